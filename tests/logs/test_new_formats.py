@@ -106,13 +106,14 @@ def test_the_kernel_s_messages_count_and_nobody_else_s():
         *(entry(NOON, "NVRM: loading"), entry(NOON + 60, XID.format(79)), entry(NOON + 120, XID.format(79))),
         *(entry(NOON + 3600, XID.format(13)), entry(NOON + 7200, XID.format(79), "gpu-08", "stdout")),
         entry(NOON + 9000, [*XID.format(48).encode(), 255], "gpu-09"),
-        *(entry(NOON + 9999, None), "{}", "no JSON"),
+        *(entry(NOON + 9999, None), "{}", "no JSON", entry(10**20, XID.format(79))),
     ]
     found = outcome(journal.FORMAT, "\n".join(lines))
     assert found.starts == ["2025-06-01 12:01:00", "2025-06-01 14:30:00"]
     assert found.events["node"].tolist() == ["gpu-07", "gpu-09"] and found.exposure.n_nodes == 3
     assert found.n("dropped", "another program") == 1 and found.n("merged", "same number") == 1
-    assert found.n("not parsed", "no record of the journal") == 2 and found.n_records == len(lines)
+    assert found.n("not parsed", "no record of the journal") == 2 and found.n("not parsed", "that is no date") == 1
+    assert found.n_records == len(lines)
 
 
 # --------------------------------------------------------------------------- Kubernetes

@@ -9,6 +9,7 @@ from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import first_line
+from ettr.files.times import END_US, FIRST_US
 from ettr.logs.options import Options
 from ettr.logs.raw_failures import Events, Exposure
 from ettr.logs.readers.xid import XidMessages
@@ -35,6 +36,9 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
             at_us = int(record[_TIME])
         except (ValueError, TypeError, KeyError, RecursionError):
             ledger.not_parsed("no record of the journal", place=place)
+            continue
+        if not FIRST_US <= at_us < END_US:
+            ledger.not_parsed("a time that is no date", place=place)
             continue
         host = record.get("_HOSTNAME")
         messages.watched(at_us, host if isinstance(host, str) else None)

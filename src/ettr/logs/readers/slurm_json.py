@@ -37,6 +37,10 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
     return exposure_of(jobs)
 
 
+_MOST = 1e15
+"""No number of a job is so large."""
+
+
 def _row(record: dict[str, Any]) -> dict[str, str]:
     """A job by the names of the columns that sacct prints."""
     time, state = record.get("time"), record.get("state", record.get("job_state"))
@@ -69,7 +73,8 @@ def _number(value: Any) -> int | None:
     """A number, which newer versions wrap in an object that says whether it is set."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") else None
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST
+    return int(value) if is_number else None
 
 
 def _epoch(value: Any) -> str:
