@@ -173,6 +173,13 @@ def test_wide_tables_hold_other_quantities(read):
     assert recording.of("1")["temperature_c"].unique().tolist() == [60.0]
 
 
+@pytest.mark.parametrize("time", ["t_s", "t_ms", "t [ms]", "elapsed"])
+def test_times_of_wide_tables_have_a_unit(read, time):
+    step = 1000 if "ms" in time else 1
+    recording = read("\n".join([f"{time},GPU0,GPU1", *(f"{step * s},100,200" for s in range(30))]))
+    assert (recording.format, recording.step_s) == ("wide", pytest.approx(1.0))
+
+
 def test_columns_under_other_names_are_mapped(read):
     names = {"timestamp": "When (UTC)", "gpu": "Card", "power_w": "Draw", "temperature_c": "Hot spot"}
     renamed = LONG

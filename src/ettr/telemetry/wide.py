@@ -12,13 +12,14 @@ from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import first_line, header_of, rows
-from ettr.telemetry.columns import Cells
+from ettr.telemetry.columns import Cells, scale_of
 from ettr.telemetry.plain import NAMES, UNITS, seconds
 from ettr.telemetry.samples import Samples
 
 _OF_GPU = re.compile(
     r"(?:gpu|device|card|cuda)[ _:.-]?(\d{1,3})(?:[ _:.-]+(.*?))?(?:\s*[\[(]([^\])]*)[\])])?", re.IGNORECASE
 )
+_IN_BRACKETS = re.compile(r"\s*[\[(]([^\])]*)[\])]$")
 _TIMES = {*NAMES["t_s"], *NAMES["time"]}
 _MEASURED = ("power_w", "temperature_c", "memory_c", "clock_mhz", "utilisation")
 _QUANTITY = {name: quantity for quantity in _MEASURED for name in NAMES[quantity]}
@@ -36,7 +37,12 @@ def _columns(header: Sequence[str]) -> list[tuple[int, str, str, str]]:
 
 
 def _time_at(header: Sequence[str]) -> int | None:
-    return next((at for at, cell in enumerate(header) if cell.strip().lower() in _TIMES), None)
+    return next((at for at, cell in enumerate(header) if _bare(cell) in _TIMES), None)
+
+
+def _bare(cell: str) -> str:
+    """A column's name without its unit in brackets."""
+    return _IN_BRACKETS.sub("", cell).strip().lower()
 
 
 def _sniff(head: list[str]) -> bool:
@@ -58,6 +64,8 @@ def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger)
         by_gpu.setdefault(gpu, []).append((number, quantity, cells))
     ledger.note(f"columns of {len(by_gpu)} GPUs, beside the time {header[at].strip()!r}")
     stamps, kinds = Stamps(zone, ledger), set()
+    told = _IN_BRACKETS.search(header[at].strip())
+    scale = scale_of("t_s", told[1] if told else UNITS.get(_bare(header[at]), "s"))
     for place, row in lines:
         if len(row) < len(header):
             ledger.not_parsed("row that is too short", place=place)
@@ -66,7 +74,11 @@ def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger)
         if time is None:
             ledger.not_parsed("time is no number and no stamp", place=place)
             continue
+        if not calendar and scale is None:
+            ledger.not_parsed("time is a number of no known unit", place=place)
+            continue
         kinds.add(calendar)
+        time *= 1.0 if calendar or scale is None else scale
         for gpu, columns in by_gpu.items():
             samples.add(time, gpu, {quantity: cells.read(row[column], place) for column, quantity, cells in columns})
     if len(kinds) > 1:
