@@ -93,6 +93,14 @@ def _later(line, seconds, text):
     return f"[rank0]:[titan] {at:%Y-%m-%d %H:%M:%S},000 - root - INFO - {text}"
 
 
+def test_starts_before_the_first_step_are_said(read):
+    lines = list(texts.torchtitan(texts.run(1)[0]))
+    again = [_later(lines[0], seconds, lines[0].split(" - ")[-1]) for seconds in (60, 120)]
+    run = read([lines[0], *again, *lines[1:]])
+    assert "starts before the first step that reached none: 2" in run.notes
+    assert run.n_failures == read(lines).n_failures
+
+
 def test_lines_without_a_time_count_from_the_last_one_and_are_a_doubt(read):
     events, truth = texts.run(1)
     run = read(texts.megatron(events, stamped=False))

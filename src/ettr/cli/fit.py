@@ -24,7 +24,7 @@ from ettr.scenario import Scenario
 def fit(
     log: Annotated[
         Path,
-        typer.Argument(metavar="LOG", help="A failure log, plain or packed; - is standard input."),
+        typer.Argument(metavar="LOG", help="A failure or training log, plain or packed; - is standard input."),
     ],
     nodes: Annotated[
         int | None, typer.Option("--nodes", metavar="N", help="Nodes that were watched, the healthy ones included.")
@@ -160,9 +160,9 @@ def fit(
     Scenario.load(like or LIKE)
     patterns = options.where(where or [])
     if format_ in training_runs.FORMATS or (format_ is None and not map_ and training_runs.knows(log, encoding)):
-        _refuse(
-            {"--nodes": nodes, "--inventory": inventory, "--window": window, "--split": split, "--where": where}, log
-        )
+        unread = {"--nodes": nodes, "--inventory": inventory, "--window": window, "--split": split, "--where": where}
+        unread |= {"--map": map_, "--planned": planned, "--down": down, "--up": up, "--year": year}
+        _refuse(unread | {"--failure-severity": failure_severity, "--time-unit": time_unit}, log)
         name = options.short_name(scenario_out or log)
         with terminal.progress(quiet or as_json) as report:
             run = logs.read_training(log, format_, step_s=step_s, zone=zone, encoding=encoding, progress=report.bytes)

@@ -10,7 +10,7 @@ from ettr.core.errors import OutsideValidity
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.results import TimeBudget
 from ettr.core.units import H_PER_DAY, MIN_PER_H, S_PER_H
-from ettr.logs.training.runs import TrainingRun, mean_save_s
+from ettr.logs.training.runs import TrainingRun
 from ettr.plan import realised_words
 from ettr.plan.intervals import best_interval_min
 from ettr.plan.luck import Luck, luck
@@ -160,10 +160,9 @@ def _scenario(
     """The scenario of a run by its own log, and the fields that are assumed."""
     gpus = n_gpus or run.n_gpus or reference.cluster.n_gpus
     per_node = min(gpus_per_node, gpus)
-    save_s = mean_save_s(run)
     measured: dict[str, float | None] = {
         "checkpoint.interval_min": run.save_every_h and run.save_every_h * MIN_PER_H,
-        "checkpoint.stall_s": save_s,
+        "checkpoint.stall_s": run.save_s,
         "recovery.restart_min": run.wait_h * MIN_PER_H if run.n_failures else None,
     }
     own = reference.recovery

@@ -109,14 +109,13 @@ def _beside(answer: RealisedPlan) -> Table:
     run, n = answer.run, answer.run.n_failures
     columns = ["", "this run", "predicted"]
     every = f"{roughly(run.save_every_h)}" if run.save_every_h else "not logged"
-    save_s = answer.run.named_s.get("saves")
     realised = [
         _share(run, run.ettr),
         roughly(run.wall_h / n) if n else "none",
         roughly(run.wait_h) if n else "",
         roughly(run.again_h) if n else "",
         every,
-        roughly(save_s / S_PER_H) if save_s is not None else "not logged",
+        roughly(run.save_s / S_PER_H) if run.save_s is not None else "not logged",
     ]
     rows = [_predicted(answer.own)]
     if answer.planned:

@@ -122,7 +122,6 @@ NEMO = Dialect(
     ends=re.compile(r"`Trainer\.fit` stopped"),
     saved=re.compile(r"successfully saved checkpoint from iteration\s+(?P<step>\d{1,12})", re.IGNORECASE),
     timed=((SAVE, re.compile(r"\bsave-checkpoint" + _TIMER)),),
-    n_gpus=lambda line: None,
 )
 
 

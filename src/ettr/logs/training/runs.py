@@ -101,6 +101,11 @@ class TrainingRun:
         return low, high
 
     @property
+    def save_s(self) -> float | None:
+        """What a save takes by the log's own timing; None where it has none. [s]"""
+        return self.named_s.get(SAVE)
+
+    @property
     def failures(self) -> pd.DataFrame:
         """Stops that the run did not end by itself."""
         return self.stops[~self.stops["planned"]]
@@ -224,6 +229,8 @@ def _run(taken: StepLog, ledger: Ledger, step_s: float | None, path: str, format
     columns = ["time", "place", "from_step", "rework_h", "down_h", "planned", "n_attempts"]
     stops = pd.DataFrame(rows, columns=columns).astype({"planned": bool})
     _say_gaps(processes, middle_s, ledger)
+    if processes[0].n_attempts:
+        ledger.note(f"starts before the first step that reached none: {processes[0].n_attempts:,}")
     wall_h = (taken.last_s - taken.first_s) / S_PER_H
     n_steps = processes[-1].step[-1] - went_on[0]
     hours = {
@@ -310,8 +317,3 @@ def _save_every_h(taken: StepLog, step_s: float) -> float | None:
     apart = np.diff(taken.saved)
     apart = apart[apart > 0]
     return float(np.median(apart)) * step_s / S_PER_H if apart.size >= 2 else None
-
-
-def mean_save_s(run: TrainingRun) -> float | None:
-    """What a save takes by the log's own timing. [s]"""
-    return run.named_s.get(SAVE)
