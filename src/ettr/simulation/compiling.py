@@ -1,28 +1,74 @@
-"""How the parts of a kernel are compiled."""
+"""How the parts of a kernel are compiled: into the kernel that calls them, and not once more on their own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba import njit
+import numba
+from numba import njit, types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 _Part = TypeVar("_Part", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 _UNCOUNTED: dict[str, Any] = _OPTIONS | {"_nrt": False}
+KNOWN = (63, 68)
+"""First and last 0.x of Numba whose compiler parts know; under any other they are compiled in the ordinary way."""
+
+
+class _PartLibrary(JITCodeLibrary):
+    """Code that waits to be optimised, and made into machine code, as a piece of its kernel."""
+
+    def finalize(self) -> None:
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+
+class _PartCompiler(Compiler):
+    """Parts get neither machine code nor a way in from Python."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        flags = self.state.flags
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+
+    def _compile_bytecode(self) -> Any:
+        state = self.state
+        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        found = super()._compile_bytecode()
+        refuses = [].__reduce_ex__  # its own for each part, and it raises whatever arguments it is called with
+        state.targetctx.insert_user_function(refuses, found.fndesc, [found.library])
+        return found._replace(entry_point=refuses)
+
+
+def _part(function: _Part, options: dict[str, Any]) -> _Part:
+    minor = int(numba.__version__.split(".")[1]) if numba.__version__.startswith("0.") else KNOWN[1] + 1
+    if not KNOWN[0] <= minor <= KNOWN[1]:
+        return njit(function, **options)  # type: ignore[no-any-return]
+    compiled = njit(function, pipeline_class=_PartCompiler, **options)
+    template = compiled.get_call_template
+
+    def of_any_number(args: Any, kws: Any) -> Any:
+        """One part for all whole numbers, not one for each that is known when it is compiled."""
+        return template([types.unliteral(arg) for arg in args], kws)
+
+    compiled.get_call_template = of_any_number
+    return compiled  # type: ignore[no-any-return]
 
 
 def inner(function: _Part) -> _Part:
-    """A part of a kernel that makes no array.
+    """A part of a kernel that makes no array; it cannot be called from Python.
 
     Arrays that it is given are not counted as in use while it runs, as whoever calls it holds them: counting, which
     threads must do one after another, took three quarters of a kernel's time.
     """
-    compiled: _Part = njit(function, **_UNCOUNTED)
-    return compiled
+    return _part(function, _UNCOUNTED)
 
 
 def maker(function: _Part) -> _Part:
     """A part of a kernel that makes arrays, such as one with more room."""
-    compiled: _Part = njit(function, **_OPTIONS)
-    return compiled
+    return _part(function, _OPTIONS)
