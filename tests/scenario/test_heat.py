@@ -88,7 +88,7 @@ def test_simulation_and_closed_form_feel_the_same_heat(plain):
     simulated = simulate(run, 100, seed=3)
     exact = budget.exact(run)
     assert abs(simulated.budget.n_failures - exact.n_failures) < 4 * simulated.runs["n_failures"].std() / np.sqrt(100)
-    assert abs(simulated.budget.total_h / exact.total_h - 1) < 4 * simulated.total_error
+    assert abs(simulated.budget.total_h / exact.total_h - 1) < 4 * simulated.relative_error
 
 
 def test_burn_in_and_heat_multiply(plain):

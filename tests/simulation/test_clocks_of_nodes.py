@@ -242,7 +242,7 @@ def test_a_start_among_many_failures_is_that_of_the_form_for_changing_rates(smal
     run = small_run.override(STORMY[name])
     simulated, form = simulate(run, n_runs=4000, seed=3), budget.over_time(run)
     assert simulated.budget.total_h == pytest.approx(
-        form.total_h, rel=0.02, abs=4 * simulated.total_error * form.total_h
+        form.total_h, rel=0.02, abs=4 * simulated.relative_error * form.total_h
     )
     assert simulated.budget.n_failures == pytest.approx(form.n_failures, rel=0.03)
     assert simulated.budget.restart_h == pytest.approx(form.restart_h, rel=0.03)

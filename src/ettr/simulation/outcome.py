@@ -140,11 +140,11 @@ class Simulation(Answer):
     @property
     def ettr_interval(self) -> tuple[float, float]:
         """The 95% interval of ``ettr``: how well this many runs know the mean, not how much runs differ."""
-        low, high = interval(self.ettr, self.ettr_error, self._means.freedom)
+        low, high = interval(self.ettr, self.ettr_error, self._means.freedom[-1])
         return float(np.maximum(low, 0.0)), float(np.minimum(high, 1.0))
 
     @property
-    def total_error(self) -> float:
+    def relative_error(self) -> float:
         """Standard error of the mean total, relative."""
         return float(self._means.error[-1] / self._means.mean[-1])
 

@@ -42,7 +42,7 @@ def _ettr(outcome: Simulation, expected: TimeBudget | None) -> str:
     low, high = outcome.ettr_interval
     digits = _ettr_decimals(outcome)
     ettr = f"{100 * outcome.ettr:.{digits}f}%"
-    if math.isfinite(outcome.total_error):  # more than one run
+    if math.isfinite(outcome.relative_error):  # more than one run
         ettr += f" (95%: {100 * low:.{digits}f}% to {100 * high:.{digits}f}%)"
     form = f"; closed form: {100 * expected.ettr:.{digits}f}%" if expected else ""
     return f"{counted(outcome.n_runs)} of {outcome.scenario.name}, seed {outcome.seed}. ETTR: {ettr}{form}"

@@ -129,7 +129,7 @@ def simulate(
         table = np.concatenate((table, _scaled(scenario, rules, more)))
         if until is None:
             break
-        error = Simulation(scenario, seed, table, pd.DataFrame(), control_variates).total_error
+        error = Simulation(scenario, seed, table, pd.DataFrame(), control_variates).relative_error
         if goal >= least and not error > until:  # unknown where nothing struck in as many runs as may be asked for
             break
         wanted = max(least, goal + 1, _runs_for(until, error, goal))
