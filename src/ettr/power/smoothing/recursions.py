@@ -93,9 +93,10 @@ def buffered(
     power: np.ndarray,
     step_h: float,
     tau_h: float,
-    back_h: float,
+    level_mw: float,
     most_mw: float,
-    room_mwh: float,
+    empty_mwh: float,
+    full_mwh: float,
     start_mwh: float,
     one_way: float,
     out: np.ndarray,
@@ -103,22 +104,22 @@ def buffered(
 ) -> float:
     """A store that makes the grid see a filter of first order, as far as its power and energy reach; answers losses.
 
-    It is steered back to where it started, so that a plateau does not leave it full or empty for the next change.
+    Its charge is the memory of the filter: the grid is to see a level, less the charge over the time constant. So what
+    is lost, or could not be taken, makes the grid give more until the charge is back.
     """
-    seen, energy, lost = power[0], start_mwh, 0.0
+    energy, lost = start_mwh, 0.0
     share = -math.expm1(-step_h / tau_h)
     mean = share * tau_h / step_h  # of what the filter still lacks, over a bin
     for k in range(power.size):
-        flow = mean * (seen - power[k]) + (start_mwh - energy) / back_h
-        seen += share * (power[k] - seen)
+        flow = mean * (level_mw - energy / tau_h - power[k])
         flow = min(max(flow, -most_mw), most_mw)
         if flow > 0.0:
-            flow = min(flow, (room_mwh - energy) / (one_way * step_h))
+            flow = min(flow, (full_mwh - energy) / (one_way * step_h))
             flow = max(flow, 0.0)
             energy += one_way * flow * step_h
             lost += (1.0 - one_way) * flow * step_h
         else:
-            flow = max(flow, -energy * one_way / step_h)
+            flow = max(flow, (empty_mwh - energy) * one_way / step_h)
             energy += flow * step_h / one_way
             lost -= (1.0 / one_way - 1.0) * flow * step_h
         out[k] = power[k] + flow

@@ -10,8 +10,8 @@ import numpy as np
 from ettr.core.units import S_PER_H
 from ettr.power.binning import PowerSeries
 
-STEERED_BACK = 20.0
-"""Time constants of the filter in which the store is steered back to where it started."""
+_PASSES = 4
+"""One for a store without losses, and each further one makes the charge at the start ten times as exact."""
 
 
 @dataclass(frozen=True)
@@ -61,25 +61,32 @@ def behind_store(
     Returns
     -------
     Buffered
-        A store of infinite energy counts from 0 and may go below. Any other begins half full.
+        Of a load that has gone on like the series for long, and will: so it does not matter where in a step the series
+        begins, and losses are made up for. A store of infinite energy counts from 0; of any other the middle is where
+        that store would be halfway between its least and its most.
+
+    Notes
+    -----
+    Without limits and losses the store's charge is the time constant times what the filtered load is below its mean: a
+    square wave that keeps a share x of its swing takes a store of x times swing times time constant.
     """
     from ettr.power.smoothing.recursions import buffered
 
-    one_way, endless = math.sqrt(efficiency), math.isinf(energy_mwh)
-    base = float(np.ptp(series.power_mw)) * 100 + 1.0 if endless else 0.0
-    start_mwh = base if endless else energy_mwh / 2
-    room_mwh = 2 * base if endless else energy_mwh
+    one_way, tau_h, step_h = math.sqrt(efficiency), tau_s / S_PER_H, series.step_s / S_PER_H
     after, stored = np.empty_like(series.power_mw), np.empty_like(series.power_mw)
-    lost = buffered(
-        series.power_mw,
-        series.step_s / S_PER_H,
-        tau_s / S_PER_H,
-        STEERED_BACK * tau_s / S_PER_H,
-        power_mw,
-        room_mwh,
-        start_mwh,
-        one_way,
-        after,
-        stored,
-    )
-    return Buffered(after, stored - base, start_mwh - base, float(lost))
+
+    def run(start_mwh: float, empty_mwh: float = -math.inf, full_mwh: float = math.inf) -> float:
+        level_mw = float(series.power_mw.mean())
+        limits = (power_mw, empty_mwh, full_mwh)
+        return float(buffered(series.power_mw, step_h, tau_h, level_mw, *limits, start_mwh, one_way, after, stored))
+
+    start_mwh = lost_mwh = empty_mwh = 0.0
+    for _ in range(_PASSES):  # to where the series ends at what it began with
+        lost_mwh = run(start_mwh)
+        start_mwh += float((stored[-1] - start_mwh) / -np.expm1(-series.duration_h / tau_h))
+    least, most = min(start_mwh, stored.min()), max(start_mwh, stored.max())
+    if math.isfinite(energy_mwh):
+        empty_mwh = (least + most - energy_mwh) / 2
+        start_mwh = min(max(start_mwh, empty_mwh), empty_mwh + energy_mwh)
+        lost_mwh = run(start_mwh, empty_mwh, empty_mwh + energy_mwh)
+    return Buffered(after, stored - empty_mwh, start_mwh - empty_mwh, lost_mwh)

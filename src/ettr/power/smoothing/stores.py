@@ -30,7 +30,7 @@ class Store(Option):
     efficiency : float
         Energy given back over energy taken, in (0, 1].
     tau_s : float or None
-        Time constant of the filter that the grid sees; by default so that half of the store takes up the load's largest
+        Time constant of the filter that the grid sees; by default so that the store takes up the load's largest
         swing. [s]
     """
 
@@ -72,7 +72,7 @@ class RackStorage(Store):
     efficiency : float
         Energy given back over energy taken, in (0, 1].
     tau_s : float or None
-        Time constant of the filter that the grid sees; by default so that half of the store takes up the load's largest
+        Time constant of the filter that the grid sees; by default so that the store takes up the load's largest
         swing. [s]
     """
 
@@ -145,7 +145,7 @@ class Battery(Store):
     usd_per_kwh : float
         Price. [USD/kWh]
     tau_s : float or None
-        Time constant of the filter that the grid sees; by default so that half of the battery takes up the load's
+        Time constant of the filter that the grid sees; by default so that the battery takes up the load's
         largest swing. [s]
 
     Raises
@@ -215,12 +215,12 @@ class Battery(Store):
 
 
 def _filter_for(series: PowerSeries, energy_mwh: float) -> float:
-    """Time constant at which half of a store takes up the largest swing of a series [s].
+    """Time constant at which a store takes up the largest swing of a series [s].
 
     A filter of first order stores its time constant times the swing of what it lets through.
     """
     swing_mw = float(np.ptp(series.power_mw))
-    return energy_mwh / 2 / swing_mw * S_PER_H if swing_mw > 0 else series.step_s
+    return energy_mwh / swing_mw * S_PER_H if swing_mw > 0 else series.step_s
 
 
 def _most_mw(store: Buffered, series: PowerSeries) -> float:
@@ -229,10 +229,8 @@ def _most_mw(store: Buffered, series: PowerSeries) -> float:
 
 
 def _room_mwh(store: Buffered) -> float:
-    """Energy of a store that begins half full and is never full or empty."""
-    above = float(store.stored_mwh.max()) - store.start_mwh
-    below = store.start_mwh - float(store.stored_mwh.min())
-    return 2 * max(above, below) * ENOUGH
+    """Energy of a store that is never full or empty."""
+    return float(np.ptp(np.append(store.stored_mwh, store.start_mwh))) * ENOUGH
 
 
 def _no_filter(name: str, series: PowerSeries, target: Target) -> Sized:
