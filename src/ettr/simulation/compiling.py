@@ -31,15 +31,15 @@ class _PartCompiler(Compiler):
     """Parts get neither machine code nor a way in from Python."""
 
     def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+        super().__init__(*args)  # type: ignore[no-untyped-call]
         flags = self.state.flags
         flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
 
     def _compile_bytecode(self) -> Any:
         state = self.state
-        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)  # type: ignore[no-untyped-call]
         state.library.enable_object_caching()
-        found = super()._compile_bytecode()
+        found = super()._compile_bytecode()  # type: ignore[no-untyped-call]
         refuses = [].__reduce_ex__  # its own for each part, and it raises whatever arguments it is called with
         state.targetctx.insert_user_function(refuses, found.fndesc, [found.library])
         return found._replace(entry_point=refuses)
@@ -54,7 +54,7 @@ def _part(function: _Part, options: dict[str, Any]) -> _Part:
 
     def of_any_number(args: Any, kws: Any) -> Any:
         """One part for all whole numbers, not one for each that is known when it is compiled."""
-        return template([types.unliteral(arg) for arg in args], kws)
+        return template([types.unliteral(arg) for arg in args], kws)  # type: ignore[no-untyped-call]
 
     compiled.get_call_template = of_any_number
     return compiled  # type: ignore[no-any-return]
