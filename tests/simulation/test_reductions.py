@@ -26,6 +26,15 @@ RANDOM = {
 }
 WRITE = {"checkpoint.persist_s": 1500, "checkpoint.persist_slowdown": 0.3}
 SPARES = {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 8, "cv": 1}}
+STOPS = {"maintenance": {"per_day": 6, "duration_min": 45}}
+STAGES = {
+    "automatic_h": 1,
+    "automatic_success": 0.5,
+    "manual_h": 6,
+    "manual_success": 0.6,
+    "replacement_h": 24,
+    "cv": 0.7,
+}
 WIDE_SPARES = {"spares": {"n_nodes": 6}, "repair": {"automatic_h": 4, "cv": 1}}
 MEMORY = {"name": "memory", "interval_s": 900, "stall_s": 5, "write_s": 100, "load_s": 20, "survives": 0.6}
 SILENT = {"failures.modes": [{"name": "sdc", "share": 0.4, "latency_h": 1.5}]}
@@ -44,6 +53,25 @@ BOTH_KNOW = {
         "job.include_start": False,
         "checkpoint.persist_s": 3600,
         "checkpoint.persist_slowdown": 0.25,
+    },
+    "maintenance": STOPS,
+    "maintenance, slowdown": STOPS | WRITE | RANDOM,
+    "maintenance, steady": STOPS | WRITE | {"job.include_start": False},
+    "maintenance, no write": STOPS | {"checkpoint.persist_s": 0, "checkpoint.stall_s": 0, "job.productive_h": 30.2},
+    "maintenance at every checkpoint": {"maintenance": {"per_day": 1000, "duration_min": 10}},
+    "maintenance, new nodes": STOPS | {"failures.lifetime": {"shape": 0.6, "start": "new"}},
+    "maintenance, spares": STOPS | SPARES,
+    "stages of repair": {"spares": {"n_nodes": 2}, "repair": STAGES},
+    "stages of repair, racks": {"spares": {"n_nodes": 6}, "repair": STAGES, "failures.modes": MODES} | STOPS,
+    "people only": {"spares": {"n_nodes": 2}, "repair": STAGES | {"automatic_h": None, "automatic_success": 1.0}},
+    "automatic repair, then new nodes": {
+        "spares": {"n_nodes": 2},
+        "repair": {"automatic_h": 2, "automatic_success": 0.5, "replacement_h": 20},
+    },
+    "stages of repair, nodes with clocks": {
+        "spares": {"n_nodes": 2},
+        "repair": STAGES,
+        "failures.lifetime": {"shape": 0.6},
     },
     "spares": SPARES,
     "no spares": SPARES | {"spares": {"n_nodes": 0}},

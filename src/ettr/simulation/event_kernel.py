@@ -41,6 +41,7 @@ from ettr.simulation.heaps import new_heap, with_room
 from ettr.simulation.random_numbers import DIAGNOSIS, FAILURE, block, uniform
 from ettr.simulation.recovery import load, next_request, plan_restart, recover, serve
 from ettr.simulation.repair_stages import COLD, HOT, PREEMPTIBLE, new_slots, roomier
+from ettr.simulation.rules import MOST_EVENTS
 from ettr.simulation.state import DEGRADED as OUT_OF_SPEED
 from ettr.simulation.state import (
     FAILED,
@@ -62,8 +63,6 @@ _SPARE_ROWS = 8
 """Stretches that one event may add to a trace."""
 _CRAMPED = -1.0
 """Not at its end, but in need of more room."""
-MOST_EVENTS = 30
-"""Events that a run may go through for each failure that it may meet."""
 
 
 @inner

@@ -1,7 +1,7 @@
 """The kernel for runs without further mechanisms: from failure to failure, whole cycles skipped by arithmetic.
 
-Exponential failures of the job (or Weibull nodes), hot spares with one stage of repair, random detection, restart and
-repair. One block of random numbers a failure.
+Exponential failures of the job (or Weibull nodes), hot spares with stages of repair, random detection, restart and
+repair, maintenance. One block of random numbers a failure, and one more for each stage of repair after the first.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from ettr.simulation.columns import (
     CONTROL,
     DETECTION,
     DONE,
+    MAINTENANCE,
     N_COLUMNS,
     N_FAILURES,
+    N_PLANNED,
     N_WAITS,
     OUTCOME,
     PRODUCTIVE,
@@ -41,7 +43,9 @@ from ettr.simulation.columns import (
 from ettr.simulation.compiling import inner, maker
 from ettr.simulation.failure_events import pick_of_nodes, pick_of_time
 from ettr.simulation.heaps import new_heap, push, remove, with_room
-from ettr.simulation.random_numbers import FAILURE, PLANNED, RECOVERY, block, exponential, lognormal, uniform
+from ettr.simulation.random_numbers import FAILURE, PLANNED, RECOVERY, REPAIR, block, exponential, lognormal, uniform
+from ettr.simulation.repair_stages import AUTOMATIC, MANUAL, TICKET
+from ettr.simulation.rules import MOST_EVENTS
 
 Kernel = Callable[..., Any]
 """Takes rules, seed, first run, limit of failures a run, a flag to stop and the table to fill."""
@@ -76,6 +80,27 @@ def earliest(back: np.ndarray, n: int) -> int:
     for i in range(1, n):
         first = i if back[i] < back[first] else first
     return first
+
+
+@inner
+def later_stages(rules: np.record, seed: int, run: int, k: int, one: int) -> tuple[float, float]:
+    """Hours that the stages of a repair after the first take, and by how much they exceed their means."""
+    ticket = (k << TICKET) | one
+    hours = beyond = 0.0
+    manual = math.isnan(rules.automatic)
+    if not manual:
+        _, w1, _, _ = block(seed, run, ticket, REPAIR, AUTOMATIC)
+        if uniform(w1) < rules.automatic_success:
+            return hours, beyond
+        manual = not math.isnan(rules.manual)
+    if manual:
+        w0, w1, _, _ = block(seed, run, ticket, REPAIR, MANUAL)
+        if not math.isnan(rules.automatic):
+            hours = lognormal(rules.manual, rules.repair_sigma, w0, seed, run, ticket, REPAIR)
+            beyond = hours - rules.manual
+        if uniform(w1) < rules.manual_success:
+            return hours, beyond
+    return hours + rules.replacement, beyond
 
 
 @maker
@@ -128,7 +153,9 @@ def fast_kernel(aged: bool) -> Kernel:
         random_recovery = rules.person_share > 0.0
         for i in range(modes.size):
             random_recovery = random_recovery or modes[i].detection_sigma > 0.0
-        mean_repair = rules.automatic
+        staged = rules.pooled != 0 and (rules.automatic_success < 1.0 or math.isnan(rules.automatic))
+        mean_repair = rules.manual if math.isnan(rules.automatic) else rules.automatic
+        asked = rules.request_rate > 0.0
         mean_person = rules.person_share * rules.person
         mttf = 1.0 / rules.rate
         keys = np.empty(64)
@@ -143,8 +170,8 @@ def fast_kernel(aged: bool) -> Kernel:
         for row in range(table.shape[0]):
             run = first_run + row
             done, free, n_repair, k = 0, rules.hot, 0, 0
-            detection = queue = restart = rework = slowed = waiting = 0.0
-            n_waits = 0
+            detection = queue = restart = rework = slowed = waiting = maintenance = 0.0
+            n_waits = n_planned = 0
             less_restart = less_down = less_repair = less_mix = 0.0
             now = u = strikes_at = 0.0
             pending = 0.0
@@ -157,6 +184,10 @@ def fast_kernel(aged: bool) -> Kernel:
                 r = lognormal(rules.restart, rules.restart_sigma, w0, seed, run, 0, PLANNED)
                 less_restart += r - rules.restart
                 pending = r + load
+            next_request = np.inf
+            if asked:
+                w0, _, _, _ = block(seed, run, 0, PLANNED, 1)
+                next_request = exponential(w0, seed, run, 0, PLANNED) / rules.request_rate
             w0, w1, w2, w3 = block(seed, run, 0, FAILURE, 0)
             if aged:
                 next_time = np.inf
@@ -183,6 +214,38 @@ def fast_kernel(aged: bool) -> Kernel:
                     lived = gap - pending + credit
                     left = n_segments - done
                     finish = only if left == 1 else (left - 1) * (tau + stall) + (left - 2) * slow + last
+                    if asked and next_request < now + min(lived, finish):
+                        # served at the first checkpoint that is durable afterwards
+                        n = max(1.0, math.ceil((next_request - now + credit - head) / cycle))
+                        at = n * cycle + head
+                        if n < left and at < min(lived, finish):
+                            slower = (n - 1.0) * slow
+                            slowed += slower
+                            rework += at - (n * (tau + stall) + slower)
+                            done += int(n)
+                            if not aged:
+                                u += pending + at - credit
+                            gap -= pending + at - credit
+                            now += at - credit
+                            credit = 0.0
+                            n_planned += 1
+                            w0, _, _, _ = block(seed, run, n_planned, PLANNED, 1)
+                            next_request = now + exponential(w0, seed, run, n_planned, PLANNED) / rules.request_rate
+                            now += rules.stop
+                            maintenance += rules.stop
+                            restarts = n_planned - 1 if steady else n_planned
+                            w0, _, _, _ = block(seed, run, restarts, PLANNED, 0)
+                            r = lognormal(rules.restart, rules.restart_sigma, w0, seed, run, restarts, PLANNED)
+                            less_restart += r - rules.restart
+                            pending = r + load
+                            polled += 1
+                            if polled & _POLL == 0 and stop[0] != 0:
+                                outcome = STOPPED
+                                break
+                            if k + n_planned > MOST_EVENTS * limit:
+                                outcome = STUCK
+                                break
+                            continue
                     if lived >= finish:
                         u += pending + finish - credit
                         if left > 1:
@@ -271,7 +334,8 @@ def fast_kernel(aged: bool) -> Kernel:
                 n_out = modes[mode].n_out
                 if pooled and n_out > 0:
                     mean = modes[mode].repair
-                    if math.isnan(mean):
+                    general = math.isnan(mean)
+                    if general:
                         mean = mean_repair
                     ready = now
                     for one in range(n_out):
@@ -282,6 +346,10 @@ def fast_kernel(aged: bool) -> Kernel:
                                 x2, _, _, _ = block(seed, run, k, FAILURE, one)
                             repair = lognormal(mean, sigma, x2, seed, run, k, FAILURE)
                             less_repair += repair - mean
+                        if staged and general:
+                            more, beyond = later_stages(rules, seed, run, k, one)
+                            repair += more
+                            less_repair += beyond
                         if n_repair == keys.size:
                             keys = longer(keys)
                         keys[n_repair] = now + repair
@@ -315,8 +383,8 @@ def fast_kernel(aged: bool) -> Kernel:
             out[PRODUCTIVE] = rules.work
             out[CHECKPOINT] = (n_segments if steady else n_segments - 1) * stall
             out[SLOWDOWN], out[REWORK], out[DETECTION] = slowed, rework, detection
-            out[QUEUE], out[RESTART] = queue, restart
-            out[N_FAILURES], out[WAITING], out[N_WAITS] = k, waiting, n_waits
+            out[QUEUE], out[RESTART], out[MAINTENANCE] = queue, restart, maintenance
+            out[N_FAILURES], out[N_PLANNED], out[WAITING], out[N_WAITS] = k, n_planned, waiting, n_waits
             out[CONTROL] = 0.0 if aged else k - rate * u
             out[CONTROL + 1], out[CONTROL + 2] = less_restart, less_down
             out[CONTROL + 3], out[CONTROL + 4] = less_repair, less_mix

@@ -120,11 +120,8 @@ def has_clocks(scenario: Scenario) -> bool:
 def is_straight(rules: Rules) -> bool:
     """Whether the kernel that skips whole cycles knows all that is in the rules."""
     run, modes = rules.run, rules.modes
-    one_stage = not run["pooled"] or (
-        run["automatic_success"] == 1.0
-        and not math.isnan(run["automatic"])
-        and run["preemptible"] == run["cold"] == 0
-        and run["misdiagnosed"] == 0.0
+    simple_pool = not run["pooled"] or (
+        run["preemptible"] == run["cold"] == run["n_crew"] == 0 and run["misdiagnosed"] == 0.0
     )
     plain = (
         run["n_tiers"] == 1
@@ -133,11 +130,11 @@ def is_straight(rules: Rules) -> bool:
         and run["burn_in"] == 0.0
         and run["n_replicas"] == 0
         and run["slow_rate"] == 0.0
-        and run["request_rate"] == 0.0
+        and run["rolling"] == 0
         and not run["tracked"]
         and not run["mixes"]
     )
-    return bool(one_stage and plain)
+    return bool(simple_pool and plain)
 
 
 def _pool(scenario: Scenario) -> dict[str, float]:

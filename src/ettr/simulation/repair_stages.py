@@ -10,7 +10,7 @@ from ettr.simulation.compiling import inner, maker
 from ettr.simulation.heaps import push, remove
 from ettr.simulation.random_numbers import FAILURE, KIND, REPAIR, block, lognormal, uniform
 
-_TICKET, _LIVES, _NAMES = 20, 10, 22
+TICKET, _LIVES, _NAMES = 20, 10, 22
 SPARE, TAKEN = 2, 3
 """Where a node was before it was seen; 0 and 1 are nodes of the job, by their kind, that failed by their own clocks."""
 OF_NODE, FOUND = 1 << 36, 1 << 37
@@ -108,7 +108,7 @@ def kind_of_new(rules: np.record, st: np.record) -> int:
 @inner
 def _stage_hours(rules: np.record, st: np.record, slots: np.ndarray, slot: int, mean: float) -> float:
     stage, ticket = slots[slot].stage, slots[slot].ticket
-    k, one = ticket >> _TICKET, ticket & ((1 << _TICKET) - 1)
+    k, one = ticket >> TICKET, ticket & ((1 << TICKET) - 1)
     first = stage in (PLAIN, AUTOMATIC) or math.isnan(rules.automatic)
     if first and one == 0:
         _, _, word, _ = block(st.seed, st.run, k, FAILURE, 0)
@@ -171,7 +171,7 @@ def leave(
         slot = st.n_slots
         st.n_slots += 1
     slots[slot].node = node
-    slots[slot].ticket = (st.key << _TICKET) | one
+    slots[slot].ticket = (st.key << TICKET) | one
     if rules.retire_after > 0 and counts:
         n = slots[node].n_left
         slots[node].left_at[n % rules.retire_after] = at

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MOST_TIERS = 8
+MOST_EVENTS = 30
+"""Events that a run may go through for each failure that it may meet."""
 LOW, HIGH, POINTS = -22.0, 4.0, 1024
 """Natural logarithms of the cumulative hazard between which a node's first failure is tabulated."""
 

@@ -16,11 +16,10 @@ from ettr.core.results import PARTS
 from ettr.scenario import Scenario
 from ettr.simulation.chunks import simulate_runs, trace_run
 from ettr.simulation.columns import COLUMNS, CONTROL, N_COLUMNS, N_FAILURES, OUTCOME, PRODUCTIVE, STUCK
-from ettr.simulation.event_kernel import MOST_EVENTS
 from ettr.simulation.from_scenario import rules_of
 from ettr.simulation.outcome import Simulation
 from ettr.simulation.outlook import Outlook, outlook
-from ettr.simulation.rules import Rules
+from ettr.simulation.rules import MOST_EVENTS, Rules
 from ettr.simulation.trace import STATES
 
 MOST_FAILURES = 2**31
