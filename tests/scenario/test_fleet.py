@@ -37,13 +37,49 @@ RULES = {
         {"repair": {"manual_h": 1, "manual_success": 0.7}},
         "repair.manual_success = 0.7 needs replacement_h, for the nodes that nobody can repair",
     ),
-    "retirement without a window": (
-        {"repair.retire_window_days": None},
-        "repair.retire_after needs retire_window_days and replacement_h",
-    ),
     "retirement without a new node": (
         {"repair": {"manual_h": 1, "retire_after": 3, "retire_window_days": 30}},
-        "repair.retire_after needs retire_window_days and replacement_h",
+        "repair.retire_after needs replacement_h, or replaced: false where retired nodes are gone for good",
+    ),
+    "gone, and replaced": (
+        {"repair": {"manual_h": 1, "retire_after": 3, "replacement_h": 90, "replaced": False}},
+        "repair.replaced: false contradicts replacement_h = 90: take one",
+    ),
+    "gone for no reason": (
+        {"repair": {"manual_h": 1, "replaced": False}},
+        "repair.replaced: false needs retire_after, or a stage of repair that may fail",
+    ),
+    "a count that recovers, in a window": (
+        {"repair.retire_recovery_per_day": 0.1},
+        "repair.retire_recovery_per_day needs retire_after, and no retire_window_days beside it",
+    ),
+    "a sample of no repairs": (
+        {"repair": {"manual_h": 1, "distribution": "empirical"}},
+        "repair.distribution: empirical needs sample_h, the repair times that were observed, and only it does",
+    ),
+    "a sample of nothing": (
+        {"repair": {"manual_h": 1, "distribution": "empirical", "sample_h": [0, 0]}},
+        "repair.sample_h must hold a repair time > 0 h",
+    ),
+    "a sample beside another distribution": (
+        {"repair": {"manual_h": 1, "cv": 1, "sample_h": [1, 2]}},
+        "repair.distribution: empirical needs sample_h, the repair times that were observed, and only it does",
+    ),
+    "two spreads": (
+        {"repair": {"manual_h": 1, "distribution": "exponential", "cv": 0.5}},
+        "repair.distribution: exponential has its own spread: leave out cv = 0.5",
+    ),
+    "a rank twice": (
+        {"spares.order": ["hot", "cold", "cold", "idle"]},
+        "spares.order must name each of hot, idle, preemptible, cold once, got hot, cold, cold, idle",
+    ),
+    "groups that do not add up": (
+        {"failures.groups": [{"name": "old", "share": 0.5}, {"name": "new", "share": 0.4}]},
+        "failures.groups must have shares that sum to 1, all nodes of the cluster, got 0.9",
+    ),
+    "a person that takes no time": (
+        {"recovery.restart_fails": 0.1, "recovery.n_tries": 3},
+        "recovery.n_tries needs restart_fails and person_min, the mean wait for that person",
     ),
     "the wrong node without a return": (
         {"repair.recurrence_h": None},

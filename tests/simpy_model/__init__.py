@@ -5,6 +5,7 @@ It has every rule and is slow. It shares no code with the package, of which only
 
 from __future__ import annotations
 
+import math
 import random
 
 import numpy as np
@@ -20,9 +21,9 @@ def simulate(rules: Rules, seed: int | str) -> dict[str, float]:
     return Job(rules, random.Random(seed)).result()
 
 
-def runs(scenario, n_runs: int, seed: int) -> dict[str, np.ndarray]:
+def runs(scenario, n_runs: int, seed: int, horizon: float = math.inf) -> dict[str, np.ndarray]:
     """Independent runs: an array for each part and count, and for the total."""
-    rules = rules_of(scenario)
+    rules = rules_of(scenario, horizon)
     rows = [simulate(rules, f"{seed}/{number}") for number in range(n_runs)]
     table = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     return table | {"total_h": np.sum([table[part] for part in PARTS], axis=0)}

@@ -12,17 +12,18 @@ from itertools import count
 import simpy
 
 from .clocks import lognormal
-from .rules import Mode, Rules
+from .rules import Group, Mode, Rules
 
 
 class Node:
     """A machine. ``fails_at`` is a time of the hazard clock; NaN where no clock runs."""
 
-    __slots__ = ("bad", "fails_at", "left", "lemon", "place", "slow")
+    __slots__ = ("bad", "fails_at", "group", "left", "lemon", "level", "place", "slow")
 
-    def __init__(self, lemon: bool) -> None:
-        self.lemon = lemon
+    def __init__(self, lemon: bool, group: Group | None) -> None:
+        self.lemon, self.group = lemon, group
         self.left: list[float] = []  # when it left the job for repair
+        self.level = 0.0  # count that recovers, as of the last of these times
         self.fails_at = math.nan
         self.place = -1  # in the list of the job's nodes
         self.bad = False  # failed, but another node was blamed for it
@@ -37,8 +38,10 @@ class Fleet:
         self.u = 0.0
         self.job: list[Node] = []
         self.hot: deque[Node] = deque()
+        self.idle: deque[Node] = deque()
         self.preemptible: deque[Node] = deque()
         self.cold: deque[Node] = deque()
+        self.n_gone = 0
         self.bad: list[Node] = []
         self.slow: list[Node] = []  # not found yet
         self.slow_found: list[Node] = []
@@ -61,21 +64,55 @@ class Fleet:
             if rules.node_clocks and rules.node_clocks.stationary:
                 self._set_clock(node, self._residual(node))
         if spares:
-            stock = self._new_nodes(spares.n_hot + spares.n_preemptible + spares.n_cold)
-            self.hot.extend(stock[: spares.n_hot])
-            self.preemptible.extend(stock[spares.n_hot : spares.n_hot + spares.n_preemptible])
-            self.cold.extend(stock[spares.n_hot + spares.n_preemptible :])
+            stock = self._new_nodes(spares.n_hot + spares.n_preemptible + spares.n_cold + spares.n_idle)
+            for depot, n in (
+                (self.hot, spares.n_hot),
+                (self.preemptible, spares.n_preemptible),
+                (self.cold, spares.n_cold),
+                (self.idle, spares.n_idle),
+            ):
+                depot.extend(stock.pop() for _ in range(n))
+            if spares.fails_per_h and (spares.n_hot or spares.n_idle or rules.spares):
+                self.waiting_change = self.env.event()
+                self.env.process(self._spares_fail())
 
     def _new_nodes(self, n_nodes: int) -> list[Node]:
         clocks = self.rules.node_clocks
-        n_lemons = math.floor(clocks.lemon_share * n_nodes + self.random.random()) if clocks else 0
-        nodes = [Node(lemon=number < n_lemons) for number in range(n_nodes)]
+        nodes, upto, before = [] if clocks else [Node(False, None) for _ in range(n_nodes)], 0.0, 0
+        for group in clocks.groups if clocks else ():
+            upto += group.share
+            n_group = round(upto * n_nodes) - before
+            before += n_group
+            n_lemons = math.floor(clocks.lemon_share * n_group + self.random.random())
+            nodes += [Node(number < n_lemons, group) for number in range(n_group)]
         self.random.shuffle(nodes)
         return nodes
 
+    def _spares_fail(self) -> Generator:
+        """Hot and idle spares fail while they wait."""
+        while True:
+            n = len(self.hot) + len(self.idle)
+            change = self.waiting_change = self.env.event()
+            if n == 0:
+                yield change
+                continue
+            timer = self.env.timeout(self.random.expovariate(n * self.rules.spares.fails_per_h))
+            happened = yield timer | change
+            if timer in happened and change not in happened:
+                depot = self.random.choice([self.hot] * len(self.hot) + [self.idle] * len(self.idle))
+                node = self.random.choice(depot)
+                depot.remove(node)
+                self.n_away += 1
+                self.env.process(self._repair(node, None))
+
+    def _waiting_changed(self) -> None:
+        """The number of spares is another: what was drawn for them is void."""
+        if self.rules.spares and self.rules.spares.fails_per_h and not self.waiting_change.triggered:
+            self.waiting_change.succeed()
+
     def _count(self) -> int:
-        depots = (self.job, self.hot, self.preemptible, self.cold, self.coming)
-        return sum(len(depot) for depot in depots) + self.n_away
+        depots = (self.job, self.hot, self.idle, self.preemptible, self.cold, self.coming)
+        return sum(len(depot) for depot in depots) + self.n_away + self.n_gone
 
     def check(self) -> None:
         """Nobody is ever lost."""
@@ -108,13 +145,13 @@ class Fleet:
 
     def _scale(self, node: Node) -> float:
         clocks = self.rules.node_clocks
-        rate = clocks.rate / (1 + clocks.lemon_share * (clocks.lemon_factor - 1))
+        rate = node.group.rate / (1 + clocks.lemon_share * (clocks.lemon_factor - 1))
         rate *= clocks.lemon_factor if node.lemon else 1.0
-        return 1 / rate / math.gamma(1 + 1 / clocks.shape) if rate > 0 else math.inf
+        return 1 / rate / math.gamma(1 + 1 / node.group.shape) if rate > 0 else math.inf
 
     def _residual(self, node: Node) -> float:
         """What is left of the life in which a renewal process in equilibrium is found: that life is length-biased."""
-        shape = self.rules.node_clocks.shape
+        shape = node.group.shape
         return self._scale(node) * self.random.gammavariate(1 + 1 / shape, 1.0) ** (1 / shape) * self.random.random()
 
     def _set_clock(self, node: Node, life: float) -> None:
@@ -124,7 +161,14 @@ class Fleet:
     def renew(self, node: Node) -> None:
         """Age 0, in the job."""
         if self.rules.node_clocks:
-            self._set_clock(node, self.random.weibullvariate(1.0, self.rules.node_clocks.shape) * self._scale(node))
+            self._set_clock(node, self.random.weibullvariate(1.0, node.group.shape) * self._scale(node))
+
+    def one_becomes_a_lemon(self) -> None:
+        """A random place of the job: nothing happens to a lemon, to one that failed and stayed, or where nobody is."""
+        place = self.random.randrange(self.rules.n_nodes)
+        if place < len(self.job) and not self.job[place].lemon and not self.job[place].bad:
+            self.job[place].lemon = True
+            self.renew(self.job[place])
 
     def next_to_fail(self) -> Node | None:
         while self.deadlines and self.deadlines[0][0] != self.deadlines[0][2].fails_at:
@@ -183,11 +227,13 @@ class Fleet:
 
     def leave(self, nodes: Iterable[Node], mode: Mode | None) -> None:
         """Into repair; without spares each node is repaired at once and stays."""
+        shared = self.random.random() if mode and mode.together else None
         for node in nodes:
             if self.rules.spares:
                 self._drop(node)
                 self.n_away += 1
-                self.env.process(self._repair(node, mode))
+                source = None if shared is None else random.Random(shared)
+                self.env.process(self._repair(node, mode, source))
             else:
                 self._heal(node)
                 self.renew(node)
@@ -195,17 +241,24 @@ class Fleet:
     def fill(self) -> Generator:
         """Give the job the nodes it is short of, waiting where it must; answers the hours of that."""
         began, spares = self.env.now, self.rules.spares
-        self.rejoin()
         wait = 0.0
-        for depot, hours in ((self.preemptible, spares and spares.preempt), (self.cold, spares and spares.fetch)):
+        for rank in spares.order if spares else ():
+            depot, hours = {
+                "hot": (self.hot, 0.0),
+                "idle": (self.idle, spares.select),
+                "preemptible": (self.preemptible, spares.preempt),
+                "cold": (self.cold, spares.fetch),
+            }[rank]
             while depot and self.missing:
-                self.coming.append(depot.popleft())
+                self.coming.append(self._choose(depot))
                 wait = max(wait, hours)
+        self._waiting_changed()
         self.n_open = self.missing
         if wait > 0 or not self.may_go_on(self.n_open):
             self.enough = self.env.event()
             if self.may_go_on(self.n_open):
                 self.enough.succeed()
+            self._check_end()
             yield self.env.timeout(wait) & self.enough
         self.n_open = 0
         coming, self.coming = self.coming, []
@@ -216,7 +269,30 @@ class Fleet:
     def rejoin(self) -> None:
         """Hot spares take the places that are open."""
         while self.hot and self.missing:
-            self._join(self.hot.popleft())
+            self._join(self._choose(self.hot))
+        self._waiting_changed()
+
+    def _choose(self, depot: deque[Node]) -> Node:
+        """The spare that goes in; the first has waited longest."""
+        choose, repair = self.rules.spares.choose, self.rules.repair
+        node = depot[0]
+        if choose == "random":
+            node = self.random.choice(depot)
+        elif choose == "fewest_failures":
+            node = min(depot, key=lambda spare: len(spare.left))
+        elif choose == "score":
+            node = min(depot, key=lambda spare: self._level(spare, repair.retire_recovery))
+        depot.remove(node)
+        return node
+
+    def _level(self, node: Node, recovery: float) -> float:
+        """The count that recovers, as of now."""
+        return max(0.0, node.level - recovery * (self.env.now - node.left[-1])) if node.left else 0.0
+
+    def _check_end(self) -> None:
+        """Where nobody is left who could come back, the job that waits is over."""
+        if self.n_away == 0 and self.n_open and not self.may_go_on(self.n_open) and not self.enough.triggered:
+            self.enough.succeed("over")
 
     @property
     def can_rejoin(self) -> bool:
@@ -232,49 +308,85 @@ class Fleet:
                 self.enough.succeed()
         elif self.missing or len(self.hot) < spares.n_hot:
             self.hot.append(node)
+        elif len(self.idle) < spares.n_idle:
+            self.idle.append(node)
         elif len(self.preemptible) < spares.n_preemptible:
             self.preemptible.append(node)
         else:
             self.cold.append(node)
+        self._waiting_changed()
+        self._check_end()
 
     # repair
 
-    def _repair(self, node: Node, mode: Mode | None) -> Generator:
+    def _repair(self, node: Node, mode: Mode | None, source: random.Random | None = None) -> Generator:
+        """``source`` has the random numbers of a repair that several nodes share."""
+        rules, source = self.rules.repair, source or self.random
+        node.level = self._level(node, rules.retire_recovery) + 1
         node.left.append(self.env.now)
-        rules = self.rules.repair
         recent = sum(self.env.now - left <= rules.retire_window for left in node.left)
+        if rules.retire_recovery:
+            recent = node.level + 1e-9
         if rules.retire_after is not None and recent >= rules.retire_after:
             mended = False
         elif mode and mode.repair is not None:
-            yield self.env.timeout(self._time(mode.repair))
+            yield self.env.timeout(self._time(mode.repair, node, source))
             mended = True
         else:
-            mended = yield from self._stages()
+            mended = yield from self._stages(node, source)
+        if not mended and not rules.replaced:
+            self.n_away -= 1
+            self.n_gone += 1
+            self._check_end()
+            return
         if not mended:
             yield self.env.timeout(rules.replacement)
-            clocks = self.rules.node_clocks
-            node = Node(lemon=bool(clocks) and self.random.random() < clocks.lemon_share)
+            node = self._new_node()
         self._return(node)
 
-    def _stages(self) -> Generator:
+    def _new_node(self) -> Node:
+        clocks = self.rules.node_clocks
+        if not clocks:
+            return Node(False, None)
+        group = self.random.choices(clocks.groups, [group.share for group in clocks.groups])[0]
+        return Node(self.random.random() < clocks.lemon_share, group)
+
+    def _stages(self, node: Node, source: random.Random) -> Generator:
         """Automatic repair, then people; answers whether one of them helped."""
         rules = self.rules.repair
         if rules.automatic is not None:
-            yield self.env.timeout(self._time(rules.automatic))
-            if self.random.random() < rules.automatic_success:
+            yield self.env.timeout(self._time(rules.automatic, node, source))
+            if source.random() < rules.automatic_success:
+                self._cure(node, 0)
                 return True
         if rules.manual is None:
             return False
+        hours = self._time(rules.manual, node, source)
         if self.crew:
             with self.crew.request() as somebody:
                 yield somebody
-                yield self.env.timeout(self._time(rules.manual))
+                yield self.env.timeout(hours)
         else:
-            yield self.env.timeout(self._time(rules.manual))
-        return self.random.random() < rules.manual_success
+            yield self.env.timeout(hours)
+        if source.random() >= rules.manual_success:
+            return False
+        self._cure(node, 1)
+        return True
 
-    def _time(self, mean: float) -> float:
-        return lognormal(self.random, mean, self.rules.repair.cv)
+    def _cure(self, node: Node, stage: int) -> None:
+        if node.lemon and self.random.random() < self.rules.node_clocks.cured[stage]:
+            node.lemon = False
+
+    def _time(self, mean: float, node: Node, source: random.Random) -> float:
+        rules = self.rules.repair
+        mean *= node.group.repair_factor if node.group else 1.0
+        if rules.distribution == "empirical":
+            return mean * source.choice(rules.sample) * len(rules.sample) / sum(rules.sample)
+        if rules.distribution == "exponential":
+            return mean * source.expovariate(1.0)
+        if rules.distribution == "gamma" and rules.cv:
+            return mean * source.gammavariate(rules.cv**-2, rules.cv**2)
+        return lognormal(source, mean, rules.cv)
 
     # planned work
 
@@ -286,8 +398,9 @@ class Fleet:
         for node in self.random.sample(self.job, min(self.rules.rolling_nodes, len(self.job))):
             self._drop(node)
             self.n_away += 1
-            self._join(self.hot.popleft())
+            self._join(self._choose(self.hot))
             self.env.process(self._serve(node))
+        self._waiting_changed()
 
     def _serve(self, node: Node) -> Generator:
         yield self.env.timeout(self.rules.stop)

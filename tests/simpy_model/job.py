@@ -17,6 +17,7 @@ from .lineage import Copy, Lineage
 from .rules import IN_TRAINING, PARTS, Mode, Rules
 
 _STRIKE, _FALSE_ALARM, _SLOW, _FOUND_SLOW, _PASSED = "strike", "false alarm", "slow", "found slow", "passed"
+_TURNS = "turns bad"
 _ROUNDING = 1e-9
 
 
@@ -56,6 +57,8 @@ class Job:
         self.hidden: list[Hidden] = []
         self.stop_requested = False
         self.finished = False
+        self.ended = False
+        self.doing, self.since, self.is_waiting = "", 0.0, False
         # without a start or alarms the run is counted in whole intervals of the store
         self.last_step = None
         if not rules.include_start and not rules.alarms:
@@ -66,16 +69,32 @@ class Job:
 
     def result(self) -> dict[str, float]:
         """The run's hours by part and its counts."""
-        self.env.run(until=self.process)
+        horizon = self.env.timeout(self.rules.horizon) if self.rules.horizon < math.inf else self.env.event()
+        self.env.run(until=self.process | horizon)
         self.fleet.check()
+        self._stop_here()
         found = self.hours | self.kept | self.counts | {"n_undetected": float(len(self.hidden))}
         total = sum(found[part] for part in PARTS)
         assert math.isclose(total, self.env.now, rel_tol=1e-6), (total, self.env.now)
+        found["n_ended"] = float(self.ended)
         if self.last_step is None:
-            assert math.isclose(found["productive_h"], self.rules.work, rel_tol=1e-9)
+            whole = self.rules.horizon == math.inf and not self.ended
+            assert not whole or math.isclose(found["productive_h"], self.rules.work, rel_tol=1e-9)
             return found
         scale = self.rules.work / (self.last_step * self.rules.step)
         return {name: value * scale for name, value in found.items()}
+
+    def _stop_here(self) -> None:
+        """Put down the hours of whatever is going on; training in memory stands."""
+        if self.doing and self.env.now > self.since:
+            hours = self.env.now - self.since
+            if self.doing in ("training", "stall"):
+                self._note(hours, self.doing == "stall")
+            else:
+                self.hours[self.doing] += hours
+                if self.doing == "queue_h" and self.is_waiting:
+                    self.counts["waiting_h"] += hours
+                    self.counts["n_waits"] += 1
 
     def _request_stops(self) -> Generator:
         while True:
@@ -105,6 +124,8 @@ class Job:
         lived, event = yield from self._live(hours, "stall" if stalling else "training")
         self._note(lived, stalling)
         if isinstance(event, Failure):
+            if event.struck is None and self._is_masked(event):
+                return
             if not stalling and self._is_announced(event.mode) and self._worth_an_answer():
                 yield from self._answer(event)
             else:
@@ -190,6 +211,7 @@ class Job:
         Silent failures are noted, and life goes on.
         """
         lived = 0.0
+        self.doing, self.since = {"restart": "restart_h"}.get(doing, doing), self.env.now
         while lived < hours:
             began = self.env.now
             timers = self._set_timers(doing)
@@ -201,7 +223,8 @@ class Job:
             for timer in timers:
                 timer.stop()
             spent = self.env.now - began if event else hours - lived
-            self.hazard.advance(spent)
+            if doing != "restart" or self.rules.exposed:
+                self.hazard.advance(spent)
             lived = lived + spent if event else hours
             if event == _STRIKE:
                 event = self.hazard.strike()
@@ -211,11 +234,15 @@ class Job:
                     continue
             elif isinstance(event, Hidden):
                 event = Failure(event.mode, struck=event.struck)
+            self.doing = ""
             return lived, event
+        self.doing = ""
         return hours, None
 
     def _set_timers(self, doing: str) -> list[Timer]:
         rules, rates = self.rules, {}
+        if doing == "restart" and not rules.exposed:
+            return []
         ends = {_STRIKE: self.hazard.hours_to_next_strike()}
         if doing == "training":
             if rules.alarms:
@@ -225,6 +252,8 @@ class Job:
                 rates[_SLOW] = rules.slow_nodes.rate
                 rates[_FOUND_SLOW] = n_slow * rules.slow_nodes.found_per_h
                 rates[_PASSED] = n_slow * rules.slow_nodes.passes_per_h
+            if rules.node_clocks:
+                rates[_TURNS] = rules.n_nodes * rules.node_clocks.turns_per_h
         ends |= {cause: self.random.expovariate(rate) for cause, rate in rates.items() if rate > 0}
         if doing != "restart" and self.hidden:
             first = min(self.hidden, key=lambda hidden: hidden.found_at)
@@ -240,9 +269,12 @@ class Job:
         return Failure(found.mode, struck=found.struck) if found and found.found_at <= self.env.now else None
 
     def _see_to_slow_nodes(self, event: str) -> None:
-        {_SLOW: self.fleet.one_more_is_slow, _FOUND_SLOW: self.fleet.one_is_found, _PASSED: self.fleet.one_has_passed}[
-            event
-        ]()
+        {
+            _TURNS: self.fleet.one_becomes_a_lemon,
+            _SLOW: self.fleet.one_more_is_slow,
+            _FOUND_SLOW: self.fleet.one_is_found,
+            _PASSED: self.fleet.one_has_passed,
+        }[event]()
 
     # alarms
 
@@ -279,37 +311,57 @@ class Job:
     def _down(self, part: str, hours: float) -> Generator:
         """Hours in which nothing can strike."""
         if hours > 0:
+            self.doing, self.since = part, self.env.now
             yield self.env.timeout(hours)
             self.hours[part] += hours
+            self.doing = ""
 
     def _recover(self, failure: Failure | None) -> Generator:
         """From a failure to training, through failures of restarts."""
         rules, source = self.rules, None
         while failure:
             mode = failure.mode
-            self.counts["n_failures"] += 1
-            severity = self._severity(mode)
+            severity, tried = self._severity(mode, 0 if source is None else source)
             if source is not None:
-                source = max(source, severity)
+                source = severity
                 copy = self.lineage.newest_durable(source)
             elif failure.struck is not None:
                 copy, source = self.lineage.clean(failure.struck, severity)
             else:
                 copy, source = self.lineage.newest_durable(severity), severity
             self._fall_back(copy)
+            self.counts["n_failures"] += 1
             yield from self._down("detection_h", lognormal(self.random, *mode.detection))
             self.fleet.leave(self.fleet.blamed(mode, failure.node), mode)
             yield from self._wait_for_nodes()
+            if self.ended:
+                return
             self.fleet.swap()
             if rules.person_share and self.random.random() < rules.person_share and rules.person:
                 yield from self._down("queue_h", self.random.expovariate(1 / rules.person))
             yield from self._down("queue_h", mode.queue)
-            failure = yield from self._restart(mode.restart, source)
+            failure = yield from self._restart(mode.restart, source, tried)
 
-    def _severity(self, mode: Mode) -> int:
-        """The fastest tier that outlives a failure."""
-        drawn = self.random.random()
-        return next((tier for tier, share in enumerate(mode.survived) if drawn < share), self.rules.store)
+    def _is_masked(self, failure: Failure) -> bool:
+        """Whether the nodes of a failure only take their replicas out; if so they leave."""
+        fleet, n_out = self.fleet, failure.mode.n_out
+        if not n_out or not self.rules.masked or not fleet.may_go_on(fleet.missing + n_out):
+            return False
+        if self.random.random() >= self.rules.masked:
+            return False
+        fleet.leave(fleet.blamed(failure.mode, failure.node), failure.mode)
+        self.counts["n_failures"] += 1
+        return True
+
+    def _severity(self, mode: Mode, least: int) -> tuple[int, float]:
+        """The fastest tier, from one on, that outlives a failure with a sound copy; and the hours of trying others."""
+        drawn, tried = self.random.random(), 0.0
+        tier = next((tier for tier, share in enumerate(mode.survived) if drawn < share), self.rules.store)
+        tier = max(tier, least)
+        while tier < self.rules.store and self.random.random() < self.rules.tiers[tier].corrupt:
+            tried += self.rules.tiers[tier].load
+            tier += 1
+        return tier, tried
 
     def _fall_back(self, copy: Copy) -> None:
         self.hours["rework_h"] += sum(self.kept[part] - copy.tally[part] for part in IN_TRAINING)
@@ -320,17 +372,31 @@ class Job:
         self.hidden = [hidden for hidden in self.hidden if hidden.struck < copy.taken_at]
 
     def _wait_for_nodes(self) -> Generator:
+        self.doing, self.since, self.is_waiting = "queue_h", self.env.now, True
         waited = yield from self.fleet.fill()
+        self.doing, self.is_waiting = "", False
+        self.ended = not self.fleet.may_go_on(self.fleet.missing)
+        self.finished = self.ended
         self.hours["queue_h"] += waited
         self.counts["waiting_h"] += waited
         self.counts["n_waits"] += waited > 0
 
-    def _restart(self, restart: tuple[float, float], source: int) -> Generator:
-        """Initialise and load; answers the failure that broke it off."""
-        hours = lognormal(self.random, *restart) + self.rules.tiers[source].load
-        lived, failure = yield from self._live(hours, "restart")
-        self.hours["restart_h"] += lived
-        return failure
+    def _restart(self, restart: tuple[float, float], source: int, tried: float = 0.0) -> Generator:
+        """Initialise and load, again while it fails by itself; answers the failure that broke it off."""
+        rules, n_failed = self.rules, 0
+        while True:
+            hours = lognormal(self.random, *restart) + rules.tiers[source].load + tried
+            fails, tried = self.random.random() < rules.restart_fails, 0.0
+            if fails and rules.failed_restart is not None:
+                hours = rules.failed_restart
+            lived, failure = yield from self._live(hours, "restart")
+            self.hours["restart_h"] += lived
+            if failure or not fails:
+                return failure
+            n_failed += 1
+            if n_failed == rules.n_tries:
+                n_failed = 0
+                yield from self._down("queue_h", self.random.expovariate(1 / rules.person))
 
     def _start_up(self) -> Generator:
         """A restart that was planned, and the recovery from failures meanwhile."""

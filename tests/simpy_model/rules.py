@@ -28,6 +28,7 @@ class Tier:
     stall: float
     write: float
     load: float
+    corrupt: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Mode:
     n_out: int = 1
     repair: float | None = None
     latency: tuple[float, float] | None = None
+    together: bool = False
     by_node: bool = False
     can_be_announced: bool = True
 
@@ -59,14 +61,25 @@ class BurnIn:
 
 
 @dataclass(frozen=True)
-class NodeClocks:
-    """Lifetimes of nodes on the hazard clock; ``rate`` is the fleet's mean for one node."""
+class Group:
+    """Nodes that are alike; ``rate`` is the mean for one of them."""
 
+    share: float
     rate: float
-    shape: float = 1.0
+    shape: float
+    repair_factor: float
+
+
+@dataclass(frozen=True)
+class NodeClocks:
+    """Lifetimes of nodes on the hazard clock."""
+
+    groups: tuple[Group, ...]
     stationary: bool = True
     lemon_share: float = 0.0
     lemon_factor: float = 1.0
+    cured: tuple[float, float] = (0.0, 0.0)  # by automatic repair, by people
+    turns_per_h: float = 0.0  # of one node, per hour of training
 
 
 @dataclass(frozen=True)
@@ -86,6 +99,11 @@ class Spares:
     preempt: float = 0.0
     n_cold: int = 0
     fetch: float = 0.0
+    n_idle: int = 0
+    select: float = 0.0
+    order: tuple[str, ...] = ("hot", "idle", "preemptible", "cold")
+    choose: str = "longest_idle"
+    fails_per_h: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -101,6 +119,10 @@ class Repair:
     recurrence: float = math.inf
     retire_after: int | None = None
     retire_window: float = math.inf
+    retire_recovery: float = 0.0
+    replaced: bool = True
+    distribution: str = "lognormal"
+    sample: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,7 +163,13 @@ class Rules:
     repair: Repair | None = None
     n_replicas: int = 1
     n_least: int = 1
+    masked: float = 0.0
     slow_nodes: SlowNodes | None = None
+    exposed: bool = True
+    restart_fails: float = 0.0
+    failed_restart: float | None = None
+    n_tries: int | None = None
+    horizon: float = math.inf
 
     @property
     def store(self) -> int:
@@ -173,8 +201,8 @@ class Rules:
         return sum(self.tiers[number].stall for number in self.due(step))
 
 
-def rules_of(scenario) -> Rules:
-    """What a scenario says."""
+def rules_of(scenario, horizon: float = math.inf) -> Rules:
+    """What a scenario says, with the wall clock at which a run ends anyway."""
     recovery, job, repair = scenario.recovery, scenario.job, scenario.repair
     step, tiers = _tiers_of(scenario)
     modes, time_out, repeat = _modes_of(scenario)
@@ -202,7 +230,18 @@ def rules_of(scenario) -> Rules:
         node_clocks=_node_clocks_of(scenario, modes),
         alarms=_alarms_of(scenario, modes),
         spares=spares
-        and Spares(spares.n_nodes, spares.n_preemptible, spares.preempt_min / 60, spares.n_cold, spares.fetch_min / 60),
+        and Spares(
+            spares.n_nodes,
+            spares.n_preemptible,
+            spares.preempt_min / 60,
+            spares.n_cold,
+            spares.fetch_min / 60,
+            spares.n_idle,
+            spares.select_min / 60,
+            spares.order,
+            spares.choose,
+            spares.per_1000_node_days / 24_000,
+        ),
         repair=repair
         and Repair(
             repair.automatic_h,
@@ -216,9 +255,19 @@ def rules_of(scenario) -> Rules:
             repair.recurrence_h or math.inf,
             repair.retire_after,
             (repair.retire_window_days or math.inf) * 24,
+            (repair.retire_recovery_per_day or 0.0) / 24,
+            repair.replaced,
+            repair.distribution,
+            repair.sample_h,
         ),
         n_replicas=elastic.n_replicas if elastic else 1,
         n_least=elastic.n_least if elastic else 1,
+        masked=elastic.masked if elastic else 0.0,
+        exposed=recovery.exposed,
+        restart_fails=recovery.restart_fails,
+        failed_restart=None if recovery.failed_restart_min is None else recovery.failed_restart_min / 60,
+        n_tries=recovery.n_tries,
+        horizon=horizon,
         slow_nodes=_slow_nodes_of(scenario),
     )
 
@@ -227,7 +276,13 @@ def _tiers_of(scenario) -> tuple[float, tuple[Tier, ...]]:
     faster = scenario.checkpoint.tiers
     step = faster[0].interval_s / 3600 if faster else scenario.interval_h
     tiers = [
-        Tier(_whole(tier.interval_s / 3600 / step), tier.stall_s / 3600, tier.write_s / 3600, tier.load_s / 3600)
+        Tier(
+            _whole(tier.interval_s / 3600 / step),
+            tier.stall_s / 3600,
+            tier.write_s / 3600,
+            tier.load_s / 3600,
+            tier.corrupt,
+        )
         for tier in faster
     ]
     store = Tier(_whole(scenario.interval_h / step), scenario.stall_h, scenario.persist_h, scenario.load_h)
@@ -256,6 +311,9 @@ def _modes_of(scenario) -> tuple[tuple[Mode, ...], Mode, Mode]:
     def own(value: float | None, cv: float | None, otherwise: tuple[float, float]) -> tuple[float, float]:
         return (otherwise[0] if value is None else value / 60, otherwise[1] if cv is None else cv)
 
+    general_shape = failures.lifetime.shape if failures.lifetime else 1.0
+    shapes = {group.shape or general_shape for group in failures.groups}
+    by_node = {0, 1} if shapes == {1.0} else {1}  # in place, too, of nodes that differ and have no memory
     named = [
         Mode(
             rate=float(rates[i]),
@@ -266,7 +324,8 @@ def _modes_of(scenario) -> tuple[tuple[Mode, ...], Mode, Mode]:
             n_out=mode.n_out_nodes,
             repair=mode.repair_h,
             latency=None if mode.latency_h is None else (mode.latency_h, mode.latency_cv),
-            by_node=clocks and mode.n_out_nodes == 1 and mode.scales_with == "nodes" and mode.latency_h is None,
+            together=mode.repaired_together,
+            by_node=clocks and mode.n_out_nodes in by_node and mode.scales_with == "nodes" and mode.latency_h is None,
             can_be_announced=mode.latency_h is None,
         )
         for i, mode in enumerate(failures.modes)
@@ -283,19 +342,27 @@ def _modes_of(scenario) -> tuple[tuple[Mode, ...], Mode, Mode]:
 
 def _has_node_clocks(scenario) -> bool:
     failures, repair = scenario.failures, scenario.repair
-    return bool(failures.lifetime or failures.lemons or (repair and repair.retire_after is not None))
+    return bool(failures.lifetime or failures.lemons or failures.groups or (repair and repair.retire_after is not None))
 
 
 def _node_clocks_of(scenario, modes: tuple[Mode, ...]) -> NodeClocks | None:
     if not _has_node_clocks(scenario):
         return None
-    lifetime, lemons = scenario.failures.lifetime, scenario.failures.lemons
+    lifetime, lemons, groups = scenario.failures.lifetime, scenario.failures.lemons, scenario.failures.groups
+    rate = sum(mode.rate for mode in modes if mode.by_node) / scenario.n_nodes
+    shape = lifetime.shape if lifetime else 1.0
+    of_mean = sum(group.share * group.factor for group in groups)
     return NodeClocks(
-        rate=sum(mode.rate for mode in modes if mode.by_node) / scenario.n_nodes,
-        shape=lifetime.shape if lifetime else 1.0,
+        groups=tuple(
+            Group(group.share, rate * group.factor / of_mean, group.shape or shape, group.repair_factor)
+            for group in groups
+        )
+        or (Group(1.0, rate, shape, 1.0),),
         stationary=lifetime.start == "stationary" if lifetime else True,
         lemon_share=lemons.share * lemons.left if lemons else 0.0,
         lemon_factor=lemons.factor if lemons else 1.0,
+        cured=(lemons.cured_automatic, lemons.cured_manual) if lemons else (0.0, 0.0),
+        turns_per_h=lemons.new_per_1000_node_days / 24_000 if lemons else 0.0,
     )
 
 

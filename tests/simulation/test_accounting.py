@@ -152,12 +152,12 @@ def test_no_node_is_lost(small_run, changes):
     for run in range(N_RUNS):
         table, trace = np.zeros((1, N_COLUMNS)), np.zeros((1, 3))
         event_kernel()(rules.run, rules.modes, state[0], state.view(np.uint8), 3, run, 10**6, stop, table, trace)
-        end, spares = state[0], ("hot", "preemptible", "cold")
+        end = state[0]
         in_job = rules.run["n_nodes"] - end["missing"]
         in_repair = end["n_repair"] + end["n_queued"]
-        everybody = rules.run["n_nodes"] + sum(rules.run[rank] for rank in spares)
-        assert in_job + in_repair + sum(end[rank] for rank in spares) == everybody
+        everybody = rules.run["n_nodes"] + rules.run["stock"].sum() - end["n_gone"]
+        assert in_job + in_repair + end["stock"].sum() == everybody
         assert 0 <= end["n_found"] <= end["n_slow"] <= in_job
         assert 0 <= end["n_bad"] <= in_job
         if rules.run["aged"]:
-            assert end["fresh_0"] + end["fresh_1"] + end["n_clocks"] + end["n_bad"] == in_job
+            assert end["fresh"].sum() + end["n_clocks"] + end["n_bad"] == in_job

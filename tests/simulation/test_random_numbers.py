@@ -221,7 +221,7 @@ def _check_counts(counts: np.ndarray, weights: np.ndarray) -> None:
 
 @njit
 def _first_times(hazards, rules):
-    return np.array([first_time(hazard, rules) for hazard in hazards])
+    return np.array([first_time(hazard, rules, 0) for hazard in hazards])
 
 
 @pytest.mark.parametrize("shape", [0.2, 0.5, 0.9, 1.0, 1.5, 3.0, 5.0])

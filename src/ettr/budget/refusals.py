@@ -59,6 +59,21 @@ def _varying_latencies(scenario: Scenario) -> tuple[str, ...]:
     return tuple(_of_modes(scenario, "latency_cv", lambda mode: mode.latency_h and mode.latency_cv))
 
 
+def _failing_restarts(scenario: Scenario) -> tuple[str, ...]:
+    tries = ("recovery.n_tries",) if scenario.recovery.n_tries else ()
+    return (*tries, "recovery.restart_fails") if scenario.recovery.restart_fails > 0 else ()
+
+
+def _corrupt_copies(scenario: Scenario) -> tuple[str, ...]:
+    return tuple(f"checkpoint.tiers.{tier.name}.corrupt" for tier in scenario.checkpoint.tiers if tier.corrupt > 0)
+
+
+def _changing_lemons(scenario: Scenario) -> tuple[str, ...]:
+    lemons = scenario.failures.lemons
+    names = ("cured_automatic", "cured_manual", "new_per_1000_node_days") if lemons else ()
+    return tuple(f"failures.lemons.{name}" for name in names if getattr(lemons, name) > 0)
+
+
 def silent_modes(scenario: Scenario) -> tuple[str, ...]:
     """Paths of the silent modes that occur, up to their field."""
     paths = _of_modes(scenario, "latency_h", lambda mode: mode.latency_h is not None)
@@ -82,6 +97,11 @@ EXTRAS = (
         "stops for maintenance of a few nodes at a time",
         _if("maintenance.rolling_nodes", lambda run: run.maintenance and run.maintenance.rolling_nodes),
     ),
+    Extra("restarts in which nothing fails", _if("recovery.exposed", lambda run: not run.recovery.exposed)),
+    Extra("restarts that fail", _failing_restarts),
+    Extra("copies that are corrupt", _corrupt_copies),
+    Extra("lemons that come and go", _changing_lemons),
+    Extra("groups of nodes", _if("failures.groups", lambda run: run.failures.groups)),
     Extra("wrong diagnosis", _if("repair.misdiagnosed", lambda run: run.repair and run.repair.misdiagnosed > 0)),
     Extra("spares that run out", lambda run: ("spares", "repair") if run.spares else ()),
 )

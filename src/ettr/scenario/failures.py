@@ -79,6 +79,10 @@ class Mode(Section):
         None, ge=0, description="own mean repair time, which always helps and needs no people; matters with repair"
     )
 
+    repaired_together: bool = Field(
+        False, description="its nodes come back at one time, as when a rack, a switch or a cooling loop is repaired"
+    )
+
     heat_share: Share = Field(
         0.0, description="share of its failures that heat activates; matters with heat (assumed: 0)"
     )
@@ -143,6 +147,18 @@ class Lifetime(Section):
     start: Literal["stationary", "new"] = Field(
         "stationary", description="nodes in the middle of their lives at the start, or all new (assumed: stationary)"
     )
+
+
+class Group(Section):
+    """Nodes that are alike and unlike others: a generation, a rack, a row; the rate is the fleet's mean."""
+
+    says = "groups of nodes"
+
+    name: Text = Field(description="what they have in common")
+    share: Number = Field(gt=0, le=1, description="of the job's nodes, and of the spares")
+    factor: Factor = Field(1.0, ge=0, description="failure rate over that of a group with factor 1")
+    shape: Number | None = Field(None, ge=0.2, le=5, description="own shape of lifetimes, as lifetime.shape")
+    repair_factor: Factor = Field(1.0, ge=0, description="repair times over those of a group with factor 1")
 
 
 class Gamma(Section):
@@ -217,6 +233,19 @@ class Failures(Section):
     burn_in: BurnIn | None = Field(None, description=BurnIn.__doc__)
     lifetime: Lifetime | None = Field(None, description=Lifetime.__doc__)
     lemons: Lemons | None = Field(None, description=Lemons.__doc__)
+    groups: tuple[Group, ...] = Field((), description="groups of nodes with failures and repairs of their own")
+
+    @model_validator(mode="after")
+    def _groups_add_up(self) -> Failures:
+        names = [group.name for group in self.groups]
+        total = sum(group.share for group in self.groups)
+        if self.groups and abs(total - 1) > ROUNDING:
+            raise ValueError(f"groups must have shares that sum to 1, all nodes of the cluster, got {total:.4g}")
+        if self.groups and not any(group.factor > 0 for group in self.groups):
+            raise ValueError("groups must have a factor > 0 in one of them")
+        if len(names) > len(set(names)):
+            raise ValueError(f"has two groups named {max(names, key=names.count)!r}")
+        return self
 
     @property
     def ways(self) -> tuple[str, ...]:

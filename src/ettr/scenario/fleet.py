@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from ettr.scenario.basics import Addition, Count, Meta, Number, Section, Share, Spread, With
+
+RANKS = ("hot", "idle", "preemptible", "cold")
+"""Kinds of spares, in the order in which they are taken unless another is given."""
 
 
 class Lemons(Section):
@@ -18,6 +21,14 @@ class Lemons(Section):
     factor: Number = Field(ge=1, description="their failure rate over that of a normal node")
     left: Annotated[Share, Meta(idle=1.0)] = Field(
         1.0, description="share of the lemons that are still there; others gave way to normal nodes (assumed: 1)"
+    )
+
+    cured_automatic: Share = Field(
+        0.0, description="probability that automatic repair makes a lemon a normal node; else it comes back as it was"
+    )
+    cured_manual: Share = Field(0.0, description="the same of repair by people; a node that is replaced is drawn anew")
+    new_per_1000_node_days: Addition = Field(
+        0.0, ge=0, description="normal nodes that become lemons, per node-days of training"
     )
 
     @property
@@ -45,6 +56,27 @@ class Spares(Section):
         0, ge=0, description="nodes that are switched off or stand elsewhere"
     )
     fetch_min: Annotated[Number, Meta(idle=With("n_cold"))] = Field(0.0, ge=0, description="until a cold node is there")
+    n_idle: Annotated[Count, Meta(idle=0)] = Field(
+        0, ge=0, description="nodes of the cluster that nobody uses, and that the scheduler has to find"
+    )
+    select_min: Annotated[Number, Meta(idle=With("n_idle"))] = Field(
+        0.0, ge=0, description="until an idle node is found and ready"
+    )
+    order: tuple[Literal["hot", "idle", "preemptible", "cold"], ...] = Field(
+        ("hot", "idle", "preemptible", "cold"), description="which are taken first"
+    )
+    choose: Literal["longest_idle", "random", "fewest_failures", "score"] = Field(
+        "longest_idle", description="which of them goes in; score: the least failures, less those that have recovered"
+    )
+    per_1000_node_days: Addition = Field(
+        0.0, ge=0, description="hot and idle nodes that fail while they wait, per node-days of wall clock"
+    )
+
+    @model_validator(mode="after")
+    def _each_rank_once(self) -> Spares:
+        if sorted(self.order) != sorted(RANKS):
+            raise ValueError(f"order must name each of {', '.join(RANKS)} once, got {', '.join(self.order) or 'none'}")
+        return self
 
 
 class Repair(Section):
@@ -59,7 +91,13 @@ class Repair(Section):
     manual_h: Number | None = Field(None, ge=0, description="mean time of repair by people, waiting for them aside")
     manual_success: Annotated[Share, Meta(idle=1.0)] = Field(1.0, description="share of nodes that people can repair")
     replacement_h: Number | None = Field(None, ge=0, description="until a new node is there")
-    cv: Spread = Field(0.0, description="coefficient of variation of repair times, log-normal; 0: all take the mean")
+    cv: Spread = Field(0.0, description="coefficient of variation of repair times; 0: all take the mean")
+    distribution: Literal["lognormal", "gamma", "exponential", "empirical"] = Field(
+        "lognormal", description="how they spread: lognormal and gamma by cv, empirical as sample_h does"
+    )
+    sample_h: tuple[Annotated[Number, Field(ge=0)], ...] = Field(
+        (), description="repair times that were observed, whose spread about their mean all stages then have"
+    )
     n_crew: Count | None = Field(None, ge=1, description="nodes that people repair at a time; no limit without")
     misdiagnosed: Addition = Field(
         0.0, ge=0, lt=1, description="share of failures of one node after which a healthy node leaves instead"
@@ -71,7 +109,13 @@ class Repair(Section):
         None, ge=1, description="a node that leaves the job this often within retire_window_days is replaced"
     )
     retire_window_days: Annotated[Number | None, Meta(idle=With("retire_after"))] = Field(
-        None, gt=0, description="wall clock in which retire_after counts"
+        None, gt=0, description="wall clock in which retire_after counts; without, in the life of a node"
+    )
+    retire_recovery_per_day: Annotated[Number | None, Meta(idle=With("retire_after"))] = Field(
+        None, gt=0, description="the count falls by this much a day, instead of counting in a window"
+    )
+    replaced: bool = Field(
+        True, description="nodes that retire, or cannot be repaired, are replaced; false: they are gone for good"
     )
 
     @property
@@ -96,21 +140,43 @@ class Repair(Section):
     def _stages_that_end(self) -> Repair:
         if self.automatic_h is None and self.manual_h is None:
             raise ValueError("needs automatic_h or manual_h, the time that a repair takes")
-        if self.automatic_success < 1 and self.manual_h is None and self.replacement_h is None:
+        if self.replaced and self.automatic_success < 1 and self.manual_h is None and self.replacement_h is None:
             raise ValueError(
                 f"automatic_success = {self.automatic_success:g} needs manual_h or replacement_h, for the nodes that "
                 "automatic repair does not help"
             )
-        if self.manual_success < 1 and self.replacement_h is None:
+        if self.replaced and self.manual_success < 1 and self.replacement_h is None:
             raise ValueError(
                 f"manual_success = {self.manual_success:g} needs replacement_h, for the nodes that nobody can repair"
             )
         return self
 
     @model_validator(mode="after")
+    def _a_spread_of_one_kind(self) -> Repair:
+        if (self.distribution == "empirical") != bool(self.sample_h):
+            raise ValueError(
+                "distribution: empirical needs sample_h, the repair times that were observed, and only it does"
+            )
+        if self.sample_h and not max(self.sample_h) > 0:
+            raise ValueError("sample_h must hold a repair time > 0 h")
+        if self.distribution in ("exponential", "empirical") and self.cv not in (0, 1.0 if not self.sample_h else 0):
+            raise ValueError(f"distribution: {self.distribution} has its own spread: leave out cv = {self.cv:g}")
+        return self
+
+    @model_validator(mode="after")
     def _what_belongs_together(self) -> Repair:
-        if self.retire_after is not None and (self.retire_window_days is None or self.replacement_h is None):
-            raise ValueError("retire_after needs retire_window_days and replacement_h")
+        if self.replaced and self.retire_after is not None and self.replacement_h is None:
+            raise ValueError(
+                "retire_after needs replacement_h, or replaced: false where retired nodes are gone for good"
+            )
+        if not self.replaced and self.replacement_h is not None:
+            raise ValueError(f"replaced: false contradicts replacement_h = {self.replacement_h:g}: take one")
+        if not self.replaced and self.retire_after is None and self.automatic_success == self.manual_success == 1:
+            raise ValueError("replaced: false needs retire_after, or a stage of repair that may fail")
+        if self.retire_recovery_per_day is not None and (
+            self.retire_after is None or self.retire_window_days is not None
+        ):
+            raise ValueError("retire_recovery_per_day needs retire_after, and no retire_window_days beside it")
         if self.misdiagnosed > 0 and self.recurrence_h is None:
             raise ValueError("misdiagnosed needs recurrence_h, the time until the bad node strikes again")
         return self
@@ -123,6 +189,9 @@ class Elastic(Section):
 
     n_replicas: Count = Field(ge=2, description="data-parallel replicas of the job, of equal size")
     n_least: Count = Field(ge=1, description="replicas that the job needs to go on")
+    masked: Share = Field(
+        0.0, description="share of failures of nodes that only take their replica out, while the others train on"
+    )
 
     @model_validator(mode="after")
     def _no_more_than_all(self) -> Elastic:

@@ -162,7 +162,8 @@ class JobInHours(_Numbers):
     another. ``detection`` and ``queue`` are means over all failures, the wait for a person included. ``restart`` is the
     general one, and ``restarts`` those of failures; each start takes ``init`` and ``load`` on top. ``latency`` is the
     mean over all failures, ``silent`` the share of those that are silent. ``tiers`` are those below the store. Closed
-    forms ask for all up to ``person``, and the simulator for the rest too; a time is 0 where there is no such stage.
+    forms ask for all up to ``person``, and the simulator for the rest too; a time is 0 where there is no such stage,
+    ``failed_restart`` NaN where a restart that fails takes as long as another, ``retire_window`` infinite without one.
     """
 
     n_nodes: Any
@@ -194,6 +195,8 @@ class JobInHours(_Numbers):
     false_alarms_per_h: float
     preempt: float
     fetch: float
+    select: float
+    failed_restart: float
     retire_window: float
 
     @property
@@ -459,7 +462,9 @@ def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> J
         false_alarms_per_h=recovery.false_alarms_per_day / H_PER_DAY,
         preempt=value.hours("spares.preempt_min"),
         fetch=value.hours("spares.fetch_min"),
-        retire_window=(value("repair.retire_window_days") or 0.0) * H_PER_DAY,
+        select=value.hours("spares.select_min"),
+        failed_restart=math.nan if recovery.failed_restart_min is None else recovery.failed_restart_min / MIN_PER_H,
+        retire_window=(value("repair.retire_window_days") or math.inf) * H_PER_DAY,
         modes=modes,
         ageing=_ageing(scenario),
     )

@@ -167,9 +167,27 @@ class Recovery(Section):
             plausible=Plausible(0.0, 116.0, "zeng2022glm", "mean of the stops in a diary, the restart included"),
         ),
     ] = Field(0.0, ge=0, description="mean wait for a person, exponential (assumed: 0)")
+    exposed: Annotated[bool, Meta(says="failures in restarts")] = Field(
+        True, description="failures strike in restarts, too; false: none does, as simpler formulas have it"
+    )
+    restart_fails: Annotated[Share, Meta(says="restarts that fail")] = Field(
+        0.0, lt=1, description="share of restarts that fail by themselves, and are tried again at once (assumed: 0)"
+    )
+    failed_restart_min: Annotated[Number | None, Meta(idle=With("restart_fails"), says="restarts that fail")] = Field(
+        None, ge=0, description="time until it shows that a restart failed; without, as long as one that works"
+    )
+    n_tries: Annotated[Count | None, Meta(says="restarts that fail")] = Field(
+        None, ge=1, description="restarts that fail in a row, until a person comes in person_min (assumed: nobody does)"
+    )
     false_alarms_per_day: Annotated[Addition, Meta(says="false alarms of time-outs")] = Field(
         0.0, ge=0, description="healthy jobs killed by a time-out, per exposed day (assumed: 0)"
     )
+
+    @model_validator(mode="after")
+    def _a_person_takes_time(self) -> Recovery:
+        if self.n_tries is not None and (self.person_min == 0 or self.restart_fails == 0):
+            raise ValueError("n_tries needs restart_fails and person_min, the mean wait for that person")
+        return self
 
 
 class Measured(Section):

@@ -19,37 +19,40 @@ _WIDTH = (HIGH - LOW) / (POINTS - 1)
 
 
 @inner
-def first_time(hazard: float, rules: np.record) -> float:
-    """Hazard-clock time at which a node of scale 1 has gone through this much of its first cumulative hazard."""
+def by_hazard(hazard: float, log_time: np.ndarray, slope: np.ndarray) -> float:
+    """Time at which this much of a cumulative hazard is gone through, from a table of logarithms."""
     x = (math.log(hazard) - LOW) / _WIDTH
     if x <= 0.0:
-        return math.exp(rules.first_log[0] + rules.first_slope[0] * x)
+        return math.exp(log_time[0] + slope[0] * x)
     i = int(x)
     if i >= POINTS - 1:
-        return math.exp(rules.first_log[POINTS - 1] + rules.first_slope[POINTS - 1] * (x - (POINTS - 1)))
+        return math.exp(log_time[POINTS - 1] + slope[POINTS - 1] * (x - (POINTS - 1)))
     u = x - i
     v = 1.0 - u
-    a, b = rules.first_log[i], rules.first_log[i + 1]
-    return math.exp(
-        v * v * ((1.0 + 2.0 * u) * a + u * rules.first_slope[i])
-        + u * u * ((3.0 - 2.0 * u) * b - v * rules.first_slope[i + 1])
-    )
+    a, b = log_time[i], log_time[i + 1]
+    return math.exp(v * v * ((1.0 + 2.0 * u) * a + u * slope[i]) + u * u * ((3.0 - 2.0 * u) * b - v * slope[i + 1]))
 
 
 @inner
-def next_firsts(times: np.ndarray, j: int, n_nodes: int, kind: int, seed: int, run: int, rules: np.record) -> None:
-    """Fill in the first failures j, j + 1, ... of nodes of one kind and of scale 1; the last entry is a hazard.
+def first_time(hazard: float, rules: np.record, group: int) -> float:
+    """Hazard-clock time at which a node of scale 1 has gone through this much of its first cumulative hazard."""
+    return by_hazard(hazard, rules.first_log[group], rules.first_slope[group])
+
+
+@inner
+def next_firsts(times: np.ndarray, j: int, n_nodes: int, seed: int, run: int, rules: np.record) -> None:
+    """Fill in the first failures j, j + 1, ... of nodes that are all alike, of scale 1; the last entry is a hazard.
 
     ``j`` is a multiple of the number of times; infinite once all have failed. They are made together because one after
     the other each would wait for the last.
     """
     n = times.size - 1
     for i in range(0, n, 4):
-        w0, w1, w2, w3 = block(seed, run, (j + i) >> 2, FIRST + kind, 0)
-        times[i] = exponential(w0, seed, run, j + i, FIRST + kind)
-        times[i + 1] = exponential(w1, seed, run, j + i + 1, FIRST + kind)
-        times[i + 2] = exponential(w2, seed, run, j + i + 2, FIRST + kind)
-        times[i + 3] = exponential(w3, seed, run, j + i + 3, FIRST + kind)
+        w0, w1, w2, w3 = block(seed, run, (j + i) >> 2, FIRST, 0)
+        times[i] = exponential(w0, seed, run, j + i, FIRST)
+        times[i + 1] = exponential(w1, seed, run, j + i + 1, FIRST)
+        times[i + 2] = exponential(w2, seed, run, j + i + 2, FIRST)
+        times[i + 3] = exponential(w3, seed, run, j + i + 3, FIRST)
     hazard = times[n] if j > 0 else 0.0
     for i in range(n):
         left = n_nodes - j - i
@@ -57,7 +60,7 @@ def next_firsts(times: np.ndarray, j: int, n_nodes: int, kind: int, seed: int, r
         times[i] = hazard
     times[n] = hazard
     for i in range(n):
-        times[i] = first_time(times[i], rules) if times[i] < np.inf else np.inf
+        times[i] = first_time(times[i], rules, 0) if times[i] < np.inf else np.inf
 
 
 @inner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ettr.core.results import PARTS
 
-COLUMNS = (*PARTS, "n_failures", "n_planned", "n_undetected", "waiting_h", "n_waits")
+COLUMNS = (*PARTS, "n_failures", "n_planned", "n_undetected", "waiting_h", "n_waits", "n_ended")
 CONTROLS = (
     "failures_less_expected",
     "restarts_less_expected",
@@ -15,7 +15,7 @@ CONTROLS = (
 """Sums whose mean is known to be zero: they tell by how much chance favoured a run."""
 
 PRODUCTIVE, CHECKPOINT, SLOWDOWN, DEGRADED, REWORK, DETECTION, QUEUE, RESTART, MAINTENANCE = range(len(PARTS))
-N_FAILURES, N_PLANNED, N_UNDETECTED, WAITING, N_WAITS = range(len(PARTS), len(COLUMNS))
+N_FAILURES, N_PLANNED, N_UNDETECTED, WAITING, N_WAITS, N_ENDED = range(len(PARTS), len(COLUMNS))
 CONTROL = len(COLUMNS)
 OUTCOME = CONTROL + len(CONTROLS)
 N_COLUMNS = OUTCOME + 1

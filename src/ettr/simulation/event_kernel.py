@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from ettr.core.units import ROUNDING
-from ettr.simulation.checkpoint_copies import copy_row, longer_rows, promote, snapshot
+from ettr.simulation.checkpoint_copies import copy_row, longer_rows, promote, restore, snapshot
 from ettr.simulation.columns import (
     CHECKPOINT,
     CONTROL,
@@ -20,6 +20,7 @@ from ettr.simulation.columns import (
     DETECTION,
     DONE,
     MAINTENANCE,
+    N_ENDED,
     N_FAILURES,
     N_PLANNED,
     N_UNDETECTED,
@@ -38,9 +39,9 @@ from ettr.simulation.compiling import inner
 from ettr.simulation.failure_events import draw_first, draw_next_time
 from ettr.simulation.fast_kernel import Kernel, compiled, sources
 from ettr.simulation.heaps import new_heap, with_room
-from ettr.simulation.random_numbers import DIAGNOSIS, FAILURE, block, uniform
-from ettr.simulation.recovery import load, next_request, plan_restart, recover, serve
-from ettr.simulation.repair_stages import COLD, HOT, PREEMPTIBLE, new_slots, roomier
+from ettr.simulation.random_numbers import DIAGNOSIS, FAILURE, KIND, block, uniform
+from ettr.simulation.recovery import in_time, load, next_request, plan_restart, recover, serve
+from ettr.simulation.repair_stages import HOT, IDLE, draw_idle, new_slots, roomier
 from ettr.simulation.rules import MOST_EVENTS
 from ettr.simulation.state import DEGRADED as OUT_OF_SPEED
 from ettr.simulation.state import (
@@ -55,7 +56,7 @@ from ettr.simulation.state import (
     STALLED,
     WORKING,
 )
-from ettr.simulation.trace import QUEUEING, write
+from ettr.simulation.trace import QUEUEING, lose, write
 from ettr.simulation.training import work
 
 _POLL = 0xFFF
@@ -68,17 +69,21 @@ _CRAMPED = -1.0
 @inner
 def _begin(rules: np.record, st: np.record, trace: np.ndarray) -> None:
     """Nodes, spares and the first draws; then the queue and the start, or the middle of a steady run."""
-    st.hot, st.preemptible, st.cold = rules.hot, rules.preemptible, rules.cold
-    st.fresh_0 = rules.n_nodes if rules.aged else 0
-    st.fresh_spares[HOT], st.fresh_spares[PREEMPTIBLE], st.fresh_spares[COLD] = rules.hot, rules.preemptible, rules.cold
-    if rules.lemon_share > 0.0:
-        w0, w1, _, _ = block(st.seed, st.run, 0, DIAGNOSIS, 0)
-        st.fresh_1 = int(math.floor(rules.lemon_share * rules.n_nodes + uniform(w0)))
-        st.fresh_0 -= st.fresh_1
-        n_spares = rules.hot + rules.preemptible + rules.cold
-        st.fresh_lemons = int(math.floor(rules.lemon_share * n_spares + uniform(w1)))
-    draw_first(rules, st, 0)
-    draw_first(rules, st, 1)
+    for rank in range(4):
+        st.stock[rank] = st.fresh_spares[rank] = rules.stock[rank]
+    for group in range(rules.n_groups):
+        n_nodes = rules.group_nodes[group] if rules.aged else 0
+        n_lemons = spare_lemons = 0
+        if rules.lemon_share > 0.0:
+            w0, w1, _, _ = block(st.seed, st.run, group, DIAGNOSIS if group == 0 else KIND, 0 if group == 0 else 2)
+            n_lemons = int(math.floor(rules.lemon_share * n_nodes + uniform(w0)))
+            spare_lemons = int(math.floor(rules.lemon_share * rules.group_spares[group] + uniform(w1)))
+        st.fresh[2 * group], st.fresh[2 * group + 1] = n_nodes - n_lemons, n_lemons
+        st.fresh_kinds[2 * group] = rules.group_spares[group] - spare_lemons
+        st.fresh_kinds[2 * group + 1] = spare_lemons
+        draw_first(rules, st, 2 * group)
+        draw_first(rules, st, 2 * group + 1)
+    draw_idle(rules, st, 0.0)
     w0, _, _, _ = block(st.seed, st.run, 0, FAILURE, 0)
     draw_next_time(rules, st, w0, 0, FAILURE)
     st.soft_left, st.next_request = -1.0, np.inf
@@ -92,9 +97,10 @@ def _begin(rules: np.record, st: np.record, trace: np.ndarray) -> None:
         _begin_in_the_middle(rules, st)
         st.status = WORKING
         return
-    write(st, trace, QUEUEING, rules.first_queue)
-    st.queue = rules.first_queue
-    st.now = rules.first_queue
+    queue = in_time(rules, st, rules.first_queue)
+    write(st, trace, QUEUEING, queue)
+    st.queue = queue
+    st.now = queue
     plan_restart(rules, st)
 
 
@@ -121,7 +127,7 @@ def _write_down(st: np.record, out: np.ndarray, outcome: float) -> None:
     out[REWORK], out[DETECTION], out[QUEUE] = st.rework + before, st.detection, st.queue
     out[RESTART], out[MAINTENANCE] = st.restart, st.maintenance
     out[N_FAILURES], out[N_PLANNED], out[N_UNDETECTED] = st.n_failures, st.n_planned, st.n_hidden
-    out[WAITING], out[N_WAITS] = st.waiting, st.n_waits
+    out[WAITING], out[N_WAITS], out[N_ENDED] = st.waiting, st.n_waits, st.ended
     out[CONTROL] = st.struck - st.expected
     out[CONTROL + 1], out[CONTROL + 2] = st.less_restart, st.less_down
     out[CONTROL + 3], out[CONTROL + 4] = st.less_repair, st.less_mix
@@ -131,7 +137,18 @@ def _write_down(st: np.record, out: np.ndarray, outcome: float) -> None:
 @inner
 def _room(st: np.record, most: int) -> int:
     """Places that one event may take: for those who leave, and for those who come."""
-    return 2 * (most + st.n_found) + 4
+    return 2 * (most + st.n_found) + 5
+
+
+@inner
+def _stop_here(rules: np.record, st: np.record, hidden: np.ndarray, trace: np.ndarray) -> None:
+    """The run ends before its work is done: what a failure has thrown away is lost, what is in memory stands."""
+    if st.status != WORKING:
+        lost = restore(rules, st, hidden)
+        st.rework += lost
+        if st.traced:
+            lose(st, trace, lost)
+    st.status = FINISHED
 
 
 @inner
@@ -162,7 +179,9 @@ def _go_on(
         ):
             return _CRAMPED
         st.n_events += 1
-        if st.status == FAILED:
+        if st.now >= rules.horizon:
+            _stop_here(rules, st, hidden, trace)
+        elif st.status == FAILED:
             recover(rules, st, modes, slots, clocks, trace)
         elif st.status == LOADING:
             load(rules, st, modes, slots, clocks, hidden, trace)
@@ -171,6 +190,8 @@ def _go_on(
             durable_at = st.durable_at[rules.n_tiers - 1]
             if st.status == WORKING and not st.in_action and durable_at <= st.trained + ROUNDING * rules.step:
                 serve(rules, st, modes, slots, clocks, trace)
+    if st.ended:
+        _stop_here(rules, st, hidden, trace)
     return DONE
 
 
@@ -194,7 +215,9 @@ def event_kernel() -> Kernel:
     ) -> np.ndarray:
         assert len(version) > 0
         n_traced = 0
-        most = max(1, min(rules.rolling, rules.hot))  # nodes that may leave at one event
+        most = max(1, min(rules.rolling, rules.stock[HOT]))  # nodes that may leave at one event
+        if rules.idle_rate > 0.0:
+            most += rules.stock[HOT] + rules.stock[IDLE]
         for i in range(modes.size):
             most = max(most, modes[i].n_out)
         clocks, slots, hidden = new_heap(64), new_slots(64), np.zeros((16, ROW))

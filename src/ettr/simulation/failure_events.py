@@ -10,8 +10,17 @@ from ettr.core.units import ROUNDING
 from ettr.simulation.clocks import first_time, lifetime
 from ettr.simulation.compiling import inner
 from ettr.simulation.heaps import push, remove
-from ettr.simulation.random_numbers import DIAGNOSIS, FAILURE, FIRST, LIFETIME, block, exponential, uniform
-from ettr.simulation.repair_stages import OF_NODE, TAKEN, life_of, new_node
+from ettr.simulation.random_numbers import (
+    DIAGNOSIS,
+    FAILURE,
+    FIRST,
+    FIRST_OF_OTHERS,
+    LIFETIME,
+    block,
+    exponential,
+    uniform,
+)
+from ettr.simulation.repair_stages import OF_NODE, SPARE, TAKEN, life_of, new_node, of_kind
 
 
 @inner
@@ -65,32 +74,33 @@ def draw_next_time(rules: np.record, st: np.record, word: np.uint64, index: int,
 @inner
 def draw_first(rules: np.record, st: np.record, kind: int) -> None:
     """When the next node of a kind fails that never failed."""
-    fresh = st.fresh_1 if kind else st.fresh_0
-    at = np.inf
-    if fresh > 0:
-        j = st.drawn_1 if kind else st.drawn_0
-        w0, w1, w2, w3 = block(st.seed, st.run, j >> 2, FIRST + kind, 0)
+    st.next_first[kind] = np.inf
+    if st.fresh[kind] > 0:
+        j, purpose = st.drawn[kind], FIRST + kind if kind < SPARE else FIRST_OF_OTHERS + kind
+        w0, w1, w2, w3 = block(st.seed, st.run, j >> 2, purpose, 0)
         lane = j & 3
         word = w0 if lane == 0 else w1 if lane == 1 else w2 if lane == 2 else w3
-        more = exponential(word, st.seed, st.run, j, FIRST + kind) / fresh
-        if kind:
-            st.drawn_1 += 1
-            st.hazard_1 += more
-        else:
-            st.drawn_0 += 1
-            st.hazard_0 += more
-        hazard = st.hazard_1 if kind else st.hazard_0
-        at = (rules.scale_1 if kind else rules.scale_0) * first_time(hazard, rules)
-    if kind:
-        st.next_first_1 = at
-    else:
-        st.next_first_0 = at
+        st.first_hazard[kind] += exponential(word, st.seed, st.run, j, purpose) / st.fresh[kind]
+        st.drawn[kind] += 1
+        st.next_first[kind] = rules.scale[kind] * first_time(st.first_hazard[kind], rules, kind >> 1)
 
 
 @inner
-def next_strike(st: np.record, clocks: np.ndarray) -> float:
+def _first_kind(rules: np.record, st: np.record) -> int:
+    """Of which kind the next node is that never failed."""
+    first = 1 if st.next_first[1] <= st.next_first[0] else 0
+    for kind in range(2, 2 * rules.n_groups):
+        if st.next_first[kind] < st.next_first[first]:
+            first = kind
+    return first
+
+
+@inner
+def next_strike(rules: np.record, st: np.record, clocks: np.ndarray) -> float:
     """When something strikes next, on the hazard clock."""
-    first = min(st.next_time, min(st.next_first_0, st.next_first_1))
+    first = min(st.next_time, min(st.next_first[0], st.next_first[1]))
+    for kind in range(2, 2 * rules.n_groups):
+        first = min(first, st.next_first[kind])
     return min(first, clocks[0].key) if st.n_clocks > 0 else first
 
 
@@ -105,19 +115,15 @@ def strike(
     """Set the mode and node of what strikes now, and move the clocks on; return the node, -1 if none by its clock."""
     st.k += 1
     st.node = -1
-    first = min(st.next_first_0, st.next_first_1)
+    kind = _first_kind(rules, st)
+    first = st.next_first[kind]
     if st.n_clocks > 0 and clocks[0].key <= min(first, st.next_time):
         st.node = clocks[0].item
         remove(clocks, st.n_clocks, 0)
         st.n_clocks -= 1
     elif first <= st.next_time and first < np.inf:
-        kind = 1 if st.next_first_1 <= st.next_first_0 else 0
-        if kind:
-            st.fresh_1 -= 1
-        else:
-            st.fresh_0 -= 1
-        drawn = st.drawn_1 if kind else st.drawn_0
-        st.node = new_node(slots, st, kind, kind, drawn) if rules.tracked else 0
+        st.fresh[kind] -= 1
+        st.node = new_node(slots, st, kind, of_kind(kind), st.drawn[kind]) if rules.tracked else 0
         draw_first(rules, st, kind)
     if not rules.tracked:
         st.key = st.k
@@ -197,7 +203,7 @@ def enter(
         return
     number = _life(rules, st, slots, node, one)
     kind = slots[node].kind if rules.tracked else 0
-    push(clocks, st.n_clocks, st.hazard + lifetime(number, rules.shape, rules.scale_1 if kind else rules.scale_0), node)
+    push(clocks, st.n_clocks, st.hazard + lifetime(number, rules.shape[kind >> 1], rules.scale[kind]), node)
     st.n_clocks += 1
 
 
@@ -235,20 +241,50 @@ def take_healthy(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.
     if not rules.aged:
         return 0
     w0, w1, _, _ = block(st.seed, st.run, st.key, DIAGNOSIS, 1 + index)
-    n = st.fresh_0 + st.fresh_1 + st.n_clocks
+    n = n_fresh(rules, st) + st.n_clocks
     i = min(int(uniform(w0) * n), n - 1)
-    if i >= st.fresh_0 + st.fresh_1:
-        at = i - st.fresh_0 - st.fresh_1
-        node = clocks[at].item
-        remove(clocks, st.n_clocks, at)
+    for kind in range(2 * rules.n_groups):
+        fresh = st.fresh[kind]
+        if i < fresh:
+            st.fresh[kind] -= 1
+            if uniform(w1) * fresh < 1.0:  # it is the very one that would have failed first
+                draw_first(rules, st, kind)
+            return new_node(slots, st, kind, TAKEN, st.n_ids) if rules.tracked else 0
+        i -= fresh
+    node = clocks[i].item
+    remove(clocks, st.n_clocks, i)
+    st.n_clocks -= 1
+    return node
+
+
+@inner
+def n_fresh(rules: np.record, st: np.record) -> int:
+    """Nodes of the job that never failed."""
+    n = 0
+    for kind in range(2 * rules.n_groups):
+        n += st.fresh[kind]
+    return n
+
+
+@inner
+def turn(
+    rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray, word: np.uint64, other: np.uint64
+) -> None:
+    """A random node of the job becomes a lemon, unless it is one; the heap must have room."""
+    i = int(uniform(word) * rules.n_nodes)
+    for kind in range(2 * rules.n_groups):
+        fresh = st.fresh[kind]
+        if i < fresh:
+            if kind & 1 == 0:
+                st.fresh[kind] -= 1
+                if uniform(other) * fresh < 1.0:
+                    draw_first(rules, st, kind)
+                enter(rules, st, slots, clocks, new_node(slots, st, kind + 1, TAKEN, st.n_ids), 1)
+            return
+        i -= fresh
+    if i < st.n_clocks and slots[clocks[i].item].kind & 1 == 0:  # else it is missing, or failed and stayed
+        node = clocks[i].item
+        remove(clocks, st.n_clocks, i)
         st.n_clocks -= 1
-        return node
-    kind = 1 if i >= st.fresh_0 else 0
-    fresh = st.fresh_1 if kind else st.fresh_0
-    if kind:
-        st.fresh_1 -= 1
-    else:
-        st.fresh_0 -= 1
-    if uniform(w1) * fresh < 1.0:  # it is the very one that would have failed first
-        draw_first(rules, st, kind)
-    return new_node(slots, st, kind, TAKEN, st.n_ids) if rules.tracked else 0
+        slots[node].kind += 1
+        enter(rules, st, slots, clocks, node, 1)

@@ -44,7 +44,7 @@ from ettr.simulation.compiling import inner, maker
 from ettr.simulation.failure_events import pick_of_nodes, pick_of_time
 from ettr.simulation.heaps import new_heap, push, remove, with_room
 from ettr.simulation.random_numbers import FAILURE, PLANNED, RECOVERY, REPAIR, block, exponential, lognormal, uniform
-from ettr.simulation.repair_stages import AUTOMATIC, MANUAL, TICKET
+from ettr.simulation.repair_stages import AUTOMATIC, HOT, MANUAL, TICKET, repair_time
 from ettr.simulation.rules import MOST_EVENTS
 
 Kernel = Callable[..., Any]
@@ -96,7 +96,7 @@ def later_stages(rules: np.record, seed: int, run: int, k: int, one: int) -> tup
     if manual:
         w0, w1, _, _ = block(seed, run, ticket, REPAIR, MANUAL)
         if not math.isnan(rules.automatic):
-            hours = lognormal(rules.manual, rules.repair_sigma, w0, seed, run, ticket, REPAIR)
+            hours = repair_time(rules, rules.manual, w0, seed, run, ticket, REPAIR)
             beyond = hours - rules.manual
         if uniform(w1) < rules.manual_success:
             return hours, beyond
@@ -162,14 +162,16 @@ def fast_kernel(aged: bool) -> Kernel:
         clocks = new_heap(64)
         far, ahead = np.empty((64, 2)), np.empty(9)
         rate, pooled, n_segments = rules.rate, rules.pooled != 0, rules.n_segments
-        shape, scale, sigma = rules.shape, rules.scale_0, rules.repair_sigma
+        shape, scale = rules.shape[0], rules.scale[0]
+        varies = rules.repair_sigma > 0.0 or rules.n_drawn > 0 or rules.tabled != 0
+        exposed = rules.unexposed == 0
         steady, load, only_mode = rules.steady != 0, rules.load, rules.only_mode
         person_share, mean_recovery = rules.person_share, rules.mean_recovery
         polled = 0
 
         for row in range(table.shape[0]):
             run = first_run + row
-            done, free, n_repair, k = 0, rules.hot, 0, 0
+            done, free, n_repair, k = 0, rules.stock[HOT], 0, 0
             detection = queue = restart = rework = slowed = waiting = maintenance = 0.0
             n_waits = n_planned = 0
             less_restart = less_down = less_repair = less_mix = 0.0
@@ -196,7 +198,7 @@ def fast_kernel(aged: bool) -> Kernel:
                 n_fresh, j, n_heap, n_far = rules.n_nodes, 0, 0, 0
                 horizon = 1.5 * rules.work
                 soon = (horizon / scale) ** shape
-                next_firsts(ahead, 0, n_fresh, 0, seed, run, rules)
+                next_firsts(ahead, 0, n_fresh, seed, run, rules)
                 next_fresh = scale * ahead[0]
                 strikes_at = min(next_time, next_fresh)
                 gap = strikes_at
@@ -205,12 +207,13 @@ def fast_kernel(aged: bool) -> Kernel:
             outcome = DONE
 
             while True:
-                if gap < pending:  # a restart that fails
+                if exposed and gap < pending:  # a restart that fails
                     restart += gap
                     now += gap
                 else:
                     restart += pending
                     now += pending
+                    pending = pending if exposed else 0.0
                     lived = gap - pending + credit
                     left = n_segments - done
                     finish = only if left == 1 else (left - 1) * (tau + stall) + (left - 2) * slow + last
@@ -283,7 +286,7 @@ def fast_kernel(aged: bool) -> Kernel:
                         else:
                             j += 1
                             if j & 7 == 0:
-                                next_firsts(ahead, j, n_fresh, 0, seed, run, rules)
+                                next_firsts(ahead, j, n_fresh, seed, run, rules)
                             next_fresh = scale * ahead[j & 7]
                         again = u + lifetime(number, shape, scale) if number < soon else np.inf
                         if again < horizon:
@@ -340,14 +343,15 @@ def fast_kernel(aged: bool) -> Kernel:
                     ready = now
                     for one in range(n_out):
                         repair = mean
-                        if sigma > 0.0:
+                        ticket = 0 if modes[mode].together else one
+                        if varies:
                             x2 = w2
-                            if one > 0:
-                                x2, _, _, _ = block(seed, run, k, FAILURE, one)
-                            repair = lognormal(mean, sigma, x2, seed, run, k, FAILURE)
+                            if ticket > 0:
+                                x2, _, _, _ = block(seed, run, k, FAILURE, ticket)
+                            repair = repair_time(rules, mean, x2, seed, run, k, FAILURE)
                             less_repair += repair - mean
                         if staged and general:
-                            more, beyond = later_stages(rules, seed, run, k, one)
+                            more, beyond = later_stages(rules, seed, run, k, ticket)
                             repair += more
                             less_repair += beyond
                         if n_repair == keys.size:

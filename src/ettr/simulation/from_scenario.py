@@ -15,20 +15,26 @@ from ettr.checkpoint import heed_threshold_h
 from ettr.core.errors import NotModelled
 from ettr.core.units import H_PER_DAY, ROUNDING
 from ettr.scenario import JobInHours, Scenario
+from ettr.scenario.failures import Group, Mode
+from ettr.scenario.fleet import Repair
 from ettr.scenario.long_run import long_run_rate
-from ettr.simulation.repair_stages import MOST_RETURNS
-from ettr.simulation.rules import HIGH, LOW, MODE, MOST_TIERS, POINTS, RULES, Rules
+from ettr.simulation.repair_stages import MOST_RETURNS, PREEMPTIBLE
+from ettr.simulation.rules import HIGH, LOW, MODE, MOST_GROUPS, MOST_KINDS, MOST_TIERS, POINTS, RULES, Rules
 
 _MOST_PLACES = 1e15
 """Checkpoints that can be counted without rounding."""
 _AS_IN_HOURS = {field.name for field in fields(JobInHours)} & set(RULES.names or ())
 """What kernels know by the name, and as the number, that it has in a job in hours, unless they are told otherwise."""
+_NEVER = 1e-300
+"""Less than any time, and more than 0, whose logarithm is infinite."""
+_RANKS = ("hot", "preemptible", "cold", "idle")
+_CHOICES = ("longest_idle", "random", "fewest_failures", "score")
 FALSE_ALARM, REPEAT = "false alarm", "repeat of a bad node"
 """What strikes beside the modes of a scenario."""
 
 
-def rules_of(scenario: Scenario) -> Rules:
-    """Turn a scenario into tables.
+def rules_of(scenario: Scenario, horizon_h: float = math.inf) -> Rules:
+    """Turn a scenario into tables, with the wall clock at which all runs end if the work is not done by then.
 
     Raises
     ------
@@ -36,17 +42,15 @@ def rules_of(scenario: Scenario) -> Rules:
         More than the kernels have room for, or two mechanisms that have no rule together.
     """
     job = scenario.in_hours()
-    refuse(scenario, job)
+    refuse(scenario, job, horizon_h)
     failures, repair = scenario.failures, scenario.repair
     weights = scenario.mode_exposure() * float(failures.per_node_h(long_run_rate(scenario)))
     n_out = np.append(job.modes.n_out, [0, 1])
     through_nodes = np.zeros(weights.size + 2, dtype=bool)
     if has_clocks(scenario):
-        through_nodes = np.array([mode.of_nodes for mode in failures.modes] + [True, False, False])
+        through_nodes = np.array([_of_nodes(scenario, mode) for mode in failures.modes] + [True, False, False])
     rates = np.array([*weights, job.false_alarms_per_h, 0.0])
     of_time, of_nodes = np.where(through_nodes, 0.0, rates), np.where(through_nodes, rates, 0.0)
-    shape, scale = _scales(scenario, float(of_nodes.sum()))
-    first = _first_failure(shape, failures.lifetime.start if failures.lifetime else "new")
     modes = _modes(scenario, job, of_time, of_nodes)
     slow, elastic, maintenance = scenario.slow_nodes, scenario.elastic, scenario.maintenance
     run = np.zeros(1, RULES)  # what is not there has no rate, no nodes and no hours
@@ -55,26 +59,22 @@ def rules_of(scenario: Scenario) -> Rules:
         **_work(scenario, job),
         **_burn_in(job),
         **_prediction(job, rates, modes),
-        **_pool(scenario),
+        **_pool(scenario, job),
         **_tiers(scenario, job),
+        **_nodes(scenario, float(of_nodes.sum())),
         "n_kept": scenario.checkpoint.n_kept or 0,
         "rate": of_time.sum(),
         "only_mode": int(np.argmax(rates)) if np.count_nonzero(rates) == 1 else -1,
         "mean_recovery": of_time @ modes["recovery"] / of_time.sum() if of_time.sum() > 0 else 0.0,
         "aged": has_clocks(scenario),
         "mixes": has_clocks(scenario) and bool((n_out[of_time > 0] > 0).any()),
-        "tracked": failures.lemons is not None or bool(repair and repair.retire_after),
-        "shape": shape,
-        "first_log": first[0],
-        "first_slope": first[1],
-        "scale_0": scale[0],
-        "scale_1": scale[1],
-        "lemon_share": failures.lemons.share * failures.lemons.left if failures.lemons else 0.0,
+        "tracked": failures.lemons is not None or bool(failures.groups) or bool(repair and repair.retire_after),
+        "horizon": horizon_h,
         "request_rate": job.stops_per_h,
         "rolling": (maintenance.rolling_nodes or 0) if maintenance else 0,
     }
     if elastic:
-        values |= {"n_replicas": elastic.n_replicas, "n_least": elastic.n_least}
+        values |= {"n_replicas": elastic.n_replicas, "n_least": elastic.n_least, "masked": elastic.masked}
     if slow:
         values |= {
             "slow_rate": slow.per_1000_node_days / 1000 / H_PER_DAY * scenario.n_nodes,
@@ -87,7 +87,7 @@ def rules_of(scenario: Scenario) -> Rules:
     return Rules(run[0], modes)
 
 
-def refuse(scenario: Scenario, job: JobInHours) -> None:
+def refuse(scenario: Scenario, job: JobInHours, horizon_h: float = math.inf) -> None:
     """Refuse, by name, what there is no rule for."""
     tiers, repair = scenario.checkpoint.tiers, scenario.repair
     if len(tiers) >= MOST_TIERS:
@@ -104,24 +104,50 @@ def refuse(scenario: Scenario, job: JobInHours) -> None:
         raise NotModelled("ettr.simulate has no rule for checkpoint.tiers together with checkpoint.persist_slowdown")
     # of nodes without a memory it does not matter which are idle: all clocks slow down alike; those of missing nodes
     # are not there, so that the rate is too low by their share of the job, a few nodes in thousands
-    if scenario.elastic and scenario.failures.lifetime and scenario.failures.lifetime.shape != 1:
+    groups, lemons = scenario.failures.groups, scenario.failures.lemons
+    ages = not _forgets(scenario)
+    if len(groups) > MOST_GROUPS:
+        raise NotModelled(f"ettr.simulate knows up to {MOST_GROUPS} failures.groups, got {len(groups)}")
+    if scenario.elastic and ages:
         raise NotModelled(
             "ettr.simulate has no rule for elastic together with failures.lifetime: the clocks of idle nodes would "
             "have to stop"
         )
+    if lemons and lemons.new_per_1000_node_days > 0 and ages:
+        raise NotModelled(
+            "ettr.simulate has no rule for failures.lemons.new_per_1000_node_days together with failures.lifetime: "
+            "how old a node is that becomes a lemon would have to be said"
+        )
+    if not job.include_start and horizon_h < math.inf:
+        raise NotModelled("ettr.simulate has no rule for horizon_h together with job.include_start: false")
 
 
 def has_clocks(scenario: Scenario) -> bool:
     """Whether every node has a lifetime of its own."""
     failures = scenario.failures
-    return bool(failures.lifetime or failures.lemons or (scenario.repair and scenario.repair.retire_after))
+    counted = scenario.repair and scenario.repair.retire_after
+    return bool(failures.lifetime or failures.lemons or failures.groups or counted)
+
+
+def _of_nodes(scenario: Scenario, mode: Mode) -> bool:
+    """Whether a mode strikes by the clocks of nodes: if they differ and have no memory, that of all in place, too."""
+    in_place = mode.n_out_nodes == 0 and mode.scales_with == "nodes" and mode.latency_h is None
+    return mode.of_nodes or (in_place and bool(scenario.failures.groups) and _forgets(scenario))
+
+
+def _forgets(scenario: Scenario) -> bool:
+    """Whether no node has a memory."""
+    lifetime, groups = scenario.failures.lifetime, scenario.failures.groups
+    general = lifetime.shape if lifetime else 1.0
+    return all((group.shape or general) == 1 for group in groups) if groups else general == 1
 
 
 def is_straight(rules: Rules) -> bool:
     """Whether the kernel that skips whole cycles knows all that is in the rules."""
     run, modes = rules.run, rules.modes
     simple_pool = not run["pooled"] or (
-        run["preemptible"] == run["cold"] == run["n_crew"] == 0 and run["misdiagnosed"] == 0.0
+        run["stock"][PREEMPTIBLE:].sum() == run["n_crew"] == run["unreplaced"] == 0
+        and run["misdiagnosed"] == run["idle_rate"] == 0.0
     )
     plain = (
         run["n_tiers"] == 1
@@ -131,36 +157,44 @@ def is_straight(rules: Rules) -> bool:
         and run["n_replicas"] == 0
         and run["slow_rate"] == 0.0
         and run["rolling"] == 0
+        and run["restart_fails"] == 0.0
+        and run["horizon"] == math.inf
         and not run["tracked"]
         and not run["mixes"]
     )
     return bool(simple_pool and plain)
 
 
-def _pool(scenario: Scenario) -> dict[str, float]:
+def _pool(scenario: Scenario, job: JobInHours) -> dict[str, Any]:
     spares, repair = scenario.spares, scenario.repair
     if spares is None or repair is None:
         no_stage = dict.fromkeys(("automatic", "manual", "replacement"), math.nan)
         return {"automatic_success": 1.0, "manual_success": 1.0, **no_stage}
     return {
         "pooled": True,
-        "hot": spares.n_nodes,
-        "preemptible": spares.n_preemptible,
-        "cold": spares.n_cold,
+        "stock": [spares.n_nodes, spares.n_preemptible, spares.n_cold, spares.n_idle],  # as HOT and the others
+        "spare_wait": [0.0, job.preempt, job.fetch, job.select],
+        "order": [_RANKS.index(rank) for rank in spares.order],
+        "choice": _CHOICES.index(spares.choose),
+        "idle_rate": spares.per_1000_node_days / 1000 / H_PER_DAY,
+        "cured_automatic": scenario.failures.lemons.cured_automatic if scenario.failures.lemons else 0.0,
+        "cured_manual": scenario.failures.lemons.cured_manual if scenario.failures.lemons else 0.0,
+        "unreplaced": not repair.replaced,
+        **_repair_times(repair),
         "automatic": _or_nan(repair.automatic_h),
         "automatic_success": repair.automatic_success,
         "manual": _or_nan(repair.manual_h),
         "manual_success": repair.manual_success,
         "replacement": _or_nan(repair.replacement_h),
-        "repair_sigma": float(_sigma(repair.cv)),
         "n_crew": repair.n_crew or 0,
         "misdiagnosed": repair.misdiagnosed,
         "recurrence_rate": _inverse(repair.recurrence_h),
         "retire_after": repair.retire_after or 0,
+        "retire_recovery": (repair.retire_recovery_per_day or 0.0) / H_PER_DAY,
     }
 
 
-def _work(scenario: Scenario, job: JobInHours) -> dict[str, float]:
+def _work(scenario: Scenario, job: JobInHours) -> dict[str, Any]:
     tau, work, steady = job.tau, job.work, not job.include_start
     n_segments = max(1, math.ceil(work / tau - ROUNDING))
     rest = tau if steady else work - (n_segments - 1) * tau
@@ -171,6 +205,9 @@ def _work(scenario: Scenario, job: JobInHours) -> dict[str, float]:
         "steady": steady,
         "restart": job.restart + job.init,
         "restart_sigma": float(_sigma(scenario.recovery.restart_cv)),
+        "unexposed": not scenario.recovery.exposed,
+        "restart_fails": scenario.recovery.restart_fails,
+        "n_tries": scenario.recovery.n_tries or 0,
     }
 
 
@@ -196,6 +233,8 @@ def _tiers(scenario: Scenario, job: JobInHours) -> dict[str, Any]:
         "tier_stall": padded(job.stalls),
         "tier_write": padded(job.writes),
         "tier_load": padded(job.loads),
+        "tier_corrupt": padded(tier.corrupt for tier in scenario.checkpoint.tiers),
+        "corrupts": any(tier.corrupt > 0 for tier in scenario.checkpoint.tiers),
     }
 
 
@@ -227,6 +266,7 @@ def _modes(scenario: Scenario, job: JobInHours, of_time: np.ndarray, of_nodes: n
     table["latency_sigma"] = _sigma(np.array([*(mode.latency_cv for mode in scenario.failures.modes), 0.0, 0.0, 0.0]))
     table["n_out"] = np.append(job.modes.n_out, [0, 1])
     table["survival"] = _survival(scenario)
+    table["together"] = [*(mode.repaired_together for mode in scenario.failures.modes), False, False, False]
     table["keep_of_time"], table["else_of_time"] = _alias(of_time)
     table["keep_of_nodes"], table["else_of_nodes"] = _alias(of_nodes)
     return table
@@ -258,16 +298,78 @@ def _burn_in(job: JobInHours) -> dict[str, float]:
     return {"burn_in": (ageing.factor - 1) * math.exp(-ageing.age / ageing.decay), "decay": ageing.decay}
 
 
-def _scales(scenario: Scenario, rate: float) -> tuple[float, np.ndarray]:
-    """Weibull shape, and the scale of ordinary nodes and of lemons in hours of the hazard clock."""
-    failures = scenario.failures
-    shape = failures.lifetime.shape if failures.lifetime else 1.0
-    lemons = failures.lemons
+def _nodes(scenario: Scenario, rate: float) -> dict[str, Any]:
+    """Groups of nodes, with the clocks of ordinary ones and of lemons; ``rate`` is what strikes all of them."""
+    failures, lemons = scenario.failures, scenario.failures.lemons
+    general = failures.lifetime.shape if failures.lifetime else 1.0
+    start = failures.lifetime.start if failures.lifetime else "stationary"
+    groups = failures.groups or (Group.model_validate({"name": "all", "share": 1.0}),)
+    shares, factors = np.array([group.share for group in groups]), np.array([group.factor for group in groups])
     share, factor = (lemons.share * lemons.left, lemons.factor) if lemons else (0.0, 1.0)
-    base = rate / scenario.n_nodes / (1 + share * (factor - 1))
-    if base == 0:
-        return shape, np.array([math.inf, math.inf])
-    return shape, 1 / (np.array([base, base * factor]) * math.gamma(1 + 1 / shape))
+    base = rate / scenario.n_nodes / (shares @ factors) / (1 + share * (factor - 1)) * factors
+    shape, scale = np.ones(MOST_GROUPS), np.full((MOST_GROUPS, 2), math.inf)
+    log_time, slope, repairs = np.zeros((MOST_GROUPS, POINTS)), np.zeros((MOST_GROUPS, POINTS)), np.ones(MOST_GROUPS)
+    for i, group in enumerate(groups):
+        shape[i] = general if group.shape is None else group.shape
+        log_time[i], slope[i] = _first_failure(float(shape[i]), start)
+        repairs[i] = group.repair_factor
+        if base[i] > 0:
+            scale[i] = 1 / (np.array([base[i], base[i] * factor]) * math.gamma(1 + 1 / shape[i]))
+    upto = np.ones(MOST_GROUPS)
+    upto[: len(groups)] = np.cumsum(shares)
+    spares = scenario.spares
+    n_spares = spares.n_nodes + spares.n_idle + spares.n_preemptible + spares.n_cold if spares else 0
+
+    def split(total: int) -> np.ndarray:
+        return np.diff(np.round(upto * total), prepend=0).astype(int)
+
+    return {
+        "n_groups": len(groups),
+        "group_nodes": split(scenario.n_nodes),
+        "group_spares": split(n_spares),
+        "group_share": upto,
+        "group_repair": repairs,
+        "shape": shape,
+        "scale": scale.reshape(MOST_KINDS),
+        "first_log": log_time,
+        "first_slope": slope,
+        "lemon_share": share,
+        "turn_rate": lemons.new_per_1000_node_days / 1000 / H_PER_DAY * scenario.n_nodes if lemons else 0.0,
+    }
+
+
+def _repair_times(repair: Repair) -> dict[str, Any]:
+    """How times of repair spread around their means."""
+    if repair.distribution == "empirical":
+        hours = np.sort(np.asarray(repair.sample_h, dtype=float))
+        if hours.size > POINTS:
+            hours = np.quantile(hours, (np.arange(POINTS) + 0.5) / POINTS)
+        drawn = np.zeros(POINTS)
+        drawn[: hours.size] = hours / hours.mean()
+        return {"n_drawn": hours.size, "drawn": drawn}
+    if repair.distribution == "lognormal" or (repair.distribution == "gamma" and repair.cv == 0):
+        return {"repair_sigma": float(_sigma(repair.cv))}
+    log_time, slope = _gamma_times(1.0 if repair.distribution == "exponential" else 1 / repair.cv**2)
+    return {"tabled": True, "repair_log": log_time, "repair_slope": slope}
+
+
+@lru_cache(maxsize=8)
+def _gamma_times(shape: float) -> tuple[np.ndarray, np.ndarray]:
+    """Logarithm of a gamma-distributed time of mean 1, and its slope a step, by that of its cumulative hazard."""
+    log_hazard = np.linspace(LOW, HIGH, POINTS)
+    grown = np.maximum(_inverse_gamma(shape, log_hazard), _NEVER)
+    time = grown / shape
+    log_density = shape * math.log(shape) + (shape - 1) * np.log(time) - grown - math.lgamma(shape)
+    left = -np.exp(log_hazard)
+    slope = np.exp(log_hazard + left - np.log(time) - log_density) * (log_hazard[1] - log_hazard[0])
+    return np.log(time), slope
+
+
+def _inverse_gamma(shape: float, log_hazard: np.ndarray) -> np.ndarray:
+    """A gamma-distributed number of scale 1 at a cumulative hazard, with the digits of either tail."""
+    gone, left = -np.expm1(-np.exp(log_hazard)), np.exp(-np.exp(log_hazard))
+    early, late = scipy.special.gammaincinv(shape, gone), scipy.special.gammainccinv(shape, left)
+    return np.asarray(np.where(gone < 0.5, early, late))
 
 
 @lru_cache(maxsize=8)
@@ -281,10 +383,7 @@ def _first_failure(shape: float, start: str) -> np.ndarray:
     width = log_hazard[1] - log_hazard[0]
     if start == "new" or shape == 1:
         return np.stack((log_hazard / shape, np.full(POINTS, width / shape)))
-    gone = -np.expm1(-np.exp(log_hazard))
-    left = np.exp(-np.exp(log_hazard))
-    early = gone < 0.5
-    grown = np.where(early, scipy.special.gammaincinv(1 / shape, gone), scipy.special.gammainccinv(1 / shape, left))
+    grown = _inverse_gamma(1 / shape, log_hazard)
     log_time = np.log(grown) / shape
     # d ln t / d ln x = x S / (t f), with the residual density f = e^{-t^k} / Γ(1 + 1/k)
     log_density = -grown - math.lgamma(1 + 1 / shape)

@@ -26,9 +26,12 @@ PLANNED = 2  # maintenance, planned restart
 SOFT = 3  # events while training that are no failures
 DIAGNOSIS = 4  # misdiagnosed, which node
 REPAIR = 5  # stages after the first
-FIRST = 8  # failures of nodes that never failed; one purpose a kind of node
+ATTEMPT = 6  # restarts that fail
+SPARES = 7  # failures of spares, and which one is taken
+FIRST = 8  # failures of nodes that never failed; one purpose for each of the first two kinds of node
 LIFETIME = 10  # of a node that is new
 KIND = 11  # lemon or not
+FIRST_OF_OTHERS = 16  # as FIRST, for the kinds from the third on
 _TAIL = 64  # further draws for the rare numbers that one word does not settle
 
 _LAYERS = 256

@@ -9,10 +9,10 @@ import numpy as np
 from ettr.simulation.checkpoint_copies import copy_row, promote, restore
 from ettr.simulation.compiling import inner
 from ettr.simulation.failure_events import hours_until, live, next_strike, strike
-from ettr.simulation.random_numbers import FAILURE, PLANNED, RECOVERY, block, exponential, lognormal, uniform
-from ettr.simulation.repair_stages import catch_up
+from ettr.simulation.random_numbers import ATTEMPT, FAILURE, PLANNED, RECOVERY, block, exponential, lognormal, uniform
+from ettr.simulation.repair_stages import HOT, catch_up
 from ettr.simulation.replacement import exchange, rejoin, serve_rolling, swap_found
-from ettr.simulation.state import FAILED, LOADING, WORKING
+from ettr.simulation.state import FAILED, FINISHED, LOADING, WORKING
 from ettr.simulation.trace import DETECTING, QUEUEING, RESTARTING, SERVICE, lose, write
 
 
@@ -23,14 +23,23 @@ def is_silent(st: np.record, modes: np.ndarray) -> bool:
 
 
 @inner
-def severity(rules: np.record, st: np.record, modes: np.ndarray) -> int:
-    """Fastest tier that survives the failure at hand."""
+def severity(rules: np.record, st: np.record, modes: np.ndarray, least: int) -> int:
+    """Fastest tier, from some tier on, that survives the failure at hand and whose copy can be used."""
+    st.tried = 0.0
     if rules.n_tiers == 1:
         return 0
     _, _, _, w3 = block(st.seed, st.run, st.key, RECOVERY, 0)
     x, tier = uniform(w3), 0
     while tier < rules.n_tiers - 1 and x >= modes[st.mode].survival[tier]:
         tier += 1
+    tier = max(tier, least)
+    if rules.corrupts:
+        while tier < rules.n_tiers - 1:
+            w0, _, _, _ = block(st.seed, st.run, st.key, RECOVERY, 8 + tier)
+            if uniform(w0) >= rules.tier_corrupt[tier]:
+                break
+            st.tried += rules.tier_load[tier]
+            tier += 1
     return tier
 
 
@@ -43,16 +52,21 @@ def recover(
     v0, v1, v2, _ = block(st.seed, st.run, st.key, RECOVERY, 0)
     down = lognormal(modes[mode].detection, modes[mode].detection_sigma, v0, st.seed, st.run, st.key, RECOVERY)
     st.less_down += down - modes[mode].detection
+    down = in_time(rules, st, down)
     write(st, trace, DETECTING, down)
     st.n_failures += 1
     st.now += down
     st.detection += down
-    queue = exchange(rules, st, modes, slots, clocks)
+    queue = in_time(rules, st, exchange(rules, st, modes, slots, clocks))
     write(st, trace, QUEUEING, queue)
     st.now += queue
     if queue > 0.0:
         st.waiting += queue
         st.n_waits += 1
+    if st.ended:
+        st.queue += queue
+        st.status = FINISHED
+        return
     if st.n_found > 0:
         catch_up(rules, st, slots)
         swap_found(rules, st, modes, slots, clocks)
@@ -63,15 +77,18 @@ def recover(
             person = rules.person * exponential(v2, st.seed, st.run, st.key, RECOVERY)
         st.less_down += person - rules.person_share * rules.person
         wait += person
+    wait = in_time(rules, st, wait)
     write(st, trace, QUEUEING, wait)
     st.now += wait
     st.queue += queue + wait
     _, w1, _, _ = block(st.seed, st.run, st.key, FAILURE, 0)
     hours = lognormal(modes[mode].restart, modes[mode].restart_sigma, w1, st.seed, st.run, st.key, FAILURE)
     st.less_restart += hours - modes[mode].restart
-    st.pending = hours + rules.tier_load[st.severity]
+    st.pending = hours + rules.tier_load[st.severity] + st.tried
     st.is_planned = 0
+    st.n_failed = 0
     st.status = LOADING
+    _may_fail(rules, st)
 
 
 @inner
@@ -86,7 +103,51 @@ def plan_restart(rules: np.record, st: np.record) -> None:
         copy_row(st.kept, tier, st.kept, st.severity)
     st.pending = hours + rules.tier_load[st.severity]
     st.is_planned = 1
+    st.n_failed = 0
     st.status = LOADING
+    _may_fail(rules, st)
+
+
+@inner
+def in_time(rules: np.record, st: np.record, hours: float) -> float:
+    """Of some hours those up to the horizon."""
+    return max(0.0, min(hours, rules.horizon - st.now))
+
+
+@inner
+def _may_fail(rules: np.record, st: np.record) -> None:
+    """Decide whether the restart that begins now fails at its end."""
+    st.will_fail = 0
+    if rules.restart_fails > 0.0:
+        w0, _, _, _ = block(st.seed, st.run, st.n_attempts, ATTEMPT, 0)
+        st.n_attempts += 1
+        if uniform(w0) < rules.restart_fails:
+            st.will_fail = 1
+            if not math.isnan(rules.failed_restart):
+                st.pending = rules.failed_restart
+
+
+@inner
+def _try_again(rules: np.record, st: np.record, modes: np.ndarray, trace: np.ndarray) -> None:
+    """A restart has failed: after some in a row a person comes, and the next one begins."""
+    index = st.n_attempts - 1
+    _, w1, w2, _ = block(st.seed, st.run, index, ATTEMPT, 0)
+    st.n_failed += 1
+    if st.n_failed == rules.n_tries:
+        st.n_failed = 0
+        person = rules.person * exponential(w2, st.seed, st.run, index, ATTEMPT)
+        st.less_down += person - rules.person
+        person = in_time(rules, st, person)
+        write(st, trace, QUEUEING, person)
+        st.now += person
+        st.queue += person
+    mean, sigma = rules.restart, rules.restart_sigma
+    if not st.is_planned:
+        mean, sigma = modes[st.mode].restart, modes[st.mode].restart_sigma
+    hours = lognormal(mean, sigma, w1, st.seed, st.run, index, ATTEMPT)
+    st.less_restart += hours - mean
+    st.pending = hours + rules.tier_load[st.severity]
+    _may_fail(rules, st)
 
 
 @inner
@@ -100,20 +161,28 @@ def load(
     trace: np.ndarray,
 ) -> None:
     """Restart until it is done or something strikes; silent failures do not strike here."""
-    left = hours_until(rules, st, next_strike(st, clocks))
-    hours = min(left, st.pending)
+    left = np.inf if rules.unexposed else hours_until(rules, st, next_strike(rules, st, clocks))
+    ends = min(left, st.pending)
+    hours = in_time(rules, st, ends)
     write(st, trace, RESTARTING, hours)
     fails = left < st.pending
-    live(rules, st, hours)
+    if rules.unexposed:
+        st.now += hours
+    else:
+        live(rules, st, hours)
     st.restart += hours
     st.pending -= hours
+    if hours < ends:
+        return
     if fails:
-        st.hazard = next_strike(st, clocks)
+        st.hazard = next_strike(rules, st, clocks)
         strike(rules, st, modes, slots, clocks)
         if not is_silent(st, modes):
-            least = 0 if st.is_planned else st.severity
-            st.severity = max(least, severity(rules, st, modes))
+            st.severity = severity(rules, st, modes, 0 if st.is_planned else st.severity)
             st.status = FAILED
+        return
+    if st.will_fail:
+        _try_again(rules, st, modes, trace)
         return
     lost = restore(rules, st, hidden)
     st.rework += lost
@@ -139,8 +208,8 @@ def serve(
     if st.missing > 0 or st.n_found > 0:
         catch_up(rules, st, slots)
     requested = st.next_request <= st.now
-    swaps = st.n_found > 0 and (not rules.pooled or st.hot > 0)
-    if not (requested or swaps or (st.missing > 0 and st.hot > 0)):
+    swaps = st.n_found > 0 and (not rules.pooled or st.stock[HOT] > 0)
+    if not (requested or swaps or (st.missing > 0 and st.stock[HOT] > 0)):
         return
     st.n_planned += 1
     if requested:
@@ -149,11 +218,12 @@ def serve(
     swap_found(rules, st, modes, slots, clocks)
     if requested:
         next_request(rules, st)
-        if rules.rolling > 0 and st.hot >= rules.rolling:
+        if rules.rolling > 0 and st.stock[HOT] >= rules.rolling:
             serve_rolling(rules, st, slots, clocks)
         else:
-            write(st, trace, SERVICE, rules.stop)
-            st.now += rules.stop
-            st.maintenance += rules.stop
+            hours = in_time(rules, st, rules.stop)
+            write(st, trace, SERVICE, hours)
+            st.now += hours
+            st.maintenance += hours
     st.in_stall = 0
     plan_restart(rules, st)

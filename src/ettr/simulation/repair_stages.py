@@ -6,19 +6,24 @@ import math
 
 import numpy as np
 
+from ettr.core.units import ROUNDING
+from ettr.simulation.clocks import by_hazard
 from ettr.simulation.compiling import inner, maker
 from ettr.simulation.heaps import push, remove
-from ettr.simulation.random_numbers import FAILURE, KIND, REPAIR, block, lognormal, uniform
+from ettr.simulation.random_numbers import FAILURE, KIND, REPAIR, SPARES, block, exponential, lognormal, uniform
+from ettr.simulation.rules import MOST_KINDS
 
 TICKET, _LIVES, _NAMES = 20, 10, 22
-SPARE, TAKEN = 2, 3
-"""Where a node was before it was seen; 0 and 1 are nodes of the job, by their kind, that failed by their own clocks."""
-OF_NODE, FOUND = 1 << 36, 1 << 37
-"""Added to the number of what strikes through a node, and of a silent failure that is found."""
+SPARE, TAKEN, _OF_KIND = 2, 3, 4
+"""Where a node was before it was seen; the others are nodes of the job that failed by their own clocks, by kind."""
+OF_NODE, FOUND, OF_SPARE = 1 << 36, 1 << 37, 1 << 38
+"""Added to the number of what strikes through a node, of a silent failure that is found, of a spare that fails."""
 AUTOMATIC, MANUAL, REPLACEMENT, PLAIN = range(4)
 """Stages; a plain one always works."""
-HOT, PREEMPTIBLE, COLD = range(3)
+HOT, PREEMPTIBLE, COLD, IDLE = range(4)
 """Ranks of spares."""
+LONGEST_IDLE, AT_RANDOM, FEWEST_FAILURES, BEST_SCORE = range(4)
+"""Which spare of a rank goes in."""
 
 
 MOST_RETURNS = 16
@@ -33,15 +38,16 @@ SLOT = np.dtype(
         # lists of slots and nodes
         ("free", "i8"),  # stack of free slots
         ("queued", "i8"),  # ring of slots that wait for a crew
-        ("waiting", "i8", (3,)),  # rings of spares, by number, for each rank
+        ("waiting", "i8", (4,)),  # rings of spares, by number, for each rank
         ("bad", "i8"),  # list of bad nodes that stayed in the job
         ("going", "i8"),  # list of nodes that are leaving it together
         # of a node
-        ("kind", "i8"),  # 1 for a lemon
+        ("kind", "i8"),  # twice its group, and 1 more for a lemon
         ("name", "i8"),  # by which it is known in scenarios that differ
         ("n_lives", "i8"),
         ("n_left", "i8"),
         ("left_at", "f8", (MOST_RETURNS,)),  # ring of the last times
+        ("level", "f8"),  # count that recovers, at the first of these times
         # heap of stages: when one ends, and of which slot
         ("key", "f8"),
         ("item", "i8"),
@@ -67,7 +73,7 @@ def roomier(slots: np.ndarray, st: np.record) -> np.ndarray:
     for i in range(st.n_queued):
         more[i].queued = slots[(st.first_queued + i) % size].queued
     st.first_queued = 0
-    for rank in range(3):
+    for rank in range(4):
         for i in range(st.n_waiting[rank]):
             more[i].waiting[rank] = slots[(st.first_waiting[rank] + i) % size].waiting[rank]
         st.first_waiting[rank] = 0
@@ -83,10 +89,16 @@ def new_node(slots: np.ndarray, st: np.record, kind: int, origin: int, index: in
     node = st.n_ids
     st.n_ids += 1
     slots[node].kind = kind
-    slots[node].n_left = 0
+    slots[node].n_left, slots[node].level = 0, 0.0
     slots[node].name = (origin << _NAMES) | index
     slots[node].n_lives = 0
     return node
+
+
+@inner
+def of_kind(kind: int) -> int:
+    """The origin of a node of the job that fails by its own clock."""
+    return kind if kind < SPARE else _OF_KIND + kind - SPARE
 
 
 @inner
@@ -97,28 +109,43 @@ def life_of(slots: np.ndarray, node: int) -> int:
 
 @inner
 def kind_of_new(rules: np.record, st: np.record) -> int:
-    """Whether a node that nobody has used is a lemon."""
-    if rules.lemon_share == 0.0:
+    """Group of a node that nobody has used, and whether it is a lemon."""
+    if rules.lemon_share == 0.0 and rules.n_groups == 1:
         return 0
-    w0, _, _, _ = block(st.seed, st.run, st.n_kinds, KIND, 0)
+    w0, w1, _, _ = block(st.seed, st.run, st.n_kinds, KIND, 0)
     st.n_kinds += 1
-    return 1 if uniform(w0) < rules.lemon_share else 0
+    group, x = 0, uniform(w1)
+    while group < rules.n_groups - 1 and x >= rules.group_share[group]:
+        group += 1
+    return 2 * group + (1 if uniform(w0) < rules.lemon_share else 0)
+
+
+@inner
+def repair_time(rules: np.record, mean: float, word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
+    """A time of repair of this mean: log-normal, by a table, or one of some that were observed."""
+    if rules.n_drawn > 0:
+        return mean * rules.drawn[int(uniform(word) * rules.n_drawn)]
+    if rules.tabled:
+        return mean * by_hazard(exponential(word, seed, run, index, purpose), rules.repair_log, rules.repair_slope)
+    return lognormal(mean, rules.repair_sigma, word, seed, run, index, purpose)
 
 
 @inner
 def _stage_hours(rules: np.record, st: np.record, slots: np.ndarray, slot: int, mean: float) -> float:
     stage, ticket = slots[slot].stage, slots[slot].ticket
     k, one = ticket >> TICKET, ticket & ((1 << TICKET) - 1)
+    if rules.n_groups > 1:
+        mean *= rules.group_repair[slots[slots[slot].node].kind >> 1]
     first = stage in (PLAIN, AUTOMATIC) or math.isnan(rules.automatic)
     if first and one == 0:
         _, _, word, _ = block(st.seed, st.run, k, FAILURE, 0)
-        hours = lognormal(mean, rules.repair_sigma, word, st.seed, st.run, k, FAILURE)
+        hours = repair_time(rules, mean, word, st.seed, st.run, k, FAILURE)
     elif first:
         word, _, _, _ = block(st.seed, st.run, k, FAILURE, one)
-        hours = lognormal(mean, rules.repair_sigma, word, st.seed, st.run, k, FAILURE)
+        hours = repair_time(rules, mean, word, st.seed, st.run, k, FAILURE)
     else:
         word, _, _, _ = block(st.seed, st.run, ticket, REPAIR, stage)
-        hours = lognormal(mean, rules.repair_sigma, word, st.seed, st.run, ticket, REPAIR)
+        hours = repair_time(rules, mean, word, st.seed, st.run, ticket, REPAIR)
     st.less_repair += hours - mean
     return hours
 
@@ -150,6 +177,37 @@ def _begin(
 
 
 @inner
+def _free(st: np.record, slots: np.ndarray, slot: int) -> None:
+    """Nothing is under repair in this slot any more."""
+    slots[st.n_free_slots].free = slot
+    st.n_free_slots += 1
+
+
+@inner
+def _retires(rules: np.record, slots: np.ndarray, node: int, at: float) -> bool:
+    """Count that a node leaves the job; return whether that is once too often."""
+    n, after = slots[node].n_left, rules.retire_after
+    slots[node].n_left = n + 1
+    if after == 0:
+        return False
+    if rules.retire_recovery > 0.0:
+        slots[node].level = score(rules, slots, node, at) + 1.0
+        slots[node].left_at[0] = at
+        return slots[node].level >= after - ROUNDING
+    if rules.retire_window == np.inf:
+        return n + 1 >= after
+    slots[node].left_at[n % after] = at
+    oldest = slots[node].left_at[(n + 1) % after]
+    return n + 1 >= after and at - oldest <= rules.retire_window
+
+
+@inner
+def score(rules: np.record, slots: np.ndarray, node: int, at: float) -> float:
+    """How often a node left, less what has recovered since."""
+    return max(0.0, slots[node].level - rules.retire_recovery * (at - slots[node].left_at[0]))
+
+
+@inner
 def leave(
     rules: np.record,
     st: np.record,
@@ -172,14 +230,13 @@ def leave(
         st.n_slots += 1
     slots[slot].node = node
     slots[slot].ticket = (st.key << TICKET) | one
-    if rules.retire_after > 0 and counts:
-        n = slots[node].n_left
-        slots[node].left_at[n % rules.retire_after] = at
-        slots[node].n_left = n + 1
-        oldest = slots[node].left_at[(n + 1) % rules.retire_after]
-        if n + 1 >= rules.retire_after and at - oldest <= rules.retire_window:
+    if counts and rules.tracked and _retires(rules, slots, node, at):
+        if rules.unreplaced:
+            _free(st, slots, slot)
+            st.n_gone += 1
+        else:
             _begin(rules, st, slots, slot, REPLACEMENT, at)
-            return
+        return
     if not math.isnan(own):
         slots[slot].stage = PLAIN
         hours = -own if own < 0.0 else _stage_hours(rules, st, slots, slot, own)
@@ -192,18 +249,20 @@ def leave(
 
 @inner
 def next_back(rules: np.record, st: np.record, slots: np.ndarray, until: float) -> tuple[float, int]:
-    """The next node that returns by then, with its time; node -1 if none does."""
+    """The next node that returns by then, with its time; node -1 if none does, with the time of the last stage."""
+    last = -np.inf
     while st.n_repair > 0 and slots[0].key <= until:
         at, slot = slots[0].key, slots[0].item
+        last = at
         remove(slots, st.n_repair, 0)
         st.n_repair -= 1
-        stage = slots[slot].stage
-        _, w1, _, _ = block(st.seed, st.run, slots[slot].ticket, REPAIR, stage)
-        works = True
+        stage, node = slots[slot].stage, slots[slot].node
+        _, w1, w2, _ = block(st.seed, st.run, slots[slot].ticket, REPAIR, stage)
+        works, cured = True, 0.0
         if stage == AUTOMATIC:
-            works = uniform(w1) < rules.automatic_success
+            works, cured = uniform(w1) < rules.automatic_success, rules.cured_automatic
         if stage == MANUAL:
-            works = uniform(w1) < rules.manual_success
+            works, cured = uniform(w1) < rules.manual_success, rules.cured_manual
             st.busy -= 1
             if st.n_queued > 0:
                 following = slots[st.first_queued].queued
@@ -211,57 +270,140 @@ def next_back(rules: np.record, st: np.record, slots: np.ndarray, until: float) 
                 st.n_queued -= 1
                 _begin(rules, st, slots, following, MANUAL, at)
         if not works:
-            manual = stage == AUTOMATIC and not math.isnan(rules.manual)
-            _begin(rules, st, slots, slot, MANUAL if manual else REPLACEMENT, at)
+            if stage == AUTOMATIC and not math.isnan(rules.manual):
+                _begin(rules, st, slots, slot, MANUAL, at)
+            elif rules.unreplaced:
+                _free(st, slots, slot)
+                st.n_gone += 1
+            else:
+                _begin(rules, st, slots, slot, REPLACEMENT, at)
             continue
-        node = slots[slot].node
-        if stage == REPLACEMENT and rules.tracked:
-            slots[node].kind = kind_of_new(rules, st)
-            slots[node].n_left = 0
-        slots[st.n_free_slots].free = slot
-        st.n_free_slots += 1
+        if rules.tracked:
+            if stage == REPLACEMENT:
+                slots[node].kind = kind_of_new(rules, st)
+                slots[node].n_left, slots[node].level = 0, 0.0
+            elif cured > 0.0 and slots[node].kind & 1 and uniform(w2) < cured:
+                slots[node].kind -= 1
+        _free(st, slots, slot)
         return at, node
-    return np.inf, -1
+    return last, -1
+
+
+@inner
+def draw_idle(rules: np.record, st: np.record, at: float) -> None:
+    """When the next spare fails, as of a time at which their number may have changed: they have no memory."""
+    n = st.stock[HOT] + st.stock[IDLE]
+    st.next_idle = np.inf
+    if rules.idle_rate > 0.0 and n > 0:
+        w0, _, _, _ = block(st.seed, st.run, st.n_idle_draws, SPARES, 0)
+        st.next_idle = at + exponential(w0, st.seed, st.run, st.n_idle_draws, SPARES) / (rules.idle_rate * n)
+        st.n_idle_draws += 1
+
+
+@inner
+def _lose_idle(rules: np.record, st: np.record, slots: np.ndarray) -> None:
+    """A hot or idle spare fails, and goes to repair."""
+    at, key = st.next_idle, st.key
+    w0, w1, _, _ = block(st.seed, st.run, st.n_idle_failures, SPARES, 1)
+    rank = HOT if uniform(w0) * (st.stock[HOT] + st.stock[IDLE]) < st.stock[HOT] else IDLE
+    node = _take_spare(rules, st, slots, rank, AT_RANDOM, w1, at)
+    st.key = OF_SPARE | st.n_idle_failures
+    st.n_idle_failures += 1
+    st.stock[rank] -= 1
+    leave(rules, st, slots, node, np.nan, True, at, 0)
+    st.key = key
+    draw_idle(rules, st, at)
 
 
 @inner
 def catch_up(rules: np.record, st: np.record, slots: np.ndarray) -> None:
-    """Put every node that is back by now among the spares."""
-    while st.n_repair > 0 and slots[0].key <= st.now:
-        _, node = next_back(rules, st, slots, st.now)
-        if node < 0:
+    """Put every node that is back by now among the spares, and take those out that failed there."""
+    while True:
+        while rules.idle_rate > 0.0 and st.next_idle <= min(st.now, slots[0].key if st.n_repair > 0 else np.inf):
+            _lose_idle(rules, st, slots)
+        if st.n_repair == 0 or slots[0].key > st.now:
             return
-        rank = COLD
-        if st.missing > 0 or st.hot < rules.hot:
-            st.hot += 1
-            rank = HOT
-        elif st.preemptible < rules.preemptible:
-            st.preemptible += 1
-            rank = PREEMPTIBLE
-        else:
-            st.cold += 1
-        if rules.tracked:
-            slots[(st.first_waiting[rank] + st.n_waiting[rank]) % slots.size].waiting[rank] = node
-            st.n_waiting[rank] += 1
+        until = min(st.now, st.next_idle) if rules.idle_rate > 0.0 else st.now
+        at, node = next_back(rules, st, slots, until)
+        if node >= 0:
+            _shelve(rules, st, slots, node, at)
+
+
+@inner
+def _shelve(rules: np.record, st: np.record, slots: np.ndarray, node: int, at: float) -> None:
+    """A node that is back becomes a spare."""
+    rank = COLD
+    if st.missing > 0 or st.stock[HOT] < rules.stock[HOT]:
+        rank = HOT
+    elif st.stock[IDLE] < rules.stock[IDLE]:
+        rank = IDLE
+    elif st.stock[PREEMPTIBLE] < rules.stock[PREEMPTIBLE]:
+        rank = PREEMPTIBLE
+    st.stock[rank] += 1
+    if rules.tracked:
+        slots[(st.first_waiting[rank] + st.n_waiting[rank]) % slots.size].waiting[rank] = node
+        st.n_waiting[rank] += 1
+    draw_idle(rules, st, at)
 
 
 @inner
 def spare_node(rules: np.record, st: np.record, slots: np.ndarray, rank: int) -> int:
-    """The spare of a rank that has waited longest; 0 where nodes are all alike."""
+    """The spare of a rank that goes in; 0 where nodes are all alike."""
     if not rules.tracked:
         return 0
-    if st.fresh_spares[rank] > 0:
-        kind = 0
-        if st.fresh_lemons > 0:
-            fresh = st.fresh_spares[HOT] + st.fresh_spares[PREEMPTIBLE] + st.fresh_spares[COLD]
-            w0, _, _, _ = block(st.seed, st.run, st.n_kinds, KIND, 1)
-            st.n_kinds += 1
-            kind = 1 if uniform(w0) * fresh < st.fresh_lemons else 0
-        st.fresh_spares[rank] -= 1
-        st.fresh_lemons -= kind
-        st.n_spares_seen += 1
-        return new_node(slots, st, kind, SPARE, st.n_spares_seen)
-    node = slots[st.first_waiting[rank]].waiting[rank]
-    st.first_waiting[rank] = (st.first_waiting[rank] + 1) % slots.size
+    word = np.uint64(0)
+    if rules.choice == AT_RANDOM:
+        word, _, _, _ = block(st.seed, st.run, st.n_chosen, SPARES, 2)
+        st.n_chosen += 1
+    return _take_spare(rules, st, slots, rank, rules.choice, word, st.now)
+
+
+@inner
+def _take_spare(
+    rules: np.record, st: np.record, slots: np.ndarray, rank: int, choice: int, word: np.uint64, at: float
+) -> int:
+    """Take a spare off its shelf; those that were never used have waited longest and never failed."""
+    if not rules.tracked:
+        return 0
+    fresh, used = st.fresh_spares[rank], st.n_waiting[rank]
+    place = 0  # in the ring
+    if choice == AT_RANDOM:
+        place = min(int(uniform(word) * (fresh + used)), fresh + used - 1) - fresh
+        if place < 0:
+            return _fresh_spare(st, slots, rank)
+    elif fresh > 0:
+        return _fresh_spare(st, slots, rank)
+    first, size = st.first_waiting[rank], slots.size
+    if choice >= FEWEST_FAILURES:
+        least = np.inf
+        for i in range(used):
+            node = slots[(first + i) % size].waiting[rank]
+            failed = score(rules, slots, node, at) if choice == BEST_SCORE else float(slots[node].n_left)
+            if failed < least:
+                least, place = failed, i
+    node = slots[(first + place) % size].waiting[rank]
+    for i in range(place, 0, -1):
+        slots[(first + i) % size].waiting[rank] = slots[(first + i - 1) % size].waiting[rank]
+    st.first_waiting[rank] = (first + 1) % size
     st.n_waiting[rank] -= 1
     return node
+
+
+@inner
+def _fresh_spare(st: np.record, slots: np.ndarray, rank: int) -> int:
+    """A spare that was never used: which kind it is shows only now."""
+    n_fresh = 0
+    for one in range(4):
+        n_fresh += st.fresh_spares[one]
+    kind, x = MOST_KINDS - 1, -1.0
+    if st.fresh_kinds[0] < n_fresh:
+        w0, _, _, _ = block(st.seed, st.run, st.n_kinds, KIND, 1)
+        st.n_kinds += 1
+        x = uniform(w0) * n_fresh
+    while kind > 0 and (st.fresh_kinds[kind] == 0 or x >= st.fresh_kinds[kind]):
+        x -= st.fresh_kinds[kind]
+        kind -= 1
+    st.fresh_spares[rank] -= 1
+    st.fresh_kinds[kind] -= 1
+    st.n_spares_seen += 1
+    return new_node(slots, st, kind, SPARE, st.n_spares_seen)

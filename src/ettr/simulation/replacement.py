@@ -10,7 +10,7 @@ from ettr.core.units import ROUNDING
 from ettr.simulation.compiling import inner
 from ettr.simulation.failure_events import draw_next_time, enter, take_any, take_bad, take_healthy
 from ettr.simulation.random_numbers import DIAGNOSIS, block, uniform
-from ettr.simulation.repair_stages import COLD, HOT, PREEMPTIBLE, catch_up, leave, next_back, spare_node
+from ettr.simulation.repair_stages import HOT, catch_up, draw_idle, leave, next_back, spare_node
 
 _LEFT, _STRUCK, _PLANNED = 1 << 21, 1 << 22, 1 << 19
 """Where random numbers begin of nodes that leave, of a choice among bad ones, and of nodes that leave by plan."""
@@ -19,6 +19,13 @@ _LEFT, _STRUCK, _PLANNED = 1 << 21, 1 << 22, 1 << 19
 @inner
 def exchange(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> float:
     """The nodes of the failure at hand leave, and the job is filled up; return the wait. [h]"""
+    n_out = take_out(rules, st, modes, slots, clocks)
+    return _fill_up(rules, st, slots, clocks, n_out) if rules.pooled else 0.0
+
+
+@inner
+def take_out(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> int:
+    """The nodes of the failure at hand leave; return how many."""
     if rules.pooled:
         catch_up(rules, st, slots)
     n_job = rules.n_nodes - st.missing
@@ -33,10 +40,11 @@ def exchange(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarr
         slots[one].going = node
     for one in range(n_out):
         if rules.pooled:
-            leave(rules, st, slots, slots[one].going, modes[st.mode].repair, True, st.now, one)
+            ticket = 0 if modes[st.mode].together else one
+            leave(rules, st, slots, slots[one].going, modes[st.mode].repair, True, st.now, ticket)
         else:
             enter(rules, st, slots, clocks, slots[one].going, one)
-    return _fill_up(rules, st, slots, clocks, n_out) if rules.pooled else 0.0
+    return n_out
 
 
 @inner
@@ -80,24 +88,19 @@ def _fill_up(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndar
     """Replace nodes that left, and those that are missing, as far as can be; return the wait. [h]"""
     catch_up(rules, st, slots)
     need, wait, n_in = n_out + st.missing, 0.0, 0
-    while need > 0 and st.hot + st.preemptible + st.cold > 0:
-        rank = HOT
-        if st.hot > 0:
-            st.hot -= 1
-        elif st.preemptible > 0:
-            st.preemptible -= 1
-            rank, wait = PREEMPTIBLE, max(wait, rules.preempt)
-        else:
-            st.cold -= 1
-            rank, wait = COLD, max(wait, rules.fetch)
-        enter(rules, st, slots, clocks, spare_node(rules, st, slots, rank), n_in)
-        need -= 1
-        n_in += 1
-    allowed = 0
-    if rules.n_replicas > 0:
-        allowed = int(math.floor((rules.n_replicas - rules.n_least) * rules.n_nodes / rules.n_replicas + ROUNDING))
+    for place in range(4):
+        rank = rules.order[place]
+        while need > 0 and st.stock[rank] > 0:
+            wait = max(wait, rules.spare_wait[rank])
+            enter(rules, st, slots, clocks, take_spare(rules, st, slots, rank), n_in)
+            need -= 1
+            n_in += 1
+    allowed = may_miss(rules)
     while need > 0:  # who returns while the job waits is taken; who is needed is waited for
         at, node = next_back(rules, st, slots, np.inf if need > allowed else st.now + wait)
+        if node < 0 and need > allowed:  # nobody is left who could come back
+            st.ended = 1
+            wait = max(wait, at - st.now)
         if node < 0:
             break
         wait = max(wait, at - st.now)
@@ -105,7 +108,24 @@ def _fill_up(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndar
         need -= 1
         n_in += 1
     st.missing = need
+    draw_idle(rules, st, st.now)
     return wait
+
+
+@inner
+def may_miss(rules: np.record) -> int:
+    """Nodes that the job can go on without."""
+    if rules.n_replicas == 0:
+        return 0
+    return int(math.floor((rules.n_replicas - rules.n_least) * rules.n_nodes / rules.n_replicas + ROUNDING))
+
+
+@inner
+def take_spare(rules: np.record, st: np.record, slots: np.ndarray, rank: int) -> int:
+    """A spare of a rank, which must have one."""
+    node = spare_node(rules, st, slots, rank)
+    st.stock[rank] -= 1
+    return node
 
 
 @inner
@@ -118,10 +138,10 @@ def _planned_index(st: np.record) -> int:
 @inner
 def rejoin(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray) -> None:
     """Hot spares take the places of nodes that are missing, as far as there are any."""
-    while st.missing > 0 and st.hot > 0:
+    while st.missing > 0 and st.stock[HOT] > 0:
         st.missing -= 1
-        st.hot -= 1
-        enter(rules, st, slots, clocks, spare_node(rules, st, slots, HOT), 1)
+        enter(rules, st, slots, clocks, take_spare(rules, st, slots, HOT), 1)
+    draw_idle(rules, st, st.now)
 
 
 @inner
@@ -129,7 +149,7 @@ def swap_found(rules: np.record, st: np.record, modes: np.ndarray, slots: np.nda
     """Swap the slow nodes that were found, as far as there are hot spares."""
     n, n_job = st.n_found, rules.n_nodes - st.missing
     if rules.pooled:
-        n = min(n, st.hot)
+        n = min(n, st.stock[HOT])
     if n == 0:
         return
     for one in range(n):
@@ -140,9 +160,9 @@ def swap_found(rules: np.record, st: np.record, modes: np.ndarray, slots: np.nda
     for one in range(n):
         node = slots[one].going
         if rules.pooled:
-            st.hot -= 1
-            node = spare_node(rules, st, slots, HOT)
+            node = take_spare(rules, st, slots, HOT)
         enter(rules, st, slots, clocks, node, 1)
+    draw_idle(rules, st, st.now)
     st.n_found -= n
     st.n_slow -= n
     st.soft_left = -1.0
@@ -159,5 +179,5 @@ def serve_rolling(rules: np.record, st: np.record, slots: np.ndarray, clocks: np
         _loses_slowness(rules, st, _LEFT + index, n_job - one)
         leave(rules, st, slots, node, -max(rules.stop, 1e-300), False, st.now, index)
     for _ in range(n):
-        st.hot -= 1
-        enter(rules, st, slots, clocks, spare_node(rules, st, slots, HOT), 1)
+        enter(rules, st, slots, clocks, take_spare(rules, st, slots, HOT), 1)
+    draw_idle(rules, st, st.now)

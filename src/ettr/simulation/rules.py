@@ -9,6 +9,9 @@ import numpy as np
 MOST_TIERS = 8
 MOST_EVENTS = 30
 """Events that a run may go through for each failure that it may meet."""
+MOST_GROUPS = 4
+MOST_KINDS = 2 * MOST_GROUPS
+"""Of nodes: ordinary ones and lemons of each group."""
 LOW, HIGH, POINTS = -22.0, 4.0, 1024
 """Natural logarithms of the cumulative hazard between which a node's first failure is tabulated."""
 
@@ -27,6 +30,11 @@ RULES = np.dtype(
         ("restart", "f8"),  # planned; loading is in ``load``
         ("restart_sigma", "f8"),
         ("load", "f8"),
+        ("unexposed", "i8"),  # nothing strikes in a restart
+        ("restart_fails", "f8"),  # probability
+        ("failed_restart", "f8"),  # NaN: as long as one that works
+        ("n_tries", "i8"),  # restarts that fail in a row until a person comes; 0: any number
+        ("horizon", "f8"),  # wall clock at which all ends; infinite: when the work is done
         # tiers, fastest first, the store last
         ("n_tiers", "i8"),
         ("step", "f8"),  # interval of the fastest
@@ -34,6 +42,8 @@ RULES = np.dtype(
         ("tier_stall", "f8", (MOST_TIERS,)),
         ("tier_write", "f8", (MOST_TIERS,)),
         ("tier_load", "f8", (MOST_TIERS,)),
+        ("tier_corrupt", "f8", (MOST_TIERS,)),  # probability that a copy turns out to be unusable
+        ("corrupts", "i8"),
         ("n_kept", "i8"),  # 0: all
         # what strikes, per hour of the hazard clock
         ("rate", "f8"),
@@ -54,32 +64,48 @@ RULES = np.dtype(
         ("aged", "i8"),
         ("mixes", "i8"),  # whether a failure takes out nodes with clocks that did not strike
         ("tracked", "i8"),  # nodes differ, or are counted
-        ("shape", "f8"),
-        ("scale_0", "f8"),  # of ordinary nodes
-        ("scale_1", "f8"),  # of lemons
+        ("n_groups", "i8"),
+        ("group_nodes", "i8", (MOST_GROUPS,)),
+        ("group_spares", "i8", (MOST_GROUPS,)),
+        ("group_share", "f8", (MOST_GROUPS,)),  # summed up to each
+        ("group_repair", "f8", (MOST_GROUPS,)),  # times that of the fleet
+        ("shape", "f8", (MOST_GROUPS,)),
+        ("scale", "f8", (MOST_KINDS,)),
         ("lemon_share", "f8"),
-        ("first_log", "f8", (POINTS,)),  # logarithm of a node's first failure by that of its cumulative hazard
-        ("first_slope", "f8", (POINTS,)),
-        # spares and repair
+        ("turn_rate", "f8"),  # of the job's nodes into lemons, per hour of training
+        # logarithm of a node's first failure by that of its cumulative hazard
+        ("first_log", "f8", (MOST_GROUPS, POINTS)),
+        ("first_slope", "f8", (MOST_GROUPS, POINTS)),
+        # spares and repair; ranks are hot, pre-emptible, cold, idle
         ("pooled", "i8"),
-        ("hot", "i8"),
-        ("preemptible", "i8"),
-        ("preempt", "f8"),
-        ("cold", "i8"),
-        ("fetch", "f8"),
+        ("stock", "i8", (4,)),
+        ("spare_wait", "f8", (4,)),
+        ("order", "i8", (4,)),
+        ("choice", "i8"),
+        ("idle_rate", "f8"),  # at which each hot or idle spare fails
         ("automatic", "f8"),  # NaN: no such stage
         ("automatic_success", "f8"),
         ("manual", "f8"),
         ("manual_success", "f8"),
         ("replacement", "f8"),
+        ("cured_automatic", "f8"),  # probability that a lemon comes back as an ordinary node
+        ("cured_manual", "f8"),
+        ("unreplaced", "i8"),  # who retires, or cannot be repaired, is gone
         ("repair_sigma", "f8"),
+        ("n_drawn", "i8"),  # times of repair to draw from, of mean 1; 0: by the logarithm below, or log-normal
+        ("drawn", "f8", (POINTS,)),
+        ("tabled", "i8"),
+        ("repair_log", "f8", (POINTS,)),  # logarithm of a time of mean 1 by that of its cumulative hazard
+        ("repair_slope", "f8", (POINTS,)),
         ("n_crew", "i8"),  # 0: no limit
         ("misdiagnosed", "f8"),
         ("retire_after", "i8"),  # 0: never
-        ("retire_window", "f8"),
+        ("retire_window", "f8"),  # infinite: in a node's life
+        ("retire_recovery", "f8"),  # of the count, per hour; 0: by the window
         # elastic, slow nodes, maintenance
         ("n_replicas", "i8"),  # 0: not elastic
         ("n_least", "i8"),
+        ("masked", "f8"),  # probability that only a replica falls out
         ("slow_rate", "f8"),
         ("slow_loss", "f8"),
         ("found_rate", "f8"),
@@ -100,6 +126,7 @@ MODE = np.dtype(
         ("restart_sigma", "f8"),
         ("recovery", "f8"),  # mean detection, queue and restart
         ("n_out", "i8"),
+        ("together", "i8"),  # whether its nodes come back at one time
         ("repair", "f8"),  # NaN: the general stages
         ("latency", "f8"),  # NaN: noticed at once
         ("latency_sigma", "f8"),

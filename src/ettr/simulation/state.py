@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ettr.simulation.rules import MOST_TIERS
+from ettr.simulation.rules import MOST_KINDS, MOST_TIERS
 
 # a ledger: what the lineage has cost up to some moment and where that stands; of a hidden failure also when it is found
 POSITION, STALLED, SLOWED, DEGRADED, INDEX, PLACE, ORIGIN, CLEAN, FOUND_AT, MODE_OF, KEY_OF = range(11)
@@ -48,14 +48,10 @@ STATE = np.dtype(
         ("action_left", "f8"),
         # what comes next
         ("next_time", "f8"),  # failure by the clock alone, on the hazard clock
-        ("next_first_0", "f8"),  # first failure of an ordinary node
-        ("next_first_1", "f8"),  # and of a lemon
-        ("hazard_0", "f8"),
-        ("hazard_1", "f8"),
-        ("fresh_0", "i8"),  # nodes of the job that never failed
-        ("fresh_1", "i8"),
-        ("drawn_0", "i8"),
-        ("drawn_1", "i8"),
+        ("next_first", "f8", (MOST_KINDS,)),  # first failure of a node of each kind
+        ("first_hazard", "f8", (MOST_KINDS,)),
+        ("fresh", "i8", (MOST_KINDS,)),  # nodes of the job that never failed
+        ("drawn", "i8", (MOST_KINDS,)),
         ("n_clocks", "i8"),
         ("soft_left", "f8"),  # training hours to the next event that is no failure; negative: to be drawn
         ("next_request", "f8"),
@@ -70,12 +66,19 @@ STATE = np.dtype(
         ("n_lives", "i8"),
         ("n_kinds", "i8"),
         ("n_spares_seen", "i8"),
+        ("n_chosen", "i8"),
+        ("n_attempts", "i8"),
+        ("n_idle_failures", "i8"),
+        ("n_idle_draws", "i8"),
         ("n_taken", "i8"),  # nodes that left for other reasons than a failure
         # the failure at hand
         ("mode", "i8"),
         ("node", "i8"),  # that failed by its own clock; -1: none
         ("severity", "i8"),  # tier to load from
         ("pending", "f8"),  # restart that is left
+        ("tried", "f8"),  # hours of loading copies that are corrupt
+        ("will_fail", "i8"),  # whether this restart fails at its end
+        ("n_failed", "i8"),  # restarts that failed in a row
         ("is_planned", "i8"),  # whether it follows a planned stop, or the start
         ("oldest", "i8"),  # number of the oldest checkpoint that the store still keeps
         ("announced_mode", "i8"),
@@ -87,14 +90,15 @@ STATE = np.dtype(
         ("missing", "i8"),
         ("n_ids", "i8"),
         ("n_hidden", "i8"),
-        # spares and repair
-        ("hot", "i8"),
-        ("preemptible", "i8"),
-        ("cold", "i8"),
-        ("fresh_spares", "i8", (3,)),  # by rank: hot, pre-emptible, cold
-        ("fresh_lemons", "i8"),
-        ("first_waiting", "i8", (3,)),  # rings of spares that were used before
-        ("n_waiting", "i8", (3,)),
+        # spares and repair, by rank
+        ("stock", "i8", (4,)),
+        ("fresh_spares", "i8", (4,)),
+        ("fresh_kinds", "i8", (MOST_KINDS,)),  # of them, by kind
+        ("first_waiting", "i8", (4,)),  # rings of spares that were used before
+        ("n_waiting", "i8", (4,)),
+        ("next_idle", "f8"),  # wall clock at which a spare fails
+        ("n_gone", "i8"),  # nodes that were not replaced
+        ("ended", "i8"),  # whether too few nodes are left
         ("n_repair", "i8"),
         ("n_slots", "i8"),
         ("n_free_slots", "i8"),

@@ -9,10 +9,11 @@ import numpy as np
 from ettr.core.units import ROUNDING
 from ettr.simulation.checkpoint_copies import copy_row, fall_back, forget_old, promote, secure, snapshot
 from ettr.simulation.compiling import inner
-from ettr.simulation.failure_events import enter, hours_until, live, next_strike, replicas_share, strike
+from ettr.simulation.failure_events import enter, hours_until, live, next_strike, replicas_share, strike, turn
 from ettr.simulation.random_numbers import RECOVERY, SOFT, block, exponential, lognormal, uniform
 from ettr.simulation.recovery import is_silent, severity
-from ettr.simulation.repair_stages import FOUND
+from ettr.simulation.repair_stages import FOUND, HOT
+from ettr.simulation.replacement import may_miss, take_out
 from ettr.simulation.state import (
     CLEAN,
     DEGRADED,
@@ -48,8 +49,8 @@ def work(
         _set_soft(rules, st)
     speed = replicas_share(rules, st) * (1.0 - rules.slow_loss if st.n_slow > 0 else 1.0)
     found_in = _found_in(st, hidden)
-    failure_in = hours_until(rules, st, next_strike(st, clocks))
-    until = min(failure_in, found_in)
+    failure_in = hours_until(rules, st, next_strike(rules, st, clocks))
+    until = min(min(failure_in, found_in), rules.horizon - st.now)
     if not (st.traced or st.in_action or st.in_stall) and _skip(rules, st, speed, until, slots):
         return
     if st.in_action or st.in_stall:
@@ -70,7 +71,7 @@ def work(
             _take_checkpoint(rules, st)
     elif over:
         _begin_stall(rules, st)
-    elif st.soft_left <= 0.0 and _is_alarm(rules, st):
+    elif st.soft_left <= 0.0 and _is_alarm(rules, st, slots, clocks):
         promote(rules, st)
         if _at_risk(st) >= rules.heeded_from * (1.0 - ROUNDING):
             st.in_action, st.action_left = 1, rules.action
@@ -150,7 +151,8 @@ def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np
     if tier == store:  # what waits for a copy in the store does not hinder those before the next one
         free = min(free, 0.0 if st.n_found > 0 else st.next_request - st.now)
         if st.missing > 0:
-            free = min(free, slots[0].key - st.now if st.hot == 0 and st.n_repair > 0 else 0.0)
+            back = slots[0].key - st.now if st.n_repair > 0 else np.inf
+            free = min(free, back if st.stock[HOT] == 0 else 0.0)
     most = math.ceil((rules.work - st.ledger[0, POSITION]) / work_h - ROUNDING) - 1
     if tier < store:
         free = min(free, st.durable_at[store] - st.trained)
@@ -245,7 +247,7 @@ def _answered(rules: np.record, st: np.record, modes: np.ndarray, hidden: np.nda
     if st.announced_mode >= 0:
         st.mode, st.node = st.announced_mode, st.announced_node
         st.announced_mode = -1
-        st.severity = severity(rules, st, modes)
+        st.severity = severity(rules, st, modes, 0)
         st.status = FAILED
 
 
@@ -263,10 +265,12 @@ def _fail(
     rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray, hidden: np.ndarray
 ) -> None:
     """Something strikes in training or in a stall."""
-    st.hazard = next_strike(st, clocks)
+    st.hazard = next_strike(rules, st, clocks)
     strike(rules, st, modes, slots, clocks)
     if is_silent(st, modes):
         _hide(rules, st, modes, hidden)
+        return
+    if rules.masked > 0.0 and _is_masked(rules, st, modes, slots, clocks):
         return
     promote(rules, st)
     if modes[st.mode].announced > 0.0 and not st.in_action and not st.in_stall:
@@ -276,9 +280,24 @@ def _fail(
             st.in_action, st.action_left = 1, rules.action
             return
     _forestall(rules, st, slots, clocks)
-    st.severity = severity(rules, st, modes)
+    st.severity = severity(rules, st, modes, 0)
     fall_back(rules, st)
     st.status = FAILED
+
+
+@inner
+def _is_masked(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> bool:
+    """Whether the failure at hand only takes its nodes, and with them their replicas, out; if so they are."""
+    n_out = modes[st.mode].n_out
+    if n_out == 0 or st.missing + n_out > may_miss(rules):
+        return False
+    v0, _, _, _ = block(st.seed, st.run, st.key, RECOVERY, 4)
+    if uniform(v0) >= rules.masked:
+        return False
+    st.missing += take_out(rules, st, modes, slots, clocks)
+    st.n_failures += 1
+    st.soft_left = -1.0
+    return True
 
 
 @inner
@@ -321,7 +340,7 @@ def _find(
     st.k += 1
     st.key = FOUND | int(hidden[i, KEY_OF]) if rules.tracked else st.k
     st.mode, st.node = int(hidden[i, MODE_OF]), -1
-    st.severity = severity(rules, st, modes)
+    st.severity = severity(rules, st, modes, 0)
     clean = hidden[i, CLEAN] + ROUNDING * rules.step
     while st.severity < store and st.kept[st.severity, POSITION] > clean:
         st.severity += 1
@@ -341,7 +360,7 @@ def _find(
 def _set_soft(rules: np.record, st: np.record) -> None:
     """Draw how many training hours pass until something happens that is no failure."""
     at_large = st.n_slow - st.n_found
-    rate = rules.alarm_rate + rules.slow_rate + at_large * (rules.found_rate + rules.passed_rate)
+    rate = rules.alarm_rate + rules.slow_rate + at_large * (rules.found_rate + rules.passed_rate) + rules.turn_rate
     st.soft_left = np.inf
     if rate > 0.0:
         st.n_soft += 1
@@ -350,12 +369,17 @@ def _set_soft(rules: np.record, st: np.record) -> None:
 
 
 @inner
-def _is_alarm(rules: np.record, st: np.record) -> bool:
+def _is_alarm(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray) -> bool:
     """Let such an event happen; return whether it is a false alarm of the predictor."""
     at_large = st.n_slow - st.n_found
-    _, w1, _, _ = block(st.seed, st.run, st.n_soft, SOFT, 0)
+    _, w1, w2, w3 = block(st.seed, st.run, st.n_soft, SOFT, 0)
     st.soft_left = -1.0
-    x = uniform(w1) * (rules.alarm_rate + rules.slow_rate + at_large * (rules.found_rate + rules.passed_rate))
+    x = rules.alarm_rate + rules.slow_rate + at_large * (rules.found_rate + rules.passed_rate) + rules.turn_rate
+    x *= uniform(w1)
+    if x < rules.turn_rate:
+        turn(rules, st, slots, clocks, w2, w3)
+        return False
+    x -= rules.turn_rate
     if x < rules.alarm_rate:
         return True
     x -= rules.alarm_rate
