@@ -78,7 +78,7 @@ RULES = {
         "failures.groups must have shares that sum to 1, all nodes of the cluster, got 0.9",
     ),
     "a person that takes no time": (
-        {"recovery.restart_fails": 0.1, "recovery.n_tries": 3},
+        {"recovery.restart_fails": 0.1, "recovery.n_tries": 3, "recovery.person_min": 0},
         "recovery.n_tries needs restart_fails and person_min, the mean wait for that person",
     ),
     "the wrong node without a return": (

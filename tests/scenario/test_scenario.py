@@ -237,7 +237,7 @@ def test_an_override_leaves_the_values_as_they_were_given(plain_run):
         (
             {"cluster.gpus": 8},
             "unknown field 'cluster.gpus'; did you mean 'cluster.n_gpus'? Near it: cluster.n_gpus, "
-            "cluster.gpus_per_node, cost.usd_per_gpu_h, measured.n_gpus, network.pod_gpus",
+            "cluster.gpus_per_node, cost.usd_per_gpu_h, measured.n_gpus, failures.groups",
         ),
         (
             {"cluster.n_gpus.x": 8},

@@ -95,7 +95,7 @@ class Repair(Section):
     distribution: Literal["lognormal", "gamma", "exponential", "empirical"] = Field(
         "lognormal", description="how they spread: lognormal and gamma by cv, empirical as sample_h does"
     )
-    sample_h: tuple[Annotated[Number, Field(ge=0)], ...] = Field(
+    sample_h: Annotated[tuple[Annotated[Number, Field(ge=0)], ...], Meta(idle=())] = Field(
         (), description="repair times that were observed, whose spread about their mean all stages then have"
     )
     n_crew: Count | None = Field(None, ge=1, description="nodes that people repair at a time; no limit without")

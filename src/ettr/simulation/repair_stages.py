@@ -89,7 +89,7 @@ def new_node(slots: np.ndarray, st: np.record, kind: int, origin: int, index: in
     node = st.n_ids
     st.n_ids += 1
     slots[node].kind = kind
-    slots[node].n_left, slots[node].level = 0, 0.0
+    slots[node].n_left, slots[node].level, slots[node].left_at[0] = 0, 0.0, 0.0
     slots[node].name = (origin << _NAMES) | index
     slots[node].n_lives = 0
     return node
