@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ettr.budget import closed_form
 from ettr.cli import options, terminal
 from ettr.cli.options import JsonOption, QuietOption, ScenarioArgument, SetOption
-from ettr.core.errors import EttrError
+from ettr.core.errors import EttrError, InputError
 from ettr.core.report import Note
+from ettr.core.units import H_PER_DAY
 
 
 @terminal.stopped_with("stopped before the end; no run is kept")
@@ -36,6 +38,12 @@ def simulate(
             help="Add runs until the standard error of the mean total is this share of it, e.g. 0.001 for 0.1%.",
         ),
     ] = None,
+    days: Annotated[
+        float | None,
+        typer.Option(
+            "--days", metavar="N", help="End all runs after so many days, and tell how much work is done by then."
+        ),
+    ] = None,
     timeline: Annotated[
         Path | None,
         typer.Option("--timeline", metavar="FILE", help="Write what happened when in run 0 here, as CSV."),
@@ -55,7 +63,9 @@ def simulate(
 
     With --json, hours end in _h; errors are the standard errors of the means in budget, ettr_low and ettr_high the ends
     of the 95% interval, finish_h the hours by which so many in 100 runs are done, waiting_h the part of the queue spent
-    waiting for nodes in n_waits waits, and variance_ratio how many times more runs plain means would need.
+    waiting for nodes in n_waits waits, ended_share the share of runs in which too few nodes were left, and
+    variance_ratio how many times more runs plain means would need. With --days, productive_h has in place of finish_h
+    the hours of work that so many in 100 runs have done at most.
 
     The timeline has the columns run, start_h, end_h (hours since the run began) and state: training, checkpoint,
     rework (training that is lost later), detection, queue, restart or maintenance. A steady run is in whole intervals
@@ -66,6 +76,8 @@ def simulate(
     run, changes = options.changed(scenario, set_)
     options.check_seed(seed)
     options.check_until_error(until_error)
+    if days is not None and not 0 < days < math.inf:
+        raise InputError(f"--days must be > 0, got {days:g}")
     if timeline is not None:
         options.check_file_out(timeline)
     from ettr.simulation import MOST_RUNS
@@ -74,16 +86,20 @@ def simulate(
     n_runs = options.number_of_runs(runs, MOST_RUNS)
     chosen = options.timeline_runs(timeline_runs, timeline, n_runs)
     with terminal.simulating("preparing", "runs", quiet, as_json) as on_progress:
-        outcome = simulated(run, n_runs, seed, chosen, until=until_error, on_progress=on_progress)
-    beside = closed_form(run)
+        horizon_h = None if days is None else days * H_PER_DAY
+        outcome = simulated(run, n_runs, seed, chosen, until=until_error, horizon_h=horizon_h, on_progress=on_progress)
     unwritten = None
     if timeline is not None:  # first, as whoever reads the answer may close the pipe
         try:
             options.write(timeline, outcome.timeline.to_csv(index=False))
         except EttrError as error:
             unwritten = error
-    extra = {"closed_form": beside.to_dict(), "changes": changes}
-    terminal.show(outcome, as_json, extra, outcome.report(beside.budget, beside.caveats))
+    extra: dict[str, Any] = {"changes": changes}
+    report = outcome.report()
+    if days is None:
+        beside = closed_form(run)
+        extra["closed_form"], report = beside.to_dict(), outcome.report(beside.budget, beside.caveats)
+    terminal.show(outcome, as_json, extra, report)
     if unwritten:
         raise unwritten
     if timeline is not None and not as_json:

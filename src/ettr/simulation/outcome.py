@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ettr.core.errors import InputError
 from ettr.core.finishing import Finishing, of_runs
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
-from ettr.simulation.columns import COLUMNS, CONTROL, N_FAILURES, OUTCOME, PRODUCTIVE
+from ettr.simulation.columns import COLUMNS, CONTROL, N_ENDED, N_FAILURES, OUTCOME, PRODUCTIVE
 from ettr.simulation.estimates import Means, interval, means
 from ettr.simulation.report import PERCENTILES, counted, simulation_report
 
@@ -38,6 +39,8 @@ class Simulation(Answer):
         simulated, where ``runs`` has it scaled back to the work.
     control_variates : bool
         Whether means use the control variates.
+    horizon_h : float or None
+        Wall clock at which all runs ended; None where they went on until their work was done. [h]
     """
 
     scenario: Scenario
@@ -45,6 +48,7 @@ class Simulation(Answer):
     table: np.ndarray
     timeline: pd.DataFrame
     control_variates: bool = True
+    horizon_h: float | None = None
 
     @property
     def headline(self) -> str:
@@ -62,7 +66,8 @@ class Simulation(Answer):
 
         Columns are ``run``, the parts of :class:`ettr.TimeBudget` [h], ``total_h``, ``ettr``, ``n_failures``,
         ``n_planned`` (planned stops), ``n_undetected`` (silent failures that nobody had found at the end),
-        ``waiting_h`` (the part of the queue that was spent waiting for nodes) and ``n_waits``.
+        ``waiting_h`` (the part of the queue that was spent waiting for nodes), ``n_waits`` and ``n_ended`` (1 where too
+        few nodes were left, so that the run ended before its work was done).
         """
         frame = pd.DataFrame(self.table[:, : len(COLUMNS)], columns=list(COLUMNS), copy=False)
         frame.insert(0, "run", np.arange(self.n_runs))
@@ -164,15 +169,38 @@ class Simulation(Answer):
         Returns
         -------
         float or ndarray
-            Same shape. [h]
+            Same shape; infinite where not so many get done because too few nodes are left. [h]
+
+        Raises
+        ------
+        InputError
+            Runs that ended at a horizon.
         """
-        hours = np.percentile(self.total_h, percentile)
+        self._refuse_a_horizon("finish_h")
+        if self.ended.any():
+            never = np.where(self.ended, np.inf, self.total_h)
+            hours = np.percentile(never, percentile, method="higher")
+        else:
+            hours = np.percentile(self.total_h, percentile)
         return float(hours) if np.ndim(percentile) == 0 else np.asarray(hours)
+
+    def _refuse_a_horizon(self, name: str) -> None:
+        if self.horizon_h is not None:
+            raise InputError(
+                f"{name} is of runs that go on until their work is done, and these end after {self.horizon_h:g} h: "
+                "see productive_h in runs"
+            )
+
+    @property
+    def ended(self) -> np.ndarray:
+        """Which runs ended because too few nodes were left."""
+        return np.asarray(self.table[:, N_ENDED] > 0)
 
     @cached_property
     def finishing(self) -> Finishing:
-        """The distribution of the runs' hours."""
-        return of_runs(self.total_h)
+        """The distribution of the runs' hours, of those that end with their work done."""
+        self._refuse_a_horizon("finishing")
+        return of_runs(self.total_h[~self.ended])
 
     def to_dict(self) -> dict[str, Any]:
         """All that is known of the mean run and the finishing date, as plain numbers for JSON."""
@@ -186,16 +214,24 @@ class Simulation(Answer):
             "ettr_low": low,
             "ettr_high": high,
             "ettr_mean_of_ratios": self.ettr_mean_of_ratios,
-            "finish_h": {str(percentile): self.finish_h(percentile) for percentile in PERCENTILES},
+            **self._dates_or_work(),
             "budget": self.budget.to_dict(),
             "errors": dict(zip([*PARTS, "n_failures", "total_h"], rows["error"].tolist(), strict=True)),
             "waiting_h": float(self.runs["waiting_h"].mean()),
             "n_waits": float(self.runs["n_waits"].mean()),
             "n_planned": float(self.runs["n_planned"].mean()),
             "n_undetected": float(self.runs["n_undetected"].mean()),
+            "ended_share": float(self.ended.mean()),
             "variance_ratio": self.variance_ratio,
         }
         return dict(plain_values(record))
+
+    def _dates_or_work(self) -> dict[str, Any]:
+        if self.horizon_h is None:
+            return {"finish_h": {str(percentile): self.finish_h(percentile) for percentile in PERCENTILES}}
+        work_h = np.percentile(self.table[:, PRODUCTIVE], PERCENTILES)
+        percentiles = {str(percentile): float(hours) for percentile, hours in zip(PERCENTILES, work_h, strict=True)}
+        return {"horizon_h": self.horizon_h, "productive_h": percentiles}
 
     def report(self, expected: TimeBudget | None = None, caveats: Iterable[str] = ()) -> Report:
         """ETTR, finishing dates, the mean time budget and how sure all that is, beside a closed form if it is given."""

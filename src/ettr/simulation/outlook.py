@@ -61,6 +61,13 @@ class Outlook:
         """Whether runs hardly get on, and would meet too many failures meanwhile."""
         return self.ettr < least_ettr and self.n_failures * n_runs >= most_failures
 
+    def within(self, horizon_h: float, scenario: Scenario) -> Outlook:
+        """The same of a run that ends at a wall clock, in which it meets no more than strikes without a pause."""
+        ageing = scenario.in_hours().ageing
+        most = 1.0 if ageing is None else max(1.0, ageing.factor) * max(1.0, ageing.long_run)
+        n_failures = min(self.n_failures, horizon_h * most / scenario.job_mttf_h)
+        return Outlook(self.ettr, n_failures, min(self.trained_h, horizon_h))
+
     @property
     def words(self) -> str:
         """That it hardly gets on, for a refusal."""

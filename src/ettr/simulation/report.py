@@ -10,7 +10,7 @@ import numpy as np
 
 from ettr.core.report import Headline, Note, Report, Table
 from ettr.core.results import TimeBudget
-from ettr.core.sentences import number
+from ettr.core.sentences import duration, number
 from ettr.core.units import ROUNDING
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ _FEW_RUNS = 100
 
 def simulation_report(outcome: Simulation, expected: TimeBudget | None, caveats: Iterable[str]) -> Report:
     """ETTR, finishing dates, the mean time budget, and how sure all that is."""
-    since = "submission" if outcome.scenario.starts else "the start, in the steady state"
     return [
         Headline(outcome.scenario.title),
         Note(_ettr(outcome, expected)),
-        Headline(f"Finishing dates, since {since}"),
-        _dates(outcome),
+        *map(Note, _ended(outcome)),
+        Headline(_when(outcome)),
+        _dates(outcome) if outcome.horizon_h is None else _work(outcome),
         Headline("Mean time budget"),
         _hours(outcome, expected),
         *map(Note, caveats),
@@ -67,9 +67,40 @@ def _dates(outcome: Simulation) -> Table:
     hours = np.asarray(outcome.finish_h(PERCENTILES))
     rows = []
     for unit, values in (("hours", hours), ("days", hours / 24)):
-        digits = decimals(values[-1] - values[0], 2)
-        rows.append([unit, *(f"{value:,.{digits}f}" for value in values)])
+        ends = values[np.isfinite(values)]
+        digits = decimals(np.ptp(ends), 2) if ends.size else 1
+        rows.append([unit, *(f"{value:,.{digits}f}" if value < math.inf else "never" for value in values)])
     return Table(("share of runs", *(f"{percentile}%" for percentile in PERCENTILES)), rows)
+
+
+def _when(outcome: Simulation) -> str:
+    since = "submission" if outcome.scenario.starts else "the start, in the steady state"
+    if outcome.horizon_h is None:
+        return f"Finishing dates, since {since}"
+    return f"Work done {duration(outcome.horizon_h)} after {since}"
+
+
+def _ended(outcome: Simulation) -> Iterator[str]:
+    """That the fleet shrank below the job, where it did."""
+    if outcome.ended.any():
+        runs = outcome.runs[outcome.ended]
+        after, done = runs["total_h"].mean(), runs["productive_h"].mean()
+        if outcome.ended.all():
+            after, done = outcome.budget.total_h, outcome.budget.productive_h
+        yield (
+            f"Too few nodes were left in {outcome.ended.mean():.0%} of the runs, which ended there: after "
+            f"{number(after)} h on average, with {number(done)} h of work done"
+        )
+
+
+def _work(outcome: Simulation) -> Table:
+    """Hours and days of work that shares of the runs have done by the horizon."""
+    hours = np.percentile(outcome.runs["productive_h"], [100 - percentile for percentile in PERCENTILES])
+    rows = []
+    for unit, values in (("hours of work", hours), ("days of work", hours / 24)):
+        digits = decimals(values[0] - values[-1], 2)
+        rows.append([unit, *(f"{value:,.{digits}f}" for value in values)])
+    return Table(("share of runs with at least", *(f"{percentile}%" for percentile in PERCENTILES)), rows)
 
 
 def _hours(outcome: Simulation, expected: TimeBudget | None) -> Table:
@@ -110,7 +141,8 @@ def _counts(outcome: Simulation, expected: TimeBudget | None) -> Iterator[str]:
 
 
 def _how_sure(outcome: Simulation) -> Iterator[str]:
-    low, high = outcome.budget_interval.set_index("part").loc["total", ["low", "high"]]
+    what = "total" if outcome.horizon_h is None else "productive"
+    low, high = outcome.budget_interval.set_index("part").loc[what, ["low", "high"]]
     n_runs = outcome.n_runs
     if outcome.met_nothing:
         yield f"No failure in {counted(n_runs)}: how far these are from the mean is not known."
@@ -122,7 +154,10 @@ def _how_sure(outcome: Simulation) -> Iterator[str]:
     if relative <= ROUNDING:
         yield "No run differs from another."
         return
-    yield f"From {counted(n_runs)} the mean total is known to within ±{100 * relative:.2g}% (95%)."
+    mean = "total" if what == "total" else "work"
+    yield f"From {counted(n_runs)} the mean {mean} is known to within ±{100 * relative:.2g}% (95%)."
+    if outcome.horizon_h is not None:
+        return
     ratio = outcome.variance_ratio
     if ratio >= 1.05:
         yield f"The means use control variates: plain means would have needed {number(ratio)} times as many runs."

@@ -45,6 +45,7 @@ def simulate(
     *,
     until: float | None = None,
     control_variates: bool = True,
+    horizon_h: float | None = None,
     on_progress: OnProgress | None = None,
 ) -> Simulation:
     """Simulate a training run many times, from failure to failure.
@@ -65,6 +66,9 @@ def simulate(
         Go on until the standard error of the mean total is this small, relative to it: 0.001 for a tenth of a per cent.
     control_variates : bool, optional
         Use what is known of the mean of the random numbers to make the means more certain.
+    horizon_h : float, optional
+        Wall clock after which every run ends, however much work is done by then, instead of at the end of the work.
+        What is in memory then counts as done, saved or not. [h]
     on_progress : callable, optional
         Called with the number of runs that are done, and that there will be as far as is known.
 
@@ -102,9 +106,15 @@ def simulate(
     n_runs, seed = _whole("n_runs", n_runs, 1, MOST_RUNS), _whole("seed", seed, 0, 2**63 - 1)
     chosen = _numbers_of_runs(timeline, n_runs)
     _check_until(until)
-    rules = rules_of(scenario)
+    asked = scenario
+    if horizon_h is not None:
+        scenario = _endless(scenario, horizon_h)
+    rules = rules_of(scenario, math.inf if horizon_h is None else horizon_h)
     ahead = outlook(scenario)
-    _refuse_endless(ahead, scenario.job_mttf_h)
+    if horizon_h is None:
+        _refuse_endless(ahead, scenario.job_mttf_h)
+    else:
+        ahead = ahead.within(horizon_h, scenario)
     failures = max(ahead.n_failures, 1.0)
     limit = int(max(_LEAST_LIMIT, _MARGIN * failures))
     _refuse_too_many(ahead, n_runs if until is None else 1)
@@ -128,13 +138,33 @@ def simulate(
         table = np.concatenate((table, _scaled(scenario, rules, more)))
         if until is None:
             break
-        error = Simulation(scenario, seed, table, pd.DataFrame(), control_variates).relative_error
+        error = _error_of(Simulation(asked, seed, table, pd.DataFrame(), control_variates, horizon_h))
         if goal >= least and not error > until:  # unknown where nothing struck in as many runs as may be asked for
             break
         wanted = max(least, goal + 1, _runs_for(until, error, goal))
         _refuse_too_many(ahead, wanted, f"an error of {until:g} needs about ")
         goal = min(wanted, 50 * goal)
-    return Simulation(scenario, seed, table, _timeline(rules, seed, chosen, limit), control_variates)
+    return Simulation(asked, seed, table, _timeline(rules, seed, chosen, limit), control_variates, horizon_h)
+
+
+def _endless(scenario: Scenario, horizon_h: Any) -> Scenario:
+    """The same with more work than can be done by a horizon."""
+    if (
+        isinstance(horizon_h, bool)
+        or not isinstance(horizon_h, (int, float, np.number))
+        or not 0 < horizon_h < math.inf
+    ):
+        raise InputError(f"horizon_h must be a number of hours > 0, got {horizon_h!r}")
+    job = scenario.in_hours()
+    start_h = float(job.first_queue + job.start)
+    if scenario.starts and horizon_h <= start_h:
+        raise InputError(f"horizon_h must be > {start_h:.3g} h, the first queue and restart, got {horizon_h:g}")
+    return scenario.override({"job.productive_h": 2 * horizon_h})
+
+
+def _error_of(simulated: Simulation) -> float:
+    """Relative standard error of what is asked for: the mean total, or the mean work at a horizon."""
+    return simulated.relative_error if simulated.horizon_h is None else simulated.ettr_error / simulated.ettr
 
 
 def _runs_to_meet_some(ahead: Outlook) -> int:
