@@ -9,6 +9,7 @@ from ettr.spares.demand import Demand, demand
 from ettr.spares.elastic import crossing, elastic_by_pool
 from ettr.spares.erlang import erlang_b, erlang_c
 from ettr.spares.levels import binomial_pool, crew_pool, normal_pool, poisson_pool, pool_level
+from ettr.spares.mission import by_mission, mission_level, mission_pool
 from ettr.spares.racks import (
     domain_unavailability,
     domains_level,
@@ -26,6 +27,7 @@ __all__ = [
     "SharedCluster",
     "SmallJobs",
     "binomial_pool",
+    "by_mission",
     "by_pool_size",
     "cheapest_pool",
     "crew_pool",
@@ -37,6 +39,8 @@ __all__ = [
     "erlang_b",
     "erlang_c",
     "least_pool",
+    "mission_level",
+    "mission_pool",
     "normal_pool",
     "poisson_pool",
     "pool_cost",

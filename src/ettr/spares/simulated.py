@@ -92,9 +92,11 @@ def plenty(scenario: Scenario, n_runs: int, seed: int) -> simulation.Simulation:
         n_spares *= 2
 
 
-def runs_of(scenario: Scenario, n_spares: int, n_runs: int, seed: int) -> simulation.Simulation:
-    """Runs with so many hot spares."""
-    return simulation.simulate(scenario.override({SPARES: n_spares}), n_runs, seed)
+def runs_of(
+    scenario: Scenario, n_spares: int, n_runs: int, seed: int, horizon_h: float | None = None
+) -> simulation.Simulation:
+    """Runs with so many hot spares, to the end of the work or to a horizon."""
+    return simulation.simulate(scenario.override({SPARES: n_spares}), n_runs, seed, horizon_h=horizon_h)
 
 
 def check_runs(n_runs: Any) -> int:

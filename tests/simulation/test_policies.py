@@ -1,0 +1,328 @@
+"""What operators decide about nodes and restarts, against closed forms and Markov chains."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from mixtures import mixture
+from scipy import integrate, linalg, stats
+
+import simpy_model
+from agreement import FOUR
+from ettr import budget, simulate
+from ettr.core.errors import InputError
+from ettr.core.report import Note
+from ettr.core.results import PARTS
+
+RATE = "failures.rate_per_1000_node_days"
+AT_ONCE = {"repair": {"automatic_h": 0}}
+
+
+def _near(values, expected: float) -> None:
+    """The mean of runs is what a formula says, within four standard errors."""
+    values = np.asarray(values, dtype=float)
+    assert values.mean() == pytest.approx(expected, abs=FOUR * values.std(ddof=1) / values.size**0.5 + 1e-9)
+
+
+@pytest.fixture
+def counting(counting_run):
+    """Sixteen nodes that fail twice a day each, in 20 exposed hours that are never lost; nobody waits."""
+    return counting_run.override(
+        {"cluster.n_gpus": 128, RATE: 2000, "job.productive_h": 20, "spares": {"n_nodes": 1}} | AT_ONCE
+    )
+
+
+@pytest.mark.parametrize(("cured", "turns"), [(0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (0.0, 500.0), (0.3, 800.0)])
+def test_lemons_that_are_cured_are_a_mixture_of_two_kinds(counting, cured, turns):
+    """Each of many nodes is bad with a probability that follows one differential equation."""
+    share, factor, hours = 0.25, 10.0, 20.0
+    lemons = {"share": share, "factor": factor, "cured_automatic": cured, "new_per_1000_node_days": turns}
+    n_nodes = 800
+    run = counting.override({"cluster.n_gpus": 8 * n_nodes, RATE: 300, "failures.lemons": lemons})
+    base = 0.3 / 24 / (1 + share * (factor - 1))
+    healed, turned = cured * factor * base, turns / 24_000
+    settled = turned / (healed + turned) if healed + turned else share
+
+    def bad(t: float) -> float:
+        return settled + (share - settled) * math.exp(-(healed + turned) * t)
+
+    expected = n_nodes * integrate.quad(lambda t: base * (1 + bad(t) * (factor - 1)), 0, hours)[0]
+    runs = simulate(run, 400, seed=5, control_variates=False).runs
+    # one spare among 801 nodes, and lemons that go in and out with it
+    assert runs["n_failures"].mean() == pytest.approx(
+        expected, abs=FOUR * runs["n_failures"].std() / 20 + 0.002 * expected
+    )
+
+
+@pytest.mark.parametrize("n_spares", [2, 5])
+def test_spares_taken_at_random_are_exchangeable(counting, n_spares):
+    """Lemons of the job are a chain of births and deaths: which spare comes in depends on nothing but their numbers."""
+    n_nodes, share, factor, hours = 12, 0.25, 12.0, 400.0
+    run = counting.override(
+        {
+            "cluster.n_gpus": 8 * n_nodes,
+            "job.productive_h": hours,
+            RATE: 1000,
+            "failures.lemons": {"share": share, "factor": factor},
+            "spares": {"n_nodes": n_spares, "choose": "random"},
+            "repair": {"automatic_h": 1e-6},
+        }
+    )
+    base = 1 / 24 / (1 + share * (factor - 1))
+    expected = 0.0
+    for more in (0, 1):
+        weight = share * n_spares % 1 if more else 1 - share * n_spares % 1
+        total = 3 + int(share * n_spares) + more
+        states = np.arange(max(0, total - n_spares), total + 1)  # lemons of the job
+        waiting = total - states
+        # a spare comes in before the node that failed is among them
+        out = states * factor * base * (1 - waiting / n_spares)
+        into = (n_nodes - states) * base * waiting / n_spares
+        chain = np.diag(into[:-1], 1) + np.diag(out[1:], -1)
+        chain -= np.diag(chain.sum(axis=1))
+        rates = base * (n_nodes + states * (factor - 1))
+        steps, now = np.linspace(0, hours, 4001), (states == 3).astype(float)
+        step, values = linalg.expm(chain * steps[1]), []
+        for _ in steps:
+            values.append(now @ rates)
+            now = now @ step
+        expected += weight * integrate.simpson(values, x=steps)
+    runs = simulate(run, 2000, seed=3, control_variates=False).runs
+    _near(runs["n_failures"], expected)
+
+
+def test_a_horizon_counts_what_stands_by_then(plain_run):
+    """Work at the horizon is the time less what failures threw away: of each, the time since the last checkpoint."""
+    run = plain_run.override(
+        {
+            "checkpoint": {"interval_min": 60, "stall_s": 0},
+            "recovery": {"detection_min": 0, "restart_min": 0},
+            "job.include_start": True,
+        }
+    )
+    rate, horizon_h = 1 / run.job_mttf_h, 50.0
+
+    # age since the last failure: exponential, or all of the time so far
+    ages = np.linspace(0, horizon_h, 50_001)
+    lost_at_age = np.concatenate(
+        [[0.0], integrate.cumulative_simpson(rate * np.exp(-rate * ages) * (ages % 1.0), x=ages)]
+    )
+    mean_rest = lost_at_age + np.exp(-rate * ages) * (ages % 1.0)
+    lost = rate * integrate.trapezoid(mean_rest, ages)
+    simulated = simulate(run, 20_000, seed=4, horizon_h=horizon_h, control_variates=False)
+    assert simulated.total_h == pytest.approx(horizon_h, rel=1e-12)
+    assert simulated.runs["productive_h"].mean() == pytest.approx(
+        horizon_h - lost, abs=FOUR * simulated.runs["productive_h"].std() / 20_000**0.5 + 2e-3
+    )
+
+
+def test_over_a_long_horizon_work_is_the_share_of_the_steady_state(small_run):
+    """Renewal reward: what is done divided by the time goes to the ETTR, and misses it by a constant over the time."""
+    steady = budget.exact(small_run.override({"job.include_start": False})).ettr
+    for horizon_h in (500.0, 4000.0):
+        simulated = simulate(small_run, 300, seed=2, horizon_h=horizon_h)
+        assert simulated.ettr == pytest.approx(steady, abs=FOUR * simulated.ettr_error + 3.0 / horizon_h)
+    assert simulated.to_dict()["horizon_h"] == 4000.0
+    with pytest.raises(
+        InputError, match="finish_h is of runs that go on until their work is done, and these end after"
+    ):
+        simulated.finish_h(50)
+
+
+HORIZONS = {
+    "plain": {},
+    "spares and maintenance": {
+        "spares": {"n_nodes": 1},
+        "repair": {"automatic_h": 6, "cv": 1},
+        "maintenance": {"per_day": 4, "duration_min": 90},
+        "recovery.person_share": 0.4,
+        "recovery.person_min": 60,
+    },
+    "restarts that fail": {"recovery.restart_fails": 0.5, "recovery.restart_min": 60, "recovery.detection_min": 60},
+    "silent": {"failures.modes": [{"name": "silent", "share": 0.5, "latency_h": 1.5, "latency_cv": 1}]},
+}
+
+
+@pytest.mark.parametrize("horizon_h", [3.0, 11.0])
+@pytest.mark.parametrize("name", HORIZONS)
+def test_a_horizon_cuts_as_that_of_the_other_model_does(small_run, name, horizon_h):
+    run = small_run.override(HORIZONS[name])
+    endless = run.override({"job.productive_h": 2 * horizon_h})
+    other = simpy_model.runs(endless, 200, 8, horizon_h)
+    runs = simulate(run, 5000, seed=8, horizon_h=horizon_h, control_variates=False).runs
+    for quantity in (*PARTS, "n_failures", "n_planned", "waiting_h", "n_waits"):
+        values = runs[quantity].to_numpy()
+        error = values.std(ddof=1) * (1 / 200 + 1 / 5000) ** 0.5
+        assert other[quantity].mean() == pytest.approx(values.mean(), abs=FOUR * error + 1e-6), quantity
+    assert runs["total_h"].to_numpy() == pytest.approx(horizon_h, rel=1e-9)
+
+
+def test_a_fleet_that_shrinks_ends_at_the_last_loss_it_can_bear(counting):
+    """Each repair loses the node with a probability: the run ends at loss number s + 1, a negative binomial count."""
+    run = counting.override(
+        {
+            "job.productive_h": 1e4,
+            "spares": {"n_nodes": 3},
+            "repair": {"automatic_h": 0, "automatic_success": 0.8, "replaced": False},
+        }
+    )
+    simulated = simulate(run, 2000, seed=1, control_variates=False)
+    assert simulated.ended.all() and np.isinf(simulated.finish_h(50))
+    runs = simulated.runs
+    _near(runs["n_failures"], 4 / 0.2)
+    assert runs["n_failures"].var() == pytest.approx(4 * 0.8 / 0.2**2, rel=0.15)
+    notes = [part.text for part in simulated.report() if isinstance(part, Note)]
+    assert any(note.startswith("Too few nodes were left in 100% of the runs, which ended there") for note in notes)
+
+
+@pytest.mark.parametrize("law", ["exponential", "gamma", "lognormal", "empirical"])
+def test_repair_times_have_the_distribution_that_was_asked_for(counting, law):
+    """Without spares each failure waits for its repair: the waits of runs with one failure are repair times."""
+    own = {"cv": 0.7} if law in ("gamma", "lognormal") else {"sample_h": [1, 2, 2, 5, 40]} if law == "empirical" else {}
+    repair = {"manual_h": 5, "distribution": law} | own
+    run = counting.override({"job.productive_h": 0.3, "spares": {"n_nodes": 0}, "repair": repair})
+    runs = simulate(run, 40_000, seed=8).runs
+    waits_h = runs.loc[runs["n_failures"] == 1, "waiting_h"].to_numpy()
+    assert waits_h.size > 5000
+    if law == "empirical":
+        found, counts = np.unique(waits_h.round(9), return_counts=True)
+        assert found == pytest.approx([0.5, 1.0, 2.5, 20.0])
+        assert stats.chisquare(counts, waits_h.size * np.array([0.2, 0.4, 0.2, 0.2])).pvalue > 1e-3
+        return
+    sigma = math.sqrt(math.log1p(0.7**2))
+    expected = {
+        "exponential": stats.expon(scale=5),
+        "gamma": stats.gamma(1 / 0.49, scale=5 * 0.49),
+        "lognormal": stats.lognorm(sigma, scale=5 * math.exp(-(sigma**2) / 2)),
+    }[law]
+    assert stats.kstest(waits_h, expected.cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("cv", [0.05, 0.5, 3.0, 10.0])
+def test_gamma_times_have_their_mean(counting, cv):
+    repair = {"manual_h": 5, "distribution": "gamma", "cv": cv}
+    run = counting.override({"job.productive_h": 0.3, "spares": {"n_nodes": 0}, "repair": repair})
+    runs = simulate(run, 40_000, seed=9).runs
+    _near(runs.loc[runs["n_failures"] == 1, "waiting_h"], 5.0)
+
+
+def test_restarts_that_fail_are_tried_again_and_again(small_run):
+    """A geometric number of tries, and a person after each three in a row that fail."""
+    fails, restart_h, person_h = 0.4, 9 / 60, 1.5
+    run = small_run.override(
+        {
+            "recovery.restart_fails": fails,
+            "recovery.n_tries": 3,
+            "recovery.person_min": 60 * person_h,
+            "recovery.exposed": False,
+            "recovery.queue_min": 0,
+            "job.first_queue_min": 0,
+        }
+    )
+    runs = simulate(run, 4000, seed=6, control_variates=False).runs
+    n_chains = runs["n_failures"] + 1
+    _near(runs["restart_h"] - n_chains * restart_h / (1 - fails), 0.0)
+    _near(runs["queue_h"] - n_chains * person_h * fails**3 / (1 - fails**3), 0.0)
+
+
+def test_without_failures_in_restarts_the_form_is_that_of_a_longer_downtime(small_run):
+    """A restart in which nothing strikes is dead time: rework and failures are those of no restart at all."""
+    run = small_run.override({"recovery.exposed": False, "recovery.restart_min": 60})
+    as_dead_time = small_run.override(
+        {"recovery.restart_min": 0, "recovery.detection_min": 66, "job.first_queue_min": 80}
+    )
+    expected, found = budget.exact(as_dead_time), simulate(run, 4000, seed=2)
+    rows = found.budget_interval.set_index("part")
+    for part in ("rework", "n_failures", "total"):
+        value = expected.n_failures if part == "n_failures" else expected.to_dict()[f"{part}_h"]
+        assert rows.loc[part, "mean"] == pytest.approx(value, abs=FOUR * rows.loc[part, "error"]), part
+
+
+def test_a_failure_that_all_replicas_mask_costs_no_rework(counting):
+    run = counting.override(
+        {
+            "elastic": {"n_replicas": 16, "n_least": 1, "masked": 1.0},
+            "spares": {"n_nodes": 0},
+            "repair": {"automatic_h": 1e6},
+            RATE: 50,
+        }
+    )
+    simulated = simulate(run, 500, seed=3)
+    assert simulated.budget.rework_h == simulated.budget.detection_h == simulated.budget.restart_h == 0
+    runs = simulated.runs
+    assert (runs["n_failures"] > 0).any() and (runs.loc[runs["n_failures"] > 0, "degraded_h"] > 0).all()
+    # replicas die out one by one: a job that has lost k of 16 fails 16 - k times as often as one replica would
+    died = 16 * -np.expm1(-0.05 / 24 * runs["total_h"])
+    _near(runs["n_failures"] - died, 0.0)
+
+
+def test_groups_fail_and_are_repaired_as_they_say(counting):
+    """Without spares each failure waits for its own node: old ones are a quarter of the nodes, and fail three times."""
+    groups = [
+        {"name": "old", "share": 0.25, "factor": 9, "repair_factor": 3},
+        {"name": "new", "share": 0.75, "factor": 1},
+    ]
+    run = counting.override(
+        {"failures.groups": groups, "spares": {"n_nodes": 0}, "repair": {"manual_h": 2}, "job.productive_h": 10}
+    )
+    runs = simulate(run, 2000, seed=4, control_variates=False).runs
+    _near(runs["n_failures"], 16 * 2 / 24 * 10)
+    of_old = 0.25 * 9 / (0.25 * 9 + 0.75)
+    _near(runs["waiting_h"] - runs["n_failures"] * 2 * (of_old * 3 + 1 - of_old), 0.0)
+
+
+def test_groups_that_are_alike_are_no_groups(small_run):
+    groups = [{"name": "a", "share": 0.5}, {"name": "b", "share": 0.5}]
+    changes = {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 6, "cv": 1}, "failures.lifetime": {"shape": 0.6}}
+    one, other = (
+        simulate(small_run.override(changes | {"failures.groups": given}), 4000, seed=1, control_variates=False).runs
+        for given in ((), groups)
+    )
+    assert stats.ks_2samp(one["total_h"].round(6), other["total_h"].round(6)).pvalue > 1e-4
+    for quantity in ("n_failures", "rework_h", "waiting_h"):
+        error = math.hypot(one[quantity].std(), other[quantity].std()) / 4000**0.5
+        assert abs(one[quantity].mean() - other[quantity].mean()) < FOUR * error
+
+
+def _more(choose) -> dict:
+    """A mixture with what policies there are beside."""
+    changes = mixture(choose)
+    changes |= {
+        "recovery.exposed": choose([True, False]),
+        "recovery.restart_fails": choose([0, 0.3]),
+        "failures.groups": choose([(), [{"name": "old", "share": 0.25, "factor": 5}, {"name": "new", "share": 0.75}]]),
+    }
+    if changes.get("elastic"):
+        changes["elastic"] = changes["elastic"] | {"masked": choose([0, 0.5])}
+    if changes.get("spares"):
+        changes["spares"] = changes["spares"] | {
+            "n_idle": choose([0, 2]),
+            "select_min": 10,
+            "choose": choose(["longest_idle", "random", "fewest_failures"]),
+            "per_1000_node_days": choose([0, 1000]),
+        }
+        changes["repair"] = changes["repair"] | {"distribution": choose(["lognormal", "gamma"])}
+    if changes.get("failures.lemons"):
+        lifetime = changes["failures.lifetime"]
+        turns = 0 if lifetime and lifetime["shape"] != 1 else 200
+        changes["failures.lemons"] = changes["failures.lemons"] | {
+            "cured_automatic": choose([0, 0.4]),
+            "new_per_1000_node_days": choose([0, turns]),
+        }
+    return changes
+
+
+@pytest.mark.parametrize("n_simpy", [60, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", range(8))
+def test_policies_together_are_those_of_the_other_model(small_run, number, n_simpy):
+    run = small_run.override(_more(random.Random(f"policies {number}").choice))
+    other = simpy_model.runs(run, n_simpy, number)
+    runs: pd.DataFrame = simulate(run, 5000, seed=number, control_variates=False).runs
+    for quantity in (*PARTS, "n_failures", "n_planned", "waiting_h", "n_waits", "n_ended", "total_h"):
+        values = runs[quantity].to_numpy()
+        error = values.std(ddof=1) * (1 / n_simpy + 1 / 5000) ** 0.5
+        assert other[quantity].mean() == pytest.approx(values.mean(), abs=FOUR * error + 1e-6), quantity
