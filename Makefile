@@ -9,7 +9,7 @@ PYTEST := $(BIN)/pytest -n auto --no-loadscope-reorder
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-book: .venv/installed ## Run the chapters that changed and build the book into _build/html
+book: .venv/installed compiled ## Run the chapters that changed and build the book into _build/html
 	@$(BIN)/ettr book
 
 test: .venv/installed browser ## Run every check and every test, those in a real browser included
@@ -26,9 +26,10 @@ lint: .venv/installed ## Check style, types, layers and that notebooks carry no 
 	$(BIN)/lint-imports
 	$(BIN)/nbstripout --keep-id --verify $$(git ls-files 'book/*.ipynb')
 
-# The simulator's machine code, which Numba keeps beside the sources until they change: else each process compiles.
+# The simulator's kernels, which Numba keeps beside the sources until they change: else each process compiles them.
 compiled: .venv/installed
-	@$(BIN)/python -c 'from ettr import Scenario, simulate; simulate(Scenario.load("llama3-405b"), 1)'
+	@$(BIN)/python -c 'from ettr import Scenario, simulate; run = Scenario.load("llama3-405b"); simulate(run, 1); \
+	  simulate(run.override({"failures.lifetime": {"shape": 0.7}}), 1); simulate(run, 1, horizon_h=9)'
 
 format: .venv/installed ## Format code and strip notebooks
 	$(BIN)/ruff check --fix --exit-zero .

@@ -281,7 +281,7 @@ def test_progress_is_seen_by_people_alone(ettr, monkeypatch, option):
 
 
 def until_it_simulates(screen: int, process: subprocess.Popen[bytes], limit_s: float) -> str:
-    """What is on the screen once the bar counts runs; compiling for the first time takes up to a minute."""
+    """What is on the screen once the bar counts runs; compiling for the first time takes some ten seconds."""
     seen, deadline = b"", time.monotonic() + limit_s
     while b" runs" not in seen:
         assert process.poll() is None and time.monotonic() < deadline, seen

@@ -25,6 +25,13 @@ KINDS = {
     },
     "spares": {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 8, "cv": 1}},
     "everything": EVERYTHING,
+    "policies": {
+        "failures.groups": [{"name": "old", "share": 0.25, "factor": 5}, {"name": "new", "share": 0.75}],
+        "failures.lemons": {"share": 0.2, "factor": 8, "cured_automatic": 0.3, "new_per_1000_node_days": 200},
+        "spares": {"n_nodes": 4, "n_idle": 2, "select_min": 9, "choose": "random", "per_1000_node_days": 900},
+        "repair": {"automatic_h": 2, "distribution": "exponential"},
+        "recovery.restart_fails": 0.3,
+    },
 }
 
 

@@ -14,7 +14,7 @@ import typer
 
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
 
-COMPILES = "ettr: after an installation or an update the simulator is compiled first, for about a minute"
+COMPILES = "ettr: after an installation or an update the simulator is compiled first, for about ten seconds"
 
 
 class Steps:
@@ -53,7 +53,7 @@ def progress(quiet: bool, first: str = "reading") -> Iterator[Steps]:
 
 
 @contextmanager
-def said_if_late(text: str, quiet: bool, after_s: float = 5.0) -> Iterator[Callable[[], None]]:
+def said_if_late(text: str, quiet: bool, after_s: float = 2.0) -> Iterator[Callable[[], None]]:
     """Say this on standard error unless, before so many seconds, what is yielded is called or all is over."""
     timer = threading.Timer(after_s, typer.echo, [text], {"err": True})
     timer.daemon = True
