@@ -119,7 +119,7 @@ def compiled(function: Kernel) -> Kernel:
         return njit(function, cache=True, **options)
     except RuntimeError:
         warnings.warn(
-            "compiled code cannot be kept, so that each process compiles for some ten seconds: set NUMBA_CACHE_DIR to a "
+            "compiled code cannot be kept, so that each process compiles for some seconds: set NUMBA_CACHE_DIR to a "
             "folder that can be written",
             RuntimeWarning,
             stacklevel=2,
