@@ -6,6 +6,7 @@ import numpy as np
 
 from ettr.simulation.compiling import inner, maker
 
+_ONE, _TWO = np.uintp(1), np.uintp(2)
 HEAP = np.dtype([("key", "f8"), ("item", "i8")], align=True)
 
 
@@ -18,9 +19,9 @@ def new_heap(size: int) -> np.ndarray:
 @inner
 def push(heap: np.ndarray, n: int, key: float, item: int) -> None:
     """Add to a heap of ``n``; the array must have room."""
-    at = n
+    at = np.uintp(n)  # an index without a sign need not be asked whether it counts from the end
     while at > 0:
-        above = (at - 1) >> 1
+        above = (at - _ONE) >> _ONE
         if heap[above].key <= key:
             break
         heap[at].key = heap[above].key
@@ -32,25 +33,34 @@ def push(heap: np.ndarray, n: int, key: float, item: int) -> None:
 
 @inner
 def remove(heap: np.ndarray, n: int, at: int) -> None:
-    """Take the entry at ``at`` out of a heap of ``n``."""
-    last = n - 1
+    """Take the entry at ``at`` out of a heap of ``n``.
+
+    The hole sinks to a leaf, and the last entry rises from there: mostly it belongs there, so that this compares less.
+    """
+    first, last = np.uintp(at), np.uintp(n - 1)
     key, item = heap[last].key, heap[last].item
-    if at > 0 and heap[(at - 1) >> 1].key > key:
+    if at > 0 and heap[(first - _ONE) >> _ONE].key > key:
         push(heap, at, key, item)
         return
-    while True:
-        below = 2 * at + 1
-        if below >= last:
+    hole, below = first, _TWO * first + _ONE
+    while below + _ONE < last:
+        below = below + _ONE if heap[below + _ONE].key < heap[below].key else below
+        heap[hole].key = heap[below].key
+        heap[hole].item = heap[below].item
+        hole, below = below, _TWO * below + _ONE
+    if below < last:
+        heap[hole].key = heap[below].key
+        heap[hole].item = heap[below].item
+        hole = below
+    while hole > first:
+        above = (hole - _ONE) >> _ONE
+        if heap[above].key < key:
             break
-        if below + 1 < last and heap[below + 1].key < heap[below].key:
-            below += 1
-        if heap[below].key >= key:
-            break
-        heap[at].key = heap[below].key
-        heap[at].item = heap[below].item
-        at = below
-    heap[at].key = key
-    heap[at].item = item
+        heap[hole].key = heap[above].key
+        heap[hole].item = heap[above].item
+        hole = above
+    heap[hole].key = key
+    heap[hole].item = item
 
 
 @maker

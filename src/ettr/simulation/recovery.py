@@ -49,7 +49,9 @@ def recover(
 ) -> None:
     """Detection, replacement and queue of the failure at hand, up to its restart."""
     mode = st.mode
-    v0, v1, v2, _ = block(st.seed, st.run, st.key, RECOVERY, 0)
+    v0 = v1 = v2 = np.uint64(0)
+    if modes[mode].detection_sigma > 0.0 or rules.person_share > 0.0:
+        v0, v1, v2, _ = block(st.seed, st.run, st.key, RECOVERY, 0)
     down = lognormal(modes[mode].detection, modes[mode].detection_sigma, v0, st.seed, st.run, st.key, RECOVERY)
     st.less_down += down - modes[mode].detection
     down = in_time(rules, st, down)
@@ -81,8 +83,10 @@ def recover(
     write(st, trace, QUEUEING, wait)
     st.now += wait
     st.queue += queue + wait
-    _, w1, _, _ = block(st.seed, st.run, st.key, FAILURE, 0)
-    hours = lognormal(modes[mode].restart, modes[mode].restart_sigma, w1, st.seed, st.run, st.key, FAILURE)
+    hours = modes[mode].restart
+    if modes[mode].restart_sigma > 0.0:
+        _, w1, _, _ = block(st.seed, st.run, st.key, FAILURE, 0)
+        hours = lognormal(hours, modes[mode].restart_sigma, w1, st.seed, st.run, st.key, FAILURE)
     st.less_restart += hours - modes[mode].restart
     st.pending = hours + rules.tier_load[st.severity] + st.tried
     st.is_planned = 0

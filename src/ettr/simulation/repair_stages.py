@@ -59,7 +59,7 @@ SLOT = np.dtype(
 
 @maker
 def new_slots(size: int) -> np.ndarray:
-    """Room for so many nodes under repair, and so many with a number."""
+    """Room for so many nodes under repair, and so many with a number: a power of two, as rings count modulo it."""
     return np.zeros(size, SLOT)
 
 
@@ -162,7 +162,7 @@ def _begin(
     """Begin a general stage, or wait for a crew to begin it."""
     slots[slot].stage = stage
     if stage == MANUAL and rules.n_crew > 0 and st.busy >= rules.n_crew:
-        slots[(st.first_queued + st.n_queued) % slots.size].queued = slot
+        slots[(st.first_queued + st.n_queued) & (slots.size - 1)].queued = slot
         st.n_queued += 1
         return
     if stage == REPLACEMENT:
@@ -266,7 +266,7 @@ def next_back(rules: np.record, st: np.record, slots: np.ndarray, until: float) 
             st.busy -= 1
             if st.n_queued > 0:
                 following = slots[st.first_queued].queued
-                st.first_queued = (st.first_queued + 1) % slots.size
+                st.first_queued = (st.first_queued + 1) & (slots.size - 1)
                 st.n_queued -= 1
                 _begin(rules, st, slots, following, MANUAL, at)
         if not works:
@@ -341,7 +341,7 @@ def _shelve(rules: np.record, st: np.record, slots: np.ndarray, node: int, at: f
         rank = PREEMPTIBLE
     st.stock[rank] += 1
     if rules.tracked:
-        slots[(st.first_waiting[rank] + st.n_waiting[rank]) % slots.size].waiting[rank] = node
+        slots[(st.first_waiting[rank] + st.n_waiting[rank]) & (slots.size - 1)].waiting[rank] = node
         st.n_waiting[rank] += 1
     draw_idle(rules, st, at)
 
@@ -373,18 +373,18 @@ def _take_spare(
             return _fresh_spare(st, slots, rank)
     elif fresh > 0:
         return _fresh_spare(st, slots, rank)
-    first, size = st.first_waiting[rank], slots.size
+    first, ring = st.first_waiting[rank], slots.size - 1
     if choice >= FEWEST_FAILURES:
         least = np.inf
         for i in range(used):
-            node = slots[(first + i) % size].waiting[rank]
+            node = slots[(first + i) & ring].waiting[rank]
             failed = score(rules, slots, node, at) if choice == BEST_SCORE else float(slots[node].n_left)
             if failed < least:
                 least, place = failed, i
-    node = slots[(first + place) % size].waiting[rank]
+    node = slots[(first + place) & ring].waiting[rank]
     for i in range(place, 0, -1):
-        slots[(first + i) % size].waiting[rank] = slots[(first + i - 1) % size].waiting[rank]
-    st.first_waiting[rank] = (first + 1) % size
+        slots[(first + i) & ring].waiting[rank] = slots[(first + i - 1) & ring].waiting[rank]
+    st.first_waiting[rank] = (first + 1) & ring
     st.n_waiting[rank] -= 1
     return node
 

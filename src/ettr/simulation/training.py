@@ -126,6 +126,12 @@ def _train(rules: np.record, st: np.record, speed: float, until: float, trace: n
 
 
 @inner
+def _is_due(rules: np.record, place: int, tier: int) -> bool:
+    """Whether a tier takes a copy at a place."""
+    return rules.every[tier] == 1 or place % rules.every[tier] == 0
+
+
+@inner
 def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np.ndarray) -> bool:
     """Pass over whole blocks of one tier in which nothing happens; return whether any were.
 
@@ -135,7 +141,7 @@ def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np
     if st.since != 0.0:
         return False
     tier = store
-    while st.place % rules.every[tier] != 0:
+    while not _is_due(rules, st.place, tier):
         tier -= 1
     fresh = st.durable_at[tier] == np.inf and rules.tier_write[tier] > 0.0
     if fresh and (store > 0 or rules.slowdown > 0.0):
@@ -143,7 +149,7 @@ def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np
     places = rules.every[tier]
     stalls = 0.0
     for faster in range(tier + 1):
-        stalls += rules.tier_stall[faster] * (places // rules.every[faster])
+        stalls += rules.tier_stall[faster] * (1 if faster == tier else places // rules.every[faster])
     work_h = rules.step * places
     slowed, degraded = rules.slowdown * rules.persist, work_h * (1.0 / speed - 1.0)
     block_h = work_h + degraded + slowed + stalls
@@ -218,7 +224,7 @@ def _begin_stall(rules: np.record, st: np.record) -> None:
     """A place is reached: each tier that is due stalls the job."""
     st.in_stall, st.stall_left = 1, 0.0
     for tier in range(rules.n_tiers):
-        if (st.place + 1) % rules.every[tier] == 0:
+        if _is_due(rules, st.place + 1, tier):
             st.stall_left += rules.tier_stall[tier]
 
 
@@ -230,10 +236,10 @@ def _take_checkpoint(rules: np.record, st: np.record) -> None:
     st.place += 1
     st.ledger[0, POSITION] = st.origin + st.place * rules.step
     promote(rules, st)
-    if st.place % rules.every[store] == 0:
+    if _is_due(rules, st.place, store):
         st.ledger[0, INDEX] += 1.0
     for tier in range(rules.n_tiers):
-        if st.place % rules.every[tier] == 0:
+        if _is_due(rules, st.place, tier):
             snapshot(st, tier, rules.tier_write[tier])
     if rules.steady and st.ledger[0, POSITION] >= rules.work - ROUNDING * rules.tau:
         st.status = FINISHED
