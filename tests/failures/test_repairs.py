@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from ettr import simulate
+from ettr.core.errors import InputError
 from ettr.failures.groups import UNKNOWN
 from ettr.failures.outages import find_outages
 from ettr.failures.repairs import ALL, repair_times
@@ -118,3 +120,20 @@ def test_the_mean_s_interval_holds_it():
         row = lasted(np.zeros(40), rng.exponential(5.0, 40), 1e5).overall
         covered += row["mean_low_h"] < 5 < row["mean_high_h"]
     assert covered >= 86
+
+
+def test_repairs_of_a_log_are_a_section_of_a_scenario(plain_run):
+    """Their distribution as it was seen, with those that were still open; a simulated job then waits as long."""
+    rng = np.random.default_rng(5)
+    start_h = np.sort(rng.uniform(0, 2000, 300))
+    lasted_h = rng.weibull(0.7, 300) * 20
+    found = repair_times(find_outages(start_h, start_h + lasted_h, None, 2000.0, 4000))
+    assert len(found.sample_h) == 100 and list(found.sample_h) == sorted(found.sample_h)
+    assert stats.kstest(found.sample_h, stats.weibull_min(0.7, scale=20).cdf).pvalue > 0.05
+    section = found.section
+    assert section["manual_h"] == pytest.approx(np.mean(found.sample_h)) == pytest.approx(lasted_h.mean(), rel=0.1)
+    run = plain_run.override({"spares": {"n_nodes": 0}, "repair": section, "job.productive_h": 4})
+    runs = simulate(run, 4000, seed=1, control_variates=False).runs
+    assert runs["waiting_h"].sum() / runs["n_failures"].sum() == pytest.approx(section["manual_h"], rel=0.08)
+    with pytest.raises(InputError, match="no repair in the log has ended after some time"):
+        repair_times(find_outages([1.0], [NAN], None, 10.0, 4000)).section  # noqa: B018

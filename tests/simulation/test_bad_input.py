@@ -150,7 +150,14 @@ TOGETHER = {
             {"name": f"tier {i}", "interval_s": 60 * 2**i, "survives": 0.1 * (i + 1)} for i in range(8)
         ],
     },
-    "retire_after up to 16, got 17": {
+    "up to 4 failures.groups, got 5": {
+        "failures.groups": [{"name": f"row {i}", "share": 0.2} for i in range(5)],
+    },
+    "failures.lemons.new_per_1000_node_days together with failures.lifetime": {
+        "failures.lemons": {"share": 0.1, "factor": 3, "new_per_1000_node_days": 1},
+        "failures.lifetime": {"shape": 2},
+    },
+    "retire_after within a window up to 16, got 17": {
         "spares": {"n_nodes": 1},
         "repair": {"automatic_h": 1, "retire_after": 17, "retire_window_days": 1, "replacement_h": 1},
     },
@@ -162,6 +169,64 @@ TOGETHER = {
 def test_what_has_no_rule_is_refused_by_name(small_run, names):
     with pytest.raises(NotModelled, match=names):
         simulate(small_run.override(TOGETHER[names]), n_runs=10)
+
+
+@pytest.mark.parametrize("horizon_h", [0, -1, math.inf, math.nan, "28", True])
+def test_a_horizon_that_is_no_time_is_refused(small_run, horizon_h):
+    with pytest.raises(InputError, match="horizon_h must be a number of hours > 0, got"):
+        simulate(small_run, n_runs=10, horizon_h=horizon_h)
+
+
+def test_a_horizon_before_the_first_restart_ends_is_refused(small_run):
+    with pytest.raises(InputError, match="horizon_h must be > 0.483 h, the first queue and restart, got 0.4"):
+        simulate(small_run, n_runs=10, horizon_h=0.4)
+    with pytest.raises(NotModelled, match="horizon_h together with job.include_start: false"):
+        simulate(small_run.override({"job.include_start": False}), n_runs=10, horizon_h=10)
+
+
+def test_a_hopeless_job_has_a_horizon_all_the_same(small_run):
+    run = small_run.override({"recovery.restart_min": 6000})
+    simulated = simulate(run, n_runs=20, horizon_h=200)
+    assert simulated.ettr < 0.05 and simulated.total_h == pytest.approx(200)
+
+
+def test_restarts_that_nearly_always_fail_do_not_hang(small_run):
+    began = time.monotonic()
+    with pytest.raises(NoProgress, match="a run did not get on"):
+        simulate(small_run.override({"recovery.restart_fails": 0.9999999, "recovery.exposed": False}), n_runs=1)
+    assert time.monotonic() - began < 60
+
+
+POLICIES = {
+    "probability above 1": ({"recovery.restart_fails": 1.0}, "recovery.restart_fails must be < 1"),
+    "cure above 1": (
+        {"failures.lemons": {"share": 0.1, "factor": 2, "cured_manual": 1.1}},
+        "failures.lemons.cured_manual must be <= 1",
+    ),
+    "masked below 0": (
+        {
+            "elastic": {"n_replicas": 4, "n_least": 2, "masked": -0.1},
+            "spares": {"n_nodes": 1},
+            "repair": {"manual_h": 1},
+        },
+        "elastic.masked must be >= 0",
+    ),
+    "score without recovery": (
+        {"spares": {"n_nodes": 1, "choose": "score"}, "repair": {"manual_h": 1}},
+        "spares.choose: score needs repair.retire_recovery_per_day, by which the count recovers",
+    ),
+    "unknown choice": (
+        {"spares": {"n_nodes": 1, "choose": "best"}, "repair": {"manual_h": 1}},
+        "spares.choose must be .*longest_idle",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_policies_that_contradict_are_refused(small_run, name):
+    changes, words = POLICIES[name]
+    with pytest.raises(InputError, match=words):
+        small_run.override(changes)
 
 
 ONE_NODE = {"cluster.n_gpus": 8, "failures.rate_per_1000_node_days": 4000}

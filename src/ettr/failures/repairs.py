@@ -17,6 +17,8 @@ from ettr.failures.window import checked_level
 
 ALL = "(all)"
 _MOST_FITTED = 50_000
+_SAMPLE = 100
+"""Times that stand for all repairs of a log."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,30 @@ class RepairTimes:
         Share of the nodes' time in service; None where that is not known.
     level : float
         Coverage of all intervals.
+    sample_h : tuple of float
+        Up to 100 times out of service that are equally likely, by Kaplan and Meier's curve of all failures; where that
+        does not come down so far, the longest seen. Empty if no repair has ended. [h]
     """
 
     table: pd.DataFrame
     downtime_h: float
     availability: float | None
     level: float
+    sample_h: tuple[float, ...] = ()
+
+    @property
+    def section(self) -> dict[str, Any]:
+        """What a scenario's section ``repair`` says of such repairs, with their distribution as it was observed.
+
+        Raises
+        ------
+        InputError
+            No repair has ended, or none took time.
+        """
+        if not self.sample_h or max(self.sample_h) == 0:
+            raise InputError("no repair in the log has ended after some time: how long they take is not known")
+        mean_h = float(np.mean(self.sample_h))
+        return {"manual_h": mean_h, "distribution": "empirical", "sample_h": list(self.sample_h)}
 
     @property
     def overall(self) -> pd.Series:
@@ -102,7 +122,20 @@ def repair_times(outages: Outages, group: Any = None, level: float = 0.95) -> Re
         downtime_h=outages.downtime_h,
         availability=outages.availability,
         level=level,
+        sample_h=_equally_likely(ends, level),
     )
+
+
+def _equally_likely(ends: pd.DataFrame, level: float) -> tuple[float, ...]:
+    known = ends[~ends["unknown"]]
+    lasted = (known["end_h"] - known["start_h"]).to_numpy()
+    ended = ~known["open"].to_numpy()
+    if not ended.any():
+        return ()
+    curve = kaplan_meier(lasted, ended, level=level)
+    n = min(_SAMPLE, int(ended.sum()))
+    times = [_age_at(curve, "survival", 1 - (i + 0.5) / n) for i in range(n)]
+    return tuple(min(time_h, float(lasted.max())) for time_h in times)
 
 
 def _lengths(ends: pd.DataFrame, level: float) -> dict[str, float]:

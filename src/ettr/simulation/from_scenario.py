@@ -92,8 +92,10 @@ def refuse(scenario: Scenario, job: JobInHours, horizon_h: float = math.inf) -> 
     tiers, repair = scenario.checkpoint.tiers, scenario.repair
     if len(tiers) >= MOST_TIERS:
         raise NotModelled(f"ettr.simulate knows up to {MOST_TIERS - 1} checkpoint.tiers, got {len(tiers)}")
-    if repair and (repair.retire_after or 0) > MOST_RETURNS:
-        raise NotModelled(f"ettr.simulate knows repair.retire_after up to {MOST_RETURNS}, got {repair.retire_after}")
+    if repair and repair.retire_window_days is not None and (repair.retire_after or 0) > MOST_RETURNS:
+        raise NotModelled(
+            f"ettr.simulate knows repair.retire_after within a window up to {MOST_RETURNS}, got {repair.retire_after}"
+        )
     shortest_h, longest_h = min(job.taus), max(job.work, job.tau)
     if longest_h > _MOST_PLACES * shortest_h:
         raise NotModelled(
