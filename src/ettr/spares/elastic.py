@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from ettr.core.units import ROUNDING
 from ettr.scenario import Scenario
 from ettr.spares.demand import repair_of
 from ettr.spares.simulated import check_runs, half_width, nodes_ratio, ratio_parts, runs_of, whole_sizes
@@ -69,7 +70,9 @@ def _row(waits: Scenario, shrinks: Scenario, size: int, n_runs: int, seed: int) 
     still, going = (runs_of(run, size, n_runs, seed) for run in (waits, shrinks))
     (first, moves), (second, other_moves) = ratio_parts(still), ratio_parts(going)
     wide, first_wide, second_wide = (half_width(one) for one in (other_moves - moves, moves, other_moves))
-    paid = nodes_ratio(waits, size)
+    more, paid = second - first, nodes_ratio(waits, size)
+    if abs(more) + wide < ROUNDING:  # the same runs, whose hours are added up in another order
+        more = wide = 0.0
     return {
         "n_spares": size,
         "n_runs": n_runs,
@@ -79,9 +82,9 @@ def _row(waits: Scenario, shrinks: Scenario, size: int, n_runs: int, seed: int) 
         "ettr_shrinks": second,
         "ettr_shrinks_low": second - second_wide,
         "ettr_shrinks_high": second + second_wide,
-        "more": second - first,
-        "more_low": second - first - wide,
-        "more_high": second - first + wide,
+        "more": more,
+        "more_low": more - wide,
+        "more_high": more + wide,
         "cost_waits": paid / first,
         "cost_shrinks": paid / second,
         "degraded_h": float(going.runs["degraded_h"].mean()),

@@ -111,7 +111,13 @@ def test_a_scenario_is_shown_with_the_values_it_has(name):
     idle |= {"checkpoint.load_s", "job.throughput_factor"}  # nor what no preset has: a lower speed, times that vary
     of_recovery = ("detection_cv", "restart_cv", "person_share", "person_min", "init_s_per_1000_gpus")
     idle |= {f"recovery.{name}" for name in of_recovery}
-    idle |= {"recovery.false_alarms_per_day", "cost.usd_per_day", "network.failed_share", "power.floor_share"}
+    idle |= {
+        "recovery.restart_fails",
+        "recovery.false_alarms_per_day",
+        "cost.usd_per_day",
+        "network.failed_share",
+        "power.floor_share",
+    }
     numbers = {
         field: value
         for field, value in run.flat().items()
