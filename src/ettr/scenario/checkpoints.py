@@ -126,7 +126,7 @@ class Tier(Section):
         None, description="share of failures that it survives: of all, or by mode or category (of the others none)"
     )
     corrupt: Share = Field(
-        0.0, lt=1, description="share of loads that find its copy unusable, and go on to the next tier (assumed: 0)"
+        0.0, lt=1, description="share of loads that find its copy unusable, and go on to the next tier"
     )
     copies: Count | None = Field(
         None, ge=1, description="nodes that hold each part, instead of survives; just in time: the replicas"
