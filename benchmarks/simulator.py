@@ -28,7 +28,7 @@ import simpy_core
 from ettr import Scenario
 from ettr.core.results import PARTS
 from ettr.failures.hazards import settled_rate
-from ettr.simulation import chunks, random_numbers
+from ettr.simulation import chunks, event_kernel, random_numbers
 from ettr.simulation.columns import CONTROL, N_FAILURES, OUTCOME
 from ettr.simulation.estimates import means
 from ettr.simulation.from_scenario import rules_of
@@ -254,7 +254,7 @@ def print_speeds() -> None:
 def walked(scenario: Scenario, n_runs: int) -> Times:
     """As ``ours``, by the kernel that knows every rule."""
     rules, table, stop, no_trace = rules_of(scenario), table_of(scenario, n_runs), np.zeros(1, int), np.zeros((1, 3))
-    seconds = best_seconds(lambda: chunks.walk(rules, SEED, 0, LIMIT, stop, table, no_trace))
+    seconds = best_seconds(lambda: event_kernel.walk(rules, SEED, 0, LIMIT, stop, table, no_trace))
     return table[:, N_FAILURES].sum() / seconds, total_h(table), table[:, N_FAILURES].mean()
 
 

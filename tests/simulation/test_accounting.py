@@ -14,7 +14,7 @@ from mixtures import mixture
 from ettr import simulate
 from ettr.core.results import PARTS
 from ettr.simulation.columns import N_COLUMNS
-from ettr.simulation.event_kernel import event_kernel
+from ettr.simulation.event_kernel import walk
 from ettr.simulation.from_scenario import rules_of
 from ettr.simulation.state import STATE
 
@@ -151,7 +151,7 @@ def test_no_node_is_lost(small_run, changes):
     state, stop = np.zeros(1, STATE), np.zeros(1, np.int64)
     for run in range(N_RUNS):
         table, trace = np.zeros((1, N_COLUMNS)), np.zeros((1, 3))
-        event_kernel()(rules.run, rules.modes, state[0], state.view(np.uint8), 3, run, 10**6, stop, table, trace)
+        walk(rules, 3, run, 10**6, stop, table, trace, state)
         end = state[0]
         in_job = rules.run["n_nodes"] - end["missing"]
         in_repair = end["n_repair"] + end["n_queued"]

@@ -8,8 +8,9 @@ from scipy import stats
 
 from ettr import simulate
 from ettr.core.results import PARTS
-from ettr.simulation.chunks import piece, walk
+from ettr.simulation.chunks import piece
 from ettr.simulation.columns import COLUMNS, N_COLUMNS, OUTCOME
+from ettr.simulation.event_kernel import walk
 from ettr.simulation.from_scenario import is_straight, rules_of
 
 MODES = [

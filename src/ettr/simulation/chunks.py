@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from ettr.simulation.columns import N_COLUMNS
-from ettr.simulation.event_kernel import event_kernel
+from ettr.simulation.event_kernel import walk
 from ettr.simulation.fast_kernel import fast_kernel
 from ettr.simulation.from_scenario import is_straight
 from ettr.simulation.rules import Rules
-from ettr.simulation.state import STATE
 
 _EVENTS, _EVENTS_AT_ONCE = 50_000, 100_000
 """Failures in one piece, some hundredths of a second; and how many are done without any threads."""
@@ -35,17 +34,6 @@ def piece(
     else:
         walk(rules, seed, first_run, limit, stop, table, np.zeros((1, 3)))
     return table
-
-
-def walk(
-    rules: Rules, seed: int, first_run: int, limit: int, stop: np.ndarray, table: np.ndarray, trace: np.ndarray
-) -> np.ndarray:
-    """Simulate runs with the kernel that knows every rule; return the trace."""
-    state = np.zeros(1, STATE)  # made here, because compiled code would not keep it alive
-    written: np.ndarray = event_kernel()(
-        rules.run, rules.modes, state[0], state.view(np.uint8), seed, first_run, limit, stop, table, trace
-    )
-    return written
 
 
 def trace_run(rules: Rules, seed: int, run: int, limit: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from ettr.core.units import ROUNDING
-from ettr.simulation.checkpoint_copies import copy_row, longer_rows, promote, restore, snapshot
+from ettr.simulation.checkpoint_copies import copy_row, promote, restore, snapshot
 from ettr.simulation.columns import (
     CHECKPOINT,
     CONTROL,
@@ -38,11 +38,11 @@ from ettr.simulation.columns import (
 from ettr.simulation.compiling import inner
 from ettr.simulation.failure_events import draw_first, draw_next_time
 from ettr.simulation.fast_kernel import Kernel, compiled, sources
-from ettr.simulation.heaps import new_heap, with_room
+from ettr.simulation.heaps import HEAP
 from ettr.simulation.random_numbers import DIAGNOSIS, FAILURE, KIND, block, uniform
 from ettr.simulation.recovery import in_time, load, next_request, plan_restart, recover, serve
-from ettr.simulation.repair_stages import HOT, IDLE, draw_idle, new_slots, roomier
-from ettr.simulation.rules import MOST_EVENTS
+from ettr.simulation.repair_stages import HOT, IDLE, SLOT, draw_idle, longer, roomier
+from ettr.simulation.rules import MOST_EVENTS, Rules
 from ettr.simulation.state import DEGRADED as OUT_OF_SPEED
 from ettr.simulation.state import (
     FAILED,
@@ -54,6 +54,7 @@ from ettr.simulation.state import (
     ROW,
     SLOWED,
     STALLED,
+    STATE,
     WORKING,
 )
 from ettr.simulation.trace import QUEUEING, lose, write
@@ -170,10 +171,10 @@ def _go_on(
             return STOPPED
         if st.k > limit or st.n_events > MOST_EVENTS * limit:
             return STUCK
-        room = _room(st, most)
+        st.room = _room(st, most)
         if (
-            max(st.n_slots, max(st.n_ids, st.n_bad)) + room > slots.size
-            or st.n_clocks + room + st.missing > clocks.size
+            max(st.n_slots, max(st.n_ids, st.n_bad)) + st.room > slots.size
+            or st.n_clocks + st.room + st.missing > clocks.size
             or st.n_hidden == hidden.shape[0]
             or (st.traced and st.n_trace + _SPARE_ROWS > trace.shape[0])
         ):
@@ -197,7 +198,11 @@ def _go_on(
 
 @cache
 def event_kernel() -> Kernel:
-    """Kernel for every rule; with ``trace`` of more than one row it also writes down where the hours go."""
+    """Kernel for every rule; with ``trace`` of more than one row it also writes down where the hours go.
+
+    It makes no arrays: where one is full it returns, and goes on from there with longer ones. Returns the row that it
+    was about, as many as there are when all are done.
+    """
     version = sources()
 
     @compiled
@@ -206,42 +211,81 @@ def event_kernel() -> Kernel:
         modes: np.ndarray,
         st: np.record,
         bytes_of_st: np.ndarray,
+        slots: np.ndarray,
+        clocks: np.ndarray,
+        hidden: np.ndarray,
+        trace: np.ndarray,
         seed: int,
         first_run: int,
+        row: int,
         limit: int,
         stop: np.ndarray,
         table: np.ndarray,
-        trace: np.ndarray,
-    ) -> np.ndarray:
+    ) -> int:
         assert len(version) > 0
-        n_traced = 0
         most = max(1, min(rules.rolling, rules.stock[HOT]))  # nodes that may leave at one event
         if rules.idle_rate > 0.0:
             most += rules.stock[HOT] + rules.stock[IDLE]
         for i in range(modes.size):
             most = max(most, modes[i].n_out)
-        clocks, slots, hidden = new_heap(64), new_slots(64), np.zeros((16, ROW))
-        for row in range(table.shape[0]):
-            for i in range(bytes_of_st.size):
-                bytes_of_st[i] = 0
-            st.seed, st.run, st.traced = seed, first_run + row, trace.shape[0] > 1
-            _begin(rules, st, trace)
-            outcome = _CRAMPED
-            while outcome == _CRAMPED:
-                outcome = _go_on(rules, st, modes, slots, clocks, hidden, trace, most, limit, stop)
-                room = _room(st, most)
-                while max(st.n_slots, max(st.n_ids, st.n_bad)) + room > slots.size:
-                    slots = roomier(slots, st)
-                while st.n_clocks + room + st.missing > clocks.size:
-                    clocks = with_room(clocks, clocks.size)
-                if st.n_hidden == hidden.shape[0]:
-                    hidden = longer_rows(hidden)
-                if st.traced and st.n_trace + _SPARE_ROWS > trace.shape[0]:
-                    trace = longer_rows(trace)
+        while row < table.shape[0]:
+            if st.begun == 0:
+                for i in range(bytes_of_st.size):
+                    bytes_of_st[i] = 0
+                st.seed, st.run, st.traced, st.begun = seed, first_run + row, trace.shape[0] > 1, 1
+                _begin(rules, st, trace)
+            outcome = _go_on(rules, st, modes, slots, clocks, hidden, trace, most, limit, stop)
+            if outcome == _CRAMPED:
+                return row
             _write_down(st, table[row], outcome)
-            n_traced = st.n_trace
+            st.begun = 0
+            row += 1
             if outcome != DONE:
                 break
-        return trace[:n_traced]
+        return table.shape[0]
 
     return walking_runs
+
+
+def walk(
+    rules: Rules,
+    seed: int,
+    first_run: int,
+    limit: int,
+    stop: np.ndarray,
+    table: np.ndarray,
+    trace: np.ndarray,
+    state: np.ndarray | None = None,
+) -> np.ndarray:
+    """Simulate runs with the kernel that knows every rule; return the trace of the last one."""
+    state = np.zeros(1, STATE) if state is None else state  # made here, as compiled code would not keep it alive
+    slots, clocks, hidden = np.zeros(64, SLOT), np.zeros(64, HEAP), np.zeros((16, ROW))
+    row = 0
+    while True:
+        row = event_kernel()(
+            rules.run,
+            rules.modes,
+            state[0],
+            state.view(np.uint8),
+            slots,
+            clocks,
+            hidden,
+            trace,
+            seed,
+            first_run,
+            row,
+            limit,
+            stop,
+            table,
+        )
+        at = state[0]
+        if row == table.shape[0]:
+            return trace[: at["n_trace"]]
+        while max(at["n_slots"], at["n_ids"], at["n_bad"]) + at["room"] > slots.size:
+            slots = roomier(slots, at)
+        while at["n_clocks"] + at["room"] + at["missing"] > clocks.size:
+            clocks = longer(clocks)
+        if at["n_hidden"] == hidden.shape[0]:
+            hidden = longer(hidden)
+        if at["traced"] and at["n_trace"] + _SPARE_ROWS > trace.shape[0]:
+            trace = longer(trace)

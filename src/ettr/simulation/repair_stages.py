@@ -8,7 +8,7 @@ import numpy as np
 
 from ettr.core.units import ROUNDING
 from ettr.simulation.clocks import by_hazard
-from ettr.simulation.compiling import inner, maker
+from ettr.simulation.compiling import inner
 from ettr.simulation.heaps import push, remove
 from ettr.simulation.random_numbers import FAILURE, KIND, REPAIR, SPARES, block, exponential, lognormal, uniform
 from ettr.simulation.rules import MOST_KINDS
@@ -57,26 +57,21 @@ SLOT = np.dtype(
 """Columns that share nothing but their length: what is under repair, and what is known of nodes."""
 
 
-@maker
-def new_slots(size: int) -> np.ndarray:
-    """Room for so many nodes under repair, and so many with a number: a power of two, as rings count modulo it."""
-    return np.zeros(size, SLOT)
+def longer(rows: np.ndarray) -> np.ndarray:
+    """The same rows, with room for as many more."""
+    return np.concatenate((rows, np.zeros_like(rows)))
 
 
-@maker
-def roomier(slots: np.ndarray, st: np.record) -> np.ndarray:
-    """The same with twice the room; rings begin at 0 again."""
-    size = slots.size
-    more = new_slots(2 * size)
-    for i in range(size):
-        more[i] = slots[i]
-    for i in range(st.n_queued):
-        more[i].queued = slots[(st.first_queued + i) % size].queued
-    st.first_queued = 0
+def roomier(slots: np.ndarray, state: np.void) -> np.ndarray:
+    """The same with twice the room; rings begin at 0 again. Sizes are powers of two, as rings count modulo them."""
+    more, size = longer(slots), slots.size
+    n, first = state["n_queued"], state["first_queued"]
+    more["queued"][:n] = slots["queued"][(first + np.arange(n)) % size]
+    state["first_queued"] = 0
     for rank in range(4):
-        for i in range(st.n_waiting[rank]):
-            more[i].waiting[rank] = slots[(st.first_waiting[rank] + i) % size].waiting[rank]
-        st.first_waiting[rank] = 0
+        n, first = state["n_waiting"][rank], state["first_waiting"][rank]
+        more["waiting"][:n, rank] = slots["waiting"][(first + np.arange(n)) % size, rank]
+        state["first_waiting"][rank] = 0
     return more
 
 

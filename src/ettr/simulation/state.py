@@ -17,6 +17,8 @@ STATE = np.dtype(
     [
         ("seed", "i8"),
         ("run", "i8"),
+        ("begun", "i8"),  # whether a run is under way
+        ("room", "i8"),  # places that one event may take
         ("status", "i8"),
         # clocks
         ("now", "f8"),  # wall clock
