@@ -202,6 +202,8 @@ class Fleet:
 
     def blamed(self, mode: Mode, node: Node | None) -> list[Node]:
         """Nodes that leave the job for a failure."""
+        if node and mode.n_out == 0:
+            self.renew(node)
         if mode.n_out == 0 or not self.job:
             return []
         if mode.n_out > 1:

@@ -89,3 +89,31 @@ def _pool(choose: Callable, maybe: Callable, changes: dict[str, Any]) -> None:
 def _clocks(choose: Callable, maybe: Callable, changes: dict[str, Any]) -> None:
     changes["failures.lifetime"] = maybe({"shape": 0.6, "start": "new"}, {"shape": 3}, {"shape": 1})
     changes["failures.lemons"] = maybe({"share": 0.2, "factor": 5}, {"share": 0.3, "factor": 5, "left": 0.4})
+
+
+def policies(choose: Callable[[Sequence[Any]], Any]) -> dict[str, Any]:
+    """A mixture with what policies there are beside."""
+    changes = mixture(choose)
+    changes |= {
+        "recovery.exposed": choose([True, False]),
+        "recovery.restart_fails": choose([0, 0.3]),
+        "failures.groups": choose([(), [{"name": "old", "share": 0.25, "factor": 5}, {"name": "new", "share": 0.75}]]),
+    }
+    if changes.get("elastic"):
+        changes["elastic"] = changes["elastic"] | {"masked": choose([0, 0.5])}
+    if changes.get("spares"):
+        changes["spares"] = changes["spares"] | {
+            "n_idle": choose([0, 2]),
+            "select_min": 10,
+            "choose": choose(["longest_idle", "random", "fewest_failures"]),
+            "per_1000_node_days": choose([0, 1000]),
+        }
+        changes["repair"] = changes["repair"] | {"distribution": choose(["lognormal", "gamma"])}
+    if changes.get("failures.lemons"):
+        lifetime = changes["failures.lifetime"]
+        turns = 0 if lifetime and lifetime["shape"] != 1 else 200
+        changes["failures.lemons"] = changes["failures.lemons"] | {
+            "cured_automatic": choose([0, 0.4]),
+            "new_per_1000_node_days": choose([0, turns]),
+        }
+    return changes

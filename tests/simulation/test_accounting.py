@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mixtures import mixture
+from mixtures import mixture, policies
 
 from ettr import simulate
 from ettr.core.results import PARTS
@@ -27,7 +27,8 @@ _FIXED = settings(
 
 @st.composite
 def _changes(draw):
-    return mixture(lambda values: draw(st.sampled_from(values)))
+    rules = draw(st.sampled_from([mixture, policies]))
+    return rules(lambda values: draw(st.sampled_from(values)))
 
 
 @_FIXED
@@ -53,7 +54,7 @@ def _check_runs(run, runs: pd.DataFrame) -> None:
     # rounding of sums of some hundred numbers
     assert (runs["waiting_h"] <= runs["queue_h"] + 1e-9).all()
     assert ((runs["waiting_h"] > 0) <= (runs["n_waits"] > 0)).all()
-    assert (runs["n_waits"] <= runs["n_failures"]).all()
+    assert (runs["n_waits"] <= runs["n_failures"]).all() and not runs["n_ended"].any()
     assert (runs["queue_h"] >= run.first_queue_h - 1e-12).all()
     if run.maintenance is None:
         assert (runs["maintenance_h"] == 0).all()

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pandas as pd
 import pytest
-from mixtures import mixture
+from mixtures import policies
 from scipy import integrate, linalg, stats
 
 import simpy_model
@@ -275,6 +275,16 @@ def test_groups_fail_and_are_repaired_as_they_say(counting):
     _near(runs["waiting_h"] - runs["n_failures"] * 2 * (of_old * 3 + 1 - of_old), 0.0)
 
 
+def test_failures_in_place_strike_each_group_at_its_rate(counting):
+    """Their nodes stay, so that the count of a fleet of two rates is one Poisson process, however long it lasts."""
+    groups = [{"name": "old", "share": 0.25, "factor": 9}, {"name": "new", "share": 0.75}]
+    program = [{"name": "program", "share": 1.0, "n_out_nodes": 0}]
+    run = counting.override({"failures.groups": groups, "failures.modes": program, "job.productive_h": 60})
+    runs = simulate(run, 2000, seed=4, control_variates=False).runs
+    _near(runs["n_failures"], 16 * 2 / 24 * 60)
+    assert runs["n_failures"].var() == pytest.approx(80, rel=0.15) and runs["waiting_h"].max() == 0
+
+
 def test_groups_that_are_alike_are_no_groups(small_run):
     groups = [{"name": "a", "share": 0.5}, {"name": "b", "share": 0.5}]
     changes = {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 6, "cv": 1}, "failures.lifetime": {"shape": 0.6}}
@@ -288,38 +298,10 @@ def test_groups_that_are_alike_are_no_groups(small_run):
         assert abs(one[quantity].mean() - other[quantity].mean()) < FOUR * error
 
 
-def _more(choose) -> dict:
-    """A mixture with what policies there are beside."""
-    changes = mixture(choose)
-    changes |= {
-        "recovery.exposed": choose([True, False]),
-        "recovery.restart_fails": choose([0, 0.3]),
-        "failures.groups": choose([(), [{"name": "old", "share": 0.25, "factor": 5}, {"name": "new", "share": 0.75}]]),
-    }
-    if changes.get("elastic"):
-        changes["elastic"] = changes["elastic"] | {"masked": choose([0, 0.5])}
-    if changes.get("spares"):
-        changes["spares"] = changes["spares"] | {
-            "n_idle": choose([0, 2]),
-            "select_min": 10,
-            "choose": choose(["longest_idle", "random", "fewest_failures"]),
-            "per_1000_node_days": choose([0, 1000]),
-        }
-        changes["repair"] = changes["repair"] | {"distribution": choose(["lognormal", "gamma"])}
-    if changes.get("failures.lemons"):
-        lifetime = changes["failures.lifetime"]
-        turns = 0 if lifetime and lifetime["shape"] != 1 else 200
-        changes["failures.lemons"] = changes["failures.lemons"] | {
-            "cured_automatic": choose([0, 0.4]),
-            "new_per_1000_node_days": choose([0, turns]),
-        }
-    return changes
-
-
 @pytest.mark.parametrize("n_simpy", [60, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("number", range(8))
 def test_policies_together_are_those_of_the_other_model(small_run, number, n_simpy):
-    run = small_run.override(_more(random.Random(f"policies {number}").choice))
+    run = small_run.override(policies(random.Random(f"policies {number}").choice))
     other = simpy_model.runs(run, n_simpy, number)
     runs: pd.DataFrame = simulate(run, 5000, seed=number, control_variates=False).runs
     for quantity in (*PARTS, "n_failures", "n_planned", "waiting_h", "n_waits", "n_ended", "total_h"):

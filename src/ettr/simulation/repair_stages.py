@@ -377,6 +377,9 @@ def _take_spare(
             if failed < least:
                 least, place = failed, i
     node = slots[(first + place) & ring].waiting[rank]
+    if rules.choice == AT_RANDOM:  # nobody asks for their order
+        slots[(first + place) & ring].waiting[rank] = slots[first].waiting[rank]
+        place = 0
     for i in range(place, 0, -1):
         slots[(first + i) & ring].waiting[rank] = slots[(first + i - 1) & ring].waiting[rank]
     st.first_waiting[rank] = (first + 1) & ring
