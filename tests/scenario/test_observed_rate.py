@@ -36,6 +36,12 @@ def test_a_wall_clock_rate_is_converted_by_the_time_that_is_exposed(wall_run):
     assert wall_run.job_rate_per_h == pytest.approx(0.25 / 0.9)
 
 
+def test_restarts_in_which_nothing_fails_are_no_time_at_risk(wall_run):
+    """Of each of 0.25 failures an hour the restart of 24 min as well."""
+    run = wall_run.override({"recovery.exposed": False, "recovery.restart_min": 24, "failures.rate_clock": "wall"})
+    assert run.failures.exposed_share == pytest.approx(0.9 - 0.25 * 0.4)
+
+
 @pytest.mark.parametrize(
     "values",
     [

@@ -24,7 +24,8 @@ class Lemons(Section):
     )
 
     cured_automatic: Share = Field(
-        0.0, description="probability that automatic repair makes a lemon a normal node; else it comes back as it was"
+        0.0,
+        description="probability that automatic repair makes a lemon a normal node; matters with repair",
     )
     cured_manual: Share = Field(0.0, description="the same of repair by people; a node that is replaced is drawn anew")
     new_per_1000_node_days: Addition = Field(

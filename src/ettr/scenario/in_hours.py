@@ -377,6 +377,8 @@ class InHours(Section):
         # a silent failure strikes while what is computed counts: not while another is hidden, nor in a restart
         hidden_h = np.where(np.isnan(run.modes.latency), 0.0, run.modes.latency + run.modes.restart + run.load + init_h)
         person_h = run.person_share * run.person
+        if not self.recovery.exposed:
+            hidden_h = np.where(np.isnan(run.modes.latency), run.modes.restart + run.load + init_h, hidden_h)
         dead_h = float(shares @ (run.modes.detection + run.modes.queue + hidden_h)) + person_h
         rolling = self.maintenance is not None and self.maintenance.rolling_nodes is not None
         of_clock = self.node_rate_per_h * observed_nodes * dead_h + (0.0 if rolling else run.stops_per_h * run.stop)
