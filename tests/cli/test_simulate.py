@@ -406,3 +406,38 @@ def test_help_explains_every_option(ettr):
     for option in ("set", "runs", "seed", "until-error", "timeline", "timeline-runs", "json", "quiet"):
         assert re.search(rf"--{option} +(-q +)?\S+ +\S+", out), option
     assert "simulate" in re.findall(r"^\W*(\w+) ", ettr("--help")[1], re.M)
+
+
+def test_days_tell_the_work_that_is_done_by_then(ettr, as_json):
+    status, out, _ = ettr("simulate", "rsc-1", "--days", "14", "--runs", "50")
+    assert status == 0 and "Work done 14 days after submission" in out
+    assert "closed form" not in out and "Finishing dates" not in out
+    rows = [line.split() for line in out.splitlines() if line.startswith("hours of work")]
+    least = [float(cell) for cell in rows[0][3:]]
+    assert least == sorted(least, reverse=True) and 0.5 * 336 < least[2] < 0.75 * 336  # its ETTR is 64%
+    assert "the mean work is known to within" in out
+    record = as_json("simulate", "rsc-1", "--days", "14", "--runs", "50")
+    assert record["horizon_h"] == 336 and record["budget"]["total_h"] == pytest.approx(336)
+    assert record["productive_h"]["50"] == pytest.approx(least[2], abs=0.1)
+    assert "finish_h" not in record and "closed_form" not in record
+
+
+@pytest.mark.parametrize(
+    ("days", "words"),
+    [
+        ("0", "--days must be > 0, got 0"),
+        ("-3", "--days must be > 0, got -3"),
+        ("inf", "--days must be > 0, got inf"),
+        ("0.001", "--days 0.001: horizon_h must be > 0.1 h, the first queue and restart, got 0.024"),
+    ],
+)
+def test_days_that_are_none_are_refused(ettr, days, words):
+    status, out, err = ettr("simulate", "rsc-1", "--days", days)
+    assert (status, out) == (2, "") and words in err and err.count("\n") == 1
+
+
+def test_a_fleet_that_shrinks_is_told(ettr):
+    shrinks = "repair={automatic_h: 1, automatic_success: 0.5, replaced: false}"
+    status, out, _ = ettr("simulate", "rsc-1", "--set", "spares={n_nodes: 9}", "--set", shrinks, "--runs", "50")
+    assert status == 0 and "Too few nodes were left in 100% of the runs, which ended there: after" in out
+    assert out.count("never") == 10

@@ -85,9 +85,16 @@ def simulate(
 
     n_runs = options.number_of_runs(runs, MOST_RUNS)
     chosen = options.timeline_runs(timeline_runs, timeline, n_runs)
+    horizon_h = None if days is None else days * H_PER_DAY
     with terminal.simulating("preparing", "runs", quiet, as_json) as on_progress:
-        horizon_h = None if days is None else days * H_PER_DAY
-        outcome = simulated(run, n_runs, seed, chosen, until=until_error, horizon_h=horizon_h, on_progress=on_progress)
+        try:
+            outcome = simulated(
+                run, n_runs, seed, chosen, until=until_error, horizon_h=horizon_h, on_progress=on_progress
+            )
+        except InputError as error:
+            if not str(error).startswith("horizon_h"):
+                raise
+            raise InputError(f"--days {days:g}: {error}") from error
     unwritten = None
     if timeline is not None:  # first, as whoever reads the answer may close the pipe
         try:
