@@ -29,7 +29,8 @@ lint: .venv/installed ## Check style, types, layers and that notebooks carry no 
 # The simulator's kernels, which Numba keeps beside the sources until they change: else each process compiles them.
 compiled: .venv/installed
 	@$(BIN)/python -c 'from ettr import Scenario, simulate; run = Scenario.load("llama3-405b"); simulate(run, 1); \
-	  simulate(run.override({"failures.lifetime": {"shape": 0.7}}), 1); simulate(run, 1, horizon_h=9)'
+	  old = {"failures.lifetime": {"shape": 0.7}}; pool = {"spares": {"n_nodes": 9}, "repair": {"manual_h": 9}}; \
+	  [simulate(run.override(more), 1) for more in (old, pool, old | pool)]; simulate(run, 1, horizon_h=9)'
 
 format: .venv/installed ## Format code and strip notebooks
 	$(BIN)/ruff check --fix --exit-zero .

@@ -29,7 +29,7 @@ def piece(
     table = np.zeros((n_runs, N_COLUMNS))
     stop = np.zeros(1, np.int64) if stop is None else stop
     if is_straight(rules):
-        kernel = fast_kernel(bool(rules.run["aged"]))
+        kernel = fast_kernel(bool(rules.run["aged"]), bool(rules.run["pooled"]))
         kernel(rules.run, rules.modes, seed, first_run, limit, stop, table)
     else:
         walk(rules, seed, first_run, limit, stop, table, np.zeros((1, 3)))

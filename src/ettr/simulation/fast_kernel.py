@@ -128,8 +128,11 @@ def compiled(function: Kernel) -> Kernel:
 
 
 @cache
-def fast_kernel(aged: bool) -> Kernel:
-    """Kernel for the core rules; ``aged`` with node clocks instead of one of the job."""
+def fast_kernel(aged: bool, pooled: bool) -> Kernel:
+    """Kernel for the core rules; ``aged`` with node clocks instead of one of the job, ``pooled`` with spares.
+
+    What a run does without is not compiled.
+    """
     version = sources()
 
     @compiled
@@ -158,10 +161,12 @@ def fast_kernel(aged: bool) -> Kernel:
         asked = rules.request_rate > 0.0
         mean_person = rules.person_share * rules.person
         mttf = 1.0 / rules.rate
-        keys = np.empty(64)
-        clocks = new_heap(64)
-        far, ahead = np.empty((64, 2)), np.empty(9)
-        rate, pooled, n_segments = rules.rate, rules.pooled != 0, rules.n_segments
+        if pooled:
+            keys = np.empty(64)
+        if aged:
+            clocks = new_heap(64)
+            far, ahead = np.empty((64, 2)), np.empty(9)
+        rate, n_segments = rules.rate, rules.n_segments
         shape, scale = rules.shape[0], rules.scale[0]
         varies = rules.repair_sigma > 0.0 or rules.n_drawn > 0 or rules.tabled != 0
         exposed = rules.unexposed == 0
@@ -334,46 +339,47 @@ def fast_kernel(aged: bool) -> Kernel:
                     less_mix += modes[mode].recovery - mean_recovery
                 detection += down
                 now += down
-                n_out = modes[mode].n_out
-                if pooled and n_out > 0:
-                    mean = modes[mode].repair
-                    general = math.isnan(mean)
-                    if general:
-                        mean = mean_repair
-                    ready = now
-                    for one in range(n_out):
-                        repair = mean
-                        ticket = 0 if modes[mode].together else one
-                        if varies:
-                            x2 = w2
-                            if ticket > 0:
-                                x2, _, _, _ = block(seed, run, k, FAILURE, ticket)
-                            repair = repair_time(rules, mean, x2, seed, run, k, FAILURE)
-                            less_repair += repair - mean
-                        if staged and general:
-                            more, beyond = later_stages(rules, seed, run, k, ticket)
-                            repair += more
-                            less_repair += beyond
-                        if n_repair == keys.size:
-                            keys = longer(keys)
-                        keys[n_repair] = now + repair
-                        n_repair += 1
-                    for _ in range(n_out):
-                        if free == 0:
-                            n_left = still_out(keys, n_repair, now)
-                            free += n_repair - n_left
-                            n_repair = n_left
-                        if free > 0:
-                            free -= 1
-                        else:
-                            first = earliest(keys, n_repair)
-                            n_repair -= 1
-                            ready = keys[first]
-                            keys[first] = keys[n_repair]
-                    if ready > now:
-                        waiting += ready - now
-                        n_waits += 1
-                        wait += ready - now
+                if pooled:
+                    n_out = modes[mode].n_out
+                    if n_out > 0:
+                        mean = modes[mode].repair
+                        general = math.isnan(mean)
+                        if general:
+                            mean = mean_repair
+                        ready = now
+                        for one in range(n_out):
+                            repair = mean
+                            ticket = 0 if modes[mode].together else one
+                            if varies:
+                                x2 = w2
+                                if ticket > 0:
+                                    x2, _, _, _ = block(seed, run, k, FAILURE, ticket)
+                                repair = repair_time(rules, mean, x2, seed, run, k, FAILURE)
+                                less_repair += repair - mean
+                            if staged and general:
+                                more, beyond = later_stages(rules, seed, run, k, ticket)
+                                repair += more
+                                less_repair += beyond
+                            if n_repair == keys.size:
+                                keys = longer(keys)
+                            keys[n_repair] = now + repair
+                            n_repair += 1
+                        for _ in range(n_out):
+                            if free == 0:
+                                n_left = still_out(keys, n_repair, now)
+                                free += n_repair - n_left
+                                n_repair = n_left
+                            if free > 0:
+                                free -= 1
+                            else:
+                                first = earliest(keys, n_repair)
+                                n_repair -= 1
+                                ready = keys[first]
+                                keys[first] = keys[n_repair]
+                        if ready > now:
+                            waiting += ready - now
+                            n_waits += 1
+                            wait += ready - now
                 queue += wait
                 now += wait
                 mean = modes[mode].restart
