@@ -10,6 +10,15 @@ DISK = {"name": "disk", "interval_s": 1350, "stall_s": 9, "write_s": 300, "load_
 HANG = {"name": "hang", "share": 0.2, "detection_min": 25, "restart_min": 15, "restart_cv": 0.5, "queue_min": 2}
 PROGRAM = {"name": "program", "share": 0.1, "n_out_nodes": 0, "detection_cv": 1}
 RACK = {"name": "rack", "share": 0.1, "n_out_nodes": 4, "repair_h": 2}
+STOPS = {"maintenance": {"per_day": 6, "duration_min": 45}}
+STAGES = {
+    "automatic_h": 1,
+    "automatic_success": 0.5,
+    "manual_h": 6,
+    "manual_success": 0.6,
+    "replacement_h": 24,
+    "cv": 0.7,
+}
 SILENT = {"name": "silent", "share": 0.2, "latency_h": 1.5, "latency_cv": 1}
 
 

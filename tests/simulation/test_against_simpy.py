@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from mixtures import DISK, HANG, MEMORY, PROGRAM, RACK, SILENT, mixture
+from mixtures import DISK, HANG, MEMORY, PROGRAM, RACK, SILENT, STAGES, STOPS, mixture
 from scipy import stats
 
 import simpy_model
@@ -22,7 +22,6 @@ BAD = {"spares": {"n_nodes": 4}, "repair": {"automatic_h": 4, "misdiagnosed": 0.
 ELASTIC = {"elastic": {"n_replicas": 8, "n_least": 6}, "spares": {"n_nodes": 1}, "repair": {"automatic_h": 8}}
 ALARMS = {"prediction": {"recall": 0.6, "precision": 0.3, "lead_s": 600, "action_s": 120}}
 TIERS = {"checkpoint.tiers": [MEMORY | {"interval_s": 450}, DISK], "checkpoint.load_s": 600}
-STOPS = {"maintenance": {"per_day": 6, "duration_min": 45}}
 YOUNG = {"failures.burn_in": {"factor": 6, "decay_days": 0.5, "age_days": 0.1}}
 NEW, OLD = ({"failures.lifetime": {"shape": 0.5, "start": start}} for start in ("new", "stationary"))
 WEAR = {"failures.lifetime": {"shape": 3, "start": "new"}}
@@ -85,14 +84,7 @@ RULES = {
     },
     "stages of repair": {
         "spares": {"n_nodes": 2},
-        "repair": {
-            "automatic_h": 1,
-            "automatic_success": 0.5,
-            "manual_h": 6,
-            "manual_success": 0.6,
-            "replacement_h": 24,
-            "cv": 0.7,
-        },
+        "repair": STAGES,
     },
     "a crew": {"spares": {"n_nodes": 1}, "repair": {"manual_h": 4, "n_crew": 1, "cv": 0.5}},
     "a crew after automatic repair": {

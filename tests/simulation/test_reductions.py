@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mixtures import STAGES, STOPS
 from scipy import stats
 
 from ettr import simulate
@@ -27,15 +28,6 @@ RANDOM = {
 }
 WRITE = {"checkpoint.persist_s": 1500, "checkpoint.persist_slowdown": 0.3}
 SPARES = {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 8, "cv": 1}}
-STOPS = {"maintenance": {"per_day": 6, "duration_min": 45}}
-STAGES = {
-    "automatic_h": 1,
-    "automatic_success": 0.5,
-    "manual_h": 6,
-    "manual_success": 0.6,
-    "replacement_h": 24,
-    "cv": 0.7,
-}
 WIDE_SPARES = {"spares": {"n_nodes": 6}, "repair": {"automatic_h": 4, "cv": 1}}
 MEMORY = {"name": "memory", "interval_s": 900, "stall_s": 5, "write_s": 100, "load_s": 20, "survives": 0.6}
 SILENT = {"failures.modes": [{"name": "sdc", "share": 0.4, "latency_h": 1.5}]}

@@ -41,7 +41,7 @@ from ettr.simulation.fast_kernel import Kernel, compiled, sources
 from ettr.simulation.heaps import HEAP
 from ettr.simulation.random_numbers import DIAGNOSIS, FAILURE, KIND, block, uniform
 from ettr.simulation.recovery import in_time, load, next_request, plan_restart, recover, serve
-from ettr.simulation.repair_stages import HOT, IDLE, SLOT, draw_idle, longer, roomier
+from ettr.simulation.repair_stages import HOT, IDLE, SLOT, draw_idle
 from ettr.simulation.rules import MOST_EVENTS, Rules
 from ettr.simulation.state import DEGRADED as OUT_OF_SPEED
 from ettr.simulation.state import (
@@ -247,6 +247,24 @@ def event_kernel() -> Kernel:
     return walking_runs
 
 
+def _longer(rows: np.ndarray) -> np.ndarray:
+    """The same rows, with room for as many more."""
+    return np.concatenate((rows, np.zeros_like(rows)))
+
+
+def _roomier(slots: np.ndarray, state: np.void) -> np.ndarray:
+    """The same with twice the room; rings begin at 0 again. Sizes are powers of two, as rings count modulo them."""
+    more, size = _longer(slots), slots.size
+    n, first = state["n_queued"], state["first_queued"]
+    more["queued"][:n] = slots["queued"][(first + np.arange(n)) % size]
+    state["first_queued"] = 0
+    for rank in range(4):
+        n, first = state["n_waiting"][rank], state["first_waiting"][rank]
+        more["waiting"][:n, rank] = slots["waiting"][(first + np.arange(n)) % size, rank]
+        state["first_waiting"][rank] = 0
+    return more
+
+
 def walk(
     rules: Rules,
     seed: int,
@@ -282,10 +300,10 @@ def walk(
         if row == table.shape[0]:
             return trace[: at["n_trace"]]
         while max(at["n_slots"], at["n_ids"], at["n_bad"]) + at["room"] > slots.size:
-            slots = roomier(slots, at)
+            slots = _roomier(slots, at)
         while at["n_clocks"] + at["room"] + at["missing"] > clocks.size:
-            clocks = longer(clocks)
+            clocks = _longer(clocks)
         if at["n_hidden"] == hidden.shape[0]:
-            hidden = longer(hidden)
+            hidden = _longer(hidden)
         if at["traced"] and at["n_trace"] + _SPARE_ROWS > trace.shape[0]:
-            trace = longer(trace)
+            trace = _longer(trace)

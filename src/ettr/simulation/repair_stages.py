@@ -57,24 +57,6 @@ SLOT = np.dtype(
 """Columns that share nothing but their length: what is under repair, and what is known of nodes."""
 
 
-def longer(rows: np.ndarray) -> np.ndarray:
-    """The same rows, with room for as many more."""
-    return np.concatenate((rows, np.zeros_like(rows)))
-
-
-def roomier(slots: np.ndarray, state: np.void) -> np.ndarray:
-    """The same with twice the room; rings begin at 0 again. Sizes are powers of two, as rings count modulo them."""
-    more, size = longer(slots), slots.size
-    n, first = state["n_queued"], state["first_queued"]
-    more["queued"][:n] = slots["queued"][(first + np.arange(n)) % size]
-    state["first_queued"] = 0
-    for rank in range(4):
-        n, first = state["n_waiting"][rank], state["first_waiting"][rank]
-        more["waiting"][:n, rank] = slots["waiting"][(first + np.arange(n)) % size, rank]
-        state["first_waiting"][rank] = 0
-    return more
-
-
 @inner
 def new_node(slots: np.ndarray, st: np.record, kind: int, origin: int, index: int) -> int:
     """Give a number to a node that is seen for the first time, and a name by where it comes from and its index there.
