@@ -51,7 +51,17 @@ Kernel = Callable[..., Any]
 """Takes rules, seed, first run, limit of failures a run, a flag to stop and the table to fill."""
 
 _POLL = 0xFFFF
-_NOT_COMPILED = {"__init__", "chunks", "estimates", "from_scenario", "outcome", "outlook", "report", "runs"}
+_NOT_COMPILED = {
+    "__init__",
+    "chunks",
+    "estimates",
+    "from_scenario",
+    "hazard_tables",
+    "outcome",
+    "outlook",
+    "report",
+    "runs",
+}
 
 
 def sources() -> str:

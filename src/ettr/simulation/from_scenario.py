@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import fields
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import scipy
 
 from ettr.checkpoint import heed_threshold_h
 from ettr.core.errors import NotModelled
@@ -18,15 +16,14 @@ from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.failures import Group, Mode
 from ettr.scenario.fleet import Repair
 from ettr.scenario.long_run import long_run_rate
+from ettr.simulation.hazard_tables import first_failure, gamma_times
 from ettr.simulation.repair_stages import MOST_RETURNS, PREEMPTIBLE
-from ettr.simulation.rules import HIGH, LOW, MODE, MOST_GROUPS, MOST_KINDS, MOST_TIERS, POINTS, RULES, Rules
+from ettr.simulation.rules import MODE, MOST_GROUPS, MOST_KINDS, MOST_TIERS, POINTS, RULES, Rules
 
 _MOST_PLACES = 1e15
 """Checkpoints that can be counted without rounding."""
 _AS_IN_HOURS = {field.name for field in fields(JobInHours)} & set(RULES.names or ())
 """What kernels know by the name, and as the number, that it has in a job in hours, unless they are told otherwise."""
-_NEVER = 1e-300
-"""Less than any time, and more than 0, whose logarithm is infinite."""
 _RANKS = ("hot", "preemptible", "cold", "idle")
 _CHOICES = ("longest_idle", "random", "fewest_failures", "score")
 FALSE_ALARM, REPEAT = "false alarm", "repeat of a bad node"
@@ -313,7 +310,7 @@ def _nodes(scenario: Scenario, rate: float) -> dict[str, Any]:
     log_time, slope, repairs = np.zeros((MOST_GROUPS, POINTS)), np.zeros((MOST_GROUPS, POINTS)), np.ones(MOST_GROUPS)
     for i, group in enumerate(groups):
         shape[i] = general if group.shape is None else group.shape
-        log_time[i], slope[i] = _first_failure(float(shape[i]), start)
+        log_time[i], slope[i] = first_failure(float(shape[i]), start)
         repairs[i] = group.repair_factor
         if base[i] > 0:
             scale[i] = 1 / (np.array([base[i], base[i] * factor]) * math.gamma(1 + 1 / shape[i]))
@@ -351,46 +348,8 @@ def _repair_times(repair: Repair) -> dict[str, Any]:
         return {"n_drawn": hours.size, "drawn": drawn}
     if repair.distribution == "lognormal" or (repair.distribution == "gamma" and repair.cv == 0):
         return {"repair_sigma": float(_sigma(repair.cv))}
-    log_time, slope = _gamma_times(1.0 if repair.distribution == "exponential" else 1 / repair.cv**2)
+    log_time, slope = gamma_times(1.0 if repair.distribution == "exponential" else 1 / repair.cv**2)
     return {"tabled": True, "repair_log": log_time, "repair_slope": slope}
-
-
-@lru_cache(maxsize=8)
-def _gamma_times(shape: float) -> tuple[np.ndarray, np.ndarray]:
-    """Logarithm of a gamma-distributed time of mean 1, and its slope a step, by that of its cumulative hazard."""
-    log_hazard = np.linspace(LOW, HIGH, POINTS)
-    grown = np.maximum(_inverse_gamma(shape, log_hazard), _NEVER)
-    time = grown / shape
-    log_density = shape * math.log(shape) + (shape - 1) * np.log(time) - grown - math.lgamma(shape)
-    left = -np.exp(log_hazard)
-    slope = np.exp(log_hazard + left - np.log(time) - log_density) * (log_hazard[1] - log_hazard[0])
-    return np.log(time), slope
-
-
-def _inverse_gamma(shape: float, log_hazard: np.ndarray) -> np.ndarray:
-    """A gamma-distributed number of scale 1 at a cumulative hazard, with the digits of either tail."""
-    gone, left = -np.expm1(-np.exp(log_hazard)), np.exp(-np.exp(log_hazard))
-    early, late = scipy.special.gammaincinv(shape, gone), scipy.special.gammainccinv(shape, left)
-    return np.asarray(np.where(gone < 0.5, early, late))
-
-
-@lru_cache(maxsize=8)
-def _first_failure(shape: float, start: str) -> np.ndarray:
-    """Logarithm of the first failure's time, for scale 1, and its slope a step, by that of its cumulative hazard.
-
-    A node in the middle of its life has the residual lifetime of a renewal process in equilibrium, whose survivor
-    function is that of a gamma distribution of shape 1/k at the time to the power k.
-    """
-    log_hazard = np.linspace(LOW, HIGH, POINTS)
-    width = log_hazard[1] - log_hazard[0]
-    if start == "new" or shape == 1:
-        return np.stack((log_hazard / shape, np.full(POINTS, width / shape)))
-    grown = _inverse_gamma(1 / shape, log_hazard)
-    log_time = np.log(grown) / shape
-    # d ln t / d ln x = x S / (t f), with the residual density f = e^{-t^k} / Γ(1 + 1/k)
-    log_density = -grown - math.lgamma(1 + 1 / shape)
-    slope = np.exp(log_hazard - np.exp(log_hazard) - log_time - log_density) * width
-    return np.stack((log_time, slope))
 
 
 def _alias(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
