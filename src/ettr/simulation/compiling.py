@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -15,6 +16,37 @@ _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 _UNCOUNTED: dict[str, Any] = _OPTIONS | {"_nrt": False}
 KNOWN = (63, 68)
 """First and last 0.x of Numba whose compiler parts know; under any other they are compiled in the ordinary way."""
+_NEEDLESS = {
+    "WithLifting",
+    "InlineClosureLikes",
+    "RewriteSemanticConstants",
+    "DeadBranchPrune",
+    "GenericRewrites",
+    "RewriteDynamicRaises",
+    "MakeFunctionToJitFunction",
+    "InlineInlinables",
+    "FindLiterallyCalls",
+    "LiteralUnroll",
+    "LiteralPropagationSubPipelinePass",
+    "InlineOverloads",
+    "NopythonRewrites",
+    "AnnotateTypes",
+    "DumpParforDiagnostics",
+}
+"""Passes of Numba for what no part has: exceptions, closures, arrays as terms."""
+
+
+class KernelCompiler(Compiler):
+    """Does not look for garbage, which there is none of before the end."""
+
+    def _compile_bytecode(self) -> Any:
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return super()._compile_bytecode()  # type: ignore[no-untyped-call]
+        finally:
+            if collects:
+                gc.enable()
 
 
 class _PartLibrary(JITCodeLibrary):
@@ -35,6 +67,12 @@ class _PartCompiler(Compiler):
         flags = self.state.flags
         flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
 
+    def define_pipelines(self) -> Any:
+        (usual,) = super().define_pipelines()  # type: ignore[no-untyped-call]
+        usual.passes = [one for one in usual.passes if one[0].__name__ not in _NEEDLESS]
+        usual.finalize()
+        return [usual]
+
     def _compile_bytecode(self) -> Any:
         state = self.state
         state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)  # type: ignore[no-untyped-call]
@@ -45,9 +83,13 @@ class _PartCompiler(Compiler):
         return found._replace(entry_point=refuses)
 
 
+def _is_known() -> bool:
+    major, minor = map(int, numba.__version__.split(".")[:2])
+    return major == 0 and KNOWN[0] <= minor <= KNOWN[1]
+
+
 def _part(function: _Part, options: dict[str, Any]) -> _Part:
-    minor = int(numba.__version__.split(".")[1]) if numba.__version__.startswith("0.") else KNOWN[1] + 1
-    if not KNOWN[0] <= minor <= KNOWN[1]:
+    if not _is_known():
         return njit(function, **options)  # type: ignore[no-any-return]
     compiled = njit(function, pipeline_class=_PartCompiler, **options)
     template = compiled.get_call_template

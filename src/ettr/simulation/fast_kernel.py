@@ -40,7 +40,7 @@ from ettr.simulation.columns import (
     STUCK,
     WAITING,
 )
-from ettr.simulation.compiling import inner, maker
+from ettr.simulation.compiling import KernelCompiler, inner, maker
 from ettr.simulation.failure_events import pick_of_nodes, pick_of_time
 from ettr.simulation.heaps import new_heap, push, remove, with_room
 from ettr.simulation.random_numbers import FAILURE, PLANNED, RECOVERY, REPAIR, block, exponential, lognormal, uniform
@@ -124,7 +124,7 @@ def longer(times: np.ndarray) -> np.ndarray:
 
 def compiled(function: Kernel) -> Kernel:
     """A kernel; what is compiled is kept in a folder for the next process, where there is one that can be written."""
-    options = {"nogil": True, "error_model": "numpy"}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "pipeline_class": KernelCompiler}
     try:
         return njit(function, cache=True, **options)
     except RuntimeError:
