@@ -18,7 +18,7 @@ from numba.core import caching
 from ettr import budget, simulate
 from ettr.core.errors import EttrError, InputError, NoProgress, NotModelled
 from ettr.simulation import MOST_FAILURES, MOST_RUNS, chunks, runs
-from ettr.simulation.fast_kernel import compiled
+from ettr.simulation.compiling import compiled
 
 NONSENSE = {
     "n_runs": [0, -1, 1.5, True, 10**12, MOST_RUNS + 1, "many", math.nan, np.float64(10), [10]],

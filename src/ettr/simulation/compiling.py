@@ -1,15 +1,23 @@
-"""How the parts of a kernel are compiled: into the kernel that calls them, and not once more on their own."""
+"""How kernels are compiled, and their parts: into the kernel that calls them, and not once more on their own."""
 
 from __future__ import annotations
 
 import gc
+import hashlib
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba import njit, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+
+from ettr.core import units
+
+Kernel = Callable[..., Any]
+"""Takes rules, seed, first run, limit of failures a run, a flag to stop and the table to fill."""
 
 _Part = TypeVar("_Part", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
@@ -33,10 +41,21 @@ _NEEDLESS = {
     "AnnotateTypes",
     "DumpParforDiagnostics",
 }
-"""Passes of Numba for what no part has: exceptions, closures, arrays as terms."""
+"""Passes of Numba for what no part has, such as exceptions, closures and arrays as terms, and for print-outs."""
+_NOT_COMPILED = {
+    "__init__",
+    "chunks",
+    "estimates",
+    "from_scenario",
+    "hazard_tables",
+    "outcome",
+    "outlook",
+    "report",
+    "runs",
+}
 
 
-class KernelCompiler(Compiler):
+class _KernelCompiler(Compiler):
     """Does not look for garbage, which there is none of before the end."""
 
     def _compile_bytecode(self) -> Any:
@@ -114,3 +133,27 @@ def inner(function: _Part) -> _Part:
 def maker(function: _Part) -> _Part:
     """A part of a kernel that makes arrays, such as one with more room."""
     return _part(function, _OPTIONS)
+
+
+def compiled(function: Kernel) -> Kernel:
+    """A kernel; what is compiled is kept in a folder for the next process, where there is one that can be written."""
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "pipeline_class": _KernelCompiler}
+    try:
+        return njit(function, cache=True, **options)  # type: ignore[no-any-return]
+    except RuntimeError:
+        warnings.warn(
+            "compiled code cannot be kept, so that each process compiles for some seconds: set NUMBA_CACHE_DIR to a "
+            "folder that can be written",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return njit(function, **options)  # type: ignore[no-any-return]
+
+
+def sources() -> str:
+    """Digest of what is compiled, so that a change in any file makes compiled kernels void."""
+    digest = hashlib.sha256()
+    for path in (*sorted(Path(__file__).parent.glob("*.py")), Path(units.__file__)):
+        if path.stem not in _NOT_COMPILED:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()

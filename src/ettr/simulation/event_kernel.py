@@ -35,9 +35,8 @@ from ettr.simulation.columns import (
     STUCK,
     WAITING,
 )
-from ettr.simulation.compiling import inner
+from ettr.simulation.compiling import Kernel, compiled, inner, sources
 from ettr.simulation.failure_events import draw_first, draw_next_time
-from ettr.simulation.fast_kernel import Kernel, compiled, sources
 from ettr.simulation.heaps import HEAP
 from ettr.simulation.random_numbers import DIAGNOSIS, FAILURE, KIND, block, uniform
 from ettr.simulation.recovery import in_time, load, next_request, plan_restart, recover, serve

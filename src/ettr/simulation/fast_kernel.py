@@ -6,18 +6,11 @@ repair, maintenance. One block of random numbers a failure, and one more for eac
 
 from __future__ import annotations
 
-import hashlib
 import math
-import warnings
-from collections.abc import Callable
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numba import njit
 
-from ettr.core import units
 from ettr.simulation.checkpoint_copies import longer_rows
 from ettr.simulation.clocks import lifetime, next_firsts
 from ettr.simulation.columns import (
@@ -40,37 +33,14 @@ from ettr.simulation.columns import (
     STUCK,
     WAITING,
 )
-from ettr.simulation.compiling import KernelCompiler, inner, maker
+from ettr.simulation.compiling import Kernel, compiled, inner, maker, sources
 from ettr.simulation.failure_events import pick_of_nodes, pick_of_time
 from ettr.simulation.heaps import new_heap, push, remove, with_room
 from ettr.simulation.random_numbers import FAILURE, PLANNED, RECOVERY, REPAIR, block, exponential, lognormal, uniform
 from ettr.simulation.repair_stages import AUTOMATIC, HOT, MANUAL, TICKET, repair_time
 from ettr.simulation.rules import MOST_EVENTS
 
-Kernel = Callable[..., Any]
-"""Takes rules, seed, first run, limit of failures a run, a flag to stop and the table to fill."""
-
 _POLL = 0xFFFF
-_NOT_COMPILED = {
-    "__init__",
-    "chunks",
-    "estimates",
-    "from_scenario",
-    "hazard_tables",
-    "outcome",
-    "outlook",
-    "report",
-    "runs",
-}
-
-
-def sources() -> str:
-    """Digest of what is compiled, so that a change in any file makes compiled kernels void."""
-    digest = hashlib.sha256()
-    for path in (*sorted(Path(__file__).parent.glob("*.py")), Path(units.__file__)):
-        if path.stem not in _NOT_COMPILED:
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 @inner
@@ -120,21 +90,6 @@ def longer(times: np.ndarray) -> np.ndarray:
     for i in range(times.size):
         more[i] = times[i]
     return more
-
-
-def compiled(function: Kernel) -> Kernel:
-    """A kernel; what is compiled is kept in a folder for the next process, where there is one that can be written."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "pipeline_class": KernelCompiler}
-    try:
-        return njit(function, cache=True, **options)
-    except RuntimeError:
-        warnings.warn(
-            "compiled code cannot be kept, so that each process compiles for some seconds: set NUMBA_CACHE_DIR to a "
-            "folder that can be written",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return njit(function, **options)
 
 
 @cache
