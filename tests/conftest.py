@@ -6,7 +6,9 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +18,7 @@ from ettr.cli import app
 
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS))  # models, logs and notebooks that several files use
+BROWSERS = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome", "msedge")
 TEMPORARY_MB = 1000
 """What the tests may write to the temporary folder, with the whole book in it."""
 
@@ -111,3 +114,18 @@ def ettr(capsys, monkeypatch):
         return status, re.sub(r"\x1b\[[0-9;]*m", "", out), re.sub(r"\x1b\[[0-9;]*m", "", err)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium or Chrome of the machine, else the one that Playwright installed."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = next((path for path in map(shutil.which, BROWSERS) if path), None)
+        own = playwright.chromium.executable_path
+        if not found and not Path(own).exists():
+            pytest.fail("no Chromium or Chrome here: install one, or run `playwright install chromium`", pytrace=False)
+        opened = playwright.chromium.launch(executable_path=found or own, args=["--no-sandbox"])
+        yield opened
+        opened.close()

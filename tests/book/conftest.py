@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,6 @@ import pytest
 from ettr import publish
 
 ROOT = Path(__file__).parents[2]
-BROWSERS = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome", "msedge")
 VIEWS = {
     "light": {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
     "dark-phone": {"color_scheme": "dark", "viewport": {"width": 390, "height": 844}},
@@ -70,21 +68,6 @@ def site(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("book") / "html"
     publish.build(ROOT, out, progress=False)
     return out
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Chromium or Chrome of the machine, else the one that Playwright installed."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = next((path for path in map(shutil.which, BROWSERS) if path), None)
-        own = playwright.chromium.executable_path
-        if not found and not Path(own).exists():
-            pytest.fail("no Chromium or Chrome here: install one, or run `playwright install chromium`", pytrace=False)
-        opened = playwright.chromium.launch(executable_path=found or own, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="session")

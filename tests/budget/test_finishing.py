@@ -617,3 +617,22 @@ def test_a_kind_that_never_comes_is_not_asked_for(run):
         budget.finishing(run.override({"failures.modes": KINDS[:1]})),
         rel=1e-12,
     )
+
+
+def test_a_run_that_seldom_meets_a_failure_has_the_dates_of_those_that_do():
+    """The few that are struck end one recovery and one interval later, at most, unless they are struck again."""
+    run = Scenario.of(
+        {
+            "cluster": {"n_gpus": 8},
+            "job": {"productive_h": 10.0},
+            "failures": {"rate_per_1000_node_days": 30.0},
+            "checkpoint": {"interval_min": 30, "stall_s": 0},
+            "recovery": {"detection_min": 6, "queue_min": 0, "restart_min": 48},
+        }
+    )
+    finish, rate = budget.finishing(run), 30 / 24_000
+    struck = -math.expm1(-rate * 10.8)
+    assert struck < 0.014 and finish.quantile(1 - struck - 1e-6) == pytest.approx(10.8, rel=1e-9)
+    assert 11.6 < finish.quantile(1 - struck / 2) < 12.3
+    assert finish.cdf(12.3) == pytest.approx(1, abs=3 * struck**2)
+    assert finish.cdf(11.65) == pytest.approx(1 - struck, abs=0.1 * struck)

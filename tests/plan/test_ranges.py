@@ -7,7 +7,7 @@ import pytest
 
 from ettr import Scenario, budget, evidence, plan
 from ettr.core.errors import InputError
-from ettr.plan.ranges import Assumed, assumed_inputs, latin_hypercube, plausible, span
+from ettr.plan.ranges import Assumed, assumed_inputs, ettr_at, even_points, plausible, span
 from ettr.scenario import fields
 from ettr.scenario.paths import bounds, each_field, field_at
 
@@ -19,11 +19,19 @@ def first() -> Scenario:
     return Scenario.of(FIRST)
 
 
-def test_each_slice_of_each_axis_has_one_point():
-    points = latin_hypercube(64, 3, 1)
-    assert points.shape == (64, 3)
-    for axis in (points * 64).astype(int).T:
-        assert sorted(axis) == list(range(64))
+def test_points_fill_the_cube_evenly():
+    points = even_points(4096, 7, 1)
+    assert points.shape == (4096, 7) and (points >= 0).all() and (points < 1).all()
+    for axis in points.T:
+        assert np.histogram(axis, 64, (0, 1))[0] == pytest.approx(64, abs=8)
+
+
+def test_the_range_is_that_of_many_random_draws(first):
+    inputs = list(assumed_inputs(first))
+    u = np.random.default_rng(3).random((40_000, len(inputs)))
+    at = {one.field: one.at(column) for one, column in zip(inputs, u.T, strict=True)}
+    drawn = ettr_at(first, at, plan.best_interval_min(first) / 60)
+    assert plan.assumptions(first).range == pytest.approx(np.quantile(drawn, (0.05, 0.95)), abs=1e-3)
 
 
 def test_a_value_is_log_uniform_and_a_share_uniform():
@@ -82,7 +90,7 @@ def test_nothing_assumed_leaves_no_range(plain_run):
 def test_the_draws_are_those_of_the_closed_form_one_by_one(first):
     told = plan.assumptions(first, n=100, seed=5)
     order = [one.field for one in assumed_inputs(first)]
-    u = latin_hypercube(100, len(order), 5)
+    u = even_points(100, len(order), 5)
     inputs = {one.field: one for one in told.inputs}
     for i in (0, 41):
         values = {path: float(inputs[path].at(u[i, j])) for j, path in enumerate(order)}

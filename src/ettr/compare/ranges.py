@@ -17,7 +17,7 @@ from ettr.compare.study import NO_ANSWER, Study
 from ettr.core.results import PARTS
 from ettr.mitigation import Mitigation
 from ettr.plan.intervals import any_interval, best_h
-from ettr.plan.ranges import TAILS, agrees_with_what_is_known, assumed_inputs, latin_hypercube
+from ettr.plan.ranges import TAILS, agrees_with_what_is_known, assumed_inputs, even_points
 from ettr.scenario import Scenario
 from ettr.scenario.fields import given_at
 from ettr.scenario.paths import INTERVAL, SLOWDOWN
@@ -54,7 +54,7 @@ class Draws:
         inputs = tuple(assumed_inputs(self.plain))
         if not inputs:
             return {}
-        u = latin_hypercube(_DRAWS, len(inputs), self.study.seed)
+        u = even_points(_DRAWS, len(inputs), self.study.seed)
         at = {one.field: one.at(column) for one, column in zip(inputs, u.T, strict=True)}
         given = _plain(self.study.scenario)
         known = {path: values for path, values in at.items() if path in given.swept}

@@ -135,7 +135,9 @@ class Finishing(Answer):
         rows = np.flatnonzero(ends)
         heavy = rows[some > _TAIL / rows.size]
         low_h = float(self._flat(self.first_h)[heavy].min())
-        high_h = float(self._quantile(heavy, np.full(heavy.size, 1 - _TAIL)).max())
+        end_h = self._flat(self.first_h)[heavy] + (self.below.shape[-1] - 1) * self._flat(self.step_h)[heavy]
+        reach_h = np.minimum(self._quantile(heavy, np.full(heavy.size, 1 - _TAIL)), end_h)
+        high_h = low_h + _rounded_up(float(reach_h.max()) - low_h)
         at_h = np.linspace(low_h, high_h, _POINTS)
         each, hours = np.repeat(rows, _POINTS), np.tile(at_h, rows.size)
         smooth = self._cdf(each, hours) - self._flat(self.atom)[each] * (hours >= self._flat(self.atom_h)[each])
@@ -249,7 +251,7 @@ class Finishing(Answer):
         with np.errstate(invalid="ignore"):
             tail = all_of_it - (all_of_it - high) * np.exp(-self._flat(self.tail_per_h)[rows] * past_h)
         smooth = np.where(beyond, tail, np.where(x < 0, 0.0, inside))
-        done = np.clip(smooth + np.where(at_h >= least_h, atom, 0.0), 0.0, 1.0)
+        done = np.where(at_h < 0, 0.0, np.clip(smooth + np.where(at_h >= least_h, atom, 0.0), 0.0, 1.0))
         return np.where(np.isnan(self._flat(self.first_h)[rows]), np.nan, done)
 
     def _pdf(self, rows: np.ndarray, at_h: np.ndarray) -> np.ndarray:
@@ -329,6 +331,12 @@ def _tail(below: np.ndarray, density: np.ndarray, most: np.ndarray) -> np.ndarra
     with np.errstate(divide="ignore", invalid="ignore"):
         hazard = np.take_along_axis(density, place, -1) / np.take_along_axis(left, place, -1)
     return np.asarray(np.where(hazard > 0, hazard, np.inf)[..., 0])
+
+
+def _rounded_up(value: float) -> float:
+    """To three digits, so that the last digits of a far tail do not move all points of a table."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return math.ceil(value / unit) * unit
 
 
 def of_runs(total_h: np.ndarray) -> Finishing:

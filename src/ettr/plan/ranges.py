@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -232,10 +234,10 @@ def assumptions(scenario: Scenario, n: int = _DRAWS, seed: int = _SEED) -> Assum
 
     Notes
     -----
-    A Latin hypercube (McKay et al. 1979) over the ranges that stand with the fields, log-uniform; shares, and ranges
-    that begin at zero, uniform. Draws whose ETTR at the scenario's own interval, and on the GPUs that it was measured
-    on, contradicts ``measured`` are left out: a measured ETTR may be lower than a draw's, as a job loses time to more
-    than what is modelled, and never higher.
+    Points that fill all ranges evenly (:func:`even_points`), log-uniform; shares, and ranges that begin at zero,
+    uniform. Draws whose ETTR at the scenario's own interval, and on the GPUs that it was measured on, contradicts
+    ``measured`` are left out: a measured ETTR may be lower than a draw's, as a job loses time to more than what is
+    modelled, and never higher.
 
     Examples
     --------
@@ -252,7 +254,7 @@ def assumptions(scenario: Scenario, n: int = _DRAWS, seed: int = _SEED) -> Assum
     inputs = tuple(assumed_inputs(scenario))
     if not inputs:
         return Assumptions(scenario, (), (), ettr, np.array([]), 0, None, None)
-    u = latin_hypercube(n, len(inputs), seed)
+    u = even_points(n, len(inputs), seed)
     at = {one.field: one.at(column) for one, column in zip(inputs, u.T, strict=True)}
     kept = agrees_with_what_is_known(scenario, at)
     values = np.resize(ettr_at(scenario, {path: of for path, of in at.items() if path != INTERVAL}, tau_h), n)
@@ -273,11 +275,22 @@ def assumptions(scenario: Scenario, n: int = _DRAWS, seed: int = _SEED) -> Assum
     )
 
 
-def latin_hypercube(n: int, n_inputs: int, seed: int) -> np.ndarray:
-    """Points of the unit cube, one in each of ``n`` slices of every axis; shape ``(n, n_inputs)``."""
-    random = np.random.default_rng(seed)
-    slices = random.permuted(np.tile(np.arange(n), (n_inputs, 1)), axis=1).T
-    return np.asarray((slices + random.random((n, n_inputs))) / n)
+def even_points(n: int, n_inputs: int, seed: int = 0) -> np.ndarray:
+    """Points that fill the unit cube evenly: multiples of the square roots of primes, modulo 1 (Richtmyer).
+
+    Returns
+    -------
+    ndarray of shape (n, n_inputs)
+
+    Examples
+    --------
+    >>> even_points(3, 2).round(3).tolist()
+    [[0.914, 0.232], [0.328, 0.964], [0.743, 0.696]]
+    """
+    primes = itertools.islice((p for p in itertools.count(2) if all(p % q for q in range(2, p))), n_inputs)
+    steps = np.sqrt(np.fromiter(primes, dtype=float, count=n_inputs))
+    begin = 0.5 + seed * (math.sqrt(5) - 1) / 2
+    return np.asarray((begin + np.arange(1, n + 1)[:, None] * steps) % 1.0)
 
 
 def assumed_inputs(scenario: Scenario) -> Iterator[Assumed]:
@@ -309,11 +322,11 @@ def plausible(path: str, value: float, silent: bool = False) -> Plausible | None
         return replace(known, low=min(known.low, value))
     if value <= 0:
         return None
-    low, high = _around(path, value)
+    low, high = around(path, value)
     return Plausible(low, high, "", "half to double")
 
 
-def _around(path: str, value: float) -> tuple[float, float]:
+def around(path: str, value: float) -> tuple[float, float]:
     """Half and twice a value, as far as the rule of its field allows."""
     rules = dict(bounds(field_at(path, Scenario)))
     most = min(rules.get("<=", np.inf), rules.get("<", np.inf) * (1 - LAST_DIGITS))
@@ -361,5 +374,5 @@ def _explained(values: np.ndarray, u: np.ndarray) -> np.ndarray:
 def _half_and_twice(scenario: Scenario, one: Assumed, tau_h: Any) -> tuple[float | None, float | None]:
     if one.field == INTERVAL or one.value == 0:
         return None, None
-    half, twice = ettr_at(scenario, {one.field: np.array(_around(one.field, one.value))}, tau_h)
+    half, twice = ettr_at(scenario, {one.field: np.array(around(one.field, one.value))}, tau_h)
     return float(half), float(twice)

@@ -348,13 +348,19 @@ class Scenario(InHours):
         >>> Scenario.parse(Scenario.load("rsc-1").to_yaml()) == Scenario.load("rsc-1")
         True
         """
-        kept: Any = {"exclude_unset": True} if comments else {"exclude_defaults": True}
+        if comments:
+            return writing.commented(self._sections(exclude_unset=True), type(self))
+        return writing.as_yaml(self.written())
+
+    def written(self) -> dict[str, Any]:
+        """The scenario as plain values: what its file says, without defaults."""
+        return {**self._sections(exclude_defaults=True, mode="json"), "cluster": self.cluster.model_dump()}
+
+    def _sections(self, **kept: Any) -> dict[str, Any]:
         sections = self.model_dump(exclude_none=True, **kept)
         if self.failures.ways[0] in {path.removeprefix("failures.") for path in MEANS}:  # which assumes the other one
             sections["failures"]["rate_clock"] = self.failures.rate_clock
-        if comments:
-            return writing.commented(sections, type(self))
-        return writing.as_yaml({**sections, "cluster": self.cluster.model_dump()})
+        return sections
 
     def flat(self) -> dict[str, Any]:
         """Every single value by its dotted path, modes left out."""

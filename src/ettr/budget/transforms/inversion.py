@@ -61,16 +61,24 @@ def inverted(
     -----
     With the period P and :math:`\\omega_j = 2\\pi j/P`, :math:`P(T \\le t) = 1/2 + (t-m)/P + \\sum_j
     \\mathrm{Im}[\\Phi(i\\omega_j) e^{i\\omega_j t}]/(\\pi j)` wherever no time is more than P from t. The atom is taken
-    out first. Terms that do not fade are damped by those of a normal distribution.
+    out first, of the moments too: where little happens it hides the rest. Terms that do not fade are damped by those of
+    a normal distribution.
     """
-    mean_h, sd_h, skewness = _moments(transform, np.broadcast_to(about_h, shape))
-    if not shape and sd_h <= _CERTAIN * mean_h:
+    atom = np.broadcast_to(atom, shape)
+    atom = np.where((atom > _SMALLEST_ATOM) & (1 - atom > _SMALLEST_ATOM), atom, 0.0)
+    atom_h = np.where(atom > 0, np.broadcast_to(atom_h, shape), 0.0)
+
+    def without_atom(s: Any) -> Any:
+        return transform(s) - atom[..., None] * np.exp(-s * atom_h[..., None])
+
+    rest_about_h = np.maximum((about_h - atom * atom_h) / (1 - atom), atom_h)
+    rest_h, sd_h, skewness = _moments(lambda s: without_atom(s) / (1 - atom)[..., None], rest_about_h)
+    mean_h, all_sd_h = _with_atom(atom, atom_h, rest_h, sd_h)
+    if not shape and all_sd_h <= _CERTAIN * mean_h:
         return constant(float(mean_h))
     sd_h = np.maximum(sd_h, _CERTAIN * mean_h)
-    atom = np.where(np.broadcast_to(atom, shape) > _SMALLEST_ATOM, atom, 0.0)
-    atom_h = np.where(atom > 0, np.broadcast_to(atom_h, shape), 0.0)
-    low_h = mean_h - _SIDE * (1 + np.clip(-skewness, 0.0, _MOST_SKEW)) * sd_h
-    high_h = mean_h + _SIDE * (1 + np.clip(skewness, 0.0, _MOST_SKEW)) * sd_h
+    low_h = rest_h - _SIDE * (1 + np.clip(-skewness, 0.0, _MOST_SKEW)) * sd_h
+    high_h = rest_h + _SIDE * (1 + np.clip(skewness, 0.0, _MOST_SKEW)) * sd_h
     low_h = np.where(atom > 0, np.maximum(low_h, atom_h - 0.02 * (high_h - atom_h)), low_h)
     period_h = high_h - low_h
     turns = 2 * np.pi / period_h[..., None]
@@ -78,7 +86,7 @@ def inverted(
     def terms(j: np.ndarray) -> Any:
         """Fourier terms of what is not the atom, from the beginning of the stretch on."""
         s = 1j * turns * j
-        return np.exp(s * low_h[..., None]) * (transform(s) - atom[..., None] * np.exp(-s * atom_h[..., None]))
+        return np.exp(s * low_h[..., None]) * without_atom(s)
 
     turns_back = _turns_back(period_h, alike_h)
     near = (turns_back[:, None] * np.arange(1, _TURNS + 1)).ravel()
@@ -103,7 +111,7 @@ def inverted(
     size = 8 * n
     wave = np.zeros((*shape, size // 2 + 1), dtype=complex)
     wave[..., 1 : n + 1] = found * (-1j * size / (2 * np.pi * j))
-    of_mean = (1 - atom) / 2 + (low_h * (1 - atom) - (mean_h - atom * atom_h)) / period_h
+    of_mean = (1 - atom) * (1 / 2 + (low_h - rest_h) / period_h)
     at = np.arange(size) / size
     below = np.fft.irfft(wave, size) + of_mean[..., None] + (1 - atom)[..., None] * at
     wave[..., 1 : n + 1] = found * (size / period_h[..., None])
@@ -113,7 +121,7 @@ def inverted(
         below, density = np.where(before, 0.0, below), np.where(before, 0.0, density)
     named = {
         "mean_h": mean_h,
-        "sd_h": sd_h,
+        "sd_h": np.maximum(all_sd_h, _CERTAIN * mean_h),
         "first_h": low_h,
         "step_h": period_h / size,
         "atom": atom,
@@ -121,6 +129,13 @@ def inverted(
         "smoothed_h": smoothed_h,
     }
     return table(below, density, **{name: plain(value) for name, value in named.items()})
+
+
+def _with_atom(atom: Any, atom_h: Any, rest_h: Any, sd_h: Any) -> tuple[Any, Any]:
+    """Mean and standard deviation of the whole, from those of all but the atom. [h, h]"""
+    mean_h = atom * atom_h + (1 - atom) * rest_h
+    variance = (1 - atom) * (sd_h**2 + (rest_h - mean_h) ** 2) + atom * (atom_h - mean_h) ** 2
+    return mean_h, np.sqrt(variance)
 
 
 def _turns_back(period_h: Any, alike_h: Sequence[Any]) -> np.ndarray:

@@ -159,6 +159,12 @@ def loss(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
     return (at.s + at.rate * lacks / rest) / at.ends
 
 
+def log_one_plus(z: Any) -> Any:
+    """ln(1 + z) of complex numbers: NumPy's loses the digits of a small one, of which a run has one a checkpoint."""
+    real, imaginary = np.real(z), np.imag(z)
+    return np.log1p(real * (2 + real) + imaginary * imaginary) / 2 + 1j * np.arctan2(imaginary, 1 + real)
+
+
 def planned_restart(run: JobInHours, g: Any, at: Exposure) -> Any:
     """A planned restart from the store, up to training."""
     return 1 - g * missing_restart(run, run.restart, run.restart_cv, run.load, at.ends)

@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 
 from ettr.budget.training import Stages, stages_of
-from ettr.budget.transforms.recoveries import Exposure, Kind, kinds_of, loss, planned_restart, whole_intervals, widened
+from ettr.budget.transforms.recoveries import (
+    Exposure,
+    Kind,
+    kinds_of,
+    log_one_plus,
+    loss,
+    missing_restart,
+    together,
+    whole_intervals,
+    widened,
+)
 from ettr.scenario import JobInHours
 
 Of = Callable[[Exposure], Any]
@@ -41,19 +51,20 @@ class Transforms:
         return loss(self.run, self.kinds, self.at)
 
     @functools.cached_property
-    def restart(self) -> Any:
-        """A planned restart."""
-        return planned_restart(self.run, self.loss, self.at)
+    def missing_restart(self) -> Any:
+        """What a planned restart leaves of 1."""
+        run = self.run
+        return self.loss * missing_restart(run, run.restart, run.restart_cv, run.load, self.at.ends)
 
     @property
     def begin(self) -> Any:
         """The first queue and restart."""
-        return np.exp(-self.at.down * self.run.first_queue) * self.restart
+        return np.exp(-self.at.down * self.run.first_queue) * (1 - self.missing_restart)
 
     @property
-    def stop(self) -> Any:
-        """Maintenance, and the restart after it."""
-        return np.exp(-self.at.down * self.run.stop) * self.restart
+    def missing_stop(self) -> Any:
+        """What maintenance and the restart after it leave of 1."""
+        return together((-np.expm1(-self.at.down * self.run.stop), self.missing_restart))
 
     def log_stage(self, first_h: Any, again_h: Any) -> Any:
         r"""Logarithm of the transform of a stage.
@@ -62,7 +73,7 @@ class Transforms:
         and B after a recovery.
         """
         g, ends = self.loss, self.at.ends
-        return np.log1p(g * np.expm1(ends * (again_h - first_h))) - np.log1p(g * np.expm1(ends * again_h))
+        return log_one_plus(g * np.expm1(ends * (again_h - first_h))) - log_one_plus(g * np.expm1(ends * again_h))
 
     def stage(self, first_h: Any, again_h: Any) -> Any:
         """Transform of a stage."""
@@ -78,7 +89,7 @@ def log_cycle(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
     of, again_h = Transforms(run, kinds, at), run.tau + run.stall + run.persist
     if not np.any(run.stops_per_h):
         return of.log_stage(run.cycle, again_h)
-    return log_larger(_served(of, of.unasked(), run.cycle, again_h))
+    return _served(of, of.unasked(), run.cycle, again_h).log_larger
 
 
 def whole(run: JobInHours, starts: bool) -> Of:
@@ -131,7 +142,7 @@ def _served_to_end(of: Transforms, stages: Stages, starts: bool) -> Any:
     ends = [of.log_stage(first_h, stages.last_again_h) for first_h in (stages.last_first_h, stages.last_again_h)]
     last, after_stop = (np.exp(np.where(stages.only_stage, 0.0, end)) for end in ends)
     step = _served(of, unasked, of.run.cycle, stages.again_h)
-    goes_on, stops = through(step, stages.n_middle, last, of.stop * after_stop)
+    goes_on, stops = step.through(stages.n_middle, last, (1 - of.missing_stop) * after_stop)
     return np.where(stages.only_stage, first, quiet_first * goes_on + (first - quiet_first) * stops)
 
 
@@ -146,15 +157,67 @@ def _steady(run: JobInHours, kinds: list[Kind], at: Exposure, asked: bool) -> An
     first, quiet_first = (each.stage(run.persist, again_h) for each in (of, unasked))
     last, after_stop = (of.stage(first_h, segment_h) for first_h in (segment_h - run.head, segment_h))
     step = _served(of, unasked, run.cycle, again_h)
-    goes_on, stops = through(step, whole_n - 1, last, of.stop * after_stop)
+    goes_on, stops = step.through(whole_n - 1, last, (1 - of.missing_stop) * after_stop)
     return quiet_first * goes_on + (first - quiet_first) * stops
 
 
-def _served(of: Transforms, unasked: Transforms, first_h: Any, again_h: Any) -> Square:
-    """From one durable checkpoint to the next: whether a request waits there, by whether one waited before."""
-    goes_on, quiet_on = of.stage(first_h, again_h), unasked.stage(first_h, again_h)
-    stops, quiet_stops = (each.stop * each.stage(again_h, again_h) for each in (of, unasked))
-    return quiet_on, goes_on - quiet_on, quiet_stops, stops - quiet_stops
+@dataclass(frozen=True)
+class _Served:
+    r"""From one durable checkpoint to the next, by whether a request for maintenance waits at either.
+
+    The larger eigenvalue of this matrix, :math:`1 + \delta`, is near 1: δ is the small root of
+    :math:`\delta^2 + b\delta + c`, whose b and c are made of what stages leave of 1.
+    """
+
+    quiet: Any
+    asked: Any
+    quiet_stop: Any
+    missing: Any
+    missing_stop: Any
+
+    @functools.cached_property
+    def larger(self) -> Any:
+        """The larger eigenvalue less 1."""
+        c = self.missing * self.missing_stop + self.missing * self.quiet_stop + self.asked * self.missing_stop
+        root = np.sqrt(self._b * self._b - 4 * c)
+        sign = np.where(np.abs(self._b + root) >= np.abs(self._b - root), 1.0, -1.0)
+        small, other = -2 * c / (self._b + sign * root), -(self._b + sign * root) / 2
+        return np.where(np.abs(1 + small) >= np.abs(1 + other), small, other)
+
+    @property
+    def _b(self) -> Any:
+        return self.missing + self.asked + self.missing_stop + self.quiet_stop
+
+    @property
+    def log_larger(self) -> Any:
+        """Logarithm of the larger eigenvalue: what a step comes to in the long run."""
+        return log_one_plus(self.larger)
+
+    def through(self, n: Any, goes_on: Any, stops: Any) -> tuple[Any, Any]:
+        """What lies ahead where no request waits and where one does, n steps before the end."""
+        large, small = 1 + self.larger, 1 - self._b - self.larger
+        many, few = np.exp(n * self.log_larger), small ** np.asarray(n, dtype=float)
+        ahead = (
+            self.quiet * goes_on + self.asked * stops,
+            self.quiet_stop * goes_on + (1 - self.missing_stop - self.quiet_stop) * stops,
+        )
+        on, stopped = (
+            (many * (next_ - small * now) - few * (next_ - large * now)) / (large - small)
+            for next_, now in zip(ahead, (goes_on, stops), strict=True)
+        )
+        return on, stopped
+
+
+def _served(of: Transforms, unasked: Transforms, first_h: Any, again_h: Any) -> _Served:
+    """From one durable checkpoint to the next."""
+    goes_on, quiet = of.log_stage(first_h, again_h), unasked.log_stage(first_h, again_h)
+    return _Served(
+        quiet=np.exp(quiet),
+        asked=np.exp(quiet) * np.expm1(goes_on - quiet),
+        quiet_stop=(1 - unasked.missing_stop) * unasked.stage(again_h, again_h),
+        missing=-np.expm1(goes_on),
+        missing_stop=together((of.missing_stop, -np.expm1(of.log_stage(again_h, again_h)))),
+    )
 
 
 def log_larger(step: Square) -> Any:

@@ -1,0 +1,194 @@
+"""What the pages know when they open: scenarios as written, the fields with their rules, and mitigations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ettr import evidence, mitigation
+from ettr.core.units import LAST_DIGITS, unit_of
+from ettr.plan.ranges import Assumed, around, assumed_inputs, condition_of
+from ettr.scenario import Scenario
+from ettr.scenario.basics import LARGEST_NUMBER
+from ettr.scenario.fields import amount_of, meta_at
+from ettr.scenario.paths import PERSIST, SLOWDOWN, bounds, field_at
+
+DEFAULT = "llama3-405b"
+MINE = "mine"
+"""What a reader begins with who has no scenario: a job of which only its size and its failures are said."""
+_MINE = {
+    "name": MINE,
+    "title": "Your cluster",
+    "cluster": {"n_gpus": 4096, "gpus_per_node": 8},
+    "failures": {"job_mttf_h": 12.0},
+}
+
+INPUTS: dict[str, tuple[float, float, str]] = {
+    "cluster.n_gpus": (8, 1_000_000, "GPUs"),
+    "cluster.gpus_per_node": (1, 72, "GPUs of a node"),
+    "failures.job_mttf_h": (0.1, 1000, "Time between failures of the job"),
+    "failures.node_mttf_h": (100, 1_000_000, "Time between failures of a node"),
+    "failures.gpu_mttf_h": (1000, 10_000_000, "Time between failures of a GPU"),
+    "failures.rate_per_1000_node_days": (0.1, 100, "Failure rate"),
+    "failures.n_events": (0, 1000, "Failures counted"),
+    "failures.node_days": (10, 1_000_000, "Node-days in which they were counted"),
+    "checkpoint.stall_s": (0.1, 600, "Stall of a checkpoint"),
+    "checkpoint.interval_min": (0.5, 240, "Checkpoint every"),
+    "checkpoint.persist_s": (0, 600, "Background write"),
+    "checkpoint.persist_slowdown": (0, 0.5, "Slowdown by the write"),
+    "checkpoint.load_s": (0, 600, "Loading from the store"),
+    "recovery.detection_min": (0.05, 60, "Until a failure is noticed"),
+    "recovery.queue_min": (0, 60, "Waiting in the queue"),
+    "recovery.restart_min": (0.2, 60, "Restart"),
+    "recovery.init_s_per_1000_gpus": (0, 10, "Start-up, for 1,000 GPUs"),
+    "recovery.person_share": (0, 0.5, "Failures that need a person"),
+    "recovery.person_min": (0, 240, "Wait for a person"),
+    "maintenance.per_day": (0, 4, "Maintenance stops"),
+    "maintenance.duration_min": (1, 240, "Length of a maintenance stop"),
+    "job.productive_h": (24, 8766, "Training that the job needs"),
+    "job.first_queue_min": (0, 1440, "First wait in the queue"),
+    "job.throughput_factor": (0.5, 1, "Speed of training"),
+    "cost.usd_per_gpu_h": (0.5, 10, "Price of a GPU-hour"),
+    "cost.usd_per_day": (0, 100_000, "Price of a day, whatever the size"),
+    "measured.ettr": (0.3, 0.99, "ETTR by your own records"),
+}
+"""Fields that a page takes, with the ends of their sliders and their labels."""
+_UNITS = {"maintenance.per_day": "a day", "cost.usd_per_gpu_h": "USD", "cost.usd_per_day": "USD"}
+
+
+def page_data(scenario: Scenario) -> dict[str, Any]:
+    """All that the script of the pages is told.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run that the book speaks of.
+
+    Returns
+    -------
+    dict
+        ``starts``: scenarios to begin with, the book's own first; ``book``: its id; ``defaults`` of each section;
+        ``fields``: label, unit, ends and rules of each input; ``catalogue``: mitigations.
+    """
+    starts = {scenario.name: start(scenario), MINE: start(Scenario.of(_MINE), _MINE)}
+    for name in evidence.scenario_names():
+        if name not in starts:
+            starts[name] = start(Scenario.load(name))
+    return {
+        "book": scenario.name,
+        "starts": starts,
+        "defaults": _defaults(),
+        "fields": {path: _field(path) for path in INPUTS},
+        "catalogue": [*_catalogue()],
+    }
+
+
+def script(scenario: Scenario) -> str:
+    """The same as a script, which browsers load from a file."""
+    text = json.dumps(page_data(scenario), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return f"window.ettrData={text};\n"
+
+
+def start(scenario: Scenario, written: dict[str, Any] | None = None) -> dict[str, Any]:
+    """One scenario: as it is written, what is assumed in it, where its values come from, and what is known of its ETTR.
+
+    The hours of a job that is given by its tokens stand in their place, as they are at its own size.
+    """
+    tokens = scenario.job.tokens is not None
+    told = scenario.override({"job.productive_h": scenario.productive_h}) if tokens else scenario
+    return {
+        "title": scenario.title or scenario.name,
+        "written": written or told.written(),
+        "assumed": [_assumed(one) for one in _inputs(told)] if _is_closed(told) else [],
+        "known": condition_of(told),
+        "fixed": ["cluster.n_gpus"] if tokens else [],
+    }
+
+
+def _is_closed(scenario: Scenario) -> bool:
+    from ettr import budget
+    from ettr.core.errors import EttrError
+
+    try:
+        budget.accepted(scenario)
+    except EttrError:
+        return False
+    return True
+
+
+def _inputs(scenario: Scenario) -> list[Assumed]:
+    """What is assumed, with what would be if there were a background write."""
+    found = {one.field: one for one in assumed_inputs(scenario)}
+    if scenario.persist_h == 0:
+        writing = scenario.override({PERSIST: 1.0})
+        found |= {one.field: one for one in assumed_inputs(writing) if one.field == SLOWDOWN}
+    return [found[path] for path in scenario.swept if path in found]
+
+
+def _assumed(one: Assumed) -> dict[str, Any]:
+    half, twice = around(one.field, one.value)
+    name = one.name.removeprefix("the ")
+    named = {"field": one.field, "name": name, "value": one.value, "low": one.low, "high": one.high, "unit": one.unit}
+    return {**named, "source": one.source, "half": half, "twice": twice}
+
+
+def _defaults() -> dict[str, dict[str, Any]]:
+    """What each section is taken to say where it says nothing."""
+    sections = {}
+    for name in ("cluster", "job", "failures", "checkpoint", "recovery", "maintenance", "prediction", "cost"):
+        model = paths_model(name)
+        known = {key: field.default for key, field in model.model_fields.items() if not field.is_required()}
+        sections[name] = {key: value for key, value in known.items() if value not in (None, ())}
+    return sections
+
+
+def paths_model(name: str) -> Any:
+    from ettr.scenario.paths import model_of
+
+    return model_of(Scenario.model_fields[name].annotation)
+
+
+def _field(path: str) -> dict[str, Any]:
+    """Label, unit, slider and rules of an input."""
+    low, high, label = INPUTS[path]
+    rules, meta = dict(bounds(field_at(path, Scenario))), meta_at(path, Scenario)
+    known: dict[str, Any] = {"label": label, "unit": _UNITS.get(path, unit_of(path)), "slider": [low, high]}
+    known |= {"least": rules.get(">=", rules.get(">", 0.0)), "open": ">" in rules}
+    known |= {"most": min(rules.get("<=", rules.get("<", LARGEST_NUMBER) * (1 - LAST_DIGITS)), LARGEST_NUMBER)}
+    known |= {"whole": path.startswith("cluster."), "says": str(field_at(path, Scenario).description)}
+    if meta.plausible is not None:
+        ends = meta.plausible
+        known |= {"plausible": [ends.low, ends.high], "source": ends.source, "why": ends.reason}
+    known["name"] = amount_of(path, Scenario).removeprefix("the ") if meta.says else label.lower()
+    return known
+
+
+def _catalogue() -> Iterator[dict[str, Any]]:
+    """Mitigations whose changes the script of the pages can follow."""
+    known = mitigation.catalogue()
+    for one in known:
+        if not one.changes:
+            continue
+        changes = []
+        for change in one.changes:
+            given = {"path": change.path, "op": change.op, "value": change.value, "of": change.of, "when": change.when}
+            given |= {"unless": list(change.unless), "status": change.status}
+            changes.append({key: value for key, value in given.items() if value not in (None, [])})
+        yield {
+            "id": one.id,
+            "title": one.title,
+            "usd": one.price.usd,
+            "usd_per_gpu": one.price.usd_per_gpu,
+            "changes": changes,
+            "conflicts": [other.id for other in known if known.conflict(one.id, other.id)],
+        }
+
+
+def write(folder: Path, scenario: Scenario) -> None:
+    """Put the script into a folder of a site's static files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path, text = folder / "data.js", script(scenario)
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")

@@ -1,0 +1,213 @@
+"""The script of the pages beside the package: every answer to the same scenarios, and how far they are apart."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ettr import Scenario, budget, plan
+from ettr.core.errors import EttrError
+from ettr.core.results import PARTS
+from ettr.plan.intervals import flat_band
+from ettr.plan.losses import Losses, record_of
+from ettr.plan.luck import luck
+from ettr.plan.ranges import assumptions
+from ettr.publish import page_data
+
+MODEL = Path(__file__).parents[2] / "book/_static/model.js"
+LEVELS = (0.05, 0.5, 0.9, 0.99)
+AT_A_TIME = 50
+LEAST_ETTR = 1e-6
+"""Of a run that loses all but a millionth of its time no digit of a date means anything."""
+TOLERANCES = {"hours": 1e-12, "ettr": 1e-12, "probability": 1e-9, "count": 0.0}
+"""Of the total, relative, and absolute; whatever else has 1e-9, relative."""
+
+ASK = """({given, levels, whole}) => given.map(({scenario, inputs}) => {
+  const answers = {};
+  const ask = (name, of) => {
+    try { answers[name] = of(); } catch (error) {
+      if (!(error instanceof ettr.NotHere || error instanceof ettr.Endless)) { throw error; }
+      answers[name] = null;
+    }
+  };
+  const dates = (of) => ({
+    mean: of.mean, sd: of.sd, quantiles: levels.map(of.quantile),
+    chances: [-1, 0, 2].map((by) => of.doneBy(of.mean + by * of.sd)),
+  });
+  ask("budget", () => ettr.exact(ettr.inHours(scenario)));
+  ask("band", () => ettr.band(ettr.inHours(scenario)));
+  ask("dates", () => dates(ettr.finishing(scenario)));
+  if (whole) {
+    ask("datesAtRate", () => dates(ettr.finishing(scenario, {rateKnown: true, done: 0.25})));
+    ask("losses", () => ettr.losses(scenario, ettr.exact(ettr.inHours(scenario))));
+    ask("luck", () => ettr.luck(scenario, ettr.exact(ettr.inHours(scenario))));
+    ask("assumed", () => ettr.overAssumed(scenario, inputs, 200));
+    ask("restart", () => ettr.largestReaching(scenario, "recovery.restart_min", 0.85));
+    ask("rate", () => ettr.largestReaching(scenario, "failures.rate_per_1000_node_days", 0.85));
+  }
+  return answers;
+})"""
+
+
+@dataclass
+class Apart:
+    """How far answers are apart, the farthest by output; and where one side has an answer and the other none."""
+
+    farthest: dict[str, tuple[float, str]] = field(default_factory=dict)
+    unlike: list[str] = field(default_factory=list)
+    n: int = 0
+    answered: int = 0
+
+    def note(self, output: str, distance: float, scenario: Scenario) -> None:
+        if not distance <= self.farthest.get(output, (-1.0, ""))[0]:
+            self.farthest[output] = (distance, scenario.to_yaml())
+
+    def note_relative(self, output: str, ours: float | None, theirs: float | None, scenario: Scenario) -> None:
+        self.note(output, relative(ours, theirs), scenario)
+
+    def too_far(self) -> dict[str, tuple[float, str]]:
+        """Outputs that are farther apart than they may be."""
+        return {
+            name: found
+            for name, found in self.farthest.items()
+            if not found[0] <= TOLERANCES.get(name.rpartition(": ")[0] or name, 1e-9)
+        }
+
+    def __str__(self) -> str:
+        rows = [f"  {name:28} {distance:.1e}" for name, (distance, _) in sorted(self.farthest.items())]
+        return "\n".join([f"{self.n} scenarios, {self.answered} with an answer; farthest apart, by output:", *rows])
+
+
+def relative(ours: float | None, theirs: float | None) -> float:
+    """Difference of two numbers over the larger one; infinite ones, which JSON has not, are None."""
+    ours, theirs = (math.inf if value is None else value for value in (ours, theirs))
+    return 0.0 if ours == theirs else abs(ours - theirs) / max(abs(ours), abs(theirs))
+
+
+def compare(page: Any, scenarios: Iterable[Scenario], whole: bool = True, apart: Apart | None = None) -> Apart:
+    """Ask both sides about each scenario; ``whole`` for every output, else for hours, interval and dates."""
+    apart = apart or Apart()
+    for some in _batches(scenarios):
+        given = [{"scenario": _plain(one), "inputs": page_data.start(one)["assumed"] if whole else []} for one in some]
+        answers = page.evaluate(ASK, {"given": given, "levels": LEVELS, "whole": whole})
+        for scenario, answer in zip(some, answers, strict=True):
+            apart.n += 1
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                _beside(apart, scenario, answer, whole)
+    return apart
+
+
+def _plain(scenario: Scenario) -> dict[str, Any]:
+    return scenario.model_dump(mode="json", exclude_none=True)
+
+
+def _batches(scenarios: Iterable[Scenario]) -> Iterator[list[Scenario]]:
+    some: list[Scenario] = []
+    for scenario in scenarios:
+        some.append(scenario)
+        if len(some) == AT_A_TIME:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+def _beside(apart: Apart, scenario: Scenario, theirs: dict[str, Any], whole: bool) -> None:
+    hours = _or_none(lambda: budget.exact(scenario))
+    if not _both(apart, "budget", scenario, hours, theirs["budget"]):
+        return
+    apart.answered += 1
+    told = theirs["budget"]
+    for part in PARTS:
+        apart.note(f"hours: {part}", abs(getattr(hours, part) - told[part]) / hours.total_h, scenario)
+    apart.note_relative("hours: failures", hours.n_failures, told["n_failures"], scenario)
+    apart.note_relative("ettr", hours.ettr, told["ettr"], scenario)
+    if scenario.checkpoint.tiers or scenario.prediction:
+        return
+    band = _or_none(lambda: flat_band(scenario))
+    if _both(apart, "band", scenario, band, theirs["band"]):
+        for name, ours in (("tau", band.interval_min), ("low", band.low_min), ("high", band.high_min)):
+            apart.note_relative(f"interval: {name}", ours / 60, theirs["band"][name], scenario)
+    if hours.ettr > LEAST_ETTR:
+        known = scenario.failures.posterior
+        exactly = known is None or known.shape < 1
+        _dates(apart, "dates", scenario, lambda: budget.finishing(scenario, rate_known=exactly), theirs["dates"])
+    if whole:
+        _rest(apart, scenario, hours, theirs)
+
+
+def _dates(apart: Apart, name: str, scenario: Scenario, of: Any, theirs: Any) -> None:
+    finish = _or_none(of) if scenario.ends else None
+    if not _both(apart, name, scenario, finish, theirs):
+        return
+    apart.note_relative(f"{name}: mean", finish.mean_h, theirs["mean"], scenario)
+    for level, quantile_h in zip(LEVELS, theirs["quantiles"], strict=True):
+        ours = finish.quantile(level)
+        # where hardly any run ends, a date is as uncertain as its probability lets it be
+        off = relative(ours, quantile_h) if quantile_h is None else abs(finish.cdf(quantile_h) - level)
+        apart.note(f"{name}: quantile", min(relative(ours, quantile_h), off), scenario)
+    if math.isfinite(finish.mean_h):
+        for by, chance in zip((-1, 0, 2), theirs["chances"], strict=True):
+            ours = finish.cdf(theirs["mean"] + by * theirs["sd"])
+            apart.note("probability: done by", abs(ours - chance), scenario)
+
+
+def _rest(apart: Apart, scenario: Scenario, hours: Any, theirs: dict[str, Any]) -> None:
+    rate = lambda: budget.finishing(scenario, done=0.25)  # noqa: E731
+    if hours.ettr > LEAST_ETTR:
+        _dates(apart, "dates at a rate", scenario, rate, theirs["datesAtRate"])
+    ours, told = record_of(Losses(scenario, hours)), theirs["losses"]
+    apart.note_relative("dollars: a month", ours["bill_usd_per_month"], told["bill"], scenario)
+    for one, other in zip([*ours["parts"], ours["total"]], [*told["parts"], told["total"]], strict=True):
+        apart.note_relative("dollars: a part", one["usd_per_month"], other["usd"], scenario)
+    if hours.n_failures > 0:
+        by_chance, told = luck(scenario, hours), theirs["luck"]
+        for mine, name in (("low", "low"), ("high", "high"), ("n_low", "nLow"), ("n_high", "nHigh")):
+            apart.note_relative("luck", getattr(by_chance, mine), told[name], scenario)
+    _assumed(apart, scenario, theirs["assumed"])
+    for name, path in (("restart", "recovery.restart_min"), ("rate", "failures.rate_per_1000_node_days")):
+        need = _or_none(lambda path=path: plan.required(scenario, path, 0.85))
+        if scenario.maintenance:  # whose form has no answer for some values, which each side steps over in its own way
+            continue
+        if need is not None and theirs[name] is not None:
+            value = theirs[name]["value"]
+            reached = need.value is not None and need.value > 0
+            if reached and value and math.isfinite(need.value):
+                apart.note(f"target: {name}", max(relative(need.value, value) - 1e-5, 0.0), scenario)
+
+
+def _assumed(apart: Apart, scenario: Scenario, theirs: dict[str, Any] | None) -> None:
+    ours = _or_none(lambda: assumptions(scenario, 200))
+    if ours is None or theirs is None:
+        return
+    if [one.field for one in ours.inputs] != [one["field"] for one in theirs["inputs"]]:
+        same = sorted(zip(ours.shares, (one.field for one in ours.inputs), strict=True), reverse=True)
+        if len({round(share, 9) for share, _ in same}) == len(same):
+            apart.unlike.append(f"order of what is assumed: {scenario.to_yaml()}")
+    apart.note("count: draws that agree", abs(ours.values.size - len(theirs["values"])), scenario)
+    for mine, other in zip(np.sort(ours.values), sorted(theirs["values"]), strict=False):
+        apart.note_relative("assumed: ettr of a draw", mine, other, scenario)
+    low, high = ours.range or (None, None)
+    for mine, other in ((low, theirs["low"]), (high, theirs["high"])):
+        apart.note_relative("assumed: range", mine, other, scenario)
+
+
+def _or_none(of: Any) -> Any:
+    try:
+        return of()
+    except EttrError:
+        return None
+
+
+def _both(apart: Apart, output: str, scenario: Scenario, ours: Any, theirs: Any) -> bool:
+    """Whether both sides have an answer; noted where only one has."""
+    if (ours is None) != (theirs is None):
+        apart.unlike.append(f"{output}: only {'the script' if ours is None else 'the package'}: {scenario.to_yaml()}")
+    return ours is not None and theirs is not None

@@ -1,0 +1,272 @@
+"""The script of the pages gives the answers of the package."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import scipy
+
+from ettr import Scenario, budget, evidence, mitigation, plan, spares
+from ettr.core.errors import EttrError, InputError, NotModelled
+from ettr.failures import poisson_interval
+from ettr.plan.intervals import any_interval, best_h
+from ettr.plan.remedies import remedies
+from ettr.plan.unexplained import unexplained
+from ettr.publish import page_data
+from ettr.spares.erlang import erlang_b, erlang_c
+from ettr.spares.levels import binomial_pool, crew_pool, poisson_pool, pool_level
+from script.comparing import MODEL, compare, relative
+from written_scenarios import scenarios, with_tiers
+
+pytestmark = pytest.mark.browser
+
+PRESETS = evidence.scenario_names()
+STORY = {
+    "cluster.n_gpus": 4096,
+    "failures.job_mttf_h": 9,
+    "checkpoint.stall_s": 90,
+    "recovery.restart_min": 12,
+    "cost.usd_per_gpu_h": 2.5,
+}
+COMPLETE = "([written, defaults, changes]) => ettr.complete(ettr.override(written, changes), defaults)"
+
+
+@pytest.fixture(scope="module")
+def data():
+    return page_data.page_data(Scenario.load("llama3-405b"))
+
+
+def nested(paths):
+    made = {}
+    for path, value in paths.items():
+        section, field = path.split(".")
+        made.setdefault(section, {})[field] = value
+    return made
+
+
+def as_written(changes):
+    """The scenario of somebody who says only this much, as on the command line."""
+    rates = any(path.startswith("failures.") for path in changes)
+    base = {"cluster.n_gpus": 4096} | ({} if rates else {"failures.job_mttf_h": 12})
+    return Scenario.of(nested({**base, **{path: value for path, value in changes.items() if value is not None}}))
+
+
+def dumped(scenario):
+    return scenario.model_dump(mode="json", exclude_none=True)
+
+
+def test_it_is_a_plain_script_that_a_page_can_afford():
+    import gzip
+
+    text = MODEL.read_text(encoding="utf-8")
+    assert len(gzip.compress(text.encode())) < 25_000
+    assert "import " not in text and "export " not in text and "fetch(" not in text and "eval(" not in text
+
+
+def test_scenarios_at_random_have_the_same_answers(page):
+    some = [*scenarios(500, 27)]
+    apart = compare(page, some[:400], whole=False, apart=compare(page, some[400:]))
+    assert apart.n == 500 and apart.answered > 450
+    assert apart.unlike == []
+    assert apart.too_far() == {}, str(apart)
+
+
+@pytest.mark.slow
+def test_ten_thousand_scenarios_have_the_same_answers(page):
+    page.set_default_timeout(0)
+    apart = compare(page, scenarios(10_000, 2027), whole=False)
+    print(apart)
+    assert apart.unlike == []
+    assert apart.too_far() == {}, str(apart)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_has_the_same_answers_as_it_is_written(page, data, name):
+    started = page_data.start(Scenario.load(name))
+    scenario = Scenario.of(started["written"])
+    complete = page.evaluate(COMPLETE, [started["written"], data["defaults"], {}])
+    told = page.evaluate("one => ettr.exact(ettr.inHours(one)).ettr", complete)
+    assert told == pytest.approx(float(budget.exact(scenario).ettr), rel=1e-12)
+    apart = compare(page, [scenario])
+    assert apart.answered == 1 and apart.unlike == [] and apart.too_far() == {}
+
+
+def test_tiers_and_warnings_have_the_hours_of_the_steady_state(page):
+    random, some = np.random.default_rng(3), []
+    while len(some) < 200:
+        try:
+            some.append(Scenario.of(with_tiers(random)))
+        except InputError:
+            continue
+    apart = compare(page, some, whole=False)
+    assert apart.unlike == [] and apart.too_far() == {}, str(apart)
+    found = page.evaluate(
+        "given => given.map(one => { try { return ettr.best(ettr.inHours(one)).ettr } catch (error) { return null } })",
+        [dumped(one) for one in some],
+    )
+    for scenario, ettr in zip(some, found, strict=True):
+        ours = best_h(any_interval(scenario))[1]
+        if np.isfinite(ours):
+            assert ettr == pytest.approx(float(ours), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["llama3-405b", "rsc-1", "glm-130b", page_data.MINE])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        STORY,
+        {"failures.node_mttf_h": 20_000, "cluster.n_gpus": 512},
+        {"failures.rate_per_1000_node_days": 4.5, "failures.rate_clock": "exposed"},
+        {"failures.n_events": 12, "failures.node_days": 3000.0, "failures.rate_clock": "wall", "failures.modes": []},
+        {"measured.ettr": 0.6},
+        {"cluster.n_gpus": 8192, "maintenance": None},
+        {"checkpoint.interval_min": "best", "checkpoint.persist_s": 30, "recovery.queue_min": 2},
+        {"job.productive_h": 900, "maintenance.per_day": 0.5, "maintenance.duration_min": 20},
+    ],
+    ids=",".join,
+)
+def test_an_input_changes_what_an_override_changes(page, data, name, changes):
+    started = data["starts"][name]
+    changed = as_written(changes) if name == page_data.MINE else Scenario.of(started["written"]).override(changes)
+    complete = page.evaluate(COMPLETE, [started["written"], data["defaults"], changes])
+    ours = plan.make(changed, simulate=False)
+    told = page.evaluate(
+        "(one) => ettr.exact(ettr.withTau(ettr.inHours(one), ettr.best(ettr.inHours(one)).tau))", complete
+    )
+    assert told["ettr"] == pytest.approx(float(ours.budget.ettr), rel=1e-12)
+    assert told["n_failures"] == pytest.approx(float(ours.budget.n_failures), rel=1e-12)
+    assumed = page.evaluate("([one, inputs]) => ettr.overAssumed(one, inputs)", [complete, started["assumed"]])
+    assert {one["field"] for one in assumed["inputs"]} == {one.field for one in ours.assumptions.inputs}
+    assert [assumed["low"], assumed["high"]] == pytest.approx(list(ours.assumptions.range or (None, None)), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", [*PRESETS, "story"])
+def test_what_to_do_first_is_the_same(page, data, name):
+    scenario = Scenario.of(nested(STORY)) if name == "story" else Scenario.of(data["starts"][name]["written"])
+    ours = remedies(scenario)
+    told = page.evaluate("([one, catalogue]) => ettr.remedies(one, catalogue)", [dumped(scenario), data["catalogue"]])
+    assert [one["id"] for one in told["steps"]] == [one.id for one in ours.steps]
+    for one, other in zip(ours.steps, told["steps"], strict=True):
+        assert other["ettr"] == pytest.approx(one.ettr, rel=1e-7)
+        assert other["usd"] == pytest.approx(one.saved_usd, rel=1e-4)
+        assert (other["price"], other["basis"]) == (one.price_usd, one.basis)
+    assert set(told["atALoss"]) == set(ours.at_a_loss)
+
+
+def test_a_part_of_a_mitigation_moves_numbers_a_part_of_the_way(page, data):
+    run = Scenario.load("llama3-405b")
+    for strength in (0.3, 1.0):
+        for one in data["catalogue"]:
+            try:
+                ours = mitigation.apply(run, one["id"], strengths={one["id"]: strength})
+                expected = float(budget.exact(ours).ettr)
+            except EttrError:
+                continue
+            asked = [dumped(run), one, {one["id"]: strength}]
+            changed = page.evaluate("([run, one, strengths]) => ettr.apply(run, [one], strengths)", asked)
+            if not page.evaluate("one => ettr.refused(one)", changed):
+                assert page.evaluate("one => ettr.exact(ettr.inHours(one)).ettr", changed) == pytest.approx(
+                    expected, rel=1e-12
+                )
+
+
+def test_what_the_script_has_no_form_for_it_refuses_by_name(page, data):
+    run = Scenario.load("llama3-405b")
+    for changes, name in (
+        ({"spares": {"n_nodes": 9}, "repair": {"manual_h": 24}}, "spares"),
+        ({"failures.lifetime": {"shape": 0.7}}, "failures.lifetime"),
+        ({"failures.modes.NIC.latency_h": 2}, "failures.modes.NIC.latency_h"),
+        ({"recovery.restart_cv": 1}, "recovery.restart_cv"),
+        ({"heat": {"mean_c": 20}}, "heat"),
+    ):
+        assert name in page.evaluate("one => ettr.refused(one)", dumped(run.override(changes)))
+    tokens = dumped(Scenario.load("llama3-405b-tokens"))
+    assert "job.tokens" in page.evaluate("one => ettr.refused(one)", tokens)
+    assert (
+        page.evaluate("one => { try { ettr.inHours(one) } catch (error) { return error.message } }", tokens)
+        == "job.tokens"
+    )
+
+
+def test_whatever_the_package_refuses_the_script_refuses(page):
+    """Each section and field that makes the package refuse its closed form, or that the script does not know."""
+    run = Scenario.load("llama3-405b")
+    for changes in (
+        {"slow_nodes": {"per_1000_node_days": 1, "loss": 0.1, "detection_h": 1}},
+        {"recovery.false_alarms_per_day": 1},
+        {"recovery.restart_fails": 0.1},
+        {"recovery.exposed": False},
+        {"failures.burn_in": {"factor": 3, "decay_days": 9}},
+        {"failures.groups": [{"name": "a", "share": 1, "factor": 2}]},
+        {"checkpoint.tiers": [{"name": "a", "interval_s": 60, "survives": 0.9, "corrupt": 0.1}]},
+    ):
+        scenario = run.override(changes)
+        with pytest.raises(NotModelled):
+            budget.exact(scenario)
+        assert page.evaluate("one => ettr.refused(one)", dumped(scenario)) != []
+
+
+@pytest.mark.parametrize("measured", [0.5, 0.8, 0.902, 0.95, 0.98])
+def test_what_a_measured_ettr_leaves_unexplained(page, measured):
+    scenario = Scenario.load("llama3-405b").override({"measured.ettr": measured})
+    modelled = float(budget.exact(scenario).ettr)
+    told = page.evaluate("([one, ettr_]) => ettr.unexplained(one, ettr_)", [dumped(scenario), modelled])
+    if modelled < measured - 0.005:  # what the inputs do not allow
+        with pytest.raises(InputError) as found:
+            unexplained(scenario, modelled)
+        named = str(found.value).count(", or ") + ("it takes" in str(found.value))
+        assert named == len(told["could"])
+        return
+    ours = unexplained(scenario, modelled)
+    assert (ours is None) == (told is None)
+    if ours is not None:
+        assert (told["share"], told["usd"]) == pytest.approx((ours.share, ours.usd_per_month), rel=1e-12)
+
+
+def test_intervals_of_counts_are_exact(page):
+    counts = [0, 1, 2, 5, 11, 47, 419, 5000, 2.5]
+    for level in (0.5, 0.95, 0.999):
+        told = page.evaluate("([counts, level]) => counts.map(n => ettr.poissonInterval(n, level))", [counts, level])
+        low, high = poisson_interval(np.array(counts), level)
+        assert np.array(told) == pytest.approx(np.column_stack([low, high]), rel=1e-9)
+    shapes = [0.5, 1.5, 11.5, 419.5, 5000.5]
+    for p in (1e-9, 0.025, 0.5, 0.975):
+        told = page.evaluate(
+            "([a, p]) => a.map(k => [ettr.gammaQuantile(k, p), ettr.gammaQuantile(k, p, true)])", [shapes, p]
+        )
+        ours = [scipy.special.gammaincinv(shapes, p), scipy.special.gammainccinv(shapes, p)]
+        assert np.array(told) == pytest.approx(np.column_stack(ours), rel=1e-9)
+
+
+def test_pools_have_the_same_sizes(page):
+    random = np.random.default_rng(5)
+    for _ in range(300):
+        nodes, u = int(10 ** random.uniform(0, 5)), float(10 ** random.uniform(-5, -0.6))
+        level, a = float(random.choice([0.5, 0.9, 0.99, 0.999, 0.9999])), float(10 ** random.uniform(-3, 3))
+        crews, held = int(np.ceil(a * random.uniform(1.01, 3))), int(random.integers(0, 40))
+        told = page.evaluate(
+            "([n, u, q, a, c, s]) => [ettr.binomialPool(n, u, q), ettr.poissonPool(a, q), ettr.crewPool(a, c, q), "
+            "ettr.poolLevel(n, s, u), ettr.erlangB(c, a), ettr.erlangC(c, a)]",
+            [nodes, u, level, a, crews, held],
+        )
+        assert told[:3] == [binomial_pool(nodes, u, level), poisson_pool(a, level), crew_pool(a, crews, level)]
+        assert told[3] == pytest.approx(pool_level(nodes, held, u), abs=1e-9)
+        assert told[4:] == pytest.approx([erlang_b(crews, a), erlang_c(crews, a)], rel=1e-9)
+    run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 17}, "repair": {"manual_h": 24}})
+    bare = dumped(run.override({"spares": None, "repair": None}))
+    assert page.evaluate("one => ettr.inRepair(one, 24)", bare) == pytest.approx(
+        spares.demand(run).in_repair, rel=1e-12
+    )
+
+
+def test_the_largest_size_that_reaches_a_target(page):
+    run = Scenario.load("llama3-405b")
+    told = page.evaluate("one => ettr.largestSize(one, 0.85)", dumped(run))
+    at = [float(best_h(any_interval(run, {"cluster.n_gpus": np.array([n])}))[1][0]) for n in (told, told + 8)]
+    assert told % 8 == 0 and at[0] >= 0.85 > at[1]
+
+
+def test_relative_distance():
+    assert relative(None, None) == 0 and relative(1.0, 2.0) == 0.5 and json.dumps(relative(0.0, 0.0)) == "0.0"
