@@ -105,6 +105,23 @@
     this.work = Promise.resolve();
     this.width = 0;
     this.addMenu();
+    figure.bookChart = this;
+  }
+
+  // Other rows for datasets of these names, in the specification and on the page.
+  Chart.prototype.follow = function (rows) {
+    const chart = this, names = namedData(this.source).filter(function (one) { return Array.isArray(rows[one.name]); });
+    names.forEach(function (one) { one.values = rows[one.name]; });
+    if (!chart.result) { return Promise.resolve(); }
+    names.forEach(function (one) { chart.result.view.data(one.name, rows[one.name]); });
+    return chart.result.view.runAsync();
+  };
+
+  function namedData(part) {
+    const own = part.data && part.data.name && part.data.values ? [part.data] : [];
+    return ["layer", "concat", "hconcat", "vconcat"].reduce(function (found, key) {
+      return (part[key] || []).reduce(function (all, child) { return all.concat(namedData(child)); }, found);
+    }, own.concat(part.spec ? namedData(part.spec) : []));
   }
 
   // One drawing at a time: the page's own script may switch the theme while the first is under way.
@@ -222,7 +239,8 @@
 
   function tables(spec) {
     const own = spec.data && Array.isArray(spec.data.values) ? [spec.data.values] : [];
-    return own.concat(Object.values(spec.datasets || {})).filter(function (rows) {
+    const named = namedData(spec).map(function (one) { return one.values; });
+    return own.concat(named, Object.values(spec.datasets || {})).filter(function (rows) {
       return rows.length && typeof rows[0] === "object";
     });
   }

@@ -1446,7 +1446,7 @@
   global.ettr = {
     PARTS, NotHere, Endless, H_PER_MONTH, at, override, complete, refused, inHours, failureRate, posterior, exact, ettrOf,
     withTau, steady, patched, best, band, rules, intervalEnds, poissonInterval, gammaQuantile, finishing, losses, luck, usdPerH,
-    unexplained, overAssumed, assumedIn, evenPoints, apply, changed, atBest, remedies, largestReaching, largestSize,
+    unexplained, overAssumed, assumedIn, evenPoints, apply, changed, isMissing, atBest, remedies, largestReaching, largestSize,
     poissonPool, binomialPool, poolLevel, poissonUpTo, erlangB, erlangC, crewPool, inRepair,
   };
 })(typeof window === "undefined" ? globalThis : window);

@@ -22,6 +22,8 @@ from typing import Any, cast
 from ettr.core.errors import InputError
 
 SPEC_TYPE = "application/vnd.vegalite.v6+json"
+INPUTS = "ettr"
+"""In the ``usermeta`` of a specification: what on the page makes its rows of the reader's numbers."""
 STILL_WIDTH = 680
 TITLE_PX, SUBTITLE_PX = 15, 12
 _CLIP = re.compile(r"\bclip\d+\b")
@@ -64,13 +66,16 @@ def hand_on(mime_type: str) -> None:
 
 
 def figure(spec: dict[str, Any]) -> str:
-    """The chart as an HTML figure: caption, still picture, specification."""
+    """The chart as an HTML figure: caption, still picture, specification.
+
+    One whose ``usermeta`` names what makes it follow inputs stands in a place that the script of the pages finds.
+    """
     title, subtitle = _heading(spec)
     description = html.escape(_description(spec), quote=True)
     picture = base64.b64encode(svg(spec, titled=False).encode()).decode()
     text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
     below = f'<span class="book-chart-subtitle">{html.escape(subtitle)}</span>' if subtitle else ""
-    return (
+    drawn = (
         '<figure class="book-chart">'
         f'<figcaption><span class="book-chart-title">{html.escape(title)}</span>{below}</figcaption>'
         '<div class="book-chart-target"></div>'
@@ -79,6 +84,8 @@ def figure(spec: dict[str, Any]) -> str:
         f'<script type="{SPEC_TYPE}">{text}</script>'
         "</figure>"
     )
+    name = spec.get("usermeta", {}).get(INPUTS)
+    return f'<div data-ettr="{html.escape(name, quote=True)}">{drawn}</div>' if name else drawn
 
 
 def svg(spec: dict[str, Any], *, titled: bool = True) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 
 from ettr import notebook
 from ettr.core.errors import EttrError
-from ettr.publish import assets, chapters, pages
+from ettr.publish import assets, chapters, page_data, pages
+from ettr.scenario import Scenario
 
 _SEVERAL_NAMES = re.compile(r"(\w+(?:, \w+)+) : ")
 MARK = ".ettr-book.json"  # in every site made here; a folder without it is not ours to replace
@@ -22,6 +23,7 @@ def connect(app: Any) -> dict[str, Any]:
     app.add_config_value("ettr_show_failures", False, "env", types=[bool])
     app.add_js_file("charts.js", loading_method="defer")
     app.add_js_file("formulas.js", loading_method="defer")
+    app.add_js_file("inputs.js", loading_method="defer")
     app.connect("builder-inited", prepare)
     app.connect("env-get-outdated", outdated)
     app.connect("source-read", swap)
@@ -37,6 +39,11 @@ def prepare(app: Any) -> None:
     try:
         if app.builder.format == "html":
             app.config.html_static_path.append(str(assets.make(root)))
+            parameters = app.config.ettr_parameters
+            run = Scenario.load(parameters.get("scenario", page_data.DEFAULT))
+            app.config.html_static_path.append(
+                str(page_data.write(root / assets.FOLDER / chapters.key(parameters), run))
+            )
         if app.config.ettr_show_failures:
             states = chapters.states(root, app.config.ettr_parameters)
         else:

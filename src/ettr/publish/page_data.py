@@ -34,12 +34,12 @@ INPUTS: dict[str, tuple[float, float, str]] = {
     "failures.rate_per_1000_node_days": (0.1, 100, "Failure rate"),
     "failures.n_events": (0, 1000, "Failures counted"),
     "failures.node_days": (10, 1_000_000, "Node-days in which they were counted"),
-    "checkpoint.stall_s": (0.1, 600, "Stall of a checkpoint"),
+    "checkpoint.stall_s": (0.1, 600, "Checkpoint stall"),
     "checkpoint.interval_min": (0.5, 240, "Checkpoint every"),
     "checkpoint.persist_s": (0, 600, "Background write"),
     "checkpoint.persist_slowdown": (0, 0.5, "Slowdown by the write"),
     "checkpoint.load_s": (0, 600, "Loading from the store"),
-    "recovery.detection_min": (0.05, 60, "Until a failure is noticed"),
+    "recovery.detection_min": (0.05, 60, "Until noticed"),
     "recovery.queue_min": (0, 60, "Waiting in the queue"),
     "recovery.restart_min": (0.2, 60, "Restart"),
     "recovery.init_s_per_1000_gpus": (0, 10, "Start-up, for 1,000 GPUs"),
@@ -47,12 +47,12 @@ INPUTS: dict[str, tuple[float, float, str]] = {
     "recovery.person_min": (0, 240, "Wait for a person"),
     "maintenance.per_day": (0, 4, "Maintenance stops"),
     "maintenance.duration_min": (1, 240, "Length of a maintenance stop"),
-    "job.productive_h": (24, 8766, "Training that the job needs"),
+    "job.productive_h": (24, 8766, "Training needed"),
     "job.first_queue_min": (0, 1440, "First wait in the queue"),
     "job.throughput_factor": (0.5, 1, "Speed of training"),
-    "cost.usd_per_gpu_h": (0.5, 10, "Price of a GPU-hour"),
+    "cost.usd_per_gpu_h": (0.5, 10, "Price a GPU-hour"),
     "cost.usd_per_day": (0, 100_000, "Price of a day, whatever the size"),
-    "measured.ettr": (0.3, 0.99, "ETTR by your own records"),
+    "measured.ettr": (0.3, 0.99, "Measured ETTR"),
 }
 """Fields that a page takes, with the ends of their sliders and their labels."""
 _UNITS = {"maintenance.per_day": "a day", "cost.usd_per_gpu_h": "USD", "cost.usd_per_day": "USD"}
@@ -138,13 +138,13 @@ def _defaults() -> dict[str, dict[str, Any]]:
     """What each section is taken to say where it says nothing."""
     sections = {}
     for name in ("cluster", "job", "failures", "checkpoint", "recovery", "maintenance", "prediction", "cost"):
-        model = paths_model(name)
+        model = _section(name)
         known = {key: field.default for key, field in model.model_fields.items() if not field.is_required()}
         sections[name] = {key: value for key, value in known.items() if value not in (None, ())}
     return sections
 
 
-def paths_model(name: str) -> Any:
+def _section(name: str) -> Any:
     from ettr.scenario.paths import model_of
 
     return model_of(Scenario.model_fields[name].annotation)
@@ -186,9 +186,10 @@ def _catalogue() -> Iterator[dict[str, Any]]:
         }
 
 
-def write(folder: Path, scenario: Scenario) -> None:
-    """Put the script into a folder of a site's static files."""
+def write(folder: Path, scenario: Scenario) -> Path:
+    """Put the script into a folder of a site's static files, and answer that folder."""
     folder.mkdir(parents=True, exist_ok=True)
     path, text = folder / "data.js", script(scenario)
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
+    return folder

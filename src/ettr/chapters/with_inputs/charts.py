@@ -1,0 +1,188 @@
+"""Charts whose rows the page replaces: datasets have names, and no axis an end that the book's own run would set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import altair as alt
+
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import tooltips
+from ettr.chapters.common.theme import BLUE, GREEN, LINE_DASHES, MODEL_COLOURS, ORANGE, RUST, finish, layered
+from ettr.chapters.with_inputs.tables import Datasets
+
+
+def _chart(rows: Datasets, name: str) -> Any:
+    """A chart of one of the datasets, by its name."""
+    values = rows[name].to_dict("records")
+    return alt.Chart(alt.InlineData(values=values, name=name))
+
+
+def _goal(rows: Datasets, name: str) -> Any:
+    column = rows[name].columns[0]
+    return _chart(rows, name).mark_rule(strokeDash=[6, 4], strokeWidth=1.5).encode(y=alt.Y(f"{column}:Q"))
+
+
+def _touched(chart: alt.Chart, tips: list[Any]) -> list[alt.Chart]:
+    """A line, and unseen points on it that answer the pointer."""
+    seen = chart.encode(tooltip=alt.value(None))
+    return [seen, chart.mark_point(size=160).encode(opacity=alt.value(0), tooltip=tips)]
+
+
+def scale(rows: Datasets, subtitle: str) -> Any:
+    """ETTR over the size of the job, with the job itself and a target."""
+    names = ["best", "own"]
+    look = {
+        "color": alt.Color("interval:N", title="Interval", scale=alt.Scale(domain=names, range=[BLUE, ORANGE])),
+        "strokeDash": alt.StrokeDash(
+            "interval:N", title="Interval", scale=alt.Scale(domain=names, range=[*LINE_DASHES[:2]])
+        ),
+    }
+    line = _chart(rows, "lines").mark_line().encode(x=builders.across("n_gpus"), y=_ettr(), **look)
+    unseen = line.mark_point(size=160).encode(
+        opacity=alt.value(0),
+        strokeDash=alt.Undefined,
+        tooltip=[alt.Tooltip("interval:N", title="Interval"), *tooltips("n_gpus", "ettr")],
+    )
+    here = _chart(rows, "here").mark_point(size=140, color=MODEL_COLOURS["exact"], filled=True, opacity=1)
+    here = here.encode(x="n_gpus:Q", y="ettr:Q", tooltip=tooltips("n_gpus", "ettr"))
+    return finish(
+        layered(_goal(rows, "target"), line.encode(tooltip=alt.value(None)), unseen, here),
+        title="What a job of another size would reach",
+        subtitle=subtitle,
+        description=(
+            "ETTR over the number of GPUs on a logarithmic axis, at the best interval and at the given one; the dot is "
+            "the job itself, the dashed line the target. The sentence below the chart says both in numbers."
+        ),
+    )
+
+
+def checkpoint_interval(rows: Datasets, subtitle: str) -> Any:
+    """ETTR over the interval, with the range that costs half a point."""
+    band = _chart(rows, "band").mark_rect(color=GREEN, opacity=0.18)
+    band = band.encode(x=alt.X("low_min:Q"), x2="high_min:Q", tooltip=tooltips("low_min", "high_min"))
+    line = _chart(rows, "lines").mark_line(color=MODEL_COLOURS["exact"])
+    line = line.encode(x=builders.across("interval_min"), y=_ettr())
+    names = ["best", "own"]
+    marks = _chart(rows, "marks").mark_rule(strokeWidth=2)
+    marks = marks.encode(
+        x=alt.X("interval_min:Q"),
+        color=alt.Color("what:N", title="Interval", scale=alt.Scale(domain=names, range=[GREEN, ORANGE])),
+        strokeDash=alt.StrokeDash("what:N", title="Interval", scale=alt.Scale(domain=names, range=[[1, 0], [6, 3]])),
+        tooltip=[alt.Tooltip("what:N", title="Interval"), *tooltips("interval_min")],
+    )
+    return finish(
+        layered(band, *_touched(line, tooltips("interval_min", "ettr")), marks),
+        title="What each interval would leave",
+        subtitle=subtitle,
+        description=(
+            "ETTR of the steady state over the checkpoint interval on a logarithmic axis; lines mark the best interval "
+            "and the given one, the shaded range costs at most half a point. The sentence below says them in numbers."
+        ),
+    )
+
+
+def finishing_date(rows: Datasets, subtitle: str) -> Any:
+    """Probability of being done over the days since submission."""
+    tips = [alt.Tooltip("days:Q", title="Days", format=",.2f"), alt.Tooltip("chance:Q", title="Done", format=".1%")]
+    line = _chart(rows, "lines").mark_line(color=MODEL_COLOURS["exact"])
+    x = builders.along("days", title="Days since submission", zero=False, nice=False)
+    line = line.encode(x=x, y=_chance("Done by then"))
+    points = _chart(rows, "points").mark_point(size=90, filled=True, color=MODEL_COLOURS["exact"], opacity=1)
+    points = points.encode(x="days:Q", y="chance:Q", tooltip=tips)
+    by = _chart(rows, "by").mark_point(size=170, filled=True, shape="diamond", color=ORANGE, opacity=1)
+    by = by.encode(x="days:Q", y="chance:Q", tooltip=tips)
+    return finish(
+        layered(*_touched(line, tips), points, by),
+        title="By when it would be done",
+        subtitle=subtitle,
+        description=(
+            "Probability of being done over the days since submission; dots mark 1 in 2, 9 in 10 and 99 in 100, the "
+            "diamond the day that is asked about. The sentence below the chart says them in numbers."
+        ),
+    )
+
+
+def spares(rows: Datasets, subtitle: str) -> Any:
+    """Probability that no node is missing over the spares that are held."""
+    tips = [alt.Tooltip("n_spares:Q", title="Spare nodes"), alt.Tooltip("chance:Q", title="Enough", format=".2%")]
+    line = _chart(rows, "lines").mark_line(color=MODEL_COLOURS["exact"], interpolate="step-after")
+    line = line.encode(x=builders.along("n_spares", title="Spare nodes"), y=_chance("No node is missing"))
+    need = _chart(rows, "need").mark_point(size=150, filled=True, color=ORANGE, opacity=1)
+    need = need.encode(x="n_spares:Q", y="chance:Q", tooltip=tips)
+    return finish(
+        layered(_goal(rows, "level"), *_touched(line, tips), need),
+        title="How often a pool of spares would be enough",
+        subtitle=subtitle,
+        description=(
+            "Probability that no node is missing at a random moment over the number of spares; the dashed line is the "
+            "service level, the dot the smallest pool that reaches it. The sentence below says both in numbers."
+        ),
+    )
+
+
+def what_failed(rows: Datasets, subtitle: str) -> Any:
+    """A counted failure rate with its interval, beside published ones."""
+    published = rows["published"]
+    both = ["yours", *published["who"]]
+    y = alt.Y("who:N", sort=both, title=None)
+    x = alt.X("rate:Q", title="Failures per 1,000 node-days", scale=alt.Scale(type="log", nice=False))
+    theirs = _chart(rows, "published").mark_point(size=80, filled=True, color=MODEL_COLOURS["published"], opacity=1)
+    theirs = theirs.encode(x=x, y=y, tooltip=[alt.Tooltip("who:N", title="Run"), alt.Tooltip("rate:Q", format=".3~g")])
+    own = _chart(rows, "yours")
+    tips = [alt.Tooltip(f"{name}:Q", format=".3~g") for name in ("rate", "low", "high")]
+    line = own.mark_rule(strokeWidth=3, color=ORANGE).encode(x=alt.X("low:Q"), x2="high:Q", y=y, tooltip=tips)
+    dot = own.mark_point(size=150, filled=True, color=ORANGE, opacity=1).encode(x="rate:Q", y=y, tooltip=tips)
+    return finish(
+        layered(theirs, line, dot),
+        title="Your count beside published rates",
+        subtitle=subtitle,
+        description=(
+            "Failures per 1,000 node-days on a logarithmic axis: of the count that is given, with its exact 95% "
+            "interval, and as published of other clusters. The sentence below the chart says the first in numbers."
+        ),
+        height=26 * (len(both) + 1),
+    )
+
+
+def portfolio(rows: Datasets, subtitle: str) -> Any:
+    """Hours lost a month, as it is and after each step."""
+    bar = _chart(rows, "steps").mark_bar(color=RUST)
+    bar = bar.encode(
+        x=alt.X("lost:Q", title="Lost [h a month]"),
+        y=alt.Y("what:N", sort=alt.EncodingSortField("order"), title=None, axis=alt.Axis(labelLimit=260)),
+        tooltip=[
+            alt.Tooltip("what:N", title="With"),
+            alt.Tooltip("lost:Q", title="Lost [h]", format=",.0f"),
+            *tooltips("ettr"),
+        ],
+    )
+    return finish(
+        bar,
+        title="What each would leave, one after the other",
+        subtitle=subtitle,
+        description=(
+            "Bars of the hours lost a month: as it is, and after each of the mitigations that are chosen. The sentence "
+            "below the chart says what they save together, and for what price."
+        ),
+        height=190,
+    )
+
+
+def _ettr() -> alt.Y:
+    return builders.up("ettr", zero=False)
+
+
+def _chance(title: str) -> alt.Y:
+    return alt.Y("chance:Q", title=title, axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]))
+
+
+ALL: Mapping[str, Callable[[Datasets, str], Any]] = {
+    "scale": scale,
+    "checkpoint_interval": checkpoint_interval,
+    "finishing_date": finishing_date,
+    "spares": spares,
+    "what_failed": what_failed,
+    "portfolio": portfolio,
+}

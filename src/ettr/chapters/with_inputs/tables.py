@@ -1,0 +1,135 @@
+"""What charts with inputs begin with: for each its datasets by name, as the script of the pages makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget, plan
+from ettr.budget.closed_forms import quiet_budget
+from ettr.chapters.failure_rates import tables as failure_rates
+from ettr.core.units import H_PER_DAY, H_PER_MONTH, MIN_PER_H
+from ettr.failures.rates import rates_of
+from ettr.plan.intervals import at_best, flat_band, without_ends
+from ettr.scenario import Scenario
+from ettr.scenario.pools import enough_spares
+
+Datasets = dict[str, pd.DataFrame]
+
+TARGET_ETTR, REPAIR_H, SERVICE_LEVEL = 0.9, 24.0, 0.99
+"""What is asked until the reader asks for something else (assumed)."""
+_SIZES = (64, 2**20, 57)
+_INTERVALS, _FARTHEST = 81, 30.0
+"""Intervals that are drawn, up to so many times shorter or longer than the best."""
+_DAYS, _TAIL, _EDGE = 101, 1e-3, 0.1
+_LEVELS = (0.5, 0.9, 0.99)
+_SPARES, _MOST_SPARES = 80, 0.9999
+
+
+def scale(run: Scenario) -> Datasets:
+    """ETTR by size, at the best interval and at the run's own: ``lines``, ``here`` and ``target``."""
+    sizes = np.geomspace(*_SIZES)
+    lines = [pd.DataFrame({"n_gpus": sizes, "ettr": at_best(run, {"cluster.n_gpus": sizes}).ettr, "interval": "best"})]
+    if not isinstance(run.checkpoint.interval_min, str):
+        own = quiet_budget(run, {"cluster.n_gpus": sizes}).ettr
+        lines.append(pd.DataFrame({"n_gpus": sizes, "ettr": np.nan_to_num(own), "interval": "own"}))
+    drawn = pd.concat(lines, ignore_index=True).sort_values(["n_gpus", "interval"], ignore_index=True)
+    here = {"n_gpus": run.cluster.n_gpus, "ettr": float(at_best(run).ettr)}
+    return {
+        "lines": drawn[drawn["ettr"] > 0],
+        "here": pd.DataFrame([here]),
+        "target": pd.DataFrame({"ettr": [TARGET_ETTR]}),
+    }
+
+
+def checkpoint_interval(run: Scenario) -> Datasets:
+    """ETTR of the steady state by interval: ``lines``, the ``band`` that costs half a point, and ``marks``."""
+    band, steady = flat_band(run), without_ends(budget.accepted(run))
+    low, high = (float(end) * MIN_PER_H for end in steady.interval_ends)
+    ends = max(low, band.interval_min / _FARTHEST), min(high, band.interval_min * _FARTHEST)
+    minutes = np.geomspace(*ends, _INTERVALS)
+    ettr = quiet_budget(replace(steady, tau=minutes / MIN_PER_H)).ettr
+    marks = [{"interval_min": band.interval_min, "what": "best"}]
+    if not isinstance(run.checkpoint.interval_min, str):
+        marks.append({"interval_min": run.checkpoint.interval_min, "what": "own"})
+    lines = pd.DataFrame({"interval_min": minutes, "ettr": ettr})
+    return {
+        "lines": lines[np.isfinite(lines["ettr"])],
+        "band": pd.DataFrame([{"low_min": band.low_min, "high_min": band.high_min}]),
+        "marks": pd.DataFrame(marks),
+    }
+
+
+def finishing_date(run: Scenario) -> Datasets:
+    """Probability of being done by the days since submission: ``lines``, ``points``, and ``by`` a day."""
+    at = run.override({"checkpoint.interval_min": float(plan.best_interval_min(run))})
+    known = at.failures.posterior
+    finish = budget.finishing(at, rate_known=known is None or known.shape < 1 or at.failures.n_events == 0)
+    low, high = (float(finish.quantile(p)) for p in (_TAIL, 1 - _TAIL))
+    edge = _EDGE * (high - low) or 1.0
+    hours = low - edge + (high - low + 2 * edge) * np.arange(_DAYS) / (_DAYS - 1)
+    points = pd.DataFrame({"days": [finish.quantile(p) / H_PER_DAY for p in _LEVELS], "chance": _LEVELS})
+    day = float(f"{finish.quantile(_LEVELS[1]) / H_PER_DAY:.3g}")
+    return {
+        "lines": pd.DataFrame({"days": hours / H_PER_DAY, "chance": finish.cdf(hours)}),
+        "points": points[np.isfinite(points["days"])],
+        "by": pd.DataFrame([{"days": day, "chance": finish.cdf(day * H_PER_DAY)}]),
+    }
+
+
+def spares(run: Scenario) -> Datasets:
+    """Probability that no node is missing, by the spares that are held: ``lines``, ``need`` and ``level``."""
+    hours = budget.exact(run)
+    out = np.array([*(mode.n_out_nodes for mode in run.failures.modes), 1.0]) @ run.mode_weights
+    in_repair = float(hours.n_failures / hours.total_h * out * REPAIR_H)
+    need = float(enough_spares(in_repair, SERVICE_LEVEL))
+    most = max(5, int(np.ceil(1.3 * float(enough_spares(in_repair, _MOST_SPARES)))))
+    held = np.arange(0, most + 1, max(1, int(np.ceil(most / _SPARES))))
+    return {
+        "lines": pd.DataFrame({"n_spares": held, "chance": _held(held, in_repair)}),
+        "need": pd.DataFrame([{"n_spares": need, "chance": float(_held(need, in_repair))}]),
+        "level": pd.DataFrame({"chance": [SERVICE_LEVEL]}),
+    }
+
+
+def _held(n_spares: object, in_repair: float) -> np.ndarray:
+    from scipy.special import pdtr
+
+    return np.asarray(pdtr(n_spares, in_repair))
+
+
+def what_failed(run: Scenario) -> Datasets:
+    """The failure rate of a count with its exact interval: ``yours``, the run's own until another is given.
+
+    Beside it ``published`` rates that count stops of a job, one a run.
+    """
+    n = float(run.failures.n_events or 10)
+    exposure = float(run.failures.node_days or 30.0 * run.n_nodes)
+    rate = {name: float(value) for name, value in rates_of(n, exposure).items()}
+    known = failure_rates.rates(run)
+    stops = known[known["counted"] == failure_rates.STOPS].sort_values("rate", ascending=False)
+    return {
+        "yours": pd.DataFrame([{"who": "yours", **rate, "n": n, "days": exposure / run.n_nodes}]),
+        "published": stops[["title", "rate"]].rename(columns={"title": "who"}),
+    }
+
+
+def portfolio(run: Scenario) -> Datasets:
+    """Hours lost a month as it is, and after each of the mitigations that a plan would take first: ``steps``."""
+    found = plan.remedies(run)
+    rows = [{"order": 0, "what": "as it is", "ettr": found.ettr}]
+    rows += [{"order": i, "what": one.title, "ettr": one.ettr} for i, one in enumerate(found.steps, 1)]
+    return {"steps": pd.DataFrame(rows).assign(lost=lambda frame: (1 - frame["ettr"]) * H_PER_MONTH)}
+
+
+ALL: Mapping[str, Callable[[Scenario], Datasets]] = {
+    "scale": scale,
+    "checkpoint_interval": checkpoint_interval,
+    "finishing_date": finishing_date,
+    "spares": spares,
+    "what_failed": what_failed,
+    "portfolio": portfolio,
+}
