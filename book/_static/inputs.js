@@ -115,6 +115,7 @@
     const widgets = document.querySelectorAll("[data-ettr]");
     if (widgets.length) {
       await Promise.all(["model.js", "data.js"].map(load));
+      await load("targets.js");
       await load("widgets.js");
       if ([...widgets].some((el) => el.dataset.ettr === "what_if")) { await load("what_if.js"); }
       window.ettrWidgets.begin([...widgets]);

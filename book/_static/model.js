@@ -9,8 +9,7 @@
 
   const S_PER_H = 3600, MIN_PER_H = 60, H_PER_DAY = 24, H_PER_MONTH = 730.5, H_PER_YEAR = 8766;
   const ROUNDING = 1e-9, LAST_DIGITS = 1e-12, LARGEST_NUMBER = 1e15;
-  const PARTS = ["productive_h", "checkpoint_h", "slowdown_h", "degraded_h", "rework_h", "detection_h", "queue_h",
-    "restart_h", "maintenance_h"];
+  const PARTS = "productive checkpoint slowdown degraded rework detection queue restart maintenance".split(" ").map((part) => part + "_h");
 
   class NotHere extends Error {}
   class Endless extends Error {}
@@ -86,7 +85,7 @@
     const scenario = copy(written);
     for (const [section, fields] of Object.entries(defaults)) {
       if (scenario[section] || ["cluster", "job", "failures", "checkpoint", "recovery"].includes(section)) {
-        scenario[section] = Object.assign({}, copy(fields), scenario[section]);
+        scenario[section] = { ...copy(fields), ...scenario[section] };
       }
     }
     const f = scenario.failures, nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node;
@@ -104,7 +103,7 @@
 
   // Share of the observed wall clock in which no failure could strike.
   function deadShare(scenario) {
-    const exposed = Object.assign({}, scenario, { failures: Object.assign({}, scenario.failures, { exposed_share: 1 }) });
+    const exposed = { ...scenario, failures: { ...scenario.failures, exposed_share: 1 } };
     const run = inHours(exposed), f = scenario.failures;
     const shares = modeShares(f), observed = f.observed_nodes || run.nodes;
     let down = scenario.recovery.person_share * scenario.recovery.person_min / MIN_PER_H;
@@ -247,8 +246,8 @@
   const writes = (run) => run.tiers.map((tier) => tier.persist).concat(run.persist);
   const loads = (run) => run.tiers.map((tier) => tier.load).concat(run.load);
   const sum = (values) => values.reduce((a, b) => a + b, 0);
-  const withTau = (run, tau) => Object.assign({}, run, { tau });
-  const steady = (run) => Object.assign({}, run, { starts: false, stopsPerH: 0 });
+  const withTau = (run, tau) => ({ ...run, tau });
+  const steady = (run) => ({ ...run, starts: false, stopsPerH: 0 });
 
   function severity(run) {
     const kept = [0].concat(run.tiers.map((tier) => sum(tier.kept)), sum(run.restarts.map((one) => one.share)));
@@ -522,19 +521,28 @@
     return answered(run, low, wanted);
   }
 
-  // The lowest steady-state cost, on grids of nine points, each four times narrower.
+  // The lowest steady-state cost: nine points, then the golden section around the best of them.
   function searched(run, low, high) {
-    const of = steady(run), heed = run.prediction ? run.prediction.action / run.prediction.precision : 0;
+    const of = steady(run), heed = run.prediction ? run.prediction.action / run.prediction.precision : 0, golden = (Math.sqrt(5) - 1) / 2;
     const cost = (tau) => { const ettr = ettrOf(withTau(of, tau)); return ettr > 0 ? 1 / ettr : Infinity; };
     const lowest = (from, to) => {
-      let left = Math.log(from), right = Math.log(to);
-      while (right - left > 1e-8) {
-        const grid = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((i) => left + (right - left) * i / 8);
-        const costs = grid.map((point) => cost(Math.min(Math.max(Math.exp(point), from), to)));
-        const at = costs.indexOf(Math.min(...costs));
-        [left, right] = [grid[Math.max(at - 1, 0)], grid[Math.min(at + 1, 8)]];
+      const at = (log) => cost(Math.min(Math.max(Math.exp(log), from), to)), width = Math.log(to / from) / 8;
+      const costs = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((i) => at(Math.log(from) + i * width)), best = costs.indexOf(Math.min(...costs));
+      let left = Math.log(from) + Math.max(best - 1, 0) * width, right = Math.log(from) + Math.min(best + 1, 8) * width;
+      let one_ = right - golden * (right - left), two = left + golden * (right - left), costOne = at(one_), costTwo = at(two);
+      while (right - left > 1e-6) {
+        if (costOne <= costTwo) {
+          [right, two, costTwo] = [two, one_, costOne];
+          one_ = right - golden * (right - left);
+          costOne = at(one_);
+        } else {
+          [left, one_, costOne] = [one_, two, costTwo];
+          two = left + golden * (right - left);
+          costTwo = at(two);
+        }
       }
-      return Math.min(Math.max(Math.exp((left + right) / 2), from), to);
+      const found = Math.exp((left + right) / 2);
+      return [from, Math.min(Math.max(found, from), to), to].reduce((a, b) => cost(b) < cost(a) ? b : a);
     };
     if (!(heed > low && heed < high)) { return lowest(low, high); }
     const two = [lowest(low, heed), lowest(heed, high)]; // shorter intervals than this use no alarm
@@ -545,7 +553,7 @@
   function answered(run, low, wanted) {
     const ettr = ettrOf(withTau(run, wanted));
     if (isFinite(ettr) || !(run.stopsPerH > 0)) { return { tau: wanted, ettr }; }
-    const without = Object.assign({}, run, { stopsPerH: 0 });
+    const without = { ...run, stopsPerH: 0 };
     if (![low, wanted].some((tau) => isFinite(ettrOf(withTau(without, tau))))) { return { tau: wanted, ettr }; }
     let left = Math.log(low), right = Math.log(wanted);
     for (let round = 0; round < 3; round += 1) {
@@ -766,7 +774,7 @@
     const kinds = new Map();
     for (const mode of run.modes) {
       const key = [mode.detection, mode.queue, mode.restart].join(" ");
-      if (mode.weight > 0 && !kinds.has(key)) { kinds.set(key, Object.assign({}, mode, { weight: 0 })); }
+      if (mode.weight > 0 && !kinds.has(key)) { kinds.set(key, { ...mode, weight: 0 }); }
       if (mode.weight > 0) { kinds.get(key).weight += mode.weight; }
     }
     return [...kinds.values()];
@@ -789,8 +797,18 @@
     const rest = cSub(one, cMul(struck, cDiv([rate, 0], ends)));
     const g = cDiv(cAdd(s, cDiv(cScale(lacks, rate), rest)), ends); // what a failure adds to a stage
     const lacksRestart = cMul(g, cLacks(ends, startOf(run))), lacksStop = cTogether(cLacks(s, run.stop), lacksRestart);
-    const grown = (h) => cMul(g, cExpm1([ends[0] * h, ends[1] * h]));
-    const logStage = (first, again) => cSub(cLog1p(grown(again - first)), cLog1p(grown(again)));
+    // (1 + g E(B - x))/(1 + g E(B)) with E(y) = e^((λ+s)y) - 1, as a logarithm, for x hours at first and B again
+    const logStage = (first, again) => {
+      let re = 0, im = 0;
+      for (const [h, sign] of first === again ? [[again, -1]] : [[again - first, 1], [again, -1]]) {
+        const grown = Math.expm1(ends[0] * h), half = ends[1] * h / 2, sin = Math.sin(half);
+        const m = grown - 2 * (1 + grown) * sin * sin, n = 2 * (1 + grown) * sin * Math.cos(half);
+        const x = g[0] * m - g[1] * n, y = g[0] * n + g[1] * m;
+        re += sign * Math.log1p(x * (2 + x) + y * y) / 2;
+        im += sign * Math.atan2(y, 1 + x);
+      }
+      return [re, im];
+    };
     return {
       logStage, stage: (first, again) => cExp(logStage(first, again)),
       begin: cMul(cExp(cScale(s, -run.firstQueue)), cSub(one, lacksRestart)), lacksStop, stop: cSub(one, lacksStop),
@@ -965,12 +983,13 @@
       j ^= bit;
       if (i < j) { [re[i], re[j]] = [re[j], re[i]]; [im[i], im[j]] = [im[j], im[i]]; }
     }
-    for (let length = 2; length <= n; length *= 2) {
-      const half = length / 2;
-      for (let k = 0; k < half; k += 1) {
-        const c = Math.cos(Math.PI * k / half), s = Math.sin(Math.PI * k / half);
-        for (let i = k; i < n; i += length) {
-          const j = i + half, x = re[j] * c - im[j] * s, y = re[j] * s + im[j] * c;
+    const c = new Float64Array(n / 2), s = new Float64Array(n / 2);
+    for (let k = 0; k < n / 2; k += 1) { c[k] = Math.cos(2 * Math.PI * k / n); s[k] = Math.sin(2 * Math.PI * k / n); }
+    for (let half = 1; half < n; half *= 2) {
+      const step = n / (2 * half);
+      for (let from = 0; from < n; from += 2 * half) {
+        for (let k = 0; k < half; k += 1) {
+          const i = from + k, j = i + half, x = re[j] * c[k * step] - im[j] * s[k * step], y = re[j] * s[k * step] + im[j] * c[k * step];
           re[j] = re[i] - x; im[j] = im[i] - y;
           re[i] += x; im[i] += y;
         }
@@ -1145,39 +1164,20 @@
   }
 
   // What a measured ETTR leaves unexplained: null where nothing was measured on this size, or it agrees within half a
-  // point; `could` where the run does better than the model allows, with the values that would allow it.
+  // point; a negative share where the run does better than the model allows.
   function unexplained(scenario, modelled) {
     const known = scenario.measured;
     if (!known || !given(known.ettr) || known.n_gpus !== scenario.cluster.n_gpus) { return null; }
     const share = modelled - known.ettr;
     if (Math.abs(share) < 0.005) { return null; }
-    if (share > 0) { return { measured: known.ettr, modelled, share, h: share * H_PER_MONTH, usd: share * H_PER_MONTH * usdPerH(scenario) }; }
-    return { measured: known.ettr, modelled, share, could: couldBe(scenario, known.ettr) };
-  }
-
-  function couldBe(scenario, measured) {
-    const run = inHours(scenario), rule = typeof scenario.checkpoint.interval_min === "string", could = [];
-    const reaches = (changed) => ettrOf(withTau(changed, rule ? best(changed).tau : Math.max(changed.tau, head(changed)))) >= measured;
-    const scaled = (path, by) => path === "rate" ? Object.assign({}, run, { rate: run.rate * by }) : patched(run, scenario, { [path]: at(scenario, path) * by });
-    for (const path of ["rate", "checkpoint.stall_s", "recovery.restart_min", "recovery.detection_min"]) {
-      if (path !== "rate" && !(at(scenario, path) > 0)) { continue; }
-      for (let i = 0; i < 400; i += 1) {
-        const by = 1e-3 ** (i / 399);
-        if (!reaches(scaled(path, by))) { continue; }
-        could.push(path === "rate" ? { path: "mttf_h", value: 1 / (run.rate * by), given: 1 / run.rate } : { path, value: at(scenario, path) * by, given: at(scenario, path) });
-        break;
-      }
-    }
-    const of = best(run);
-    if (!rule && of.ettr >= measured) { could.push({ path: "interval_h", value: of.tau, given: run.tau }); }
-    return could;
+    return { measured: known.ettr, modelled, share, h: share * H_PER_MONTH, usd: share * H_PER_MONTH * usdPerH(scenario) };
   }
 
   // ---- the range over what is assumed
 
   // A run with other values of fields that it holds as they are; all else, and what was observed, stays.
   function patched(run, scenario, values) {
-    const changed = Object.assign({}, run), r = scenario.recovery;
+    const changed = { ...run }, r = scenario.recovery;
     const general = (field) => sum(run.modes.map((mode, i) => // share of the failures without a time of their own
       given(((scenario.failures.modes || [])[i] || {})[field]) ? 0 : mode.weight));
     const set = {
@@ -1194,7 +1194,7 @@
       },
       "recovery.restart_min": (v) => {
         changed.restart = v / MIN_PER_H;
-        changed.restarts = run.restarts.map((of, i) => i === 0 ? Object.assign({}, of, { restart: v / MIN_PER_H }) : of);
+        changed.restarts = run.restarts.map((of, i) => i === 0 ? { ...of, restart: v / MIN_PER_H } : of);
       },
       "recovery.person_share": (v) => { changed.personShare = v; },
       "recovery.person_min": (v) => { changed.person = v / MIN_PER_H; },
@@ -1228,7 +1228,7 @@
   function ettrAt(run, tau) {
     const at_ = withTau(run, Math.max(tau === undefined ? run.tau : tau, head(run)));
     let ettr = ettrOf(at_);
-    if (!isFinite(ettr) && run.stopsPerH > 0) { ettr = ettrOf(Object.assign({}, at_, { stopsPerH: 0 })) * (1 - run.stopsPerH * run.stop); }
+    if (!isFinite(ettr) && run.stopsPerH > 0) { ettr = ettrOf({ ...at_, stopsPerH: 0 }) * (1 - run.stopsPerH * run.stop); }
     return isFinite(ettr) ? Math.max(ettr, 0) : 0;
   }
 
@@ -1366,7 +1366,7 @@
     }
   }
   // Its own interval is of no matter: a number spares the search for one.
-  const withRule = (scenario) => Object.assign({}, scenario, { checkpoint: Object.assign({}, scenario.checkpoint, { interval_min: 1 }) });
+  const withRule = (scenario) => ({ ...scenario, checkpoint: { ...scenario.checkpoint, interval_min: 1 } });
 
   // What to do first about the hours that are lost: the mitigation that returns most for its price, effects that nobody
   // published after those known, each over those before it. { ettr, months, steps, atALoss, notHere }.
@@ -1380,12 +1380,11 @@
       if (!known.has(key)) { known.set(key, atBest(apply(scenario, list))); }
       return known.get(key);
     };
-    const same = (a, b) => JSON.stringify(Object.assign({}, a, { checkpoint: Object.assign({}, a.checkpoint, { interval_min: "best" }) }))
-      === JSON.stringify(Object.assign({}, b, { checkpoint: Object.assign({}, b.checkpoint, { interval_min: "best" }) }));
+    const text = (one_) => JSON.stringify(withRule(one_)), own_ = text(scenario);
     const left = catalogue.filter((one_) => {
       if (isMissing(scenario, one_)) { return false; }
       const with_ = apply(scenario, [one_]);
-      if (same(with_, scenario)) { return false; }
+      if (text(with_) === own_) { return false; }
       if (refused(with_).length) { notHere.push(one_.id); return false; }
       return of([one_]) !== null;
     });
@@ -1416,37 +1415,10 @@
     return { ettr: first.ettr, months, steps, notHere, atALoss: atALoss.filter((id) => !steps.some((step) => step.id === id)) };
   }
 
-  // ---- what a target takes
-
-  // The largest value of a field that is better small, with the best interval at each, that reaches an ETTR: null where
-  // none does, Infinity where every one does. The field "rate" is the failure rate of the job over what it is.
-  function largestReaching(scenario, path, target) {
-    const run = inHours(withRule(scenario)), mttf = path === "failures.rate_per_1000_node_days";
-    const of = (value) => {
-      const changed_ = mttf ? Object.assign({}, run, { rate: run.rate * value / failureRate(scenario) }) : patched(run, scenario, { [path]: value });
-      return best(changed_).ettr;
-    };
-    let good = 0, bad = 1e12;
-    if (!(of(good) >= target)) { return { value: null, best: of(good) }; }
-    if (of(bad) >= target) { return { value: Infinity, best: of(good) }; }
-    for (let i = 0; i < 200 && bad - good > 1e-13 * bad; i += 1) {
-      const middle = good > 0 ? Math.sqrt(good * bad) : bad > 1e-9 ? bad * 1e-3 : 0;
-      if (middle === 0 || middle === good) { break; }
-      if (of(middle) >= target) { good = middle; } else { bad = middle; }
-    }
-    return { value: good, best: of(0) };
-  }
-
-  // The largest job that reaches an ETTR, with the best interval; 0 where none does. [GPUs]
-  function largestSize(scenario, target) {
-    const of = (n) => best(inHours(withRule(scenario), n)).ettr, per = scenario.cluster.gpus_per_node;
-    return (leastWhole((nodes) => !(of((nodes + 1) * per) >= target) || nodes > 1e9, 1)) * per;
-  }
-
   global.ettr = {
-    PARTS, NotHere, Endless, H_PER_MONTH, at, override, complete, refused, inHours, failureRate, posterior, exact, ettrOf,
+    PARTS, NotHere, Endless, leastWhole, withRule, head, H_PER_MONTH, at, override, complete, refused, inHours, failureRate, posterior, exact, ettrOf,
     withTau, steady, patched, best, band, rules, intervalEnds, poissonInterval, gammaQuantile, finishing, losses, luck, usdPerH,
-    unexplained, overAssumed, assumedIn, evenPoints, apply, changed, isMissing, atBest, remedies, largestReaching, largestSize,
+    unexplained, overAssumed, assumedIn, evenPoints, apply, changed, isMissing, atBest, remedies,
     poissonPool, binomialPool, poolLevel, poissonUpTo, erlangB, erlangC, crewPool, inRepair,
   };
 })(typeof window === "undefined" ? globalThis : window);

@@ -121,7 +121,7 @@
       of.show(ASKED.map((path) => {
         const known = fieldOf(path), now = path === ASKED[0] ? ettr.failureRate(scenario) : ettr.at(scenario, path), need = orNull(() => ettr.largestReaching(scenario, path, found.value));
         const name = path === ASKED[0] ? "failure rate, per 1,000 node-days" : known.name + ", " + known.unit;
-        return [name, short(Number(now.toPrecision(3))), !need ? "no answer" : need.value === null ? "not enough alone: " + pct(Math.max(need.best, 0), 0) + " at none at all" : isFinite(need.value) ? short(Number(need.value.toPrecision(3))) : "any"];
+        return [name, short(Number(now.toPrecision(3))), !need ? "no answer" : need.value === null ? "not enough alone: " + pct(Math.max(need.best, 0), 1) + " at zero" : isFinite(need.value) ? short(Number(need.value.toPrecision(3))) : "any"];
       }));
       const size = orNull(() => ettr.largestSize(scenario, found.value));
       of.note.textContent = (at ? "Now it is " + pct(at.ettr, 1) + " at the best interval. " : "") + (size ? "At this rate per node the largest job that reaches it has " + gpus(size) + "." : "No size of job reaches it as things are.");
@@ -168,7 +168,7 @@
   window.ettrWidgets.toYaml = toYaml;
   window.ettrWidgets.what_if = {
     render({ model, el }) {
-      const form = element("form", { class: "ettr-inputs", "aria-label": "The scenario", on: { submit: (event) => event.preventDefault() } }), answers = element("section", { class: "ettr-answers", "aria-label": "Answers" });
+      const form = element("form", { class: "ettr-inputs ettr-sections", "aria-label": "The scenario", on: { submit: (event) => event.preventDefault() } }), answers = element("section", { class: "ettr-answers", "aria-label": "Answers" });
       form.append(startInput(model, true));
       for (const [title, paths] of SECTIONS) {
         const inside = paths.map((path) => field(model, path));
@@ -181,7 +181,7 @@
       follow();
       const buttons = element("p", { class: "ettr-buttons" }, copyButton(() => toYaml(model.now.written || {}), "Copy as YAML", panel.said), copyButton(() => command(model), "Copy as command", panel.said),
         element("button", { type: "button", class: "ettr-button", on: { click: () => offer("ettr-answer.html", "text/html", page(model, answers)) } }, "Download the answer as a page"));
-      el.append(element("div", { class: "ettr-calculator" }, form, answers), buttons, element("p", { class: "ettr-small" }, "In a terminal: ", line), presets(model), target(model), together(model));
+      el.append(element("div", { class: "ettr-whole" }, answers, form), buttons, element("p", { class: "ettr-small" }, "In a terminal: ", line), presets(model), target(model), together(model));
     },
   };
 })();

@@ -70,7 +70,13 @@
   class Model {
     constructor() { this.watching = []; this.version = 0; listeners.add(() => this.changed("all")); }
 
-    get start() { return data.starts[state.start] || data.starts[data.book]; }
+    // what the page begins with, until the reader begins with something else or changes what is fixed there
+    get home() {
+      const own_ = data.starts[this.homeId];
+      return own_ && !own_.fixed.some((path) => own(state.values, path)) ? this.homeId : data.book;
+    }
+    get startId() { return state.start || this.home; }
+    get start() { return data.starts[this.startId]; }
     get isMine() { return state.start === "mine"; }
     get more() { return state.more; }
 
@@ -103,7 +109,7 @@
       this.changed(name);
     }
     begin(id) {
-      Object.assign(state, { start: id === data.book ? null : id, values: {}, more: {}, left: [] });
+      Object.assign(state, { start: id === this.homeId ? null : id, values: {}, more: {}, left: [] });
       this.changed("all");
     }
     save_changes() { save(); }
@@ -198,7 +204,7 @@
       if (typeof value === "number") { slider.value = toSlider(known, value); }
       slider.setAttribute("aria-label", (label || known.label) + ", slider");
       slider.setAttribute("aria-valuetext", typeof value === "number" ? short(value) + " " + known.unit : "not given");
-      slider.disabled = box.disabled = model.start.fixed.includes(at());
+      slider.disabled = box.disabled = state.start !== null && model.start.fixed.includes(at());
     }
     function say(error) {
       row.classList.toggle("is-wrong", error !== "");
@@ -244,7 +250,9 @@
     if (own(state.values, path)) { return "yours"; }
     const known = (model.start.written.evidence || {})[path], range = field.plausible
       ? "; " + short(field.plausible[0]) + " to " + short(field.plausible[1]) + unit + " is plausible" : "";
-    if (model.start.fixed.includes(path)) { return "fixed: the hours follow from the tokens at this size"; }
+    if (model.start.fixed.includes(path)) {
+      return "the hours follow from the tokens at this size" + (state.start === null ? "; another begins with " + data.starts[data.book].title : "");
+    }
     if (value === undefined) { return path === "measured.ettr" ? "if known" : "not given" + range; }
     if (known) {
       const words = { primary: "published", secondary: "published, at second hand", derived: "derived", assumed: "assumed" }[known.status];
@@ -313,9 +321,9 @@
   function startInput(model, all) {
     const id = "ettr-input-" + (made += 1), choice = element("select", { id });
     for (const [key, one] of Object.entries(data.starts)) {
-      if (all || key === data.book || key === "mine" || key === state.start) { choice.append(element("option", { value: key }, key === "mine" ? "your own cluster" : one.title)); }
+      if (all || key === data.book || key === "mine" || key === model.startId) { choice.append(element("option", { value: key }, key === "mine" ? "your own cluster" : one.title)); }
     }
-    const fill = () => { choice.value = state.start || data.book; };
+    const fill = () => { choice.value = model.startId; };
     choice.addEventListener("change", () => model.begin(choice.value));
     model.on("change", fill);
     fill();
@@ -345,9 +353,9 @@
   } };
 
   function slow(answer, model) {
-    const { scenario, band } = answer;
+    const { scenario } = answer;
     return {
-      dates: answer.run.ends ? orNull(() => ettr.finishing(scenario, { tau: band.tau })) : null,
+      dates: answer.run.ends ? orNull(() => datesOf(model)) : null,
       remedies: orNull(() => ettr.remedies(scenario, data.catalogue)),
       assumed: orNull(() => ettr.overAssumed(scenario, model.start.assumed)),
     };
@@ -426,7 +434,7 @@
       "measured.ettr": "--measured-ettr" };
     const values = Object.assign({}, model.isMine ? { "cluster.n_gpus": model.get("cluster.n_gpus") } : {}, state.values);
     if (model.isMine && !RATES.some((path) => own(values, path))) { values["failures.job_mttf_h"] = model.get("failures.job_mttf_h"); }
-    const words = ["ettr", "plan", ...(model.isMine ? [] : [state.start || data.book])];
+    const words = ["ettr", "plan", ...(model.isMine ? [] : [model.startId])];
     for (const [path, value] of Object.entries(values)) {
       if (own(flags, path)) { words.push(flags[path], String(value)); } else { words.push("--set", quoted(path + "=" + value)); }
       if (path === "failures.n_events" && model.start.written.failures.modes) { words.push("--set", "'failures.modes=[]'"); }
@@ -465,7 +473,7 @@
   function answersPanel(model, el) {
     const big = element("p", { class: "ettr-big" }), range = element("p", { class: "ettr-range" }), lines = element("ul", { class: "ettr-lines" });
     const first = element("div", { class: "ettr-first" }), problem = element("p", { class: "ettr-problem", role: "alert", hidden: true });
-    const time = bars(), whole = element("div", {}, big, range, lines, time.el, first);
+    const time = bars(), whole = element("div", { class: "ettr-panel" }, element("div", {}, big, range, lines), element("div", {}, time.el), first);
     const box = element("input", { type: "checkbox", checked: true }), speak = speaker(el);
     const known = {};
     el.append(problem, whole, element("label", { class: "ettr-best" }, box, " Show the range over all that is assumed"));
@@ -483,21 +491,21 @@
       if (more && more.dates) { out.push("Done after " + duration(more.dates.quantile(0.9)) + " (9 in 10), " + duration(more.dates.quantile(0.99)) + " (99 in 100)."); }
       else if (more && !run.ends) { out.push("No date: the job has no end (give the training that it needs)."); }
       const left = answer.scenario.measured && orNull(() => ettr.unexplained(answer.scenario, answer.now.ettr));
-      if (left) { out.push(leftWords(left)); }
+      if (left) { out.push(leftWords(left, answer.scenario)); }
       return out;
     }
     function show(answer, more) {
       problem.hidden = Boolean(answer.best);
       whole.hidden = !answer.best;
       if (!answer.best) { problem.textContent = why(answer); speak(problem.textContent); return; }
-      headline(answer, more ? more.assumed : known.assumed);
+      Object.assign(known, more);
+      headline(answer, known.assumed);
       const sentences = said(answer, more || { dates: null, remedies: null });
       if (more || !known.sentences || sentences.length >= known.sentences.length) { lines.replaceChildren(...sentences.map((text) => element("li", {}, text))); }
       else { sentences.forEach((text, i) => { lines.children[i].textContent = text; }); }
       known.sentences = sentences;
       time.show(answer.best, answer.lostAtBest);
       if (!more) { return; }
-      Object.assign(known, more, { answer });
       range.textContent = box.checked ? rangeWords(more.assumed, model) : "";
       const months = more.remedies ? (more.remedies.months >= 3 ? number(more.remedies.months) + " months" : roughly(more.remedies.months * ettr.H_PER_MONTH)) : "";
       first.replaceChildren(...(more.remedies ? remedyRows(more.remedies, months) : []));
@@ -508,13 +516,13 @@
     return { said: speak, known };
   }
 
-  function leftWords(left) {
+  function leftWords(left, scenario) {
     if (left.share > 0) {
       return "You measured " + pct(left.measured, 0) + "; failures and checkpoints alone would leave " + pct(left.modelled, 0) + ". The other " + pct(left.share, 0)
         + " of the time, " + roughly(left.h) + " and " + usd(about(left.usd)) + " a month, have other causes, or a number is wrong.";
     }
     const words = { mttf_h: (one) => "a time to failure of at least " + roughly(one.value) + ", not " + roughly(one.given), interval_h: (one) => "a checkpoint every " + roughly(one.value) };
-    const could = left.could.map((one) => words[one.path] ? words[one.path](one) : fieldOf(one.path).name + " of at most " + short(about(one.value)) + " " + fieldOf(one.path).unit + ", not " + short(one.given));
+    const could = ettr.couldBe(scenario, left.measured).map((one) => words[one.path] ? words[one.path](one) : fieldOf(one.path).name + " of at most " + short(about(one.value)) + " " + fieldOf(one.path).unit + ", not " + short(one.given));
     return "A measured ETTR of " + pct(left.measured) + " is more than the " + pct(left.modelled) + " that the other numbers allow" + (could.length ? ": it takes " + could.join(", or ") : "") + ".";
   }
 
@@ -536,6 +544,15 @@
   };
 
   // ---- charts with inputs
+
+  // The distribution of the end at the best interval, worked out once for each change.
+  function datesOf(model) {
+    if (!model.dates || model.dates.version !== model.version) {
+      const { scenario } = model.now;
+      model.dates = { version: model.version, of: ettr.finishing(scenario, { tau: ettr.best(ettr.inHours(scenario)).tau }) };
+    }
+    return model.dates.of;
+  }
 
   const geometric = (low, high, n) => Array.from({ length: n }, (_, i) => low * (high / low) ** (i / (n - 1)));
 
@@ -574,8 +591,13 @@
             figure.bookChart.follow(found).then(function () { if (turn === drawn) { el.dispatchEvent(new CustomEvent("ettr-drawn", { bubbles: true })); } });
           }
         }
-        model.on("change", work);
-        work();
+        let took = 0, pending = null;
+        function timed() { const start = performance.now(); work(); took = performance.now() - start; }
+        model.on("change", function () { // what is slow waits for the reader to pause
+          clearTimeout(pending);
+          if (took > 50) { pending = setTimeout(timed, 120); } else { timed(); }
+        });
+        timed();
       },
     };
   }
@@ -620,7 +642,7 @@
     say(found, scenario, ask) {
       const target = ask("target"), most = ettr.largestSize(scenario, target), ettr_ = found.here[0].ettr;
       return gpus(scenario.cluster.n_gpus) + ": " + (ettr_ === null ? "no answer" : pct(ettr_, 0)) + " with the best interval. " + pct(target, 0) + " "
-        + (most >= 1e9 ? "holds at any size." : most > 0 ? "holds up to " + gpus(Number(most.toPrecision(2))) + "." : "holds at no size.");
+        + (most >= 1e9 ? "holds at any size." : most > 0 ? "holds up to " + gpus(Number(most.toPrecision(3))) + "." : "holds at no size.");
     },
   });
 
@@ -643,9 +665,9 @@
   const finishing_date = chart({
     takes: ["cluster.n_gpus", "failures.mttf", "checkpoint.stall_s", "recovery.restart_min", "job.productive_h"],
     extra: [{ name: "days", label: "Done within", unit: "days", slider: [1, 400], least: 0, open: true, most: 1e6,
-      value: (model) => { const of = orNull(() => ettr.finishing(model.now.scenario, { tau: ettr.best(ettr.inHours(model.now.scenario)).tau })); return of ? Number((of.quantile(0.9) / 24).toPrecision(3)) : 30; } }],
-    rows(scenario, ask) {
-      const of = ettr.finishing(scenario, { tau: ettr.best(ettr.inHours(scenario)).tau }), low = of.quantile(0.001), high = of.quantile(0.999), edge = 0.1 * (high - low) || 1;
+      value: (model) => { const of = orNull(() => datesOf(model)); return of && isFinite(of.quantile(0.9)) ? Number((of.quantile(0.9) / 24).toPrecision(3)) : 30; } }],
+    rows(scenario, ask, model) {
+      const of = datesOf(model), low = of.quantile(0.001), high = of.quantile(0.999), edge = 0.1 * (high - low) || 1;
       const lines = Array.from({ length: 101 }, (_, i) => low - edge + (high - low + 2 * edge) * i / 100).map((hours) => ({ days: hours / 24, chance: of.doneBy(hours) }));
       const points = [0.5, 0.9, 0.99].map((p) => ({ days: of.quantile(p) / 24, chance: p }));
       return { lines, points: points.filter((row) => isFinite(row.days)), by: [{ days: ask("days"), chance: of.doneBy(24 * ask("days")) }] };
@@ -752,7 +774,8 @@
       const again = focus && list.querySelector('[data-key="' + focus + '"]');
       if (again) { again.focus(); }
     }
-    model.on("change", fill);
+    let pending = null;
+    model.on("change", function () { clearTimeout(pending); pending = setTimeout(fill, 60); });
     fill();
     return element("div", {}, scroll, said);
   }
@@ -794,7 +817,9 @@
   function begin(places) {
     checkAddress();
     listeners.add(checkAddress);
-    const model = new Model();
+    const model = new Model(), home = places.map((el) => el.dataset.ettrStart).find((id) => id && own(data.starts, id));
+    model.homeId = home || data.book;
+    model.changed("all");
     window.ettrWidgets.model = model;
     for (const el of places) {
       const widget = window.ettrWidgets[el.dataset.ettr];

@@ -20,7 +20,8 @@ from ettr.plan.luck import luck
 from ettr.plan.ranges import assumptions
 from ettr.publish import page_data
 
-MODEL = Path(__file__).parents[2] / "book/_static/model.js"
+STATIC = Path(__file__).parents[2] / "book/_static"
+MODEL = STATIC / "model.js"
 LEVELS = (0.05, 0.5, 0.9, 0.99)
 AT_A_TIME = 50
 LEAST_ETTR = 1e-6

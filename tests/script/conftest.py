@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from script.comparing import MODEL
+from script.comparing import STATIC
 
 
 @pytest.fixture(scope="session")
 def page(browser) -> Iterator[Any]:
     context = browser.new_context(offline=True)
     page = context.new_page()
-    page.add_script_tag(content=MODEL.read_text(encoding="utf-8"))
+    for name in ("model.js", "targets.js"):
+        page.add_script_tag(content=(STATIC / name).read_text(encoding="utf-8"))
     yield page
     context.close()

@@ -84,8 +84,9 @@ def figure(spec: dict[str, Any]) -> str:
         f'<script type="{SPEC_TYPE}">{text}</script>'
         "</figure>"
     )
-    name = spec.get("usermeta", {}).get(INPUTS)
-    return f'<div data-ettr="{html.escape(name, quote=True)}">{drawn}</div>' if name else drawn
+    names = {f"data-{key}": str(value) for key, value in spec.get("usermeta", {}).items() if key.startswith(INPUTS)}
+    attributes = "".join(f' {key}="{html.escape(value, quote=True)}"' for key, value in names.items())
+    return f"<div{attributes}>{drawn}</div>" if names else drawn
 
 
 def svg(spec: dict[str, Any], *, titled: bool = True) -> str:

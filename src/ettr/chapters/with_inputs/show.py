@@ -6,9 +6,10 @@ import html
 from dataclasses import dataclass
 from typing import Any
 
+from ettr import budget
 from ettr.chapters.with_inputs import charts, tables
 from ettr.core.errors import EttrError
-from ettr.core.sentences import Finding
+from ettr.core.sentences import Finding, listed
 from ettr.notebook import rendering
 from ettr.scenario import Scenario
 
@@ -49,11 +50,13 @@ def show(name: str, run: Scenario) -> Any:
         A sentence where no formula follows the run, or it has no end to ask about.
     """
     try:
-        rows = tables.ALL[name](run)
+        plain = budget.simplified(run)
+        rows = tables.ALL[name](plain.scenario)
     except EttrError as error:
         return Finding("", f"No formula answers here for {run.title}: {error}.")
-    chart = charts.ALL[name](rows, run.title or run.name)
-    chart.usermeta = {rendering.INPUTS: name}
+    without = f", without {listed(list(plain.left_out))}" if plain.left_out else ""
+    chart = charts.ALL[name](rows, f"{run.title or run.name}{without}")
+    chart.usermeta = {rendering.INPUTS: name, f"{rendering.INPUTS}-start": run.name}
     return chart
 
 

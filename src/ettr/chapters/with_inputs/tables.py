@@ -11,6 +11,7 @@ import pandas as pd
 from ettr import budget, plan
 from ettr.budget.closed_forms import quiet_budget
 from ettr.chapters.failure_rates import tables as failure_rates
+from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, H_PER_MONTH, MIN_PER_H
 from ettr.failures.rates import rates_of
 from ettr.plan.intervals import at_best, flat_band, without_ends
@@ -65,6 +66,8 @@ def checkpoint_interval(run: Scenario) -> Datasets:
 
 def finishing_date(run: Scenario) -> Datasets:
     """Probability of being done by the days since submission: ``lines``, ``points``, and ``by`` a day."""
+    if not run.ends:
+        raise InputError("the job has no end, and so no date (job.productive_h)")
     at = run.override({"checkpoint.interval_min": float(plan.best_interval_min(run))})
     known = at.failures.posterior
     finish = budget.finishing(at, rate_known=known is None or known.shape < 1 or at.failures.n_events == 0)

@@ -1,0 +1,431 @@
+"""Pages that take the reader's numbers: what they answer, keep, refuse and say, in a real browser and from files."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+
+from ettr import Scenario, plan
+from ettr.chapters.with_inputs import tables
+from ettr.core import sentences
+from ettr.publish import page_data
+from ettr.scenario import Scenario as ScenarioModel
+
+pytestmark = pytest.mark.browser
+
+INDEX, WHAT_IF = "book/index", "book/your_cluster/what_if"
+CHARTS = {
+    "scale": "book/ettr/scale",
+    "checkpoint_interval": "book/ettr/checkpoint_interval",
+    "finishing_date": "book/ettr/finishing_date",
+    "spares": "book/mitigations/spares",
+    "portfolio": "book/mitigations/portfolio",
+    "what_failed": "book/failures/what_failed",
+}
+STORY = {"GPUs": "4096", "A failure": "9", "Checkpoint stall": "90", "Restart": "12", "Price a GPU-hour": "2.5"}
+FIELDS = "start=mine&cluster.n_gpus=4096&failures.job_mttf_h=9&checkpoint.stall_s=90&recovery.restart_min=12"
+ADDRESS = f"#{FIELDS}&cost.usd_per_gpu_h=2.5"
+READY = "() => window.ettrWidgets && window.ettrWidgets.model"
+
+
+@pytest.fixture
+def opened(site, open_page):
+    pages = []
+
+    def open_one(docname, fragment="", **options):
+        page = open_page(site / f"{docname}.html", fragment, **options)
+        pages.append(page)
+        if options.get("java_script_enabled", True):
+            page.wait_for_function(READY, polling=50)
+        return page
+
+    yield open_one
+    for page in pages:
+        assert page.outside == []
+        assert page.said == [], page.url
+        page.context.close()
+
+
+def entry(page, label):
+    return page.get_by_role("textbox", name=label, exact=True).first
+
+
+def settle(page):
+    """Wait until the slower answers are there, and the address."""
+    page.wait_for_timeout(500)
+
+
+def answers(page):
+    settle(page)
+    return " ".join(page.query_selector(".ettr-panel").inner_text().split())
+
+
+def test_a_first_question_is_answered_from_the_first_page_as_by_the_command(opened):
+    page = opened(INDEX)
+    page.get_by_label("Begin with").select_option("mine")
+    for label, value in STORY.items():
+        entry(page, label).fill(value)
+    said = answers(page)
+    run = Scenario.of(
+        {
+            "cluster": {"n_gpus": 4096},
+            "failures": {"job_mttf_h": 9},
+            "checkpoint": {"stall_s": 90},
+            "recovery": {"restart_min": 12},
+            "cost": {"usd_per_gpu_h": 2.5},
+        }
+    )
+    told = plan.make(run)
+    assert f"{100 * told.budget.ettr:.0f}% of the time is useful training" in said
+    assert told.assumptions.words in said
+    band = told.band
+    every, low, high = (sentences.roughly(x / 60) for x in (band.interval_min, band.low_min, band.high_min))
+    assert f"Checkpoint every {every}; {low} to {high} costs" in said
+    lost = told.losses_at_best.total
+    hours, dollars = (
+        sentences.number(sentences.about(lost.h_per_month)),
+        sentences.usd(sentences.about(lost.usd_per_month)),
+    )
+    assert f"Lost a month: {hours} h and {dollars}" in said
+    for step in told.remedies.steps:
+        saved = sentences.usd(sentences.about(step.saved_usd))
+        assert f"{step.title}: saves {sentences.number(sentences.about(step.saved_h))} h, {saved} a month" in said
+    line = "ettr plan --gpus 4096 --mtbf-h 9 --stall-s 90 --restart-min 12 --usd-per-gpu-h 2.5"
+    command = page.query_selector("[data-ettr=calculator] code").text_content().split()
+    assert sorted(command) == sorted(line.split())
+
+
+def test_the_command_of_the_page_gives_the_same_plan(opened, ettr):
+    page = opened(INDEX, ADDRESS)
+    command = page.query_selector("[data-ettr=calculator] code").text_content().split()
+    status, out, _ = ettr(*command[1:], "--json")
+    told = json.loads(out)
+    assert status == 0
+    assert f"{100 * told['ettr']:.0f}% of the time" in answers(page)
+
+
+def test_the_first_page_opens_with_the_books_run(opened):
+    page, told = opened(INDEX), plan.make("llama3-405b")
+    said = answers(page)
+    assert told.assumptions.words in said
+    assert f"Done after {sentences.duration(told.dates.finishing.quantile(0.9))} (9 in 10)" in said
+    assert page.query_selector(".ettr-banner") is None and "#" not in page.url
+    for label in ("GPUs", "Checkpoint stall", "Until noticed", "Restart"):
+        note = page.locator(f"#{entry(page, label).get_attribute('aria-describedby')}").text_content()
+        assert re.match("published|derived|assumed", note), label
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_with_inputs_begins_with_the_rows_that_were_computed(opened, name):
+    page = opened(CHARTS[name])
+    run = Scenario.load("llama3-405b-tokens" if name == "portfolio" else "llama3-405b")
+    ours = tables.ALL[name](run)
+    told = page.evaluate(
+        """([name, extra]) => { const W = window.ettrWidgets, model = W.model, widget = W[name];
+        return widget.rows(model.now.scenario, (key) => extra[key], model); }""",
+        [name, _asked(name, ours)],
+    )
+    for dataset, frame in ours.items():
+        if dataset == "published":
+            continue
+        assert len(told[dataset]) == len(frame)
+        for column in frame.columns:
+            theirs = [row[column] for row in told[dataset]]
+            if column == "what" and name == "portfolio":
+                assert theirs[1:] == list(frame[column])[1:]
+            elif frame[column].dtype.kind in "if":
+                loose = 1e-6 if name == "portfolio" else 1e-9
+                assert np.array(theirs, dtype=float) == pytest.approx(frame[column].to_numpy(), rel=loose, abs=1e-9)
+            else:
+                assert theirs == list(frame[column])
+
+
+def _asked(name, rows):
+    if name == "finishing_date":
+        return {"days": float(rows["by"]["days"].iloc[0])}
+    if name == "what_failed":
+        yours = rows["yours"].iloc[0]
+        return {"events": float(yours["n"]), "in_days": float(yours["days"])}
+    return {"target": tables.TARGET_ETTR, "repair_h": tables.REPAIR_H, "level": tables.SERVICE_LEVEL}
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_follows_its_inputs(opened, name):
+    page = opened(CHARTS[name])
+    place = page.query_selector("[data-ettr]")
+    place.scroll_into_view_if_needed()
+    drawn = "p => p.querySelector('.book-chart-target svg .mark-group, .book-chart-target svg .role-mark')"
+    page.wait_for_function(drawn, arg=place, polling=50)
+    settle(page)
+    picture = "p => [...p.querySelectorAll('.book-chart-target .role-mark')].map(m => m.innerHTML).join()"
+    before, sentence = page.evaluate(picture, place), place.query_selector(".ettr-sentence").text_content()
+    slider = place.query_selector(".ettr-input input[type=range]")
+    slider.focus()
+    for _ in range(60):
+        page.keyboard.press("ArrowLeft")
+    settle(page)
+    assert page.evaluate(picture, place) != before
+    after = place.query_selector(".ettr-sentence").text_content()
+    assert after != sentence and "NaN" not in after and "undefined" not in after
+    assert "NaN" not in page.evaluate(picture, place)
+    live = place.query_selector("output")
+    page.wait_for_timeout(700)
+    assert live.text_content() == after and live.get_attribute("aria-live") == "polite"
+
+
+def test_numbers_go_from_page_to_page_and_back(opened):
+    page = opened(INDEX)
+    entry(page, "GPUs").fill("8192")
+    settle(page)
+    assert page.url.endswith("#cluster.n_gpus=8192")
+    page.get_by_role("link", name="All values, and what would help").click()
+    page.wait_for_function(READY, polling=50)
+    assert "what_if.html#cluster.n_gpus=8192" in page.url and entry(page, "GPUs").input_value() == "8192"
+    assert "Your numbers" in page.query_selector(".ettr-banner").text_content()
+    page.query_selector('a[href*="reference/glossary.html"]').click()
+    page.wait_for_url("**/glossary.html*")
+    assert "cluster.n_gpus=8192" in page.url
+    page.wait_for_selector(".ettr-banner")
+    page.query_selector('a[href*="ettr/scale.html"]').click()
+    page.wait_for_function(READY, polling=50)
+    assert entry(page, "GPUs").input_value() == "8192"
+    page.get_by_role("button", name="Back to the book’s").click()
+    settle(page)
+    assert entry(page, "GPUs").input_value() == "16384" and page.query_selector(".ettr-banner") is None
+    assert "cluster" not in page.url
+
+
+def test_a_place_on_the_page_and_numbers_share_the_address(opened, site):
+    page = opened("book/ettr/scale", "#limits&cluster.n_gpus=4096")
+    assert entry(page, "GPUs").input_value() == "4096"
+    page.wait_for_function(
+        "() => document.getElementById('limits').getBoundingClientRect().top < innerHeight", polling=50
+    )
+    page.evaluate("() => { location.hash = 'sources' }")
+    settle(page)
+    assert page.url.endswith("#sources&cluster.n_gpus=4096") and entry(page, "GPUs").input_value() == "4096"
+
+
+BAD = {
+    "": "Give a number.",
+    "many": "“many” is no number.",
+    "-4": "Must be at least 0 s.",
+    "1e99": "Must be at most",
+    "2,5": "Write 2.5, with a point.",
+    "4,096": "Write 4096, without commas.",
+    "0x10": "“0x10” is no number.",
+    "<b>1</b>": "“<b>1</b>” is no number.",
+    "NaN": "“NaN” is no number.",
+    "Infinity": "“Infinity” is no number.",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_a_bad_value_gets_a_sentence_at_its_input_and_changes_nothing(opened, text):
+    page = opened(INDEX)
+    before = answers(page)
+    box = entry(page, "Checkpoint stall")
+    box.fill(text)
+    note = page.locator(f"#{box.get_attribute('aria-describedby')}")
+    assert BAD[text] in note.text_content()
+    assert (box.get_attribute("aria-invalid"), note.get_attribute("role")) == ("true", "alert")
+    assert answers(page) == before and "stall" not in page.url
+    box.fill("20")
+    assert box.get_attribute("aria-invalid") == "false" and answers(page) != before
+
+
+def test_values_that_break_a_rule_between_fields_get_a_sentence(opened):
+    page = opened(INDEX)
+    for label, value, words in (
+        ("GPUs", "4097", "Must be a multiple of 8"),
+        ("GPUs", "0", "Must be more than 0"),
+        ("Checkpoint every", "0.5", "Must be at least 1 min"),
+        ("Measured ETTR", "1.2", "Must be at most 1"),
+    ):
+        box = entry(page, label)
+        box.fill(value)
+        assert words in page.locator(f"#{box.get_attribute('aria-describedby')}").text_content(), label
+
+
+def test_a_value_past_the_end_of_a_slider_counts(opened):
+    page = opened(INDEX)
+    box = entry(page, "GPUs")
+    box.fill("4000000")
+    assert page.get_by_role("slider", name="GPUs, slider").input_value() == "1000"
+    assert "4000000" in page.query_selector("[data-ettr=calculator] code").text_content() and answers(page)
+
+
+def test_a_run_that_would_never_end_is_a_sentence(opened):
+    page = opened(INDEX, "#cluster.n_gpus=100000000&failures.node_mttf_h=100")
+    problem = page.query_selector(".ettr-problem")
+    assert problem.is_visible() and "With these numbers" in problem.text_content()
+    assert "NaN" not in page.query_selector("[data-ettr]").inner_text()
+
+
+@pytest.mark.parametrize(
+    "fragment",
+    [
+        "#cluster.n_gpus=<script>alert(1)</script>",
+        "#cluster.n_gpus=-5",
+        "#cluster.nothing=5",
+        "#constructor.prototype=5",
+        "#__proto__.x=1",
+        "#start=nowhere",
+        "#cluster.n_gpus=%E0%A4%A",
+        "#checkpoint.interval_min=worst",
+        "#with.nothing=1",
+        "#cluster.n_gpus=1e400",
+    ],
+)
+def test_an_address_that_was_edited_is_left_out_with_a_notice_and_never_run(opened, fragment):
+    page = opened(INDEX, fragment)
+    page.wait_for_selector(".ettr-notice")
+    assert "Left out" in page.query_selector(".ettr-notice").text_content()
+    assert entry(page, "GPUs").input_value() == "16384"
+    assert page.query_selector(".ettr-notice script") is None
+    assert "91%" in answers(page)
+
+
+def test_without_javascript_the_pages_have_their_built_answers(opened):
+    for docname in (INDEX, WHAT_IF):
+        page = opened(docname, java_script_enabled=False)
+        text = page.query_selector("article").inner_text()
+        assert "a failure every" in text and "of the wall clock" in text
+        assert not any(place.is_visible() for place in page.query_selector_all("[data-ettr]"))
+    page = opened(CHARTS["scale"], java_script_enabled=False)
+    assert page.query_selector("[data-ettr] img.book-chart-still").is_visible()
+
+
+def test_a_scenario_beyond_the_script_keeps_what_was_built(opened, site):
+    page = opened(INDEX)
+    told = page.evaluate(
+        """() => { const W = window.ettrWidgets;
+        window.ettrData.starts.other = JSON.parse(JSON.stringify(window.ettrData.starts["llama3-405b"]));
+        window.ettrData.starts.other.written.failures.lifetime = { shape: 0.7 };
+        W.model.begin("other"); return document.querySelector(".ettr-problem").textContent; }"""
+    )
+    assert "no formula for failures.lifetime" in told and "built" in told
+    page.evaluate("() => window.ettrWidgets.model.begin('llama3-405b')")
+
+
+def test_a_title_with_markup_is_text(opened):
+    page = opened(WHAT_IF)
+    page.evaluate(
+        """() => { const data = window.ettrData;
+        data.starts.evil = JSON.parse(JSON.stringify(data.starts["rsc-1"]));
+        data.starts.evil.title = data.starts.evil.written.title = "<img src=x onerror=window.bad=1>";
+        data.starts.evil.written.name = "<b>x</b>";
+        window.ettrWidgets.model.begin("evil"); }"""
+    )
+    settle(page)
+    assert page.evaluate("() => window.bad") is None
+    assert page.query_selector("[data-ettr] img") is None
+
+
+def test_a_copied_scenario_and_its_page_say_the_numbers(opened):
+    page = opened(WHAT_IF, ADDRESS)
+    settle(page)
+    text = page.evaluate("() => window.ettrWidgets.toYaml(window.ettrWidgets.model.now.written)")
+    told = plan.make(ScenarioModel.parse(text))
+    assert f"{100 * told.budget.ettr:.0f}% of the time" in answers(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download the answer as a page").click()
+    kept = waiting.value.path().read_text(encoding="utf-8")
+    assert "90% of the time is useful training" in " ".join(re.sub("<[^>]+>", "", kept).split())
+    assert "ettr plan" in kept and "job_mttf_h" in kept and "<script" not in kept
+
+
+@pytest.mark.parametrize("name", page_data.page_data(Scenario.load("llama3-405b"))["starts"])
+def test_every_start_can_be_copied_and_read_again(opened, name):
+    page = opened(WHAT_IF, "" if name == "llama3-405b" else f"#start={name}")
+    text = page.evaluate("() => window.ettrWidgets.toYaml(window.ettrWidgets.model.now.written)")
+    written = page_data.page_data(Scenario.load("llama3-405b"))["starts"][name]["written"]
+    assert ScenarioModel.parse(text) == ScenarioModel.of(written)
+
+
+def test_what_could_be_mistaken_is_quoted_when_copied(opened):
+    page = opened(WHAT_IF)
+    for name in ('a "b": #1', "yes", "1e3", "null", "- x", "{a}", "é: ü", " led by a space", "line\nbreak"):
+        one = {"name": "mine", "title": name, "cluster": {"n_gpus": 8}, "failures": {"job_mttf_h": 9.5}}
+        try:
+            expected = ScenarioModel.of(one)
+        except ValueError:
+            continue
+        assert ScenarioModel.parse(page.evaluate("one => window.ettrWidgets.toYaml(one)", one)) == expected
+
+
+def test_numbers_read_as_the_package_writes_them(opened):
+    page = opened(INDEX)
+    random = np.random.default_rng(4)
+    values = [float(value) for value in 10 ** random.uniform(-4, 9, 400)]
+    for name in ("number", "duration", "roughly", "usd"):
+        ours = [getattr(sentences, name)(value) for value in values]
+        assert page.evaluate("([name, xs]) => xs.map(x => window.ettrWidgets.words[name](x))", [name, values]) == ours
+    shares = random.random(200).tolist()
+    assert page.evaluate("xs => xs.map(x => window.ettrWidgets.words.pct(x, 1))", shares) == [
+        sentences.pct(x) for x in shares
+    ]
+    sizes = [float(math.floor(value)) for value in values if value > 1]
+    assert page.evaluate("xs => xs.map(x => window.ettrWidgets.words.gpus(x))", sizes) == [
+        sentences.gpus(x) for x in sizes
+    ]
+
+
+def test_it_works_by_keyboard_alone(opened):
+    page = opened(INDEX)
+    box = entry(page, "GPUs")
+    box.focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("8192")
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.activeElement.type") == "range"
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    assert int(box.input_value()) > 8192 and int(box.input_value()) % 8 == 0
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(
+            page.evaluate("() => (document.activeElement.closest('[data-path]') || {dataset: {}}).dataset.path")
+        )
+    assert {"failures.mttf", "checkpoint.stall_s", "recovery.restart_min", "cost.usd_per_gpu_h"} <= reached
+
+
+@pytest.mark.parametrize("view", ["light", "dark-phone"])
+@pytest.mark.parametrize("docname", [INDEX, WHAT_IF, CHARTS["portfolio"]])
+def test_with_numbers_set_and_a_mistake_it_is_still_accessible_and_fits(opened, docname, view):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = opened(docname, ADDRESS, view=view)
+    entry(page, "GPUs").fill("many")
+    settle(page)
+    found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], "preload": False})
+    assert [
+        f"{rule['id']}: {node['html'][:160]}" for rule in found.response["violations"] for node in rule["nodes"]
+    ] == []
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+    names = page.evaluate(
+        """() => [...document.querySelectorAll("[data-ettr] :is(input, select, button)")].filter(one =>
+        !(one.labels && one.labels.length) && !one.getAttribute("aria-label") && !one.textContent.trim())
+        .map(one => one.outerHTML)"""
+    )
+    assert names == []
+
+
+def test_at_twice_the_size_nothing_is_cut(opened):
+    page = opened(INDEX, ADDRESS, viewport={"width": 640, "height": 450})  # what zooming a window of 1280 to 200% gives
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+    assert entry(page, "GPUs").is_visible()
+
+
+def test_print_shows_the_numbers(opened):
+    page = opened(INDEX, ADDRESS)
+    page.emulate_media(media="print")
+    settle(page)
+    assert entry(page, "GPUs").is_visible() and entry(page, "GPUs").input_value() == "4096"
+    assert not page.get_by_role("slider", name="GPUs, slider").is_visible()
+    assert page.query_selector(".ettr-big").is_visible()
