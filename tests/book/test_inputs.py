@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ettr import Scenario, plan
-from ettr.chapters.with_inputs import tables
+from ettr.chapters.what_if import tables
 from ettr.core import sentences
 from ettr.publish import page_data
 from ettr.scenario import Scenario as ScenarioModel

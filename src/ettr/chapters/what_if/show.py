@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ettr import budget
-from ettr.chapters.with_inputs import charts, tables
+from ettr.chapters.what_if import charts, tables
 from ettr.core.errors import EttrError
 from ettr.core.sentences import Finding, listed
 from ettr.notebook import rendering
@@ -40,7 +40,7 @@ def show(name: str, run: Scenario) -> Any:
     Parameters
     ----------
     name : str
-        One of those of :data:`ettr.chapters.with_inputs.tables.ALL`.
+        One of those of :data:`ettr.chapters.what_if.tables.ALL`.
     run : Scenario
         The run of the book.
 
@@ -65,6 +65,6 @@ def calculator() -> Place:
     return Place("calculator", more="your_cluster/what_if.html")
 
 
-def what_if() -> Place:
+def whole_scenario() -> Place:
     """The whole scenario on one page."""
     return Place("what_if")

@@ -10,7 +10,7 @@ import altair as alt
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
 from ettr.chapters.common.theme import BLUE, GREEN, LINE_DASHES, MODEL_COLOURS, ORANGE, RUST, finish, layered
-from ettr.chapters.with_inputs.tables import Datasets
+from ettr.chapters.what_if.tables import Datasets
 
 
 def _chart(rows: Datasets, name: str) -> Any:
