@@ -43,7 +43,7 @@ check: .venv/installed ## Run what is slow: full samples, every index checked, m
 mutants: .venv/installed ## Break the package in the ways of tests/mutants.csv and see whether tests notice
 	@$(BIN)/python tests/mutants.py
 
-bench: .venv/installed ## Measure closed forms, simulation, finishing dates, plans, fits, power, scaling, mitigations, sweeps and the build of the book, each beside a reference
+bench: .venv/installed ## Measure closed forms, simulation, finishing dates, plans, fits, power, scaling, mitigations, sweeps, the build of the book and its inputs, each beside a reference
 	@$(BIN)/python benchmarks/closed_forms.py
 	@$(BIN)/python benchmarks/simulator.py
 	@$(BIN)/python benchmarks/finishing.py
@@ -56,6 +56,7 @@ bench: .venv/installed ## Measure closed forms, simulation, finishing dates, pla
 	@$(BIN)/python benchmarks/mitigations.py
 	@$(BIN)/python benchmarks/sweep.py
 	@$(BIN)/python benchmarks/book_build.py
+	@$(BIN)/ettr book && $(BIN)/python benchmarks/page_inputs.py
 
 readme: .venv/installed ## Renew what README, ARCHITECTURE and the API pages repeat of the code
 	@$(BIN)/python tests/generated.py

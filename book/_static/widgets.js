@@ -187,7 +187,7 @@
     const slider = element("input", { type: "range", min: 0, max: 1000, step: 1 });
     const unit = element("span", { class: "ettr-unit" }), note = element("span", { id: id + "-note", class: "ettr-note" });
     const name = element("span", { class: "ettr-name" }, element("label", { for: id }, label || field().label));
-    const row = element("div", { class: "ettr-input", "data-path": path }, name, element("span", { class: "ettr-entry" }, box, unit), slider, note);
+    const row = element("div", { class: "ettr-input", "data-path": path }, name, element("span", { class: "ettr-entry" }, box, unit), element("span", { class: "ettr-under" }, slider, note));
     const step = () => at() === "cluster.n_gpus" ? model.get("cluster.gpus_per_node") || 8 : field().whole ? 1 : 0;
 
     function shown() {
@@ -299,12 +299,15 @@
   }
 
   function failuresInput(model) {
-    const choice = element("select", { "aria-label": "A failure of what" },
-      element("option", { value: "failures.job_mttf_h" }, "of the job every"), element("option", { value: "failures.node_mttf_h" }, "of a node every"),
-      element("option", { value: "failures.gpu_mttf_h" }, "of a GPU every"));
+    const choice = element("select", { "aria-label": "What fails" },
+      element("option", { value: "failures.job_mttf_h" }, "The job"), element("option", { value: "failures.node_mttf_h" }, "A node"),
+      element("option", { value: "failures.gpu_mttf_h" }, "A GPU"));
     const kind = () => choice.value;
-    const row = input(model, "failures.mttf", { label: "A failure", path: kind, value: () => meanTime(model, kind()) });
-    row.querySelector("label").after(choice);
+    const row = input(model, "failures.mttf", { label: "Time between failures", path: kind, value: () => meanTime(model, kind()) });
+    const label = row.querySelector("label"); // read as a sentence, and called by its name
+    label.textContent = "fails every";
+    label.before(choice);
+    row.querySelector("input").setAttribute("aria-label", "Time between failures");
     function follow() {
       const given = RATES.slice(0, 3).find((path) => own(state.values, path)) || RATES.slice(0, 3).find((path) => ettr.at(model.start.written, path) !== undefined);
       if (given && given !== choice.value) { choice.value = given; }
@@ -411,6 +414,7 @@
         row.hidden = !(share > 0);
         row.children[1].textContent = number(about(share * ettr.H_PER_MONTH)) + " h";
         row.children[2].textContent = useful ? "" : usd(about(share * losses.bill));
+        bar.hidden = useful;
         bar.style.width = useful ? 0 : Math.min(100, 100 * share / most) + "%";
       }
     }
@@ -606,7 +610,7 @@
   function question(model, one, ask) {
     const id = "ettr-input-" + (made += 1), box = element("input", { id, type: "text", inputmode: "decimal", autocomplete: "off", "aria-describedby": id + "-note" });
     const slider = element("input", { type: "range", min: 0, max: 1000, "aria-label": one.label + ", slider" }), note = element("span", { id: id + "-note", class: "ettr-note" });
-    const row = element("div", { class: "ettr-input" }, element("label", { for: id }, one.label), element("span", { class: "ettr-entry" }, box, element("span", { class: "ettr-unit" }, one.unit)), slider, note);
+    const row = element("div", { class: "ettr-input" }, element("label", { for: id }, one.label), element("span", { class: "ettr-entry" }, box, element("span", { class: "ettr-unit" }, one.unit)), element("span", { class: "ettr-under" }, slider, note));
     const say = (error) => { row.classList.toggle("is-wrong", error !== ""); box.setAttribute("aria-invalid", error !== ""); note.textContent = error || one.note || ""; };
     function fill() {
       const value = ask(one.name);
