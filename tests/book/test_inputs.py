@@ -26,7 +26,13 @@ CHARTS = {
     "portfolio": "book/mitigations/portfolio",
     "what_failed": "book/failures/what_failed",
 }
-STORY = {"GPUs": "4096", "Time between failures": "9", "Checkpoint stall": "90", "Restart": "12", "Price a GPU-hour": "2.5"}
+STORY = {
+    "GPUs": "4096",
+    "Time between failures": "9",
+    "Checkpoint stall": "90",
+    "Restart": "12",
+    "Price a GPU-hour": "2.5",
+}
 FIELDS = "start=mine&cluster.n_gpus=4096&failures.job_mttf_h=9&checkpoint.stall_s=90&recovery.restart_min=12"
 ADDRESS = f"#{FIELDS}&cost.usd_per_gpu_h=2.5"
 READY = "() => window.ettrWidgets && window.ettrWidgets.model"
