@@ -885,7 +885,8 @@
     const phi = transformOf(run, starts), quiet = quietOf(run, starts);
     const points = rates.map((rate) => {
       const once = Math.min(run.tau, run.work) + sum(stalls(run)) + run.persist;
-      if (!(rate * (once + restartAfter(run)) <= 300)) { return null; }
+      const survives_ = overRestarts(run, (h) => Math.exp(-rate * h));
+      if (!(rate * (once + restartAfter(run)) <= 300) || !(survives_ >= 1e-13)) { return null; }
       const chance = quiet.chance(rate), atom = chance > 1e-12 && 1 - chance > 1e-12 ? chance : 0, atomH = atom > 0 ? quiet.hours : 0;
       const left = 1 - atom, whole = (s) => phi(rate, s);
       const without = (s) => cSub(whole(s), cScale(cExp([0, -s[1] * atomH]), atom)); // where little happens it hides the rest
