@@ -91,7 +91,7 @@
 
   function presets(model) {
     const of = table("Beside published runs", ["Run", "GPUs", "A failure every", "Checkpoint every", "ETTR, as it is", "at the best interval"]);
-    const known = Object.entries(data.starts).filter(([id]) => id !== "mine").map(([, start]) => row(start.title, () => ettr.complete(start.written, data.defaults)));
+    const known = Object.entries(data.starts).filter(([id]) => id !== data.own).map(([, start]) => row(start.title, () => ettr.complete(start.written, data.defaults)));
     function row(title, scenarioOf) {
       const found = orNull(() => {
         const scenario = scenarioOf(), run = ettr.inHours(scenario), best = ettr.best(run), own_ = ettr.ettrOf(run), hours = ettr.exact(ettr.withTau(run, best.tau));
@@ -152,7 +152,7 @@
     const values = SECTIONS.flatMap(([title, paths]) => paths.filter((path) => own(state.values, path)).map((path) => [title, fieldOf(path).label, state.values[path] + " " + fieldOf(path).unit]));
     const rows = values.map((row) => element("tr", {}, ...row.map((text) => element("td", {}, text))));
     const style = "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#222}table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .8rem .2rem 0;text-align:left}.ettr-bar{display:inline-block;height:.8rem}.ettr-track{width:12rem}.ettr-big{font-size:1.3rem}pre{overflow:auto;background:#f4f5f6;padding:1rem}[hidden]{display:none}";
-    const body = element("body", {}, element("h1", {}, "What failures cost: " + (state.start === "mine" ? "your cluster" : model.start.title)), ...copy.childNodes,
+    const body = element("body", {}, element("h1", {}, "What failures cost: " + (state.start === data.own ? "your cluster" : model.start.title)), ...copy.childNodes,
       element("h2", {}, "Your numbers"), rows.length ? element("table", {}, ...rows) : element("p", {}, "As the book has them."), element("h2", {}, "The same on your machine"), element("pre", {}, command(model)),
       element("h2", {}, "The scenario"), element("pre", {}, toYaml(model.now.written)), element("p", {}, "Made with Every Three Hours, by the exact closed form. Values that nobody published are assumed."));
     return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>What failures cost</title><style>" + style + "</style></head>" + body.outerHTML + "</html>\n";

@@ -77,7 +77,7 @@
     }
     get startId() { return state.start || this.home; }
     get start() { return data.starts[this.startId]; }
-    get isMine() { return state.start === "mine"; }
+    get isMine() { return state.start === data.own; }
     get more() { return state.more; }
 
     // The scenario as written with the reader's values, and complete; worked out once for each change.
@@ -324,7 +324,7 @@
   function startInput(model, all) {
     const id = "ettr-input-" + (made += 1), choice = element("select", { id });
     for (const [key, one] of Object.entries(data.starts)) {
-      if (all || key === data.book || key === "mine" || key === model.startId) { choice.append(element("option", { value: key }, key === "mine" ? "your own cluster" : one.title)); }
+      if (all || key === data.book || key === data.own || key === model.startId) { choice.append(element("option", { value: key }, key === data.own ? "your own cluster" : one.title)); }
     }
     const fill = () => { choice.value = model.startId; };
     choice.addEventListener("change", () => model.begin(choice.value));
@@ -438,7 +438,7 @@
       "measured.ettr": "--measured-ettr" };
     const values = Object.assign({}, model.isMine ? { "cluster.n_gpus": model.get("cluster.n_gpus") } : {}, state.values);
     if (model.isMine && !RATES.some((path) => own(values, path))) { values["failures.job_mttf_h"] = model.get("failures.job_mttf_h"); }
-    const words = ["ettr", "plan", ...(model.isMine ? [] : [model.startId])];
+    const words = ["ettr", "plan", ...(model.isMine ? [] : [quoted(model.start.command)])];
     for (const [path, value] of Object.entries(values)) {
       if (own(flags, path)) { words.push(flags[path], String(value)); } else { words.push("--set", quoted(path + "=" + value)); }
       if (path === "failures.n_events" && model.start.written.failures.modes) { words.push("--set", "'failures.modes=[]'"); }
@@ -784,11 +784,12 @@
     return element("div", {}, scroll, said);
   }
   const followable = new Map();
-  function canFollow(scenario, one) {
+  function canFollow(scenario, one) { // whether it changes anything that a formula follows
     const key = one.id + JSON.stringify([scenario.checkpoint.tiers, scenario.failures.modes, Boolean(scenario.prediction), scenario.checkpoint.persist_s > 0]);
     if (!followable.has(key)) {
       const with_ = ettr.isMissing(scenario, one) ? null : ettr.apply(scenario, [one]);
-      followable.set(key, Boolean(with_) && !ettr.refused(with_).length && JSON.stringify(with_) !== JSON.stringify(scenario) && ettr.atBest(with_) !== null);
+      const before = ettr.atBest(scenario), after = with_ && !ettr.refused(with_).length ? ettr.atBest(with_) : null;
+      followable.set(key, Boolean(before && after) && Math.abs(after.cost / before.cost - 1) > 1e-6);
     }
     return followable.get(key);
   }

@@ -33,8 +33,10 @@ STORY = {
     "Restart": "12",
     "Price a GPU-hour": "2.5",
 }
-FIELDS = "start=mine&cluster.n_gpus=4096&failures.job_mttf_h=9&checkpoint.stall_s=90&recovery.restart_min=12"
-ADDRESS = f"#{FIELDS}&cost.usd_per_gpu_h=2.5"
+ADDRESS = (
+    f"#start={page_data.MINE}&cluster.n_gpus=4096&failures.job_mttf_h=9&checkpoint.stall_s=90&recovery.restart_min=12"
+    "&cost.usd_per_gpu_h=2.5"
+)
 READY = "() => window.ettrWidgets && window.ettrWidgets.model"
 
 
@@ -72,7 +74,7 @@ def answers(page):
 
 def test_a_first_question_is_answered_from_the_first_page_as_by_the_command(opened):
     page = opened(INDEX)
-    page.get_by_label("Begin with").select_option("mine")
+    page.get_by_label("Begin with").select_option(page_data.MINE)
     for label, value in STORY.items():
         entry(page, label).fill(value)
     said = answers(page)

@@ -16,9 +16,9 @@ import nbformat
 import pytest
 from nbformat import v4
 
-from ettr import publish
+from ettr import Scenario, plan, publish
 from ettr.core.errors import EttrError, InputError, NotebookFailed, UnknownName
-from ettr.publish import chapters, extension, pages, site
+from ettr.publish import chapters, extension, page_data, pages, site
 from notebooks import written
 
 REPOSITORY = Path(__file__).parents[2]
@@ -216,6 +216,21 @@ def test_a_place_that_is_not_a_book_is_not_replaced(own_book, where, tmp_path):
     with pytest.raises(InputError):
         publish.build(own_book, places[where], progress=False)
     assert thesis.read_text() == "mine"
+
+
+def test_the_pages_begin_with_the_scenario_of_the_book():
+    mine = Scenario.of({"name": "mine", "cluster": {"n_gpus": 512}, "failures": {"job_mttf_h": 40}})
+    data = json.loads(page_data.script(mine, "my run.yml").removeprefix("window.ettrData=").removesuffix(";\n"))
+    assert (data["book"], data["starts"]["mine"]["command"]) == ("mine", "my run.yml")
+    assert Scenario.of(data["starts"]["mine"]["written"]) == mine
+    assert data["own"] != "mine" and {"llama3-405b", data["own"]} <= data["starts"].keys()
+
+
+@pytest.mark.parametrize("name", ["llama3-405b", "h100-100k"])
+def test_what_is_assumed_on_a_page_is_what_a_plan_assumes(name):
+    told = page_data.start(Scenario.load(name))["assumed"]
+    ours = plan.assumptions(Scenario.load(name)).inputs
+    assert {one["field"] for one in told} == {one.field for one in ours}
 
 
 def test_an_unknown_scenario_is_refused_before_anything_runs(own_book):

@@ -40,10 +40,10 @@ def prepare(app: Any) -> None:
         if app.builder.format == "html":
             app.config.html_static_path.append(str(assets.make(root)))
             parameters = app.config.ettr_parameters
-            run = Scenario.load(parameters.get("scenario", page_data.DEFAULT))
-            app.config.html_static_path.append(
-                str(page_data.write(root / assets.FOLDER / chapters.key(parameters), run))
-            )
+            named = parameters.get("scenario", page_data.DEFAULT)
+            folder = root / assets.FOLDER / chapters.key(parameters)
+            data = page_data.write(folder, Scenario.load(named), Path(named).name)
+            app.config.html_static_path.append(str(data))
         if app.config.ettr_show_failures:
             states = chapters.states(root, app.config.ettr_parameters)
         else:

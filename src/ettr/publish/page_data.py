@@ -16,10 +16,9 @@ from ettr.scenario.fields import amount_of, meta_at
 from ettr.scenario.paths import PERSIST, SLOWDOWN, bounds, field_at
 
 DEFAULT = "llama3-405b"
-MINE = "mine"
+MINE = "your-cluster"
 """What a reader begins with who has no scenario: a job of which only its size and its failures are said."""
 _MINE = {
-    "name": MINE,
     "title": "Your cluster",
     "cluster": {"n_gpus": 4096, "gpus_per_node": 8},
     "failures": {"job_mttf_h": 12.0},
@@ -58,26 +57,31 @@ INPUTS: dict[str, tuple[float, float, str]] = {
 _UNITS = {"maintenance.per_day": "a day", "cost.usd_per_gpu_h": "USD", "cost.usd_per_day": "USD"}
 
 
-def page_data(scenario: Scenario) -> dict[str, Any]:
+def page_data(scenario: Scenario, named: str = "") -> dict[str, Any]:
     """All that the script of the pages is told.
 
     Parameters
     ----------
     scenario : Scenario
         The run that the book speaks of.
+    named : str
+        What a command calls it, where that is not its name: its file.
 
     Returns
     -------
     dict
-        ``starts``: scenarios to begin with, the book's own first; ``book``: its id; ``defaults`` of each section;
-        ``fields``: label, unit, ends and rules of each input; ``catalogue``: mitigations.
+        ``starts``: scenarios to begin with; ``book``: the id of the book's own, ``own`` that of one that says hardly
+        anything; ``defaults`` of each section; ``fields``: label, unit, ends and rules of each input; ``catalogue``:
+        mitigations.
     """
-    starts = {scenario.name: start(scenario), MINE: start(Scenario.of(_MINE), _MINE)}
+    starts = {scenario.name: start(scenario) | {"command": named or scenario.name}}
+    starts.setdefault(MINE, start(Scenario.of(_MINE), _MINE))
     for name in evidence.scenario_names():
         if name not in starts:
-            starts[name] = start(Scenario.load(name))
+            starts[name] = start(Scenario.load(name)) | {"command": name}
     return {
         "book": scenario.name,
+        "own": MINE,
         "starts": starts,
         "defaults": _defaults(),
         "fields": {path: _field(path) for path in INPUTS},
@@ -85,9 +89,9 @@ def page_data(scenario: Scenario) -> dict[str, Any]:
     }
 
 
-def script(scenario: Scenario) -> str:
+def script(scenario: Scenario, named: str = "") -> str:
     """The same as a script, which browsers load from a file."""
-    text = json.dumps(page_data(scenario), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(page_data(scenario, named), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return f"window.ettrData={text};\n"
 
 
@@ -186,10 +190,10 @@ def _catalogue() -> Iterator[dict[str, Any]]:
         }
 
 
-def write(folder: Path, scenario: Scenario) -> Path:
+def write(folder: Path, scenario: Scenario, named: str = "") -> Path:
     """Put the script into a folder of a site's static files, and answer that folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    path, text = folder / "data.js", script(scenario)
+    path, text = folder / "data.js", script(scenario, named)
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
     return folder
