@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-SCRIPTS = ("inputs.js", "model.js", "targets.js", "data.js", "widgets.js", "what_if.js")
+SCRIPTS = ("inputs.js", "model.js", "plan.js", "data.js", "widgets.js", "what_if.js")
 MOVE = """async (n) => {
   const model = window.ettrWidgets.model, place = document.querySelector("[data-ettr]");
   const slider = place.querySelector(".ettr-input input[type=range]:not(:disabled)");

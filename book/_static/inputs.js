@@ -4,42 +4,72 @@
   "use strict";
 
   const here = document.currentScript.src;
-  const PATH = /^[a-z_]+\.[a-z_0-9]+(\..{1,80})?$/, LONGEST = 4000;
+  const PATH = /^[a-z_]+\.[a-z_0-9]+(\..{1,80})?$/,
+    LONGEST = 4000;
 
   // ---- the state: the scenario to begin with, and values by path
 
   const state = { start: null, values: {}, more: {}, left: [] };
+
+  function decode(texts) {
+    try {
+      return texts.map(decodeURIComponent);
+    } catch {
+      return null; // what was cut off in the middle of a character
+    }
+  }
 
   // What the address says: parts with "=" are ours, one without is a place on the page.
   function read(hash) {
     const found = { start: null, values: {}, more: {}, left: [], anchor: "" };
     for (const part of hash.replace(/^#/, "").slice(0, LONGEST).split("&").filter(Boolean)) {
       const cut = part.indexOf("=");
-      if (cut < 0) { found.anchor = part; continue; }
-      let name = "", text = "";
-      try { [name, text] = [decodeURIComponent(part.slice(0, cut)), decodeURIComponent(part.slice(cut + 1).replace(/\+/g, " "))]; }
-      catch (error) { found.left.push(part); continue; }
-      if (name === "start" && /^[\w .-]{1,80}$/.test(text)) { found.start = text; continue; }
+      if (cut < 0) {
+        found.anchor = part;
+        continue;
+      }
+      const decoded = decode([part.slice(0, cut), part.slice(cut + 1).replace(/\+/g, " ")]);
+      if (!decoded) {
+        found.left.push(part);
+        continue;
+      }
+      const [name, text] = decoded;
+      if (name === "start" && /^[\w .-]{1,80}$/.test(text)) {
+        found.start = text;
+        continue;
+      }
       const value = text === "best" ? text : text.trim() !== "" && isFinite(text) ? Number(text) : undefined;
-      if (/^(with|price|ask)\.[\w-]{1,64}$/.test(name) && typeof value === "number") { found.more[name] = value; continue; }
-      if (PATH.test(name) && value !== undefined) { found.values[name] = value; continue; }
+      if (/^(with|price|ask)\.[\w-]{1,64}$/.test(name) && typeof value === "number") {
+        found.more[name] = value;
+        continue;
+      }
+      if (PATH.test(name) && value !== undefined) {
+        found.values[name] = value;
+        continue;
+      }
       found.left.push(part);
     }
     return found;
   }
 
-  const pairs = () => [["start", state.start], ...Object.entries(state.values), ...Object.entries(state.more)]
-    .filter(([, value]) => value !== null && value !== undefined)
-    .map(([name, value]) => encodeURIComponent(name) + "=" + encodeURIComponent(value)).join("&");
+  const pairs = () =>
+    [["start", state.start], ...Object.entries(state.values), ...Object.entries(state.more)]
+      .filter(([, value]) => value !== null && value !== undefined)
+      .map(([name, value]) => encodeURIComponent(name) + "=" + encodeURIComponent(value))
+      .join("&");
 
-  const isYours = () => Object.keys(state.values).length > 0 || Object.keys(state.more).length > 0 || state.start !== null;
+  const isYours = () =>
+    Object.keys(state.values).length > 0 || Object.keys(state.more).length > 0 || state.start !== null;
 
   let pending = null;
   function save() {
     clearTimeout(pending);
     pending = setTimeout(function () {
-      const anchor = read(location.hash).anchor, hash = [anchor, pairs()].filter(Boolean).join("&");
-      if ("#" + hash !== location.hash && (hash || location.hash)) { history.replaceState(null, "", "#" + hash); }
+      const anchor = read(location.hash).anchor,
+        hash = [anchor, pairs()].filter(Boolean).join("&");
+      if ("#" + hash !== location.hash && (hash || location.hash)) {
+        history.replaceState(null, "", "#" + hash);
+      }
       carry();
       banner();
     }, 250);
@@ -47,11 +77,14 @@
 
   // Links inside the book lead on with the same numbers.
   function carry() {
-    document.querySelectorAll('a[href]').forEach(function (link) {
+    document.querySelectorAll("a[href]").forEach(function (link) {
       const plain = link.dataset.plain === undefined ? link.getAttribute("href") : link.dataset.plain;
-      if (!/^(?![a-z]+:|\/\/)[^#]*\.html(#|$)/i.test(plain)) { return; }
+      if (!/^(?![a-z]+:|\/\/)[^#]*\.html(#|$)/i.test(plain)) {
+        return;
+      }
       link.dataset.plain = plain;
-      const mine = pairs(), [page, anchor] = plain.split("#");
+      const mine = pairs(),
+        [page, anchor] = plain.split("#");
       link.setAttribute("href", mine ? page + "#" + [anchor, mine].filter(Boolean).join("&") : plain);
     });
   }
@@ -61,8 +94,13 @@
   function element(tag, attributes, ...inside) {
     const made = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes || {})) {
-      if (name === "on") { for (const [event, handler] of Object.entries(value)) { made.addEventListener(event, handler); } }
-      else if (value !== null && value !== undefined && value !== false) { made.setAttribute(name, value === true ? "" : value); }
+      if (name === "on") {
+        for (const [event, handler] of Object.entries(value)) {
+          made.addEventListener(event, handler);
+        }
+      } else if (value !== null && value !== undefined && value !== false) {
+        made.setAttribute(name, value === true ? "" : value);
+      }
     }
     made.append(...inside.flat(9).filter((one) => one !== null && one !== undefined && one !== false));
     return made;
@@ -71,20 +109,41 @@
   function banner() {
     const article = document.querySelector("article.bd-article") || document.querySelector("main");
     let box = document.querySelector(".ettr-banner");
-    if (!isYours() && !state.left.length) { if (box) { box.remove(); } return; }
+    if (!isYours() && !state.left.length) {
+      if (box) {
+        box.remove();
+      }
+      return;
+    }
     if (!box) {
       box = element("div", { class: "ettr-banner", role: "region", "aria-label": "Your numbers" });
       article.prepend(box);
     }
-    const has = document.querySelector("[data-ettr]") !== null, n = Object.keys(state.values).length + Object.keys(state.more).length;
-    const said = has ? "What has inputs on this page uses them; everything else speaks of the book's own run."
+    const has = document.querySelector("[data-ettr]") !== null,
+      n = Object.keys(state.values).length + Object.keys(state.more).length;
+    const said = has
+      ? "What has inputs on this page uses them; everything else speaks of the book's own run."
       : "This page has no inputs, and speaks of the book's own run.";
     const known = box.querySelector(".ettr-said") || element("span", { class: "ettr-said" });
-    known.replaceChildren(element("strong", {}, "Your numbers"), n === 1 ? " (1 value). " : " (" + n + " values). ", said);
-    box.replaceChildren(...[isYours() && known,
-      isYours() && element("button", { type: "button", class: "ettr-button", on: { click: reset } }, "Back to the book’s"),
-      state.left.length > 0 && element("span", { class: "ettr-notice", role: "status" },
-        "Left out, as it is no number of a field of this book: " + state.left.map((part) => part.slice(0, 60)).join(", "))].filter(Boolean));
+    known.replaceChildren(
+      element("strong", {}, "Your numbers"),
+      n === 1 ? " (1 value). " : " (" + n + " values). ",
+      said
+    );
+    box.replaceChildren(
+      ...[
+        isYours() && known,
+        isYours() &&
+          element("button", { type: "button", class: "ettr-button", on: { click: reset } }, "Back to the book’s"),
+        state.left.length > 0 &&
+          element(
+            "span",
+            { class: "ettr-notice", role: "status" },
+            "Left out, as it is no number of a field of this book: " +
+              state.left.map((part) => part.slice(0, 60)).join(", ")
+          ),
+      ].filter(Boolean)
+    );
   }
 
   function reset() {
@@ -92,7 +151,10 @@
     save();
     listeners.forEach((listener) => listener("reset"));
     const main = document.querySelector("h1");
-    if (main) { main.tabIndex = -1; main.focus({ preventScroll: true }); }
+    if (main) {
+      main.tabIndex = -1;
+      main.focus({ preventScroll: true });
+    }
   }
 
   const listeners = new Set();
@@ -103,7 +165,9 @@
     return new Promise(function (resolve, reject) {
       const script = element("script", { src: new URL(name, here).href });
       script.onload = resolve;
-      script.onerror = function () { reject(new Error(name + " could not be loaded")); };
+      script.onerror = function () {
+        reject(new Error(name + " could not be loaded"));
+      };
       document.head.append(script);
     });
   }
@@ -115,22 +179,32 @@
     const widgets = document.querySelectorAll("[data-ettr]");
     if (widgets.length) {
       await Promise.all(["model.js", "data.js"].map(load));
-      await load("targets.js");
+      await load("plan.js");
       await load("widgets.js");
-      if ([...widgets].some((el) => el.dataset.ettr === "what_if")) { await load("what_if.js"); }
+      if ([...widgets].some((el) => el.dataset.ettr === "what_if")) {
+        await load("what_if.js");
+      }
       window.ettrWidgets.begin([...widgets]);
     }
-    if (isYours() || state.left.length) { carry(); banner(); }
+    if (isYours() || state.left.length) {
+      carry();
+      banner();
+    }
     const place = read(location.hash).anchor;
     if (place && location.hash.includes("=")) {
-      const target = document.getElementById(decodeURIComponent(place));
-      if (target) { target.scrollIntoView(); }
+      const target = document.getElementById((decode([place]) || [place])[0]);
+      if (target) {
+        target.scrollIntoView();
+      }
     }
   }
 
   window.addEventListener("hashchange", function () {
     const found = read(location.hash);
-    if (!location.hash.includes("=") && isYours()) { save(); return; } // a place on this page: the numbers stay
+    if (!location.hash.includes("=") && isYours()) {
+      save();
+      return;
+    } // a place on this page: the numbers stay
     if (location.hash.includes("=")) {
       Object.assign(state, { start: found.start, values: found.values, more: found.more, left: found.left });
       listeners.forEach((listener) => listener("address"));
@@ -139,5 +213,9 @@
     }
   });
 
-  if (document.readyState === "loading") { document.addEventListener("DOMContentLoaded", begin); } else { begin(); }
+  if (document.readyState === "loading") {
+    document.addEventListener("DOMContentLoaded", begin);
+  } else {
+    begin();
+  }
 })();

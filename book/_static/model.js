@@ -7,9 +7,17 @@
 (function (global) {
   "use strict";
 
-  const S_PER_H = 3600, MIN_PER_H = 60, H_PER_DAY = 24, H_PER_MONTH = 730.5, H_PER_YEAR = 8766;
-  const ROUNDING = 1e-9, LAST_DIGITS = 1e-12, LARGEST_NUMBER = 1e15;
-  const PARTS = "productive checkpoint slowdown degraded rework detection queue restart maintenance".split(" ").map((part) => part + "_h");
+  const S_PER_H = 3600,
+    MIN_PER_H = 60,
+    H_PER_DAY = 24,
+    H_PER_MONTH = 730.5,
+    H_PER_YEAR = 8766;
+  const ROUNDING = 1e-9,
+    LAST_DIGITS = 1e-12,
+    LARGEST_NUMBER = 1e15;
+  const PARTS = "productive checkpoint slowdown degraded rework detection queue restart maintenance"
+    .split(" ")
+    .map((part) => part + "_h");
 
   class NotHere extends Error {}
   class Endless extends Error {}
@@ -30,7 +38,9 @@
   function place(scenario, path) {
     const listed = ["failures.modes", "checkpoint.tiers"].find((list) => path.startsWith(list + "."));
     const [section, field] = path.split(".");
-    if (!listed) { return [scenario[section], field]; }
+    if (!listed) {
+      return [scenario[section], field];
+    }
     const last = path.lastIndexOf(".");
     const name = path.slice(listed.length + 1, last);
     return [((scenario[section] || {})[field] || []).find((item) => item.name === name), path.slice(last + 1)];
@@ -38,7 +48,9 @@
 
   // The value at a path; undefined where there is none.
   function at(scenario, path) {
-    if (!path.includes(".")) { return scenario[path]; }
+    if (!path.includes(".")) {
+      return scenario[path];
+    }
     const [holder, field] = place(scenario, path);
     return holder && own(holder, field) ? holder[field] : undefined;
   }
@@ -46,34 +58,64 @@
   // A scenario as written, with other values: a way to give the failure rate replaces the others, and a measured ETTR
   // is of the run that it was measured on.
   function override(written, values) {
-    const changed = copy(written), rates = Object.keys(values).filter((path) => RATES.includes(path.slice(9)));
+    const changed = copy(written),
+      rates = Object.keys(values).filter((path) => RATES.includes(path.slice(9)));
     if (rates.length) {
-      const f = changed.failures, by = rates[0].slice(9);
-      if (by === "n_events") { delete f.modes; } // which are shares of another count
+      const f = changed.failures,
+        by = rates[0].slice(9);
+      if (by === "n_events") {
+        delete f.modes;
+      } // which are shares of another count
       for (const mode of f.modes || []) {
         mode.share = mode.share === undefined ? mode.n_events / f.n_events : mode.share;
         delete mode.n_events;
       }
-      for (const way of RATES) { delete f[way]; }
-      for (const field of ["rate_gamma", by === "n_events" ? "" : "node_days", by === RATES[1] ? "" : "exposed_share",
-        by === "job_mttf_h" ? "observed_nodes" : ""]) { delete f[field]; }
+      for (const way of RATES) {
+        delete f[way];
+      }
+      for (const field of [
+        "rate_gamma",
+        by === "n_events" ? "" : "node_days",
+        by === RATES[1] ? "" : "exposed_share",
+        by === "job_mttf_h" ? "observed_nodes" : "",
+      ]) {
+        delete f[field];
+      }
     }
-    if (rates.length || own(values, "failures.node_days")) { delete changed.failures.exposed_share; }
+    if (rates.length || own(values, "failures.node_days")) {
+      delete changed.failures.exposed_share;
+    }
     const sections = Object.keys(values).map((path) => path.split(".")[0]);
-    if (!sections.includes("measured") && sections.some((name) => OF_TIME.includes(name))) { delete changed.measured; }
-    if (own(values, "measured.ettr")) { delete changed.measured; }
+    if (!sections.includes("measured") && sections.some((name) => OF_TIME.includes(name))) {
+      delete changed.measured;
+    }
+    if (own(values, "measured.ettr")) {
+      delete changed.measured;
+    }
     for (const [path, value] of Object.entries(values)) {
       if (!path.includes(".")) {
-        if (value === null) { delete changed[path]; } else { changed[path] = copy(value); }
+        if (value === null) {
+          delete changed[path];
+        } else {
+          changed[path] = copy(value);
+        }
         continue;
       }
       const section = path.split(".")[0];
       changed[section] = changed[section] || {};
       const [holder, field] = place(changed, path);
-      if (!holder) { throw new NotHere("there is no " + path); }
-      if (value === null) { delete holder[field]; } else { holder[field] = copy(value); }
+      if (!holder) {
+        throw new NotHere("there is no " + path);
+      }
+      if (value === null) {
+        delete holder[field];
+      } else {
+        holder[field] = copy(value);
+      }
       for (const origin of Object.keys(changed.evidence || {})) {
-        if (origin === path || origin.startsWith(path + ".")) { delete changed.evidence[origin]; }
+        if (origin === path || origin.startsWith(path + ".")) {
+          delete changed.evidence[origin];
+        }
       }
     }
     return changed;
@@ -88,35 +130,59 @@
         scenario[section] = { ...copy(fields), ...scenario[section] };
       }
     }
-    const f = scenario.failures, nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node;
-    if (MEANS.some((way) => given(f[way])) && !own(written.failures || {}, "rate_clock")) { f.rate_clock = "wall"; }
+    const f = scenario.failures,
+      nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node;
+    if (MEANS.some((way) => given(f[way])) && !own(written.failures || {}, "rate_clock")) {
+      f.rate_clock = "wall";
+    }
     const wall = f.rate_clock === "wall" && !given(f.exposed_share);
-    if (!given(f.observed_nodes) && (wall || given(f.job_mttf_h))) { f.observed_nodes = nodes; }
+    if (!given(f.observed_nodes) && (wall || given(f.job_mttf_h))) {
+      f.observed_nodes = nodes;
+    }
     if (wall) {
       const dead = deadShare(scenario);
-      if (dead >= 1) { throw new Endless("detection, queue and maintenance leave no time in which failures can strike"); }
+      if (dead >= 1) {
+        throw new Endless("detection, queue and maintenance leave no time in which failures can strike");
+      }
       f.exposed_share = 1 - dead;
     }
-    if (scenario.measured && !given(scenario.measured.n_gpus)) { scenario.measured.n_gpus = scenario.cluster.n_gpus; }
+    if (scenario.measured && !given(scenario.measured.n_gpus)) {
+      scenario.measured.n_gpus = scenario.cluster.n_gpus;
+    }
     return scenario;
   }
 
   // Share of the observed wall clock in which no failure could strike.
   function deadShare(scenario) {
     const exposed = { ...scenario, failures: { ...scenario.failures, exposed_share: 1 } };
-    const run = inHours(exposed), f = scenario.failures;
-    const shares = modeShares(f), observed = f.observed_nodes || run.nodes;
-    let down = scenario.recovery.person_share * scenario.recovery.person_min / MIN_PER_H;
-    run.modes.forEach((mode, i) => { down += shares[i] * (mode.detection + mode.queue); });
+    const run = inHours(exposed),
+      f = scenario.failures;
+    const shares = modeShares(f),
+      observed = f.observed_nodes || run.nodes;
+    let down = (scenario.recovery.person_share * scenario.recovery.person_min) / MIN_PER_H;
+    run.modes.forEach((mode, i) => {
+      down += shares[i] * (mode.detection + mode.queue);
+    });
     return nodeRate(exposed) * observed * down + run.stopsPerH * run.stop;
   }
 
   // What the script has no form for, by the path that asks for it.
   function refused(scenario) {
-    const f = scenario.failures, r = scenario.recovery, c = scenario.checkpoint, found = [];
-    const refuse = (path, there) => { if (there) { found.push(path); } };
-    for (const name of ["spares", "repair", "elastic", "slow_nodes", "heat"]) { refuse(name, given(scenario[name])); }
-    for (const name of ["burn_in", "lifetime", "lemons", "groups"]) { refuse("failures." + name, given(f[name])); }
+    const f = scenario.failures,
+      r = scenario.recovery,
+      c = scenario.checkpoint,
+      found = [];
+    const refuse = (path, there) => {
+      if (there) {
+        found.push(path);
+      }
+    };
+    for (const name of ["spares", "repair", "elastic", "slow_nodes", "heat"]) {
+      refuse(name, given(scenario[name]));
+    }
+    for (const name of ["burn_in", "lifetime", "lemons", "groups"]) {
+      refuse("failures." + name, given(f[name]));
+    }
     for (const name of ["detection_cv", "restart_cv", "restart_fails", "false_alarms_per_day"]) {
       refuse("recovery." + name, r[name] > 0);
     }
@@ -126,7 +192,10 @@
     refuse("maintenance.rolling_nodes", scenario.maintenance && given(scenario.maintenance.rolling_nodes));
     for (const mode of f.modes || []) {
       for (const name of ["latency_h", "detection_cv", "restart_cv", "heat_share", "cycle_share"]) {
-        refuse("failures.modes." + mode.name + "." + name, mode[name] > 0 || mode[name] === 0 && name === "latency_h");
+        refuse(
+          "failures.modes." + mode.name + "." + name,
+          mode[name] > 0 || (mode[name] === 0 && name === "latency_h")
+        );
       }
     }
     for (const tier of c.tiers || []) {
@@ -143,19 +212,32 @@
   // ---- a run in hours
 
   function modeShares(f) {
-    const shares = (f.modes || []).map((mode) => given(mode.share) ? mode.share : mode.n_events / Math.max(f.n_events, 1e-300));
+    const shares = (f.modes || []).map((mode) =>
+      given(mode.share) ? mode.share : mode.n_events / Math.max(f.n_events, 1e-300)
+    );
     return shares.concat(Math.max(0, 1 - shares.reduce((a, b) => a + b, 0)));
   }
 
   // Failures per 1000 node-days of the clock in rate_clock.
   function failureRate(scenario) {
-    const f = scenario.failures, per = scenario.cluster.gpus_per_node;
-    if (given(f.rate_per_1000_node_days)) { return f.rate_per_1000_node_days; }
-    if (given(f.n_events)) { return 1000 * f.n_events / f.node_days; }
+    const f = scenario.failures,
+      per = scenario.cluster.gpus_per_node;
+    if (given(f.rate_per_1000_node_days)) {
+      return f.rate_per_1000_node_days;
+    }
+    if (given(f.n_events)) {
+      return (1000 * f.n_events) / f.node_days;
+    }
     let perNodeH = (f.components || []).reduce((sum, one) => sum + one.per_node / one.mttf_h, 0);
-    if (given(f.job_mttf_h)) { perNodeH += 1 / (f.observed_nodes || scenario.cluster.n_gpus / per) / f.job_mttf_h; }
-    if (given(f.node_mttf_h)) { perNodeH += 1 / f.node_mttf_h; }
-    if (given(f.gpu_mttf_h)) { perNodeH += per / f.gpu_mttf_h; }
+    if (given(f.job_mttf_h)) {
+      perNodeH += 1 / (f.observed_nodes || scenario.cluster.n_gpus / per) / f.job_mttf_h;
+    }
+    if (given(f.node_mttf_h)) {
+      perNodeH += 1 / f.node_mttf_h;
+    }
+    if (given(f.gpu_mttf_h)) {
+      perNodeH += per / f.gpu_mttf_h;
+    }
     return 1000 * H_PER_DAY * perNodeH;
   }
 
@@ -165,64 +247,102 @@
   // The scenario with all times in hours; `n_gpus` replaces its size, which need not be whole nodes then.
   function inHours(scenario, nGpus) {
     const found = refused(scenario);
-    if (found.length) { throw new NotHere(found.join(", ")); }
+    if (found.length) {
+      throw new NotHere(found.join(", "));
+    }
     const { cluster, job, failures: f, checkpoint: c, recovery: r } = scenario;
-    const gpus = nGpus === undefined ? cluster.n_gpus : nGpus, nodes = gpus / cluster.gpus_per_node;
+    const gpus = nGpus === undefined ? cluster.n_gpus : nGpus,
+      nodes = gpus / cluster.gpus_per_node;
     const general = { factor: 1, n_lost_nodes: 1 };
-    const listed = (f.modes || []).concat([general]), shares = modeShares(f);
-    const exposure = listed.map((mode, i) =>
-      shares[i] * (given(mode.factor) ? mode.factor : 1) * (mode.scales_with === "job" ? f.observed_nodes || 0 : nodes));
+    const listed = (f.modes || []).concat([general]),
+      shares = modeShares(f);
+    const exposure = listed.map(
+      (mode, i) =>
+        shares[i] *
+        (given(mode.factor) ? mode.factor : 1) *
+        (mode.scales_with === "job" ? f.observed_nodes || 0 : nodes)
+    );
     const exposed = exposure.reduce((a, b) => a + b, 0);
     const hours = (mode, field) => (given(mode[field]) ? mode[field] : r[field]) / MIN_PER_H;
     const modes = listed.map((mode, i) => ({
       weight: exposed > 0 ? exposure[i] / exposed : i === listed.length - 1 ? 1 : 0,
-      detection: hours(mode, "detection_min"), queue: hours(mode, "queue_min"), restart: hours(mode, "restart_min"),
-      hasRestart: given(mode.restart_min), survives: (c.tiers || []).map((tier) => survives(tier, mode)),
+      detection: hours(mode, "detection_min"),
+      queue: hours(mode, "queue_min"),
+      restart: hours(mode, "restart_min"),
+      hasRestart: given(mode.restart_min),
+      survives: (c.tiers || []).map((tier) => survives(tier, mode)),
     }));
     const mean = (of) => modes.reduce((sum, mode) => sum + mode.weight * mode[of], 0);
     const restarts = restartsOf(modes, r.restart_min / MIN_PER_H);
-    const ends = given(job.productive_h), stops = scenario.maintenance || { per_day: 0, duration_min: 0 };
+    const ends = given(job.productive_h),
+      stops = scenario.maintenance || { per_day: 0, duration_min: 0 };
     const prediction = scenario.prediction;
     const run = {
-      nodes, gpus, modes, restarts, ends,
+      nodes,
+      gpus,
+      modes,
+      restarts,
+      ends,
       work: (ends ? job.productive_h : H_PER_YEAR) / job.throughput_factor,
-      tau: Infinity, stall: c.stall_s / S_PER_H, persist: c.persist_s / S_PER_H, slowdown: c.persist_slowdown,
-      load: c.load_s / S_PER_H, init: r.init_s_per_1000_gpus * gpus / (1000 * S_PER_H),
+      tau: Infinity,
+      stall: c.stall_s / S_PER_H,
+      persist: c.persist_s / S_PER_H,
+      slowdown: c.persist_slowdown,
+      load: c.load_s / S_PER_H,
+      init: (r.init_s_per_1000_gpus * gpus) / (1000 * S_PER_H),
       rate: nodeRate(scenario) * exposed,
-      detection: mean("detection"), queue: mean("queue") + r.person_share * r.person_min / MIN_PER_H,
-      personShare: r.person_share, person: r.person_min / MIN_PER_H,
+      detection: mean("detection"),
+      queue: mean("queue") + (r.person_share * r.person_min) / MIN_PER_H,
+      personShare: r.person_share,
+      person: r.person_min / MIN_PER_H,
       firstQueue: (given(job.first_queue_min) ? job.first_queue_min : r.queue_min) / MIN_PER_H,
       restart: r.restart_min / MIN_PER_H,
-      stopsPerH: stops.per_day / H_PER_DAY, stop: stops.duration_min / MIN_PER_H,
+      stopsPerH: stops.per_day / H_PER_DAY,
+      stop: stops.duration_min / MIN_PER_H,
       starts: job.include_start && ends,
       tiers: (c.tiers || []).map((tier, i) => ({
-        tau: tier.interval_s / S_PER_H, stall: (tier.stall_s || 0) / S_PER_H, persist: (tier.write_s || 0) / S_PER_H,
-        load: (tier.load_s || 0) / S_PER_H, kept: restarts.map((one) => one.of.reduce((sum, mode) =>
-          sum + mode.weight * mode.survives[i], 0)),
+        tau: tier.interval_s / S_PER_H,
+        stall: (tier.stall_s || 0) / S_PER_H,
+        persist: (tier.write_s || 0) / S_PER_H,
+        load: (tier.load_s || 0) / S_PER_H,
+        kept: restarts.map((one) => one.of.reduce((sum, mode) => sum + mode.weight * mode.survives[i], 0)),
       })),
-      prediction: prediction ? {
-        recall: prediction.lead_s >= prediction.action_s ? prediction.recall : 0,
-        precision: prediction.precision, action: prediction.action_s / S_PER_H,
-      } : null,
+      prediction: prediction
+        ? {
+            recall: prediction.lead_s >= prediction.action_s ? prediction.recall : 0,
+            precision: prediction.precision,
+            action: prediction.action_s / S_PER_H,
+          }
+        : null,
     };
-    run.tau = typeof c.interval_min === "number" ? c.interval_min / MIN_PER_H
-      : !hasRule(run) ? best(run).tau
-        : Math.min(Math.max(rules(run)[c.interval_min], intervalEnds(run)[0]), intervalEnds(run)[1]);
+    run.tau =
+      typeof c.interval_min === "number"
+        ? c.interval_min / MIN_PER_H
+        : !hasRule(run)
+          ? best(run).tau
+          : Math.min(Math.max(rules(run)[c.interval_min], intervalEnds(run)[0]), intervalEnds(run)[1]);
     return run;
   }
 
   // The restart times that failures have, the general one first, with the modes of each.
   function restartsOf(modes, general) {
-    const times = [...new Set(modes.filter((mode) => mode.hasRestart).map((mode) => mode.restart))].sort((a, b) => a - b);
-    const groups = [{ restart: general, of: modes.filter((mode) => !mode.hasRestart) }]
-      .concat(times.map((restart) => ({ restart, of: modes.filter((m) => m.hasRestart && m.restart === restart) })));
-    for (const group of groups) { group.share = group.of.reduce((sum, mode) => sum + mode.weight, 0); }
+    const times = [...new Set(modes.filter((mode) => mode.hasRestart).map((mode) => mode.restart))].sort(
+      (a, b) => a - b
+    );
+    const groups = [{ restart: general, of: modes.filter((mode) => !mode.hasRestart) }].concat(
+      times.map((restart) => ({ restart, of: modes.filter((m) => m.hasRestart && m.restart === restart) }))
+    );
+    for (const group of groups) {
+      group.share = group.of.reduce((sum, mode) => sum + mode.weight, 0);
+    }
     return groups;
   }
 
   // Share of a mode's failures that a tier survives: fewer lost nodes than there are copies leave one.
   function survives(tier, mode) {
-    if (!given(tier.survives)) { return 1; }
+    if (!given(tier.survives)) {
+      return 1;
+    }
     const of = isObject(tier.survives) ? tier.survives : { "*": tier.survives };
     const all = own(of, "*") ? of["*"] : own(of, "all") ? of.all : 0;
     const names = mode.name === undefined ? ["other"] : [mode.name, mode.category || "other"];
@@ -232,12 +352,13 @@
 
   // ---- building blocks
 
-  const growth = (rate, h) => rate > 0 ? Math.expm1(rate * h) / rate : h; // (e^λx - 1)/λ
-  const meanUntil = (rate, h) => rate > 0 ? -Math.expm1(-rate * h) / rate : h; // (1 - e^-λx)/λ
+  const growth = (rate, h) => (rate > 0 ? Math.expm1(rate * h) / rate : h); // (e^λx - 1)/λ
+  const meanUntil = (rate, h) => (rate > 0 ? -Math.expm1(-rate * h) / rate : h); // (1 - e^-λx)/λ
   const cycle = (run) => run.tau + run.stall + run.slowdown * run.persist;
   const head = (run) => (1 - run.slowdown) * run.persist;
   const startOf = (run) => run.restart + run.init + run.load;
-  const overRestarts = (run, of) => run.restarts.reduce((sum, one) => sum + one.share * of(one.restart + run.init + run.load), 0);
+  const overRestarts = (run, of) =>
+    run.restarts.reduce((sum, one) => sum + one.share * of(one.restart + run.init + run.load), 0);
   const surviveRestart = (run) => overRestarts(run, (h) => Math.exp(-run.rate * h));
   const cutRestart = (run) => overRestarts(run, (h) => -Math.expm1(-run.rate * h));
   const restartAfter = (run) => overRestarts(run, (h) => h);
@@ -250,14 +371,17 @@
   const steady = (run) => ({ ...run, starts: false, stopsPerH: 0 });
 
   function severity(run) {
-    const kept = [0].concat(run.tiers.map((tier) => sum(tier.kept)), sum(run.restarts.map((one) => one.share)));
+    const kept = [0].concat(
+      run.tiers.map((tier) => sum(tier.kept)),
+      sum(run.restarts.map((one) => one.share))
+    );
     return kept.slice(1).map((more, i) => more - kept[i]);
   }
 
   // (e^λx - 1)/λ - x, without the loss of digits where λx is small.
   function excess(rate, h) {
     const x = rate * h;
-    return x < 0.01 ? h * x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5 * (1 + x / 6)))) : growth(rate, h) - h;
+    return x < 0.01 ? ((h * x) / 2) * (1 + (x / 3) * (1 + (x / 4) * (1 + (x / 5) * (1 + x / 6)))) : growth(rate, h) - h;
   }
 
   // Exposed hours of a stage that needs `first` at its first try and `again` after a recovery, and how much more that is.
@@ -274,12 +398,21 @@
   }
 
   function ofCycles(run) {
-    const n = run.work / run.tau, again = run.tau + run.stall + run.persist;
+    const n = run.work / run.tau,
+      again = run.tau + run.stall + run.persist;
     const [exposed, more] = stage(run.rate, cycle(run), again);
-    const write = run.slowdown * run.persist, kept = Math.exp(-run.rate * cycle(run));
+    const write = run.slowdown * run.persist,
+      kept = Math.exp(-run.rate * cycle(run));
     return {
-      exposed: n * exposed, risk: n * exposed, last: 0, rework: n * (more + write * (1 - kept)), slowdown: n * write * kept,
-      checkpoint: n * run.stall, durable: n, exponent: run.rate * again, redo: 1,
+      exposed: n * exposed,
+      risk: n * exposed,
+      last: 0,
+      rework: n * (more + write * (1 - kept)),
+      slowdown: n * write * kept,
+      checkpoint: n * run.stall,
+      durable: n,
+      exponent: run.rate * again,
+      redo: 1,
     };
   }
 
@@ -287,55 +420,92 @@
   function stagesOf(run) {
     const n = Math.max(Math.ceil(run.work / run.tau - ROUNDING) - 1, 0);
     const rest = Math.min(Math.max(run.work - n * run.tau, 0), run.tau);
-    const inWrite = n > 0 && rest < head(run), end = rest / (1 - run.slowdown);
-    const again = run.tau + run.stall + run.persist, toEnd = run.tau + run.stall + end;
-    const only = n === 0 || inWrite && n === 1;
+    const inWrite = n > 0 && rest < head(run),
+      end = rest / (1 - run.slowdown);
+    const again = run.tau + run.stall + run.persist,
+      toEnd = run.tau + run.stall + end;
+    const only = n === 0 || (inWrite && n === 1);
     return {
-      n, rest, inWrite, end, again, only,
-      first: n === 0 ? run.work : only ? toEnd : again, middle: only ? 0 : inWrite ? n - 2 : n - 1,
-      lastFirst: inWrite ? toEnd - head(run) : rest - head(run), lastAgain: inWrite ? toEnd : rest,
+      n,
+      rest,
+      inWrite,
+      end,
+      again,
+      only,
+      first: n === 0 ? run.work : only ? toEnd : again,
+      middle: only ? 0 : inWrite ? n - 2 : n - 1,
+      lastFirst: inWrite ? toEnd - head(run) : rest - head(run),
+      lastAgain: inWrite ? toEnd : rest,
       durable: n - (inWrite ? 1 : 0),
     };
   }
 
   function finite(run) {
-    const rate = run.rate, write = run.slowdown * run.persist, of = stagesOf(run), length = cycle(run);
+    const rate = run.rate,
+      write = run.slowdown * run.persist,
+      of = stagesOf(run),
+      length = cycle(run);
     const [firstH, firstMore] = stage(rate, of.first, of.first);
     const [middleH, middleMore] = of.middle > 0 ? stage(rate, length, of.again) : [0, 0];
     const [lastH, lastMore] = of.only ? [0, 0] : stage(rate, of.lastFirst, of.lastAgain);
-    const keptLast = of.only ? 0 : Math.exp(-rate * of.lastFirst), lostLast = of.only ? 0 : -Math.expm1(-rate * of.lastFirst);
+    const keptLast = of.only ? 0 : Math.exp(-rate * of.lastFirst),
+      lostLast = of.only ? 0 : -Math.expm1(-rate * of.lastFirst);
     const exposed = firstH + of.middle * middleH + lastH;
     return {
-      exposed, risk: exposed, last: of.only ? firstH : lastH,
+      exposed,
+      risk: exposed,
+      last: of.only ? firstH : lastH,
       rework: firstMore + of.middle * (middleMore - write * Math.expm1(-rate * length)) + lastMore + write * lostLast,
       slowdown: write * (of.middle * Math.exp(-rate * length) + keptLast) + (of.inWrite ? of.end - of.rest : 0),
-      checkpoint: of.n * run.stall, durable: of.durable,
-      exponent: rate * Math.max(of.first, of.only ? 0 : of.again), redo: 1,
+      checkpoint: of.n * run.stall,
+      durable: of.durable,
+      exponent: rate * Math.max(of.first, of.only ? 0 : of.again),
+      redo: 1,
     };
   }
 
   // Several tiers, in whole intervals of the store: the flux across each place of a block is a geometric series.
   function ofTiers(run) {
-    const lost = writes(run).map((write) => -Math.expm1(-run.rate * write)), all = taus(run);
+    const lost = writes(run).map((write) => -Math.expm1(-run.rate * write)),
+      all = taus(run);
     const kept = sum(severity(run).map((share, i) => share * Math.exp(-run.rate * writes(run)[i])));
     const risk = blockHours(run, recoveries(run), lost) / kept;
-    const stallH = sum(all.map((tau, i) => run.tau / tau * stalls(run)[i])), n = run.work / run.tau;
+    const stallH = sum(all.map((tau, i) => (run.tau / tau) * stalls(run)[i])),
+      n = run.work / run.tau;
     return {
-      exposed: n * risk, risk: n * risk, last: 0, rework: n * Math.max(risk - run.tau - stallH, 0), slowdown: 0,
-      checkpoint: n * stallH, durable: n, exponent: Math.log1p(run.rate * risk), redo: severity(run).slice(-1)[0],
+      exposed: n * risk,
+      risk: n * risk,
+      last: 0,
+      rework: n * Math.max(risk - run.tau - stallH, 0),
+      slowdown: 0,
+      checkpoint: n * stallH,
+      durable: n,
+      exponent: Math.log1p(run.rate * risk),
+      redo: severity(run).slice(-1)[0],
     };
   }
 
   // Where failures go back to, a row for the tier that was being loaded, the first while training.
   function recoveries(run) {
     const hours = run.restarts.map((one) => loads(run).map((load) => one.restart + run.init + load));
-    const kept = run.restarts.map((one, i) => [0].concat(run.tiers.map((tier) => tier.kept[i]), one.share));
-    const answered = (group, floor, tier) => tier + 1 < floor ? 0
-      : kept[group][tier + 1] - (tier + 1 > floor ? kept[group][tier] : 0);
-    const table = (of) => [...loads(run), 0].map((_, floor) => loads(run).map((__, tier) =>
-      sum(run.restarts.map((___, group) => answered(group, floor, tier) * of(hours[group][tier])))));
+    const kept = run.restarts.map((one, i) =>
+      [0].concat(
+        run.tiers.map((tier) => tier.kept[i]),
+        one.share
+      )
+    );
+    const answered = (group, floor, tier) =>
+      tier + 1 < floor ? 0 : kept[group][tier + 1] - (tier + 1 > floor ? kept[group][tier] : 0);
+    const table = (of) =>
+      [...loads(run), 0].map((_, floor) =>
+        loads(run).map((__, tier) =>
+          sum(run.restarts.map((___, group) => answered(group, floor, tier) * of(hours[group][tier])))
+        )
+      );
     return {
-      lands: table(() => 1), survived: table((h) => Math.exp(-run.rate * h)), cut: table((h) => meanUntil(run.rate, h)),
+      lands: table(() => 1),
+      survived: table((h) => Math.exp(-run.rate * h)),
+      cut: table((h) => meanUntil(run.rate, h)),
     };
   }
 
@@ -350,18 +520,30 @@
   }
 
   function blockHours(run, back, lost) {
-    const rate = run.rate, all = taus(run), n = all.length, tiers = all.map((_, i) => i), of = severity(run);
-    const ends = tiers.map((hit) => { // probability that a failure is of one severity and its recovery ends at one tier
-      const hours = loading(tiers.map((tier) => tier === hit ? back.cut[0][tier] : 0), rate, back);
-      return tiers.map((tier) => (tier === hit ? back.survived[0][tier] : 0)
-        + sum(hours.slice(0, tier + 1).map((h, from) => rate * h * back.survived[from + 1][tier])));
+    const rate = run.rate,
+      all = taus(run),
+      n = all.length,
+      tiers = all.map((_, i) => i),
+      of = severity(run);
+    const ends = tiers.map((hit) => {
+      // probability that a failure is of one severity and its recovery ends at one tier
+      const hours = loading(
+        tiers.map((tier) => (tier === hit ? back.cut[0][tier] : 0)),
+        rate,
+        back
+      );
+      return tiers.map(
+        (tier) =>
+          (tier === hit ? back.survived[0][tier] : 0) +
+          sum(hours.slice(0, tier + 1).map((h, from) => rate * h * back.survived[from + 1][tier]))
+      );
     });
     let hours = tiers.map((due) => growth(rate, all[0] + sum(stalls(run).slice(0, due + 1))));
     for (let level = 0; level < n - 1; level += 1) {
       const upTo = tiers.slice(0, level + 1);
       const held = sum(upTo.map((k) => lost[k] * sum(upTo.map((t) => ends[k][t]))));
       const beyond = sum(tiers.slice(level + 1).map((t) => of[t] + sum(upTo.map((k) => ends[k][t]))));
-      const step = hours.map((h) => rate * beyond * h / (1 - held));
+      const step = hours.map((h) => (rate * beyond * h) / (1 - held));
       const others = hours[level] * series(step[level], all[level + 1] / all[level] - 1);
       hours = hours.map((h, due) => h + (1 + step[due]) * others);
     }
@@ -369,42 +551,67 @@
   }
 
   // 1 + x + ... + x^(n-1) for x = 1 + step.
-  const series = (step, n) => step > 0 ? Math.expm1(n * Math.log1p(step)) / step : n;
+  const series = (step, n) => (step > 0 ? Math.expm1(n * Math.log1p(step)) / step : n);
 
   // Announced failures: a job is fresh, writing, or written.
   function predicted(run) {
-    const { recall: all, precision, action } = run.prediction, rate = run.rate, heedFrom = action / precision;
-    const recall = heedFrom <= run.tau ? all : 0, alarms = rate * recall / precision, alone = rate * (1 - recall);
-    const ends = alarms + alone, answered = Math.exp(-rate * action), stallKept = Math.exp(-rate * run.stall);
+    const { recall: all, precision, action } = run.prediction,
+      rate = run.rate,
+      heedFrom = action / precision;
+    const recall = heedFrom <= run.tau ? all : 0,
+      alarms = (rate * recall) / precision,
+      alone = rate * (1 - recall);
+    const ends = alarms + alone,
+      answered = Math.exp(-rate * action),
+      stallKept = Math.exp(-rate * run.stall);
     const stretch = (atRisk) => {
-      const from = Math.max(atRisk, Math.min(heedFrom, run.tau)), early = from - atRisk, heeded = run.tau - from;
-      const into = Math.exp(-rate * early), heededH = meanUntil(ends, heeded), toStall = Math.exp(-ends * heeded);
+      const from = Math.max(atRisk, Math.min(heedFrom, run.tau)),
+        early = from - atRisk,
+        heeded = run.tau - from;
+      const into = Math.exp(-rate * early),
+        heededH = meanUntil(ends, heeded),
+        toStall = Math.exp(-ends * heeded);
       return {
-        early: meanUntil(rate, early), heeded: into * heededH,
+        early: meanUntil(rate, early),
+        heeded: into * heededH,
         secured: into * (from * heededH + firstMoment(ends, heeded, heededH, toStall)),
-        stall: into * toStall, write: into * toStall * stallKept,
+        stall: into * toStall,
+        write: into * toStall * stallKept,
       };
     };
-    const fresh = stretch(0), written = stretch(head(run));
-    const writeH = meanUntil(ends, run.persist), writeEnds = Math.exp(-ends * run.persist);
-    const inWrite = firstMoment(ends, run.persist, writeH, writeEnds), answeredInWrite = alarms * answered * writeH;
+    const fresh = stretch(0),
+      written = stretch(head(run));
+    const writeH = meanUntil(ends, run.persist),
+      writeEnds = Math.exp(-ends * run.persist);
+    const inWrite = firstMoment(ends, run.persist, writeH, writeEnds),
+      answeredInWrite = alarms * answered * writeH;
     const nFresh = (1 - writeEnds * written.write) / fresh.write;
     const heeded = nFresh * fresh.heeded + writeEnds * written.heeded + writeH;
     const early = nFresh * fresh.early + writeEnds * written.early;
     const stallsH = (nFresh * fresh.stall + writeEnds * written.stall) * meanUntil(rate, run.stall);
     const answers = alarms * heeded * meanUntil(rate, action);
-    const secured = alarms * answered * (nFresh * fresh.secured + writeEnds * written.secured)
-      + writeEnds * run.tau + answeredInWrite * run.tau + alarms * answered * (1 - run.slowdown) * inWrite;
+    const secured =
+      alarms * answered * (nFresh * fresh.secured + writeEnds * written.secured) +
+      writeEnds * run.tau +
+      answeredInWrite * run.tau +
+      alarms * answered * (1 - run.slowdown) * inWrite;
     const kept = writeEnds + answeredInWrite;
     const afterWrite = alarms * answered * written.heeded + written.write * kept;
     const slow = run.slowdown * (run.persist * writeEnds * afterWrite + alarms * answered * inWrite);
     const checkpoint = kept * run.stall + alarms * answered * heeded * action;
     const exposed = early + heeded + stallsH + answers;
-    const risk = early + stallsH + answers + (1 - recall) * heeded + recall * answered * heeded, n = run.work / secured;
+    const risk = early + stallsH + answers + (1 - recall) * heeded + recall * answered * heeded,
+      n = run.work / secured;
     return {
-      exposed: n * exposed, risk: n * risk, last: 0, rework: n * Math.max(exposed - secured - checkpoint - slow, 0),
-      slowdown: n * slow, checkpoint: n * checkpoint, durable: n * kept,
-      exponent: -Math.log(fresh.write * writeEnds), redo: 1,
+      exposed: n * exposed,
+      risk: n * risk,
+      last: 0,
+      rework: n * Math.max(exposed - secured - checkpoint - slow, 0),
+      slowdown: n * slow,
+      checkpoint: n * checkpoint,
+      durable: n * kept,
+      exponent: -Math.log(fresh.write * writeEnds),
+      redo: 1,
     };
   }
 
@@ -417,31 +624,57 @@
 
   // Failures, and hours of restarts, of hours at risk with planned restarts in them.
   function recover(run, risk, planned) {
-    const plannedH = planned * meanUntil(run.rate, startOf(run)), atRisk = risk + plannedH;
+    const plannedH = planned * meanUntil(run.rate, startOf(run)),
+      atRisk = risk + plannedH;
     if (run.tiers.length) {
-      const back = recoveries(run), restart = sum(loading(back.cut[0].map((cut) => run.rate * atRisk * cut), run.rate, back));
+      const back = recoveries(run),
+        restart = sum(
+          loading(
+            back.cut[0].map((cut) => run.rate * atRisk * cut),
+            run.rate,
+            back
+          )
+        );
       return [run.rate * (atRisk + restart), plannedH + restart];
     }
-    return [run.rate * atRisk / surviveRestart(run), plannedH + atRisk * cutRestart(run) / surviveRestart(run)];
+    return [(run.rate * atRisk) / surviveRestart(run), plannedH + (atRisk * cutRestart(run)) / surviveRestart(run)];
   }
 
   // Expected hours by part, their sum `total_h`, `n_failures` and `ettr`.
   function exact(run) {
-    const of = trained(run), starts = run.starts ? 1 : 0;
+    const of = trained(run),
+      starts = run.starts ? 1 : 0;
     if (head(run) * (1 - LAST_DIGITS) > run.tau) {
       throw new Endless("the interval is shorter than the training during the background write");
     }
-    if (run.tiers.length && outOfOrder(run)) { throw new Endless("the tiers' intervals or writes fall"); }
-    if (!(of.exponent - Math.log(surviveRestart(run)) <= 690)) { throw new Endless(ENDS); }
-    let [failures, restart] = recover(run, of.risk, starts), stopped = 0, { rework, slowdown } = of;
+    if (run.tiers.length && outOfOrder(run)) {
+      throw new Endless("the tiers' intervals or writes fall");
+    }
+    if (!(of.exponent - Math.log(surviveRestart(run)) <= 690)) {
+      throw new Endless(ENDS);
+    }
+    let [failures, restart] = recover(run, of.risk, starts),
+      stopped = 0,
+      { rework, slowdown } = of;
     if (run.stopsPerH > 0) {
-      const down = run.detection + run.queue, redo = growth(run.rate * of.redo, head(run));
-      const [stopFailures, stopRestart] = recover(run, redo, 1), [lastFailures, lastRestart] = recover(run, of.last, 0);
+      const down = run.detection + run.queue,
+        redo = growth(run.rate * of.redo, head(run));
+      const [stopFailures, stopRestart] = recover(run, redo, 1),
+        [lastFailures, lastRestart] = recover(run, of.last, 0);
       const stop = run.stop + redo + stopRestart + stopFailures * down;
-      const servable = of.durable > 0
-        ? of.exposed + restart + failures * down - of.last - lastRestart - lastFailures * down + starts * run.firstQueue : 0;
-      const n = run.stopsPerH * servable / (1 - run.stopsPerH * stop * (1 - starts / Math.max(of.durable, 1)));
-      const total = servable + n * stop, error = sharedStops(run, of, failures, total) * stop / Math.max(total, run.work);
+      const servable =
+        of.durable > 0
+          ? of.exposed +
+            restart +
+            failures * down -
+            of.last -
+            lastRestart -
+            lastFailures * down +
+            starts * run.firstQueue
+          : 0;
+      const n = (run.stopsPerH * servable) / (1 - run.stopsPerH * stop * (1 - starts / Math.max(of.durable, 1)));
+      const total = servable + n * stop,
+        error = (sharedStops(run, of, failures, total) * stop) / Math.max(total, run.work);
       if (run.stopsPerH * stop >= 1 || n > of.durable || error > 0.005) {
         throw new Endless("maintenance is asked for more often than checkpoints are taken");
       }
@@ -453,32 +686,57 @@
       slowdown -= unkept;
     }
     const hours = {
-      productive_h: run.work, checkpoint_h: of.checkpoint, slowdown_h: slowdown, degraded_h: 0, rework_h: rework,
-      detection_h: failures * run.detection, queue_h: failures * run.queue + starts * run.firstQueue, restart_h: restart,
+      productive_h: run.work,
+      checkpoint_h: of.checkpoint,
+      slowdown_h: slowdown,
+      degraded_h: 0,
+      rework_h: rework,
+      detection_h: failures * run.detection,
+      queue_h: failures * run.queue + starts * run.firstQueue,
+      restart_h: restart,
       maintenance_h: stopped,
     };
     const total = sum(PARTS.map((part) => hours[part]));
-    if (!isFinite(total)) { throw new Endless(ENDS); }
+    if (!isFinite(total)) {
+      throw new Endless(ENDS);
+    }
     return Object.assign(hours, { total_h: total, n_failures: failures, ettr: run.work / total });
   }
 
   // How many requests for maintenance find another waiting.
   function sharedStops(run, of, nFailures, total) {
-    const n = Math.max(of.durable, 1), queue = run.starts ? run.stopsPerH * run.firstQueue : 0;
-    const mean = (run.stopsPerH * total - queue) / n, failures = nFailures / n;
+    const n = Math.max(of.durable, 1),
+      queue = run.starts ? run.stopsPerH * run.firstQueue : 0;
+    const mean = (run.stopsPerH * total - queue) / n,
+      failures = nFailures / n;
     const spread = failures * (1 + failures) * (run.stopsPerH * (run.detection + run.queue + restartAfter(run))) ** 2;
     return (n * (mean ** 2 + spread) + 2 * mean * queue + queue ** 2) / 2;
   }
 
   function outOfOrder(run) {
-    const all = taus(run), write = writes(run);
-    return all.some((tau, i) => i === 0 ? tau < write[0] * (1 - LAST_DIGITS)
-      : [[tau, all[i - 1]], [write[i], write[i - 1]], [tau, write[i]]].some(([less, more]) => less < more * (1 - LAST_DIGITS)));
+    const all = taus(run),
+      write = writes(run);
+    return all.some((tau, i) =>
+      i === 0
+        ? tau < write[0] * (1 - LAST_DIGITS)
+        : [
+            [tau, all[i - 1]],
+            [write[i], write[i - 1]],
+            [tau, write[i]],
+          ].some(([less, more]) => less < more * (1 - LAST_DIGITS))
+    );
   }
 
   // ETTR, NaN where there is no answer.
   function ettrOf(run) {
-    try { return exact(run).ettr; } catch (error) { if (error instanceof Endless) { return NaN; } throw error; }
+    try {
+      return exact(run).ettr;
+    } catch (error) {
+      if (error instanceof Endless) {
+        return NaN;
+      }
+      throw error;
+    }
   }
 
   // ---- the interval
@@ -487,7 +745,9 @@
 
   function intervalEnds(run) {
     let low = Math.max(head(run) * (1 + LAST_DIGITS), 1 / S_PER_H);
-    if (run.tiers.length) { low = Math.max(low, run.tiers[run.tiers.length - 1].tau * (1 + LAST_DIGITS)); }
+    if (run.tiers.length) {
+      low = Math.max(low, run.tiers[run.tiers.length - 1].tau * (1 + LAST_DIGITS));
+    }
     low = Math.min(low, LARGEST_NUMBER / MIN_PER_H);
     const most = Math.min(run.work, run.stopsPerH > 0 ? 0.5 / run.stopsPerH : Infinity);
     return [low, Math.min(Math.max(most, low), LARGEST_NUMBER / MIN_PER_H)];
@@ -495,21 +755,34 @@
 
   // u + e^-u - 1, by its series where the difference would lose digits.
   function curve(u) {
-    if (u >= 0.2) { return u + Math.expm1(-u); }
-    let term = u * u / 2, total = term;
-    for (let n = 3; n < 14; n += 1) { term *= -u / n; total += term; }
+    if (u >= 0.2) {
+      return u + Math.expm1(-u);
+    }
+    let term = (u * u) / 2,
+      total = term;
+    for (let n = 3; n < 14; n += 1) {
+      term *= -u / n;
+      total += term;
+    }
     return total;
   }
 
   // Best, Young's and Daly's interval.
   function rules(run) {
-    const mttf = 1 / run.rate, w = run.stall, cost = w + run.slowdown * run.persist, share = cost / mttf;
+    const mttf = 1 / run.rate,
+      w = run.stall,
+      cost = w + run.slowdown * run.persist,
+      share = cost / mttf;
     let u = Math.sqrt(2 * share) + share / 3 + (share > 1 ? share : 0);
-    for (let i = 0; i < 7 && share > 0; i += 1) { u -= (curve(u) - share) / -Math.expm1(-u); }
+    for (let i = 0; i < 7 && share > 0; i += 1) {
+      u -= (curve(u) - share) / -Math.expm1(-u);
+    }
     const shortest = run.rate > 0 ? (share > 0 ? -Math.expm1(-u) * mttf : 0) : cost > 0 ? Infinity : 0;
-    const young = w > 0 ? Math.sqrt(2 * w) * Math.sqrt(mttf) : 0, half = w / (2 * mttf);
+    const young = w > 0 ? Math.sqrt(2 * w) * Math.sqrt(mttf) : 0,
+      half = w / (2 * mttf);
     return {
-      best: Math.max(shortest, head(run)), young,
+      best: Math.max(shortest, head(run)),
+      young,
       daly: w < 2 * mttf ? young * (1 + Math.sqrt(half) / 3 + half / 9) - w : mttf,
     };
   }
@@ -523,28 +796,41 @@
 
   // The lowest steady-state cost: nine points, then the golden section around the best of them.
   function searched(run, low, high) {
-    const of = steady(run), heed = run.prediction ? run.prediction.action / run.prediction.precision : 0, golden = (Math.sqrt(5) - 1) / 2;
-    const cost = (tau) => { const ettr = ettrOf(withTau(of, tau)); return ettr > 0 ? 1 / ettr : Infinity; };
+    const of = steady(run),
+      heed = run.prediction ? run.prediction.action / run.prediction.precision : 0,
+      golden = (Math.sqrt(5) - 1) / 2;
+    const cost = (tau) => {
+      const ettr = ettrOf(withTau(of, tau));
+      return ettr > 0 ? 1 / ettr : Infinity;
+    };
     const lowest = (from, to) => {
-      const at = (log) => cost(Math.min(Math.max(Math.exp(log), from), to)), width = Math.log(to / from) / 8;
-      const costs = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((i) => at(Math.log(from) + i * width)), best = costs.indexOf(Math.min(...costs));
-      let left = Math.log(from) + Math.max(best - 1, 0) * width, right = Math.log(from) + Math.min(best + 1, 8) * width;
-      let one_ = right - golden * (right - left), two = left + golden * (right - left), costOne = at(one_), costTwo = at(two);
+      const at = (log) => cost(Math.min(Math.max(Math.exp(log), from), to)),
+        width = Math.log(to / from) / 8;
+      const costs = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((i) => at(Math.log(from) + i * width)),
+        best = costs.indexOf(Math.min(...costs));
+      let left = Math.log(from) + Math.max(best - 1, 0) * width,
+        right = Math.log(from) + Math.min(best + 1, 8) * width;
+      let one = right - golden * (right - left),
+        two = left + golden * (right - left),
+        costOne = at(one),
+        costTwo = at(two);
       while (right - left > 1e-6) {
         if (costOne <= costTwo) {
-          [right, two, costTwo] = [two, one_, costOne];
-          one_ = right - golden * (right - left);
-          costOne = at(one_);
+          [right, two, costTwo] = [two, one, costOne];
+          one = right - golden * (right - left);
+          costOne = at(one);
         } else {
-          [left, one_, costOne] = [one_, two, costTwo];
+          [left, one, costOne] = [one, two, costTwo];
           two = left + golden * (right - left);
           costTwo = at(two);
         }
       }
       const found = Math.exp((left + right) / 2);
-      return [from, Math.min(Math.max(found, from), to), to].reduce((a, b) => cost(b) < cost(a) ? b : a);
+      return [from, Math.min(Math.max(found, from), to), to].reduce((a, b) => (cost(b) < cost(a) ? b : a));
     };
-    if (!(heed > low && heed < high)) { return lowest(low, high); }
+    if (!(heed > low && heed < high)) {
+      return lowest(low, high);
+    }
     const two = [lowest(low, heed), lowest(heed, high)]; // shorter intervals than this use no alarm
     return cost(two[0]) < cost(two[1]) ? two[0] : two[1];
   }
@@ -552,14 +838,22 @@
   // An interval with its ETTR; with maintenance, the longest shorter one that has an answer.
   function answered(run, low, wanted) {
     const ettr = ettrOf(withTau(run, wanted));
-    if (isFinite(ettr) || !(run.stopsPerH > 0)) { return { tau: wanted, ettr }; }
+    if (isFinite(ettr) || !(run.stopsPerH > 0)) {
+      return { tau: wanted, ettr };
+    }
     const without = { ...run, stopsPerH: 0 };
-    if (![low, wanted].some((tau) => isFinite(ettrOf(withTau(without, tau))))) { return { tau: wanted, ettr }; }
-    let left = Math.log(low), right = Math.log(wanted);
+    if (![low, wanted].some((tau) => isFinite(ettrOf(withTau(without, tau))))) {
+      return { tau: wanted, ettr };
+    }
+    let left = Math.log(low),
+      right = Math.log(wanted);
     for (let round = 0; round < 3; round += 1) {
-      const grid = Array.from({ length: 33 }, (_, i) => left + (right - left) * i / 32);
-      const good = grid.map((point) => isFinite(ettrOf(withTau(run, Math.exp(point))))), last = good.lastIndexOf(true);
-      if (last < 0) { return { tau: wanted, ettr }; }
+      const grid = Array.from({ length: 33 }, (_, i) => left + ((right - left) * i) / 32);
+      const good = grid.map((point) => isFinite(ettrOf(withTau(run, Math.exp(point))))),
+        last = good.lastIndexOf(true);
+      if (last < 0) {
+        return { tau: wanted, ettr };
+      }
       [left, right] = [grid[last], grid[Math.min(last + 1, 32)]];
     }
     const tau = Math.max(Math.exp(left) / (1 + LAST_DIGITS), low);
@@ -568,26 +862,46 @@
 
   // The best interval, and the ends of the range that costs at most half a point of the steady state. [h]
   function band(run, points) {
-    const limit = points === undefined ? 0.005 : points, of = steady(run), tau = best(run).tau, highest = ettrOf(withTau(of, tau));
-    if (!isFinite(highest)) { throw new Endless(ENDS); }
-    const loss = (point) => { const ettr = ettrOf(withTau(of, point)); return highest - (isFinite(ettr) ? ettr : -1); };
-    const low = Math.min(intervalEnds(of)[0], tau), longest = answered(run, intervalEnds(run)[0], intervalEnds(run)[1]).tau;
+    const limit = points === undefined ? 0.005 : points,
+      of = steady(run),
+      tau = best(run).tau,
+      highest = ettrOf(withTau(of, tau));
+    if (!isFinite(highest)) {
+      throw new Endless(ENDS);
+    }
+    const loss = (point) => {
+      const ettr = ettrOf(withTau(of, point));
+      return highest - (isFinite(ettr) ? ettr : -1);
+    };
+    const low = Math.min(intervalEnds(of)[0], tau),
+      longest = answered(run, intervalEnds(run)[0], intervalEnds(run)[1]).tau;
     const high = firstAbove(loss, limit, tau, Math.max(longest, tau));
     return { tau, low: firstAbove(loss, limit, tau, low), high, endsJob: high >= run.work };
   }
 
   // Where a loss first passes a limit on a grid of 2000 points, a straight line between two of them.
   function firstAbove(loss, limit, from, to) {
-    if (from === to) { return to; }
-    const last = 1999, point = (i) => i === last ? to : from * Math.exp(Math.log(to / from) * i / last);
-    let below = 0, above = last;
-    if (!(loss(to) > limit)) { return to; }
+    if (from === to) {
+      return to;
+    }
+    const last = 1999,
+      point = (i) => (i === last ? to : from * Math.exp((Math.log(to / from) * i) / last));
+    let below = 0,
+      above = last;
+    if (!(loss(to) > limit)) {
+      return to;
+    }
     while (above - below > 1) {
       const middle = (below + above) >> 1;
-      if (loss(point(middle)) > limit) { above = middle; } else { below = middle; }
+      if (loss(point(middle)) > limit) {
+        above = middle;
+      } else {
+        below = middle;
+      }
     }
-    const [left, right] = [point(below), point(above)], [less, more] = [loss(left), loss(right)];
-    return (right - left) / (more - less) * (limit - less) + left;
+    const [left, right] = [point(below), point(above)],
+      [less, more] = [loss(left), loss(right)];
+    return ((right - left) / (more - less)) * (limit - less) + left;
   }
 
   // ---- probabilities
@@ -595,53 +909,82 @@
   // ln Γ(n+1) less Stirling's formula: by its series, from which small n are reached step by step.
   function stirlingError(n) {
     let more = 0;
-    for (; n < 16; n += 1) { more += (n + 0.5) * Math.log1p(1 / n) - 1; }
+    for (; n < 16; n += 1) {
+      more += (n + 0.5) * Math.log1p(1 / n) - 1;
+    }
     const x = 1 / (n * n);
     return more + (1 / 12 - x * (1 / 360 - x * (1 / 1260 - x * (1 / 1680 - x / 1188)))) / n;
   }
 
   // x ln(x/m) + m - x, also where x is near m (Loader 2000).
   function deviance(x, m) {
-    if (Math.abs(x - m) >= 0.1 * (x + m)) { return x * Math.log(x / m) + m - x; }
+    if (Math.abs(x - m) >= 0.1 * (x + m)) {
+      return x * Math.log(x / m) + m - x;
+    }
     const v = (x - m) / (x + m);
-    let total = (x - m) * v, term = 2 * x * v;
+    let total = (x - m) * v,
+      term = 2 * x * v;
     for (let j = 1; j < 1000; j += 1) {
       term *= v * v;
       const next = total + term / (2 * j + 1);
-      if (next === total) { return total; }
+      if (next === total) {
+        return total;
+      }
       total = next;
     }
     return total;
   }
 
   // Poisson probability of k, which need not be whole, at a mean.
-  const poisson = (k, mean) => mean === 0 ? (k === 0 ? 1 : 0) : k === 0 ? Math.exp(-mean)
-    : Math.exp(-stirlingError(k) - deviance(k, mean)) / Math.sqrt(2 * Math.PI * k);
+  const poisson = (k, mean) =>
+    mean === 0
+      ? k === 0
+        ? 1
+        : 0
+      : k === 0
+        ? Math.exp(-mean)
+        : Math.exp(-stirlingError(k) - deviance(k, mean)) / Math.sqrt(2 * Math.PI * k);
 
   function binomial(k, n, p) {
-    if (k === 0) { return Math.exp(n * Math.log1p(-p)); }
-    if (k === n) { return p ** n; }
-    const log = stirlingError(n) - stirlingError(k) - stirlingError(n - k) - deviance(k, n * p) - deviance(n - k, n * (1 - p));
+    if (k === 0) {
+      return Math.exp(n * Math.log1p(-p));
+    }
+    if (k === n) {
+      return p ** n;
+    }
+    const log =
+      stirlingError(n) - stirlingError(k) - stirlingError(n - k) - deviance(k, n * p) - deviance(n - k, n * (1 - p));
     return Math.exp(log) * Math.sqrt(n / (2 * Math.PI * k * (n - k)));
   }
 
   // Incomplete gamma functions P and Q, of which the smaller one keeps its digits.
   function gammaTails(a, x) {
-    if (x <= 0) { return [0, 1]; }
+    if (x <= 0) {
+      return [0, 1];
+    }
     if (x < a + 1) {
-      let term = 1, total = 1;
-      for (let n = 1; term > total * 1e-17 && n < 1e5; n += 1) { term *= x / (a + n); total += term; }
+      let term = 1,
+        total = 1;
+      for (let n = 1; term > total * 1e-17 && n < 1e5; n += 1) {
+        term *= x / (a + n);
+        total += term;
+      }
       const low = poisson(a, x) * total;
       return [low, 1 - low];
     }
-    let b = x + 1 - a, c = 1e300, d = 1 / b, h = d; // Lentz
+    let b = x + 1 - a,
+      c = 1e300,
+      d = 1 / b,
+      h = d; // Lentz
     for (let i = 1; i < 1e5; i += 1) {
       const an = -i * (i - a);
       b += 2;
       d = 1 / (an * d + b);
       c = b + an / c;
       h *= c * d;
-      if (Math.abs(c * d - 1) < 1e-16) { break; }
+      if (Math.abs(c * d - 1) < 1e-16) {
+        break;
+      }
     }
     const high = poisson(a, x) * a * h;
     return [1 - high, high];
@@ -650,14 +993,26 @@
   // Where P, or with `upper` Q, is a probability: Newton's method on a logarithmic scale, kept between two ends.
   function gammaQuantile(a, p, upper) {
     const at = upper ? 1 : 0;
-    let low = -800, high = Math.log(a + 50 * Math.sqrt(a) + 800), y = Math.log(a);
+    let low = -800,
+      high = Math.log(a + 50 * Math.sqrt(a) + 800),
+      y = Math.log(a);
     for (let i = 0; i < 200; i += 1) {
-      const x = Math.exp(y), value = gammaTails(a, x)[at], off = upper ? p - value : value - p;
-      if (off > 0) { high = y; } else { low = y; }
+      const x = Math.exp(y),
+        value = gammaTails(a, x)[at],
+        off = upper ? p - value : value - p;
+      if (off > 0) {
+        high = y;
+      } else {
+        low = y;
+      }
       const slope = poisson(a, x) * a; // of either tail, by y
       let next = y - off / slope;
-      if (!(next > low && next < high)) { next = (low + high) / 2; }
-      if (Math.abs(next - y) < 1e-16 * Math.max(1, Math.abs(y)) || high - low < 1e-16) { return Math.exp(next); }
+      if (!(next > low && next < high)) {
+        next = (low + high) / 2;
+      }
+      if (Math.abs(next - y) < 1e-16 * Math.max(1, Math.abs(y)) || high - low < 1e-16) {
+        return Math.exp(next);
+      }
       y = next;
     }
     return Math.exp(y);
@@ -681,65 +1036,99 @@
 
   // P(Bin(n, p) <= k), from the smaller tail.
   function binomialUpTo(k, n, p) {
-    if (k >= n) { return 1; }
-    let term, total = 0;
+    if (k >= n) {
+      return 1;
+    }
+    let term,
+      total = 0;
     if (k < n * p) {
       term = binomial(k, n, p);
-      for (let i = k; i >= 0 && term > total * 1e-18; i -= 1) { total += term; term *= i / (n - i + 1) * (1 - p) / p; }
+      for (let i = k; i >= 0 && term > total * 1e-18; i -= 1) {
+        total += term;
+        term *= ((i / (n - i + 1)) * (1 - p)) / p;
+      }
       return total;
     }
     term = binomial(k + 1, n, p);
-    for (let i = k + 1; i <= n && term > total * 1e-18; i += 1) { total += term; term *= (n - i) / (i + 1) * p / (1 - p); }
+    for (let i = k + 1; i <= n && term > total * 1e-18; i += 1) {
+      total += term;
+      term *= (((n - i) / (i + 1)) * p) / (1 - p);
+    }
     return 1 - total;
   }
 
   // The least whole number from 0 on that is enough, where more never hurts.
   function leastWhole(isEnough, guess) {
-    let low = -1, high = Math.max(0, Math.round(guess)), step = 1;
-    while (!isEnough(high)) { low = high; high += step; step *= 2; }
+    let low = -1,
+      high = Math.max(0, Math.round(guess)),
+      step = 1;
+    while (!isEnough(high)) {
+      low = high;
+      high += step;
+      step *= 2;
+    }
     while (high - low > 1) {
       const middle = (low + high) >> 1;
-      if (isEnough(middle)) { high = middle; } else { low = middle; }
+      if (isEnough(middle)) {
+        high = middle;
+      } else {
+        low = middle;
+      }
     }
     return high;
   }
 
-  const poissonPool = (inRepair, level) => inRepair > 0 ? leastWhole((s) => poissonUpTo(s, inRepair) >= level, inRepair) : 0;
+  const poissonPool = (inRepair, level) =>
+    inRepair > 0 ? leastWhole((s) => poissonUpTo(s, inRepair) >= level, inRepair) : 0;
   const poolLevel = (nodes, spares, unavailable) => binomialUpTo(spares, nodes + spares, unavailable);
-  const binomialPool = (nodes, unavailable, level) => leastWhole(
-    (s) => poolLevel(nodes, s, unavailable) >= level, nodes * unavailable / (1 - unavailable));
+  const binomialPool = (nodes, unavailable, level) =>
+    leastWhole((s) => poolLevel(nodes, s, unavailable) >= level, (nodes * unavailable) / (1 - unavailable));
 
   // Share of arrivals that find all of n servers busy, and share that has to wait.
   function erlangB(n, a) {
     let inverse = 1;
-    for (let k = 1; k <= n; k += 1) { inverse = 1 + inverse * k / a; }
+    for (let k = 1; k <= n; k += 1) {
+      inverse = 1 + (inverse * k) / a;
+    }
     return a === 0 ? (n === 0 ? 1 : 0) : 1 / inverse;
   }
   function erlangC(n, a) {
     const blocked = erlangB(n, a);
-    return blocked / (1 - a / n * (1 - blocked));
+    return blocked / (1 - (a / n) * (1 - blocked));
   }
 
   // Least spares where few nodes are repaired at a time (M/M/c); Infinity where the crews cannot keep up.
   function crewPool(inRepair, crews, level) {
-    if (inRepair === 0) { return 0; }
-    if (inRepair >= crews) { return Infinity; }
+    if (inRepair === 0) {
+      return 0;
+    }
+    if (inRepair >= crews) {
+      return Infinity;
+    }
     const waits = erlangC(crews, inRepair);
     if (1 - waits >= level) {
-      const within = level * poissonUpTo(crews - 1, inRepair) / (1 - waits);
-      return Math.min(leastWhole((s) => poissonUpTo(s, inRepair) >= within, inRepair), crews - 1);
+      const within = (level * poissonUpTo(crews - 1, inRepair)) / (1 - waits);
+      return Math.min(
+        leastWhole((s) => poissonUpTo(s, inRepair) >= within, inRepair),
+        crews - 1
+      );
     }
-    const beyond = Math.ceil(Math.log((1 - level) / waits) / Math.log(inRepair / crews) * (1 - LAST_DIGITS)) + crews - 1;
+    const beyond =
+      Math.ceil((Math.log((1 - level) / waits) / Math.log(inRepair / crews)) * (1 - LAST_DIGITS)) + crews - 1;
     return Math.max(beyond, crews - 1);
   }
 
   // Nodes of a job in repair on average, if each failure takes one out for so many hours.
   function inRepair(scenario, repairH) {
-    const run = inHours(scenario), of = exact(run), perH = of.n_failures / of.total_h;
-    const out = sum(run.modes.map((mode, i) => {
-      const named = (scenario.failures.modes || [])[i];
-      return mode.weight * (named && given(named.n_out_nodes) ? named.n_out_nodes : 1);
-    }));
+    const run = inHours(scenario),
+      of = exact(run),
+      perH = of.n_failures / of.total_h;
+    const out = sum(
+      run.modes.map((mode, i) => {
+        const named = (scenario.failures.modes || [])[i];
+        return mode.weight * (named && given(named.n_out_nodes) ? named.n_out_nodes : 1);
+      })
+    );
     return perH * out * repairH;
   }
 
@@ -753,19 +1142,29 @@
     const square = b[0] * b[0] + b[1] * b[1];
     return [(a[0] * b[0] + a[1] * b[1]) / square, (a[1] * b[0] - a[0] * b[1]) / square];
   }
-  const cExp = (a) => { const r = Math.exp(a[0]); return [r * Math.cos(a[1]), r * Math.sin(a[1])]; };
+  const cExp = (a) => {
+    const r = Math.exp(a[0]);
+    return [r * Math.cos(a[1]), r * Math.sin(a[1])];
+  };
   function cExpm1(a) {
     const half = Math.sin(a[1] / 2);
     return [Math.expm1(a[0]) * Math.cos(a[1]) - 2 * half * half, Math.exp(a[0]) * Math.sin(a[1])];
   }
   const cLog1p = (a) => [Math.log1p(a[0] * (2 + a[0]) + a[1] * a[1]) / 2, Math.atan2(a[1], 1 + a[0])];
   function cSqrt(a) {
-    const size = Math.hypot(a[0], a[1]), re = Math.sqrt((size + Math.abs(a[0])) / 2), im = re > 0 ? Math.abs(a[1]) / (2 * re) : 0;
+    const size = Math.hypot(a[0], a[1]),
+      re = Math.sqrt((size + Math.abs(a[0])) / 2),
+      im = re > 0 ? Math.abs(a[1]) / (2 * re) : 0;
     return a[0] >= 0 ? [re, a[1] < 0 ? -im : im] : [im, a[1] < 0 ? -re : re];
   }
-  const cPower = (a, n) => n === 0 ? [1, 0] : a[0] === 0 && a[1] === 0 ? [0, 0] : cExp(cScale([Math.log(Math.hypot(a[0], a[1])), Math.atan2(a[1], a[0])], n));
+  const cPower = (a, n) =>
+    n === 0
+      ? [1, 0]
+      : a[0] === 0 && a[1] === 0
+        ? [0, 0]
+        : cExp(cScale([Math.log(Math.hypot(a[0], a[1])), Math.atan2(a[1], a[0])], n));
   const cAbs = (a) => Math.hypot(a[0], a[1]);
-  const one = [1, 0];
+  const ONE = [1, 0];
   const cLacks = (s, h) => cScale(cExpm1([-s[0] * h, -s[1] * h]), -1); // what a fixed time leaves of 1
   const cTogether = (a, b) => cSub(cAdd(a, b), cMul(a, b));
 
@@ -774,75 +1173,121 @@
     const kinds = new Map();
     for (const mode of run.modes) {
       const key = [mode.detection, mode.queue, mode.restart].join(" ");
-      if (mode.weight > 0 && !kinds.has(key)) { kinds.set(key, { ...mode, weight: 0 }); }
-      if (mode.weight > 0) { kinds.get(key).weight += mode.weight; }
+      if (mode.weight > 0 && !kinds.has(key)) {
+        kinds.set(key, { ...mode, weight: 0 });
+      }
+      if (mode.weight > 0) {
+        kinds.get(key).weight += mode.weight;
+      }
     }
     return [...kinds.values()];
   }
 
   // Transforms of the parts of a run at one s; `rate` stands beside the run, as a date may be asked for at many.
   function transformsAt(run, kinds, rate, s) {
-    const ends = [rate + s[0], s[1]], shareOfS = cDiv(s, ends);
-    let lacks = [0, 0], struck = [0, 0];
+    const ends = [rate + s[0], s[1]],
+      shareOfS = cDiv(s, ends);
+    let lacks = [0, 0],
+      struck = [0, 0];
     for (const kind of kinds) {
       let down = cTogether(cLacks(s, kind.detection), cLacks(s, kind.queue));
       if (run.personShare > 0) {
         const wait = cScale(s, run.person);
-        down = cTogether(down, cDiv(cScale(wait, run.personShare), cAdd(one, wait)));
+        down = cTogether(down, cDiv(cScale(wait, run.personShare), cAdd(ONE, wait)));
       }
-      const restart = cLacks(ends, kind.restart + run.init + run.load), left = cMul(cSub(one, down), restart);
-      lacks = cAdd(lacks, cScale(cAdd(down, cMul(cMul(cSub(one, down), shareOfS), restart)), kind.weight));
+      const restart = cLacks(ends, kind.restart + run.init + run.load),
+        left = cMul(cSub(ONE, down), restart);
+      lacks = cAdd(lacks, cScale(cAdd(down, cMul(cMul(cSub(ONE, down), shareOfS), restart)), kind.weight));
       struck = cAdd(struck, cScale(left, kind.weight));
     }
-    const rest = cSub(one, cMul(struck, cDiv([rate, 0], ends)));
+    const rest = cSub(ONE, cMul(struck, cDiv([rate, 0], ends)));
     const g = cDiv(cAdd(s, cDiv(cScale(lacks, rate), rest)), ends); // what a failure adds to a stage
-    const lacksRestart = cMul(g, cLacks(ends, startOf(run))), lacksStop = cTogether(cLacks(s, run.stop), lacksRestart);
+    const lacksRestart = cMul(g, cLacks(ends, startOf(run))),
+      lacksStop = cTogether(cLacks(s, run.stop), lacksRestart);
     // (1 + g E(B - x))/(1 + g E(B)) with E(y) = e^((λ+s)y) - 1, as a logarithm, for x hours at first and B again
     const logStage = (first, again) => {
-      let re = 0, im = 0;
-      for (const [h, sign] of first === again ? [[again, -1]] : [[again - first, 1], [again, -1]]) {
-        const grown = Math.expm1(ends[0] * h), half = ends[1] * h / 2, sin = Math.sin(half);
-        const m = grown - 2 * (1 + grown) * sin * sin, n = 2 * (1 + grown) * sin * Math.cos(half);
-        const x = g[0] * m - g[1] * n, y = g[0] * n + g[1] * m;
-        re += sign * Math.log1p(x * (2 + x) + y * y) / 2;
+      let re = 0,
+        im = 0;
+      for (const [h, sign] of first === again
+        ? [[again, -1]]
+        : [
+            [again - first, 1],
+            [again, -1],
+          ]) {
+        const grown = Math.expm1(ends[0] * h),
+          half = (ends[1] * h) / 2,
+          sin = Math.sin(half);
+        const m = grown - 2 * (1 + grown) * sin * sin,
+          n = 2 * (1 + grown) * sin * Math.cos(half);
+        const x = g[0] * m - g[1] * n,
+          y = g[0] * n + g[1] * m;
+        re += (sign * Math.log1p(x * (2 + x) + y * y)) / 2;
         im += sign * Math.atan2(y, 1 + x);
       }
       return [re, im];
     };
     return {
-      logStage, stage: (first, again) => cExp(logStage(first, again)),
-      begin: cMul(cExp(cScale(s, -run.firstQueue)), cSub(one, lacksRestart)), lacksStop, stop: cSub(one, lacksStop),
+      logStage,
+      stage: (first, again) => cExp(logStage(first, again)),
+      begin: cMul(cExp(cScale(s, -run.firstQueue)), cSub(ONE, lacksRestart)),
+      lacksStop,
+      stop: cSub(ONE, lacksStop),
     };
   }
 
   // What lies ahead n durable checkpoints before the end, where no request for maintenance waits and where one does: by the
   // eigenvalues of the matrix from one checkpoint to the next, of which the larger is near 1 and found as 1 + small.
   function through(of, unasked, first, again, n, end) {
-    const on = of.logStage(first, again), quietLog = unasked.logStage(first, again), quiet = cExp(quietLog);
-    const asked = cMul(quiet, cExpm1(cSub(on, quietLog))), quietStop = cMul(cSub(one, unasked.lacksStop), unasked.stage(again, again));
-    const lacks = cScale(cExpm1(on), -1), lacksStop = cTogether(of.lacksStop, cScale(cExpm1(of.logStage(again, again)), -1));
+    const on = of.logStage(first, again),
+      quietLog = unasked.logStage(first, again),
+      quiet = cExp(quietLog);
+    const asked = cMul(quiet, cExpm1(cSub(on, quietLog))),
+      quietStop = cMul(cSub(ONE, unasked.lacksStop), unasked.stage(again, again));
+    const lacks = cScale(cExpm1(on), -1),
+      lacksStop = cTogether(of.lacksStop, cScale(cExpm1(of.logStage(again, again)), -1));
     const b = cAdd(cAdd(lacks, asked), cAdd(lacksStop, quietStop));
     const c = cAdd(cMul(lacks, cAdd(lacksStop, quietStop)), cMul(asked, lacksStop));
-    const root = cSqrt(cSub(cMul(b, b), cScale(c, 4))), far = cAbs(cAdd(b, root)) >= cAbs(cSub(b, root)) ? cAdd(b, root) : cSub(b, root);
-    let delta = cDiv(cScale(c, -2), far), other = cScale(far, -0.5);
-    if (cAbs(cAdd(one, delta)) < cAbs(cAdd(one, other))) { delta = other; }
-    const large = cAdd(one, delta), small = cSub(cSub(one, b), delta);
-    const many = cExp(cScale(cLog1p(delta), n)), few = cPower(small, n);
-    const ahead = [cAdd(cMul(quiet, end[0]), cMul(asked, end[1])),
-      cAdd(cMul(quietStop, end[0]), cMul(cSub(cSub(one, lacksStop), quietStop), end[1]))];
-    return ahead.map((next, i) => cDiv(cSub(cMul(many, cSub(next, cMul(small, end[i]))), cMul(few, cSub(next, cMul(large, end[i])))), cSub(large, small)));
+    const root = cSqrt(cSub(cMul(b, b), cScale(c, 4))),
+      far = cAbs(cAdd(b, root)) >= cAbs(cSub(b, root)) ? cAdd(b, root) : cSub(b, root);
+    let delta = cDiv(cScale(c, -2), far),
+      other = cScale(far, -0.5);
+    if (cAbs(cAdd(ONE, delta)) < cAbs(cAdd(ONE, other))) {
+      delta = other;
+    }
+    const large = cAdd(ONE, delta),
+      small = cSub(cSub(ONE, b), delta);
+    const many = cExp(cScale(cLog1p(delta), n)),
+      few = cPower(small, n);
+    const ahead = [
+      cAdd(cMul(quiet, end[0]), cMul(asked, end[1])),
+      cAdd(cMul(quietStop, end[0]), cMul(cSub(cSub(ONE, lacksStop), quietStop), end[1])),
+    ];
+    return ahead.map((next, i) =>
+      cDiv(
+        cSub(cMul(many, cSub(next, cMul(small, end[i]))), cMul(few, cSub(next, cMul(large, end[i])))),
+        cSub(large, small)
+      )
+    );
   }
 
   // The transform of the hours of a run, from submission or (without `starts`) from a checkpoint on.
   function transformOf(run, starts) {
-    const kinds = kindsOf(run), asked = run.stopsPerH > 0, later = (s) => [s[0] + run.stopsPerH, s[1]];
-    const length = cycle(run), of = stagesOf(run);
+    const kinds = kindsOf(run),
+      asked = run.stopsPerH > 0,
+      later = (s) => [s[0] + run.stopsPerH, s[1]];
+    const length = cycle(run),
+      of = stagesOf(run);
     if (!run.starts) {
-      const n = Math.ceil(run.work / run.tau - ROUNDING), scale = run.work / run.tau / n, segment = run.tau + run.stall;
+      const n = Math.ceil(run.work / run.tau - ROUNDING),
+        scale = run.work / run.tau / n,
+        segment = run.tau + run.stall;
       const again = segment + run.persist;
       return (rate, at) => {
-        const s = cScale(at, scale), on = transformsAt(run, kinds, rate, s);
-        if (!asked) { return cExp(cScale(on.logStage(length, again), n)); }
+        const s = cScale(at, scale),
+          on = transformsAt(run, kinds, rate, s);
+        if (!asked) {
+          return cExp(cScale(on.logStage(length, again), n));
+        }
         const unasked = transformsAt(run, kinds, rate, later(s));
         const [first, quiet] = [on, unasked].map((each) => each.stage(run.persist, again));
         const end = [on.stage(segment - head(run), segment), cMul(on.stop, on.stage(segment, segment))];
@@ -860,8 +1305,11 @@
       }
       const unasked = transformsAt(run, kinds, rate, later(s));
       const [first, quiet] = [on, unasked].map((each) =>
-        starts ? cMul(each.stage(of.first, of.first), each.begin) : each.stage(of.first, of.first));
-      if (of.only) { return first; }
+        starts ? cMul(each.stage(of.first, of.first), each.begin) : each.stage(of.first, of.first)
+      );
+      if (of.only) {
+        return first;
+      }
       const end = [on.stage(of.lastFirst, of.lastAgain), cMul(on.stop, on.stage(of.lastAgain, of.lastAgain))];
       const [goesOn, stops] = through(on, unasked, length, of.again, of.middle, end);
       return cAdd(cMul(quiet, goesOn), cMul(cSub(first, quiet), stops));
@@ -871,108 +1319,185 @@
   // What a run does if nothing strikes and nothing is asked for: probability at a rate, and hours.
   function quietOf(run, starts) {
     if (!run.starts) {
-      const n = Math.ceil(run.work / run.tau - ROUNDING), exposed = n * cycle(run);
+      const n = Math.ceil(run.work / run.tau - ROUNDING),
+        exposed = n * cycle(run);
       const asked = run.persist + (n - 1) * cycle(run);
-      return { hours: run.work / run.tau * cycle(run), chance: (rate) => Math.exp(-rate * exposed - run.stopsPerH * asked) };
+      return {
+        hours: (run.work / run.tau) * cycle(run),
+        chance: (rate) => Math.exp(-rate * exposed - run.stopsPerH * asked),
+      };
     }
-    const of = stagesOf(run), queue = starts ? run.firstQueue : 0;
-    const toLast = (starts ? startOf(run) : 0) + of.first + of.middle * cycle(run), end = toLast + (of.only ? 0 : of.lastFirst);
-    return { hours: queue + end, chance: (rate) => Math.exp(-rate * end - run.stopsPerH * (of.only ? 0 : queue + toLast)) };
+    const of = stagesOf(run),
+      queue = starts ? run.firstQueue : 0;
+    const toLast = (starts ? startOf(run) : 0) + of.first + of.middle * cycle(run),
+      end = toLast + (of.only ? 0 : of.lastFirst);
+    return {
+      hours: queue + end,
+      chance: (rate) => Math.exp(-rate * end - run.stopsPerH * (of.only ? 0 : queue + toLast)),
+    };
   }
 
   // The distribution of the hours of a run at several failure rates, from its transform by a Fourier series.
   function distributions(run, rates, starts, most) {
-    const phi = transformOf(run, starts), quiet = quietOf(run, starts);
+    const phi = transformOf(run, starts),
+      quiet = quietOf(run, starts);
     const points = rates.map((rate) => {
       const once = Math.min(run.tau, run.work) + sum(stalls(run)) + run.persist;
-      const survives_ = overRestarts(run, (h) => Math.exp(-rate * h));
-      if (!(rate * (once + restartAfter(run)) <= 300) || !(survives_ >= 1e-13)) { return null; }
-      const chance = quiet.chance(rate), atom = chance > 1e-12 && 1 - chance > 1e-12 ? chance : 0, atomH = atom > 0 ? quiet.hours : 0;
-      const left = 1 - atom, whole = (s) => phi(rate, s);
+      const alive = overRestarts(run, (h) => Math.exp(-rate * h));
+      if (!(rate * (once + restartAfter(run)) <= 300) || !(alive >= 1e-13)) {
+        return null;
+      }
+      const chance = quiet.chance(rate),
+        atom = chance > 1e-12 && 1 - chance > 1e-12 ? chance : 0,
+        atomH = atom > 0 ? quiet.hours : 0;
+      const left = 1 - atom,
+        whole = (s) => phi(rate, s);
       const without = (s) => cSub(whole(s), cScale(cExp([0, -s[1] * atomH]), atom)); // where little happens it hides the rest
-      const tiny = 1e-150 / quiet.hours, first = whole([0, tiny]), about = -Math.atan2(first[1], first[0]) / tiny;
+      const tiny = 1e-150 / quiet.hours,
+        first = whole([0, tiny]),
+        about = -Math.atan2(first[1], first[0]) / tiny;
       const rest = momentsOf((s) => cScale(without(s), 1 / left), Math.max((about - atom * atomH) / left, atomH));
       const mean = atom * atomH + (1 - atom) * rest.mean;
       const sd = Math.sqrt((1 - atom) * (rest.sd ** 2 + (rest.mean - mean) ** 2) + atom * (atomH - mean) ** 2);
-      const point = { rate, rest: rest.mean, restSd: Math.max(rest.sd, 1e-9 * mean), skew: rest.skew, mean, atom, atomH, without,
-        sd: Math.max(sd, 1e-9 * mean), certain: rates.length === 1 && sd <= 1e-9 * mean };
+      const point = {
+        rate,
+        rest: rest.mean,
+        restSd: Math.max(rest.sd, 1e-9 * mean),
+        skew: rest.skew,
+        mean,
+        atom,
+        atomH,
+        without,
+        sd: Math.max(sd, 1e-9 * mean),
+        certain: rates.length === 1 && sd <= 1e-9 * mean,
+      };
       const reach = (skew) => 8 * (1 + Math.min(Math.max(skew, 0), 25)) * point.restSd;
       point.first = point.rest - reach(-point.skew);
       const high = point.rest + reach(point.skew);
-      if (point.atom > 0) { point.first = Math.max(point.first, quiet.hours - 0.02 * (high - quiet.hours)); }
+      if (point.atom > 0) {
+        point.first = Math.max(point.first, quiet.hours - 0.02 * (high - quiet.hours));
+      }
       point.period = high - point.first;
       return point;
     });
     const there = points.filter((point) => point);
-    if (there.length === 1 && there[0].certain) { return [constant(there[0].mean)]; }
+    if (there.length === 1 && there[0].certain) {
+      return [constant(there[0].mean)];
+    }
     const term = (point, j) => {
-      const s = [0, 2 * Math.PI * j / point.period];
+      const s = [0, (2 * Math.PI * j) / point.period];
       return cMul(cExp([0, s[1] * point.first]), point.without(s));
     };
     const near = turnsBack(run, there);
     const last = near.filter((j) => there.some((point) => cAbs(term(point, j)) > 1e-7));
-    const back = 1.25 * Math.max(0, ...last), limit = Math.min(most || 4096, Math.max(32, Math.floor(2 ** 20 / Math.max(1, there.length))));
-    for (const point of there) { point.terms = []; extend(point, 32, term); }
+    const back = 1.25 * Math.max(0, ...last),
+      limit = Math.min(most || 4096, Math.max(32, Math.floor(2 ** 20 / Math.max(1, there.length))));
+    for (const point of there) {
+      point.terms = [];
+      extend(point, 32, term);
+    }
     const size = (point, from) => Math.max(...point.terms.slice(from).map(cAbs));
     let n = 32;
     while (2 * n <= limit) {
-      if (n >= back && Math.max(...there.map((point) => size(point, n - Math.floor(n / 4)))) <= 1e-9) { break; }
+      if (n >= back && Math.max(...there.map((point) => size(point, n - Math.floor(n / 4)))) <= 1e-9) {
+        break;
+      }
       n *= 2;
-      for (const point of there) { extend(point, n, term); }
+      for (const point of there) {
+        extend(point, n, term);
+      }
     }
     return points.map((point) => point && tableOf(point, n, size(point, n - Math.floor(n / 4)) > 1e-7 || n < back));
   }
 
   function extend(point, n, term) {
-    for (let j = point.terms.length + 1; j <= n; j += 1) { point.terms.push(term(point, j)); }
+    for (let j = point.terms.length + 1; j <= n; j += 1) {
+      point.terms.push(term(point, j));
+    }
   }
 
   // Terms where what does not fade comes back: hours that are always the same, and may be lost many times over.
   function turnsBack(run, points) {
-    const kinds = kindsOf(run).sort((a, b) => b.weight - a.weight).slice(0, 3);
+    const kinds = kindsOf(run)
+      .sort((a, b) => b.weight - a.weight)
+      .slice(0, 3);
     const hours = kinds.map((kind) => kind.detection + kind.queue + kind.restart + run.init + run.load);
-    if (run.stopsPerH > 0) { hours.push(run.stop + startOf(run)); }
-    const turns = hours.map((h) => Math.max(...points.map((point) => point.period / Math.max(h, 1e-9 * point.period))))
-      .filter((turn) => turn > 32 && turn < 4096).map((turn) => Math.round(turn));
+    if (run.stopsPerH > 0) {
+      hours.push(run.stop + startOf(run));
+    }
+    const turns = hours
+      .map((h) => Math.max(...points.map((point) => point.period / Math.max(h, 1e-9 * point.period))))
+      .filter((turn) => turn > 32 && turn < 4096)
+      .map((turn) => Math.round(turn));
     const near = turns.flatMap((turn) => [turn, 2 * turn]);
     return near.flatMap((j) => [j - 1, j, j + 1]);
   }
 
   // Mean, standard deviation and skewness, from the transform at a ladder of small steps.
   function momentsOf(phi, about0) {
-    const steps = Array.from({ length: 30 }, (_, i) => 1e-3 / about0 * 2 ** (i - 4)), values = steps.map((step) => phi([0, step]));
-    const turned = (i, h) => { const v = cMul(values[i], cExp([0, steps[i] * h])); return Math.atan2(v[1], v[0]); };
+    const steps = Array.from({ length: 30 }, (_, i) => (1e-3 / about0) * 2 ** (i - 4)),
+      values = steps.map((step) => phi([0, step]));
+    const turned = (i, h) => {
+      const v = cMul(values[i], cExp([0, steps[i] * h]));
+      return Math.atan2(v[1], v[0]);
+    };
     const about = about0 - turned(0, about0) / steps[0];
     let most = 0;
-    const spread = values.map((value) => { most = Math.max(most, -2 * Math.log(cAbs(value)), 0); return most; });
+    const spread = values.map((value) => {
+      most = Math.max(most, -2 * Math.log(cAbs(value)), 0);
+      return most;
+    });
     const widest = (limit) => Math.max(spread.filter((one) => one < limit).length - 1, 1);
     const doubled = (of, i) => (4 * of(i - 1) - of(i)) / 3; // Richardson, from a step and its half
     const mean = about - doubled((i) => turned(i, about) / steps[i], widest(1e-5));
-    const sd = Math.sqrt(Math.max(doubled((i) => spread[i] / steps[i] ** 2, widest(1e-3)), 0));
-    const i = widest(0.1), skew = 6 * turned(i, mean) / (steps[i] * sd) ** 3;
+    const sd = Math.sqrt(
+      Math.max(
+        doubled((i) => spread[i] / steps[i] ** 2, widest(1e-3)),
+        0
+      )
+    );
+    const i = widest(0.1),
+      skew = (6 * turned(i, mean)) / (steps[i] * sd) ** 3;
     return { mean, sd, skew: isFinite(skew) ? skew : 0 };
   }
 
   // The table of a distribution: probabilities and slopes at equal steps.
   function tableOf(point, n, unresolved) {
-    const size = 8 * n, re = new Float64Array(size), im = new Float64Array(size), damping = Math.log(1e9);
+    const size = 8 * n,
+      re = new Float64Array(size),
+      im = new Float64Array(size),
+      damping = Math.log(1e9);
     point.terms.forEach((found, at) => {
-      const j = at + 1, term = cScale(found, unresolved ? Math.exp(-damping * (j / n) ** 2) : 1);
-      const below = [term[1] / (2 * Math.PI * j), -term[0] / (2 * Math.PI * j)], density = term;
+      const j = at + 1,
+        term = cScale(found, unresolved ? Math.exp(-damping * (j / n) ** 2) : 1);
+      const below = [term[1] / (2 * Math.PI * j), -term[0] / (2 * Math.PI * j)],
+        density = term;
       re[j] += below[0] - density[1]; // both are real: the density, a period long, is carried as the imaginary part
       im[j] += below[1] + density[0];
       re[size - j] += below[0] + density[1];
       im[size - j] += -below[1] + density[0];
     });
     inverseFourier(re, im);
-    const rest = 1 - point.atom, of = rest * (1 / 2 + (point.first - point.rest) / point.period);
+    const rest = 1 - point.atom,
+      of = rest * (1 / 2 + (point.first - point.rest) / point.period);
     const step = point.period / size;
     for (let i = 0; i < size; i += 1) {
-      re[i] += of + rest * i / size;
+      re[i] += of + (rest * i) / size;
       im[i] = (im[i] + rest) / point.period;
-      if (point.atom > 0 && point.first + i / size * point.period < point.atomH) { re[i] = 0; im[i] = 0; }
+      if (point.atom > 0 && point.first + (i / size) * point.period < point.atomH) {
+        re[i] = 0;
+        im[i] = 0;
+      }
     }
-    return table(re, im, { first: point.first, step, mean: point.mean, sd: point.sd, atom: point.atom, atomH: point.atomH, never: 0 });
+    return table(re, im, {
+      first: point.first,
+      step,
+      mean: point.mean,
+      sd: point.sd,
+      atom: point.atom,
+      atomH: point.atomH,
+      never: 0,
+    });
   }
 
   // Sums e^(2πi jk/n) in place, n a power of two.
@@ -980,19 +1505,33 @@
     const n = re.length;
     for (let i = 1, j = 0; i < n; i += 1) {
       let bit = n >> 1;
-      for (; j & bit; bit >>= 1) { j ^= bit; }
+      for (; j & bit; bit >>= 1) {
+        j ^= bit;
+      }
       j ^= bit;
-      if (i < j) { [re[i], re[j]] = [re[j], re[i]]; [im[i], im[j]] = [im[j], im[i]]; }
+      if (i < j) {
+        [re[i], re[j]] = [re[j], re[i]];
+        [im[i], im[j]] = [im[j], im[i]];
+      }
     }
-    const c = new Float64Array(n / 2), s = new Float64Array(n / 2);
-    for (let k = 0; k < n / 2; k += 1) { c[k] = Math.cos(2 * Math.PI * k / n); s[k] = Math.sin(2 * Math.PI * k / n); }
+    const c = new Float64Array(n / 2),
+      s = new Float64Array(n / 2);
+    for (let k = 0; k < n / 2; k += 1) {
+      c[k] = Math.cos((2 * Math.PI * k) / n);
+      s[k] = Math.sin((2 * Math.PI * k) / n);
+    }
     for (let half = 1; half < n; half *= 2) {
       const step = n / (2 * half);
       for (let from = 0; from < n; from += 2 * half) {
         for (let k = 0; k < half; k += 1) {
-          const i = from + k, j = i + half, x = re[j] * c[k * step] - im[j] * s[k * step], y = re[j] * s[k * step] + im[j] * c[k * step];
-          re[j] = re[i] - x; im[j] = im[i] - y;
-          re[i] += x; im[i] += y;
+          const i = from + k,
+            j = i + half,
+            x = re[j] * c[k * step] - im[j] * s[k * step],
+            y = re[j] * s[k * step] + im[j] * c[k * step];
+          re[j] = re[i] - x;
+          im[j] = im[i] - y;
+          re[i] += x;
+          im[i] += y;
         }
       }
     }
@@ -1000,15 +1539,24 @@
 
   // Made to rise, with slopes that keep cubics between entries rising (Fritsch and Carlson 1980), and an exponential tail.
   function table(below, density, named) {
-    const n = below.length, most = 1 - named.atom - named.never;
+    const n = below.length,
+      most = 1 - named.atom - named.never;
     let highest = 0;
-    for (let i = 0; i < n; i += 1) { highest = Math.max(highest, Math.min(Math.max(below[i], 0), most)); below[i] = highest; }
+    for (let i = 0; i < n; i += 1) {
+      highest = Math.max(highest, Math.min(Math.max(below[i], 0), most));
+      below[i] = highest;
+    }
     let place = -1;
-    for (let i = 0; i < n; i += 1) { if (most - below[i] > 1e-6) { place += 1; } }
+    for (let i = 0; i < n; i += 1) {
+      if (most - below[i] > 1e-6) {
+        place += 1;
+      }
+    }
     place = Math.max(place, 0);
     const hazard = density[place] / (most - below[place]);
     for (let i = 0; i < n; i += 1) {
-      const before = (below[i] - below[Math.max(i - 1, 0)]) / named.step, after = (below[Math.min(i + 1, n - 1)] - below[i]) / named.step;
+      const before = (below[i] - below[Math.max(i - 1, 0)]) / named.step,
+        after = (below[Math.min(i + 1, n - 1)] - below[i]) / named.step;
       const least = Math.min(i === 0 ? after : before, i === n - 1 ? before : after);
       density[i] = Math.min(Math.max(density[i], 0), 3 * least);
     }
@@ -1016,44 +1564,92 @@
   }
 
   const constant = (hours) => ({
-    below: [0, 0], density: [0, 0], tail: Infinity, first: hours, step: 1, mean: hours, sd: 0, atom: 1, atomH: hours, never: 0,
+    below: [0, 0],
+    density: [0, 0],
+    tail: Infinity,
+    first: hours,
+    step: 1,
+    mean: hours,
+    sd: 0,
+    atom: 1,
+    atomH: hours,
+    never: 0,
   });
 
-  const cubic = (a, b, slope, next, x) => a + x * (slope + x * (3 * (b - a) - 2 * slope - next + x * (slope + next - 2 * (b - a))));
-  const cubicSlope = (a, b, slope, next, x) => slope + x * (2 * (3 * (b - a) - 2 * slope - next) + 3 * x * (slope + next - 2 * (b - a)));
+  const cubic = (a, b, slope, next, x) =>
+    a + x * (slope + x * (3 * (b - a) - 2 * slope - next + x * (slope + next - 2 * (b - a))));
+  const cubicSlope = (a, b, slope, next, x) =>
+    slope + x * (2 * (3 * (b - a) - 2 * slope - next) + 3 * x * (slope + next - 2 * (b - a)));
 
   function cell(of, hours) {
-    const n = of.below.length, where = (hours - of.first) / of.step, i = Math.min(Math.max(Math.floor(where), 0), n - 2);
-    return [of.below[i], of.below[i + 1], of.density[i] * of.step, of.density[i + 1] * of.step, where - i, where > n - 1];
+    const n = of.below.length,
+      where = (hours - of.first) / of.step,
+      i = Math.min(Math.max(Math.floor(where), 0), n - 2);
+    return [
+      of.below[i],
+      of.below[i + 1],
+      of.density[i] * of.step,
+      of.density[i + 1] * of.step,
+      where - i,
+      where > n - 1,
+    ];
   }
 
   // Probability of being done by some hours, the atom left out; and its slope.
   function smoothUpTo(of, hours) {
-    const [low, high, slope, next, x, beyond] = cell(of, hours), all = 1 - of.atom - of.never;
-    if (beyond) { return all - high === 0 ? all : all - (all - high) * Math.exp(-of.tail * (x - 1) * of.step); }
+    const [low, high, slope, next, x, beyond] = cell(of, hours),
+      all = 1 - of.atom - of.never;
+    if (beyond) {
+      return all - high === 0 ? all : all - (all - high) * Math.exp(-of.tail * (x - 1) * of.step);
+    }
     return x < 0 ? 0 : Math.min(Math.max(cubic(low, high, slope, next, Math.min(x, 1)), low), high);
   }
   function densityAt(of, hours) {
-    const [low, high, slope, next, x, beyond] = cell(of, hours), left = Math.max(1 - of.atom - of.never - high, 0);
-    if (beyond) { return isFinite(of.tail) && left > 0 ? of.tail * left * Math.exp(-of.tail * (x - 1) * of.step) : 0; }
+    const [low, high, slope, next, x, beyond] = cell(of, hours),
+      left = Math.max(1 - of.atom - of.never - high, 0);
+    if (beyond) {
+      return isFinite(of.tail) && left > 0 ? of.tail * left * Math.exp(-of.tail * (x - 1) * of.step) : 0;
+    }
     return x < 0 ? 0 : Math.max(cubicSlope(low, high, slope, next, Math.min(x, 1)), 0) / of.step;
   }
-  const doneBy = (of, hours) => hours < 0 ? 0 : Math.min(Math.max(smoothUpTo(of, hours) + (hours >= of.atomH ? of.atom : 0), 0), 1);
+  const doneBy = (of, hours) =>
+    hours < 0 ? 0 : Math.min(Math.max(smoothUpTo(of, hours) + (hours >= of.atomH ? of.atom : 0), 0), 1);
 
   // Hours by which a run is done with a probability; Infinity beyond what ends.
   function quantile(of, p) {
-    const rest = p - of.atom, n = of.below.length;
-    if (rest <= 0) { return of.atomH; }
+    const rest = p - of.atom,
+      n = of.below.length;
+    if (rest <= 0) {
+      return of.atomH;
+    }
     if (rest > of.below[n - 1]) {
       const last = 1 - of.never - p;
-      return last > 0 ? of.first + (n - 1) * of.step + Math.log((1 - of.atom - of.never - of.below[n - 1]) / last) / of.tail : Infinity;
+      return last > 0
+        ? of.first + (n - 1) * of.step + Math.log((1 - of.atom - of.never - of.below[n - 1]) / last) / of.tail
+        : Infinity;
     }
-    let from = 0, to = n - 1;
-    while (to - from > 1) { const middle = (from + to) >> 1; if (of.below[middle] < rest) { from = middle; } else { to = middle; } }
-    let low = 0, high = 1;
+    let from = 0,
+      to = n - 1;
+    while (to - from > 1) {
+      const middle = (from + to) >> 1;
+      if (of.below[middle] < rest) {
+        from = middle;
+      } else {
+        to = middle;
+      }
+    }
+    let low = 0,
+      high = 1;
     for (let i = 0; i < 52; i += 1) {
       const middle = (low + high) / 2;
-      if (cubic(of.below[from], of.below[from + 1], of.density[from] * of.step, of.density[from + 1] * of.step, middle) < rest) { low = middle; } else { high = middle; }
+      if (
+        cubic(of.below[from], of.below[from + 1], of.density[from] * of.step, of.density[from + 1] * of.step, middle) <
+        rest
+      ) {
+        low = middle;
+      } else {
+        high = middle;
+      }
     }
     return of.first + (from + high) * of.step;
   }
@@ -1063,67 +1659,113 @@
   function finishing(scenario, options) {
     const { rateKnown = false, done = 0, tau } = options || {};
     const run = Object.assign(inHours(scenario), tau === undefined ? {} : { tau });
-    if (run.tiers.length || run.prediction) { throw new NotHere(run.prediction ? "prediction" : "checkpoint.tiers"); }
-    if (!run.ends) { throw new NotHere("job.productive_h"); }
-    if (head(run) * (1 - LAST_DIGITS) > run.tau) { throw new Endless("the interval is shorter than the write"); }
+    if (run.tiers.length || run.prediction) {
+      throw new NotHere(run.prediction ? "prediction" : "checkpoint.tiers");
+    }
+    if (!run.ends) {
+      throw new NotHere("job.productive_h");
+    }
+    if (head(run) * (1 - LAST_DIGITS) > run.tau) {
+      throw new Endless("the interval is shorter than the write");
+    }
     run.work *= 1 - done;
-    const starts = run.starts && !done, known = posterior(scenario);
+    const starts = run.starts && !done,
+      known = posterior(scenario);
     const exactly = rateKnown || !known || known.shape < 1 || scenario.failures.n_events === 0;
     const of = exactly ? distributions(run, [run.rate], starts)[0] : mixedOver(run, scenario, known, starts);
-    if (!of) { throw new Endless(ENDS); }
+    if (!of) {
+      throw new Endless(ENDS);
+    }
     return {
-      mean: of.mean, sd: of.sd, counted: exactly ? null : scenario.failures.n_events || known.shape,
-      quantile: (p) => quantile(of, p), doneBy: (hours) => doneBy(of, hours), density: (hours) => densityAt(of, hours),
+      mean: of.mean,
+      sd: of.sd,
+      counted: exactly ? null : scenario.failures.n_events || known.shape,
+      quantile: (p) => quantile(of, p),
+      doneBy: (hours) => doneBy(of, hours),
+      density: (hours) => densityAt(of, hours),
       least: of.atom > 0 ? of.atomH : null,
     };
   }
 
   // Over rates as dense as the finishing date asks for.
   function mixedOver(run, scenario, known, starts) {
-    const low = Math.log(gammaQuantile(known.shape, 1e-9)), high = Math.log(gammaQuantile(known.shape, 1e-9, true));
-    const grid = Array.from({ length: 49 }, (_, i) => low + (high - low) * i / 48);
-    const mean = Math.log(failureRate(scenario) * known.node_days / 1000);
-    const rough = distributions(run, grid.map((x) => run.rate * Math.exp(x - mean)), starts, 128);
-    if (!rough.some((point) => point)) { throw new Endless(ENDS); }
+    const low = Math.log(gammaQuantile(known.shape, 1e-9)),
+      high = Math.log(gammaQuantile(known.shape, 1e-9, true));
+    const grid = Array.from({ length: 49 }, (_, i) => low + ((high - low) * i) / 48);
+    const mean = Math.log((failureRate(scenario) * known.node_days) / 1000);
+    const rough = distributions(
+      run,
+      grid.map((x) => run.rate * Math.exp(x - mean)),
+      starts,
+      128
+    );
+    if (!rough.some((point) => point)) {
+      throw new Endless(ENDS);
+    }
     const steps = grid.slice(1).map((_, i) => {
-      const [one_, two] = [rough[i], rough[i + 1]];
-      return !two ? 1 : Math.max(one_ ? Math.abs(two.mean - one_.mean) / (0.8 * two.sd) : 1, 1e-3);
+      const [one, two] = [rough[i], rough[i + 1]];
+      return !two ? 1 : Math.max(one ? Math.abs(two.mean - one.mean) / (0.8 * two.sd) : 1, 1e-3);
     });
     const passed = [0];
-    for (const step of steps) { passed.push(passed[passed.length - 1] + step); }
-    const total = passed[48], n = Math.min(Math.max(Math.ceil(total), 16), 400);
-    const middles = passed.slice(1).map((end, i) => (end + passed[i]) / 2), widths = steps.map((step, i) => (grid[i + 1] - grid[i]) / step);
-    const logs = [], weights = [];
+    for (const step of steps) {
+      passed.push(passed[passed.length - 1] + step);
+    }
+    const total = passed[48],
+      n = Math.min(Math.max(Math.ceil(total), 16), 400);
+    const middles = passed.slice(1).map((end, i) => (end + passed[i]) / 2),
+      widths = steps.map((step, i) => (grid[i + 1] - grid[i]) / step);
+    const logs = [],
+      weights = [];
     const scale = stirlingError(known.shape) + known.shape * Math.log(known.shape) - known.shape;
     for (let i = 0; i < n; i += 1) {
-      const at = (i + 0.5) / n * total, x = interpolated(at, passed, grid);
+      const at = ((i + 0.5) / n) * total,
+        x = interpolated(at, passed, grid);
       logs.push(x);
       weights.push(Math.exp(known.shape * x - Math.exp(x) - scale) * interpolated(at, middles, widths));
     }
     const all = sum(weights);
-    return mixed(distributions(run, logs.map((x) => run.rate * Math.exp(x - mean)), starts), weights.map((w) => w / all));
+    return mixed(
+      distributions(
+        run,
+        logs.map((x) => run.rate * Math.exp(x - mean)),
+        starts
+      ),
+      weights.map((w) => w / all)
+    );
   }
 
   function interpolated(x, xs, ys) {
-    if (x <= xs[0]) { return ys[0]; }
+    if (x <= xs[0]) {
+      return ys[0];
+    }
     const last = xs.length - 1;
-    if (x >= xs[last]) { return ys[last]; }
+    if (x >= xs[last]) {
+      return ys[last];
+    }
     let i = 0;
-    while (xs[i + 1] < x) { i += 1; }
-    return ys[i] + (ys[i + 1] - ys[i]) / (xs[i + 1] - xs[i]) * (x - xs[i]);
+    while (xs[i + 1] < x) {
+      i += 1;
+    }
+    return ys[i] + ((ys[i + 1] - ys[i]) / (xs[i + 1] - xs[i])) * (x - xs[i]);
   }
 
   // One distribution for a run that is like one of several, it is not known which.
   function mixed(each, weights) {
     const there = each.map((of, i) => [of, weights[i]]).filter(([of]) => of);
-    const never = sum(weights.filter((_, i) => !each[i])), total = sum(there.map(([, w]) => w));
+    const never = sum(weights.filter((_, i) => !each[i])),
+      total = sum(there.map(([, w]) => w));
     const mean = sum(there.map(([of, w]) => w * of.mean)) / total;
     const sd = Math.sqrt(sum(there.map(([of, w]) => w * (of.sd ** 2 + (of.mean - mean) ** 2))) / total);
-    const heavy = there.filter(([, w]) => w > 1e-9 / there.length).map(([of]) => of), n = 1024;
-    const first = Math.min(...heavy.map((of) => of.first)), endOf = (of) => of.first + (of.below.length - 1) * of.step;
+    const heavy = there.filter(([, w]) => w > 1e-9 / there.length).map(([of]) => of),
+      n = 1024;
+    const first = Math.min(...heavy.map((of) => of.first)),
+      endOf = (of) => of.first + (of.below.length - 1) * of.step;
     const span = Math.max(...heavy.map((of) => Math.min(quantile(of, 1 - 1e-9), endOf(of)))) - first;
-    const unit = 10 ** (Math.floor(Math.log10(span)) - 2), high = first + Math.ceil(span / unit) * unit; // as the far tail is not exact
-    const step = (high - first) / (n - 1), below = new Float64Array(n), density = new Float64Array(n);
+    const unit = 10 ** (Math.floor(Math.log10(span)) - 2),
+      high = first + Math.ceil(span / unit) * unit; // as the far tail is not exact
+    const step = (high - first) / (n - 1),
+      below = new Float64Array(n),
+      density = new Float64Array(n);
     for (const [of, w] of there) {
       for (let i = 0; i < n; i += 1) {
         const hours = i === n - 1 ? high : first + i * step;
@@ -1134,33 +1776,59 @@
     const atom = sum(there.map(([of, w]) => w * of.atom));
     const atomH = atom > 0 ? sum(there.map(([of, w]) => w * of.atom * of.atomH)) / atom : 0;
     const ends = never < 1e-9;
-    return table(below, density, { first, step, mean: ends ? mean : Infinity, sd: ends ? sd : Infinity, atom, atomH, never });
+    return table(below, density, {
+      first,
+      step,
+      mean: ends ? mean : Infinity,
+      sd: ends ? sd : Infinity,
+      atom,
+      atomH,
+      never,
+    });
   }
 
   // ---- money and luck
 
   const priceOf = (scenario) => Object.assign({ usd_per_gpu_h: 2, usd_per_day: 0 }, scenario.cost);
-  const usdPerH = (scenario) => scenario.cluster.n_gpus * priceOf(scenario).usd_per_gpu_h + priceOf(scenario).usd_per_day / H_PER_DAY;
+  const usdPerH = (scenario) =>
+    scenario.cluster.n_gpus * priceOf(scenario).usd_per_gpu_h + priceOf(scenario).usd_per_day / H_PER_DAY;
 
   // What is lost a month, by part: { part, share, h, usd }, their sum last; and what the whole run loses, if it ends.
   function losses(scenario, hours) {
-    const bill = usdPerH(scenario) * H_PER_MONTH, of = (part, share) => ({ part, share, h: share * H_PER_MONTH, usd: share * bill });
-    const parts = PARTS.slice(1).filter((part) => hours[part] > 0).map((part) => of(part, hours[part] / hours.total_h));
-    const total = of("total", 1 - hours.ettr), ends = given(scenario.job.productive_h);
+    const bill = usdPerH(scenario) * H_PER_MONTH,
+      of = (part, share) => ({ part, share, h: share * H_PER_MONTH, usd: share * bill });
+    const parts = PARTS.slice(1)
+      .filter((part) => hours[part] > 0)
+      .map((part) => of(part, hours[part] / hours.total_h));
+    const total = of("total", 1 - hours.ettr),
+      ends = given(scenario.job.productive_h);
     return { parts, total, bill, usdPerRun: ends ? total.share * hours.total_h * usdPerH(scenario) : null };
   }
 
   // The 95% interval of the ETTR, and of the failures, by chance alone, in a run or (of one without an end) a month.
   function luck(scenario, hours) {
-    const ends = given(scenario.job.productive_h), window = ends ? hours.total_h : H_PER_MONTH, scale = window / hours.total_h;
-    const n = hours.n_failures * scale, known = posterior(scenario);
-    if (n <= 0) { return { low: hours.ettr, high: hours.ettr, n: 0, nLow: 0, nHigh: 0, window: ends ? "run" : "month" }; }
-    const of = (part) => hours[part] * scale / n, each = of("rework_h") + of("detection_h") + of("queue_h") + of("restart_h");
+    const ends = given(scenario.job.productive_h),
+      window = ends ? hours.total_h : H_PER_MONTH,
+      scale = window / hours.total_h;
+    const n = hours.n_failures * scale,
+      known = posterior(scenario);
+    if (n <= 0) {
+      return { low: hours.ettr, high: hours.ettr, n: 0, nLow: 0, nHigh: 0, window: ends ? "run" : "month" };
+    }
+    const of = (part) => (hours[part] * scale) / n,
+      each = of("rework_h") + of("detection_h") + of("queue_h") + of("restart_h");
     const ofRate = known ? (n * each) ** 2 / known.shape : 0;
-    const sd = Math.sqrt(n * (each ** 2 + of("rework_h") ** 2 / 3) + ofRate), nSd = Math.sqrt(n + (known ? n ** 2 / known.shape : 0));
-    const productive = hours.productive_h * scale, end = (sign) => productive / Math.max(window + sign * 1.96 * sd, productive);
+    const sd = Math.sqrt(n * (each ** 2 + of("rework_h") ** 2 / 3) + ofRate),
+      nSd = Math.sqrt(n + (known ? n ** 2 / known.shape : 0));
+    const productive = hours.productive_h * scale,
+      end = (sign) => productive / Math.max(window + sign * 1.96 * sd, productive);
     return {
-      low: end(1), high: end(-1), n, nLow: Math.max(0, n - 1.96 * nSd), nHigh: n + 1.96 * nSd, window: ends ? "run" : "month",
+      low: end(1),
+      high: end(-1),
+      n,
+      nLow: Math.max(0, n - 1.96 * nSd),
+      nHigh: n + 1.96 * nSd,
+      window: ends ? "run" : "month",
     };
   }
 
@@ -1168,42 +1836,84 @@
   // point; a negative share where the run does better than the model allows.
   function unexplained(scenario, modelled) {
     const known = scenario.measured;
-    if (!known || !given(known.ettr) || known.n_gpus !== scenario.cluster.n_gpus) { return null; }
+    if (!known || !given(known.ettr) || known.n_gpus !== scenario.cluster.n_gpus) {
+      return null;
+    }
     const share = modelled - known.ettr;
-    if (Math.abs(share) < 0.005) { return null; }
-    return { measured: known.ettr, modelled, share, h: share * H_PER_MONTH, usd: share * H_PER_MONTH * usdPerH(scenario) };
+    if (Math.abs(share) < 0.005) {
+      return null;
+    }
+    return {
+      measured: known.ettr,
+      modelled,
+      share,
+      h: share * H_PER_MONTH,
+      usd: share * H_PER_MONTH * usdPerH(scenario),
+    };
   }
 
   // ---- the range over what is assumed
 
   // A run with other values of fields that it holds as they are; all else, and what was observed, stays.
   function patched(run, scenario, values) {
-    const changed = { ...run }, r = scenario.recovery;
-    const general = (field) => sum(run.modes.map((mode, i) => // share of the failures without a time of their own
-      given(((scenario.failures.modes || [])[i] || {})[field]) ? 0 : mode.weight));
+    const changed = { ...run },
+      r = scenario.recovery;
+    const general = (field) =>
+      sum(
+        run.modes.map((mode, i) =>
+          // share of the failures without a time of their own
+          given(((scenario.failures.modes || [])[i] || {})[field]) ? 0 : mode.weight
+        )
+      );
     const set = {
-      "checkpoint.stall_s": (v) => { changed.stall = v / S_PER_H; },
-      "checkpoint.persist_s": (v) => { changed.persist = v / S_PER_H; },
-      "checkpoint.persist_slowdown": (v) => { changed.slowdown = v; },
-      "checkpoint.load_s": (v) => { changed.load = v / S_PER_H; },
-      "checkpoint.interval_min": (v) => { changed.tau = v / MIN_PER_H; },
-      "recovery.init_s_per_1000_gpus": (v) => { changed.init = v * run.gpus / (1000 * S_PER_H); },
-      "recovery.detection_min": (v) => { changed.detection += general("detection_min") * (v - r.detection_min) / MIN_PER_H; },
+      "checkpoint.stall_s": (v) => {
+        changed.stall = v / S_PER_H;
+      },
+      "checkpoint.persist_s": (v) => {
+        changed.persist = v / S_PER_H;
+      },
+      "checkpoint.persist_slowdown": (v) => {
+        changed.slowdown = v;
+      },
+      "checkpoint.load_s": (v) => {
+        changed.load = v / S_PER_H;
+      },
+      "checkpoint.interval_min": (v) => {
+        changed.tau = v / MIN_PER_H;
+      },
+      "recovery.init_s_per_1000_gpus": (v) => {
+        changed.init = (v * run.gpus) / (1000 * S_PER_H);
+      },
+      "recovery.detection_min": (v) => {
+        changed.detection += (general("detection_min") * (v - r.detection_min)) / MIN_PER_H;
+      },
       "recovery.queue_min": (v) => {
-        changed.queue += general("queue_min") * (v - r.queue_min) / MIN_PER_H;
-        if (!given(scenario.job.first_queue_min)) { changed.firstQueue = v / MIN_PER_H; }
+        changed.queue += (general("queue_min") * (v - r.queue_min)) / MIN_PER_H;
+        if (!given(scenario.job.first_queue_min)) {
+          changed.firstQueue = v / MIN_PER_H;
+        }
       },
       "recovery.restart_min": (v) => {
         changed.restart = v / MIN_PER_H;
-        changed.restarts = run.restarts.map((of, i) => i === 0 ? { ...of, restart: v / MIN_PER_H } : of);
+        changed.restarts = run.restarts.map((of, i) => (i === 0 ? { ...of, restart: v / MIN_PER_H } : of));
       },
-      "recovery.person_share": (v) => { changed.personShare = v; },
-      "recovery.person_min": (v) => { changed.person = v / MIN_PER_H; },
-      "maintenance.per_day": (v) => { changed.stopsPerH = v / H_PER_DAY; },
-      "maintenance.duration_min": (v) => { changed.stop = v / MIN_PER_H; },
+      "recovery.person_share": (v) => {
+        changed.personShare = v;
+      },
+      "recovery.person_min": (v) => {
+        changed.person = v / MIN_PER_H;
+      },
+      "maintenance.per_day": (v) => {
+        changed.stopsPerH = v / H_PER_DAY;
+      },
+      "maintenance.duration_min": (v) => {
+        changed.stop = v / MIN_PER_H;
+      },
     };
     for (const [path, value] of Object.entries(values)) {
-      if (!own(set, path)) { throw new NotHere(path); }
+      if (!own(set, path)) {
+        throw new NotHere(path);
+      }
       set[path](value);
     }
     changed.queue += changed.personShare * changed.person - run.personShare * run.person;
@@ -1213,69 +1923,126 @@
   // Points of the unit cube that fill it evenly: multiples of the square roots of primes, modulo 1 (Richtmyer).
   function evenPoints(n, d) {
     const primes = [];
-    for (let p = 2; primes.length < d; p += 1) { if (primes.every((q) => p % q)) { primes.push(p); } }
+    for (let p = 2; primes.length < d; p += 1) {
+      if (primes.every((q) => p % q)) {
+        primes.push(p);
+      }
+    }
     return Array.from({ length: n }, (_, i) => primes.map((p) => (0.5 + (i + 1) * Math.sqrt(p)) % 1));
   }
 
   // What is assumed in a scenario: inputs { field, value, low, high, unit, ... } of the page that still stand.
   function assumedIn(scenario, inputs) {
-    return inputs.filter((one_) => at(scenario, one_.field) === one_.value
-      && !(one_.field === "checkpoint.persist_slowdown" && (scenario.checkpoint.persist_s === 0 || given(scenario.checkpoint.tiers))));
+    return inputs.filter(
+      (one) =>
+        at(scenario, one.field) === one.value &&
+        !(
+          one.field === "checkpoint.persist_slowdown" &&
+          (scenario.checkpoint.persist_s === 0 || given(scenario.checkpoint.tiers))
+        )
+    );
   }
 
-  const valueAt = (input, u) => input.low > 0 && input.unit ? input.low * (input.high / input.low) ** u : input.low + (input.high - input.low) * u;
+  const valueAt = (input, u) =>
+    input.low > 0 && input.unit ? input.low * (input.high / input.low) ** u : input.low + (input.high - input.low) * u;
 
   // ETTR with an interval, or the run's own; 0 without an end, and to first order where maintenance is too frequent.
   function ettrAt(run, tau) {
-    const at_ = withTau(run, Math.max(tau === undefined ? run.tau : tau, head(run)));
-    let ettr = ettrOf(at_);
-    if (!isFinite(ettr) && run.stopsPerH > 0) { ettr = ettrOf({ ...at_, stopsPerH: 0 }) * (1 - run.stopsPerH * run.stop); }
+    const there = withTau(run, Math.max(tau === undefined ? run.tau : tau, head(run)));
+    let ettr = ettrOf(there);
+    if (!isFinite(ettr) && run.stopsPerH > 0) {
+      ettr = ettrOf({ ...there, stopsPerH: 0 }) * (1 - run.stopsPerH * run.stop);
+    }
     return isFinite(ettr) ? Math.max(ettr, 0) : 0;
   }
 
   // The range of the ETTR at the best interval over the plausible ranges of all that is assumed, without draws that
   // contradict what is known of the run: { inputs, ettr, low, high, values, n, leading, atHalf, atTwice, agrees }.
   function overAssumed(scenario, inputs, n) {
-    const run = inHours(scenario), tau = best(run).tau, ettr = ettrAt(run, tau), draws = n || 4096;
-    const assumed = assumedIn(scenario, inputs), result = { inputs: assumed, ettr, low: null, high: null, n: 0, values: [], agrees: true };
-    if (!assumed.length) { return result; }
-    const known = scenario.measured, measuredOn = known ? inHours(scenario, known.n_gpus) : null;
+    const run = inHours(scenario),
+      tau = best(run).tau,
+      ettr = ettrAt(run, tau),
+      draws = n || 4096;
+    const assumed = assumedIn(scenario, inputs),
+      result = { inputs: assumed, ettr, low: null, high: null, n: 0, values: [], agrees: true };
+    if (!assumed.length) {
+      return result;
+    }
+    const known = scenario.measured,
+      measuredOn = known ? inHours(scenario, known.n_gpus) : null;
     const rule = typeof scenario.checkpoint.interval_min === "string";
     const agrees = (values) => {
-      if (!known) { return true; }
-      const there = patched(measuredOn, scenario, values), own_ = ettrAt(there, rule ? best(there).tau : there.tau);
-      return own_ >= (known.ettr || known.ettr_above || 0) && own_ <= (known.ettr_below || 1);
+      if (!known) {
+        return true;
+      }
+      const there = patched(measuredOn, scenario, values),
+        mine = ettrAt(there, rule ? best(there).tau : there.tau);
+      return mine >= (known.ettr || known.ettr_above || 0) && mine <= (known.ettr_below || 1);
     };
-    const points = evenPoints(draws, assumed.length), all = [], kept = [];
+    const points = evenPoints(draws, assumed.length),
+      all = [],
+      kept = [];
     for (const u of points) {
-      const values = Object.fromEntries(assumed.map((one_, j) => [one_.field, valueAt(one_, u[j])]));
+      const values = Object.fromEntries(assumed.map((one, j) => [one.field, valueAt(one, u[j])]));
       const value = ettrAt(patched(run, scenario, values), tau);
       all.push(value);
-      if (agrees(values)) { kept.push(value); }
+      if (agrees(values)) {
+        kept.push(value);
+      }
     }
-    const shares = assumed.map((_, j) => correlation(points.map((u) => u[j]), all) ** 2);
-    const order = assumed.map((_, j) => j).sort((a, b) => shares[b] - shares[a] || a - b), leading = assumed[order[0]];
+    const shares = assumed.map(
+      (_, j) =>
+        correlation(
+          points.map((u) => u[j]),
+          all
+        ) ** 2
+    );
+    const order = assumed.map((_, j) => j).sort((a, b) => shares[b] - shares[a] || a - b),
+      leading = assumed[order[0]];
     Object.assign(result, {
-      inputs: order.map((j) => assumed[j]), shares: order.map((j) => shares[j]), n: draws, values: kept, leading,
-      agrees: agrees(Object.fromEntries(assumed.map((one_) => [one_.field, one_.value]))),
-      sourced: 2 * assumed.filter((one_) => one_.source).length >= assumed.length,
+      inputs: order.map((j) => assumed[j]),
+      shares: order.map((j) => shares[j]),
+      n: draws,
+      values: kept,
+      leading,
+      agrees: agrees(Object.fromEntries(assumed.map((one) => [one.field, one.value]))),
+      sourced: 2 * assumed.filter((one) => one.source).length >= assumed.length,
     });
     if (leading.field !== "checkpoint.interval_min" && leading.value > 0) {
-      [result.atHalf, result.atTwice] = [leading.half, leading.twice].map((value) => ettrAt(patched(run, scenario, { [leading.field]: value }), tau));
+      [result.atHalf, result.atTwice] = [leading.half, leading.twice].map((value) =>
+        ettrAt(patched(run, scenario, { [leading.field]: value }), tau)
+      );
     }
     if (result.sourced && kept.length >= 100) {
       kept.sort((a, b) => a - b);
-      const part = (p) => { const i = p * (kept.length - 1), k = Math.floor(i); return kept[k] + (i - k) * ((kept[k + 1] || 0) - kept[k]); };
+      const part = (p) => {
+        const i = p * (kept.length - 1),
+          k = Math.floor(i);
+        return kept[k] + (i - k) * ((kept[k + 1] || 0) - kept[k]);
+      };
       [result.low, result.high] = [part(0.05), part(0.95)];
-      if (result.agrees) { result.low = Math.min(result.low, ettr); result.high = Math.max(result.high, ettr); }
+      if (result.agrees) {
+        result.low = Math.min(result.low, ettr);
+        result.high = Math.max(result.high, ettr);
+      }
     }
     return result;
   }
 
   function correlation(xs, ys) {
-    const n = xs.length, mx = sum(xs) / n, my = sum(ys) / n;
-    let xy = 0, xx = 0, yy = 0;
-    for (let i = 0; i < n; i += 1) { const a = xs[i] - mx, b = ys[i] - my; xy += a * b; xx += a * a; yy += b * b; }
+    const n = xs.length,
+      mx = sum(xs) / n,
+      my = sum(ys) / n;
+    let xy = 0,
+      xx = 0,
+      yy = 0;
+    for (let i = 0; i < n; i += 1) {
+      const a = xs[i] - mx,
+        b = ys[i] - my;
+      xy += a * b;
+      xx += a * a;
+      yy += b * b;
+    }
     return xx > 0 && yy > 0 ? xy / Math.sqrt(xx * yy) : 0;
   }
 
@@ -1288,25 +2055,35 @@
   // The fields that a change leads to: of every mode, of modes of one name, or else of one category.
   function targets(scenario, path, op) {
     const list = leadsIntoList(path);
-    if (!list) { return [path]; }
-    const last = path.lastIndexOf("."), name = path.slice(list.length + 1, last), field = path.slice(last + 1);
-    const items = at(scenario, list) || [], named = items.filter((item) => name === "*" || item.name === name);
+    if (!list) {
+      return [path];
+    }
+    const last = path.lastIndexOf("."),
+      name = path.slice(list.length + 1, last),
+      field = path.slice(last + 1);
+    const items = at(scenario, list) || [],
+      named = items.filter((item) => name === "*" || item.name === name);
     const chosen = named.length ? named : items.filter((item) => item.category === name);
-    return chosen.filter((item) => op === "set" || given(item[field]) || field === "factor").map((item) => list + "." + item.name + "." + field);
+    return chosen
+      .filter((item) => op === "set" || given(item[field]) || field === "factor")
+      .map((item) => list + "." + item.name + "." + field);
   }
 
-  const holds = (scenario, change) => !(change.when && !at(scenario, change.when)) && !(change.unless || []).some((path) => {
-    const value = at(scenario, path);
-    return given(value) && value !== 0;
-  });
+  const holds = (scenario, change) =>
+    !(change.when && !at(scenario, change.when)) &&
+    !(change.unless || []).some((path) => {
+      const value = at(scenario, path);
+      return given(value) && value !== 0;
+    });
 
   // A scenario with changes, each of its strength, in the order of operations.
   function changed(scenario, changes) {
     let result = scenario;
     for (const stageOf of ORDER) {
-      const next = copy(result), holding = changes.filter(([change]) => holds(result, change));
+      const next = copy(result),
+        holding = changes.filter(([change]) => holds(result, change));
       for (const op of stageOf) {
-        for (const [change, strength] of holding.filter(([one_]) => one_.op === op)) {
+        for (const [change, strength] of holding.filter(([one]) => one.op === op)) {
           for (const path of targets(result, change.path, op)) {
             const current = path.endsWith(".factor") && !given(at(next, path)) ? 1 : at(next, path);
             const value = change.of === "stall_s" ? change.value * result.checkpoint.stall_s : change.value;
@@ -1316,9 +2093,20 @@
               continue;
             }
             const number = typeof current === "number";
-            const amount = op === "set" || !number ? value : op === "scale" ? current * value : op === "add" ? current + value
-              : op === "cap" ? Math.min(current, value) : Math.max(current, value);
-            holder[field] = strength !== 1 && number && typeof amount === "number" ? current + strength * (amount - current) : copy(amount);
+            const amount =
+              op === "set" || !number
+                ? value
+                : op === "scale"
+                  ? current * value
+                  : op === "add"
+                    ? current + value
+                    : op === "cap"
+                      ? Math.min(current, value)
+                      : Math.max(current, value);
+            holder[field] =
+              strength !== 1 && number && typeof amount === "number"
+                ? current + strength * (amount - current)
+                : copy(amount);
           }
         }
       }
@@ -1328,11 +2116,15 @@
   }
 
   // Whether a mitigation acts on something that the scenario does not have, and does not make it itself.
-  function isMissing(scenario, one_) {
-    const made = one_.changes.filter((change) => change.op === "set").map((change) => change.path);
-    return one_.changes.some(({ path, op, ...more }) => {
-      if (!holds(scenario, more)) { return false; }
-      if (leadsIntoList(path)) { return !path.includes("*") && !targets(scenario, path, op).length; }
+  function isMissing(scenario, one) {
+    const made = one.changes.filter((change) => change.op === "set").map((change) => change.path);
+    return one.changes.some(({ path, op, ...more }) => {
+      if (!holds(scenario, more)) {
+        return false;
+      }
+      if (leadsIntoList(path)) {
+        return !path.includes("*") && !targets(scenario, path, op).length;
+      }
       const section = path.split(".")[0];
       return path !== section && !scenario[section] && !made.includes(section);
     });
@@ -1340,86 +2132,104 @@
 
   // Why a scenario breaks a rule that mitigations may lead it into; empty if it does not.
   function broken(scenario) {
-    const c = scenario.checkpoint, tiers = c.tiers || [], last = tiers[tiers.length - 1], minutes = c.interval_min;
-    const own_ = typeof minutes === "number" ? minutes : Infinity;
-    if (own_ < (1 - c.persist_slowdown) * c.persist_s / 60 * (1 - LAST_DIGITS)) { return "checkpoint.interval_min"; }
-    if (last && (own_ * 60 < last.interval_s * (1 - LAST_DIGITS) || c.persist_s < (last.write_s || 0) * (1 - LAST_DIGITS))) { return "checkpoint.tiers"; }
-    const nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node, modes = (scenario.failures.modes || []).concat([{}]);
+    const c = scenario.checkpoint,
+      tiers = c.tiers || [],
+      last = tiers[tiers.length - 1],
+      minutes = c.interval_min;
+    const mine = typeof minutes === "number" ? minutes : Infinity;
+    if (mine < (((1 - c.persist_slowdown) * c.persist_s) / 60) * (1 - LAST_DIGITS)) {
+      return "checkpoint.interval_min";
+    }
+    if (
+      last &&
+      (mine * 60 < last.interval_s * (1 - LAST_DIGITS) || c.persist_s < (last.write_s || 0) * (1 - LAST_DIGITS))
+    ) {
+      return "checkpoint.tiers";
+    }
+    const nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node,
+      modes = (scenario.failures.modes || []).concat([{}]);
     const names = tiers.map((tier) => tier.name);
-    return new Set(names).size < names.length || tiers.some((tier) => tier.copies > nodes || tier.interval_s < (tier.write_s || 0))
-      || tiers.some((tier, i) => i && (tier.write_s || 0) < (tiers[i - 1].write_s || 0))
-      || tiers.some((tier, i) => i && modes.some((mode) => survives(tier, mode) + ROUNDING < survives(tiers[i - 1], mode)))
-      ? "checkpoint.tiers" : "";
+    return new Set(names).size < names.length ||
+      tiers.some((tier) => tier.copies > nodes || tier.interval_s < (tier.write_s || 0)) ||
+      tiers.some((tier, i) => i && (tier.write_s || 0) < (tiers[i - 1].write_s || 0)) ||
+      tiers.some((tier, i) => i && modes.some((mode) => survives(tier, mode) + ROUNDING < survives(tiers[i - 1], mode)))
+      ? "checkpoint.tiers"
+      : "";
   }
 
-  const apply = (scenario, mitigations, strengths) => changed(scenario, mitigations.flatMap((one_) =>
-    one_.changes.map((change) => [change, strengths && own(strengths, one_.id) ? strengths[one_.id] : 1])));
+  const apply = (scenario, mitigations, strengths) =>
+    changed(
+      scenario,
+      mitigations.flatMap((one) =>
+        one.changes.map((change) => [change, strengths && own(strengths, one.id) ? strengths[one.id] : 1])
+      )
+    );
 
   // ETTR at the best interval, and what the work takes there relative to others; null without an answer.
   function atBest(scenario) {
-    if (broken(scenario)) { return null; }
+    if (broken(scenario)) {
+      return null;
+    }
     try {
-      const run = inHours(withRule(scenario)), of = best(run);
+      const run = inHours(withRule(scenario)),
+        of = best(run);
       return of.ettr > 0 ? { ettr: of.ettr, tau: of.tau, cost: 1 / (scenario.job.throughput_factor * of.ettr) } : null;
     } catch (error) {
-      if (error instanceof NotHere || error instanceof Endless) { return null; }
+      if (error instanceof NotHere || error instanceof Endless) {
+        return null;
+      }
       throw error;
     }
   }
   // Its own interval is of no matter: a number spares the search for one.
   const withRule = (scenario) => ({ ...scenario, checkpoint: { ...scenario.checkpoint, interval_min: 1 } });
 
-  // What to do first about the hours that are lost: the mitigation that returns most for its price, effects that nobody
-  // published after those known, each over those before it. { ettr, months, steps, atALoss, notHere }.
-  function remedies(scenario, catalogue, n) {
-    const first = atBest(scenario), gpus = scenario.cluster.n_gpus, dollars = usdPerH(scenario);
-    if (!first) { throw new Endless(ENDS); }
-    const run = inHours(withRule(scenario)), jobH = run.ends ? run.work / first.ettr : 12 * H_PER_MONTH;
-    const months = priceOf(scenario).payback_months || jobH / H_PER_MONTH, known = new Map(), notHere = [], atALoss = [];
-    const of = (list) => {
-      const key = list.map((one_) => one_.id).join(" ");
-      if (!known.has(key)) { known.set(key, atBest(apply(scenario, list))); }
-      return known.get(key);
-    };
-    const text = (one_) => JSON.stringify(withRule(one_)), own_ = text(scenario);
-    const left = catalogue.filter((one_) => {
-      if (isMissing(scenario, one_)) { return false; }
-      const with_ = apply(scenario, [one_]);
-      if (text(with_) === own_) { return false; }
-      if (refused(with_).length) { notHere.push(one_.id); return false; }
-      return of([one_]) !== null;
-    });
-    const basis = new Map(left.map((one_) => [one_.id, one_.changes.some((change) => change.status !== "assumed"
-      && JSON.stringify(changed(scenario, [[change, 1]])) !== JSON.stringify(scenario)) ? "published" : "assumed"]));
-    const chosen = [], steps = [];
-    while (steps.length < (n || 3)) {
-      const now = of(chosen) || first, paying = [];
-      for (const one_ of left) {
-        if (chosen.includes(one_) || chosen.some((other) => one_.conflicts.includes(other.id))) { continue; }
-        const after = of(chosen.concat([one_]));
-        if (!after) { continue; }
-        const gained = 1 - after.cost / now.cost, usd = gained * H_PER_MONTH * dollars, price = one_.usd + one_.usd_per_gpu * gpus;
-        const payback = usd > 0 ? price / usd : price ? Infinity : 0;
-        if (gained < 0.001) { continue; }
-        const step = { id: one_.id, title: one_.title, h: gained * H_PER_MONTH, usd, gained, ettr: after.ettr, tau: after.tau, price,
-          payback, share: payback / months, basis: basis.get(one_.id), of: one_ };
-        if (step.share < 1) { paying.push(step); } else if (!atALoss.includes(one_.id)) { atALoss.push(one_.id); }
-      }
-      if (!paying.length) { break; }
-      const next = paying.reduce((a, b) => {
-        const [x, y] = [a.basis === "assumed", b.basis === "assumed"];
-        return x !== y ? (x ? b : a) : b.payback < a.payback ? b : a;
-      });
-      steps.push(next);
-      chosen.push(next.of);
-    }
-    return { ettr: first.ettr, months, steps, notHere, atALoss: atALoss.filter((id) => !steps.some((step) => step.id === id)) };
-  }
-
   global.ettr = {
-    PARTS, NotHere, Endless, leastWhole, withRule, head, H_PER_MONTH, at, override, complete, refused, inHours, failureRate, posterior, exact, ettrOf,
-    withTau, steady, patched, best, band, rules, intervalEnds, poissonInterval, gammaQuantile, finishing, losses, luck, usdPerH,
-    unexplained, overAssumed, assumedIn, evenPoints, apply, changed, isMissing, atBest, remedies,
-    poissonPool, binomialPool, poolLevel, poissonUpTo, erlangB, erlangC, crewPool, inRepair,
+    PARTS,
+    NotHere,
+    Endless,
+    leastWhole,
+    withRule,
+    head,
+    H_PER_MONTH,
+    at,
+    override,
+    complete,
+    refused,
+    inHours,
+    failureRate,
+    posterior,
+    exact,
+    ettrOf,
+    withTau,
+    steady,
+    patched,
+    best,
+    band,
+    rules,
+    intervalEnds,
+    poissonInterval,
+    gammaQuantile,
+    finishing,
+    losses,
+    luck,
+    usdPerH,
+    unexplained,
+    overAssumed,
+    assumedIn,
+    evenPoints,
+    apply,
+    changed,
+    isMissing,
+    atBest,
+    priceOf,
+    poissonPool,
+    binomialPool,
+    poolLevel,
+    poissonUpTo,
+    erlangB,
+    erlangC,
+    crewPool,
+    inRepair,
   };
 })(typeof window === "undefined" ? globalThis : window);

@@ -4,7 +4,8 @@
   "use strict";
 
   const { state, save, listeners, element } = window.ettrState;
-  const data = window.ettrData, ettr = window.ettr;
+  const data = window.ettrData,
+    ettr = window.ettr;
 
   // ---- numbers as people read them, as the package writes them
 
@@ -14,8 +15,12 @@
   };
   const about = (value) => Number(value.toPrecision(2));
   function number(value) {
-    if (value === 0) { return "0"; }
-    if (value >= 1e15) { return "10^" + Math.floor(Math.log10(value)); }
+    if (value === 0) {
+      return "0";
+    }
+    if (value >= 1e15) {
+      return "10^" + Math.floor(Math.log10(value));
+    }
     const size = Math.abs(value);
     let digits = size < 10 ? Math.max(0, 2 - Math.floor(Math.log10(size) + 1e-12)) : size < 100 ? 1 : 0;
     digits = size >= 0.1 ? Math.min(digits, 2) : Math.min(digits, 20);
@@ -25,27 +30,48 @@
   const pct = (share, digits) => fixed(100 * share, digits === undefined ? 1 : digits) + "%";
   function duration(hours, rounded) {
     const of = rounded || ((value) => value);
-    if (!isFinite(hours)) { return "never"; }
-    if (hours > 1000 * 8766) { return "more than a thousand years"; }
-    const [, scale, unit] = [[1 / 60, 3600, "s"], [1, 60, "min"], [72, 1, "h"], [Infinity, 1 / 24, "days"]]
-      .find(([limit]) => hours < limit * 0.9995);
+    if (!isFinite(hours)) {
+      return "never";
+    }
+    if (hours > 1000 * 8766) {
+      return "more than a thousand years";
+    }
+    const [, scale, unit] = [
+      [1 / 60, 3600, "s"],
+      [1, 60, "min"],
+      [72, 1, "h"],
+      [Infinity, 1 / 24, "days"],
+    ].find(([limit]) => hours < limit * 0.9995);
     return number(of(hours * scale)) + " " + unit;
   }
   const roughly = (hours) => duration(hours, about);
   function usd(value) {
-    if (!isFinite(value)) { return "any budget"; }
-    if (value < 0) { return "-" + usd(-value); }
-    for (const [scale, name] of [[1e12, "trillion"], [1e9, "billion"], [1e6, "million"]]) {
-      if (value >= 0.9995 * scale) { return number(value / scale) + " " + name + " USD"; }
+    if (!isFinite(value)) {
+      return "any budget";
+    }
+    if (value < 0) {
+      return "-" + usd(-value);
+    }
+    for (const [scale, name] of [
+      [1e12, "trillion"],
+      [1e9, "billion"],
+      [1e6, "million"],
+    ]) {
+      if (value >= 0.9995 * scale) {
+        return number(value / scale) + " " + name + " USD";
+      }
     }
     return fixed(value < 1000 ? value : Number(value.toPrecision(3)), 0) + " USD";
   }
   function gpus(n) {
-    if (!isFinite(n)) { return "any number of GPUs"; }
+    if (!isFinite(n)) {
+      return "any number of GPUs";
+    }
     const known = Math.abs(n - Math.round(n)) < 1e-9 * n && n < 1e6;
     return fixed(n >= 10000 && !known ? Number(n.toPrecision(3)) : n, 0) + (n === 1 ? " GPU" : " GPUs");
   }
-  const listed = (names) => names.length < 2 ? names[0] || "none" : names.slice(0, -1).join(", ") + " and " + names[names.length - 1];
+  const listed = (names) =>
+    names.length < 2 ? names[0] || "none" : names.slice(0, -1).join(", ") + " and " + names[names.length - 1];
   const span = (low, high) => {
     const digits = Math.round(100 * low) !== Math.round(100 * high) && high < 0.985 ? 0 : 1;
     const [a, b] = [pct(low, digits), pct(high, digits)];
@@ -54,31 +80,60 @@
   const short = (value) => String(Number(Number(value).toPrecision(6)));
 
   const PARTS = {
-    productive_h: "useful training", checkpoint_h: "stalls for checkpoints", slowdown_h: "slower while one is written",
-    rework_h: "work done again", detection_h: "until a failure is noticed", queue_h: "waiting in the queue", restart_h: "restarts",
+    productive_h: "useful training",
+    checkpoint_h: "stalls for checkpoints",
+    slowdown_h: "slower while one is written",
+    rework_h: "work done again",
+    detection_h: "until a failure is noticed",
+    queue_h: "waiting in the queue",
+    restart_h: "restarts",
     maintenance_h: "planned maintenance",
   };
   const COLOURS = {
-    productive_h: "#289561", checkpoint_h: "#2a8ff5", slowdown_h: "#2f6d8f", rework_h: "#a8480a", detection_h: "#ee6088",
-    queue_h: "#a27505", restart_h: "#ca6dc1", maintenance_h: "#636562",
+    productive_h: "#289561",
+    checkpoint_h: "#2a8ff5",
+    slowdown_h: "#2f6d8f",
+    rework_h: "#a8480a",
+    detection_h: "#ee6088",
+    queue_h: "#a27505",
+    restart_h: "#ca6dc1",
+    maintenance_h: "#636562",
   };
 
   // ---- the model of a page: values by path, and what follows from them
 
-  const RATES = ["failures.job_mttf_h", "failures.node_mttf_h", "failures.gpu_mttf_h", "failures.rate_per_1000_node_days", "failures.n_events"];
+  const RATES = [
+    "failures.job_mttf_h",
+    "failures.node_mttf_h",
+    "failures.gpu_mttf_h",
+    "failures.rate_per_1000_node_days",
+    "failures.n_events",
+  ];
 
   class Model {
-    constructor() { this.watching = []; this.version = 0; listeners.add(() => this.changed("all")); }
+    constructor() {
+      this.watching = [];
+      this.version = 0;
+      listeners.add(() => this.changed("all"));
+    }
 
     // what the page begins with, until the reader begins with something else or changes what is fixed there
     get home() {
-      const own_ = data.starts[this.homeId];
-      return own_ && !own_.fixed.some((path) => own(state.values, path)) ? this.homeId : data.book;
+      const mine = data.starts[this.homeId];
+      return mine && !mine.fixed.some((path) => own(state.values, path)) ? this.homeId : data.book;
     }
-    get startId() { return state.start || this.home; }
-    get start() { return data.starts[this.startId]; }
-    get isMine() { return state.start === data.own; }
-    get more() { return state.more; }
+    get startId() {
+      return state.start || this.home;
+    }
+    get start() {
+      return data.starts[this.startId];
+    }
+    get isMine() {
+      return state.start === data.own;
+    }
+    get more() {
+      return state.more;
+    }
 
     // The scenario as written with the reader's values, and complete; worked out once for each change.
     get now() {
@@ -88,32 +143,58 @@
           known.written = ettr.override(this.start.written, state.values);
           known.scenario = ettr.complete(known.written, data.defaults);
           known.refused = ettr.refused(known.scenario);
-        } catch (error) { known.error = error.message; }
+        } catch (error) {
+          known.error = error.message;
+        }
         this.known = known;
       }
       return this.known;
     }
 
     // anywidget's: a value by its name, and a change of one
-    get(name) { return name === "scenario" ? this.now.scenario : own(state.values, name) ? state.values[name] : ettr.at(this.now.scenario || this.start.written, name); }
+    get(name) {
+      return name === "scenario"
+        ? this.now.scenario
+        : own(state.values, name)
+          ? state.values[name]
+          : ettr.at(this.now.scenario || this.start.written, name);
+    }
     set(name, value) {
-      if (value === undefined || value === null) { delete state.values[name]; } else { state.values[name] = value; }
+      if (value === undefined || value === null) {
+        delete state.values[name];
+      } else {
+        state.values[name] = value;
+      }
       if (RATES.includes(name)) {
-        for (const other of RATES) { if (other !== name) { delete state.values[other]; } }
-        if (name !== "failures.n_events") { delete state.values["failures.node_days"]; }
+        for (const other of RATES) {
+          if (other !== name) {
+            delete state.values[other];
+          }
+        }
+        if (name !== "failures.n_events") {
+          delete state.values["failures.node_days"];
+        }
       }
       this.changed(name);
     }
     setMore(name, value) {
-      if (value === undefined) { delete state.more[name]; } else { state.more[name] = value; }
+      if (value === undefined) {
+        delete state.more[name];
+      } else {
+        state.more[name] = value;
+      }
       this.changed(name);
     }
     begin(id) {
       Object.assign(state, { start: id === this.homeId ? null : id, values: {}, more: {}, left: [] });
       this.changed("all");
     }
-    save_changes() { save(); }
-    on(event, handler) { this.watching.push(handler); }
+    save_changes() {
+      save();
+    }
+    on(event, handler) {
+      this.watching.push(handler);
+    }
     changed(name) {
       this.version += 1;
       this.watching.forEach((handler) => handler(name));
@@ -125,7 +206,8 @@
   // Values of the address that no field has, or that break its rule, are left out, with a notice.
   function checkAddress() {
     for (const [path, value] of Object.entries(state.values)) {
-      const field = fieldOf(path), minutes = path === "checkpoint.interval_min" && value === "best";
+      const field = fieldOf(path),
+        minutes = path === "checkpoint.interval_min" && value === "best";
       if (!field || (!minutes && complaint(field, value))) {
         delete state.values[path];
         state.left.push(path + "=" + value);
@@ -133,15 +215,34 @@
     }
     for (const name of Object.keys(state.more)) {
       const id = name.split(".").slice(1).join(".");
-      if (!name.startsWith("ask.") && !data.catalogue.some((one) => one.id === id)) { delete state.more[name]; state.left.push(name); }
+      if (!name.startsWith("ask.") && !data.catalogue.some((one) => one.id === id)) {
+        delete state.more[name];
+        state.left.push(name);
+      }
     }
-    if (state.start !== null && !own(data.starts, state.start)) { state.left.push("start=" + state.start); state.start = null; }
+    if (state.start !== null && !own(data.starts, state.start)) {
+      state.left.push("start=" + state.start);
+      state.start = null;
+    }
   }
 
   function fieldOf(path) {
-    if (own(data.fields, path)) { return data.fields[path]; }
+    if (own(data.fields, path)) {
+      return data.fields[path];
+    }
     const mode = /^failures\.modes\.(.+)\.factor$/.exec(path);
-    return mode ? { label: mode[1], unit: "", slider: [0, 3], least: 0, open: false, most: 1e6, whole: false, name: "rate of " + mode[1] } : null;
+    return mode
+      ? {
+          label: mode[1],
+          unit: "",
+          slider: [0, 3],
+          least: 0,
+          open: false,
+          most: 1e6,
+          whole: false,
+          name: "rate of " + mode[1],
+        }
+      : null;
   }
 
   // ---- inputs
@@ -149,31 +250,52 @@
   // What is wrong with a value; empty if nothing is.
   function complaint(field, value) {
     const unit = field.unit ? " " + field.unit : "";
-    if (typeof value !== "number" || !isFinite(value)) { return "Give a number."; }
-    if (value < field.least || (field.open && value === field.least)) { return "Must be " + (field.open ? "more than " : "at least ") + short(field.least) + unit + "."; }
-    if (value > field.most) { return "Must be at most " + short(field.most) + unit + "."; }
-    if (field.whole && value !== Math.round(value)) { return "Must be a whole number."; }
+    if (typeof value !== "number" || !isFinite(value)) {
+      return "Give a number.";
+    }
+    if (value < field.least || (field.open && value === field.least)) {
+      return "Must be " + (field.open ? "more than " : "at least ") + short(field.least) + unit + ".";
+    }
+    if (value > field.most) {
+      return "Must be at most " + short(field.most) + unit + ".";
+    }
+    if (field.whole && value !== Math.round(value)) {
+      return "Must be a whole number.";
+    }
     return "";
   }
 
   // A text as a number, or what is wrong with it.
   function parsed(text, field) {
     const plain = text.trim().replace(/[\u00a0\u202f ]/g, "");
-    if (plain === "") { return { error: "Give a number." }; }
-    if (/^\d{1,3}(,\d{3})+(\.\d+)?$/.test(plain)) { return { error: "Write " + plain.replace(/,/g, "") + ", without commas." }; }
-    if (/^-?\d*,\d+$/.test(plain)) { return { error: "Write " + plain.replace(",", ".") + ", with a point." }; }
-    const share = /^(\d+(\.\d+)?)%$/.exec(plain), value = share && !field.unit ? Number(share[1]) / 100 : Number(plain);
-    if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?%?$/i.test(plain) || !isFinite(value)) { return { error: "“" + plain.slice(0, 20) + "” is no number." }; }
+    if (plain === "") {
+      return { error: "Give a number." };
+    }
+    if (/^\d{1,3}(,\d{3})+(\.\d+)?$/.test(plain)) {
+      return { error: "Write " + plain.replace(/,/g, "") + ", without commas." };
+    }
+    if (/^-?\d*,\d+$/.test(plain)) {
+      return { error: "Write " + plain.replace(",", ".") + ", with a point." };
+    }
+    const share = /^(\d+(\.\d+)?)%$/.exec(plain),
+      value = share && !field.unit ? Number(share[1]) / 100 : Number(plain);
+    if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?%?$/i.test(plain) || !isFinite(value)) {
+      return { error: "“" + plain.slice(0, 20) + "” is no number." };
+    }
     const error = complaint(field, value);
     return error ? { error } : { value };
   }
 
   const toSlider = (field, value) => {
-    const [low, high] = field.slider, part = low > 0 ? Math.log(value / low) / Math.log(high / low) : Math.sqrt(Math.max(value - low, 0) / (high - low));
+    const [low, high] = field.slider,
+      part =
+        low > 0 ? Math.log(value / low) / Math.log(high / low) : Math.sqrt(Math.max(value - low, 0) / (high - low));
     return Math.round(1000 * Math.min(Math.max(part, 0), 1));
   };
   const fromSlider = (field, at, step) => {
-    const [low, high] = field.slider, part = at / 1000, value = low > 0 ? low * (high / low) ** part : low + (high - low) * part * part;
+    const [low, high] = field.slider,
+      part = at / 1000,
+      value = low > 0 ? low * (high / low) ** part : low + (high - low) * part * part;
     return step ? Math.max(step, Math.round(value / step) * step) : Number(value.toPrecision(value < 10 ? 2 : 3));
   };
 
@@ -182,26 +304,47 @@
   // An input: label, number, unit, slider, and where its value comes from.
   function input(model, path, options) {
     const { label, optional, value: valueOf, path: pathOf } = options || {};
-    const id = "ettr-input-" + (made += 1), at = () => pathOf ? pathOf() : path, field = () => fieldOf(at());
-    const box = element("input", { id, type: "text", inputmode: "decimal", autocomplete: "off", "aria-describedby": id + "-note" });
+    const id = "ettr-input-" + (made += 1),
+      at = () => (pathOf ? pathOf() : path),
+      field = () => fieldOf(at());
+    const box = element("input", {
+      id,
+      type: "text",
+      inputmode: "decimal",
+      autocomplete: "off",
+      "aria-describedby": id + "-note",
+    });
     const slider = element("input", { type: "range", min: 0, max: 1000, step: 1 });
-    const unit = element("span", { class: "ettr-unit" }), note = element("span", { id: id + "-note", class: "ettr-note" });
+    const unit = element("span", { class: "ettr-unit" }),
+      note = element("span", { id: id + "-note", class: "ettr-note" });
     const name = element("span", { class: "ettr-name" }, element("label", { for: id }, label || field().label));
-    const row = element("div", { class: "ettr-input", "data-path": path }, name, element("span", { class: "ettr-entry" }, box, unit), element("span", { class: "ettr-under" }, slider, note));
-    const step = () => at() === "cluster.n_gpus" ? model.get("cluster.gpus_per_node") || 8 : field().whole ? 1 : 0;
+    const row = element(
+      "div",
+      { class: "ettr-input", "data-path": path },
+      name,
+      element("span", { class: "ettr-entry" }, box, unit),
+      element("span", { class: "ettr-under" }, slider, note)
+    );
+    const step = () => (at() === "cluster.n_gpus" ? model.get("cluster.gpus_per_node") || 8 : field().whole ? 1 : 0);
 
     function shown() {
-      const own_ = state.values[at()];
-      return own_ !== undefined ? own_ : valueOf ? valueOf() : model.get(at());
+      const mine = state.values[at()];
+      return mine !== undefined ? mine : valueOf ? valueOf() : model.get(at());
     }
-    function fill() { // what the model holds, unless the reader is writing it
-      const value = shown(), known = field();
+    function fill() {
+      // what the model holds, unless the reader is writing it
+      const value = shown(),
+        known = field();
       unit.textContent = known.unit || (at() === "measured.ettr" || known.slider[1] <= 1 ? "(share)" : "");
       if (document.activeElement !== box || !row.classList.contains("is-wrong")) {
-        if (document.activeElement !== box) { box.value = typeof value === "number" ? short(value) : ""; }
+        if (document.activeElement !== box) {
+          box.value = typeof value === "number" ? short(value) : "";
+        }
         say("");
       }
-      if (typeof value === "number") { slider.value = toSlider(known, value); }
+      if (typeof value === "number") {
+        slider.value = toSlider(known, value);
+      }
       slider.setAttribute("aria-label", (label || known.label) + ", slider");
       slider.setAttribute("aria-valuetext", typeof value === "number" ? short(value) + " " + known.unit : "not given");
       slider.disabled = box.disabled = state.start !== null && model.start.fixed.includes(at());
@@ -213,18 +356,37 @@
       note.textContent = error || origin(model, at(), shown());
     }
     function take(value) {
-      if (optional && value === undefined) { model.set(at(), undefined); say(""); return; }
-      const error = complaint(field(), value) || tooShort(model, at(), value) || (step() > 1 && value % step() !== 0
-        ? "Must be a multiple of " + step() + ", the GPUs of a node." : "");
+      if (optional && value === undefined) {
+        model.set(at(), undefined);
+        say("");
+        return;
+      }
+      const error =
+        complaint(field(), value) ||
+        tooShort(model, at(), value) ||
+        (step() > 1 && value % step() !== 0 ? "Must be a multiple of " + step() + ", the GPUs of a node." : "");
       say(error);
-      if (!error) { model.set(at(), value); }
+      if (!error) {
+        model.set(at(), value);
+      }
     }
     box.addEventListener("input", function () {
-      if (optional && box.value.trim() === "") { take(undefined); return; }
+      if (optional && box.value.trim() === "") {
+        take(undefined);
+        return;
+      }
       const found = parsed(box.value, field());
-      if (found.error) { say(found.error); } else { take(found.value); }
+      if (found.error) {
+        say(found.error);
+      } else {
+        take(found.value);
+      }
     });
-    box.addEventListener("change", function () { if (!row.classList.contains("is-wrong")) { fill(); } });
+    box.addEventListener("change", function () {
+      if (!row.classList.contains("is-wrong")) {
+        fill();
+      }
+    });
     slider.addEventListener("input", function () {
       row.classList.remove("is-wrong");
       const value = fromSlider(field(), Number(slider.value), step());
@@ -239,47 +401,82 @@
   // An interval cannot be shorter than the training during the background write.
   function tooShort(model, path, value) {
     const scenario = model.now.scenario;
-    if (!scenario || path !== "checkpoint.interval_min") { return ""; }
-    const c = scenario.checkpoint, least = (1 - c.persist_slowdown) * c.persist_s / 60;
-    return value < least * (1 - 1e-12) ? "Must be at least " + short(least) + " min, the training during the background write." : "";
+    if (!scenario || path !== "checkpoint.interval_min") {
+      return "";
+    }
+    const c = scenario.checkpoint,
+      least = ((1 - c.persist_slowdown) * c.persist_s) / 60;
+    return value < least * (1 - 1e-12)
+      ? "Must be at least " + short(least) + " min, the training during the background write."
+      : "";
   }
 
   // Where a value comes from, and what is plausible.
   function origin(model, path, value) {
-    const field = fieldOf(path), unit = field.unit ? " " + field.unit : "";
-    if (own(state.values, path)) { return "yours"; }
-    const known = (model.start.written.evidence || {})[path], range = field.plausible
-      ? "; " + short(field.plausible[0]) + " to " + short(field.plausible[1]) + unit + " is plausible" : "";
-    if (model.start.fixed.includes(path)) {
-      return "the hours follow from the tokens at this size" + (state.start === null ? "; another begins with " + data.starts[data.book].title : "");
+    const field = fieldOf(path),
+      unit = field.unit ? " " + field.unit : "";
+    if (own(state.values, path)) {
+      return "yours";
     }
-    if (value === undefined) { return path === "measured.ettr" ? "if known" : "not given" + range; }
+    const known = (model.start.written.evidence || {})[path],
+      range = field.plausible
+        ? "; " + short(field.plausible[0]) + " to " + short(field.plausible[1]) + unit + " is plausible"
+        : "";
+    if (model.start.fixed.includes(path)) {
+      return (
+        "the hours follow from the tokens at this size" +
+        (state.start === null ? "; another begins with " + data.starts[data.book].title : "")
+      );
+    }
+    if (value === undefined) {
+      return path === "measured.ettr" ? "if known" : "not given" + range;
+    }
     if (known) {
-      const words = { primary: "published", secondary: "published, at second hand", derived: "derived", assumed: "assumed" }[known.status];
+      const words = {
+        primary: "published",
+        secondary: "published, at second hand",
+        derived: "derived",
+        assumed: "assumed",
+      }[known.status];
       return words + (known.status === "assumed" && range ? range : known.note ? ": " + known.note : "");
     }
-    if (path === "failures.job_mttf_h" || path === "failures.node_mttf_h" || path === "failures.gpu_mttf_h") { return model.isMine ? "an example: give yours" : "follows from the failures counted"; }
-    if (path === "cluster.n_gpus" && model.isMine) { return "an example: give yours"; }
+    if (path === "failures.job_mttf_h" || path === "failures.node_mttf_h" || path === "failures.gpu_mttf_h") {
+      return model.isMine ? "an example: give yours" : "follows from the failures counted";
+    }
+    if (path === "cluster.n_gpus" && model.isMine) {
+      return "an example: give yours";
+    }
     return "assumed" + range;
   }
 
   // "best", or minutes.
   function interval(model) {
-    const row = input(model, "checkpoint.interval_min", { value: () => {
-      const value = model.get("checkpoint.interval_min");
-      return typeof value === "number" ? value : undefined;
-    } });
-    const box = element("input", { type: "checkbox" }), label = element("label", { class: "ettr-best" }, box, " best");
-    const text = row.querySelector("input[type=text]"), slider = row.querySelector("input[type=range]");
+    const row = input(model, "checkpoint.interval_min", {
+      value: () => {
+        const value = model.get("checkpoint.interval_min");
+        return typeof value === "number" ? value : undefined;
+      },
+    });
+    const box = element("input", { type: "checkbox" }),
+      label = element("label", { class: "ettr-best" }, box, " best");
+    const text = row.querySelector("input[type=text]"),
+      slider = row.querySelector("input[type=range]");
     let last = 10;
     function fill() {
       const value = model.get("checkpoint.interval_min");
       box.checked = typeof value !== "number";
-      if (typeof value === "number") { last = value; }
+      if (typeof value === "number") {
+        last = value;
+      }
       text.disabled = slider.disabled = box.checked;
-      if (box.checked) { text.value = ""; text.placeholder = "best"; }
+      if (box.checked) {
+        text.value = "";
+        text.placeholder = "best";
+      }
     }
-    box.addEventListener("change", function () { model.set("checkpoint.interval_min", box.checked ? "best" : last); });
+    box.addEventListener("change", function () {
+      model.set("checkpoint.interval_min", box.checked ? "best" : last);
+    });
     model.on("change", fill);
     row.querySelector("label").after(label);
     fill();
@@ -289,32 +486,56 @@
   // Hours between failures of the wall clock, of the job, a node or a GPU, as the scenario has it.
   function meanTime(model, path) {
     const scenario = model.now.scenario;
-    if (!scenario || model.now.refused.length) { return undefined; }
-    const f = scenario.failures, own_ = ettr.at(scenario, path);
-    if (typeof own_ === "number") { return own_; }
-    const nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node, run = ettr.inHours(scenario);
+    if (!scenario || model.now.refused.length) {
+      return undefined;
+    }
+    const f = scenario.failures,
+      mine = ettr.at(scenario, path);
+    if (typeof mine === "number") {
+      return mine;
+    }
+    const nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node,
+      run = ettr.inHours(scenario);
     const perH = run.rate * (f.rate_clock === "wall" ? f.exposed_share || 1 : 1);
-    const by = { "failures.job_mttf_h": 1, "failures.node_mttf_h": nodes, "failures.gpu_mttf_h": scenario.cluster.n_gpus }[path];
+    const by = {
+      "failures.job_mttf_h": 1,
+      "failures.node_mttf_h": nodes,
+      "failures.gpu_mttf_h": scenario.cluster.n_gpus,
+    }[path];
     return perH > 0 ? Number((by / perH).toPrecision(3)) : undefined;
   }
 
   function failuresInput(model) {
-    const choice = element("select", { "aria-label": "What fails" },
-      element("option", { value: "failures.job_mttf_h" }, "The job"), element("option", { value: "failures.node_mttf_h" }, "A node"),
-      element("option", { value: "failures.gpu_mttf_h" }, "A GPU"));
+    const choice = element(
+      "select",
+      { "aria-label": "What fails" },
+      element("option", { value: "failures.job_mttf_h" }, "The job"),
+      element("option", { value: "failures.node_mttf_h" }, "A node"),
+      element("option", { value: "failures.gpu_mttf_h" }, "A GPU")
+    );
     const kind = () => choice.value;
-    const row = input(model, "failures.mttf", { label: "Time between failures", path: kind, value: () => meanTime(model, kind()) });
+    const row = input(model, "failures.mttf", {
+      label: "Time between failures",
+      path: kind,
+      value: () => meanTime(model, kind()),
+    });
     const label = row.querySelector("label"); // read as a sentence, and called by its name
     label.textContent = "fails every";
     label.before(choice);
     row.querySelector("input").setAttribute("aria-label", "Time between failures");
     function follow() {
-      const given = RATES.slice(0, 3).find((path) => own(state.values, path)) || RATES.slice(0, 3).find((path) => ettr.at(model.start.written, path) !== undefined);
-      if (given && given !== choice.value) { choice.value = given; }
+      const given =
+        RATES.slice(0, 3).find((path) => own(state.values, path)) ||
+        RATES.slice(0, 3).find((path) => ettr.at(model.start.written, path) !== undefined);
+      if (given && given !== choice.value) {
+        choice.value = given;
+      }
     }
     choice.addEventListener("change", function () {
       const value = meanTime(model, choice.value); // the same failures, said of something else
-      if (value) { model.set(choice.value, Number(value.toPrecision(3))); }
+      if (value) {
+        model.set(choice.value, Number(value.toPrecision(3)));
+      }
     });
     model.on("change", follow);
     follow();
@@ -322,11 +543,16 @@
   }
 
   function startInput(model, all) {
-    const id = "ettr-input-" + (made += 1), choice = element("select", { id });
+    const id = "ettr-input-" + (made += 1),
+      choice = element("select", { id });
     for (const [key, one] of Object.entries(data.starts)) {
-      if (all || key === data.book || key === data.own || key === model.startId) { choice.append(element("option", { value: key }, key === data.own ? "your own cluster" : one.title)); }
+      if (all || key === data.book || key === data.own || key === model.startId) {
+        choice.append(element("option", { value: key }, key === data.own ? "your own cluster" : one.title));
+      }
     }
-    const fill = () => { choice.value = model.startId; };
+    const fill = () => {
+      choice.value = model.startId;
+    };
     choice.addEventListener("change", () => model.begin(choice.value));
     model.on("change", fill);
     fill();
@@ -338,22 +564,46 @@
   // Everything that is said of a scenario; what takes longer comes from `slow`.
   function answerOf(model) {
     const { scenario, refused, error } = model.now;
-    if (error) { return { error }; }
-    if (refused.length) { return { refused }; }
+    if (error) {
+      return { error };
+    }
+    if (refused.length) {
+      return { refused };
+    }
     try {
-      const run = ettr.inHours(scenario), rule = typeof scenario.checkpoint.interval_min === "string", band = ettr.band(run);
-      const best = ettr.exact(ettr.withTau(run, band.tau)), now = rule ? best : ettr.exact(run);
-      return { scenario, run, band, best, now, rule, lost: ettr.losses(scenario, now), lostAtBest: ettr.losses(scenario, best) };
+      const run = ettr.inHours(scenario),
+        rule = typeof scenario.checkpoint.interval_min === "string",
+        band = ettr.band(run);
+      const best = ettr.exact(ettr.withTau(run, band.tau)),
+        now = rule ? best : ettr.exact(run);
+      return {
+        scenario,
+        run,
+        band,
+        best,
+        now,
+        rule,
+        lost: ettr.losses(scenario, now),
+        lostAtBest: ettr.losses(scenario, best),
+      };
     } catch (problem) {
-      if (!(problem instanceof ettr.Endless || problem instanceof ettr.NotHere)) { throw problem; }
+      if (!(problem instanceof ettr.Endless || problem instanceof ettr.NotHere)) {
+        throw problem;
+      }
       return { error: problem.message };
     }
   }
 
-  const orNull = (of) => { try { return of(); } catch (problem) {
-    if (problem instanceof ettr.Endless || problem instanceof ettr.NotHere) { return null; }
-    throw problem;
-  } };
+  const orNull = (of) => {
+    try {
+      return of();
+    } catch (problem) {
+      if (problem instanceof ettr.Endless || problem instanceof ettr.NotHere) {
+        return null;
+      }
+      throw problem;
+    }
+  };
 
   function slow(answer, model) {
     const { scenario } = answer;
@@ -366,21 +616,35 @@
 
   // The range over what is assumed, as a headline carries it.
   function rangeWords(assumed, model) {
-    if (!assumed || !assumed.inputs.length) { return "nothing is assumed"; }
-    const known = assumed.values.length < assumed.n ? knownWords(model) : "", given = known ? ", given " + known : "";
+    if (!assumed || !assumed.inputs.length) {
+      return "nothing is assumed";
+    }
+    const known = assumed.values.length < assumed.n ? knownWords(model) : "",
+      given = known ? ", given " + known : "";
     const mostly = "the " + assumed.leading.name;
     if (assumed.low === null) {
-      return assumed.atHalf === undefined ? "no range: what is assumed contradicts " + known
-        : pct(assumed.atHalf, 0) + " or " + pct(assumed.atTwice, 0) + " with half or twice " + mostly + ", which is assumed";
+      return assumed.atHalf === undefined
+        ? "no range: what is assumed contradicts " + known
+        : pct(assumed.atHalf, 0) +
+            " or " +
+            pct(assumed.atTwice, 0) +
+            " with half or twice " +
+            mostly +
+            ", which is assumed";
     }
     return span(assumed.low, assumed.high) + " over what is assumed" + given + "; mostly " + mostly;
   }
   function knownWords(model) {
     const measured = model.now.scenario.measured;
-    return measured && own(state.values, "measured.ettr") ? "the " + pct(measured.ettr, 0) + " measured" : model.start.known;
+    return measured && own(state.values, "measured.ettr")
+      ? "the " + pct(measured.ettr, 0) + " measured"
+      : model.start.known;
   }
 
-  const digitsOf = (ettr_, assumed) => ettr_ > 0.985 || !assumed || !assumed.inputs.length || (assumed.low !== null && assumed.high - assumed.low < 0.005) ? 1 : 0;
+  const digitsOf = (useful, assumed) =>
+    useful > 0.985 || !assumed || !assumed.inputs.length || (assumed.low !== null && assumed.high - assumed.low < 0.005)
+      ? 1
+      : 0;
 
   // A widget's answers, worked out when something changes: at once what is quick, the rest when the page is idle.
   function answering(model, quick, rest) {
@@ -389,161 +653,384 @@
       const answer = answerOf(model);
       quick(answer);
       clearTimeout(pending);
-      if (answer.best) { pending = setTimeout(() => rest(answer, slow(answer, model)), 60); }
+      if (answer.best) {
+        pending = setTimeout(() => rest(answer, slow(answer, model)), 60);
+      }
     }
     model.on("change", work);
     work();
   }
 
-  const why = (answer) => answer.refused
-    ? "This page has no formula for " + listed(answer.refused) + ". What you read here is what the book was built with; on your machine: ettr plan."
-    : "With these numbers " + (answer.error || "there is no answer") + ".";
+  const why = (answer) =>
+    answer.refused
+      ? "This page has no formula for " +
+        listed(answer.refused) +
+        ". What you read here is what the book was built with; on your machine: ettr plan."
+      : "With these numbers " + (answer.error || "there is no answer") + ".";
 
-  function bars(hours, lost) {
+  function bars() {
     const list = element("table", { class: "ettr-bars" }, element("caption", {}, "Where the time goes, a month"));
     const rows = {};
     for (const [part, words] of Object.entries(PARTS)) {
       const bar = element("span", { class: "ettr-bar", style: "background:" + COLOURS[part] });
-      rows[part] = { row: element("tr", {}, element("th", { scope: "row" }, words), element("td", { class: "ettr-number" }), element("td", { class: "ettr-number" }), element("td", { class: "ettr-track", "aria-hidden": "true" }, bar)), bar };
+      rows[part] = {
+        row: element(
+          "tr",
+          {},
+          element("th", { scope: "row" }, words),
+          element("td", { class: "ettr-number" }),
+          element("td", { class: "ettr-number" }),
+          element("td", { class: "ettr-track", "aria-hidden": "true" }, bar)
+        ),
+        bar,
+      };
       list.append(rows[part].row);
     }
     function show(budget, losses) {
-      const most = Math.max(...Object.keys(PARTS).slice(1).map((part) => budget[part] / budget.total_h), 1e-9);
+      const most = Math.max(
+        ...Object.keys(PARTS)
+          .slice(1)
+          .map((part) => budget[part] / budget.total_h),
+        1e-9
+      );
       for (const [part, { row, bar }] of Object.entries(rows)) {
-        const share = budget[part] / budget.total_h, useful = part === "productive_h";
+        const share = budget[part] / budget.total_h,
+          useful = part === "productive_h";
         row.hidden = !(share > 0);
         row.children[1].textContent = number(about(share * ettr.H_PER_MONTH)) + " h";
         row.children[2].textContent = useful ? "" : usd(about(share * losses.bill));
         bar.hidden = useful;
-        bar.style.width = useful ? 0 : Math.min(100, 100 * share / most) + "%";
+        bar.style.width = useful ? 0 : Math.min(100, (100 * share) / most) + "%";
       }
     }
     return { el: list, show };
   }
 
   function remedyRows(remedies, months) {
-    if (!remedies.steps.length) { return [element("p", { class: "ettr-small" }, "Nothing that a formula follows returns its price in " + months + ".")]; }
-    const last = remedies.steps[remedies.steps.length - 1], lines = remedies.steps.map((one) => element("li", {}, element("strong", {}, one.title), ": saves " + number(about(one.h)) + " h, " + usd(about(one.usd))
-      + " a month" + (one.price ? " for " + usd(about(one.price)) + " once, back in " + roughly(one.payback * ettr.H_PER_MONTH) : "") + " (effect " + one.basis + ")"));
-    return [element("p", { class: "ettr-head" }, "What to do first, each over the last"), element("ol", { class: "ettr-lines" }, ...lines),
-      element("p", { class: "ettr-small" }, "With " + (lines.length > 1 ? "all of them " : "it ") + pct(last.ettr, 0) + ".")];
+    if (!remedies.steps.length) {
+      return [
+        element("p", { class: "ettr-small" }, "Nothing that a formula follows returns its price in " + months + "."),
+      ];
+    }
+    const last = remedies.steps[remedies.steps.length - 1],
+      lines = remedies.steps.map((one) =>
+        element(
+          "li",
+          {},
+          element("strong", {}, one.title),
+          ": saves " +
+            number(about(one.h)) +
+            " h, " +
+            usd(about(one.usd)) +
+            " a month" +
+            (one.price
+              ? " for " + usd(about(one.price)) + " once, back in " + roughly(one.payback * ettr.H_PER_MONTH)
+              : "") +
+            " (effect " +
+            one.basis +
+            ")"
+        )
+      );
+    return [
+      element("p", { class: "ettr-head" }, "What to do first, each over the last"),
+      element("ol", { class: "ettr-lines" }, ...lines),
+      element(
+        "p",
+        { class: "ettr-small" },
+        "With " + (lines.length > 1 ? "all of them " : "it ") + pct(last.ettr, 0) + "."
+      ),
+    ];
   }
 
   // The same in a terminal.
   function command(model) {
-    const quoted = (text) => /^[\w@%+=:,./-]+$/.test(text) ? text : "'" + text.replace(/'/g, "'\\''") + "'";
-    const flags = { "cluster.n_gpus": "--gpus", "cluster.gpus_per_node": "--gpus-per-node", "failures.job_mttf_h": "--mtbf-h", "failures.node_mttf_h": "--node-mtbf-h",
-      "failures.gpu_mttf_h": "--gpu-mtbf-h", "checkpoint.stall_s": "--stall-s", "checkpoint.persist_s": "--persist-s", "checkpoint.interval_min": "--interval-min",
-      "recovery.detection_min": "--detection-min", "recovery.restart_min": "--restart-min", "job.productive_h": "--productive-h", "cost.usd_per_gpu_h": "--usd-per-gpu-h",
-      "measured.ettr": "--measured-ettr" };
-    const values = Object.assign({}, model.isMine ? { "cluster.n_gpus": model.get("cluster.n_gpus") } : {}, state.values);
-    if (model.isMine && !RATES.some((path) => own(values, path))) { values["failures.job_mttf_h"] = model.get("failures.job_mttf_h"); }
+    const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : "'" + text.replace(/'/g, "'\\''") + "'");
+    const flags = {
+      "cluster.n_gpus": "--gpus",
+      "cluster.gpus_per_node": "--gpus-per-node",
+      "failures.job_mttf_h": "--mtbf-h",
+      "failures.node_mttf_h": "--node-mtbf-h",
+      "failures.gpu_mttf_h": "--gpu-mtbf-h",
+      "checkpoint.stall_s": "--stall-s",
+      "checkpoint.persist_s": "--persist-s",
+      "checkpoint.interval_min": "--interval-min",
+      "recovery.detection_min": "--detection-min",
+      "recovery.restart_min": "--restart-min",
+      "job.productive_h": "--productive-h",
+      "cost.usd_per_gpu_h": "--usd-per-gpu-h",
+      "measured.ettr": "--measured-ettr",
+    };
+    const values = Object.assign(
+      {},
+      model.isMine ? { "cluster.n_gpus": model.get("cluster.n_gpus") } : {},
+      state.values
+    );
+    if (model.isMine && !RATES.some((path) => own(values, path))) {
+      values["failures.job_mttf_h"] = model.get("failures.job_mttf_h");
+    }
     const words = ["ettr", "plan", ...(model.isMine ? [] : [quoted(model.start.command)])];
     for (const [path, value] of Object.entries(values)) {
-      if (own(flags, path)) { words.push(flags[path], String(value)); } else { words.push("--set", quoted(path + "=" + value)); }
-      if (path === "failures.n_events" && model.start.written.failures.modes) { words.push("--set", "'failures.modes=[]'"); }
+      if (own(flags, path)) {
+        words.push(flags[path], String(value));
+      } else {
+        words.push("--set", quoted(path + "=" + value));
+      }
+      if (path === "failures.n_events" && model.start.written.failures.modes) {
+        words.push("--set", "'failures.modes=[]'");
+      }
     }
     return words.join(" ");
   }
 
   function copyButton(text, label, said) {
-    return element("button", { type: "button", class: "ettr-button", on: { click: async function (event) {
-      const button = event.currentTarget;
-      try { await navigator.clipboard.writeText(text()); said("Copied."); } catch (error) { // as of pages from files
-        const area = element("textarea", { class: "ettr-hidden" });
-        area.value = text();
-        document.body.append(area);
-        area.select();
-        const done = document.execCommand("copy");
-        area.remove();
-        said(done ? "Copied." : "This browser does not let a page copy.");
-      }
-      button.focus();
-    } } }, label);
+    return element(
+      "button",
+      {
+        type: "button",
+        class: "ettr-button",
+        on: {
+          click: async function (event) {
+            const button = event.currentTarget;
+            try {
+              await navigator.clipboard.writeText(text());
+              said("Copied.");
+            } catch {
+              // as of pages from files
+              const area = element("textarea", { class: "ettr-hidden" });
+              area.value = text();
+              document.body.append(area);
+              area.select();
+              const done = document.execCommand("copy");
+              area.remove();
+              said(done ? "Copied." : "This browser does not let a page copy.");
+            }
+            button.focus();
+          },
+        },
+      },
+      label
+    );
   }
 
   // What is said to a reader who does not see the page: once, a moment after the last change.
   function speaker(el) {
     const live = element("output", { class: "ettr-live", "aria-live": "polite" });
     el.append(live);
-    let pending = null, before = "";
+    let pending = null,
+      before = "";
     return function (text) {
       clearTimeout(pending);
-      pending = setTimeout(function () { if (text !== before) { live.textContent = before = text; } }, 600);
+      pending = setTimeout(function () {
+        if (text !== before) {
+          live.textContent = before = text;
+        }
+      }, 600);
     };
   }
 
   // The headline answers, for the calculator and the what-if page.
   function answersPanel(model, el) {
-    const big = element("p", { class: "ettr-big" }), range = element("p", { class: "ettr-range" }), lines = element("ul", { class: "ettr-lines" });
-    const first = element("div", { class: "ettr-first" }), problem = element("p", { class: "ettr-problem", role: "alert", hidden: true });
-    const time = bars(), whole = element("div", { class: "ettr-panel" }, element("div", {}, big, range, lines), element("div", {}, time.el), first);
-    const box = element("input", { type: "checkbox", checked: true }), speak = speaker(el);
+    const big = element("p", { class: "ettr-big" }),
+      range = element("p", { class: "ettr-range" }),
+      lines = element("ul", { class: "ettr-lines" });
+    const first = element("div", { class: "ettr-first" }),
+      problem = element("p", { class: "ettr-problem", role: "alert", hidden: true });
+    const time = bars(),
+      whole = element(
+        "div",
+        { class: "ettr-panel" },
+        element("div", {}, big, range, lines),
+        element("div", {}, time.el),
+        first
+      );
+    const box = element("input", { type: "checkbox", checked: true }),
+      speak = speaker(el);
     const known = {};
-    el.append(problem, whole, element("label", { class: "ettr-best" }, box, " Show the range over all that is assumed"));
+    el.append(
+      problem,
+      whole,
+      element("label", { class: "ettr-best" }, box, " Show the range over all that is assumed")
+    );
 
     function headline(answer, assumed) {
-      big.replaceChildren(element("strong", {}, pct(answer.best.ettr, digitsOf(answer.best.ettr, assumed))), " of the time is useful training (ETTR)");
+      big.replaceChildren(
+        element("strong", {}, pct(answer.best.ettr, digitsOf(answer.best.ettr, assumed))),
+        " of the time is useful training (ETTR)"
+      );
     }
     function said(answer, more) {
-      const { band, lostAtBest: lost, run } = answer, out = [];
-      out.push("Checkpoint every " + roughly(band.tau) + "; " + roughly(band.low) + " to " + roughly(band.high) + " costs at most half a point"
-        + (answer.rule ? "." : "; every " + roughly(run.tau) + ", as it is, leaves " + pct(answer.now.ettr, digitsOf(answer.now.ettr, known.assumed)) + "."));
-      out.push("Lost a month: " + number(about(lost.total.h)) + " h and " + usd(about(lost.total.usd)) + (answer.scenario.cost && own(answer.scenario.cost, "usd_per_gpu_h") ? "" : ", at an assumed price") + ".");
+      const { band, lostAtBest: lost, run } = answer,
+        out = [];
+      out.push(
+        "Checkpoint every " +
+          roughly(band.tau) +
+          "; " +
+          roughly(band.low) +
+          " to " +
+          roughly(band.high) +
+          " costs at most half a point" +
+          (answer.rule
+            ? "."
+            : "; every " +
+              roughly(run.tau) +
+              ", as it is, leaves " +
+              pct(answer.now.ettr, digitsOf(answer.now.ettr, known.assumed)) +
+              ".")
+      );
+      out.push(
+        "Lost a month: " +
+          number(about(lost.total.h)) +
+          " h and " +
+          usd(about(lost.total.usd)) +
+          (answer.scenario.cost && own(answer.scenario.cost, "usd_per_gpu_h") ? "" : ", at an assumed price") +
+          "."
+      );
       const every = answer.now.n_failures > 0 ? answer.now.total_h / answer.now.n_failures : Infinity;
       out.push(isFinite(every) ? "A failure every " + roughly(every) + "." : "No failures.");
-      if (more && more.dates) { out.push("Done after " + duration(more.dates.quantile(0.9)) + " (9 in 10), " + duration(more.dates.quantile(0.99)) + " (99 in 100)."); }
-      else if (more && !run.ends) { out.push("No date: the job has no end (give the training that it needs)."); }
+      if (more && more.dates) {
+        out.push(
+          "Done after " +
+            duration(more.dates.quantile(0.9)) +
+            " (9 in 10), " +
+            duration(more.dates.quantile(0.99)) +
+            " (99 in 100)."
+        );
+      } else if (more && !run.ends) {
+        out.push("No date: the job has no end (give the training that it needs).");
+      }
       const left = answer.scenario.measured && orNull(() => ettr.unexplained(answer.scenario, answer.now.ettr));
-      if (left) { out.push(leftWords(left, answer.scenario)); }
+      if (left) {
+        out.push(leftWords(left, answer.scenario));
+      }
       return out;
     }
     function show(answer, more) {
       problem.hidden = Boolean(answer.best);
       whole.hidden = !answer.best;
-      if (!answer.best) { problem.textContent = why(answer); speak(problem.textContent); return; }
+      if (!answer.best) {
+        problem.textContent = why(answer);
+        speak(problem.textContent);
+        return;
+      }
       Object.assign(known, more);
       headline(answer, known.assumed);
       const sentences = said(answer, more || { dates: null, remedies: null });
-      if (more || !known.sentences || sentences.length >= known.sentences.length) { lines.replaceChildren(...sentences.map((text) => element("li", {}, text))); }
-      else { sentences.forEach((text, i) => { lines.children[i].textContent = text; }); }
+      if (more || !known.sentences || sentences.length >= known.sentences.length) {
+        lines.replaceChildren(...sentences.map((text) => element("li", {}, text)));
+      } else {
+        sentences.forEach((text, i) => {
+          lines.children[i].textContent = text;
+        });
+      }
       known.sentences = sentences;
       time.show(answer.best, answer.lostAtBest);
-      if (!more) { return; }
+      if (!more) {
+        return;
+      }
       range.textContent = box.checked ? rangeWords(more.assumed, model) : "";
-      const months = more.remedies ? (more.remedies.months >= 3 ? number(more.remedies.months) + " months" : roughly(more.remedies.months * ettr.H_PER_MONTH)) : "";
+      const months = more.remedies
+        ? more.remedies.months >= 3
+          ? number(more.remedies.months) + " months"
+          : roughly(more.remedies.months * ettr.H_PER_MONTH)
+        : "";
       first.replaceChildren(...(more.remedies ? remedyRows(more.remedies, months) : []));
       speak(big.textContent + ". " + range.textContent + ". " + sentences.join(" "));
     }
-    box.addEventListener("change", function () { range.textContent = box.checked && known.assumed ? rangeWords(known.assumed, model) : ""; });
+    box.addEventListener("change", function () {
+      range.textContent = box.checked && known.assumed ? rangeWords(known.assumed, model) : "";
+    });
     answering(model, (answer) => show(answer, null), show);
     return { said: speak, known };
   }
 
   function leftWords(left, scenario) {
     if (left.share > 0) {
-      return "You measured " + pct(left.measured, 0) + "; failures and checkpoints alone would leave " + pct(left.modelled, 0) + ". The other " + pct(left.share, 0)
-        + " of the time, " + roughly(left.h) + " and " + usd(about(left.usd)) + " a month, have other causes, or a number is wrong.";
+      return (
+        "You measured " +
+        pct(left.measured, 0) +
+        "; failures and checkpoints alone would leave " +
+        pct(left.modelled, 0) +
+        ". The other " +
+        pct(left.share, 0) +
+        " of the time, " +
+        roughly(left.h) +
+        " and " +
+        usd(about(left.usd)) +
+        " a month, have other causes, or a number is wrong."
+      );
     }
-    const words = { mttf_h: (one) => "a time to failure of at least " + roughly(one.value) + ", not " + roughly(one.given), interval_h: (one) => "a checkpoint every " + roughly(one.value) };
-    const could = ettr.couldBe(scenario, left.measured).map((one) => words[one.path] ? words[one.path](one) : fieldOf(one.path).name + " of at most " + short(about(one.value)) + " " + fieldOf(one.path).unit + ", not " + short(one.given));
-    return "A measured ETTR of " + pct(left.measured) + " is more than the " + pct(left.modelled) + " that the other numbers allow" + (could.length ? ": it takes " + could.join(", or ") : "") + ".";
+    const words = {
+      mttf_h: (one) => "a time to failure of at least " + roughly(one.value) + ", not " + roughly(one.given),
+      interval_h: (one) => "a checkpoint every " + roughly(one.value),
+    };
+    const could = ettr
+      .couldBe(scenario, left.measured)
+      .map((one) =>
+        words[one.path]
+          ? words[one.path](one)
+          : fieldOf(one.path).name +
+            " of at most " +
+            short(about(one.value)) +
+            " " +
+            fieldOf(one.path).unit +
+            ", not " +
+            short(one.given)
+      );
+    return (
+      "A measured ETTR of " +
+      pct(left.measured) +
+      " is more than the " +
+      pct(left.modelled) +
+      " that the other numbers allow" +
+      (could.length ? ": it takes " + could.join(", or ") : "") +
+      "."
+    );
   }
 
   // ---- the calculator
 
   const calculator = {
     render({ model, el }) {
-      const inputs = element("form", { class: "ettr-inputs", "aria-label": "Your job", on: { submit: (event) => event.preventDefault() } }), answers = element("section", { class: "ettr-answers", "aria-label": "Answers" });
+      const inputs = element("form", {
+          class: "ettr-inputs",
+          "aria-label": "Your job",
+          on: { submit: (event) => event.preventDefault() },
+        }),
+        answers = element("section", { class: "ettr-answers", "aria-label": "Answers" });
       el.append(element("div", { class: "ettr-calculator" }, inputs, answers));
-      inputs.append(startInput(model), input(model, "cluster.n_gpus", { label: "GPUs" }), failuresInput(model), input(model, "checkpoint.stall_s"), interval(model),
-        input(model, "recovery.detection_min"), input(model, "recovery.restart_min"), input(model, "cost.usd_per_gpu_h", { value: () => (model.get("cost.usd_per_gpu_h") === undefined ? 2 : model.get("cost.usd_per_gpu_h")) }),
-        input(model, "job.productive_h", { optional: true }), input(model, "measured.ettr", { optional: true }));
-      const panel = answersPanel(model, answers), line = element("code", {});
-      model.on("change", () => { line.textContent = command(model); });
+      inputs.append(
+        startInput(model),
+        input(model, "cluster.n_gpus", { label: "GPUs" }),
+        failuresInput(model),
+        input(model, "checkpoint.stall_s"),
+        interval(model),
+        input(model, "recovery.detection_min"),
+        input(model, "recovery.restart_min"),
+        input(model, "cost.usd_per_gpu_h", {
+          value: () => (model.get("cost.usd_per_gpu_h") === undefined ? 2 : model.get("cost.usd_per_gpu_h")),
+        }),
+        input(model, "job.productive_h", { optional: true }),
+        input(model, "measured.ettr", { optional: true })
+      );
+      const panel = answersPanel(model, answers),
+        line = element("code", {});
+      model.on("change", () => {
+        line.textContent = command(model);
+      });
       line.textContent = command(model);
-      el.append(element("p", { class: "ettr-small" }, "The same in a terminal: ", line, " ", copyButton(() => command(model), "Copy", panel.said), " ",
-        element("a", { href: el.dataset.more || "your_cluster/what_if.html" }, "All values, and what would help"), "."));
+      el.append(
+        element(
+          "p",
+          { class: "ettr-small" },
+          "The same in a terminal: ",
+          line,
+          " ",
+          copyButton(() => command(model), "Copy", panel.said),
+          " ",
+          element("a", { href: el.dataset.more || "your_cluster/what_if.html" }, "All values, and what would help"),
+          "."
+        )
+      );
     },
   };
 
@@ -553,7 +1040,10 @@
   function datesOf(model) {
     if (!model.dates || model.dates.version !== model.version) {
       const { scenario } = model.now;
-      model.dates = { version: model.version, of: ettr.finishing(scenario, { tau: ettr.best(ettr.inHours(scenario)).tau }) };
+      model.dates = {
+        version: model.version,
+        of: ettr.finishing(scenario, { tau: ettr.best(ettr.inHours(scenario)).tau }),
+      };
     }
     return model.dates.of;
   }
@@ -563,28 +1053,56 @@
   // A chart that follows inputs: `rows` makes its data of a scenario, and `say` a sentence.
   function chart({ takes, extra, rows, say }) {
     return {
-      takes, rows,
+      takes,
+      rows,
       render({ model, el }) {
-        const figure = el.querySelector("figure.book-chart"), inputs = element("form", { class: "ettr-inputs ettr-row", "aria-label": "Your numbers", on: { submit: (event) => event.preventDefault() } });
-        const problem = element("p", { class: "ettr-problem", role: "alert", hidden: true }), sentence = element("p", { class: "ettr-sentence" });
+        const figure = el.querySelector("figure.book-chart"),
+          inputs = element("form", {
+            class: "ettr-inputs ettr-row",
+            "aria-label": "Your numbers",
+            on: { submit: (event) => event.preventDefault() },
+          });
+        const problem = element("p", { class: "ettr-problem", role: "alert", hidden: true }),
+          sentence = element("p", { class: "ettr-sentence" });
         const asked = Object.fromEntries((extra || []).map((one) => [one.name, one]));
         for (const path of takes) {
-          inputs.append(path === "failures.mttf" ? failuresInput(model) : path === "checkpoint.interval_min" ? interval(model) : input(model, path));
+          inputs.append(
+            path === "failures.mttf"
+              ? failuresInput(model)
+              : path === "checkpoint.interval_min"
+                ? interval(model)
+                : input(model, path)
+          );
         }
-        const ask = (name) => own(state.more, "ask." + name) ? state.more["ask." + name] : typeof asked[name].value === "function" ? asked[name].value(model) : asked[name].value;
-        for (const one of extra || []) { inputs.append(question(model, one, ask)); }
+        const ask = (name) =>
+          own(state.more, "ask." + name)
+            ? state.more["ask." + name]
+            : typeof asked[name].value === "function"
+              ? asked[name].value(model)
+              : asked[name].value;
+        for (const one of extra || []) {
+          inputs.append(question(model, one, ask));
+        }
         el.prepend(inputs, problem);
         el.append(sentence);
         const speak = speaker(el);
         let drawn = 0;
         function work() {
           drawn += 1;
-          const turn = drawn, { scenario, refused, error } = model.now;
-          let found = null, message = error ? why({ error }) : refused.length ? why({ refused }) : "";
+          const turn = drawn,
+            { scenario, refused, error } = model.now;
+          let found = null,
+            message = error ? why({ error }) : refused.length ? why({ refused }) : "";
           if (!message) {
-            try { found = rows(scenario, ask, model); } catch (failure) {
-              if (!(failure instanceof ettr.Endless || failure instanceof ettr.NotHere)) { throw failure; }
-              message = why(failure instanceof ettr.NotHere ? { refused: [failure.message] } : { error: failure.message });
+            try {
+              found = rows(scenario, ask, model);
+            } catch (failure) {
+              if (!(failure instanceof ettr.Endless || failure instanceof ettr.NotHere)) {
+                throw failure;
+              }
+              message = why(
+                failure instanceof ettr.NotHere ? { refused: [failure.message] } : { error: failure.message }
+              );
             }
           }
           problem.hidden = message === "";
@@ -592,14 +1110,28 @@
           sentence.textContent = found ? say(found, scenario, ask) : "";
           speak(message || sentence.textContent);
           if (found && figure.bookChart) {
-            figure.bookChart.follow(found).then(function () { if (turn === drawn) { el.dispatchEvent(new CustomEvent("ettr-drawn", { bubbles: true })); } });
+            figure.bookChart.follow(found).then(function () {
+              if (turn === drawn) {
+                el.dispatchEvent(new CustomEvent("ettr-drawn", { bubbles: true }));
+              }
+            });
           }
         }
-        let took = 0, pending = null;
-        function timed() { const start = performance.now(); work(); took = performance.now() - start; }
-        model.on("change", function () { // what is slow waits for the reader to pause
+        let took = 0,
+          pending = null;
+        function timed() {
+          const start = performance.now();
+          work();
+          took = performance.now() - start;
+        }
+        model.on("change", function () {
+          // what is slow waits for the reader to pause
           clearTimeout(pending);
-          if (took > 50) { pending = setTimeout(timed, 120); } else { timed(); }
+          if (took > 50) {
+            pending = setTimeout(timed, 120);
+          } else {
+            timed();
+          }
         });
         timed();
       },
@@ -608,110 +1140,328 @@
 
   // An input of one chart alone, such as a date or a service level.
   function question(model, one, ask) {
-    const id = "ettr-input-" + (made += 1), box = element("input", { id, type: "text", inputmode: "decimal", autocomplete: "off", "aria-describedby": id + "-note" });
-    const slider = element("input", { type: "range", min: 0, max: 1000, "aria-label": one.label + ", slider" }), note = element("span", { id: id + "-note", class: "ettr-note" });
-    const row = element("div", { class: "ettr-input" }, element("label", { for: id }, one.label), element("span", { class: "ettr-entry" }, box, element("span", { class: "ettr-unit" }, one.unit)), element("span", { class: "ettr-under" }, slider, note));
-    const say = (error) => { row.classList.toggle("is-wrong", error !== ""); box.setAttribute("aria-invalid", error !== ""); note.textContent = error || one.note || ""; };
+    const id = "ettr-input-" + (made += 1),
+      box = element("input", {
+        id,
+        type: "text",
+        inputmode: "decimal",
+        autocomplete: "off",
+        "aria-describedby": id + "-note",
+      });
+    const slider = element("input", { type: "range", min: 0, max: 1000, "aria-label": one.label + ", slider" }),
+      note = element("span", { id: id + "-note", class: "ettr-note" });
+    const row = element(
+      "div",
+      { class: "ettr-input" },
+      element("label", { for: id }, one.label),
+      element("span", { class: "ettr-entry" }, box, element("span", { class: "ettr-unit" }, one.unit)),
+      element("span", { class: "ettr-under" }, slider, note)
+    );
+    const say = (error) => {
+      row.classList.toggle("is-wrong", error !== "");
+      box.setAttribute("aria-invalid", error !== "");
+      note.textContent = error || one.note || "";
+    };
     function fill() {
       const value = ask(one.name);
-      if (document.activeElement !== box) { box.value = short(value); say(""); }
+      if (document.activeElement !== box) {
+        box.value = short(value);
+        say("");
+      }
       slider.value = toSlider(one, value);
       slider.setAttribute("aria-valuetext", short(value) + " " + one.unit);
     }
     box.addEventListener("input", function () {
       const found = parsed(box.value, one);
       say(found.error || "");
-      if (!found.error) { model.setMore("ask." + one.name, found.value); }
+      if (!found.error) {
+        model.setMore("ask." + one.name, found.value);
+      }
     });
-    slider.addEventListener("input", function () { box.value = short(fromSlider(one, Number(slider.value), one.whole ? 1 : 0)); say(""); model.setMore("ask." + one.name, Number(box.value)); });
+    slider.addEventListener("input", function () {
+      box.value = short(fromSlider(one, Number(slider.value), one.whole ? 1 : 0));
+      say("");
+      model.setMore("ask." + one.name, Number(box.value));
+    });
     model.on("change", fill);
     fill();
     return row;
   }
 
-  const bestAt = (run) => { const of = ettr.best(run); return isFinite(of.ettr) ? of.ettr : null; };
+  const bestAt = (run) => {
+    const of = ettr.best(run);
+    return isFinite(of.ettr) ? of.ettr : null;
+  };
 
   const scale = chart({
     takes: ["cluster.n_gpus", "failures.mttf", "checkpoint.stall_s", "recovery.detection_min", "recovery.restart_min"],
-    extra: [{ name: "target", label: "ETTR to reach", unit: "(share)", slider: [0.5, 0.99], value: 0.9, least: 0.01, open: false, most: 0.999 }],
+    extra: [
+      {
+        name: "target",
+        label: "ETTR to reach",
+        unit: "(share)",
+        slider: [0.5, 0.99],
+        value: 0.9,
+        least: 0.01,
+        open: false,
+        most: 0.999,
+      },
+    ],
     rows(scenario, ask) {
-      const own_ = scenario.checkpoint.interval_min, rule = typeof own_ === "string", n = scenario.cluster.n_gpus, lines = [];
+      const mine = scenario.checkpoint.interval_min,
+        rule = typeof mine === "string",
+        n = scenario.cluster.n_gpus,
+        lines = [];
       for (const size of geometric(64, 1048576, 57)) {
         const run = ettr.inHours(scenario, size);
         lines.push({ n_gpus: size, ettr: bestAt(run), interval: "best" });
-        if (!rule) { const ettr_ = ettr.ettrOf(run); lines.push({ n_gpus: size, ettr: isFinite(ettr_) ? ettr_ : null, interval: "own" }); }
+        if (!rule) {
+          const useful = ettr.ettrOf(run);
+          lines.push({ n_gpus: size, ettr: isFinite(useful) ? useful : null, interval: "own" });
+        }
       }
-      return { lines: lines.filter((row) => row.ettr !== null), here: [{ n_gpus: n, ettr: bestAt(ettr.inHours(scenario)) }], target: [{ ettr: ask("target") }] };
+      return {
+        lines: lines.filter((row) => row.ettr !== null),
+        here: [{ n_gpus: n, ettr: bestAt(ettr.inHours(scenario)) }],
+        target: [{ ettr: ask("target") }],
+      };
     },
     say(found, scenario, ask) {
-      const target = ask("target"), most = ettr.largestSize(scenario, target), ettr_ = found.here[0].ettr;
-      return gpus(scenario.cluster.n_gpus) + ": " + (ettr_ === null ? "no answer" : pct(ettr_, 0)) + " with the best interval. " + pct(target, 0) + " "
-        + (most >= 1e9 ? "holds at any size." : most > 0 ? "holds up to " + gpus(Number(most.toPrecision(3))) + "." : "holds at no size.");
+      const target = ask("target"),
+        most = ettr.largestSize(scenario, target),
+        useful = found.here[0].ettr;
+      return (
+        gpus(scenario.cluster.n_gpus) +
+        ": " +
+        (useful === null ? "no answer" : pct(useful, 0)) +
+        " with the best interval. " +
+        pct(target, 0) +
+        " " +
+        (most >= 1e9
+          ? "holds at any size."
+          : most > 0
+            ? "holds up to " + gpus(Number(most.toPrecision(3))) + "."
+            : "holds at no size.")
+      );
     },
   });
 
   const checkpoint_interval = chart({
     takes: ["cluster.n_gpus", "failures.mttf", "checkpoint.stall_s", "checkpoint.persist_s", "checkpoint.interval_min"],
     rows(scenario) {
-      const run = ettr.inHours(scenario), of = ettr.steady(run), band = ettr.band(run), [low, high] = ettr.intervalEnds(of);
-      const lines = geometric(Math.max(low, band.tau / 30), Math.min(high, band.tau * 30), 81).map((tau) => ({ interval_min: 60 * tau, ettr: ettr.ettrOf(ettr.withTau(of, tau)) }));
+      const run = ettr.inHours(scenario),
+        of = ettr.steady(run),
+        band = ettr.band(run),
+        [low, high] = ettr.intervalEnds(of);
+      const lines = geometric(Math.max(low, band.tau / 30), Math.min(high, band.tau * 30), 81).map((tau) => ({
+        interval_min: 60 * tau,
+        ettr: ettr.ettrOf(ettr.withTau(of, tau)),
+      }));
       const marks = [{ interval_min: 60 * band.tau, what: "best" }];
-      if (typeof scenario.checkpoint.interval_min === "number") { marks.push({ interval_min: scenario.checkpoint.interval_min, what: "own" }); }
-      return { lines: lines.filter((row) => isFinite(row.ettr)), band: [{ low_min: 60 * band.low, high_min: 60 * band.high }], marks };
+      if (typeof scenario.checkpoint.interval_min === "number") {
+        marks.push({ interval_min: scenario.checkpoint.interval_min, what: "own" });
+      }
+      return {
+        lines: lines.filter((row) => isFinite(row.ettr)),
+        band: [{ low_min: 60 * band.low, high_min: 60 * band.high }],
+        marks,
+      };
     },
     say(found, scenario) {
-      const { low_min, high_min } = found.band[0], run = ettr.inHours(scenario), best = ettr.best(run);
-      const own_ = found.marks[1] ? " Every " + duration(found.marks[1].interval_min / 60) + ", as it is, costs " + number(about(100 * Math.max(best.ettr - ettr.ettrOf(run), 0))) + " points." : "";
-      return "Checkpoint every " + roughly(best.tau) + "; from " + roughly(low_min / 60) + " to " + roughly(high_min / 60) + " costs at most half a point." + own_;
+      const { low_min, high_min } = found.band[0],
+        run = ettr.inHours(scenario),
+        best = ettr.best(run);
+      const mine = found.marks[1]
+        ? " Every " +
+          duration(found.marks[1].interval_min / 60) +
+          ", as it is, costs " +
+          number(about(100 * Math.max(best.ettr - ettr.ettrOf(run), 0))) +
+          " points."
+        : "";
+      return (
+        "Checkpoint every " +
+        roughly(best.tau) +
+        "; from " +
+        roughly(low_min / 60) +
+        " to " +
+        roughly(high_min / 60) +
+        " costs at most half a point." +
+        mine
+      );
     },
   });
 
   const finishing_date = chart({
     takes: ["cluster.n_gpus", "failures.mttf", "checkpoint.stall_s", "recovery.restart_min", "job.productive_h"],
-    extra: [{ name: "days", label: "Done within", unit: "days", slider: [1, 400], least: 0, open: true, most: 1e6,
-      value: (model) => { const of = orNull(() => datesOf(model)); return of && isFinite(of.quantile(0.9)) ? Number((of.quantile(0.9) / 24).toPrecision(3)) : 30; } }],
+    extra: [
+      {
+        name: "days",
+        label: "Done within",
+        unit: "days",
+        slider: [1, 400],
+        least: 0,
+        open: true,
+        most: 1e6,
+        value: (model) => {
+          const of = orNull(() => datesOf(model));
+          return of && isFinite(of.quantile(0.9)) ? Number((of.quantile(0.9) / 24).toPrecision(3)) : 30;
+        },
+      },
+    ],
     rows(scenario, ask, model) {
-      const of = datesOf(model), low = of.quantile(0.001), high = of.quantile(0.999), edge = 0.1 * (high - low) || 1;
-      const lines = Array.from({ length: 101 }, (_, i) => low - edge + (high - low + 2 * edge) * i / 100).map((hours) => ({ days: hours / 24, chance: of.doneBy(hours) }));
+      const of = datesOf(model),
+        low = of.quantile(0.001),
+        high = of.quantile(0.999),
+        edge = 0.1 * (high - low) || 1;
+      const lines = Array.from({ length: 101 }, (_, i) => low - edge + ((high - low + 2 * edge) * i) / 100).map(
+        (hours) => ({ days: hours / 24, chance: of.doneBy(hours) })
+      );
       const points = [0.5, 0.9, 0.99].map((p) => ({ days: of.quantile(p) / 24, chance: p }));
-      return { lines, points: points.filter((row) => isFinite(row.days)), by: [{ days: ask("days"), chance: of.doneBy(24 * ask("days")) }] };
+      return {
+        lines,
+        points: points.filter((row) => isFinite(row.days)),
+        by: [{ days: ask("days"), chance: of.doneBy(24 * ask("days")) }],
+      };
     },
     say(found) {
-      const day = (p) => { const row = found.points.find((point) => point.chance === p); return row ? duration(24 * row.days) : "no date"; };
-      return "Done after " + day(0.5) + " in half of all runs, " + day(0.9) + " in 9 of 10, " + day(0.99) + " in 99 of 100. Within " + number(found.by[0].days) + " days: " + pct(found.by[0].chance, 0) + ".";
+      const day = (p) => {
+        const row = found.points.find((point) => point.chance === p);
+        return row ? duration(24 * row.days) : "no date";
+      };
+      return (
+        "Done after " +
+        day(0.5) +
+        " in half of all runs, " +
+        day(0.9) +
+        " in 9 of 10, " +
+        day(0.99) +
+        " in 99 of 100. Within " +
+        number(found.by[0].days) +
+        " days: " +
+        pct(found.by[0].chance, 0) +
+        "."
+      );
     },
   });
 
   const spares = chart({
     takes: ["cluster.n_gpus", "failures.mttf"],
-    extra: [{ name: "repair_h", label: "Until a node is back", unit: "h", slider: [0.5, 336], value: 24, least: 0, open: true, most: 1e5, note: "assumed" },
-      { name: "level", label: "Enough for this share of the time", unit: "(share)", slider: [0.5, 0.9999], value: 0.99, least: 0.01, open: false, most: 0.999999 }],
+    extra: [
+      {
+        name: "repair_h",
+        label: "Until a node is back",
+        unit: "h",
+        slider: [0.5, 336],
+        value: 24,
+        least: 0,
+        open: true,
+        most: 1e5,
+        note: "assumed",
+      },
+      {
+        name: "level",
+        label: "Enough for this share of the time",
+        unit: "(share)",
+        slider: [0.5, 0.9999],
+        value: 0.99,
+        least: 0.01,
+        open: false,
+        most: 0.999999,
+      },
+    ],
     rows(scenario, ask) {
-      const out = ettr.inRepair(scenario, ask("repair_h")), nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node, level = ask("level");
-      const need = ettr.poissonPool(out, level), u = out / (nodes + out), most = Math.max(5, Math.ceil(1.3 * ettr.poissonPool(out, 0.9999)));
-      const step = Math.max(1, Math.ceil(most / 80)), lines = [];
-      for (let s = 0; s <= most; s += step) { lines.push({ n_spares: s, chance: ettr.poissonUpTo(s, out) }); }
-      return { lines, need: [{ n_spares: need, chance: ettr.poissonUpTo(need, out) }], level: [{ chance: level }], out, binomial: ettr.binomialPool(nodes, u, level) };
+      const out = ettr.inRepair(scenario, ask("repair_h")),
+        nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node,
+        level = ask("level");
+      const need = ettr.poissonPool(out, level),
+        u = out / (nodes + out),
+        most = Math.max(5, Math.ceil(1.3 * ettr.poissonPool(out, 0.9999)));
+      const step = Math.max(1, Math.ceil(most / 80)),
+        lines = [];
+      for (let s = 0; s <= most; s += step) {
+        lines.push({ n_spares: s, chance: ettr.poissonUpTo(s, out) });
+      }
+      return {
+        lines,
+        need: [{ n_spares: need, chance: ettr.poissonUpTo(need, out) }],
+        level: [{ chance: level }],
+        out,
+        binomial: ettr.binomialPool(nodes, u, level),
+      };
     },
     say(found, scenario, ask) {
-      return number(about(found.out)) + " nodes are in repair on average. " + number(found.need[0].n_spares) + " spares are enough " + pct(ask("level"), ask("level") > 0.99 ? 2 : 0)
-        + " of the time, " + number(found.binomial) + " if spares fail as well. With fewer the job waits.";
+      return (
+        number(about(found.out)) +
+        " nodes are in repair on average. " +
+        number(found.need[0].n_spares) +
+        " spares are enough " +
+        pct(ask("level"), ask("level") > 0.99 ? 2 : 0) +
+        " of the time, " +
+        number(found.binomial) +
+        " if spares fail as well. With fewer the job waits."
+      );
     },
   });
 
   const what_failed = chart({
     takes: ["cluster.n_gpus"],
-    extra: [{ name: "events", label: "Failures that you counted", unit: "", slider: [0, 1000], value: (model) => ettr.at(model.start.written, "failures.n_events") || 10, least: 0, open: false, most: 1e7, whole: true },
-      { name: "in_days", label: "in so many days", unit: "days", slider: [1, 365], least: 0, open: true, most: 1e5,
-        value: (model) => { const w = model.start.written, days = ettr.at(w, "failures.node_days"); return days ? Number((days / (w.cluster.n_gpus / (w.cluster.gpus_per_node || 8))).toPrecision(4)) : 30; } }],
+    extra: [
+      {
+        name: "events",
+        label: "Failures that you counted",
+        unit: "",
+        slider: [0, 1000],
+        value: (model) => ettr.at(model.start.written, "failures.n_events") || 10,
+        least: 0,
+        open: false,
+        most: 1e7,
+        whole: true,
+      },
+      {
+        name: "in_days",
+        label: "in so many days",
+        unit: "days",
+        slider: [1, 365],
+        least: 0,
+        open: true,
+        most: 1e5,
+        value: (model) => {
+          const w = model.start.written,
+            days = ettr.at(w, "failures.node_days");
+          return days ? Number((days / (w.cluster.n_gpus / (w.cluster.gpus_per_node || 8))).toPrecision(4)) : 30;
+        },
+      },
+    ],
     rows(scenario, ask) {
-      const nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node, exposure = nodes * ask("in_days") / 1000, n = ask("events"), [low, high] = ettr.poissonInterval(n);
-      return { yours: [{ who: "yours", rate: n / exposure, low: low / exposure, high: high / exposure, n, days: ask("in_days") }] };
+      const nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node,
+        exposure = (nodes * ask("in_days")) / 1000,
+        n = ask("events"),
+        [low, high] = ettr.poissonInterval(n);
+      return {
+        yours: [
+          { who: "yours", rate: n / exposure, low: low / exposure, high: high / exposure, n, days: ask("in_days") },
+        ],
+      };
     },
     say(found) {
-      const { rate, low, high, n, days } = found.yours[0], every = (count) => count > 0 ? roughly(24 * days / count) : "longer than was watched", [a, b] = ettr.poissonInterval(n);
-      return number(about(rate)) + " failures in 1,000 node-days; the count alone leaves " + number(about(low)) + " to " + number(about(high)) + " open (95%). "
-        + "The job fails every " + every(n) + ", from " + every(b) + " to " + every(a) + ".";
+      const { rate, low, high, n, days } = found.yours[0],
+        every = (count) => (count > 0 ? roughly((24 * days) / count) : "longer than was watched"),
+        [a, b] = ettr.poissonInterval(n);
+      return (
+        number(about(rate)) +
+        " failures in 1,000 node-days; the count alone leaves " +
+        number(about(low)) +
+        " to " +
+        number(about(high)) +
+        " open (95%). " +
+        "The job fails every " +
+        every(n) +
+        ", from " +
+        every(b) +
+        " to " +
+        every(a) +
+        "."
+      );
     },
   });
 
@@ -720,75 +1470,190 @@
   // What is chosen, and how much of its effect: what the plan would do first, until the reader chooses.
   function chosenOf(scenario, model) {
     const explicit = Object.keys(state.more).some((name) => name.startsWith("with."));
-    if (explicit) { return new Map(data.catalogue.filter((one) => state.more["with." + one.id] > 0).map((one) => [one.id, state.more["with." + one.id]])); }
+    if (explicit) {
+      return new Map(
+        data.catalogue
+          .filter((one) => state.more["with." + one.id] > 0)
+          .map((one) => [one.id, state.more["with." + one.id]])
+      );
+    }
     if (!model.firstSteps || model.firstSteps.version !== model.version) {
       const first = orNull(() => ettr.remedies(scenario, data.catalogue));
       model.firstSteps = { version: model.version, ids: first ? first.steps.map((one) => one.id) : [] };
     }
     return new Map(model.firstSteps.ids.map((id) => [id, 1]));
   }
-  function choose(model, scenario, id, strength) { // what was a proposal becomes the reader's own choice
+  function choose(model, scenario, id, strength) {
+    // what was a proposal becomes the reader's own choice
     const before = chosenOf(scenario, model);
-    for (const [other, value] of before) { state.more["with." + other] = value; }
+    for (const [other, value] of before) {
+      state.more["with." + other] = value;
+    }
     model.setMore("with." + id, strength);
   }
-  const priceFor = (one, scenario) => own(state.more, "price." + one.id) ? state.more["price." + one.id] : one.usd + one.usd_per_gpu * scenario.cluster.n_gpus;
+  const priceFor = (one, scenario) =>
+    own(state.more, "price." + one.id)
+      ? state.more["price." + one.id]
+      : one.usd + one.usd_per_gpu * scenario.cluster.n_gpus;
 
   function portfolioRows(scenario, model) {
-    const chosen = chosenOf(scenario, model), strengths = Object.fromEntries(chosen), some = [], rows = [];
+    const chosen = chosenOf(scenario, model),
+      strengths = Object.fromEntries(chosen),
+      some = [],
+      rows = [];
     let before = ettr.atBest(scenario);
-    if (!before) { throw new ettr.Endless("the run would practically never end"); }
-    rows.push({ order: 0, what: "as it is", ettr: before.ettr, lost: (1 - before.ettr) * ettr.H_PER_MONTH, h: 0, usd: 0, price: 0 });
+    if (!before) {
+      throw new ettr.Endless("the run would practically never end");
+    }
+    rows.push({
+      order: 0,
+      what: "as it is",
+      ettr: before.ettr,
+      lost: (1 - before.ettr) * ettr.H_PER_MONTH,
+      h: 0,
+      usd: 0,
+      price: 0,
+    });
     for (const id of chosen.keys()) {
-      const one = data.catalogue.find((other) => other.id === id), with_ = ettr.apply(scenario, some.concat([one]), strengths);
-      const after = ettr.refused(with_).length ? null : ettr.atBest(with_);
-      if (!after) { continue; }
+      const one = data.catalogue.find((other) => other.id === id),
+        treated = ettr.apply(scenario, some.concat([one]), strengths);
+      const after = ettr.refused(treated).length ? null : ettr.atBest(treated);
+      if (!after) {
+        continue;
+      }
       some.push(one);
       const h = (1 - after.cost / before.cost) * ettr.H_PER_MONTH;
-      rows.push({ order: some.length, what: one.title, ettr: after.ettr, lost: (1 - after.ettr) * ettr.H_PER_MONTH, h, usd: h * ettr.usdPerH(scenario), price: priceFor(one, scenario) });
+      rows.push({
+        order: some.length,
+        what: one.title,
+        ettr: after.ettr,
+        lost: (1 - after.ettr) * ettr.H_PER_MONTH,
+        h,
+        usd: h * ettr.usdPerH(scenario),
+        price: priceFor(one, scenario),
+      });
       before = after;
     }
     return rows;
   }
 
   function choices(model) {
-    const list = element("tbody", {}), said = element("p", { class: "ettr-small" });
-    const scroll = element("div", { class: "ettr-scroll", tabindex: 0, role: "region", "aria-label": "Mitigations" }, element("table", { class: "ettr-table ettr-choices" },
-      element("thead", {}, element("tr", {}, ...["Mitigation", "Effect", "Price, USD"].map((text) => element("th", { scope: "col" }, text)))), list));
+    const list = element("tbody", {}),
+      said = element("p", { class: "ettr-small" });
+    const scroll = element(
+      "div",
+      { class: "ettr-scroll", tabindex: 0, role: "region", "aria-label": "Mitigations" },
+      element(
+        "table",
+        { class: "ettr-table ettr-choices" },
+        element(
+          "thead",
+          {},
+          element(
+            "tr",
+            {},
+            ...["Mitigation", "Effect", "Price, USD"].map((text) => element("th", { scope: "col" }, text))
+          )
+        ),
+        list
+      )
+    );
     function fill() {
-      if (list.contains(document.activeElement) && document.activeElement.type === "text") { return; }
-      const focus = document.activeElement && list.contains(document.activeElement) ? document.activeElement.dataset.key : null, { scenario, refused, error } = model.now;
-      if (error || refused.length) { list.replaceChildren(); return; }
-      const chosen = chosenOf(scenario, model), able = data.catalogue.filter((one) => chosen.has(one.id) || canFollow(scenario, one));
-      list.replaceChildren(...able.map((one) => {
-        const key = one.id, is = chosen.has(key), part = is ? chosen.get(key) : 1, other = is ? null : data.catalogue.find((two) => chosen.has(two.id) && one.conflicts.includes(two.id));
-        const box = element("input", { type: "checkbox", "data-key": key, disabled: Boolean(other), on: { change: (event) => choose(model, scenario, key, event.target.checked ? 1 : 0) } });
-        box.checked = is;
-        const effect = element("input", { type: "range", min: 1, max: 100, value: 100 * part, disabled: !is, "data-key": "effect-" + key, "aria-label": "Effect of " + one.title, "aria-valuetext": pct(part, 0),
-          on: { input: (event) => choose(model, scenario, key, Number(event.target.value) / 100) } });
-        const cost = element("input", { type: "text", inputmode: "decimal", value: short(priceFor(one, scenario)), disabled: !is, "aria-label": "Price of " + one.title + ", USD", on: { input: function (event) {
-          const found = parsed(event.target.value, { least: 0, open: false, most: 1e15, unit: "USD" });
-          event.target.setAttribute("aria-invalid", Boolean(found.error));
-          said.textContent = found.error || "";
-          if (!found.error) { model.setMore("price." + key, found.value); }
-        } } });
-        return element("tr", {}, element("th", { scope: "row" }, element("label", {}, box, " " + one.title), other && element("span", { class: "ettr-note" }, " does not go with " + other.title)),
-          element("td", {}, effect, " ", pct(part, 0)), element("td", {}, cost));
-      }));
+      if (list.contains(document.activeElement) && document.activeElement.type === "text") {
+        return;
+      }
+      const focus =
+          document.activeElement && list.contains(document.activeElement) ? document.activeElement.dataset.key : null,
+        { scenario, refused, error } = model.now;
+      if (error || refused.length) {
+        list.replaceChildren();
+        return;
+      }
+      const chosen = chosenOf(scenario, model),
+        able = data.catalogue.filter((one) => chosen.has(one.id) || canFollow(scenario, one));
+      list.replaceChildren(
+        ...able.map((one) => {
+          const key = one.id,
+            is = chosen.has(key),
+            part = is ? chosen.get(key) : 1,
+            other = is ? null : data.catalogue.find((two) => chosen.has(two.id) && one.conflicts.includes(two.id));
+          const box = element("input", {
+            type: "checkbox",
+            "data-key": key,
+            disabled: Boolean(other),
+            on: { change: (event) => choose(model, scenario, key, event.target.checked ? 1 : 0) },
+          });
+          box.checked = is;
+          const effect = element("input", {
+            type: "range",
+            min: 1,
+            max: 100,
+            value: 100 * part,
+            disabled: !is,
+            "data-key": "effect-" + key,
+            "aria-label": "Effect of " + one.title,
+            "aria-valuetext": pct(part, 0),
+            on: { input: (event) => choose(model, scenario, key, Number(event.target.value) / 100) },
+          });
+          const cost = element("input", {
+            type: "text",
+            inputmode: "decimal",
+            value: short(priceFor(one, scenario)),
+            disabled: !is,
+            "aria-label": "Price of " + one.title + ", USD",
+            on: {
+              input: function (event) {
+                const found = parsed(event.target.value, { least: 0, open: false, most: 1e15, unit: "USD" });
+                event.target.setAttribute("aria-invalid", Boolean(found.error));
+                said.textContent = found.error || "";
+                if (!found.error) {
+                  model.setMore("price." + key, found.value);
+                }
+              },
+            },
+          });
+          return element(
+            "tr",
+            {},
+            element(
+              "th",
+              { scope: "row" },
+              element("label", {}, box, " " + one.title),
+              other && element("span", { class: "ettr-note" }, " does not go with " + other.title)
+            ),
+            element("td", {}, effect, " ", pct(part, 0)),
+            element("td", {}, cost)
+          );
+        })
+      );
       const again = focus && list.querySelector('[data-key="' + focus + '"]');
-      if (again) { again.focus(); }
+      if (again) {
+        again.focus();
+      }
     }
     let pending = null;
-    model.on("change", function () { clearTimeout(pending); pending = setTimeout(fill, 60); });
+    model.on("change", function () {
+      clearTimeout(pending);
+      pending = setTimeout(fill, 60);
+    });
     fill();
     return element("div", {}, scroll, said);
   }
   const followable = new Map();
-  function canFollow(scenario, one) { // whether it changes anything that a formula follows
-    const key = one.id + JSON.stringify([scenario.checkpoint.tiers, scenario.failures.modes, Boolean(scenario.prediction), scenario.checkpoint.persist_s > 0]);
+  function canFollow(scenario, one) {
+    // whether it changes anything that a formula follows
+    const key =
+      one.id +
+      JSON.stringify([
+        scenario.checkpoint.tiers,
+        scenario.failures.modes,
+        Boolean(scenario.prediction),
+        scenario.checkpoint.persist_s > 0,
+      ]);
     if (!followable.has(key)) {
-      const with_ = ettr.isMissing(scenario, one) ? null : ettr.apply(scenario, [one]);
-      const before = ettr.atBest(scenario), after = with_ && !ettr.refused(with_).length ? ettr.atBest(with_) : null;
+      const treated = ettr.isMissing(scenario, one) ? null : ettr.apply(scenario, [one]);
+      const before = ettr.atBest(scenario),
+        after = treated && !ettr.refused(treated).length ? ettr.atBest(treated) : null;
       followable.set(key, Boolean(before && after) && Math.abs(after.cost / before.cost - 1) > 1e-6);
     }
     return followable.get(key);
@@ -798,15 +1663,34 @@
     takes: ["cluster.n_gpus", "failures.mttf", "checkpoint.stall_s", "recovery.restart_min", "cost.usd_per_gpu_h"],
     rows: (scenario, ask, model) => ({ steps: portfolioRows(scenario, model) }),
     say(found) {
-      const steps = found.steps.slice(1), last = found.steps[found.steps.length - 1], first = found.steps[0];
-      if (!steps.length) { return "As it is, " + number(about(first.lost)) + " h a month are lost. Choose what to do."; }
-      const saved = steps.reduce((total, row) => total + row.usd, 0), price = steps.reduce((total, row) => total + row.price, 0);
-      return "Together they save " + number(about(steps.reduce((total, row) => total + row.h, 0))) + " h and " + usd(about(saved)) + " a month for " + usd(about(price)) + " once"
-        + (saved > 0 && price > 0 ? ", which is back in " + roughly(price / saved * ettr.H_PER_MONTH) : "") + ": ETTR " + pct(first.ettr, 0) + " becomes " + pct(last.ettr, 0) + ".";
+      const steps = found.steps.slice(1),
+        last = found.steps[found.steps.length - 1],
+        first = found.steps[0];
+      if (!steps.length) {
+        return "As it is, " + number(about(first.lost)) + " h a month are lost. Choose what to do.";
+      }
+      const saved = steps.reduce((total, row) => total + row.usd, 0),
+        price = steps.reduce((total, row) => total + row.price, 0);
+      return (
+        "Together they save " +
+        number(about(steps.reduce((total, row) => total + row.h, 0))) +
+        " h and " +
+        usd(about(saved)) +
+        " a month for " +
+        usd(about(price)) +
+        " once" +
+        (saved > 0 && price > 0 ? ", which is back in " + roughly((price / saved) * ettr.H_PER_MONTH) : "") +
+        ": ETTR " +
+        pct(first.ettr, 0) +
+        " becomes " +
+        pct(last.ettr, 0) +
+        "."
+      );
     },
   });
   const portfolio = {
-    takes: portfolioChart.takes, rows: portfolioChart.rows,
+    takes: portfolioChart.takes,
+    rows: portfolioChart.rows,
     render(given) {
       portfolioChart.render(given);
       given.el.querySelector("form").after(choices(given.model));
@@ -814,21 +1698,52 @@
   };
 
   window.ettrWidgets = {
-    calculator, scale, checkpoint_interval, finishing_date, spares, what_failed, portfolio, begin,
-    parts: { input, interval, failuresInput, startInput, answersPanel, choices, portfolioRows, copyButton, command, origin, fieldOf, parsed, orNull, answerOf, rangeWords, why, own, short, remedyRows, PARTS },
+    calculator,
+    scale,
+    checkpoint_interval,
+    finishing_date,
+    spares,
+    what_failed,
+    portfolio,
+    begin,
+    parts: {
+      input,
+      interval,
+      failuresInput,
+      startInput,
+      answersPanel,
+      choices,
+      portfolioRows,
+      copyButton,
+      command,
+      origin,
+      fieldOf,
+      parsed,
+      orNull,
+      answerOf,
+      rangeWords,
+      why,
+      own,
+      short,
+      remedyRows,
+      PARTS,
+    },
     words: { number, about, pct, duration, roughly, usd, gpus, span, listed },
   };
 
   function begin(places) {
     checkAddress();
     listeners.add(checkAddress);
-    const model = new Model(), home = places.map((el) => el.dataset.ettrStart).find((id) => id && own(data.starts, id));
+    const model = new Model(),
+      home = places.map((el) => el.dataset.ettrStart).find((id) => id && own(data.starts, id));
     model.homeId = home || data.book;
     model.changed("all");
     window.ettrWidgets.model = model;
     for (const el of places) {
       const widget = window.ettrWidgets[el.dataset.ettr];
-      if (!widget) { continue; }
+      if (!widget) {
+        continue;
+      }
       el.classList.add("ettr-widget");
       el.hidden = false;
       widget.render({ model, el });
