@@ -110,7 +110,8 @@ def _rates(random: np.random.Generator, log: Any, n_nodes: int) -> dict[str, Any
     if random.random() < 0.5:
         failures["rate_clock"] = str(random.choice(["wall", "exposed"]))
     if way == 1 and random.random() < 0.5:
-        failures["rate_gamma"] = {"shape": log(2, 400), "node_days": log(2, 400) * 1000 / rate}
+        shape = log(2, 400)
+        failures["rate_gamma"] = {"shape": shape, "node_days": 1000 * shape / rate * log(0.8, 1.25)}
     if random.random() < 0.5:
         failures["observed_nodes"] = int(np.ceil(log(2, 20_000)))
     if random.random() < 0.5:
