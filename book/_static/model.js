@@ -1188,19 +1188,19 @@
     const ends = [rate + s[0], s[1]],
       shareOfS = cDiv(s, ends);
     let lacks = [0, 0],
-      struck = [0, 0];
+      unstruck = [0, 0];
     for (const kind of kinds) {
       let down = cTogether(cLacks(s, kind.detection), cLacks(s, kind.queue));
       if (run.personShare > 0) {
         const wait = cScale(s, run.person);
         down = cTogether(down, cDiv(cScale(wait, run.personShare), cAdd(ONE, wait)));
       }
-      const restart = cLacks(ends, kind.restart + run.init + run.load),
-        left = cMul(cSub(ONE, down), restart);
-      lacks = cAdd(lacks, cScale(cAdd(down, cMul(cMul(cSub(ONE, down), shareOfS), restart)), kind.weight));
-      struck = cAdd(struck, cScale(left, kind.weight));
+      const hours = kind.restart + run.init + run.load,
+        left = cSub(ONE, down);
+      lacks = cAdd(lacks, cScale(cAdd(down, cMul(cMul(left, shareOfS), cLacks(ends, hours))), kind.weight));
+      unstruck = cAdd(unstruck, cScale(cAdd(down, cMul(left, cExp(cScale(ends, -hours)))), kind.weight));
     }
-    const rest = cSub(ONE, cMul(struck, cDiv([rate, 0], ends)));
+    const rest = cDiv(cAdd(s, cScale(unstruck, rate)), ends);
     const g = cDiv(cAdd(s, cDiv(cScale(lacks, rate), rest)), ends); // what a failure adds to a stage
     const lacksRestart = cMul(g, cLacks(ends, startOf(run))),
       lacksStop = cTogether(cLacks(s, run.stop), lacksRestart);
@@ -1343,8 +1343,7 @@
       quiet = quietOf(run, starts);
     const points = rates.map((rate) => {
       const once = Math.min(run.tau, run.work) + sum(stalls(run)) + run.persist;
-      const alive = overRestarts(run, (h) => Math.exp(-rate * h));
-      if (!(rate * (once + restartAfter(run)) <= 300) || !(alive >= 1e-13)) {
+      if (!(rate * (once + restartAfter(run)) <= 300)) {
         return null;
       }
       const chance = quiet.chance(rate),

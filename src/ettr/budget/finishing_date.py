@@ -25,8 +25,6 @@ from ettr.scenario import JobInHours, Scenario
 
 _LARGEST_EXPONENT = 300.0
 """Failures in what has to be trained in one go, beyond which a run practically never ends."""
-_LEAST_SURVIVAL = 1e-13
-"""Of a restart: below that a run practically never ends, and one less it has no digits."""
 _TINY = 1e-150
 """A step so small that the transform is straight, over the hours."""
 _FADED = 1e-6
@@ -239,8 +237,7 @@ def _limits(run: JobInHours) -> dict[str, Any]:
         limits = {
             "intervals no shorter than the training during the background write": run.head * (1 - LAST_DIGITS)
             > run.tau,
-            ENDS: np.logical_not(most * (once_h + run.restart_after) <= _LARGEST_EXPONENT)
-            | np.logical_not(run.survive_restart >= _LEAST_SURVIVAL),
+            ENDS: np.logical_not(most * (once_h + run.restart_after) <= _LARGEST_EXPONENT),
         }
         if run.tiers:
             limits["tiers whose intervals do not fall, and none shorter than its write"] = out_of_order(run)

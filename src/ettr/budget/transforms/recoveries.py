@@ -149,13 +149,15 @@ def loss(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
     """
     share_of_s = at.s / at.ends
     lacks: Any = 0.0
-    struck: Any = 0.0
+    unstruck: Any = 0.0
     for kind in kinds:
         down = missing_down(run, kind, at.down)
         restart = missing_restart(run, kind.restart_h, kind.restart_cv, run.load, at.ends)
+        fixed_h = kind.restart_h + run.init + run.load
+        survives = np.exp(-at.ends * fixed_h) if kind.restart_cv == 0 else 1 - restart
         lacks = lacks + kind.share * (down + (1 - down) * share_of_s * restart)
-        struck = struck + kind.share * (1 - down) * restart
-    rest = 1 - struck * at.rate / at.ends
+        unstruck = unstruck + kind.share * (down + (1 - down) * survives)
+    rest = (at.s + at.rate * unstruck) / at.ends
     return (at.s + at.rate * lacks / rest) / at.ends
 
 
