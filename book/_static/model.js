@@ -126,7 +126,7 @@
   function complete(written, defaults) {
     const scenario = copy(written);
     for (const [section, fields] of Object.entries(defaults)) {
-      if (scenario[section] || ["cluster", "job", "failures", "checkpoint", "recovery"].includes(section)) {
+      if (scenario[section] || !["maintenance", "prediction"].includes(section)) {
         scenario[section] = { ...copy(fields), ...scenario[section] };
       }
     }
@@ -1788,9 +1788,8 @@
 
   // ---- money and luck
 
-  const priceOf = (scenario) => Object.assign({ usd_per_gpu_h: 2, usd_per_day: 0 }, scenario.cost);
   const usdPerH = (scenario) =>
-    scenario.cluster.n_gpus * priceOf(scenario).usd_per_gpu_h + priceOf(scenario).usd_per_day / H_PER_DAY;
+    scenario.cluster.n_gpus * scenario.cost.usd_per_gpu_h + scenario.cost.usd_per_day / H_PER_DAY;
 
   // What is lost a month, by part: { part, share, h, usd }, their sum last; and what the whole run loses, if it ends.
   function losses(scenario, hours) {
@@ -2221,7 +2220,6 @@
     changed,
     isMissing,
     atBest,
-    priceOf,
     poissonPool,
     binomialPool,
     poolLevel,

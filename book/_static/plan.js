@@ -3,8 +3,7 @@
 (function (ettr) {
   "use strict";
 
-  const { atBest, apply, changed, inHours, isMissing, priceOf, refused, usdPerH, withRule, Endless, H_PER_MONTH } =
-    ettr;
+  const { atBest, apply, changed, inHours, isMissing, refused, usdPerH, withRule, Endless, H_PER_MONTH } = ettr;
 
   // What to do first about the hours that are lost: the mitigation that returns most for its price, effects that nobody
   // published after those known, each over those before it. { ettr, months, steps, atALoss, notHere }.
@@ -17,7 +16,7 @@
     }
     const run = inHours(withRule(scenario)),
       jobH = run.ends ? run.work / first.ettr : 12 * H_PER_MONTH;
-    const months = priceOf(scenario).payback_months || jobH / H_PER_MONTH,
+    const months = scenario.cost.payback_months || jobH / H_PER_MONTH,
       known = new Map(),
       notHere = [],
       atALoss = [];

@@ -119,17 +119,12 @@
     if (path === "checkpoint.interval_min") {
       return interval(model);
     }
-    const zero =
-      path.startsWith("maintenance.") || path === "cost.usd_per_day"
-        ? 0
-        : path === "cost.usd_per_gpu_h"
-          ? 2
-          : undefined;
+    const absent = path.startsWith("maintenance.") ? 0 : undefined; // a run without the section
     return input(model, path, {
       optional: OPTIONAL.includes(path),
       value: () => {
         const value = model.get(path);
-        return value === undefined || value === null ? zero : value;
+        return value === undefined || value === null ? absent : value;
       },
     });
   }

@@ -79,27 +79,6 @@
   };
   const short = (value) => String(Number(Number(value).toPrecision(6)));
 
-  const PARTS = {
-    productive_h: "useful training",
-    checkpoint_h: "stalls for checkpoints",
-    slowdown_h: "slower while one is written",
-    rework_h: "work done again",
-    detection_h: "until a failure is noticed",
-    queue_h: "waiting in the queue",
-    restart_h: "restarts",
-    maintenance_h: "planned maintenance",
-  };
-  const COLOURS = {
-    productive_h: "#289561",
-    checkpoint_h: "#2a8ff5",
-    slowdown_h: "#2f6d8f",
-    rework_h: "#a8480a",
-    detection_h: "#ee6088",
-    queue_h: "#a27505",
-    restart_h: "#ca6dc1",
-    maintenance_h: "#636562",
-  };
-
   // ---- the model of a page: values by path, and what follows from them
 
   const RATES = [
@@ -301,30 +280,44 @@
 
   let made = 0;
 
-  // An input: label, number, unit, slider, and where its value comes from.
-  function input(model, path, options) {
-    const { label, optional, value: valueOf, path: pathOf } = options || {};
+  // A labelled number with its slider, its unit, and a place for where it comes from or what is wrong with it.
+  function controls(label) {
     const id = "ettr-input-" + (made += 1),
-      at = () => (pathOf ? pathOf() : path),
-      field = () => fieldOf(at());
-    const box = element("input", {
-      id,
-      type: "text",
-      inputmode: "decimal",
-      autocomplete: "off",
-      "aria-describedby": id + "-note",
-    });
-    const slider = element("input", { type: "range", min: 0, max: 1000, step: 1 });
+      named = { id, type: "text", inputmode: "decimal", autocomplete: "off", "aria-describedby": id + "-note" };
+    const box = element("input", named),
+      slider = element("input", { type: "range", min: 0, max: 1000, "aria-label": label + ", slider" });
     const unit = element("span", { class: "ettr-unit" }),
       note = element("span", { id: id + "-note", class: "ettr-note" });
-    const name = element("span", { class: "ettr-name" }, element("label", { for: id }, label || field().label));
     const row = element(
       "div",
-      { class: "ettr-input", "data-path": path },
-      name,
+      { class: "ettr-input" },
+      element("span", { class: "ettr-name" }, element("label", { for: id }, label)),
       element("span", { class: "ettr-entry" }, box, unit),
       element("span", { class: "ettr-under" }, slider, note)
     );
+    function say(error, otherwise) {
+      row.classList.toggle("is-wrong", error !== "");
+      box.setAttribute("aria-invalid", error !== "");
+      note.setAttribute("role", error ? "alert" : "note");
+      note.textContent = error || otherwise;
+    }
+    function slide(field, value) {
+      const known = typeof value === "number";
+      if (known) {
+        slider.value = toSlider(field, value);
+      }
+      slider.setAttribute("aria-valuetext", known ? short(value) + " " + field.unit : "not given");
+    }
+    return { row, box, slider, unit, say, slide };
+  }
+
+  // An input: label, number, unit, slider, and where its value comes from.
+  function input(model, path, options) {
+    const { label, optional, value: valueOf, path: pathOf } = options || {};
+    const at = () => (pathOf ? pathOf() : path),
+      field = () => fieldOf(at());
+    const { row, box, slider, unit, say: mark, slide } = controls(label || field().label);
+    row.dataset.path = path;
     const step = () => (at() === "cluster.n_gpus" ? model.get("cluster.gpus_per_node") || 8 : field().whole ? 1 : 0);
 
     function shown() {
@@ -342,19 +335,10 @@
         }
         say("");
       }
-      if (typeof value === "number") {
-        slider.value = toSlider(known, value);
-      }
-      slider.setAttribute("aria-label", (label || known.label) + ", slider");
-      slider.setAttribute("aria-valuetext", typeof value === "number" ? short(value) + " " + known.unit : "not given");
+      slide(known, value);
       slider.disabled = box.disabled = state.start !== null && model.start.fixed.includes(at());
     }
-    function say(error) {
-      row.classList.toggle("is-wrong", error !== "");
-      box.setAttribute("aria-invalid", error !== "");
-      note.setAttribute("role", error ? "alert" : "note");
-      note.textContent = error || origin(model, at(), shown());
-    }
+    const say = (error) => mark(error, origin(model, at(), shown()));
     function take(value) {
       if (optional && value === undefined) {
         model.set(at(), undefined);
@@ -671,8 +655,8 @@
   function bars() {
     const list = element("table", { class: "ettr-bars" }, element("caption", {}, "Where the time goes, a month"));
     const rows = {};
-    for (const [part, words] of Object.entries(PARTS)) {
-      const bar = element("span", { class: "ettr-bar", style: "background:" + COLOURS[part] });
+    for (const { part, words, colour } of data.parts) {
+      const bar = element("span", { class: "ettr-bar", style: "background:" + colour });
       rows[part] = {
         row: element(
           "tr",
@@ -687,12 +671,7 @@
       list.append(rows[part].row);
     }
     function show(budget, losses) {
-      const most = Math.max(
-        ...Object.keys(PARTS)
-          .slice(1)
-          .map((part) => budget[part] / budget.total_h),
-        1e-9
-      );
+      const most = Math.max(...data.parts.slice(1).map(({ part }) => budget[part] / budget.total_h), 1e-9);
       for (const [part, { row, bar }] of Object.entries(rows)) {
         const share = budget[part] / budget.total_h,
           useful = part === "productive_h";
@@ -882,7 +861,7 @@
           number(about(lost.total.h)) +
           " h and " +
           usd(about(lost.total.usd)) +
-          (answer.scenario.cost && own(answer.scenario.cost, "usd_per_gpu_h") ? "" : ", at an assumed price") +
+          (own(model.now.written.cost || {}, "usd_per_gpu_h") ? "" : ", at an assumed price") +
           "."
       );
       const every = answer.now.n_failures > 0 ? answer.now.total_h / answer.now.n_failures : Infinity;
@@ -1006,9 +985,7 @@
         interval(model),
         input(model, "recovery.detection_min"),
         input(model, "recovery.restart_min"),
-        input(model, "cost.usd_per_gpu_h", {
-          value: () => (model.get("cost.usd_per_gpu_h") === undefined ? 2 : model.get("cost.usd_per_gpu_h")),
-        }),
+        input(model, "cost.usd_per_gpu_h"),
         input(model, "job.productive_h", { optional: true }),
         input(model, "measured.ettr", { optional: true })
       );
@@ -1052,9 +1029,16 @@
 
   // A chart that follows inputs: `rows` makes its data of a scenario, and `say` a sentence.
   function chart({ takes, extra, rows, say }) {
+    const asking = (model) => (name) => {
+      const value = own(state.more, "ask." + name)
+        ? state.more["ask." + name]
+        : extra.find((one) => one.name === name).value;
+      return typeof value === "function" ? value(model) : value;
+    };
     return {
       takes,
       rows,
+      asking,
       render({ model, el }) {
         const figure = el.querySelector("figure.book-chart"),
           inputs = element("form", {
@@ -1064,7 +1048,6 @@
           });
         const problem = element("p", { class: "ettr-problem", role: "alert", hidden: true }),
           sentence = element("p", { class: "ettr-sentence" });
-        const asked = Object.fromEntries((extra || []).map((one) => [one.name, one]));
         for (const path of takes) {
           inputs.append(
             path === "failures.mttf"
@@ -1074,12 +1057,7 @@
                 : input(model, path)
           );
         }
-        const ask = (name) =>
-          own(state.more, "ask." + name)
-            ? state.more["ask." + name]
-            : typeof asked[name].value === "function"
-              ? asked[name].value(model)
-              : asked[name].value;
+        const ask = asking(model);
         for (const one of extra || []) {
           inputs.append(question(model, one, ask));
         }
@@ -1140,52 +1118,31 @@
 
   // An input of one chart alone, such as a date or a service level.
   function question(model, one, ask) {
-    const id = "ettr-input-" + (made += 1),
-      box = element("input", {
-        id,
-        type: "text",
-        inputmode: "decimal",
-        autocomplete: "off",
-        "aria-describedby": id + "-note",
-      });
-    const slider = element("input", { type: "range", min: 0, max: 1000, "aria-label": one.label + ", slider" }),
-      note = element("span", { id: id + "-note", class: "ettr-note" });
-    const row = element(
-      "div",
-      { class: "ettr-input" },
-      element("label", { for: id }, one.label),
-      element("span", { class: "ettr-entry" }, box, element("span", { class: "ettr-unit" }, one.unit)),
-      element("span", { class: "ettr-under" }, slider, note)
-    );
-    const say = (error) => {
-      row.classList.toggle("is-wrong", error !== "");
-      box.setAttribute("aria-invalid", error !== "");
-      note.textContent = error || one.note || "";
-    };
+    const parts = controls(one.label);
+    parts.unit.textContent = one.unit;
+    const say = (error) => parts.say(error, one.note || "");
     function fill() {
-      const value = ask(one.name);
-      if (document.activeElement !== box) {
-        box.value = short(value);
+      if (document.activeElement !== parts.box) {
+        parts.box.value = short(ask(one.name));
         say("");
       }
-      slider.value = toSlider(one, value);
-      slider.setAttribute("aria-valuetext", short(value) + " " + one.unit);
+      parts.slide(one, ask(one.name));
     }
-    box.addEventListener("input", function () {
-      const found = parsed(box.value, one);
+    parts.box.addEventListener("input", function () {
+      const found = parsed(parts.box.value, one);
       say(found.error || "");
       if (!found.error) {
         model.setMore("ask." + one.name, found.value);
       }
     });
-    slider.addEventListener("input", function () {
-      box.value = short(fromSlider(one, Number(slider.value), one.whole ? 1 : 0));
+    parts.slider.addEventListener("input", function () {
+      parts.box.value = short(fromSlider(one, Number(parts.slider.value), one.whole ? 1 : 0));
       say("");
-      model.setMore("ask." + one.name, Number(box.value));
+      model.setMore("ask." + one.name, Number(parts.box.value));
     });
     model.on("change", fill);
     fill();
-    return row;
+    return parts.row;
   }
 
   const bestAt = (run) => {
@@ -1201,7 +1158,7 @@
         label: "ETTR to reach",
         unit: "(share)",
         slider: [0.5, 0.99],
-        value: 0.9,
+        value: data.asked.target,
         least: 0.01,
         open: false,
         most: 0.999,
@@ -1352,7 +1309,7 @@
         label: "Until a node is back",
         unit: "h",
         slider: [0.5, 336],
-        value: 24,
+        value: data.asked.repair_h,
         least: 0,
         open: true,
         most: 1e5,
@@ -1363,7 +1320,7 @@
         label: "Enough for this share of the time",
         unit: "(share)",
         slider: [0.5, 0.9999],
-        value: 0.99,
+        value: data.asked.level,
         least: 0.01,
         open: false,
         most: 0.999999,
@@ -1411,7 +1368,7 @@
         label: "Failures that you counted",
         unit: "",
         slider: [0, 1000],
-        value: (model) => ettr.at(model.start.written, "failures.n_events") || 10,
+        value: (model) => ettr.at(model.start.written, "failures.n_events") || data.asked.events,
         least: 0,
         open: false,
         most: 1e7,
@@ -1428,7 +1385,9 @@
         value: (model) => {
           const w = model.start.written,
             days = ettr.at(w, "failures.node_days");
-          return days ? Number((days / (w.cluster.n_gpus / (w.cluster.gpus_per_node || 8))).toPrecision(4)) : 30;
+          return days
+            ? Number((days / (w.cluster.n_gpus / (w.cluster.gpus_per_node || 8))).toPrecision(4))
+            : data.asked.in_days;
         },
       },
     ],
@@ -1689,8 +1648,7 @@
     },
   });
   const portfolio = {
-    takes: portfolioChart.takes,
-    rows: portfolioChart.rows,
+    ...portfolioChart,
     render(given) {
       portfolioChart.render(given);
       given.el.querySelector("form").after(choices(given.model));
@@ -1716,17 +1674,11 @@
       portfolioRows,
       copyButton,
       command,
-      origin,
       fieldOf,
       parsed,
       orNull,
-      answerOf,
-      rangeWords,
-      why,
       own,
       short,
-      remedyRows,
-      PARTS,
     },
     words: { number, about, pct, duration, roughly, usd, gpus, span, listed },
   };

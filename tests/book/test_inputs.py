@@ -133,9 +133,9 @@ def test_a_chart_with_inputs_begins_with_the_rows_that_were_computed(opened, nam
     run = Scenario.load("llama3-405b-tokens" if name == "portfolio" else "llama3-405b")
     ours = tables.ALL[name](run)
     told = page.evaluate(
-        """([name, extra]) => { const W = window.ettrWidgets, model = W.model, widget = W[name];
-        return widget.rows(model.now.scenario, (key) => extra[key], model); }""",
-        [name, _asked(name, ours)],
+        """name => { const W = window.ettrWidgets, widget = W[name];
+        return widget.rows(W.model.now.scenario, widget.asking(W.model), W.model); }""",
+        name,
     )
     for dataset, frame in ours.items():
         if dataset == "published":
@@ -150,15 +150,6 @@ def test_a_chart_with_inputs_begins_with_the_rows_that_were_computed(opened, nam
                 assert np.array(theirs, dtype=float) == pytest.approx(frame[column].to_numpy(), rel=loose, abs=1e-9)
             else:
                 assert theirs == list(frame[column])
-
-
-def _asked(name, rows):
-    if name == "finishing_date":
-        return {"days": float(rows["by"]["days"].iloc[0])}
-    if name == "what_failed":
-        yours = rows["yours"].iloc[0]
-        return {"events": float(yours["n"]), "in_days": float(yours["days"])}
-    return {"target": tables.TARGET_ETTR, "repair_h": tables.REPAIR_H, "level": tables.SERVICE_LEVEL}
 
 
 @pytest.mark.parametrize("name", CHARTS)

@@ -95,7 +95,7 @@ def compare(page: Any, scenarios: Iterable[Scenario], whole: bool = True, apart:
     """Ask both sides about each scenario; ``whole`` for every output, else for hours, interval and dates."""
     apart = apart or Apart()
     for some in _batches(scenarios):
-        given = [{"scenario": _plain(one), "inputs": page_data.start(one)["assumed"] if whole else []} for one in some]
+        given = [{"scenario": plain(one), "inputs": page_data.start(one)["assumed"] if whole else []} for one in some]
         answers = page.evaluate(ASK, {"given": given, "levels": LEVELS, "whole": whole})
         for scenario, answer in zip(some, answers, strict=True):
             apart.n += 1
@@ -105,8 +105,12 @@ def compare(page: Any, scenarios: Iterable[Scenario], whole: bool = True, apart:
     return apart
 
 
-def _plain(scenario: Scenario) -> dict[str, Any]:
-    return scenario.model_dump(mode="json", exclude_none=True)
+def plain(scenario: Scenario) -> dict[str, Any]:
+    """A scenario with every default, as the script takes it."""
+    return {
+        **scenario.model_dump(mode="json", exclude_none=True),
+        "cost": scenario.prices.model_dump(exclude_none=True),
+    }
 
 
 def _batches(scenarios: Iterable[Scenario]) -> Iterator[list[Scenario]]:

@@ -17,7 +17,7 @@ from ettr.plan.unexplained import unexplained
 from ettr.publish import page_data
 from ettr.spares.erlang import erlang_b, erlang_c
 from ettr.spares.levels import binomial_pool, crew_pool, poisson_pool, pool_level
-from script.comparing import MODEL, compare, relative
+from script.comparing import MODEL, compare, plain, relative
 from written_scenarios import scenarios, with_tiers
 
 pytestmark = pytest.mark.browser
@@ -51,10 +51,6 @@ def as_written(changes):
     rates = any(path.startswith("failures.") for path in changes)
     base = {"cluster.n_gpus": 4096} | ({} if rates else {"failures.job_mttf_h": 12})
     return Scenario.of(nested({**base, **{path: value for path, value in changes.items() if value is not None}}))
-
-
-def dumped(scenario):
-    return scenario.model_dump(mode="json", exclude_none=True)
 
 
 def test_it_is_a_plain_script_that_a_page_can_afford():
@@ -104,7 +100,7 @@ def test_tiers_and_warnings_have_the_hours_of_the_steady_state(page):
     assert apart.unlike == [] and apart.too_far() == {}, str(apart)
     found = page.evaluate(
         "given => given.map(one => { try { return ettr.best(ettr.inHours(one)).ettr } catch (error) { return null } })",
-        [dumped(one) for one in some],
+        [plain(one) for one in some],
     )
     for scenario, ettr in zip(some, found, strict=True):
         ours = best_h(any_interval(scenario))[1]
@@ -146,7 +142,7 @@ def test_an_input_changes_what_an_override_changes(page, data, name, changes):
 def test_what_to_do_first_is_the_same(page, data, name):
     scenario = Scenario.of(nested(STORY)) if name == "story" else Scenario.of(data["starts"][name]["written"])
     ours = remedies(scenario)
-    told = page.evaluate("([one, catalogue]) => ettr.remedies(one, catalogue)", [dumped(scenario), data["catalogue"]])
+    told = page.evaluate("([one, catalogue]) => ettr.remedies(one, catalogue)", [plain(scenario), data["catalogue"]])
     assert [one["id"] for one in told["steps"]] == [one.id for one in ours.steps]
     for one, other in zip(ours.steps, told["steps"], strict=True):
         assert other["ettr"] == pytest.approx(one.ettr, rel=1e-7)
@@ -164,7 +160,7 @@ def test_a_part_of_a_mitigation_moves_numbers_a_part_of_the_way(page, data):
                 expected = float(budget.exact(ours).ettr)
             except EttrError:
                 continue
-            asked = [dumped(run), one, {one["id"]: strength}]
+            asked = [plain(run), one, {one["id"]: strength}]
             changed = page.evaluate("([run, one, strengths]) => ettr.apply(run, [one], strengths)", asked)
             if not page.evaluate("one => ettr.refused(one)", changed):
                 assert page.evaluate("one => ettr.exact(ettr.inHours(one)).ettr", changed) == pytest.approx(
@@ -181,8 +177,8 @@ def test_what_the_script_has_no_form_for_it_refuses_by_name(page, data):
         ({"recovery.restart_cv": 1}, "recovery.restart_cv"),
         ({"heat": {"mean_c": 20}}, "heat"),
     ):
-        assert name in page.evaluate("one => ettr.refused(one)", dumped(run.override(changes)))
-    tokens = dumped(Scenario.load("llama3-405b-tokens"))
+        assert name in page.evaluate("one => ettr.refused(one)", plain(run.override(changes)))
+    tokens = plain(Scenario.load("llama3-405b-tokens"))
     assert "job.tokens" in page.evaluate("one => ettr.refused(one)", tokens)
     assert (
         page.evaluate("one => { try { ettr.inHours(one) } catch (error) { return error.message } }", tokens)
@@ -205,19 +201,19 @@ def test_whatever_the_package_refuses_the_script_refuses(page):
         scenario = run.override(changes)
         with pytest.raises(NotModelled):
             budget.exact(scenario)
-        assert page.evaluate("one => ettr.refused(one)", dumped(scenario)) != []
+        assert page.evaluate("one => ettr.refused(one)", plain(scenario)) != []
 
 
 @pytest.mark.parametrize("measured", [0.5, 0.8, 0.902, 0.95, 0.98])
 def test_what_a_measured_ettr_leaves_unexplained(page, measured):
     scenario = Scenario.load("llama3-405b").override({"measured.ettr": measured})
     modelled = float(budget.exact(scenario).ettr)
-    told = page.evaluate("([one, ettr_]) => ettr.unexplained(one, ettr_)", [dumped(scenario), modelled])
+    told = page.evaluate("([one, ettr_]) => ettr.unexplained(one, ettr_)", [plain(scenario), modelled])
     if modelled < measured - 0.005:  # what the inputs do not allow
         with pytest.raises(InputError) as found:
             unexplained(scenario, modelled)
         named = str(found.value).count(", or ") + ("it takes" in str(found.value))
-        could = page.evaluate("([one, measured]) => ettr.couldBe(one, measured)", [dumped(scenario), measured])
+        could = page.evaluate("([one, measured]) => ettr.couldBe(one, measured)", [plain(scenario), measured])
         assert named == len(could) and told["share"] < 0
         return
     ours = unexplained(scenario, modelled)
@@ -256,7 +252,7 @@ def test_pools_have_the_same_sizes(page):
         assert told[3] == pytest.approx(pool_level(nodes, held, u), abs=1e-9)
         assert told[4:] == pytest.approx([erlang_b(crews, a), erlang_c(crews, a)], rel=1e-9)
     run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 17}, "repair": {"manual_h": 24}})
-    bare = dumped(run.override({"spares": None, "repair": None}))
+    bare = plain(run.override({"spares": None, "repair": None}))
     assert page.evaluate("one => ettr.inRepair(one, 24)", bare) == pytest.approx(
         spares.demand(run).in_repair, rel=1e-12
     )
@@ -264,7 +260,7 @@ def test_pools_have_the_same_sizes(page):
 
 def test_the_largest_size_that_reaches_a_target(page):
     run = Scenario.load("llama3-405b")
-    told = page.evaluate("one => ettr.largestSize(one, 0.85)", dumped(run))
+    told = page.evaluate("one => ettr.largestSize(one, 0.85)", plain(run))
     at = [float(best_h(any_interval(run, {"cluster.n_gpus": np.array([n])}))[1][0]) for n in (told, told + 8)]
     assert told % 8 == 0 and at[0] >= 0.85 > at[1]
 

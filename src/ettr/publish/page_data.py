@@ -7,13 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ettr import evidence, mitigation
+from ettr import budget, evidence, mitigation
+from ettr.chapters.common.theme import PART_COLOURS
+from ettr.chapters.what_if.tables import ASKED
+from ettr.core.errors import EttrError
 from ettr.core.units import LAST_DIGITS, unit_of
+from ettr.plan.losses import WORDS
 from ettr.plan.ranges import Assumed, around, assumed_inputs, condition_of
 from ettr.scenario import Scenario
 from ettr.scenario.basics import LARGEST_NUMBER
 from ettr.scenario.fields import amount_of, meta_at
-from ettr.scenario.paths import PERSIST, SLOWDOWN, bounds, field_at
+from ettr.scenario.paths import PERSIST, SLOWDOWN, bounds, field_at, model_of
 
 DEFAULT = "llama3-405b"
 MINE = "your-cluster"
@@ -86,6 +90,11 @@ def page_data(scenario: Scenario, named: str = "") -> dict[str, Any]:
         "defaults": _defaults(),
         "fields": {path: _field(path) for path in INPUTS},
         "catalogue": [*_catalogue()],
+        "parts": [
+            {"part": part, "words": words, "colour": PART_COLOURS[part.removesuffix("_h")]}
+            for part, words in ({"productive_h": "useful training"} | WORDS).items()
+        ],
+        "asked": ASKED,
     }
 
 
@@ -112,9 +121,6 @@ def start(scenario: Scenario, written: dict[str, Any] | None = None) -> dict[str
 
 
 def _is_closed(scenario: Scenario) -> bool:
-    from ettr import budget
-    from ettr.core.errors import EttrError
-
     try:
         budget.accepted(scenario)
     except EttrError:
@@ -126,7 +132,7 @@ def _inputs(scenario: Scenario) -> list[Assumed]:
     """What is assumed, with what would be if there were a background write."""
     found = {one.field: one for one in assumed_inputs(scenario)}
     if scenario.persist_h == 0:
-        writing = scenario.override({PERSIST: 1.0})
+        writing = scenario.override({PERSIST: 1e-6})  # shorter than any interval
         found |= {one.field: one for one in assumed_inputs(writing) if one.field == SLOWDOWN}
     return [found[path] for path in scenario.swept if path in found]
 
@@ -142,16 +148,11 @@ def _defaults() -> dict[str, dict[str, Any]]:
     """What each section is taken to say where it says nothing."""
     sections = {}
     for name in ("cluster", "job", "failures", "checkpoint", "recovery", "maintenance", "prediction", "cost"):
-        model = _section(name)
+        model = model_of(Scenario.model_fields[name].annotation)
+        assert model is not None
         known = {key: field.default for key, field in model.model_fields.items() if not field.is_required()}
         sections[name] = {key: value for key, value in known.items() if value not in (None, ())}
     return sections
-
-
-def _section(name: str) -> Any:
-    from ettr.scenario.paths import model_of
-
-    return model_of(Scenario.model_fields[name].annotation)
 
 
 def _field(path: str) -> dict[str, Any]:
@@ -161,10 +162,9 @@ def _field(path: str) -> dict[str, Any]:
     known: dict[str, Any] = {"label": label, "unit": _UNITS.get(path, unit_of(path)), "slider": [low, high]}
     known |= {"least": rules.get(">=", rules.get(">", 0.0)), "open": ">" in rules}
     known |= {"most": min(rules.get("<=", rules.get("<", LARGEST_NUMBER) * (1 - LAST_DIGITS)), LARGEST_NUMBER)}
-    known |= {"whole": path.startswith("cluster."), "says": str(field_at(path, Scenario).description)}
+    known["whole"] = path.startswith("cluster.")
     if meta.plausible is not None:
-        ends = meta.plausible
-        known |= {"plausible": [ends.low, ends.high], "source": ends.source, "why": ends.reason}
+        known["plausible"] = [meta.plausible.low, meta.plausible.high]
     known["name"] = amount_of(path, Scenario).removeprefix("the ") if meta.says else label.lower()
     return known
 

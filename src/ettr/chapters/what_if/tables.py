@@ -20,7 +20,7 @@ from ettr.scenario.pools import enough_spares
 
 Datasets = dict[str, pd.DataFrame]
 
-TARGET_ETTR, REPAIR_H, SERVICE_LEVEL = 0.9, 24.0, 0.99
+ASKED = {"target": 0.9, "repair_h": 24.0, "level": 0.99, "events": 10.0, "in_days": 30.0}
 """What is asked until the reader asks for something else (assumed)."""
 _SIZES = (64, 2**20, 57)
 _INTERVALS, _FARTHEST = 81, 30.0
@@ -42,7 +42,7 @@ def scale(run: Scenario) -> Datasets:
     return {
         "lines": drawn[drawn["ettr"] > 0],
         "here": pd.DataFrame([here]),
-        "target": pd.DataFrame({"ettr": [TARGET_ETTR]}),
+        "target": pd.DataFrame({"ettr": [ASKED["target"]]}),
     }
 
 
@@ -87,14 +87,14 @@ def spares(run: Scenario) -> Datasets:
     """Probability that no node is missing, by the spares that are held: ``lines``, ``need`` and ``level``."""
     hours = budget.exact(run)
     out = np.array([*(mode.n_out_nodes for mode in run.failures.modes), 1.0]) @ run.mode_weights
-    in_repair = float(hours.n_failures / hours.total_h * out * REPAIR_H)
-    need = float(enough_spares(in_repair, SERVICE_LEVEL))
+    in_repair = float(hours.n_failures / hours.total_h * out * ASKED["repair_h"])
+    need = float(enough_spares(in_repair, ASKED["level"]))
     most = max(5, int(np.ceil(1.3 * float(enough_spares(in_repair, _MOST_SPARES)))))
     held = np.arange(0, most + 1, max(1, int(np.ceil(most / _SPARES))))
     return {
         "lines": pd.DataFrame({"n_spares": held, "chance": _held(held, in_repair)}),
         "need": pd.DataFrame([{"n_spares": need, "chance": float(_held(need, in_repair))}]),
-        "level": pd.DataFrame({"chance": [SERVICE_LEVEL]}),
+        "level": pd.DataFrame({"chance": [ASKED["level"]]}),
     }
 
 
@@ -109,8 +109,8 @@ def what_failed(run: Scenario) -> Datasets:
 
     Beside it ``published`` rates that count stops of a job, one a run.
     """
-    n = float(run.failures.n_events or 10)
-    exposure = float(run.failures.node_days or 30.0 * run.n_nodes)
+    n = float(run.failures.n_events or ASKED["events"])
+    exposure = float(run.failures.node_days or ASKED["in_days"] * run.n_nodes)
     rate = {name: float(value) for name, value in rates_of(n, exposure).items()}
     known = failure_rates.rates(run)
     stops = known[known["counted"] == failure_rates.STOPS].sort_values("rate", ascending=False)
