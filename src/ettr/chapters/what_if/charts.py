@@ -127,7 +127,7 @@ def what_failed(rows: Datasets, subtitle: str) -> Any:
     published = rows["published"]
     both = ["yours", *published["who"]]
     y = alt.Y("who:N", sort=both, title=None)
-    x = alt.X("rate:Q", title="Failures per 1,000 node-days", scale=alt.Scale(type="log", padding=12))
+    x = alt.X("rate:Q", title="Failures per 1,000 node-days", scale=alt.Scale(type="log", nice=False, padding=12))
     theirs = _chart(rows, "published").mark_point(size=80, filled=True, color=MODEL_COLOURS["published"], opacity=1)
     theirs = theirs.encode(x=x, y=y, tooltip=[alt.Tooltip("who:N", title="Run"), alt.Tooltip("rate:Q", format=".3~g")])
     own = _chart(rows, "yours")
