@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,11 @@ _HAIR = 1e-14
 """What rounding may have added to a whole number."""
 _PLAIN = 1e-3, 1e9
 """Between these a number is written without an exponent."""
+
+
+TITLE = "ettr-title"
+"""Of a finding, in the metadata of its output in an executed notebook."""
+_MARK = re.compile(r"\[([^\]\[]*)\]\{#[\w-]+\}")
 
 
 @dataclass(frozen=True)
@@ -33,8 +39,8 @@ class Finding:
     title: str
     text: str
 
-    def _repr_markdown_(self) -> str:
-        return self.text
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, str]]:
+        return {"text/markdown": self.text, "text/plain": plain(self.text)}, {TITLE: self.title}
 
     def __str__(self) -> str:
         return self.text
@@ -47,7 +53,8 @@ def say(template: str, fallback: str = "", /, **values: Any) -> str:
     ----------
     template : str
         Text with ``{name:form}`` for each value. Forms are those of :data:`FORMS`, such as ``gpus``, ``duration`` (of
-        hours) and ``share``, or Python's own.
+        hours) and ``share``, or Python's own. With ``{#name:form}`` the page of the book has the number under the id
+        ``q-name``.
     fallback : str
         What is said instead if a value of the template is None, infinite or not a number. Its own values must be there.
     **values
@@ -73,6 +80,17 @@ def say(template: str, fallback: str = "", /, **values: Any) -> str:
         return _TEMPLATES.vformat(fallback, (), values)
 
 
+def plain(text: str) -> str:
+    """A text without the ids of its numbers.
+
+    Examples
+    --------
+    >>> plain(say("It trains {#ettr:share0} of the time.", ettr=0.91))
+    'It trains 91% of the time.'
+    """
+    return _MARK.sub(r"\1", text)
+
+
 class _Missing(ValueError):
     """A template has no number where it needs one."""
 
@@ -81,14 +99,25 @@ class _Templates(string.Formatter):
     """Python's templates with forms for numbers, which refuse numbers that are none."""
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        value = super().get_value(key, args, kwargs)
+        name = str(key).removeprefix("#")
+        value = super().get_value(name, args, kwargs)
         if value is None or (isinstance(value, Real) and not math.isfinite(value)):
-            raise _Missing(f"{key} is {value}")
-        return value
+            raise _Missing(f"{name} is {value}")
+        return _Quantity(name, value) if name != key else value
 
     def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, _Quantity):
+            return f"[{self.format_field(value.value, format_spec)}]{{#q-{value.name.replace('_', '-')}}}"
         form = FORMS.get(format_spec)
         return form(value) if form else str(format(value, format_spec))
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    """A value that pages have under an id."""
+
+    name: str
+    value: Any
 
 
 def pct(fraction: float, digits: int = 1) -> str:

@@ -27,13 +27,14 @@ from ettr.evidence.reading import (
     table_names,
     verify,
 )
-from ettr.evidence.sources import bibliography
+from ettr.evidence.sources import bibliography, cited
 
 __all__ = [
     "DATA",
     "STATUSES",
     "Figure",
     "bibliography",
+    "cited",
     "dictionary",
     "figure",
     "gpu_names",

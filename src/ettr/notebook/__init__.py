@@ -7,7 +7,7 @@ executed copy under another name together with one clear error. :func:`record` h
 
 from ettr.notebook.documents import read, repository_root, shown, text
 from ettr.notebook.identity import Identity, contents, digest, package_digest, surroundings
-from ettr.notebook.parameters import Parameter, declared_parameters, fitted, replaced_values
+from ettr.notebook.parameters import Parameter, assigned, declared_parameters, fitted, replaced_values
 from ettr.notebook.recording import RESERVED, plain, record, recorded, restored
 from ettr.notebook.running import RECORD, Run, run, stop_message
 
@@ -17,6 +17,7 @@ __all__ = [
     "Identity",
     "Parameter",
     "Run",
+    "assigned",
     "contents",
     "declared_parameters",
     "digest",

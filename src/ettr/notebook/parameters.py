@@ -76,6 +76,11 @@ def replaced_values(source: str, values: Mapping[str, Any]) -> str:
     return text.decode()
 
 
+def assigned(source: str) -> dict[str, str]:
+    """The values in a parameters cell, as they are written, by name."""
+    return {name: ast.unparse(node) for name, node in _assignments(source)}
+
+
 def _parameters_cell(notebook: Any, path: str | os.PathLike[str]) -> Any:
     cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     if len(cells) > 1:

@@ -2,7 +2,7 @@
 
 :func:`enable` registers the renderer ``book``. Its output has two forms of one chart:
 
-* HTML with the caption, a still picture (SVG) and the chart's specification. On a page of the book,
+* HTML with the caption, a still picture (SVG), the chart's specification and its source. On a page of the book,
   ``charts.js`` draws the interactive chart from the specification and hides the picture; in Jupyter, in VS
   Code and in a browser without JavaScript the picture stays. Nothing is fetched from anywhere.
 * the description, as plain text, for places that show no HTML.
@@ -22,18 +22,28 @@ from typing import Any, cast
 from ettr.core.errors import InputError
 
 SPEC_TYPE = "application/vnd.vegalite.v6+json"
-INPUTS = "ettr"
-"""In the ``usermeta`` of a specification: what on the page makes its rows of the reader's numbers."""
+INPUTS, SOURCE = "ettr", "source"
+"""In the ``usermeta`` of a specification: what on the page makes its rows of the reader's numbers, and its source."""
 STILL_WIDTH = 680
 TITLE_PX, SUBTITLE_PX = 15, 12
 _CLIP = re.compile(r"\bclip\d+\b")
 """Names that count on from one picture to the next, so that a picture would depend on those before it."""
 
 
-def enable(config: Callable[[], dict[str, Any]]) -> None:
-    """Show charts in this look, as the book does, from here to the end of the notebook."""
+def enable(config: Callable[[], dict[str, Any]], source: str = "") -> None:
+    """Show charts in this look, as the book does, from here to the end of the notebook.
+
+    Parameters
+    ----------
+    config : callable
+        Gives the Vega-Lite configuration.
+    source : str
+        Of the charts that name none.
+    """
     import altair as alt
 
+    global _source  # noqa: PLW0603  (of a notebook, which is a process)
+    _source = source
     alt.theme.register("ettr", enable=True)(lambda: cast(alt.theme.ThemeConfig, {"config": config()}))
     alt.renderers.register("book", _renderer)
     alt.renderers.enable("book")
@@ -75,16 +85,19 @@ def figure(spec: dict[str, Any]) -> str:
     picture = base64.b64encode(svg(spec, titled=False).encode()).decode()
     text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
     below = f'<span class="book-chart-subtitle">{html.escape(subtitle)}</span>' if subtitle else ""
+    known = spec.get("usermeta", {})
+    source = known.get(SOURCE, _source)
+    cited = f'<p class="book-chart-source">{html.escape(source)}</p>' if source else ""
     drawn = (
         '<figure class="book-chart">'
         f'<figcaption><span class="book-chart-title">{html.escape(title)}</span>{below}</figcaption>'
         '<div class="book-chart-target"></div>'
         f'<img class="book-chart-still" alt="{description}" src="data:image/svg+xml;base64,{picture}"'
         ' style="max-width:100%;background:#fff">'
-        f'<script type="{SPEC_TYPE}">{text}</script>'
+        f'<script type="{SPEC_TYPE}">{text}</script>{cited}'
         "</figure>"
     )
-    names = {f"data-{key}": str(value) for key, value in spec.get("usermeta", {}).items() if key.startswith(INPUTS)}
+    names = {f"data-{key}": str(value) for key, value in known.items() if key.startswith(INPUTS)}
     attributes = "".join(f' {key}="{html.escape(value, quote=True)}"' for key, value in names.items())
     return f"<div{attributes}>{drawn}</div>" if names else drawn
 
@@ -145,3 +158,4 @@ def _without_unseen(part: dict[str, Any]) -> dict[str, Any]:
 
 
 _renderer = mime_bundle
+_source = ""

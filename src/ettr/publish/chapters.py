@@ -61,6 +61,16 @@ def docnames(root: Path) -> list[str]:
     return [toc["root"], *_files(toc)]
 
 
+def contents(root: Path) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The parts of the book: the caption of each, and the name and short title of its pages."""
+    toc = yaml.safe_load((Path(root) / "_toc.yml").read_text(encoding="utf-8"))
+    return [
+        (str(part.get("caption", "")), [(page["file"], page.get("title", Path(page["file"]).name)) for page in pages])
+        for part in toc.get("parts") or []
+        for pages in [part.get("chapters") or []]
+    ]
+
+
 def source(root: Path, docname: str) -> Path:
     """The file from which a page is made."""
     for suffix in SUFFIXES:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ettr import notebook
 from ettr.core.errors import EttrError
-from ettr.publish import assets, chapters, page_data, pages
+from ettr.publish import assets, chapters, page_data, pages, terms
 from ettr.scenario import Scenario
 
 _SEVERAL_NAMES = re.compile(r"(\w+(?:, \w+)+) : ")
@@ -27,6 +27,7 @@ def connect(app: Any) -> dict[str, Any]:
     app.connect("builder-inited", prepare)
     app.connect("env-get-outdated", outdated)
     app.connect("source-read", swap)
+    app.connect("doctree-read", with_terms)
     app.connect("html-page-context", with_known_roles)
     app.connect("autodoc-process-docstring", with_names_together, priority=400)  # before napoleon, which has 500
     app.connect("build-finished", finish)
@@ -81,7 +82,32 @@ def swap(app: Any, docname: str, source: list[str]) -> None:
     if chapter is None:
         return
     app.env.note_dependency(str(chapter.path))
-    source[0] = notebook.text(pages.page(_merged(app, chapter)))
+    path = chapters.source(Path(app.srcdir), docname).relative_to(app.srcdir).as_posix()
+    shown = pages.page(_merged(app, chapter), path)
+    if docname == app.config.root_doc:
+        for other in app.ettr_chapters.values():
+            app.env.note_dependency(str(other.path))
+        pages.with_answers(shown, _answers(app))
+    source[0] = notebook.text(shown)
+
+
+def _answers(app: Any) -> list[pages.Answer]:
+    """What each chapter answers, in the order of the book."""
+    rows = []
+    for part, entries in chapters.contents(Path(app.srcdir)):
+        for docname, title in entries:
+            chapter = app.ettr_chapters.get(docname)
+            answer = pages.answered(notebook.read(chapter.path)) if chapter and chapter.is_good else ""
+            if answer:
+                rows.append(pages.Answer(part, docname, title, answer))
+    return rows
+
+
+def with_terms(app: Any, doctree: Any) -> None:
+    """Link the terms of the glossary where a page first uses them, on all pages but those of the reference."""
+    path = Path(app.srcdir) / terms.GLOSSARY
+    if not app.env.docname.startswith("book/reference") and path.is_file():
+        terms.link(doctree, path)
 
 
 def with_known_roles(app: Any, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import copy
 import os
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ettr import notebook
+from ettr.core.sentences import TITLE
+from ettr.publish import snippets
 
 ANSWER = "answer"  # the tag of the cell whose output stands right below the title
+ANSWERS = "<!-- answers -->"  # the line of the first page where those of all chapters stand
+PARAMETERS = "parameters"
+UNSEEN = {"remove-input", "remove-cell", PARAMETERS}
 
 
 def with_outputs(source: Any, executed: Any, root: Path) -> Any:
@@ -29,19 +36,106 @@ def with_outputs(source: Any, executed: Any, root: Path) -> Any:
         if cell.get("id") in ran:
             cell.outputs = ran[cell.id].outputs
             cell.execution_count = ran[cell.id].execution_count
-        if "parameters" in cell.metadata.get("tags", []) and parameters:
+        if PARAMETERS in _tags(cell) and parameters:
             cell.source = notebook.replaced_values(cell.source, parameters)
     return merged
 
 
-def page(merged: Any) -> Any:
-    """The notebook in the order in which a page shows it: the answer stands below the question."""
-    result = copy.copy(merged)
-    answers = [cell for cell in merged.cells if ANSWER in cell.metadata.get("tags", [])]
-    rest = [cell for cell in merged.cells if ANSWER not in cell.metadata.get("tags", [])]
+def page(merged: Any, path: str) -> Any:
+    """The notebook as a page shows it.
+
+    The answer stands below the question. The code of each cell that shows it runs alone. The parameters stand in a line
+    of text with the command that sets others, before their cell, which is folded.
+
+    Parameters
+    ----------
+    merged : notebook
+        As from :func:`with_outputs`.
+    path : str
+        Where the notebook lies in the repository.
+    """
+    result = copy.deepcopy(merged)
+    code = [cell.source for cell in merged.cells if cell.cell_type == "code"]
+    place = 0
+    for cell in result.cells:
+        if cell.cell_type == "code":
+            if not UNSEEN & set(_tags(cell)):
+                cell.source = snippets.alone(code[:place], cell.source)
+            place += 1
+    answers = [cell for cell in result.cells if ANSWER in _tags(cell)]
+    rest = [cell for cell in result.cells if ANSWER not in _tags(cell)]
     first = next((i for i, cell in enumerate(rest) if cell.cell_type == "markdown"), -1)
-    result.cells = rest[: first + 1] + answers + rest[first + 1 :]
+    result.cells = [*_keywords(merged), *rest[: first + 1], *answers]
+    for cell in rest[first + 1 :]:
+        result.cells += [*_parameters(cell, path), cell] if PARAMETERS in _tags(cell) else [cell]
     return result
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a chapter answers: the part of the book that it is in, the page, its short title, and the sentence."""
+
+    part: str
+    docname: str
+    title: str
+    sentence: str
+
+
+def with_answers(first: Any, answers: Sequence[Answer]) -> None:
+    """Put the answers of all chapters in the place of the first page that waits for them, a row each."""
+    rows = ["| | |", "|---|---|"]
+    for before, answer in zip([None, *answers], answers, strict=False):
+        if before is None or before.part != answer.part:
+            rows.append(f"| **{answer.part}** | |")
+        name = answer.docname.rpartition("/")[2].replace("_", "-")
+        sentence = re.sub(r"([|\[\]])", r"\\\1", answer.sentence)
+        rows.append(f"| {{doc}}`{answer.title} </{answer.docname}>` | [{sentence}.]{{#answer-{name}}} |")
+    for cell in first.cells:
+        if cell.cell_type == "markdown":
+            cell.source = cell.source.replace(ANSWERS, "\n".join(rows) if answers else "")
+
+
+def answered(executed: Any) -> str:
+    """The title of what a chapter answers, in an executed notebook; empty if there is none."""
+    for cell in executed.cells:
+        if ANSWER in _tags(cell):
+            for output in reversed(cell.outputs):
+                if TITLE in output.get("metadata", {}):
+                    return str(output["metadata"][TITLE])
+    return ""
+
+
+def _tags(cell: Any) -> list[str]:
+    return list(cell.metadata.get("tags", []))
+
+
+def _keywords(merged: Any) -> list[Any]:
+    """What else the page may be searched by."""
+    words = merged.metadata.get("keywords", [])
+    return [_markdown(f"```{{meta}}\n:keywords: {', '.join(words)}\n```", "keywords")] if words else []
+
+
+def _parameters(cell: Any, path: str) -> list[Any]:
+    """The values as a line of text, with the command that runs the chapter with others; the cell gets folded."""
+    values = dict(notebook.assigned(cell.source))
+    if not values:
+        return []
+    cell.metadata["tags"] = [*_tags(cell), "hide-input"]
+    cell.metadata["mystnb"] = {
+        "code_prompt_show": "Show what the parameters mean",
+        "code_prompt_hide": "Hide the parameters",
+    }
+    named = ", ".join(f"{name} `{value}`" for name, value in values.items())
+    last = list(values)[-1]
+    command = f"papermill {path} out.ipynb -p {last} {values[last]}"
+    text = f"Computed for {named}. With other values: `{command}`, or a grid of them by `ettr sweep {path}`."
+    return [_markdown(f":::{{div}} parameters\n{text}\n:::", "parameters-as-text")]
+
+
+def _markdown(text: str, name: str) -> Any:
+    from nbformat import v4
+
+    return v4.new_markdown_cell(text, id=name)  # type: ignore[no-untyped-call]
 
 
 def failed_page(source: Any, path: str, error: str, stopped: dict[str, Any] | None) -> Any:

@@ -9,15 +9,20 @@ that would be told apart by colour alone gets a dash, a shape or a direct label 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import pandas as pd
 
+from ettr import evidence
 from ettr.core.errors import InputError
+from ettr.core.sentences import listed, say
 from ettr.notebook import rendering
+
+if TYPE_CHECKING:
+    from ettr.scenario import Scenario
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu Sans', Arial, sans-serif"
 INK, FAINT_INK, GRID = "#2f3437", "#5b6266", "#e4e6e8"
@@ -96,9 +101,27 @@ MAP_INK = "#16324a"
 """Of lines on a map."""
 
 
-def enable() -> None:
-    """Show charts as the book does, from here to the end of the notebook."""
-    rendering.enable(config)
+def enable(run: Scenario | None = None) -> None:
+    """Show charts as the book does, from here to the end of the notebook.
+
+    Parameters
+    ----------
+    run : Scenario, optional
+        What charts rest on that name no source.
+    """
+    rendering.enable(config, provenance(run) if run else "")
+
+
+def provenance(run: Scenario) -> str:
+    """What a chart that is computed from a scenario says of its source."""
+    n_assumed = int((run.to_frame()["status"] == "assumed").sum())
+    title = f"{run.title or run.name} ({', '.join(evidence.cited(run.sources))})" if run.sources else run.title
+    return say(
+        "Source: computed here from {title}; {n:count} of its values are assumed.",
+        "Source: computed here from {title}.",
+        title=title or run.name,
+        n=n_assumed or None,
+    )
 
 
 def config() -> dict[str, Any]:
@@ -193,6 +216,7 @@ def finish(
     description: str,
     height: int = 320,
     width: Any = "container",
+    sources: Sequence[str] = (),
 ) -> Any:
     """Give a chart its title, its description and its size: the last call of every chart function.
 
@@ -214,6 +238,8 @@ def finish(
         Height of the plot, or of each panel that has none of its own. [px]
     width : int or "container"
         Width of the plot; leave it for panels. [px]
+    sources : sequence of str
+        Keys of the bibliography, if what is drawn was published; a page names its scenario below other charts.
 
     Returns
     -------
@@ -233,6 +259,8 @@ def finish(
     chart.title = alt.TitleParams(title, subtitle=subtitle) if subtitle else alt.TitleParams(title)
     chart.description = " ".join(str(description).split())
     chart.config = _config()
+    if sources:
+        chart.usermeta = {rendering.SOURCE: f"Source: {listed(evidence.cited(sources))}."}
     return chart
 
 

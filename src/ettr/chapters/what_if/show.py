@@ -56,7 +56,8 @@ def show(name: str, run: Scenario) -> Any:
         return Finding("", f"No formula answers here for {run.title}: {error}.")
     without = f", without {listed(list(plain.left_out))}" if plain.left_out else ""
     chart = charts.ALL[name](rows, f"{run.title or run.name}{without}")
-    chart.usermeta = {rendering.INPUTS: name, f"{rendering.INPUTS}-start": run.name}
+    kept = chart.usermeta if isinstance(chart.usermeta, dict) else {}
+    chart.usermeta = kept | {rendering.INPUTS: name, f"{rendering.INPUTS}-start": run.name}
     return chart
 
 
