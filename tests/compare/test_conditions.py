@@ -48,7 +48,7 @@ def test_a_pool_stays_as_often_enough(field, values):
     study = compare.study(Scenario.load("llama3-405b"), 2).together(["spare-pool"])
     for value in values:
         run = break_even._at(study, field, value)
-        assert run.spares.n_nodes == pytest.approx(mitigation.pool(run, 0.999), rel=0.03, abs=1.5), value
+        assert run.spares.n_nodes == pytest.approx(mitigation.pool(run, 0.999), rel=0.04, abs=1.5), value
 
 
 def test_at_the_scenario_itself_it_is_the_gain_of_the_whole_run(study):

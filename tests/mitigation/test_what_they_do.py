@@ -10,7 +10,7 @@ from ettr.simulation import Simulation
 
 SEED, SURE = 1, 3.0
 UNSURE = {
-    50: {"ai-administration", "elastic-shrink", "repeat-offender-retirement", "replica-rerouting"},
+    50: {"ai-administration", "elastic-shrink", "replica-rerouting", "short-timeout"},
     200: set(),
 }
 """What takes more runs than these to tell from nothing."""

@@ -210,7 +210,7 @@ def test_the_answer_comes_before_the_deadline_and_both_before_what_is_lost():
 
 
 def test_spares_that_run_out_have_a_probability_of_their_own():
-    pool = json.dumps({"spares": {"n_nodes": 8}, "repair": {"manual_h": 24}})
+    pool = json.dumps({"spares": {"n_nodes": 6}, "repair": {"manual_h": 24}})
     one = due(by="2027-03-20", changes=pool).due
     seen = float(np.mean(one.dates.simulation.total_h <= one.hours))
     assert one.probability > 0.99 and one.simulated < 0.9 and one.simulated == pytest.approx(seen, abs=0.01)

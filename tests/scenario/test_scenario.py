@@ -329,7 +329,7 @@ def test_the_dictionary_covers_every_field_with_unit_rule_and_meaning():
 def test_what_does_nothing_is_neither_written_nor_shown(name):
     run = Scenario.load(name)
     added = "spares repair elastic slow_nodes heat layout sync tiers store load_s n_kept prediction burn_in lifetime"
-    added += " lemons n_out_nodes latency_cv detection_cv restart_cv throughput_factor person_share person_min"
+    added += " lemons latency_cv detection_cv restart_cv throughput_factor person_share person_min"
     added += " false_alarms_per_day init_s_per_1000_gpus"
     shown = {part for field in run.to_frame()["field"] for part in field.split(".")}
     assert not [word for word in added.split() if word in shown or f"{word}:" in run.to_yaml()]

@@ -171,10 +171,10 @@ class Checkpoint(Section):
             says="stall",
             amount="the checkpoint stall",
             plausible=Plausible(
-                0.59,
-                40.0,
+                0.5,
+                30.0,
                 "wan2025bytecheckpoint, bigscience2022chronicles",
-                "from a save in the background to one that is waited for",
+                "from a save in the background, 0.59 s for a model of this size, to one that is mostly waited for",
             ),
         ),
     ] = Field(30.0, ge=0, description="training stands still for each checkpoint (assumed: 30)")
