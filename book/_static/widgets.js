@@ -1150,6 +1150,14 @@
     return isFinite(of.ettr) ? of.ettr : null;
   };
 
+  // ETTR at the best interval, and between which ends it lies over what is assumed: the draws of the built chart.
+  function assumedRange(scenario, model) {
+    const useful = bestAt(ettr.inHours(scenario)),
+      over = useful === null ? null : orNull(() => ettr.overAssumed(scenario, model.start.assumed, 1024));
+    const known = over && over.low !== null;
+    return { ettr: useful, low: known ? over.low : useful, high: known ? over.high : useful };
+  }
+
   const scale = chart({
     takes: ["cluster.n_gpus", "failures.mttf", "checkpoint.stall_s", "recovery.detection_min", "recovery.restart_min"],
     extra: [
@@ -1164,7 +1172,7 @@
         most: 0.999,
       },
     ],
-    rows(scenario, ask) {
+    rows(scenario, ask, model) {
       const mine = scenario.checkpoint.interval_min,
         rule = typeof mine === "string",
         n = scenario.cluster.n_gpus,
@@ -1179,7 +1187,7 @@
       }
       return {
         lines: lines.filter((row) => row.ettr !== null),
-        here: [{ n_gpus: n, ettr: bestAt(ettr.inHours(scenario)) }],
+        here: [{ n_gpus: n, ...assumedRange(scenario, model) }],
         target: [{ ettr: ask("target") }],
       };
     },

@@ -101,7 +101,8 @@ class _Templates(string.Formatter):
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         name = str(key).removeprefix("#")
         value = super().get_value(name, args, kwargs)
-        if value is None or (isinstance(value, Real) and not math.isfinite(value)):
+        numbers = value if isinstance(value, tuple) else (value,)
+        if any(one is None or (isinstance(one, Real) and not math.isfinite(one)) for one in numbers):
             raise _Missing(f"{name} is {value}")
         return _Quantity(name, value) if name != key else value
 
@@ -171,6 +172,19 @@ def about(value: float) -> float:
 def roughly(hours: float) -> str:
     """As :func:`duration`, to two significant digits, e.g. ``39 min``."""
     return duration(hours, about)
+
+
+def span(ends: tuple[float, float]) -> str:
+    """Two durations in hours to two significant digits, with one unit where they share it.
+
+    Examples
+    --------
+    >>> span((4.64 / 60, 12.7 / 60)), span((0.5, 30.0))
+    ('4.6 to 13 min', '30 min to 30 h')
+    """
+    low, high = (roughly(hours) for hours in ends)
+    unit = high.partition(" ")[2]
+    return f"{low.removesuffix(f' {unit}')} to {high}"
 
 
 def duration(hours: float, rounded: Callable[[float], float] = float) -> str:
@@ -283,6 +297,7 @@ def rounded_gpus(digits: int) -> Callable[[float], str]:
 
 
 FORMS: Mapping[str, Callable[[Any], str]] = {
+    "about": lambda value: number(about(value)),
     "at most": lambda value: limit(value, "at most"),
     "at least": lambda value: limit(value, "at least"),
     "count": count,
@@ -292,10 +307,16 @@ FORMS: Mapping[str, Callable[[Any], str]] = {
     "gpus2": rounded_gpus(2),
     "gpus3": rounded_gpus(3),
     "list": listed,
+    "mw": megawatts,
     "number": number,
     "points": points,
+    "roughly": roughly,
     "share": pct,
     "share0": lambda value: pct(value, 0),
+    "gpus_span": lambda ends: f"{ends[0]:,.0f} to {ends[1]:,.0f} GPUs",
+    "shares": lambda ends: f"{100 * ends[0]:.0f} to {pct(ends[1], 0)}",
+    "span": span,
+    "usd": lambda value: usd(about(value)),
 }
 """How a template of :func:`say` may have its values written."""
 

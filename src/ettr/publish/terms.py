@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import Any
 
 GLOSSARY = Path("book/reference/glossary.md")
-_UNLINKED = {"reference", "pending_xref", "title", "literal", "literal_block", "raw", "figure", "table", "math", "strong"}
+_UNLINKED = {
+    "reference",
+    "pending_xref",
+    "title",
+    "literal",
+    "literal_block",
+    "raw",
+    "figure",
+    "table",
+    "math",
+    "strong",
+}
 
 
 @cache

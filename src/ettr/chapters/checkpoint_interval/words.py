@@ -8,161 +8,220 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.checkpoint_interval.tables import (
-    FLAT_BAND,
-    best_interval_if,
-    loss_by_wrong_rate,
-    losses_by_factor,
-)
-from ettr.core.sentences import Finding, duration, gpus, listed, number, pct, points
-from ettr.plan import assumed
+from ettr.chapters.checkpoint_interval import tables
+from ettr.chapters.common.exercises import Exercise, exercises
+from ettr.core.sentences import Finding, listed, points, say
 from ettr.plan.assumed import no_answer
 
 if TYPE_CHECKING:
     from ettr.plan import Plan
 
+_FACTORS = {0.25: "a quarter of", 0.5: "half", 2.0: "twice", 4.0: "four times"}
+_LITTLE = 0.5
+"""Points that do not matter: as much as the flat band."""
+
 
 def answer(plan: Plan) -> Finding:
     """How often to checkpoint."""
     run, band = plan.scenario, plan.band
-    own = f"The scenario's own interval of {duration(run.interval_h)}"
-    if plan.budget_as_given is None:
-        verdict = no_answer(plan).capitalize().removesuffix(".")
-    elif abs(plan.budget.ettr - plan.budget_as_given.ettr) < 1e-6:
-        verdict = f"{own} gives the same"
-    elif band.low_min <= run.interval_min <= band.high_min:
-        verdict = f"{own} lies inside this range"
-    else:
-        verdict = f"{own} lies outside and costs {points(plan.budget.ettr - plan.budget_as_given.ettr)}"
     if math.isinf(plan.job_mttf_h):
-        return Finding(
-            title="No failures, no checkpoints",
-            text=f"**{run.title} has no failures: a checkpoint gains nothing.** {verdict}.",
-        )
-    between = f"between {duration(band.low_min / 60)} and {duration(band.high_min / 60)}"
-    if band.ends_job:
-        between = f"longer than {duration(band.low_min / 60)}, even no checkpoint before the end,"
+        return Finding("No failures, no checkpoints", f"**{run.title} has no failures: a checkpoint gains nothing.**")
+    high = None if band.ends_job else band.high_min / 60
+    values = {"best_interval": band.interval_min / 60, "flat": (band.low_min / 60, high)}
+    text = say(
+        "**Checkpoint every {#best_interval:roughly}; anything from {#flat:span} costs at most half a point of ETTR.**",
+        "**Checkpoint every {#best_interval:roughly}; even a single checkpoint at the end costs at most half a point of "
+        "ETTR.**",
+        **values,
+    )
     return Finding(
-        title=f"Best interval: {duration(band.interval_min / 60)}",
-        text=(
-            f"**{run.title} should checkpoint every {duration(band.interval_min / 60)}; anything {between} costs at "
-            f"most {points(band.points)} of ETTR.** {verdict}. The ETTR at the best interval is "
-            f"{pct(plan.budget.ettr)}."
+        say(
+            "Checkpoint every {best_interval:roughly}; {flat:span} is as good",
+            "Checkpoint every {best_interval:roughly}; anything longer is as good",
+            **values,
+        ),
+        f"{text} {_sure(plan)} {_own(plan)}",
+    )
+
+
+def _sure(plan: Plan) -> str:
+    """How far what is assumed and what was counted move the best interval, the former first."""
+    moved = tables.moved_by(plan)
+    sentences = []
+    for basis, template in (
+        ("assumed", "Over what is assumed the best interval is {ends:span}, mostly by the {input}."),
+        ("counted, 95%", "The failure rate, as well as it was counted, moves it from {ends:span}."),
+    ):
+        rows = moved[moved["basis"] == basis]
+        if len(rows):
+            widest = rows.loc[(rows["high_min"] / rows["low_min"]).idxmax()]
+            ends = (rows["low_min"].min() / 60, rows["high_min"].max() / 60)
+            sentences.append(say(template, ends=ends, input=widest["input"]))
+    return " ".join(sentences)
+
+
+def _own(plan: Plan) -> str:
+    run, band = plan.scenario, plan.band
+    if plan.budget_as_given is None:
+        return no_answer(plan).capitalize()
+    if not plan.has_own_interval:
+        return ""
+    if band.low_min <= run.interval_min <= band.high_min:
+        return say("The run's own {own:roughly} lies inside that range.", own=run.interval_h)
+    cost = points(plan.budget.ettr - plan.budget_as_given.ettr)
+    return say("The run's own {own:roughly} lies outside and costs {cost}.", own=run.interval_h, cost=cost)
+
+
+def by_hand(plan: Plan) -> Finding:
+    """The same in three lines of arithmetic."""
+    if math.isinf(plan.job_mttf_h) or plan.scenario.stall_h == 0:
+        return Finding("By hand", "Without failures, or without a stall, there is nothing to weigh.")
+    hand = tables.by_hand(plan)
+    return Finding(
+        "By hand",
+        say(
+            "- {failures_per_day:about} failures a day leave {mttf_min:about} min between two.\n"
+            "- The stall and that time under one root: √(2 × {stall_min:about} × {mttf_min:about}) = "
+            "{interval_min:about} min.\n"
+            "- Stalls then take {stall_min:about} / {interval_min:about}, and rework as much again: "
+            "{lost:share} in all.\n\n"
+            "The exact form says {best:about} min{floor}.",
+            best=plan.band.interval_min,
+            floor=", since the background write must end first" if _write_sets_it(plan) else "",
+            **hand,
         ),
     )
 
 
+def _write_sets_it(plan: Plan) -> bool:
+    return plan.band.interval_min < 1.001 * plan.scenario.least_interval_min
+
+
 def wrong(plan: Plan) -> Finding:
     """What a wrong interval costs, as far as it can be longer or shorter at all."""
-    factors = {0.25: "a quarter of", 0.5: "half", 2.0: "twice", 4.0: "four times"}
-    losses = {factors[factor]: loss for factor, loss in losses_by_factor(plan, factors).items()}
+    losses = {_FACTORS[factor]: loss for factor, loss in tables.losses_by_factor(plan, _FACTORS).items()}
     if not losses:
         only = "There is no other interval: the work is too short, or the background write too long"
         return Finding(title="One interval is possible", text=f"{only}.")
-    costs = [f"{name} the best interval costs {points(loss)}" for name, loss in losses.items()]
-    misjudged = loss_by_wrong_rate(plan)
-    known = f" A failure rate that is wrong by a factor of four costs {points(misjudged)}." if misjudged > 5e-4 else ""
-    longest = list(losses)[-1]
+    first, last = list(losses)[0], list(losses)[-1]
     return Finding(
-        title=f"{longest.capitalize()} the best interval costs {points(losses[longest])}",
-        text=f"{listed(costs).capitalize()}.{known}",
+        title=f"{last.capitalize()} the best interval costs {points(losses[last])}",
+        text=(
+            f"The top is flat: {listed([f'{name} the best interval costs {points(losses[name])}' for name in losses])}."
+            if first != last
+            else f"{first.capitalize()} the best interval costs {points(losses[first])}."
+        ),
     )
 
 
 def parts(plan: Plan) -> Finding:
     """What is traded at the interval."""
     hours = plan.budget
-    other = (hours.detection_h + hours.queue_h + hours.restart_h + hours.maintenance_h) / hours.total_h
     return Finding(
         title="A short interval pays in stalls, a long one in rework",
-        text=(
-            f"At the best interval checkpoint stalls and slowdown take "
-            f"{pct((hours.checkpoint_h + hours.slowdown_h) / hours.total_h)} "
-            f"and rework {pct(hours.rework_h / hours.total_h)}. The other losses, {pct(other)} together, hardly "
-            f"depend on the "
-            f"interval: only faster recovery, fewer failures or less maintenance reduces them."
+        text=say(
+            "At the best interval stalls take {stalls:share} of the time and rework {rework:share}. What else is lost, "
+            "{other:share}, hardly depends on the interval: only faster recovery, fewer failures or fewer planned "
+            "stops reduce it.",
+            stalls=(hours.checkpoint_h + hours.slowdown_h) / hours.total_h,
+            rework=hours.rework_h / hours.total_h,
+            other=(hours.detection_h + hours.queue_h + hours.restart_h + hours.maintenance_h) / hours.total_h,
         ),
     )
 
 
-def assumptions(plan: Plan) -> Finding:
-    """How the best interval moves with the stall and the failure rate."""
-    run, rate, stall_s = plan.scenario, plan.scenario.failure_rate, plan.scenario.checkpoint.stall_s
-    title = "Stall and failure rate stand under one square root"
-    moves = []
-    if stall_s > 0:
-        longer = best_interval_if(run, {"checkpoint.stall_s": 4 * stall_s})
-        moves.append(f"{duration(longer / 60)} with a stall of {number(4 * stall_s)} s instead of {number(stall_s)} s")
-    if rate > 0:
-        rarer = best_interval_if(run, {"failures.rate_per_1000_node_days": rate / 4})
-        moves.append(f"{duration(rarer / 60)} with a quarter of the failures")
-    best = f"The best interval is {duration(plan.best.interval_h)}"
-    sentence = f"{best}; it would be {listed(moves)}." if moves else f"{best}."
-    return Finding(title=title, text=f"{assumed.assumptions(run)} {sentence}".strip())
+def moved(frame: pd.DataFrame, plan: Plan) -> Finding:
+    """Which input moves the best interval; ``frame`` as from ``tables.moved_by``."""
+    if frame.empty:
+        same = "Nothing that is uncertain here moves the best interval"
+        return Finding(same, f"{same}.")
+    ratio = frame["high_min"] / frame["low_min"]
+    widest = frame.loc[ratio.idxmax()]
+    outside = frame[(frame["high_min"] > plan.band.high_min) | (frame["low_min"] < plan.band.low_min)]
+    return Finding(
+        title=say("Measure the {input} first", input=widest["input"]),
+        text=say(
+            "The {input} moves the best interval by a factor of {ratio:about}, from {ends:span}. {verdict}",
+            input=widest["input"],
+            ratio=ratio.max(),
+            ends=(widest["low_min"] / 60, widest["high_min"] / 60),
+            verdict=(
+                "All of these intervals cost at most half a point: nothing here would change the plan."
+                if outside.empty
+                else f"Only {listed([f'the {name}' for name in outside['input']])} can move it out of the range that "
+                f"costs at most half a point."
+            ),
+        ),
+    )
 
 
 def rules(table: pd.DataFrame, n_gpus: int) -> Finding:
     """Which rule for the interval to use; columns as from ``tables.interval_rules``."""
-    worst = table.groupby("rule")["loss_points"].max().drop("Exact").sort_values()
+    worst = table.groupby("rule")["loss_points"].max().sort_values()
     n_gpus = int(min(n_gpus, table["n_gpus"].max()))
     here = table.iloc[(np.log(table["n_gpus"]) - math.log(n_gpus)).abs().groupby(table["rule"]).idxmin()]
-    largest = here["loss_points"].max() / 100
-    moral = (
-        "At this size it matters little which rule one takes; which failure rate and which stall one puts into it "
-        "matters more."
-        if largest < FLAT_BAND
-        else "At this size the choice of the rule matters: take the exact one."
-    )
     if worst.iloc[-1] < 1e-6:
         same = "Every published rule gives the best interval"
-        return Finding(title=same, text=f"{same}, at all sizes.")
+        return Finding(same, f"{same}, at all sizes.")
+    largest = here["loss_points"].max()
     return Finding(
-        title=f"No published rule costs more than {worst.iloc[-1]:.2g} points anywhere up to a million GPUs",
-        text=(
-            f"At {gpus(n_gpus)} the worst of the published rules costs {points(largest)} against the best interval. "
-            f"Over "
-            f"all sizes {worst.index[0]} is nearest to it and {worst.index[-1]} farthest, at "
-            f"{points(worst.iloc[-1] / 100)}. {moral}"
+        title=say("No rule costs more than {worst:points} up to a million GPUs", worst=worst.iloc[-1] / 100),
+        text=say(
+            "On {n_gpus:gpus} the worst of four published rules costs {largest:points}. Over all sizes {first} is "
+            "nearest to the best and {last} farthest. {moral}",
+            n_gpus=n_gpus,
+            largest=largest / 100,
+            first=worst.index[0],
+            last=worst.index[-1],
+            moral=(
+                "Which rule one takes matters less than the stall and the rate that one puts in."
+                if largest < _LITTLE
+                else "At this size the choice matters: take the exact one."
+            ),
         ),
     )
 
 
-def published_stall(results: pd.DataFrame) -> Finding:
-    """What a published cut of the stall does to the interval; ``results`` as from :func:`ettr.validation.run`."""
-    row = results.set_index("result_id").loc["dcp-ratio"]
+def one_interval(frame: pd.DataFrame) -> Finding:
+    """What one interval for the whole run costs; ``frame`` as from ``tables.one_interval``."""
+    largest = frame.groupby("kept")["loss_points"].max() if len(frame) else pd.Series(dtype=float)
+    if largest.empty or largest.max() < 1e-6:
+        title = "One interval for the whole run loses nothing"
+        return Finding(title, f"{title}, however much more often a new fleet fails.")
+    mean, settled = (float(largest[kept]) for kept in reversed(tables.KEPT))
+    first = frame[frame["loss_points"] > _LITTLE].groupby("kept")["factor"].min()
     return Finding(
-        title="A shorter stall allows more checkpoints",
-        text=(
-            f"{row['quantity']}: reported as {row['published']:.2f} times, computed as {row['computed']:.2f}. "
-            f"The best interval falls with the root, by {number(math.sqrt(row['computed']))} times, and so does what "
-            f"stalls and rework take together."
+        title=say("One interval, for the rate that the run will meet, loses at most {mean:points}", mean=mean / 100),
+        text=say(
+            "An interval for the settled rate costs more than half a point once a new fleet fails {first:about} times as "
+            "often, and {settled:points} at worst. One for the mean rate of the whole run costs at most {mean:points}: "
+            "following the rate is not worth the trouble.",
+            "Up to {reach:about} times the settled rate one interval costs less than half a point: following the rate is "
+            "not worth the trouble.",
+            first=first.get("settled rate"),
+            settled=settled / 100,
+            mean=mean / 100,
+            reach=frame["factor"].max(),
         ),
     )
 
 
-def interval_bands(plan: Plan) -> Finding:
-    """How far the interval and the ETTR move with what is known of the rate."""
-    title = "How well the rate is known is not said"
-    if plan.bands.empty or math.isinf(plan.job_mttf_h):
-        source = plan.band_source
-        return Finding(title=title, text=f"{source[0].upper()}{source[1:]}.")
-    rows = plan.bands.set_index("quantity")
-    mttf, best, ettr = (rows.loc[name] for name in ("job_mttf_h", "best_interval_min", "ettr_at_best"))
-    band = plan.band
-    inside = band.low_min <= best["low_95"] and best["high_95"] <= band.high_min
-    verdict = (
-        "All of these intervals lie in the range that costs at most half a point: counting longer would not change the "
-        "plan, only what to expect of it"
-        if inside
-        else "They reach beyond the range that costs at most half a point: a longer count could change the plan"
-    )
-    return Finding(
-        title=f"The rate moves the ETTR by {points((ettr['high_95'] - ettr['low_95']) / 2)} either way",
-        text=(
-            f"With 95% probability the time to failure lies between {duration(mttf['low_95'])} and "
-            f"{duration(mttf['high_95'])}, the best interval between {duration(best['low_95'] / 60)} and "
-            f"{duration(best['high_95'] / 60)}, and the ETTR with the plan's interval between "
-            f"{pct(ettr['low_95'])} and {pct(ettr['high_95'])} (with 50% between {pct(ettr['low_50'])} and "
-            f"{pct(ettr['high_50'])}). {verdict}. The bands come {plan.band_source}."
+def asked(plan: Plan) -> Finding:
+    """Two exercises."""
+    run, stall_s = plan.scenario, plan.scenario.checkpoint.stall_s or 10.0
+    slower = tables.best_interval_if(run, {"checkpoint.stall_s": 4 * stall_s})
+    larger = tables.best_interval_if(run, {"cluster.n_gpus": 4 * run.cluster.n_gpus})
+    return exercises(
+        Exercise(
+            say("The store gets slower, and a stall of {stall:number} s becomes one of {four:number} s. How often now?",
+                stall=stall_s, four=4 * stall_s),
+            say("About twice as seldom, as the root of four: every {slower:roughly}.", slower=slower / 60),
+            {"checkpoint.stall_s": 4 * stall_s},
         ),
-    )
+        Exercise(
+            say("The same job on {n:count} GPUs, four times as many. How often?", n=4 * run.cluster.n_gpus),
+            say("It fails four times as often, so about twice as often: every {larger:roughly}. The share of the time "
+                "that stalls and rework take doubles.", larger=larger / 60),
+            {"cluster.n_gpus": 4 * run.cluster.n_gpus},
+        ),
+    )  # fmt: skip

@@ -9,11 +9,10 @@ import pandas as pd
 
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
-from ettr.chapters.common.theme import BLUE, ORANGE, PART_COLOURS, PURPLE, finish, need, touchable
+from ettr.chapters.common.encodings import with_marks
+from ettr.chapters.common.theme import BLUE, ORANGE, PART_COLOURS, finish, need, touchable
 
-_CHOICES = {"as given": (PURPLE, "square"), "first order": (ORANGE, "diamond"), "exact best": (BLUE, "circle")}
-_COPIES, _SIZES = (ORANGE, BLUE), (BLUE, ORANGE)
-_PLACED = {"group": [1, 0], "ring": [6, 3], "published bound": [1, 3]}
+_SIZES = (BLUE, ORANGE)
 
 
 def ladder(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -30,8 +29,8 @@ def ladder(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     places = {part: i for i, part in enumerate(PART_COLOURS)}
     lost = frame[frame["part"] != "productive"].assign(place=frame["part"].map(places))
     totals = frame.drop_duplicates("rung")
-    totals = totals.assign(lost=1 - totals["ettr"], label=[f"ETTR {value:.1%}" for value in totals["ettr"]])
-    y = alt.Y("rung:N", sort=totals["rung"].tolist(), title=None)
+    totals = totals.assign(lost=1 - totals["ettr"], label=[f"{value:.1%}" for value in totals["ettr"]])
+    y = alt.Y("rung:N", sort=totals["rung"].tolist(), title=None, axis=alt.Axis(labelExpr=builders.AT_COMMAS))
     longest = max(float(totals["lost"].max()), 1e-6)
     bars = (
         alt.Chart(lost)
@@ -51,79 +50,9 @@ def ladder(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         bars + labels,
         title=title,
-        subtitle=subtitle,
+        subtitle=with_marks(subtitle, "at the end of each bar its ETTR"),
         description=f"Stacked bars of the lost shares of the wall clock, a bar a set of tiers. ETTR: {ettrs}.",
         height=44 * len(totals) + 10,
-    )
-
-
-def placements(frame: pd.DataFrame, n_nodes: int, title: str, subtitle: str = "") -> Any:
-    """Survival of peer copies over the nodes lost at once.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.placements``: ``n_lost``, ``copies``, ``placement``, ``survival``.
-    n_nodes : int
-        Nodes of the job. [count]
-    title, subtitle : str
-        The statement, and the scenario.
-    """
-    need(frame, "n_lost", "copies", "placement", "survival")
-    curves = frame.assign(
-        held=[f"{copies} copies" if copies > 1 else "1 copy" for copies in frame["copies"]],
-        placement=frame["placement"].replace("bound", "published bound"),
-    )
-    looks = builders.series(dict.fromkeys(curves["held"]), _COPIES)
-    across, up = builders.across("n_lost"), builders.up("survival", domain=[0, 1])
-    tips = tooltips("held", "placement", "n_lost", "survival")
-    lines = builders.lines(curves, across, up, "held", looks, tips, "Copies", dashes=("placement", _PLACED))
-    most = int(frame["n_lost"].max())
-    at_most = frame[frame["n_lost"] == most]
-    shares = ", ".join(
-        f"{row.copies} in a {row.placement} {row.survival:.0%}"
-        for row in at_most.itertuples()
-        if row.placement != "bound"
-    )
-    return finish(
-        lines,
-        title=title,
-        subtitle=subtitle,
-        description=(
-            f"Falling curves of the share of losses that leave a copy of everything, over the nodes lost at once of "
-            f"{n_nodes:,}. With {most:,} lost: {shares}."
-        ),
-    )
-
-
-def intervals(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Interval of each tier, by how it was chosen.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.interval_choices``: ``tier``, ``choice``, ``interval_s`` [s], ``ettr``.
-    title, subtitle : str
-        The statement, and the scenario.
-    """
-    need(frame, "tier", "choice", "interval_s", "ettr")
-    reached = ["no answer" if pd.isna(value) else f"{value:.2%}" for value in frame["ettr"]]
-    minutes = frame["interval_s"] / 60
-    choices = frame[["tier", "choice"]].assign(interval_min=minutes, reached=reached)
-    tiers = list(dict.fromkeys(choices["tier"]))
-    y = alt.Y("tier:N", sort=tiers, title=None, axis=alt.Axis(grid=True, tickBand="extent"))
-    x = builders.across("interval_min", title="Interval [min]", padding=16)
-    tips = tooltips("tier", "choice", "interval_min", "reached")
-    dots = builders.shapes(choices, x, y, "choice", _CHOICES, 110, tips, "Interval")
-    best = choices[choices["choice"] == "exact best"]
-    shortest = ", ".join(f"{row.tier} {row.interval_min:,.3g}" for row in best.itertuples())
-    return finish(
-        dots.encode(yOffset=alt.YOffset("choice:N", sort=[*_CHOICES])),
-        title=title,
-        subtitle=subtitle,
-        description=f"Dots of the interval of each tier by three choices, on a logarithmic axis. Best, in minutes: "
-        f"{shortest}.",
-        height=58 * len(tiers) + 20,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,8 @@ from ettr import budget, evidence
 from ettr.chapters.checkpoint_tiers.tables import store_only, with_free_store
 from ettr.chapters.common.steady_state import answered, ettr_at
 from ettr.checkpoint import checkpoints_to_keep, heed_threshold_h, recall_of
-from ettr.checkpoint.corruption import Latency
 from ettr.core.errors import OutsideValidity
-from ettr.core.units import S_PER_H
+from ettr.core.units import H_PER_DAY, S_PER_H
 from ettr.plan import best_interval_min
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, PREDICTION
@@ -66,8 +65,8 @@ def announced(scenario: Scenario, lead_s: float, precisions: Sequence[float] = (
     Returns
     -------
     DataFrame
-        ``recall``, ``precision``, ``formula`` (``exact`` or ``first_order``), ``interval_min`` (best of the exact
-        form) [min], ``ettr``; points without an answer are left out.
+        ``recall``, ``precision``, ``interval_min`` (the best) [min], ``ettr``, exact; points without an answer are left
+        out.
 
     Raises
     ------
@@ -83,15 +82,13 @@ def announced(scenario: Scenario, lead_s: float, precisions: Sequence[float] = (
     for precision in sorted({*known, *precisions}):
         at = {"prediction.recall": recall, "prediction.precision": np.full(recall.shape, precision)}
         at[INTERVAL] = best_interval_min(run, at)
-        for formula in ("exact", "first_order"):
-            ettr = np.append(ettr_at(plain, without, formula), ettr_at(run, at, formula))
-            columns = {"recall": np.append(0.0, recall), "precision": precision, "formula": formula}
-            interval_min = np.append(without[INTERVAL], at[INTERVAL])
-            frames.append(pd.DataFrame({**columns, "interval_min": interval_min, "ettr": ettr}))
-    points = pd.concat(frames, ignore_index=True).dropna(ignore_index=True)
-    if not (points["formula"] == "exact").any():
-        raise OutsideValidity(f"no point of this curve of {scenario.name} has an answer: the run never ends")
-    return points
+        columns = {"recall": np.append(0.0, recall), "precision": precision}
+        ettr = np.append(ettr_at(plain, without), ettr_at(run, at))
+        frames.append(
+            pd.DataFrame({**columns, "interval_min": np.append(without[INTERVAL], at[INTERVAL]), "ettr": ettr})
+        )
+    why = f"no point of this curve of {scenario.name} has an answer: the run never ends"
+    return answered(pd.concat(frames, ignore_index=True), why)
 
 
 def answer_s(scenario: Scenario) -> float:
@@ -119,27 +116,6 @@ def alarm_threshold_h(action_s: float, precision: float) -> float:
 def _with_alarms(scenario: Scenario, lead_s: float) -> Scenario:
     first = {"recall": 0.5, "precision": 0.5, "lead_s": lead_s, "action_s": answer_s(scenario)}
     return store_only(scenario).override({PREDICTION: first})
-
-
-def predictors_here(scenario: Scenario, lead_s: float) -> pd.DataFrame:
-    """The published predictors of which recall is known, as if they announced this run's failures.
-
-    Parameters
-    ----------
-    scenario, lead_s
-        As in :func:`announced`.
-
-    Returns
-    -------
-    DataFrame
-        The columns of :func:`published_predictors` with ``ettr`` at the best interval; those without an answer are left
-        out.
-    """
-    known = published_predictors().dropna(subset=["recall"], ignore_index=True)
-    run = _with_alarms(scenario, lead_s)
-    at = {f"prediction.{field}": known[field].to_numpy() for field in ("recall", "precision")}
-    at[INTERVAL] = best_interval_min(run, at)
-    return known.assign(ettr=ettr_at(run, at)).dropna(ignore_index=True)
 
 
 def silent_share(scenario: Scenario, mode: str) -> tuple[float, str]:
@@ -207,45 +183,21 @@ def found_late(scenario: Scenario, share: float, latency_h: float, n_points: int
     return answered(points[points["latency_h"] > 0], why)
 
 
-def kept_checkpoints(
-    scenario: Scenario, thinned_min: float, risk: float, latency_h: float, n_points: int = 60
-) -> pd.DataFrame:
-    """How many old checkpoints to keep over the latency of silent failures.
+def checkpoints_to_hold(scenario: Scenario, latency_h: float) -> int:
+    """Old checkpoints to keep so that one is clean when a corruption is found so long after it struck. [count]
 
-    Parameters
-    ----------
-    scenario : Scenario
-        The run; one interval is the best of its store.
-    thinned_min : float
-        Another interval, at which checkpoints are kept; left out where it is no longer than the best one. [min]
-    risk : float
-        Accepted probability that none is clean, where the latency is exponential.
-    latency_h : float
-        A latency that must be among those shown. [h]
-    n_points : int
-        Latencies, from six minutes to thirty days.
-
-    Returns
-    -------
-    DataFrame
-        ``latency_h`` [h], ``interval_min`` [min], ``distribution`` (``constant`` or ``exponential``), ``n_kept``.
+    Examples
+    --------
+    >>> checkpoints_to_hold(Scenario.load("llama3-405b"), 1.0)
+    9
     """
     run = store_only(scenario)
-    latencies = _latencies_h(latency_h, n_points)
-    frames = []
-    best_min = float(best_interval_min(run))
-    for interval_min in sorted({best_min, max(best_min, float(thinned_min))}):
-        between_h = interval_min / 60 + run.stall_h
-        for distribution in get_args(Latency):
-            accepted = risk if distribution == "exponential" else 0.0
-            kept = checkpoints_to_keep(latencies, between_h, accepted, distribution)
-            columns = {"latency_h": latencies, "interval_min": interval_min, "distribution": distribution}
-            frames.append(pd.DataFrame({**columns, "n_kept": kept}))
-    return pd.concat(frames, ignore_index=True)
+    between_h = float(best_interval_min(run)) / 60 + run.stall_h
+    return int(checkpoints_to_keep(latency_h, between_h, 0.0, "constant"))
 
 
 def _latencies_h(given_h: float, n_points: int) -> np.ndarray:
-    return np.unique(np.append(np.geomspace(*_LATENCIES_H, n_points), given_h))
+    return np.unique(np.append(np.geomspace(*_LATENCIES_H, n_points), [given_h, H_PER_DAY]))
 
 
 def _with_silent(run: Scenario, share: float, latency_h: float) -> Scenario:

@@ -1,41 +1,29 @@
-"""What faster tiers below the store buy: the ladder of tiers, the placement of copies, the intervals of all tiers."""
+"""What faster tiers below the store buy, and when the store is too slow."""
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import math
-from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence
 from ettr.chapters.common.steady_state import answered, ettr_at
-from ettr.checkpoint import (
-    checkpoint_bytes,
-    first_order_intervals,
-    first_order_loss,
-    needed_gb_s,
-    peer_survival,
-    transfer_h,
-)
-from ettr.checkpoint.placement import Placement
+from ettr.checkpoint import checkpoint_bytes, needed_gb_s, transfer_h
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.results import PARTS, TimeBudget
 from ettr.core.units import S_PER_H
-from ettr.plan import best_interval_min, best_tiers
+from ettr.plan import best_interval_min
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, PREDICTION, RESTART, SLOWDOWN, TIERS
 
 COMMON_LOSS = "Several nodes at once"
 """Name of the mode that :func:`with_common_losses` adds."""
 
-_STORE = "Store only"
-_SPAN = 2.0
-"""Losses shown, in units of N^(2/3), at which three copies of everything begin to fail together."""
-_OWN = "The scenario's own tiers"
+AS_IT_IS, STORE = "As it is", "Store only, without planned stops"
+"""Names of the first rungs: the run of all other pages, and what the tiers are compared with."""
+OWN = "The scenario's own tiers"
 
 
 def store_only(scenario: Scenario) -> Scenario:
@@ -126,7 +114,7 @@ def rungs(scenario: Scenario, common_share: float, common_nodes: int, nodes_per_
     if nodes_per_replica < 1 or common_nodes < 1:
         raise InputError(f"nodes_per_replica and common_nodes must be >= 1, got {nodes_per_replica} and {common_nodes}")
     base = with_common_losses(store_only(scenario), common_share, common_nodes)
-    runs: dict[str, Scenario] = {_STORE: base}
+    runs: dict[str, Scenario] = {STORE: base}
     below: list[dict[str, Any]] = []
     for row in evidence.table("checkpoint_tiers").itertuples():
         replicas = max(1, base.n_nodes // nodes_per_replica)
@@ -140,7 +128,7 @@ def rungs(scenario: Scenario, common_share: float, common_nodes: int, nodes_per_
             below = [*below, tier]
             runs[f"+ {row.title.lower()}"] = _with_tiers(base, below)
     if scenario.checkpoint.tiers:
-        runs[_OWN] = _with_tiers(base, [tier.model_dump() for tier in scenario.checkpoint.tiers])
+        runs[OWN] = _with_tiers(base, [tier.model_dump() for tier in scenario.checkpoint.tiers])
     return {title: run.override({INTERVAL: best_interval_min(run)}) for title, run in runs.items()}
 
 
@@ -165,7 +153,7 @@ def _with_tiers(base: Scenario, tiers: list[dict[str, Any]]) -> Scenario:
 def ladder(
     scenario: Scenario, common_share: float = 0.0, common_nodes: int = 2, nodes_per_replica: int = 16
 ) -> pd.DataFrame:
-    """Shares of the wall clock with the store alone, and with more and more tiers below it, exact.
+    """Shares of the wall clock of the run as it is, with the store alone, and with more and more tiers below it, exact.
 
     Parameters
     ----------
@@ -176,7 +164,8 @@ def ladder(
     -------
     DataFrame
         ``rung``, in their order, ``part``, ``share`` in [0, 1], ``ettr``, ``interval_min`` (best of the store) [min],
-        ``from_store`` (share of failures that only the store survives). Rungs without an answer are left out; parts
+        ``from_store`` (share of failures that only the store survives). The first, :data:`AS_IT_IS`, has planned stops,
+        the start, and its own interval. Rungs without an answer are left out; parts
         that are nowhere above zero too.
 
     Raises
@@ -185,8 +174,9 @@ def ladder(
         No rung has an answer: the run practically never ends.
     """
     frames = []
-    for title, run in rungs(scenario, common_share, common_nodes, nodes_per_replica).items():
-        hours = _answer(run)
+    as_it_is = {} if scenario.checkpoint.tiers else {AS_IT_IS: scenario}
+    for title, run in (as_it_is | rungs(scenario, common_share, common_nodes, nodes_per_replica)).items():
+        hours = _answer(budget.simplified(run).scenario if title == AS_IT_IS else run)
         if hours is None:
             continue
         parts = {part.removesuffix("_h"): float(getattr(hours, part) / hours.total_h) for part in PARTS}
@@ -197,137 +187,6 @@ def ladder(
         raise OutsideValidity(f"no rung of the ladder of {scenario.name} has an answer: the run practically never ends")
     shares = pd.concat(frames, ignore_index=True)
     return shares[shares.groupby("part")["share"].transform("max") > 0].reset_index(drop=True)
-
-
-def placements(n_nodes: int, n_lost: int = 2, n_points: int = 40) -> pd.DataFrame:
-    """Probability that peer copies outlive a loss of several nodes at once, by placement and number of copies.
-
-    Parameters
-    ----------
-    n_nodes : int
-        Nodes of the job. [count]
-    n_lost : int
-        A loss that must be among those shown; all nodes where the job has fewer. [count]
-    n_points : int
-        Losses, from one node to so many that three copies hardly help.
-
-    Returns
-    -------
-    DataFrame
-        ``n_lost`` [count], ``copies`` [count], ``placement`` (``group``, ``ring``, or ``bound``: the published lower
-        bound for groups, where it is above zero), ``survival`` in [0, 1].
-
-    Examples
-    --------
-    >>> frame = placements(16).query("n_lost == 2 and copies == 2").set_index("placement")
-    >>> frame["survival"].round(3).to_dict()
-    {'group': 0.933, 'ring': 0.867, 'bound': 0.933}
-    """
-    most = min(n_nodes, max(4, round(_SPAN * n_nodes ** (2 / 3))))
-    spread = np.geomspace(1, most, n_points).round()
-    lost = np.unique(np.append(spread, [min(2, n_nodes), min(n_lost, n_nodes)]).astype(int))
-    frames = []
-    for copies in sorted({min(2, n_nodes), min(3, n_nodes)}):
-        survival = {kind: peer_survival(n_nodes, lost, copies, kind) for kind in get_args(Placement)}
-        survival["bound"] = _published_bound(n_nodes, lost, copies)
-        frames += [
-            pd.DataFrame({"n_lost": lost, "copies": copies, "placement": kind, "survival": of})
-            for kind, of in survival.items()
-        ]
-    return pd.concat(frames, ignore_index=True).dropna(ignore_index=True)
-
-
-def _published_bound(n_nodes: int, lost: np.ndarray, copies: int) -> np.ndarray:
-    """1 - (N/m) C(N-m, k-m) / C(N, k); missing where it is negative or the groups leave a remainder."""
-    if n_nodes % copies:
-        return np.full(lost.shape, np.nan)
-    whole = [math.perm(k, copies) / math.perm(n_nodes, copies) for k in lost.tolist()]  # one group lost
-    bound = 1 - n_nodes / copies * np.array(whole)
-    return np.where(bound >= 0, bound, np.nan)
-
-
-@dataclass(frozen=True)
-class PublishedSurvival:
-    """A published example of peer copies that outlive the loss of two nodes, in groups of two.
-
-    Attributes
-    ----------
-    n_nodes : float
-        Nodes of the job. [count]
-    published_pct : float
-        Its probability by the published bound. [%]
-    exact : float
-        The same, counted.
-    """
-
-    n_nodes: float
-    published_pct: float
-    exact: float
-
-
-def published_survival() -> PublishedSurvival:
-    """The example of the Gemini paper, by its bound and counted.
-
-    Examples
-    --------
-    >>> round(published_survival().exact, 3)
-    0.933
-    """
-    n_nodes = evidence.figure("gemini_n_nodes").value
-    exact = peer_survival(n_nodes, 2, 2, "group")
-    return PublishedSurvival(n_nodes, evidence.figure("gemini_survival_pct").value, float(exact))
-
-
-def interval_choices(
-    scenario: Scenario, common_share: float = 0.0, common_nodes: int = 2, nodes_per_replica: int = 16
-) -> pd.DataFrame:
-    """Intervals of all tiers of the fullest set of copies: as in the table, to first order, and the exact best.
-
-    Parameters
-    ----------
-    scenario, common_share, common_nodes, nodes_per_replica
-        As in :func:`rungs`; a scenario with tiers of its own is asked about those.
-
-    Returns
-    -------
-    DataFrame
-        ``tier``, ``choice`` (``as given``, ``first order`` or ``exact best``), ``interval_s`` [s], and of that choice
-        of all intervals: ``ettr`` (exact; missing where there is no answer), ``loss`` and ``loss_first_order`` (stalls
-        and rework per productive hour, exact and to first order). Where no choice has an answer there is no exact best.
-
-    Notes
-    -----
-    ``as given`` has the best interval of the store for the tiers' own. First-order intervals are raised to the tier's
-    write and to a second, and cut at the length of the work; in the exact best each is a whole part of the next.
-    """
-    runs = rungs(scenario, common_share, common_nodes, nodes_per_replica)
-    run = runs.get(_OWN) or [run for title, run in runs.items() if title.startswith("+")][-1]
-    hours = run.in_hours()
-    stall_h, rate = np.array(hours.stalls), hours.rate * np.array(hours.severity)
-    least_h = np.maximum(np.maximum.accumulate(hours.writes), 1 / S_PER_H)
-    ideal_h = first_order_intervals(stall_h, np.maximum(rate, 0.0))
-    choices_h = {
-        "as given": np.array(hours.taus),
-        "first order": np.clip(ideal_h, least_h, max(run.work_h, least_h[-1])),
-    }
-    with contextlib.suppress(OutsideValidity):
-        choices_h["exact best"] = np.array(best_tiers(run).in_hours().taus)
-    names = [*(tier.name for tier in run.checkpoint.tiers), "Store"]
-    frames = []
-    for choice, tau_h in choices_h.items():
-        of = _answer(_with_intervals(run, tau_h))
-        columns = {"tier": names, "choice": choice, "interval_s": tau_h * S_PER_H, "ettr": of.ettr if of else np.nan}
-        columns |= {"loss": (of.checkpoint_h + of.rework_h) / of.productive_h if of else np.nan}
-        frames.append(pd.DataFrame({**columns, "loss_first_order": first_order_loss(tau_h, stall_h, rate)}))
-    return pd.concat(frames, ignore_index=True)
-
-
-def _with_intervals(run: Scenario, tau_h: np.ndarray) -> Scenario:
-    tiers = [
-        {**tier.model_dump(), "interval_s": hours * S_PER_H}
-        for tier, hours in zip(run.checkpoint.tiers, tau_h.tolist(), strict=False)
-    ]
-    return run.override({TIERS: tiers, INTERVAL: float(tau_h[-1]) * 60})
 
 
 def _answer(run: Scenario) -> TimeBudget | None:

@@ -1,38 +1,63 @@
-"""Sentences on the ladder of tiers, on placement and on intervals."""
+"""Sentences on tiers below the store, on the store, on warnings and on what is found late."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr.chapters.checkpoint_tiers.tables import published_survival
-from ettr.core.sentences import Finding, count, duration, gpus, listed, number, pct, points
+from ettr.chapters.checkpoint_tiers.prediction_tables import alarm_threshold_h
+from ettr.chapters.checkpoint_tiers.tables import AS_IT_IS, OWN, STORE, store_only
+from ettr.chapters.common.exercises import Exercise, exercises
+from ettr.core.sentences import Finding, count, listed, pct, points, roughly, say
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
 
 _LEAST_POINTS = 5e-4
 """Smaller differences of ETTR are nothing to speak of."""
-_HOPELESS_ETTR = 1e-6
-"""Below this a run practically never ends, and shares of its losses say nothing."""
-_LEAST_LOSS = 5e-5
-"""Smaller shares would be shown as zero."""
+_HALF = 0.5
 
 
 def answer(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
     """What all tiers together buy; columns as from ``tables.ladder``."""
     each = _each(rungs)
-    first, best = each.iloc[0], each.loc[each["ettr"].idxmax()]
+    first = each[each["rung"] != AS_IT_IS].iloc[0]
+    best = each.loc[each["ettr"].idxmax()]
     gain = best["ettr"] - first["ettr"]
-    start = f"{_named(first['rung'])} {scenario.title} reaches an ETTR of {pct(first['ettr'])}"
-    title, bought = "Faster tiers gain nothing here", f"**{start}, and no faster tier adds to it**"
-    if gain >= _LEAST_POINTS:
-        title = f"Faster tiers gain {points(gain)} of ETTR"
-        bought = f"**{start}; {_named(best['rung'], small=True)} it reaches {pct(best['ettr'])}**"
-    text = f"{bought}, planned stops left out. {_left(rungs, best['rung'])}{_set_aside(scenario)}"
+    if gain < _LEAST_POINTS:
+        title = "Faster tiers gain nothing here"
+        bought = f"**{title}: the store alone leaves {pct(first['ettr'])}.**"
+    else:
+        title = f"{_capital(_named(best['rung']))} gain {points(gain)} of ETTR"
+        bought = say(
+            "**{best} would gain {#tiers_gain:points} of ETTR; peer memory is most of it.**"
+            if _peer_is_most(each, gain)
+            else "**{best} would gain {#tiers_gain:points} of ETTR.**",
+            best=_capital(_named(best["rung"])),
+            tiers_gain=gain,
+        )
+    text = f"{bought} {_step(each)} {_left(rungs, best['rung'])} What tiers cost is published, what of a failure they "
+    text += f"survive is mostly assumed.{_set_aside(scenario)}"
     return Finding(title=title, text=text)
+
+
+def _peer_is_most(each: pd.DataFrame, gain: float) -> bool:
+    steps = each.set_index("rung")["ettr"].diff()
+    return bool(steps.get("+ peer memory", 0.0) > gain / 2 > 0)
+
+
+def _step(each: pd.DataFrame) -> str:
+    """From the ETTR of all other pages to that of the store alone."""
+    by_rung = each.set_index("rung")["ettr"]
+    if AS_IT_IS not in by_rung or STORE not in by_rung:
+        return ""
+    return say(
+        "The run as it is has {#ettr:share0}. Without planned stops, at the best interval, the store alone leaves "
+        "{store:share0}; the tiers are counted from there.",
+        ettr=by_rung[AS_IT_IS],
+        store=by_rung[STORE],
+    )
 
 
 def _set_aside(scenario: Scenario) -> str:
@@ -50,16 +75,20 @@ def _left(rungs: pd.DataFrame, rung: str) -> str:
     lost = rungs[(rungs["rung"] == rung) & rungs["part"].isin(["detection", "queue", "restart"])]["share"].sum()
     if lost < _LEAST_POINTS:
         return "Next to nothing is left that other checkpoints could not reach."
-    return f"Then {pct(lost)} goes into detection, queue and restart, which no other checkpoint would save."
+    return f"Then {pct(lost)} still goes into detection, queue and restart, which no checkpoint saves."
 
 
-def _named(rung: str, small: bool = False) -> str:
-    """A rung as the beginning of a clause."""
-    what = {"Store only": "with the store alone", "The scenario's own tiers": "with its own tiers"}.get(rung)
-    if what is None and rung.startswith("+ "):
-        what = f"with all tiers up to {rung.removeprefix('+ ')}"
-    what = what or f"with {rung.removesuffix(', instead').lower().replace(' ', '-')} checkpoints instead"
-    return what if small else what[0].upper() + what[1:]
+def _named(rung: str) -> str:
+    """A rung as the subject of a sentence."""
+    if rung.startswith("+ "):
+        return f"tiers up to {rung.removeprefix('+ ')}"
+    if rung == STORE:
+        return "the store alone"
+    return "its own tiers" if rung == OWN else f"{rung.removesuffix(', instead').lower().replace(' ', '-')} checkpoints"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def ladder(rungs: pd.DataFrame) -> Finding:
@@ -67,44 +96,28 @@ def ladder(rungs: pd.DataFrame) -> Finding:
     each = _each(rungs)
     steps = each.assign(gain=each["ettr"].diff())[each["rung"].str.startswith("+")]
     if steps.empty:
-        text = f"No other set of tiers has an answer here. {_store_interval(each)}"
-        return Finding(title="Only the store alone has an answer", text=text)
-    gains = listed([f"{_change(row.gain)} with {row.rung.removeprefix('+ ')}" for row in steps.itertuples()])
-    added = f"One after the other, that is {gains}."
-    instead = [f"{_named(row.rung)} the ETTR is {pct(row.ettr)}" for row in each.itertuples() if not _climbs(row.rung)]
-    others = "".join(f" {sentence}." for sentence in instead)
+        return Finding("Only the store alone has an answer", f"No set of tiers has an answer here. {_store(each)}")
+    gains = [f"{row.rung.removeprefix('+ ')} ({_change(row.gain)})" for row in steps.itertuples()]
     largest = steps.loc[steps["gain"].idxmax()]
-    if largest["gain"] < _LEAST_POINTS:
-        title = "No tier gains anything here"
-    else:
+    title = "No tier gains anything here"
+    if largest["gain"] >= _LEAST_POINTS:
         title = f"The largest step is {largest['rung'].removeprefix('+ ')}: {points(largest['gain'])}"
-    return Finding(title=title, text=f"{added}{others} {_store_interval(each)} {_reverse(each)}")
-
-
-def _climbs(rung: str) -> bool:
-    return rung.startswith("+") or rung == "Store only"
+    return Finding(title=title, text=f"One after the other: {listed(gains)}. {_store(each)} {_reverse(each)}")
 
 
 def _change(gain: float) -> str:
-    if abs(gain) < _LEAST_POINTS:
-        return "next to nothing"
-    return f"a gain of {points(gain)}" if gain > 0 else f"a loss of {points(-gain)}"
+    return f"{'+' if gain > 0 else '-'}{points(abs(gain))}" if abs(gain) >= _LEAST_POINTS else "next to nothing"
 
 
-def _store_interval(each: pd.DataFrame) -> str:
+def _store(each: pd.DataFrame) -> str:
     """How the best interval of the store grows."""
-    climbing = each[[_climbs(rung) for rung in each["rung"]]]
+    climbing = each[each["rung"].str.startswith("+") | (each["rung"] == STORE)]
     first, last = climbing.iloc[0], climbing.iloc[-1]
     if len(climbing) < 2 or last["interval_min"] < 1.05 * first["interval_min"]:
-        return f"The store's best interval is {duration(first['interval_min'] / 60)}."
-    few = (
-        f"only {pct(last['from_store'], 2)} of failures still need it"
-        if last["from_store"] >= _LEAST_LOSS
-        else "practically no failure needs it"
-    )
+        return f"The store's best interval is {roughly(first['interval_min'] / 60)}."
     return (
-        f"The store's best interval grows from {duration(first['interval_min'] / 60)} to "
-        f"{duration(last['interval_min'] / 60)}, because {few}."
+        f"The store's own best interval grows from {roughly(first['interval_min'] / 60)} to "
+        f"{roughly(last['interval_min'] / 60)}, since few failures still need it."
     )
 
 
@@ -116,95 +129,42 @@ def _reverse(each: pd.DataFrame) -> str:
     kept = 1 - host["from_store"].iloc[0]
     if kept < _LEAST_POINTS:
         return (
-            "Host memory alone saves nothing, because every failure is taken to cost the memory of a node; a scenario "
-            "that says which failures do not (n_lost_nodes: 0) would gain."
+            "Every failure is taken to cost the memory of a node: a run that knows better would gain from host memory."
         )
     return (
-        f"Host memory alone serves the {pct(kept)} of failures that are taken to leave all memory alone; peer memory "
-        f"would fall back to that if losing one node often took its copies along."
+        f"{pct(kept, 0)} of failures are taken to leave all memory alone; peer memory would fall back to what host memory "
+        f"gives if losing one node often took its copies along."
     )
-
-
-def placements(frame: pd.DataFrame, n_nodes: int, n_lost: int) -> Finding:
-    """Which placement outlives more; columns as from ``tables.placements``."""
-    lost = min(n_lost, n_nodes)
-    at = frame[frame["n_lost"] == lost].set_index(["copies", "placement"])["survival"]
-    fewest, most = int(frame["copies"].min()), int(frame["copies"].max())
-    cases = [
-        f"{count(copies)} {'copies are' if copies > 1 else 'copy is'} enough in {pct(at[copies, 'group'])} of cases if "
-        f"placed in groups, and in {pct(at[copies, 'ring'])} in a ring"
-        for copies in sorted({fewest, most})
-    ]
-    better = at[fewest, "group"] - at[fewest, "ring"]
-    bound = ""
-    if (fewest, "bound") in at.index:
-        bound = f" The published bound for groups of {fewest} is {pct(at[fewest, 'bound'])}."
-    title = f"With {count(lost)} of {count(n_nodes)} nodes lost at once {fewest} copies are enough in"
-    return Finding(
-        title=f"{title} {pct(at[fewest, 'group'])} of cases" if fewest > 1 else "One node has no peer",
-        text=(
-            f"With {count(lost)} of {count(n_nodes)} nodes lost at once {'; '.join(cases)}.{bound} "
-            f"{_against_ring(better)} {_gemini()} Every set of nodes is taken as equally likely: a "
-            f"rack or a switch that takes neighbours along is survived only if the copies stand elsewhere."
-        ),
-    )
-
-
-def _against_ring(better: float) -> str:
-    if better < _LEAST_POINTS:
-        return "The two placements do equally well there."
-    return f"A group is safer than a ring, here by {points(better)}: fewer sets of nodes hold all copies of a part."
-
-
-def _gemini() -> str:
-    """The published example by its bound, and counted."""
-    known = published_survival()
-    return (
-        f"For two of {count(known.n_nodes)} machines, in groups of two, the bound gives {known.published_pct:.1f}%; "
-        f"counted here: {pct(known.exact)}."
-    )
-
-
-def intervals(choices: pd.DataFrame) -> Finding:
-    """What the choice of all intervals is worth; columns as from ``tables.interval_choices``."""
-    of = choices.drop_duplicates("choice").set_index("choice")
-    best = choices[choices["choice"] == "exact best"]
-    if not best["ettr"].max() > _HOPELESS_ETTR:
-        text = "With these tiers the run practically never ends, whatever the intervals."
-        return Finding(title="No choice of intervals ends the run", text=text)
-    best_intervals = listed([f"{row.tier.lower()} {duration(row.interval_s / 3600)}" for row in best.itertuples()])
-    if of.loc["exact best", "loss"] < _LEAST_LOSS:
-        text = f"Stalls and rework cost next to nothing with the best intervals: {best_intervals}."
-        return Finding(title="The choice of intervals hardly matters here", text=text)
-    lost = {name: of.loc["exact best", "ettr"] - of.loc[name, "ettr"] for name in ("as given", "first order")}
-    given, simple = (_loses(lost[name]) for name in ("as given", "first order"))
-    same = " Tiers that share an interval are written together." if best["interval_s"].duplicated().any() else ""
-    return Finding(
-        title=f"Setting the intervals by the first-order rule {simple}",
-        text=(
-            f"Best, exactly: {best_intervals}.{same} Against these the rule that takes each tier alone, √(2w/λ) "
-            f"of its stall and of the failures that it is the fastest to survive, {simple}, and keeping the intervals "
-            f"as given, with the best one for the store, {given}. By the rule stalls and rework together are "
-            f"{_share(of.loc['first order', 'loss_first_order'])} of the productive hours, the sum of "
-            f"√(2wλ) unless tiers share an interval or a write sets it; exactly, they are "
-            f"{_share(of.loc['first order', 'loss'])}, since a copy is not safe before it is written and work is also "
-            f"lost between two failures in a row."
-        ),
-    )
-
-
-def _share(value: float) -> str:
-    return pct(value, 2) if value < 1 else f"{number(value)} times"
-
-
-def _loses(lost: float) -> str:
-    if math.isnan(lost):
-        return "has no answer"
-    return f"costs {points(lost)}" if lost >= _LEAST_POINTS else "costs next to nothing"
 
 
 def _each(rungs: pd.DataFrame) -> pd.DataFrame:
     return rungs.drop_duplicates("rung", ignore_index=True)
+
+
+def by_hand(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
+    """What a copy in memory saves, in three lines."""
+    if scenario.job_rate_per_h == 0 or scenario.stall_h == 0:
+        return Finding("By hand", "Without failures, or without a stall, there is nothing to save.")
+    each = _each(rungs).set_index("rung")["ettr"]
+    mttf_min, stall_min = scenario.job_mttf_h * 60, scenario.stall_h * 60
+    lost, load_min = (2 * stall_min / mttf_min) ** 0.5, store_only(scenario).load_h * 60
+    return Finding(
+        "By hand",
+        say(
+            "- Stalls and rework at the best interval take √(2 × {stall_min:about} / {mttf_min:about}) = {lost:share} of "
+            "the time. A copy in memory, taken every few seconds, makes both nearly nothing.\n"
+            "- Loading from the store takes {load_min:about} min after each failure: {load_min:about} / {mttf_min:about} "
+            "= {load:share}. From memory it takes seconds.\n"
+            "- So tiers can save {both:share}, and no more.\n\n",
+            stall_min=stall_min,
+            mttf_min=mttf_min,
+            lost=lost,
+            load_min=load_min,
+            load=load_min / mttf_min,
+            both=lost + load_min / mttf_min,
+        )
+        + say("The exact form says {gain:points}.", gain=each.max() - each.get(STORE, each.min())),
+    )
 
 
 def by_bandwidth(scenario: Scenario, crossings: pd.DataFrame, published: pd.DataFrame, n_bytes: float) -> Finding:
@@ -221,25 +181,127 @@ def by_bandwidth(scenario: Scenario, crossings: pd.DataFrame, published: pd.Data
     n_bytes : float
         Size of a checkpoint. [B]
     """
-    at = published.itertuples()
-    times = [f"{duration(row.write_s / 3600)} ({row.store}, {count(row.write_gb_s)} GB/s)" for row in at]
-    written = f"A checkpoint of {number(n_bytes / 1e12)} TB is written in {listed(times)}."
+    slowest = published.loc[published["write_gb_s"].idxmin()]
+    written = say(
+        "A checkpoint of {tb:about} TB takes {write_h:roughly} at {write_gb_s:about} GB/s ({store}).",
+        tb=n_bytes / 1e12,
+        write_h=slowest["write_s"] / 3600,
+        **slowest[["write_gb_s", "store"]],
+    )
     if scenario.job_rate_per_h == 0:
         return Finding(title="Without failures no store sets the interval", text=f"{written} There are no failures.")
     own, short = (crossings[crossings["stall"] == stall] for stall in ("own", "published"))
-    first = own.iloc[0]
-    above = f"the stall of {number(first['stall_s'])} s does" if first["stall_s"] > 0 else "nothing does"
     return Finding(
-        title=f"Below {number(first['crossing_gb_s'])} GB/s the store sets the interval",
-        text=(
-            f"{written} The write sets the best interval below {_bends(own)}; above, {above}, at "
-            f"{duration(first['interval_min'] / 60)} on {gpus(first['n_gpus'])}. With a stall of "
-            f"{number(short['stall_s'].iloc[0])} s, as published for 405 billion parameters, the bend is at "
-            f"{_bends(short)}: the better the stall is hidden, the more bandwidth it takes to gain from it. What the "
-            f"job gets of a shared store counts, not what the store can do."
+        title=say("Below {crossing_gb_s:about} GB/s the store sets the interval", **own.iloc[0]),
+        text=say(
+            "{written} The write sets the best interval below {own}. With a stall of {stall_s:about} s, as ByteDance "
+            "published for a model of this size, that is {short}: the better the stall is hidden, the more bandwidth "
+            "pays. What the job gets of a shared store counts, not what the store can do.",
+            written=written,
+            own=_bends(own),
+            short=_bends(short),
+            stall_s=short["stall_s"].iloc[0],
         ),
     )
 
 
 def _bends(crossings: pd.DataFrame) -> str:
-    return listed([f"{number(row.crossing_gb_s)} GB/s on {gpus(row.n_gpus)}" for row in crossings.itertuples()])
+    each = [say("{crossing_gb_s:about} GB/s on {n_gpus:gpus}", **row) for row in crossings.to_dict("records")]
+    return listed(each)
+
+
+def announced(curves: pd.DataFrame, action_s: float, lead_s: float) -> Finding:
+    """What announcements are worth.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        As from ``prediction_tables.announced``.
+    action_s, lead_s : float
+        Length of the answer to an alarm, and time from the alarm to the failure. [s]
+    """
+    if lead_s < action_s:
+        return Finding(
+            title="The announcements come too late to act on",
+            text=say("An announcement {lead:about} s ahead leaves no time for a checkpoint of {action:about} s: it "
+                     "changes nothing.", lead=lead_s, action=action_s),
+        )  # fmt: skip
+    without = curves.loc[curves["recall"] == 0, "ettr"].iloc[0]
+    half = curves[curves["recall"] == _HALF].set_index("precision")["ettr"].sort_index() - without
+    gains = [f"{_gain(gain)} if {pct(precision, 0)} of the alarms come true" for precision, gain in half.items()]
+    best = float(half.max())
+    title = f"Announcing half of the failures gains up to {points(best)}"
+    return Finding(
+        title=title if best >= _LEAST_POINTS else "Announcing half of the failures gains next to nothing",
+        text=say(
+            "Announcing half of the failures gains {gains:list}. An alarm costs {action_h:roughly} until a checkpoint is "
+            "durable, so at {precision:share0} it is worth that once {at_risk_h:roughly} of training are at risk. No "
+            "source says what share of failures is announced.",
+            gains=gains,
+            action_h=action_s / 3600,
+            precision=float(half.index[-1]),
+            at_risk_h=alarm_threshold_h(action_s, float(half.index[-1])),
+        ),
+    )
+
+
+def _gain(gain: float) -> str:
+    return points(gain) if gain >= _LEAST_POINTS else "next to nothing"
+
+
+def found_late(frame: pd.DataFrame, share: float, whose: str, latency_h: float, n_kept: int) -> Finding:
+    """What a late finding costs.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``prediction_tables.found_late``.
+    share, whose : float, str
+        As from ``prediction_tables.silent_share``.
+    latency_h : float
+        From the corruption to its discovery. [h]
+    n_kept : int
+        As from ``prediction_tables.checkpoints_to_hold``.
+    """
+    at = frame[frame["latency_h"] == latency_h].set_index("which")["lost_points"] / 100
+    if frame["lost_points"].max() == 0:
+        return Finding(title="Without failures nothing is found late", text="There are no failures to be found late.")
+    day = frame[frame["which"] == "share"].set_index("latency_h")["lost_points"] / 100
+    longer = day[day.index >= 24.0]
+    values = {"latency": latency_h, "part": at.get("share"), "share": share, "whose": whose, "n": n_kept}
+    return Finding(
+        title=say(
+            "Corruption found after {latency:roughly} costs {part:points}",
+            "Corruption found after {latency:roughly} costs more than first order can say",
+            **values,
+        ),
+        text=say(
+            "{share:share} of failures are silent, as {whose} counts them. Found {latency:roughly} after they struck "
+            "(assumed), they cost {part:points}; ",
+            "Silent failures that are found {latency:roughly} after they struck throw all of that away; ",
+            **values,
+        )
+        + say("after {late:roughly}, {lost:points}. ", "twice the latency costs twice as much. ",
+              late=longer.index[0] if len(longer) else None, lost=longer.iloc[0] if len(longer) else None)
+        + say("No checkpoint interval changes that: only an earlier discovery does, and {n} old checkpoints have to be "
+              "kept to have a clean one.", n=count(n_kept)),
+    )  # fmt: skip
+
+
+def asked(scenario: Scenario, n_bytes: float, crossings: pd.DataFrame) -> Finding:
+    """Two exercises."""
+    own = crossings[crossings["stall"] == "own"].iloc[0]
+    return exercises(
+        Exercise(
+            say("A checkpoint of {tb:about} TB must be written within {interval:roughly}. How fast must the store be?",
+                tb=n_bytes / 1e12, interval=own["interval_min"] / 60),
+            say("{tb:about} TB / {s:about} s = {gb_s:about} GB/s. Below that the write sets the interval.",
+                tb=n_bytes / 1e12, s=own["interval_min"] * 60, gb_s=own["crossing_gb_s"]),
+        ),
+        Exercise(
+            "The stall falls to a tenth. What happens to the best interval, and to the bandwidth that pays?",
+            "The interval falls to a third, as the root of a tenth, and three times the bandwidth pays.",
+            {"checkpoint.stall_s": (scenario.checkpoint.stall_s or 10.0) / 10},
+            "checkpoint_interval.html",
+        ),
+    )  # fmt: skip

@@ -12,10 +12,10 @@ import scipy
 
 from ettr import budget, evidence, simulation
 from ettr.chapters.common.mechanisms import formula_run, rack_failures
-from ettr.chapters.failure_log.tables import (
+from ettr.chapters.failure_log.tables import diary_log
+from ettr.chapters.scale.real_run_tables import (
     MODELLED,
     PublishedRun,
-    diary_log,
     published_run,
     published_run_names,
 )
@@ -431,7 +431,7 @@ def _hardware_failures(name: str, published: PublishedRun) -> tuple[pd.Timestamp
 
 
 def beyond_exact(
-    dates: Dates, repair_h: float = 48.0, rack_nodes: int = 16, shape: float = 0.7, n_runs: int = 1000, seed: int = 0
+    dates: Dates, repair_h: float = 24.0, rack_nodes: int = 9, shape: float = 0.7, n_runs: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
     """Simulated dates with what the exact form does not follow, beside those that it says without.
 
@@ -471,7 +471,8 @@ def _added(run: Scenario, repair_h: float, rack_nodes: int, shape: float) -> dic
     """What is added to a run, a name, the assumed setting in words, and its changes."""
     racks = rack_failures(run, rack_nodes)
     share, rack = (racks["failures.modes"][-1][name] for name in ("share", "n_out_nodes"))
-    n = math.ceil(1.5 * run.job_rate_per_h * repair_h)
+    out = np.array([*(mode.n_out_nodes for mode in run.failures.modes), 1.0]) @ run.mode_weights
+    n = math.ceil(1.5 * run.job_rate_per_h * float(out) * repair_h)
     held = {"spares": {"n_nodes": n}, "repair": {"manual_h": repair_h, "cv": 1.0}}
     n_spares = f"{n:,} spare{'' if n == 1 else 's'}, half as many again as nodes are in repair on average"
     lives = f"lifetimes of nodes are Weibull with shape {shape:g}"
@@ -510,6 +511,23 @@ def _simulated_ends(runs: Simulation) -> dict[str, float]:
 _SHORTEST_H = 1 / MIN_PER_H
 """A shorter stall is thinner than a picture of a day can show."""
 _MOST_STRETCHES = 2000
+
+
+def quarter_of(dates: Dates) -> float:
+    """Standard deviation of the date of a quarter of the work. [h]"""
+    run = dates.followed
+    return float(budget.finishing(run.override({"job.productive_h": run.work_h / 4, "job.tokens": None})).sd_h)
+
+
+_RUNS_TO_CHOOSE_FROM = 25
+
+
+def typical_run(scenario: Scenario, seed: int = 0) -> tuple[Simulation, int]:
+    """Simulated runs, and the number of the one among them whose hours are in the middle, which is written down."""
+    failures = float(budget.exact(budget.simplified(scenario).scenario).n_failures)
+    n = affordable_runs(failures, _RUNS_TO_CHOOSE_FROM, _FAILURES_OF_A_ROW)
+    middle = int(np.argsort(simulation.simulate(scenario, n, seed).total_h)[n // 2])
+    return simulation.simulate(scenario, n, seed, timeline=[middle]), middle
 
 
 def days_of_run(simulation: Simulation, run: int = 0, first_day: int = 1, n_days: int = 14) -> pd.DataFrame:

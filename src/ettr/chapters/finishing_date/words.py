@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from ettr.chapters.common.exercises import Exercise, exercises
 from ettr.chapters.finishing_date.tables import (
     AS_GIVEN,
     COUNTED,
@@ -17,13 +18,15 @@ from ettr.chapters.finishing_date.tables import (
     ByHand,
     Dates,
     Open,
+    quarter_of,
 )
 from ettr.core.finishing import Finishing
-from ettr.core.sentences import Finding, count, duration, listed, number, pct, points, say
+from ettr.core.sentences import Finding, count, duration, listed, number, pct, points, roughly, say
 from ettr.core.units import H_PER_DAY, MIN_PER_H
 from ettr.plan.assumed import fitted_words
 
 if TYPE_CHECKING:
+    from ettr.plan import Plan
     from ettr.scenario import Scenario
 
 _Z = 1.645
@@ -42,35 +45,43 @@ _MUCH = 1.05
 def answer(dates: Dates, assumed: Open) -> Finding:
     """When the run is done, how far what is assumed moves that, and how far chance does."""
     low_h, middle_h, high_h = dates.ends_h
-    run = dates.scenario
-    when = f"is done after {_after(high_h - low_h, middle_h)}"
-    if high_h - low_h > _INSTANT_H:
-        when += f", and nine times in ten after {_after(high_h - low_h, low_h, high_h)}"
+    run, wide_h = dates.scenario, high_h - low_h
+    done = f"[{_after(wide_h, middle_h)}]{{#q-done-after}}"
     work = "" if run.ends else f" It names no work: these are the dates of {duration(run.work_h)} of training."
     texts = [
-        f"**{run.title} {when}.**{work}",
+        f"**Half of such runs are done after {done}.**{work}",
         _assumed(assumed, bool(dates.left_out)),
         _chance(dates),
         _source(dates),
         fitted_words(run),
     ]
-    return Finding(title=f"Done after {duration(middle_h)}", text=" ".join(filter(None, texts)))
+    return Finding(
+        title=say(
+            "Done after {middle}; {ends} over what is assumed",
+            "Done after {middle}",
+            middle=_after(wide_h, middle_h),
+            ends=_after(_open_h(assumed), assumed.low_h, assumed.high_h) if _open_h(assumed) > _INSTANT_H else None,
+        ),
+        text=" ".join(filter(None, texts)),
+    )
+
+
+def _open_h(of: Open) -> float:
+    return of.high_h - of.low_h
 
 
 def _assumed(of: Open, without: bool) -> str:
     if not of.leading:
         return "Nothing is assumed."
-    start = f"What is assumed comes first, mostly {of.leading}:"
     if not of.ettr:
-        return f"{start} too few of it has published ranges to give one here."
-    if of.high_h - of.low_h <= _INSTANT_H:
-        return f"{start} over plausible values it does not move the date."
-    given = f" that leave {of.condition}," if of.condition else ""
-    how = "the best interval" + (" and without what the exact form does not follow" if without else "")
+        return f"Most of what is assumed, first {of.leading}, has no published range, so none is given for the date."
+    if _open_h(of) <= _INSTANT_H:
+        return f"What is assumed, first {of.leading}, does not move the date over its plausible values."
+    given = f", given {of.condition}" if of.condition else ""
+    how = " and without what the exact form does not follow" if without else ""
     return (
-        f"{start} over plausible values{given} the ETTR is {of.ettr} and the mean date, with {how}, "
-        f"anywhere from {_after(of.high_h - of.low_h, of.low_h, of.high_h)}."
-        + ("" if of.agrees else " The values as they are assumed contradict that.")
+        f"Over what is assumed, mostly {of.leading}, it may be {_after(_open_h(of), of.low_h, of.high_h)} at the best "
+        f"interval{how}{given}." + ("" if of.agrees else " The values as they are assumed contradict that.")
     )
 
 
@@ -78,16 +89,18 @@ def _chance(dates: Dates) -> str:
     low_h, _, high_h = dates.ends_h
     if high_h - low_h <= _INSTANT_H:
         return "Chance moves nothing."
-    text = f"Chance alone spreads nine dates in ten over {duration(high_h - low_h)}"
+    text = f"By chance nine in ten end after {_after(high_h - low_h, low_h, high_h)}"
     known = dates.followed.failures.posterior
     if dates.scenario.failures.n_events == 0:
         return f"{text}, the failure rate taken as 0 because no failure was seen."
     if dates.left_out or dates.counted is None or known is None:
         return f"{text}, the failure rate taken as known."
     return say(
-        "{text} if the failure rate is known, and over {wide:duration} if it is known as well as {n} failures tell.",
+        "{text}, over {exactly:roughly} if the failure rate is known and over {wide:roughly} if it is known as well as "
+        "{n} failures tell.",
         "{text}, the failure rate taken as known: as well as {n} failures tell it, the run may never end.",
         text=text,
+        exactly=high_h - low_h,
         wide=_range_h(dates.counted),
         n=count(dates.scenario.failures.n_events or known.shape),
     )
@@ -193,35 +206,30 @@ def forecasts(frame: pd.DataFrame) -> Finding:
     title = f"{of} published runs ended within the predicted range"
     if not inside.any() and (late > 0).all():
         title = f"Published runs ended later than predicted: {listed(ends)}"
-    slow = [
-        f"{pct(row['other_days'] / row['lost_days'], 0)} of {name}'s {row['lost_days']:.1f} lost days"
-        for name, (_, row) in zip(_names(frame), frame.iterrows(), strict=True)
-    ]
+    lost, other = frame["lost_days"].sum(), frame["other_days"].sum()
     return Finding(
         title=title,
         text=(
-            f"{' '.join(texts)} A range over failures holds no other cause: {listed(slow)} went to what no model of "
-            f"failures has a term for, such as loss spikes, experiments and hung software, or to no named reason. A "
-            f"forecast of such a run needs its realised ETTR as well, and the pace so far is a rough one."
+            f"{' '.join(texts)} A range over failures holds no other cause, and {pct(other / lost, 0)} of the days that "
+            f"these runs lost went to what no model of failures has a term for: loss spikes, experiments, hung software. "
+            f"A forecast needs the run's measured ETTR as well."
         ),
     )
 
 
 def _forecast(row: pd.Series) -> str:
-    rest = say(
-        "predicted were {middle:.1f} more days ({low:.1f} to {high:.1f}), {pace:.1f} at the pace so far, and "
-        "{came:.1f} came",
-        "there was no failure to count yet, so nothing is predicted; {came:.1f} more days came",
+    name, after = _name(row["run"]), f"{row['day']:.0f} days"
+    return say(
+        "{name} after {after}: {middle:.0f} more days were predicted ({low:.0f} to {high:.0f}, from {n}), and {came:.0f} "
+        "came.",
+        "{name} after {after}: no failure was there to count, so nothing is predicted; {came:.0f} more days came.",
+        name=name,
+        after=after,
+        n=_failures(row["n_events"]),
         middle=row["middle_days"],
         low=row["low_days"],
         high=row["high_days"],
-        pace=row["pace_days"],
         came=row["came_days"],
-    )
-    n = _failures(row["n_events"]) if row["n_events"] else "No failure"
-    return (
-        f"{_name(row['run'])} on day {row['day']:.1f}: {n} in the {row['days_watched']:.1f} days of the diary and "
-        f"{pct(row['done'], 0)} of the work; {rest}."
     )
 
 
@@ -244,7 +252,7 @@ def beyond(frame: pd.DataFrame) -> Finding:
     sure = late_h.abs() > np.maximum(_SURE * others["error_h"], _INSTANT_H)
     names = {name: f"*{_small(name)}*" for name in others.index}
     moved = [
-        f"{names[name]} {duration(abs(late_h[name]))} {_way(late_h[name])} ({_between(others.loc[name])})"
+        f"{names[name]} {roughly(abs(late_h[name]))} {_way(late_h[name])} ({_between(others.loc[name])})"
         for name in late_h[sure].abs().sort_values(ascending=False).index
     ]
     same = [names[name] for name in late_h[~sure].index]
@@ -260,7 +268,7 @@ def beyond(frame: pd.DataFrame) -> Finding:
     title = "Nothing of this moves the date measurably"
     if moved:
         worst = late_h[sure].abs().idxmax()
-        title = f"{worst}: {duration(abs(late_h[worst]))} {_way(late_h[worst])} than the exact form says"
+        title = f"{worst}: {roughly(abs(late_h[worst]))} {_way(late_h[worst])} than the exact form says"
     return Finding(title=title, text=" ".join(texts))
 
 
@@ -297,7 +305,7 @@ def _times(ratio: float) -> str:
 
 
 def _width(days: float) -> str:
-    return duration(days * H_PER_DAY)
+    return roughly(days * H_PER_DAY)
 
 
 def _after(wide_h: float, *hours: float) -> str:
@@ -306,6 +314,35 @@ def _after(wide_h: float, *hours: float) -> str:
     wide = wide_h / unit_h
     digits = 0 if wide >= 10 else 1 if wide >= 0.2 else 2
     return f"{' to '.join(f'{one / unit_h:,.{digits}f}' for one in hours)} {unit}"
+
+
+def asked(dates: Dates, answer: Plan) -> Finding:
+    """Two exercises."""
+    sums_h = dates.exact.sd_h
+    short = {"job.productive_h": dates.followed.work_h / 4}
+    quarter = quarter_of(dates)
+    best = answer.dates.finishing if answer.dates else None
+    return exercises(
+        Exercise(
+            "A job of a quarter of the work: is its range of dates a quarter as wide?",
+            say(
+                "No, half: variances add up, so the spread grows with the root of the work. It is {quarter:roughly} "
+                "instead of {whole:roughly} (standard deviation).",
+                "The range has no width here: nothing strikes.",
+                quarter=quarter if sums_h else None,
+                whole=sums_h,
+            ),
+            {} if dates.left_out else short,
+        ),
+        Exercise(
+            "Which day can you promise with nine chances in ten, at the best interval?",
+            say(
+                "Day {day:.1f}, as far as chance goes. What is assumed moves that by more.",
+                "None can be told here.",
+                day=float(best.quantile(0.9)) / H_PER_DAY if best else None,
+            ),
+        ),
+    )
 
 
 _DOWN = ("detection", "queue", "restart", "maintenance")
@@ -326,16 +363,15 @@ def days(frame: pd.DataFrame, scenario: Scenario) -> Finding:
         text = f"In {when} this run is never stopped: such stretches are chance where failures are rare.{unseen}"
         return Finding(title=f"No stop in {when} of this run", text=text)
     stops = f"{count(n_stops)} stop{'' if n_stops == 1 else 's'}"
-    longest = f"the longest stretch without one lasts {duration(max(up_h))}"
+    longest = f"the longest stretch without one lasts {roughly(max(up_h))}"
     share = frame.groupby("state")["lasts_min"].sum() / frame["lasts_min"].sum()
     lost = [f"{state} {pct(share[state])}" for state in ("rework", *_DOWN) if share.get(state, 0) > 0]
     return Finding(
         title=f"{stops} in {when}; {longest}",
         text=(
-            f"In {when} there {'is' if n_stops == 1 else 'are'} {stops}; {longest}, the middle one "
-            f"{duration(float(np.median(up_h)))}. Lost are {listed(lost)} of these days. Failures that are independent "
-            f"come in clusters like these by chance; stretches of even length would mean that something else sets "
-            f"them.{unseen}"
+            f"The middle stretch without a stop lasts {roughly(float(np.median(up_h)))}. Lost are {listed(lost)} of these "
+            f"days. Independent failures come in clusters like these by chance; stretches of even length would mean that "
+            f"something else sets them.{unseen}"
         ),
     )
 

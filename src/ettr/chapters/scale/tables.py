@@ -1,4 +1,4 @@
-"""What a run of any size reaches, how surely, and what takes its time.
+"""What a run of any size reaches, how surely, what takes its time, and what a target would take.
 
 All curves are in the steady state, and each is one call of the closed forms on arrays.
 """
@@ -7,192 +7,79 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ettr import budget
-from ettr.chapters.common.steady_state import (
-    LARGEST_GPUS,
-    answered,
-    ettr_at,
-    part_shares,
-    quietly,
-    sizes_of_curve,
-    smallest_gpus,
-    valid_points,
-    without_start,
-)
-from ettr.core.errors import NotModelled
+from ettr import budget, evidence, plan
+from ettr.chapters.common.steady_state import part_shares, quietly, sizes_of_curve, without_start
+from ettr.core.errors import InputError
+from ettr.core.units import H_PER_MONTH, MIN_PER_H
 from ettr.failures import gamma_interval
-from ettr.plan import Plan, best_interval_min, flat_band, job_mttf_h
+from ettr.plan import Plan, Requirement, best_interval_min
+from ettr.plan.intervals import at_best
+from ettr.plan.losses import usd_per_h
+from ettr.plan.ranges import assumptions
 from ettr.scenario import Scenario
+from ettr.scenario.fields import amount_of
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, RESTART
 
 _POINTS = 120
-_MAP_POINTS = 28
-_MAP_GPUS, _MAP_RESTARTS_MIN = (1000.0, 1e6), (0.1, 30.0)
-_BANDS = (50, 95)
-_LITTLE = 0.1
+_RESTARTS_MIN = 0.05, 120.0
 _RECOVERY = ["detection", "queue", "restart"]
 """Parts that pass between a failure and the next training."""
+_LEVEL = 0.95
 
 
-def by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
-    """ETTR over the size of the job, at the scenario's interval and at the best one.
+def ettr_of_sizes(run: Scenario, sizes: Iterable[float]) -> pd.DataFrame:
+    """ETTR at the best interval of several sizes, and its range over what is assumed.
 
     Returns
     -------
     DataFrame
-        ``n_gpus`` [GPUs], ``interval`` (``best`` or ``as given``), ``formula``, ``interval_min`` [min], ``job_mttf_h``
-        [h], ``ettr``; points outside a formula's validity are left out.
+        ``n_gpus`` [GPUs], in order, the run's own among them, ``ettr``, ``low``, ``high`` (missing where no range has
+        sources). Sizes without an answer are left out.
     """
-    steady = without_start(scenario)
-    n_gpus = sizes_of_curve(steady, n_points)
-    given_min = np.full(n_gpus.shape, steady.interval_min)
-    frames = []
-    for formula, interval, interval_min in (
-        ("exact", "best", best_interval_min(steady, {N_GPUS: n_gpus})),
-        ("exact", "as given", given_min),
-        ("first_order", "as given", given_min),
-        ("rsc", "as given", given_min),
-    ):
-        try:
-            ettr = ettr_at(steady, {N_GPUS: n_gpus, INTERVAL: interval_min}, formula)
-        except NotModelled:
-            continue
-        columns = {"n_gpus": n_gpus, "interval": interval, "formula": formula, "interval_min": interval_min}
-        frames.append(pd.DataFrame({**columns, "job_mttf_h": job_mttf_h(steady, n_gpus), "ettr": ettr}))
-    return valid_points(frames, steady)
+    rows = []
+    for size in sorted({run.cluster.n_gpus, *(run.cluster.nearest_n_gpus(size) for size in sizes)}):
+        one = assumptions(run.override({N_GPUS: size}))
+        if one.ettr > 0:
+            low, high = one.range or (math.nan, math.nan)
+            rows.append({"n_gpus": size, "ettr": one.ettr, "low": low, "high": high})
+    return pd.DataFrame(rows, columns=["n_gpus", "ettr", "low", "high"])
 
 
-def at_best(sizes: pd.DataFrame) -> pd.DataFrame:
-    """The curve of :func:`by_size` at the best interval of each size."""
-    return sizes[(sizes["formula"] == "exact") & (sizes["interval"] == "best")]
-
-
-def ettr_of_sizes(plan: Plan, sizes: pd.DataFrame) -> dict[float, float]:
-    """ETTR at the best interval of the scenario's own size, and of the two largest powers of ten on the curve.
-
-    Parameters
-    ----------
-    plan : Plan
-        Of the scenario.
-    sizes : DataFrame
-        As from :func:`by_size`.
+def reach_gpus(run: Scenario, target: float, n_points: int = _POINTS) -> dict[str, float]:
+    """The largest size that reaches a target at the best interval, and at the ends of the failure rate's 95% interval.
 
     Returns
     -------
     dict
-        ETTR by number of GPUs, the smallest first.
+        ``reach``, ``low`` and ``high`` [GPUs]; not a number where no size of the curve crosses the target, and the ends
+        where nothing is known of the rate.
     """
-    best, own = at_best(sizes), plan.scenario.cluster.n_gpus
-    tens = [size for size in (1e4, 1e5, 1e6) if size <= best["n_gpus"].max() * 1.001 and size != own][-2:]
-    curve = {size: float(np.interp(math.log(size), np.log(best["n_gpus"]), best["ettr"])) for size in tens}
-    return dict(sorted({own: float(plan.budget.ettr), **curve}.items()))
+    n_gpus = sizes_of_curve(run, n_points)
+    known = run.failures.posterior
+    rates = {"reach": run.failure_rate}
+    if known is not None and run.failure_rate > 0:
+        ends = gamma_interval(known.shape, known.node_days, _LEVEL)
+        rates |= {"low": ends.high, "high": ends.low}
+    steady = without_start(run)
+    found = {
+        name: _crossed(n_gpus, at_best(steady, {N_GPUS: n_gpus, RATE: rate}).ettr, target)
+        for name, rate in rates.items()
+    }
+    return {"low": math.nan, "high": math.nan} | found
 
 
-def reach_gpus(curve: pd.DataFrame, target: float, column: str = "ettr") -> float:
-    """The largest size that reaches a target, between points by the logarithm; NaN if the curve does not cross it."""
-    above = curve[column].to_numpy() >= target
+def _crossed(n_gpus: np.ndarray, ettr: np.ndarray, target: float) -> float:
+    """Where a falling curve crosses a target, between points by the logarithm; NaN if it does not."""
+    above = ettr >= target
     if above.all() or not above[0]:
         return math.nan
     first = int(np.argmin(above))
-    ends = curve.iloc[first - 1 : first + 1]
-    return math.exp(np.interp(-target, -ends[column].to_numpy(), np.log(ends["n_gpus"].to_numpy())))
-
-
-def formula_reach(scenario: Scenario) -> pd.DataFrame:
-    """How far the simple formulas reach, of those that have a term for what the scenario holds.
-
-    Returns
-    -------
-    DataFrame
-        ``name``, ``near_gpus`` (up to which it is within a point of the exact one; NaN if nowhere), ``end_gpus``
-        (beyond which it has no answer; NaN if it has none at all) [GPUs]. A formula that holds at any size is left out.
-    """
-    rows = []
-    for formula, name in (("first_order", "the first-order form"), ("rsc", "the RSC formula")):
-        try:
-            reach = budget.validity(without_start(scenario), formula)
-        except NotModelled:
-            continue
-        if math.isfinite(reach.max_n_gpus):
-            rows.append((name, reach.one_point_n_gpus or math.nan, reach.max_n_gpus or math.nan))
-    return pd.DataFrame(rows, columns=["name", "near_gpus", "end_gpus"])
-
-
-def size_with_bands(scenario: Scenario, n_points: int = 60) -> pd.DataFrame:
-    """Exact steady-state ETTR over the size at the best interval, with bands from what is known of the failure rate.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        The run.
-    n_points : int
-        Sizes, from 128 GPUs to a million.
-
-    Returns
-    -------
-    DataFrame
-        ``n_gpus`` [GPUs], and the columns of :func:`ettr_with_bands`, at the interval that is best for the rate itself.
-    """
-    run = without_start(scenario)
-    n_gpus = np.geomspace(smallest_gpus(run), LARGEST_GPUS, n_points)
-    bands = ettr_with_bands(run, {N_GPUS: n_gpus, INTERVAL: best_interval_min(run, {N_GPUS: n_gpus})})
-    return answered_points(pd.DataFrame({"n_gpus": n_gpus, **bands}), run)
-
-
-def ettr_with_bands(run: Scenario, at: dict[str, Any]) -> dict[str, np.ndarray]:
-    """ETTR at swept fields, and at the ends of the failure rate's intervals of 50% and 95%.
-
-    Returns
-    -------
-    dict
-        ``ettr``, ``low_50``, ``high_50``, ``low_95`` and ``high_95``, the last four equal to the first where nothing
-        is known of the rate; NaN where the exact form has no answer.
-    """
-    ettr, ends = ettr_at(run, at), _rates(run)
-    columns = {"ettr": ettr}
-    for level in _BANDS:
-        low, high = (ettr_at(run, {**at, RATE: np.array([end])}) for end in ends[level][::-1]) if ends else (ettr, ettr)
-        columns |= {f"low_{level}": low, f"high_{level}": high}
-    return columns
-
-
-def answered_points(table: pd.DataFrame, run: Scenario) -> pd.DataFrame:
-    """The rows in which every column has an answer; OutsideValidity if there is none."""
-    return answered(table, f"the exact form has no answer anywhere on this curve of {run.name}")
-
-
-def band_by_size(scenario: Scenario, n_points: int = 40) -> pd.DataFrame:
-    """The best interval by size, with the range that costs at most half a point and that of the rate.
-
-    Returns
-    -------
-    DataFrame
-        ``n_gpus`` [GPUs, whole nodes], ``interval_min``, ``low_min``, ``high_min`` (the flat band), ``low_95_min``,
-        ``high_95_min`` (the best interval for the ends of the rate's 95% interval; the best itself where nothing is
-        known) [min]. Sizes at which less than a tenth of the time is left are not there: half a point says little then.
-    """
-    run = without_start(scenario)
-    per_node = run.cluster.gpus_per_node
-    nodes = np.unique(np.round(np.geomspace(smallest_gpus(run), LARGEST_GPUS, n_points) / per_node))
-    n_gpus = _worthwhile(run, nodes) * per_node
-    ends = _rates(run).get(95, (run.failure_rate, run.failure_rate))
-    shortest, longest = best_interval_min(run, {N_GPUS: n_gpus[:, None], RATE: np.array(ends[::-1])}).T
-    band = flat_band(run, at={N_GPUS: n_gpus})
-    return pd.DataFrame(
-        {
-            "n_gpus": n_gpus,
-            "interval_min": band.interval_min,
-            "low_min": band.low_min,
-            "high_min": band.high_min,
-            "low_95_min": shortest,
-            "high_95_min": longest,
-        }
-    )
+    ends = slice(first - 1, first + 1)
+    return math.exp(np.interp(-target, -ettr[ends], np.log(n_gpus[ends])))
 
 
 def parts_by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
@@ -210,20 +97,7 @@ def parts_by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
 
 
 def losses_near(parts: pd.DataFrame, n_gpus: float) -> pd.Series:
-    """Lost shares at the size of the curve nearest to one, the largest first.
-
-    Parameters
-    ----------
-    parts : DataFrame
-        As from :func:`parts_by_size`.
-    n_gpus : float
-        The size. [GPUs]
-
-    Returns
-    -------
-    Series
-        Shares of the wall clock by part.
-    """
+    """Lost shares at the size of the curve nearest to one, the largest first, by part."""
     sizes = parts["n_gpus"].unique()
     nearest = sizes[np.abs(np.log(sizes / n_gpus)).argmin()]
     lost = parts[(parts["n_gpus"] == nearest) & (parts["part"] != "productive")]
@@ -236,70 +110,136 @@ def share_of_recovery(losses: pd.Series) -> float:
     return float(losses.reindex(_RECOVERY).fillna(0).sum() / total) if total else math.nan
 
 
-def recovery_map(scenario: Scenario, n_points: int = _MAP_POINTS) -> pd.DataFrame:
-    """ETTR at the best interval over the size of the job and the restart time.
+def by_hand(plan: Plan, n_gpus: int) -> dict[str, float]:
+    """The ETTR of another size from the time between failures, to first order.
+
+    Returns
+    -------
+    dict
+        ``n_gpus`` [GPUs], ``mttf_min`` of the run there, ``stall_min``, ``recovery_min`` (detection, queue and restart)
+        [min], ``traded`` (lost to stalls and rework), ``recovering`` and ``ettr``, as shares, and ``exact``.
+    """
+    run = plan.scenario
+    mttf_min = plan.job_mttf_h * MIN_PER_H * run.cluster.n_gpus / n_gpus
+    stall_min, recovery_min = run.stall_h * MIN_PER_H, run.recovery_h * MIN_PER_H
+    traded, recovering = math.sqrt(2 * stall_min / mttf_min), recovery_min / mttf_min
+    return {
+        "n_gpus": n_gpus,
+        "mttf_min": mttf_min,
+        "stall_min": stall_min,
+        "recovery_min": recovery_min,
+        "traded": traded,
+        "recovering": recovering,
+        "ettr": 1 - traded - recovering,
+        "exact": float(at_best(without_start(run), {N_GPUS: n_gpus}).ettr),
+    }
+
+
+def worth_of_target(run: Scenario, ettr: float, target: float) -> dict[str, float]:
+    """What a target would give back: ``points`` of ETTR, ``h`` a month [h] and ``usd`` a month [USD]."""
+    gained = target - ettr
+    return {"gained": gained, "h": gained * H_PER_MONTH, "usd": gained * H_PER_MONTH * usd_per_h(run)}
+
+
+def needs_alone(needs: Iterable[Requirement]) -> pd.DataFrame:
+    """What each field leaves at its ideal, alone.
 
     Returns
     -------
     DataFrame
-        ``n_gpus`` [GPUs], ``restart_min`` [min], ``ettr``, and the cell's ends ``n_gpus_end``, ``restart_min_end``.
+        ``name`` (with what is needed, where a value reaches the target), ``ettr`` with the field at its ideal,
+        ``reaches``; what is at its ideal already is left out.
     """
-    size_ends = np.geomspace(*_MAP_GPUS, n_points + 1)
-    restart_ends = np.geomspace(*_MAP_RESTARTS_MIN, n_points // 2 + 1)
-    middles = [np.sqrt(ends[1:] * ends[:-1]) for ends in (size_ends, restart_ends)]
-    steady = without_start(scenario)
-    ettr = _ettr_by_restart(steady, *middles)
-    i, j = np.indices(ettr.shape).reshape(2, -1)
-    sizes = {"n_gpus": size_ends[i], "n_gpus_end": size_ends[i + 1]}
-    restarts = {"restart_min": restart_ends[j], "restart_min_end": restart_ends[j + 1]}
-    return valid_points([pd.DataFrame({**sizes, **restarts, "ettr": ettr.ravel()})], steady)
+    rows = [
+        {
+            "field": need.field,
+            "name": field_name(need.field).removeprefix("the "),
+            "unit": need.unit,
+            "given": need.given,
+            "value": math.nan if need.value is None else need.value,
+            "ettr": need.best_ettr,
+        }
+        for need in needs
+        if need.given > 0 or need.sense != "at most"
+    ]
+    columns = ["field", "name", "unit", "given", "value", "ettr"]
+    return pd.DataFrame(rows, columns=columns).sort_values("ettr", ascending=False, ignore_index=True)
 
 
-def recovery_regions(scenario: Scenario, levels: Iterable[float], n_points: int = _POINTS) -> pd.DataFrame:
-    """The longest restart that still reaches an ETTR, by size, at the best interval.
+def field_name(path: str) -> str:
+    """A field as a sentence calls it."""
+    return amount_of(path, Scenario)
+
+
+def frontiers(scenario: Scenario, target_ettr: float, sizes: Iterable[int], n_points: int = 60) -> pd.DataFrame:
+    """The largest failure rate that reaches a target with each restart time, for several sizes.
 
     Parameters
     ----------
     scenario : Scenario
         The run.
-    levels : iterable of float
-        ETTRs, in [0, 1]; 0 for wherever the exact form has an answer.
+    target_ettr : float
+        The target, in (0, 1).
+    sizes : iterable of int
+        Sizes of the job, rounded to whole nodes. [GPUs]
     n_points : int
-        Sizes.
+        Restart times, from three seconds to two hours.
 
     Returns
     -------
     DataFrame
-        ``at_least``, ``n_gpus`` [GPUs], ``low_min`` (the shortest restart of the map), ``high_min`` [min], within 1%.
-        Sizes at which no restart of the map reaches a level are left out.
+        ``n_gpus`` [GPUs], ``restart_min`` [min], ``rate`` [1 / (1000 node-days)], ``interval_min`` (best there) [min].
+        Restarts with which no rate reaches the target are left out.
     """
-    steady = without_start(scenario)
-    n_gpus, restarts = np.geomspace(*_MAP_GPUS, n_points), np.geomspace(*_MAP_RESTARTS_MIN, 600)
-    ettr = np.nan_to_num(_ettr_by_restart(steady, n_gpus, restarts), nan=-1.0)
+    sizes = list(sizes)
+    if not sizes or min(sizes) < 1:
+        raise InputError(f"sizes must be at least one number of GPUs, each >= 1, got {sizes}")
+    restarts = np.geomspace(*_RESTARTS_MIN, n_points)
     frames = []
-    for level in levels:
-        reached = (ettr >= level).sum(axis=1)  # ETTR falls as the restart grows
-        columns = {"n_gpus": n_gpus, "low_min": restarts[0], "high_min": restarts[np.maximum(reached - 1, 0)]}
-        frames.append(pd.DataFrame({"at_least": level, **columns})[reached > 0])
-    return valid_points(frames, steady)
+    for n_gpus in sizes:
+        grown = scenario.override({N_GPUS: scenario.cluster.nearest_n_gpus(n_gpus)})
+        line = plan.frontier(grown, RESTART, RATE, target_ettr, x_values=restarts).points
+        line = line[line["reaches"] & (line[RATE] > 0) & np.isfinite(line[RATE])]
+        columns = {"n_gpus": n_gpus, "restart_min": line[RESTART], "rate": line[RATE]}
+        frames.append(pd.DataFrame({**columns, "interval_min": line["interval_min"]}))
+    return pd.concat(frames, ignore_index=True)
 
 
-def _ettr_by_restart(steady: Scenario, n_gpus: np.ndarray, restarts_min: np.ndarray) -> np.ndarray:
-    sizes = {N_GPUS: n_gpus[:, None]}
-    return ettr_at(steady, {**sizes, INTERVAL: best_interval_min(steady, sizes), RESTART: restarts_min})
+def rates_at(frame: pd.DataFrame, restart_min: float) -> dict[float, float]:
+    """The largest rates at a restart time [min], by size, between points by the logarithm; ``frame`` of `frontiers`."""
+    rates = {}
+    for n_gpus, line in frame.groupby("n_gpus"):
+        if line["restart_min"].min() <= restart_min <= line["restart_min"].max():
+            at = np.interp(math.log(restart_min), np.log(line["restart_min"]), np.log(line["rate"]))
+            rates[float(n_gpus)] = math.exp(at)
+    return rates
 
 
-def _worthwhile(run: Scenario, nodes: np.ndarray) -> np.ndarray:
-    """The numbers of nodes on which a tenth of the time is left; at least the two smallest."""
-    n_gpus = nodes * run.cluster.gpus_per_node
-    left = ettr_at(run, {N_GPUS: n_gpus, INTERVAL: best_interval_min(run, {N_GPUS: n_gpus})}) >= _LITTLE
-    return np.asarray(nodes[: max(2, int(left.sum()))])
+def rates_and_restarts() -> pd.DataFrame:
+    """Failure rate and restart time of the presets.
 
+    Returns
+    -------
+    DataFrame
+        ``run`` (title) and ``name``, ``rate`` [1 / (1000 node-days)], ``restart_min`` [min], ``restart_is``
+        (``published`` or ``assumed``).
 
-def _rates(run: Scenario) -> dict[int, tuple[float, float]]:
-    """Ends of the rate by level; empty where nothing is known. [1 / (1000 node-days)]"""
-    known = run.failures.posterior
-    if known is None or run.failure_rate == 0:
-        return {}
-    intervals = {level: gamma_interval(known.shape, known.node_days, level / 100) for level in _BANDS}
-    return {level: (interval.low, interval.high) for level, interval in intervals.items()}
+    Examples
+    --------
+    >>> rates_and_restarts().set_index("name").loc["rsc-1", "restart_is"]
+    'published'
+    """
+    rows = []
+    for name in evidence.scenario_names():
+        run = Scenario.load(name)
+        known = run.to_frame().set_index("field").loc[RESTART, "status"]
+        rows.append(
+            {
+                "run": run.title,
+                "name": name,
+                "rate": run.failure_rate,
+                "restart_min": run.recovery.restart_min,
+                "restart_is": "assumed" if known == "assumed" else "published",
+            }
+        )
+    return pd.DataFrame(rows).drop_duplicates(["rate", "restart_min"])

@@ -3,145 +3,198 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
+from ettr.chapters.common.exercises import Exercise, exercises
 from ettr.chapters.scale import tables
-from ettr.core.sentences import Finding, count, gpus, pct, say
+from ettr.core.sentences import Finding, about, listed, pct, say
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from ettr.plan import Plan
+    from ettr.plan import Plan, Requirement
     from ettr.scenario import Scenario
 
-
-def answer(plan: Plan, sizes: pd.DataFrame, target: float) -> Finding:
-    """What a run can reach; ``sizes`` as from ``tables.by_size``."""
-    best, own = tables.at_best(sizes), plan.scenario.cluster.n_gpus
-    reached = tables.ettr_of_sizes(plan, sizes)
-    named = {size: f"{pct(ettr)} on {gpus(size) if size == own else count(size)}" for size, ettr in reached.items()}
-    others = [named[size] for size in reached if size != own]
-    largest = best["n_gpus"].max()
-    text = say(
-        "**With everything but its size as in *{run}*, a run reaches an ETTR of {reached:list}, at the best interval "
-        "of each size.** ",
-        run=plan.scenario.title,
-        reached=[*named.values()],
-    )
-    text += say(
-        "It stays above {target:share0} up to about {reach:gpus3}.",
-        "No size shown is where it crosses {target:share0}.",
-        target=target,
-        reach=tables.reach_gpus(best, target),
-    )
-    text += say(" Beyond {end:gpus2} the closed form has no answer.", end=largest if largest < 0.999e6 else None)
-    return Finding(title=f"An ETTR of {', '.join([named[own], *others[-1:]])}", text=text)
+_SIZE = "{ettr:share0} on {n_gpus:gpus}"
 
 
-def curve(scenario: Scenario) -> Finding:
-    """Where the simple formulas part from the exact one, for those that have a term for what the scenario holds."""
-    reach = tables.formula_reach(scenario)
-    if reach.empty:
-        return Finding(
-            title="Without failures size costs nothing",
-            text="Every formula has an answer at every size: nothing fails, so nothing is lost to failures.",
-        )
-    ends = [
-        say(
-            "{name} is within a point of the exact one up to {near_gpus:gpus} and has no answer beyond {end_gpus:gpus}",
-            "{name} is nowhere within a point of the exact one",
-            **row,
-        )
-        for row in reach.to_dict("records")
+def answer(run: Scenario, sizes: pd.DataFrame, reach: dict[str, float], target: float) -> Finding:
+    """What a run can reach; ``sizes`` as from ``tables.ettr_of_sizes``, ``reach`` as from ``tables.reach_gpus``."""
+    named = [say(_SIZE, **_of(row)) for row in sizes.itertuples()]
+    own = next(row for row in sizes.itertuples() if row.n_gpus == run.cluster.n_gpus)
+    others = [_of(row) for row in sizes.itertuples() if row.n_gpus != run.cluster.n_gpus]
+    sure = [
+        say("{range:shares} on {n_gpus:gpus}", range=(row["low"], row["high"]), **row) for row in (*others, _of(own))
     ]
     return Finding(
-        title="Losses grow faster than the job",
-        text=(
-            f"At a fixed interval a simple formula fails before the run does: {'; '.join(ends)}. It charges every "
-            f"failure a whole recovery and half an interval, also where the next failure comes before either is over, "
-            f"and so expects more loss than there is."
+        title=", ".join(dict.fromkeys([say(_SIZE, **_of(own)), *named])),
+        text=" ".join(
+            part
+            for part in (
+                f"**Changed in its size alone, the run reaches {listed(named)}, at the best interval of each.**",
+                say("Over what is assumed it is {ranges:list}.", ranges=[one for one in sure if one] or None),
+                say("{target:share0} holds up to {#reach:gpus2}", target=target, reach=reach["reach"])
+                + say(" ({ends:gpus_span} as far as the rate is known)", ends=_two_digits(reach["low"], reach["high"]))
+                + ("." if math.isfinite(reach["reach"]) else say("No size crosses {target:share0}.", target=target)),
+            )
+            if part
         ),
     )
 
 
-def sizes_with_bands(frame: pd.DataFrame, target: float) -> Finding:
-    """Up to which size a target is reached; ``frame`` as from ``tables.size_with_bands``."""
-    reach = {name: tables.reach_gpus(frame, target, name) for name in ("ettr", "low_95", "high_95")}
-    title = say(
-        "{target:share0} is reached up to {ettr:gpus3}", "No size shown crosses {target:share0}", target=target, **reach
-    )
-    width = frame["high_95"] - frame["low_95"]
-    if not (width > 0).any():
-        return Finding(title, f"{title}. What is known of the rate's uncertainty is not said: no bands.")
-    widest = frame.loc[width.idxmax()]
-    text = say(
-        "As far as the rate is known, that size lies between {low_95:gpus3} and {high_95:gpus3} with 95% probability. ",
-        **reach,
-    )
-    text += say("The band is widest at {n_gpus:gpus3}, from {low_95:share} to {high_95:share}.", **widest)
-    return Finding(title, f"{title}. {text}")
+def _two_digits(*sizes: float) -> tuple[float, ...]:
+    return tuple(about(size) for size in sizes)
 
 
-def band_by_size(frame: pd.DataFrame) -> Finding:
-    """How the best interval and its band change with size; ``frame`` as from ``tables.band_by_size``."""
-    first, last = frame.iloc[0], frame.iloc[-1]
-    widths = [row["high_min"] / row["low_min"] for row in (first, last)]
-    forgiving = (
-        "Large jobs forgive less: there it pays to know the stall and the rate."
-        if widths[1] < widths[0]
-        else "The range does not narrow."
-    )
-    shorter = first["interval_min"] / last["interval_min"]
+def _of(row: Any) -> dict[str, Any]:
+    return {"n_gpus": row.n_gpus, "ettr": row.ettr, "low": row.low, "high": row.high}
+
+
+def by_hand(plan: Plan, n_gpus: int) -> Finding:
+    """The ETTR of another size in three lines of arithmetic."""
+    if math.isinf(plan.job_mttf_h):
+        return Finding("By hand", "Without failures size costs nothing.")
+    hand = tables.by_hand(plan, n_gpus)
     return Finding(
-        title=say(
-            "{times:number} times the GPUs, an interval {shorter:number} times shorter",
-            "The best interval is the same at every size",
-            times=last["n_gpus"] / first["n_gpus"],
-            shorter=shorter if shorter > 1 + 1e-6 else None,
-        ),
-        text=say(
-            "The best interval is {first_h:duration} at {small:gpus} and {last_h:duration} at {large:gpus}. The ends "
-            "of the range that costs at most half a point differ by a factor of {wide:number} at the small size and "
-            "of {narrow:number} at the large one. {forgiving}",
-            first_h=first["interval_min"] / 60,
-            last_h=last["interval_min"] / 60,
-            small=first["n_gpus"],
-            large=last["n_gpus"],
-            wide=widths[0],
-            narrow=widths[1],
-            forgiving=forgiving,
-        ),
+        "By hand",
+        say(
+            "- On {n_gpus:gpus} the run fails every {mttf_min:about} min: the time to failure falls as one over the "
+            "size.\n"
+            "- Stalls and rework at the best interval take √(2 × {stall_min:about} / {mttf_min:about}) = "
+            "{traded:share0} of the time.\n"
+            "- Each failure takes {recovery_min:about} min to come back from: "
+            "{recovery_min:about} / {mttf_min:about} = {recovering:share0}.\n\n"
+            "That leaves {ettr:share0}. ",
+            **hand,
+        )
+        + say("The exact form says {exact:share0}.", **hand)
+        + (" Failures during recoveries make the difference." if abs(hand["ettr"] - hand["exact"]) > 0.01 else ""),
     )
 
 
-def parts(parts: pd.DataFrame) -> Finding:
+def parts(parts: pd.DataFrame, n_gpus: int) -> Finding:
     """What takes the time at scale; columns as from ``tables.parts_by_size``."""
-    largest = float(parts["n_gpus"].max())
-    size = min(1e5, largest)
-    there, beyond = tables.losses_near(parts, size), tables.losses_near(parts, largest)
+    size = min(float(n_gpus), float(parts["n_gpus"].max()))
+    there = tables.losses_near(parts, size)
     names, shares = [*there.index, "nothing", "nothing"], [*there, math.nan, math.nan]
     values = {
         "size": size,
-        "lost": there.sum(),
         "first": names[0],
         "first_share": shares[0],
         "second": names[1],
         "second_share": shares[1],
         "recovery": tables.share_of_recovery(there),
     }
-    grown = say(
-        ", and {share:share0} at {largest:gpus}",
-        share=tables.share_of_recovery(beyond) if largest > 1.1 * size else None,
-        largest=largest,
+    return Finding(
+        title=say("On {size:gpus2} {first} is the largest loss", "Nothing is lost at any size", **values),
+        text=say(
+            "On {size:gpus2} {first} takes {first_share:share0} of the time and {second} {second_share:share0}. "
+            "Checkpointing more often cuts rework, not the time to come back: that is {recovery:share0} of the losses "
+            "there.",
+            "Nothing fails, so nothing is lost to failures at any size.",
+            **values,
+        ),
+    )
+
+
+def needs(needs: list[Requirement], run: Scenario, ettr: float, target: float) -> Finding:
+    """What a target would take at one size, and what it is worth; ``needs`` as from :func:`ettr.plan.requirements`."""
+    where = {"n_gpus": run.cluster.n_gpus, "target": target}
+    if ettr >= target:
+        reached = say("{target:share0} is reached on {n_gpus:gpus} as it is", **where)
+        return Finding(reached, f"{reached}.")
+    able = [tables.field_name(one.field) for one in needs if one.value is not None and one.given > 0]
+    rate = next((one for one in needs if one.field.startswith("failures.")), None)
+    worth = tables.worth_of_target(run, ettr, target)
+    alone = say(
+        "The failure rate alone would do it, at {value:about} per 1000 node-days instead of {given:about}, which is "
+        "{times:about} times fewer.",
+        value=rate.value if rate else None,
+        given=rate.given if rate else None,
+        times=rate.given / rate.value if rate and rate.value else None,
+    )
+    never = [tables.field_name(one.field) for one in needs if one.value is None and one.given > 0]
+    return Finding(
+        title=say(
+            "{able:list} alone can reach {target:share0} on {n_gpus:gpus}"
+            if able
+            else "Nothing alone reaches {target:share0} on {n_gpus:gpus}",
+            able=[able[0].capitalize(), *able[1:]] if able else [],
+            **where,
+        ),
+        text=say(
+            "{target:share0} instead of {ettr:share0} on {n_gpus:gpus} would give back {h:about} hours and {usd:usd} a "
+            "month, at {price} USD a GPU-hour{is_assumed}. {alone} {never}",
+            ettr=ettr,
+            price=f"{run.prices.usd_per_gpu_h:g}",
+            is_assumed=", which is assumed" if run.cost is None else "",
+            alone=alone,
+            never=say("Not even at their ideal: {names:list}.", names=never or None),
+            **where,
+            **worth,
+        ).strip(),
+    )
+
+
+def frontier(frame: pd.DataFrame, scenario: Scenario, target: float) -> Finding:
+    """What pairs of rate and restart reach a target; ``frame`` as from ``tables.frontiers``."""
+    if frame.empty:
+        text = f"No restart time and no failure rate reach {pct(target, 0)}"
+        return Finding(title=text, text=f"{text} at any size shown: other losses are larger.")
+    fastest = tables.rates_at(frame, frame["restart_min"].min())
+    own = tables.rates_at(frame, scenario.recovery.restart_min)
+    steepest = frame.loc[frame["n_gpus"].idxmax(), ["n_gpus", "rate"]]
+    text = say(
+        "The run has {rate:about} failures per 1000 node-days. With a restart of {least_h:roughly} {target:share0} would "
+        "allow {fastest:list}.",
+        rate=scenario.failure_rate,
+        least_h=frame["restart_min"].min() / 60,
+        target=target,
+        fastest=_rates(fastest),
+    )
+    text += say(
+        " With its own of {own_h:roughly} it allows {own:list}.",
+        own_h=scenario.recovery.restart_min / 60,
+        own=_rates(own) or None,
     )
     return Finding(
-        title=say("At {size:gpus3} {first} is the largest loss", "At {size:gpus3} {lost:share} is lost", **values),
-        text=say(
-            "At {size:gpus3} {first} takes {first_share:share} of the wall clock and {second} {second_share:share}. "
-            "Checkpointing more often cuts rework, but not the time to come back: detection, queue and restart are "
-            "{recovery:share0} of the losses there{grown}.",
-            "At {size:gpus3} {lost:share} of the wall clock is lost.",
-            grown=grown,
-            **values,
+        title=say(
+            "On {n_gpus:gpus} even an instant restart allows {rate:about} failures per 1000 node-days", **steepest
+        ),
+        text=f"{text} Where a line stands upright a faster restart gains nothing more. Failures per node have to fall as "
+        f"the job grows.",
+    )
+
+
+def _rates(by_size: dict[float, float]) -> list[str]:
+    return [say("{rate:about} on {n_gpus:gpus}", rate=rate, n_gpus=n_gpus) for n_gpus, rate in by_size.items()]
+
+
+def asked(plan: Plan, target: float) -> Finding:
+    """Two exercises."""
+    run = plan.scenario
+    twice = run.override({"cluster.n_gpus": 2 * run.cluster.n_gpus})
+    faster = run.override({"recovery.restart_min": run.recovery.restart_min / 5})
+    doubled = tables.ettr_of_sizes(twice, [])["ettr"]
+    before, after = (tables.reach_gpus(one, target)["reach"] for one in (run, faster))
+    return exercises(
+        Exercise(
+            say("Estimate the ETTR on {n:gpus}, twice as many, before you look.", n=twice.cluster.n_gpus),
+            say(
+                "{ettr:share0}. Recovery takes twice the share that it took, stalls and rework 1.4 times theirs.",
+                "There is no answer: the run would not get on.",
+                ettr=float(doubled.iloc[0]) if len(doubled) else None,
+            ),
+            {"cluster.n_gpus": twice.cluster.n_gpus},
+        ),
+        Exercise(
+            say("A restart five times as fast: up to which size does {target:share0} hold then?", target=target),
+            say(
+                "Up to {after:gpus2} instead of {before:gpus2}. Stalls and rework are what is left.",
+                "No size crosses it with one of the two.",
+                after=after,
+                before=before,
+            ),
+            {"recovery.restart_min": run.recovery.restart_min / 5},
         ),
     )

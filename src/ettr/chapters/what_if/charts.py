@@ -47,13 +47,26 @@ def scale(rows: Datasets, subtitle: str) -> Any:
     )
     here = _chart(rows, "here").mark_point(size=140, color=MODEL_COLOURS["exact"], filled=True, opacity=1)
     here = here.encode(x="n_gpus:Q", y="ettr:Q", tooltip=tooltips("n_gpus", "ettr"))
+    assumed = _chart(rows, "here").mark_rule(strokeWidth=5, opacity=0.45, color=MODEL_COLOURS["exact"])
+    assumed = assumed.encode(x="n_gpus:Q", y=alt.Y("low:Q"), y2="high:Q")
+    bounds = alt.Scale(domain=["more than", "up to"], range=["triangle-up", "triangle-down"])
+    reported = _chart(rows, "published").mark_point(size=90, color=MODEL_COLOURS["published"], filled=True, opacity=1)
+    reported = reported.encode(
+        x="n_gpus:Q",
+        y="ettr:Q",
+        shape=alt.Shape("bound:N", title="Reported", scale=bounds),
+        tooltip=tooltips("run", "bound", "n_gpus", "ettr"),
+    )
+    named = _chart(rows, "published").mark_text(align="right", dx=-8, dy=2, fontSize=11)
+    named = named.encode(x="n_gpus:Q", y="ettr:Q", text="run:N")
     return finish(
-        layered(_goal(rows, "target"), line.encode(tooltip=alt.value(None)), unseen, here),
+        layered(_goal(rows, "target"), line.encode(tooltip=alt.value(None)), unseen, reported, named, assumed, here),
         title="What a job of another size would reach",
         subtitle=subtitle,
         description=(
-            "ETTR over the number of GPUs on a logarithmic axis, at the best interval and at the given one; the dot is "
-            "the job itself, the dashed line the target. The sentence below the chart says both in numbers."
+            "ETTR over the number of GPUs on a logarithmic axis, at the best interval and at the given one. The dot is "
+            "the job itself, with the range over what is assumed, the dashed line the target; triangles are what other "
+            "runs reported. The sentence below the chart says the first two in numbers."
         ),
     )
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from ettr import budget, plan
+from ettr import budget, evidence, plan
 from ettr.budget.closed_forms import quiet_budget
 from ettr.chapters.failure_rates import tables as failure_rates
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, H_PER_MONTH, MIN_PER_H
 from ettr.failures.rates import rates_of
 from ettr.plan.intervals import at_best, flat_band, without_ends
+from ettr.plan.ranges import assumptions
 from ettr.scenario import Scenario
 from ettr.scenario.pools import enough_spares
 
@@ -26,23 +27,30 @@ _SIZES = (64, 2**20, 57)
 _INTERVALS, _FARTHEST = 81, 30.0
 """Intervals that are drawn, up to so many times shorter or longer than the best."""
 _DAYS, _TAIL, _EDGE = 101, 1e-3, 0.1
+_DRAWS = 1024
+"""Of what is assumed, for a range that is drawn: a page draws them with each move."""
 _LEVELS = (0.5, 0.9, 0.99)
 _SPARES, _MOST_SPARES = 80, 0.9999
 
 
 def scale(run: Scenario) -> Datasets:
-    """ETTR by size, at the best interval and at the run's own: ``lines``, ``here`` and ``target``."""
+    """ETTR by size, at the best interval and at the run's own: ``lines``, ``here`` and ``target``.
+
+    ``here`` has the range over what is assumed; beside it the ETTRs that runs ``published``.
+    """
     sizes = np.geomspace(*_SIZES)
     lines = [pd.DataFrame({"n_gpus": sizes, "ettr": at_best(run, {"cluster.n_gpus": sizes}).ettr, "interval": "best"})]
     if not isinstance(run.checkpoint.interval_min, str):
         own = quiet_budget(run, {"cluster.n_gpus": sizes}).ettr
         lines.append(pd.DataFrame({"n_gpus": sizes, "ettr": np.nan_to_num(own), "interval": "own"}))
     drawn = pd.concat(lines, ignore_index=True).sort_values(["n_gpus", "interval"], ignore_index=True)
-    here = {"n_gpus": run.cluster.n_gpus, "ettr": float(at_best(run).ettr)}
+    ettr = float(at_best(run).ettr)
+    low, high = assumptions(run, _DRAWS).range or (ettr, ettr)
     return {
         "lines": drawn[drawn["ettr"] > 0],
-        "here": pd.DataFrame([here]),
+        "here": pd.DataFrame([{"n_gpus": run.cluster.n_gpus, "ettr": ettr, "low": low, "high": high}]),
         "target": pd.DataFrame({"ettr": [ASKED["target"]]}),
+        "published": evidence.published_ettr()[["run", "n_gpus", "ettr", "bound"]],
     }
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.checkpoint_interval import disagreement_tables
-from ettr.chapters.checkpoint_interval.disagreement_tables import Simple
+from ettr.chapters.formulas.tables import Simple
 from ettr.core.sentences import Finding, duration, gpus, listed, pct
 
 if TYPE_CHECKING:
