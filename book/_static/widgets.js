@@ -1368,7 +1368,7 @@
     },
   });
 
-  const what_failed = chart({
+  const failure_rates = chart({
     takes: ["cluster.n_gpus"],
     extra: [
       {
@@ -1669,7 +1669,7 @@
     checkpoint_interval,
     finishing_date,
     spares,
-    what_failed,
+    failure_rates,
     portfolio,
     begin,
     parts: {

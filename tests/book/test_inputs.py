@@ -24,7 +24,7 @@ CHARTS = {
     "finishing_date": "book/ettr/finishing_date",
     "spares": "book/mitigations/spares",
     "portfolio": "book/mitigations/portfolio",
-    "what_failed": "book/failures/what_failed",
+    "failure_rates": "book/failures/failure_rates",
 }
 STORY = {
     "GPUs": "4096",

@@ -32,8 +32,8 @@ from ettr.chapters import (
     failure_log,
     failure_rates,
     index,
-    reading_the_sources,
     scale,
+    sources,
     what_failed,
 )
 from ettr.chapters import validation as validation_chapter
@@ -43,7 +43,7 @@ from sentences_read import NUMBER, TENTH, THREE_DIGITS, TWO_DECIMALS, check_word
 
 REPOSITORY = Path(__file__).parents[2]
 CALL = r"\b(\w+\.(?:\w+_)?words\.\w+)\("
-FAILED, SOURCES, RATES = what_failed.words, reading_the_sources.words, failure_rates.words
+FAILED, SOURCES, RATES = what_failed.words, sources.words, failure_rates.words
 INTERVAL, SCALE, NEEDS = checkpoint_interval.words, scale.words, scale.requirement_words
 CHANGING, APART = checkpoint_interval.changing_rate_words, checkpoint_interval.disagreement_words
 TARGET, N_GPUS, SIZES = 0.9, 100_000, (16_384, 100_000, 1_000_000)
@@ -104,7 +104,7 @@ SENTENCES = {
     "failure_rates.words.projections": lambda *run: RATES.projections(projected(*run)),
     "failure_rates.words.ages": ages,
     "what_failed.words.of_scenario": lambda *run: FAILED.of_scenario(scenario(*run), answer(*run)),
-    "reading_the_sources.words.origins": lambda *run: SOURCES.origins(scenario(*run)),
+    "sources.words.origins": lambda *run: SOURCES.origins(scenario(*run)),
 }
 OF_ROUND_SIZES = {
     "scale.requirement_words.requirements": lambda *run: NEEDS.requirements(needs(*run), N_GPUS),
@@ -126,10 +126,10 @@ PUBLISHED = {
         failures.without_each(interruptions(), 54 * 24.0)
     ),
     "what_failed.words.rates": lambda: FAILED.rates(failures.rate_intervals(evidence.published_rates())),
-    "reading_the_sources.words.audit": lambda: SOURCES.audit(claims()),
-    "reading_the_sources.words.worst_document": lambda: SOURCES.worst_document(claims()),
-    "reading_the_sources.words.odd_row": lambda: SOURCES.odd_row(reading_the_sources.tables.interruption_shares()),
-    "reading_the_sources.words.readings": lambda: SOURCES.readings(reading_the_sources.tables.readings()),
+    "sources.words.audit": lambda: SOURCES.audit(claims()),
+    "sources.words.worst_document": lambda: SOURCES.worst_document(claims()),
+    "sources.words.odd_row": lambda: SOURCES.odd_row(sources.tables.interruption_shares()),
+    "sources.words.readings": lambda: SOURCES.readings(sources.tables.readings()),
     "validation.words.validation": lambda: validation_chapter.words.validation(published()),
     "failure_log.published_run_words.against_model": lambda: failure_log.published_run_words.against_model(
         failure_log.tables.against_model()
@@ -300,23 +300,20 @@ def test_the_rates_are_compared_by_their_interruptions():
 def test_the_audit_adds_up():
     total, documents, agree, disagree = numbers(
         "Of # statements in # documents # agree with .* and # do not",
-        PUBLISHED["reading_the_sources.words.audit"]().text,
+        PUBLISHED["sources.words.audit"]().text,
     )
-    (judged,) = numbers("# more cannot be computed", PUBLISHED["reading_the_sources.words.audit"]().text)
+    (judged,) = numbers("# more cannot be computed", PUBLISHED["sources.words.audit"]().text)
     assert total == agree + disagree + judged == len(claims())
     assert documents == claims()["source"].nunique()
     assert disagree == (claims()["verdict"] == "disagrees").sum()
 
 
 def test_the_odd_row_is_faulty_gpu():
-    finding = PUBLISHED["reading_the_sources.words.odd_row"]()
+    finding = PUBLISHED["sources.words.odd_row"]()
     assert finding.title == "1 of 18 printed shares contradicts its own count"
     assert "Faulty GPU (printed 30.1%, but 148 of 419 is 35.3%)" in finding.text
     assert "sum to 94.9%" in finding.text
-    assert (
-        PUBLISHED["reading_the_sources.words.readings"]().title
-        == "GPU share: 64.0% if the counts are right, 58.7% if not"
-    )
+    assert PUBLISHED["sources.words.readings"]().title == "GPU share: 64.0% if the counts are right, 58.7% if not"
 
 
 def test_the_validation_is_counted():

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from ettr import Scenario, evidence, failures, plan, validation
-from ettr.chapters import reading_the_sources
+from ettr.chapters import sources
 from ettr.chapters.checkpoint_interval import changing_rate_tables, disagreement_tables
 
 PRESETS = evidence.scenario_names()
@@ -108,13 +108,13 @@ def one_interval_by_factor(name: str = ONE, extreme: str = AS_IT_IS) -> pd.DataF
 def claims() -> pd.DataFrame:
     """The audited claims, with the titles of their documents."""
     titles = evidence.bibliography().set_index("key")["title"].rename("document")
-    return reading_the_sources.tables.audit().join(titles, on="source")
+    return sources.tables.audit().join(titles, on="source")
 
 
 @cache
 def interruptions() -> pd.DataFrame:
     """The interruptions of Llama 3 by component, with intervals of their counts."""
-    return failures.count_intervals(reading_the_sources.tables.interruption_shares())
+    return failures.count_intervals(sources.tables.interruption_shares())
 
 
 published = cache(validation.run)

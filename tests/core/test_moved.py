@@ -7,14 +7,14 @@ import importlib
 import pytest
 
 import ettr
-from ettr.chapters import reading_the_sources, scale, thermal
+from ettr.chapters import scale, sources, thermal
 from ettr.chapters.common import theme
 from ettr.core import errors, moved, sentences
 from ettr.files import weather
 from ettr.scenario.heat_response import HeatResponse
 
 MODULES = {
-    "ettr.audit": ("audit", reading_the_sources.tables.audit),
+    "ettr.audit": ("audit", sources.tables.audit),
     "ettr.charts": ("finish", theme.finish),
     "ettr.charts.heat": ("pace", thermal.charts.pace),
     "ettr.curves": ("by_size", scale.tables.by_size),

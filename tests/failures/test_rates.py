@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from ettr import evidence, failures
-from ettr.chapters import reading_the_sources
+from ettr.chapters import sources
 
 # Garwood (1936), 95% limits as in the tables of Pearson and Hartley, Biometrika Tables I, table 40
 GARWOOD = {
@@ -156,7 +156,7 @@ def test_a_rate_of_nothing():
 
 def test_without_each_is_a_subtraction_of_counts():
     """Table 5 of Dubey et al. (2024): 151 of 419 interruptions are not of the category GPU: one each 8.58 h."""
-    without = failures.without_each(reading_the_sources.tables.interruption_shares(), 54 * 24).set_index("category")
+    without = failures.without_each(sources.tables.interruption_shares(), 54 * 24).set_index("category")
     assert without.index[0] == "nothing"
     assert without.loc["nothing", "mtbi_h"] == pytest.approx(3.093, abs=5e-4)
     assert without.loc["GPU", "mtbi_h"] == pytest.approx(54 * 24 / 151)

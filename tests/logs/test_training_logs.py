@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr import Scenario, budget, evidence
-from ettr.chapters import scale
+from ettr.chapters import failure_log, scale
 from ettr.core.errors import InputError, UnknownName
 from ettr.logs import training_logs
 
@@ -220,9 +220,9 @@ def test_the_losses_sum_to_what_is_lost(name):
     assert run.losses["share"].sum() == pytest.approx(1)
     assert run.losses["lost_h"].is_monotonic_decreasing and (run.losses["lost_h"] > 0).all()
     assert set(run.losses["term"]) == {
-        failure_log.tables.MODELLED,
-        failure_log.tables.NOT_MODELLED,
-        failure_log.tables.NOT_TOLD,
+        scale.real_run_tables.MODELLED,
+        scale.real_run_tables.NOT_MODELLED,
+        scale.real_run_tables.NOT_TOLD,
     }
     assert run.scenario.name == name
 
@@ -245,15 +245,15 @@ def test_glm130b_lost_its_hours_to():
 
 def test_bloom176b_lost_its_hours_to():
     losses = scale.real_run_tables.published_run("bloom-176b").losses.set_index("reason")
-    assert losses["lost_h"].drop(failure_log.tables.UNNAMED).to_dict() == pytest.approx(
+    assert losses["lost_h"].drop(scale.real_run_tables.UNNAMED).to_dict() == pytest.approx(
         {
             "software hang": 18 + 6 + 11,
-            failure_log.tables.EVALUATION: 82 * 12 / 60,
-            failure_log.tables.CHECKPOINT: 820 * 40 / 3600,
+            scale.real_run_tables.EVALUATION: 82 * 12 / 60,
+            scale.real_run_tables.CHECKPOINT: 820 * 40 / 3600,
             training_logs.HARDWARE: 7.3,
         }
     )
-    assert pd.isna(losses.loc[failure_log.tables.UNNAMED, "n"])
+    assert pd.isna(losses.loc[scale.real_run_tables.UNNAMED, "n"])
 
 
 def test_an_unknown_run_is_named():

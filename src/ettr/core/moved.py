@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 _MODULES = {
-    "audit": ["chapters.reading_the_sources.tables"],
+    "audit": ["chapters.sources.tables"],
     "calibration": ["scaling.calibration"],
     "charts.render": ["notebook.rendering"],
     "charts.tables": ["chapters.common.table"],

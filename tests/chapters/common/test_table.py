@@ -11,7 +11,7 @@ import pytest
 from computed.chapters import PRESETS, claims, published
 from ettr import Gpu, Scenario, evidence, plan
 from ettr.chapters import data as data_chapter
-from ettr.chapters import reading_the_sources
+from ettr.chapters import sources
 from ettr.chapters import validation as validation_chapter
 from ettr.chapters.common import table
 from ettr.core.errors import InputError
@@ -62,7 +62,7 @@ def test_text_of_users_cannot_become_markup():
 def test_a_note_of_a_scenario_cannot_become_markup(plain_run):
     origin = {"status": "primary", "source": "dubey2024", "note": "<img src=x onerror=alert(1)>"}
     run = plain_run.override({"evidence": {"cluster.n_gpus": origin}})
-    html = reading_the_sources.charts.scenario(run.to_frame(), run.title)._repr_html_()
+    html = sources.charts.scenario(run.to_frame(), run.title)._repr_html_()
     assert "<img" not in html and "&lt;img src=x" in html
 
 
@@ -102,7 +102,7 @@ def test_the_plain_text_has_caption_and_cells():
 def test_a_scenario_is_shown_with_the_values_it_has(name):
     """What is put into the formulas must be what the page shows."""
     run = Scenario.load(name)
-    cells = read(reading_the_sources.charts.scenario(run.to_frame(), run.title))
+    cells = read(sources.charts.scenario(run.to_frame(), run.title))
     assert cells.caption == f"Values of the scenario {run.title}, and where they come from"
     assert cells.rows[0] == ["Field", "Value", "Unit", "Status", "Source", "Note"]
     shown = {row[0]: row[1] for row in cells.rows[1:]}
@@ -132,7 +132,7 @@ def test_a_scenario_is_shown_with_the_values_it_has(name):
 @pytest.mark.parametrize(
     ("draw", "frame", "rows"),
     [
-        (reading_the_sources.charts.claims, claims, lambda: len(evidence.table("claims"))),
+        (sources.charts.claims, claims, lambda: len(evidence.table("claims"))),
         (validation_chapter.charts.table, published, lambda: len(evidence.table("validation"))),
         (data_chapter.charts.presets, plan.presets, lambda: len(PRESETS)),
         (data_chapter.charts.scenario_fields, Scenario.dictionary, lambda: len(Scenario.dictionary())),

@@ -8,16 +8,16 @@ import pytest
 
 from computed.chapters import claims, interruptions
 from ettr import evidence, failures
-from ettr.chapters import reading_the_sources, what_failed
+from ettr.chapters import sources, what_failed
 from ettr.chapters.common import theme
 
 FRAMES = {
     "interruptions": interruptions,
     "without_category": lambda: failures.without_each(interruptions(), 54 * 24.0),
     "rates": lambda: failures.rate_intervals(evidence.published_rates()),
-    "shares": reading_the_sources.tables.interruption_shares,
+    "shares": sources.tables.interruption_shares,
     "verdicts": claims,
-    "readings": reading_the_sources.tables.readings,
+    "readings": sources.tables.readings,
 }
 NEEDED = {
     "interruptions": "component category n_events low high",
@@ -30,7 +30,7 @@ NEEDED = {
 
 
 def draw(kind: str, frame):
-    charts = what_failed.charts if hasattr(what_failed.charts, kind) else reading_the_sources.charts
+    charts = what_failed.charts if hasattr(what_failed.charts, kind) else sources.charts
     return getattr(charts, kind)(frame, "A title.", "Whose counts")
 
 

@@ -30,8 +30,8 @@ def answer(plan: Plan) -> Finding:
     values = {"best_interval": band.interval_min / 60, "flat": (band.low_min / 60, high)}
     text = say(
         "**Checkpoint every {#best_interval:roughly}; anything from {#flat:span} costs at most half a point of ETTR.**",
-        "**Checkpoint every {#best_interval:roughly}; even a single checkpoint at the end costs at most half a point of "
-        "ETTR.**",
+        "**Checkpoint every {#best_interval:roughly}; even a single checkpoint at the end costs at most half a point "
+        "of ETTR.**",
         **values,
     )
     return Finding(
@@ -94,7 +94,7 @@ def by_hand(plan: Plan) -> Finding:
 
 
 def _write_sets_it(plan: Plan) -> bool:
-    return plan.band.interval_min < 1.001 * plan.scenario.least_interval_min
+    return bool(plan.band.interval_min < 1.001 * plan.scenario.least_interval_min)
 
 
 def wrong(plan: Plan) -> Finding:
@@ -103,7 +103,7 @@ def wrong(plan: Plan) -> Finding:
     if not losses:
         only = "There is no other interval: the work is too short, or the background write too long"
         return Finding(title="One interval is possible", text=f"{only}.")
-    first, last = list(losses)[0], list(losses)[-1]
+    first, last = next(iter(losses)), list(losses)[-1]
     return Finding(
         title=f"{last.capitalize()} the best interval costs {points(losses[last])}",
         text=(
@@ -193,11 +193,11 @@ def one_interval(frame: pd.DataFrame) -> Finding:
     return Finding(
         title=say("One interval, for the rate that the run will meet, loses at most {mean:points}", mean=mean / 100),
         text=say(
-            "An interval for the settled rate costs more than half a point once a new fleet fails {first:about} times as "
-            "often, and {settled:points} at worst. One for the mean rate of the whole run costs at most {mean:points}: "
-            "following the rate is not worth the trouble.",
-            "Up to {reach:about} times the settled rate one interval costs less than half a point: following the rate is "
-            "not worth the trouble.",
+            "An interval for the settled rate costs more than half a point once a new fleet fails {first:about} times "
+            "as often, and {settled:points} at worst. One for the mean rate of the whole run costs at most "
+            "{mean:points}: following the rate is not worth the trouble.",
+            "Up to {reach:about} times the settled rate one interval costs less than half a point: following the rate "
+            "is not worth the trouble.",
             first=first.get("settled rate"),
             settled=settled / 100,
             mean=mean / 100,

@@ -132,8 +132,8 @@ def _reverse(each: pd.DataFrame) -> str:
             "Every failure is taken to cost the memory of a node: a run that knows better would gain from host memory."
         )
     return (
-        f"{pct(kept, 0)} of failures are taken to leave all memory alone; peer memory would fall back to what host memory "
-        f"gives if losing one node often took its copies along."
+        f"{pct(kept, 0)} of failures are taken to leave all memory alone; peer memory would fall back to what host "
+        f"memory gives if losing one node often took its copies along."
     )
 
 
@@ -151,10 +151,10 @@ def by_hand(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
     return Finding(
         "By hand",
         say(
-            "- Stalls and rework at the best interval take √(2 × {stall_min:about} / {mttf_min:about}) = {lost:share} of "
-            "the time. A copy in memory, taken every few seconds, makes both nearly nothing.\n"
-            "- Loading from the store takes {load_min:about} min after each failure: {load_min:about} / {mttf_min:about} "
-            "= {load:share}. From memory it takes seconds.\n"
+            "- Stalls and rework at the best interval take √(2 × {stall_min:about} / {mttf_min:about}) = {lost:share} "
+            "of the time. A copy in memory, taken every few seconds, makes both nearly nothing.\n"
+            "- Loading from the store takes {load_min:about} min after each failure: {load_min:about} / "
+            "{mttf_min:about} = {load:share}. From memory it takes seconds.\n"
             "- So tiers can save {both:share}, and no more.\n\n",
             stall_min=stall_min,
             mttf_min=mttf_min,
@@ -234,9 +234,9 @@ def announced(curves: pd.DataFrame, action_s: float, lead_s: float) -> Finding:
     return Finding(
         title=title if best >= _LEAST_POINTS else "Announcing half of the failures gains next to nothing",
         text=say(
-            "Announcing half of the failures gains {gains:list}. An alarm costs {action_h:roughly} until a checkpoint is "
-            "durable, so at {precision:share0} it is worth that once {at_risk_h:roughly} of training are at risk. No "
-            "source says what share of failures is announced.",
+            "Announcing half of the failures gains {gains:list}. An alarm costs {action_h:roughly} until a checkpoint "
+            "is durable, so at {precision:share0} it is worth that once {at_risk_h:roughly} of training are at risk. "
+            "No source says what share of failures is announced.",
             gains=gains,
             action_h=action_s / 3600,
             precision=float(half.index[-1]),

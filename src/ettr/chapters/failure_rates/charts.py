@@ -10,99 +10,15 @@ import pandas as pd
 
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
-from ettr.chapters.common.theme import BLUE, BRICK, GOLD, GREEN, PALE_GREY, STEEL, VIOLET, finish, need
-from ettr.chapters.failure_rates.tables import COMPATIBLE, DIFFERENT, HARDWARE, MEMORY, OTHER, OWN, STOPS, UNTOLD
+from ettr.chapters.common.theme import BLUE, BRICK, GOLD, GREEN, STEEL, VIOLET, finish, need
+from ettr.chapters.failure_rates.tables import OWN
 
-_COUNTED = {
-    STOPS: (BRICK, "circle"),
-    HARDWARE: (BLUE, "square"),
-    MEMORY: (GREEN, "triangle-up"),
-    OTHER: (PALE_GREY, "cross"),
-    OWN: (VIOLET, "diamond"),
-}
-_VERDICTS = {COMPATIBLE: (GREEN, "circle"), DIFFERENT: (BRICK, "square"), UNTOLD: (PALE_GREY, "cross")}
 _LINES = {"RSC-1": (BRICK, [1, 0]), "RSC-2": (BLUE, [6, 3]), OWN: (VIOLET, [2, 3])}
 _POINT_SHAPES = {"observed": "circle", "projected": "diamond"}
+_SHAPES = {"observed": "circle", "projected": "diamond"}
 _SIZES = ((BLUE, "circle"), (BRICK, "diamond"), (GREEN, "square"), (VIOLET, "triangle-up"))
 _SHAPES = ((BRICK, [6, 3]), (STEEL, [1, 0]), (VIOLET, [2, 3]), (GREEN, [8, 2, 2, 2]), (GOLD, [4, 4]))
 _POINT_TIPS = {"kind": "Is", "rate": "Implied failures per 1000 node-days"}
-_RATIO_TIPS = {
-    "title": "Cluster",
-    "ratio": "Times the rate",
-    "low": "From",
-    "high": "To",
-    "basis": "Known by",
-    "verdict": "Same rate?",
-}
-_PER_MTTF_UNIT = {"min": 60.0, "h": 1.0}
-
-
-def _across(name: str, title: str) -> alt.X:
-    return alt.X(f"{name}:Q", title=title, scale=alt.Scale(type="log", nice=False, padding=12))
-
-
-def side_by_side(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Failure rates of clusters with intervals, by what they count.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.rates``: ``title``, ``rate``, ``low``, ``high`` [1 / (1000 node-days)], ``counted``,
-        ``scope``, ``status``, ``source``.
-    title, subtitle : str
-        The statement, and the scenario.
-    """
-    need(frame, "title", "rate", "low", "high", "counted", "scope", "status", "source")
-    place = {kind: i for i, kind in enumerate([OWN, *(kind for kind in _COUNTED if kind != OWN)])}
-    order = (
-        frame.assign(place=frame["counted"].map(place))
-        .sort_values(["place", "rate"], ascending=[True, False])["title"]
-        .tolist()
-    )
-    more = ("rate", "low", "high", "scope", "status", "source")
-    tips = tooltips("title", *more, title="Cluster", low="From", high="To")
-    looks, y = builders.present(_COUNTED, frame["counted"]), builders.rows("title", order, labelLimit=300)
-    across = _across("rate", "Failures per 1000 node-days")
-    dots = builders.shapes(frame, across, y, "counted", looks, 90, tips, "Counted")
-    ranges = "; ".join(
-        f"{kind} from {rows['rate'].min():.2f} to {rows['rate'].max():.2f}" for kind, rows in frame.groupby("counted")
-    )
-    return finish(
-        builders.spans(frame, y) + dots,
-        title=title,
-        subtitle=subtitle or "Lines: exact 95% interval where a count is published, else the range that is stated.",
-        description=f"Dot plot of {len(frame)} failure rates per 1000 node-days on a logarithmic axis, by what they "
-        f"count: {ranges}.",
-        height=24 * len(frame) + 20,
-    )
-
-
-def ratios(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """How many times the rate of one cluster the others have.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.ratios``: ``title``, ``ratio``, ``low``, ``high``, ``basis``, ``verdict``.
-    title, subtitle : str
-        The statement, and the cluster that the others are compared with.
-    """
-    need(frame, "title", "ratio", "low", "high", "basis", "verdict")
-    order = frame.sort_values("ratio", ascending=False)["title"].tolist()
-    tips = tooltips(*_RATIO_TIPS, **_RATIO_TIPS)
-    looks, y = builders.present(_VERDICTS, frame["verdict"]), builders.rows("title", order, labelLimit=300)
-    dots = builders.shapes(frame, _across("ratio", "Times the rate"), y, "verdict", looks, 90, tips, "Same rate?")
-    intervals = "; ".join(
-        f"{row.title} {row.ratio:.2f} ({row.low:.2f} to {row.high:.2f})" for row in frame.itertuples()
-    )
-    return finish(
-        builders.rule(alt.X("ratio:Q"), 1.0, strokeDash=[3, 3]) + builders.spans(frame, y) + dots,
-        title=title,
-        subtitle=subtitle
-        or "Lines: 95% interval of the ratio, widened by a stated range. Crosses: one figure is all that is stated.",
-        description=f"Dot plot of ratios of failure rates on a logarithmic axis, with a line at 1: {intervals}.",
-        height=24 * len(frame) + 20,
-    )
 
 
 def mttf_by_size(frame: pd.DataFrame, points: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -158,44 +74,6 @@ def _powers(values: pd.Series) -> list[float]:
     """The powers of ten within a range: ticks enough on two logarithmic axes."""
     low, high = math.ceil(math.log10(values.min())), math.floor(math.log10(values.max()))
     return [10.0**power for power in range(low, high + 1)]
-
-
-def projections(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Mean time to failure of large jobs at the rate of each cluster.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.projections``: ``title``, ``counted``, ``n_gpus`` [GPUs], ``mttf_h``,
-        ``mttf_low_h``, ``mttf_high_h`` [h].
-    title, subtitle : str
-        The statement, and the scenario.
-    """
-    need(frame, "title", "counted", "n_gpus", "mttf_h", "mttf_low_h", "mttf_high_h")
-    unit = "min" if frame["mttf_h"].median() < 2 else "h"
-    times = {name: frame[f"{name}_h"] * _PER_MTTF_UNIT[unit] for name in ("mttf", "mttf_low", "mttf_high")}
-    jobs = frame.assign(size=[f"{n_gpus:,.0f} GPUs" for n_gpus in frame["n_gpus"]], **times)
-    alike = ~jobs["counted"].isin((MEMORY, OTHER))
-    sizes = jobs.sort_values("n_gpus")["size"].unique().tolist()
-    looks = dict(zip(sizes, _SIZES, strict=False))
-    order = jobs.groupby("title")["mttf"].max().sort_values(ascending=False).index.tolist()
-    y, across = builders.rows("title", order, labelLimit=300), _across("mttf", f"Mean time to failure [{unit}]")
-    times = {"mttf": f"Time to failure [{unit}]", "mttf_low": "From", "mttf_high": "To"}
-    tips = tooltips("title", "size", *times, "counted", title="At the rate of", **times)
-    filled = builders.shapes(jobs[alike], across, y, "size", looks, 90, tips)
-    hollow = builders.shapes(jobs[~alike], across, y, "size", looks, 70, tips, filled=False)
-    spans = "; ".join(
-        f"{size} from {rows['mttf'].min():.3g} to {rows['mttf'].max():.3g} {unit}"
-        for size, rows in jobs.groupby("size", sort=False)
-    )
-    return finish(
-        builders.spans(jobs, y, "mttf_low", "mttf_high") + filled + hollow,
-        title=title,
-        subtitle=subtitle
-        or "Lines: exact 95% interval or the stated range. Hollow: memory errors only, a premise, or of unknown scope.",
-        description=f"Dot plot of the mean time to failure at {len(order)} failure rates, logarithmic: {spans}.",
-        height=24 * len(order) + 20,
-    )
 
 
 def by_age(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:

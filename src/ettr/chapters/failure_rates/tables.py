@@ -7,16 +7,15 @@ memory errors with interruptions of a job unawares.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ettr import evidence, plan
-from ettr.core.errors import DataError, UnknownName
+from ettr.core.errors import DataError
 from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero
-from ettr.failures import FailureRate, failure_rate, gamma_interval, job_mttf_h, rate_intervals, rate_ratio
+from ettr.failures import FailureRate, failure_rate, gamma_interval, job_mttf_h, rate_intervals
 from ettr.failures.rates import NODE_DAYS
 from ettr.failures.renewal import fleet_rate, renewal_count
 from ettr.scenario import Scenario
@@ -51,19 +50,8 @@ COUNTED = {
 SHAPES = (0.7, 1.0, 1.5)
 """Weibull shapes to show: failing early, at no age in particular, and wearing out. All are assumed."""
 
-COMPATIBLE, DIFFERENT, UNTOLD = "compatible", "different", "cannot be told"
-"""Whether two rates may be the same."""
-
-ONE_FIGURE = "one figure"
-
 _DAYS_PER_WEEK = 7.0
 _RSC = {"rsc-1": "RSC-1", "rsc-2": "RSC-2"}
-_COMPARED = {
-    **dict.fromkeys(("cluster_id", "title", "reference", "basis"), "str"),
-    **dict.fromkeys(("ratio", "low", "high"), "float64"),
-    "at_least": "bool",
-}
-_OVERLAPPING = {"llama3-unexpected": {"llama3-all"}, "llama3-all": {"llama3-unexpected"}}
 
 
 def rates(scenario: Scenario) -> pd.DataFrame:
@@ -130,78 +118,6 @@ def _interval(scenario: Scenario) -> FailureRate | None:
     if failures.posterior is None:
         return None
     return gamma_interval(failures.posterior.shape, failures.posterior.node_days)
-
-
-def ratios(frame: pd.DataFrame, reference: str = "llama3-unexpected") -> pd.DataFrame:
-    """How many times the rate of one cluster the others have, and whether the two may be the same.
-
-    Only rows that count stops of a job or hardware failures are compared, and none that holds the same events as the
-    reference.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from :func:`rates`.
-    reference : str
-        ``cluster_id`` of a row with a count.
-
-    Returns
-    -------
-    DataFrame
-        ``cluster_id``, ``title``, ``reference`` (title of the cluster to compare with), ``basis``, ``ratio``, ``low``,
-        ``high``, ``at_least`` (the true ratio may lie anywhere above) and ``verdict``: ``compatible`` if the ratio may
-        be 1, else ``different``; ``cannot be told`` where one figure is all that is stated. No rows if nothing is left
-        to compare.
-
-        The ends are, by ``basis``, for ``counts`` the exact 95% interval of the ratio of two counts, widened by what is
-        stated of the exposure; for ``range``, without a published count, the stated range over the reference's 95%
-        interval; for ``one figure`` the reference's interval alone.
-
-    Raises
-    ------
-    UnknownName
-        A reference that is no row with a count.
-
-    Examples
-    --------
-    >>> compared = ratios(rates(Scenario.load("rsc-1"))).set_index("cluster_id")
-    >>> round(float(compared.loc["opt-175b-manual", "ratio"]), 2), compared.loc["opt-175b-manual", "verdict"]
-    (1.22, 'compatible')
-    """
-    exact = _whole_count(frame)
-    if reference not in set(frame.loc[exact, "cluster_id"]):
-        raise UnknownName("cluster with a count", reference, frame.loc[exact, "cluster_id"], "reference")
-    base = frame.set_index("cluster_id").loc[reference]
-    same = {reference, *_OVERLAPPING.get(reference, set())}
-    others = frame[~frame["cluster_id"].isin(same) & frame["counted"].isin((STOPS, HARDWARE, OWN))]
-    if not others.empty and (others["cluster_id"] == "scenario").any():
-        own = others["cluster_id"] == "scenario"
-        repeats = own & (others["n_events"] == base["n_events"]) & np.isclose(others["rate"], base["rate"])
-        others = others[~repeats]  # a preset made from the reference's own count
-    rows = [
-        _ratio(row, base, bool(counted)) for row, counted in zip(others.itertuples(), exact[others.index], strict=True)
-    ]
-    compared = pd.DataFrame(rows, columns=list(_COMPARED)).astype(_COMPARED)
-    may_be_one = (compared["low"] <= 1) & ((compared["high"] >= 1) | compared["at_least"])
-    verdicts = np.select([compared["basis"] == ONE_FIGURE, may_be_one], [UNTOLD, COMPATIBLE], DIFFERENT)
-    return compared.assign(verdict=verdicts)
-
-
-def _whole_count(frame: pd.DataFrame) -> pd.Series:
-    """Rows for which the exact ratio of counts holds."""
-    return frame["n_events"].notna() & frame["node_days"].notna() & (frame["n_events"] % 1 == 0)
-
-
-def _ratio(row: Any, base: pd.Series, counted: bool) -> dict[str, Any]:
-    about = {"cluster_id": row.cluster_id, "title": row.title, "reference": base["title"]}
-    about |= {"ratio": row.rate / base["rate"], "at_least": row.at_least}
-    if not counted:
-        basis = "range" if row.low < row.high else ONE_FIGURE
-        return about | {"basis": basis, "low": row.low / base["high"], "high": row.high / base["low"]}
-    exact = rate_ratio(int(row.n_events), row.node_days, int(base["n_events"]), base["node_days"])
-    alone = failure_rate(row.n_events, row.node_days)  # wider ends than these are what is stated of the exposure
-    low = exact.low * row.low / alone.low if alone.low else 0.0
-    return about | {"basis": "counts", "low": low, "high": exact.high * row.high / alone.high}
 
 
 def mttf_by_size(scenario: Scenario, n_points: int = 60) -> pd.DataFrame:
@@ -271,35 +187,16 @@ def rsc_points() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def projections(frame: pd.DataFrame, n_gpus: Sequence[float]) -> pd.DataFrame:
-    """Mean time to failure of large jobs at each cluster's rate.
+def comparable(frame: pd.DataFrame) -> pd.Series:
+    """The published rates that count stops of a job or hardware failures; ``frame`` as from :func:`rates`."""
+    return frame.loc[frame["counted"].isin((STOPS, HARDWARE)), "rate"]
 
-    Parameters
-    ----------
-    frame : DataFrame
-        As from :func:`rates`.
-    n_gpus : sequence of float
-        Sizes. [GPUs]
 
-    Returns
-    -------
-    DataFrame
-        The columns of ``frame`` and ``n_gpus`` [GPUs], ``mttf_h``, ``mttf_low_h``, ``mttf_high_h`` [h], a row a cluster
-        and size.
-
-    Raises
-    ------
-    InputError
-        A size that is not above 0.
-    """
-    frames = []
-    for size in np.atleast_1d(above_zero("n_gpus", n_gpus)):
-        of = {
-            name: job_mttf_h(frame[column].to_numpy(), size, frame["gpus_per_node"].to_numpy())
-            for name, column in (("mttf_h", "rate"), ("mttf_low_h", "high"), ("mttf_high_h", "low"))
-        }
-        frames.append(frame.assign(n_gpus=size, **of))
-    return pd.concat(frames, ignore_index=True)
+def mttf_ends_h(frame: pd.DataFrame, n_gpus: float) -> tuple[float, float]:
+    """Shortest and longest time to failure of a job at the rates of :func:`comparable`, eight GPUs a node. [h]"""
+    rates_there = comparable(frame)
+    ends = job_mttf_h(np.array([rates_there.max(), rates_there.min()]), n_gpus, 8.0)
+    return float(ends[0]), float(ends[1])
 
 
 def by_age(scenario: Scenario, shapes: Sequence[float] = SHAPES, days: float = 365.0) -> pd.DataFrame:

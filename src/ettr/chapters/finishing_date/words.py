@@ -210,9 +210,9 @@ def forecasts(frame: pd.DataFrame) -> Finding:
     return Finding(
         title=title,
         text=(
-            f"{' '.join(texts)} A range over failures holds no other cause, and {pct(other / lost, 0)} of the days that "
-            f"these runs lost went to what no model of failures has a term for: loss spikes, experiments, hung software. "
-            f"A forecast needs the run's measured ETTR as well."
+            f"{' '.join(texts)} A range over failures holds no other cause, and {pct(other / lost, 0)} of the days "
+            f"that these runs lost went to what no model of failures has a term for: loss spikes, experiments, hung "
+            f"software. A forecast needs the run's measured ETTR as well."
         ),
     )
 
@@ -220,8 +220,8 @@ def forecasts(frame: pd.DataFrame) -> Finding:
 def _forecast(row: pd.Series) -> str:
     name, after = _name(row["run"]), f"{row['day']:.0f} days"
     return say(
-        "{name} after {after}: {middle:.0f} more days were predicted ({low:.0f} to {high:.0f}, from {n}), and {came:.0f} "
-        "came.",
+        "{name} after {after}: {middle:.0f} more days were predicted ({low:.0f} to {high:.0f}, from {n}), and "
+        "{came:.0f} came.",
         "{name} after {after}: no failure was there to count, so nothing is predicted; {came:.0f} more days came.",
         name=name,
         after=after,
@@ -369,9 +369,9 @@ def days(frame: pd.DataFrame, scenario: Scenario) -> Finding:
     return Finding(
         title=f"{stops} in {when}; {longest}",
         text=(
-            f"The middle stretch without a stop lasts {roughly(float(np.median(up_h)))}. Lost are {listed(lost)} of these "
-            f"days. Independent failures come in clusters like these by chance; stretches of even length would mean that "
-            f"something else sets them.{unseen}"
+            f"The middle stretch without a stop lasts {roughly(float(np.median(up_h)))}. Lost are {listed(lost)} of "
+            f"these days. Independent failures come in clusters like these by chance; stretches of even length would "
+            f"mean that something else sets them.{unseen}"
         ),
     )
 

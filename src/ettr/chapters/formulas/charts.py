@@ -32,11 +32,11 @@ def difference(
     Parameters
     ----------
     regions : DataFrame
-        As from ``disagreement_tables.difference_regions``.
+        As from ``tables.difference_regions``.
     cells : DataFrame
-        As from ``disagreement_tables.difference_cells``; they answer the pointer.
+        As from ``tables.difference_cells``; they answer the pointer.
     best : DataFrame
-        As from ``disagreement_tables.difference_at_best``.
+        As from ``tables.difference_at_best``.
     formula : str
         Name of the simple form, as people say it.
     title, subtitle : str

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from ettr.chapters.formulas import tables
 from ettr.chapters.formulas.tables import Simple
 from ettr.core.sentences import Finding, duration, gpus, listed, pct
 
@@ -34,7 +35,7 @@ def difference(
     low, high = cells["points"].min(), cells["points"].max()
     too_high = f"up to {high:.2g} points too high, and " if high > 0.05 else ""
     off = f" Where it has an answer it is {too_high}up to {-low:.2g} points too low." if low < -0.05 else ""
-    aside = disagreement_tables.set_aside(scenario, formula)
+    aside = tables.set_aside(scenario, formula)
     without = f" Set aside here: {listed(aside)}." if aside else ""
     return Finding(title=title, text=f"{sentence} {_here(scenario, regions)}{off}{without}")
 

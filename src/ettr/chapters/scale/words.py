@@ -145,8 +145,8 @@ def frontier(frame: pd.DataFrame, scenario: Scenario, target: float) -> Finding:
     own = tables.rates_at(frame, scenario.recovery.restart_min)
     steepest = frame.loc[frame["n_gpus"].idxmax(), ["n_gpus", "rate"]]
     text = say(
-        "The run has {rate:about} failures per 1000 node-days. With a restart of {least_h:roughly} {target:share0} would "
-        "allow {fastest:list}.",
+        "The run has {rate:about} failures per 1000 node-days. With a restart of {least_h:roughly} {target:share0} "
+        "would allow {fastest:list}.",
         rate=scenario.failure_rate,
         least_h=frame["restart_min"].min() / 60,
         target=target,

@@ -1,4 +1,4 @@
-"""Tables on failures and heat: laws, beliefs, Titan's cages, and how far a stop cools the dies."""
+"""Tables on failures and heat: beliefs, and Titan's cages."""
 
 from __future__ import annotations
 
@@ -8,46 +8,10 @@ import numpy as np
 import pandas as pd
 
 from ettr import evidence
-from ettr.chapters.thermal.tables import GPU, HEAT_SHARES, gpu_of, heat_of, heat_response_of, hours_of, steady_ettr
-from ettr.core.errors import OutsideValidity
-from ettr.core.temperatures import MACHINE_C
+from ettr.chapters.thermal.tables import GPU, HEAT_SHARES, heat_response_of, steady_ettr
 from ettr.failures import poisson_interval
 from ettr.scenario import Scenario
-from ettr.scenario.gpu import MEDIA
-from ettr.scenario.heat_response import chip_of
-from ettr.thermal import arrhenius_factor, die_after_c, linear_factor, operating_point
-
-LAWS_EV = (0.3, 0.7, 1.2)
-"""Activation energies that are compared. [eV]"""
-_LINEAR_PER_K = 0.02
-
-
-def laws(reference_c: float, energies_ev: Iterable[float] = LAWS_EV) -> pd.DataFrame:
-    """Failure rate over the die temperature by each law that is in use, over that at the reference.
-
-    Returns
-    -------
-    DataFrame
-        ``die_c`` [°C], ``law``, ``factor``.
-    """
-    die = np.linspace(max(reference_c - 25, MACHINE_C[0]), min(reference_c + 20, MACHINE_C[1]), 46)
-    frames = [
-        pd.DataFrame(
-            {"die_c": die, "law": f"Arrhenius, {energy:g} eV", "factor": arrhenius_factor(die, reference_c, energy)}
-        )
-        for energy in energies_ev
-    ]
-    frames.append(
-        pd.DataFrame(
-            {
-                "die_c": die,
-                "law": f"linear, {_LINEAR_PER_K:.0%} per kelvin",
-                "factor": linear_factor(die, reference_c, _LINEAR_PER_K),
-            }
-        )
-    )
-    frames.append(pd.DataFrame({"die_c": die, "law": "no effect", "factor": 1.0}))
-    return pd.concat(frames, ignore_index=True)
+from ettr.thermal import arrhenius_factor
 
 
 def by_warming(run: Scenario, warming_k: Iterable[float] = range(-20, 16, 5)) -> pd.DataFrame:
@@ -101,35 +65,3 @@ def titan_cages() -> pd.DataFrame:
             "ratio": rate / table["failure"].map(lowest),
         }
     )
-
-
-def stop_and_restart(run: Scenario, n_points: int = 181) -> pd.DataFrame:
-    """Die temperature of the mean GPU around a failure: at work, stopped for the mean recovery, and at work again.
-
-    Returns
-    -------
-    DataFrame
-        ``time_min`` since the failure [min], ``medium``, ``die_c`` [°C], for every way of cooling that the GPU has
-        figures for and that lets it compute at the mean inlet of the scenario.
-    """
-    gpu, recovery_min = gpu_of(run), max(run.recovery_h * 60, 1.0)
-    inlet = float(hours_of(run)["inlet_c"].mean())
-    time_min = np.linspace(-0.25 * recovery_min, 2.5 * recovery_min, n_points)
-    frames = []
-    for medium in MEDIA:
-        cooling = getattr(gpu.cooling, medium)
-        if cooling is None:
-            continue
-        try:
-            busy = operating_point(inlet, chip_of(gpu, cooling, heat_of(run).limit_w))
-        except OutsideValidity:
-            continue  # no power is left to compute with
-        stopped_w = min(gpu.levels.restart_w, busy.power_w)
-        constants = cooling.resistance_k_per_w, cooling.tau_s
-        down = die_after_c(np.clip(time_min, 0, recovery_min) * 60, busy.die_c, inlet, stopped_w, *constants)
-        coldest = down[-1]
-        up = die_after_c(np.maximum(time_min - recovery_min, 0) * 60, coldest, inlet, busy.power_w, *constants)
-        frames.append(
-            pd.DataFrame({"time_min": time_min, "medium": medium, "die_c": np.where(time_min > recovery_min, up, down)})
-        )
-    return pd.concat(frames, ignore_index=True)

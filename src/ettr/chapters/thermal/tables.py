@@ -1,32 +1,26 @@
-"""Tables on heat and throughput: an afternoon, what it takes to lose a percent, and the hottest of many GPUs."""
+"""Tables on heat and throughput: an afternoon, what waiting for the hottest GPU costs, and kinds of cooling."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from ettr import evidence
 from ettr.chapters.common.steady_state import without_start
-from ettr.core.errors import EttrError, InputError, OutsideValidity
-from ettr.core.validity import above_zero, plain
+from ettr.core.errors import EttrError, InputError
 from ettr.plan import ettr_at_best
 from ettr.scenario import Gpu, Scenario
 from ettr.scenario.gpu import MEDIA
 from ettr.scenario.heat import Heat
-from ettr.scenario.heat_response import HeatResponse, chip_of, plant_of
-from ettr.thermal import Chip, largest_of, operating_point, speed
+from ettr.scenario.heat_response import HeatResponse, plant_of
+from ettr.thermal import speed
 
 GPU = "GPU"
 """Category of the modes whose failures heat may activate."""
 GPU_MODE = "GPU hardware"
 """Name of the mode that stands for them where a scenario names none."""
-_LOW_LOSS, _HIGH_LOSS = 0.01, 0.02
-LARGEST_JOB = 131_072
-"""Size that the pace of jobs is followed to. [GPUs]"""
-_SIZES = 40
 HEAT_SHARES = "heat_share", "cycle_share"
 """Fields of a mode that need heat."""
 PLANTS = {
@@ -65,8 +59,7 @@ def warmed(
     Returns
     -------
     Scenario
-        With a section on heat. Rates and speed hold where the section says; of a GPU that air cannot cool, in the
-        liquid that this plant delivers on a mean day.
+        With a section on heat. Rates and speed are taken as observed at the mean inlet of this plant.
     """
     changes: dict[str, object] = {}
     if scenario.heat is None:
@@ -74,9 +67,8 @@ def warmed(
         medium = "air" if known.cooling.air else next(name for name in MEDIA if getattr(known.cooling, name))
         changes["heat"] = {"part": part, "cooling": cooling, "mean_c": mean_c, "swing_k": swing_k}
         changes["heat.reference_medium"] = medium
-        if medium != "air":
-            plant = plant_of(Heat.model_validate(changes["heat"]))
-            changes["heat.reference_inlet_c"] = plant.inlet_c(mean_c)
+        mean_inlet_c = float(hours_of(scenario.override(changes))["inlet_c"].mean())
+        changes["heat.reference_inlet_c"] = round(mean_inlet_c, 1)
     run = scenario.override(changes) if changes else scenario
     activated = {"heat_share": activated_share, "heat_energy_ev": energy_ev}
     gpus = [mode for mode in run.failures.modes if mode.category == GPU]
@@ -125,149 +117,50 @@ def hottest_day(run: Scenario) -> pd.DataFrame:
     return chosen.assign(mean_speed=speed(chosen["clock_mhz"].to_numpy(), reference, heat_of(run).compute_share))
 
 
-def pace(run: Scenario) -> pd.DataFrame:
-    """Throughput over the hottest day, of the mean GPU and of the job.
-
-    Returns
-    -------
-    DataFrame
-        ``hour`` [h], ``whose`` (``mean GPU``, ``job``), ``speed`` (over that where rates were observed),
-        ``limited_by`` (of the hottest GPU).
-    """
+def day_losses(run: Scenario) -> dict[str, float]:
+    """Share of the best hour's throughput that the worst hour of the hottest day lacks: ``mean GPU`` and ``job``."""
     day = hottest_day(run)
-    speeds = day[["hour", "limited_by", "mean_speed", "speed"]].rename(
-        columns={"mean_speed": "mean GPU", "speed": "job"}
-    )
-    return speeds.melt(["hour", "limited_by"], var_name="whose", value_name="speed")
+    columns = {"mean GPU": day["mean_speed"], "job": day["speed"]}
+    return {name: float(1 - speeds.min() / speeds.max()) for name, speeds in columns.items()}
 
 
-def warming_for(
-    loss: float | np.ndarray,
-    leakage_share: float | np.ndarray,
-    rise_k: float | np.ndarray,
-    exponent: float = 2.6,
-    compute_share: float = 0.8,
-) -> float | np.ndarray:
-    r"""Warming of a die at its power limit that costs a share of throughput [K].
-
-    Parameters
-    ----------
-    loss : float or ndarray
-        Share of throughput.
-    leakage_share : float or ndarray
-        Leakage over the power limit before the warming.
-    rise_k : float or ndarray
-        Warming after which leakage is e times as much. [K]
-    exponent, compute_share : float
-        As of :class:`ettr.thermal.Chip` and :func:`ettr.thermal.speed`.
+def by_hand(run: Scenario) -> dict[str, float]:
+    """What a warmer die leaves of the clock, by leakage alone.
 
     Returns
     -------
-    float or ndarray
-        Broadcast shape. [K]
-
-    Raises
-    ------
-    InputError
-        A share outside (0, 1), or a rise that is not positive.
-
-    Notes
-    -----
-    The inverse of the clock at the power limit: :math:`T_s \ln[(1 - (1 - s) r^{-k})/s]` with
-    :math:`r = [1/(1 - \ell) - 1 + \beta]/\beta`.
-
-    Examples
-    --------
-    >>> round(warming_for(0.0115, 90 / 700, 36.0), 1)
-    8.0
+    dict
+        ``swing_k`` (of the mean die over the hottest day) [K], ``leakage_w`` before and ``more_w`` after it [W],
+        ``power_w`` (limit) [W], ``less`` (share of the power that is left for computing), ``clock`` and ``lost``
+        (throughput), as shares.
     """
-    kept = 1 - _part_of_one("loss", loss)
-    slower = (1 / kept - 1 + compute_share) / compute_share
-    share = _part_of_one("leakage_share", leakage_share)
-    grown = (1 - (1 - share) * slower**-exponent) / share
-    warming_k: float | np.ndarray = plain(above_zero("rise_k", rise_k, unit="K") * np.log(grown))
-    return warming_k
+    heat, reference, gpu = heat_of(run), heat_response_of(run).reference, gpu_of(run)
+    swing_k = float(np.ptp(hottest_day(run)["die_c"]))
+    more_w = float(reference.leakage_w) * (math.exp(swing_k / gpu.leakage.rise_k) - 1)
+    dynamic_w = float(reference.power_w - reference.leakage_w)
+    clock = (more_w / dynamic_w) / gpu.clock.exponent
+    return {
+        "swing_k": swing_k,
+        "leakage_w": float(reference.leakage_w),
+        "more_w": more_w,
+        "power_w": dynamic_w,
+        "less": more_w / dynamic_w,
+        "exponent": gpu.clock.exponent,
+        "clock": clock,
+        "compute_share": heat.compute_share,
+        "lost": clock * heat.compute_share,
+    }
 
 
-def _part_of_one(name: str, values: float | np.ndarray) -> np.ndarray:
-    shares = above_zero(name, values)
-    if np.any(shares >= 1):
-        raise InputError(f"{name} must be < 1, got {shares.max():g}")
-    return shares
+_HEAT_WAVE = 1.25
+"""Failures of GPUs in the heat wave of an exercise, over those at other times."""
 
 
-def swing_for_loss() -> pd.DataFrame:
-    """Die swings that cost one to two percent of throughput, over what is not known of leakage.
-
-    Returns
-    -------
-    DataFrame
-        ``leakage_share`` of the power limit, ``doubling_k`` (warming that doubles leakage) [K], ``low_k`` and
-        ``high_k`` (swings that cost one and two percent) [K].
-    """
-    shares = np.linspace(0.05, 0.25, 30)
-    grid = pd.MultiIndex.from_product([(10.0, 15.0, 25.0), shares], names=["doubling_k", "leakage_share"])
-    grid = grid.to_frame(index=False)
-    swings = [
-        warming_for(loss, grid["leakage_share"].to_numpy(), grid["doubling_k"].to_numpy() / math.log(2))
-        for loss in (_LOW_LOSS, _HIGH_LOSS)
-    ]
-    return grid.assign(low_k=swings[0], high_k=swings[1])
-
-
-def swing_here(run: Scenario) -> pd.DataFrame:
-    """Leakage of the scenario's GPU, and how far its die swings over the hottest day.
-
-    Returns
-    -------
-    DataFrame
-        One row: ``leakage_share`` of the power where rates were observed, ``doubling_k`` (warming that doubles
-        leakage) [K], ``swing_k`` (of the mean GPU's die) [K], ``low_k`` and ``high_k`` (swings that cost this GPU one
-        and two percent) [K], infinite without leakage.
-    """
-    heat, reference = heat_of(run), heat_response_of(run).reference
-    gpu = gpu_of(run)
-    share, rise_k = reference.leakage_w / reference.power_w, gpu.leakage.rise_k
-
-    def costing(loss: float) -> float:
-        if share == 0 or heat.compute_share == 0:
-            return math.inf
-        return float(warming_for(loss, share, rise_k, gpu.clock.exponent, heat.compute_share))
-
-    return pd.DataFrame(
-        {
-            "leakage_share": [share],
-            "doubling_k": [rise_k * math.log(2)],
-            "swing_k": [float(np.ptp(hottest_day(run)["die_c"]))],
-            "low_k": [costing(_LOW_LOSS)],
-            "high_k": [costing(_HIGH_LOSS)],
-        }
-    )
-
-
-@dataclass(frozen=True)
-class ObservedSwing:
-    """Throughput that Llama 3 lost at midday.
-
-    Attributes
-    ----------
-    low_pct, high_pct : float
-        Ends of the range. [%]
-    """
-
-    low_pct: float
-    high_pct: float
-
-
-def observed_swing() -> ObservedSwing:
-    """The loss at midday that is published of Llama 3.
-
-    Examples
-    --------
-    >>> observed_swing()
-    ObservedSwing(low_pct=1.0, high_pct=2.0)
-    """
-    return ObservedSwing(*(evidence.figure(f"llama3_throughput_swing_{end}_pct").value for end in ("low", "high")))
+def heat_wave(run: Scenario) -> dict[str, float]:
+    """ETTR ``lost`` where GPUs fail a quarter more often, and ``all`` that is lost without that; both at the best."""
+    more = {f"failures.modes.{m.name}.factor": _HEAT_WAVE * m.factor for m in run.failures.modes if m.category == GPU}
+    before = steady_ettr(run)
+    return {"lost": before - steady_ettr(run.override(more)), "all": 1 - before}
 
 
 def plant_limits(run: Scenario, day: pd.DataFrame) -> list[str]:
@@ -293,50 +186,6 @@ def limits_of(run: Scenario) -> pd.DataFrame:
     known = {"throttles": limits.throttle_c, "switches itself off": limits.shutdown_c}
     there = {name: value for name, value in known.items() if value is not None}
     return pd.DataFrame({"limit": list(there), "temperature_c": list(there.values())})
-
-
-def pace_by_size(run: Scenario) -> pd.DataFrame:
-    """Speed of a synchronous job over its size, at the mean and at the hottest hour of the weather.
-
-    Returns
-    -------
-    DataFrame
-        ``n_gpus`` [GPUs], ``when`` (``mean hour``, ``hottest hour``), ``inlet_c`` [°C], ``hottest_c`` (die of the
-        hottest GPU) [°C], ``speed`` (of the job over that of one mean GPU where rates were observed), ``limited_by``.
-        It ends below the sizes whose hottest GPU has no power left to compute with at the hottest hour.
-    """
-    heat, hours = heat_of(run), hours_of(run)
-    gpu = gpu_of(run)
-    cooling = gpu.cooled_by(plant_of(heat).medium)
-    chip, reference = chip_of(gpu, cooling, heat.limit_w), heat_response_of(run).reference.clock_mhz
-    n_gpus = np.unique(np.round(np.geomspace(1, LARGEST_JOB, _SIZES)))
-    factor = 1 + cooling.spread * np.asarray(largest_of(n_gpus))
-    computing = np.array([_computes(float(hours["inlet_c"].max()), chip, float(one)) for one in factor])
-    n_gpus, factor = n_gpus[computing], factor[computing]
-    frames = []
-    for when, inlet in (("mean hour", hours["inlet_c"].mean()), ("hottest hour", hours["inlet_c"].max())):
-        point = operating_point(float(inlet), chip, factor)
-        frames.append(
-            pd.DataFrame(
-                {
-                    "n_gpus": n_gpus,
-                    "when": when,
-                    "inlet_c": float(inlet),
-                    "hottest_c": point.die_c,
-                    "speed": speed(point.clock_mhz, reference, heat.compute_share),
-                    "limited_by": point.limited_by,
-                }
-            )
-        )
-    return pd.concat(frames, ignore_index=True)
-
-
-def _computes(inlet_c: float, chip: Chip, resistance_factor: float) -> bool:
-    try:
-        operating_point(inlet_c, chip, resistance_factor)
-    except OutsideValidity:
-        return False
-    return True
 
 
 def steady_ettr(run: Scenario) -> float:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
-from ettr.chapters.common.theme import BLUE, BRICK, CATEGORY_COLOURS, GREEN, VIOLET, finish, need
+from ettr.chapters.common.theme import CATEGORY_COLOURS, finish, need
 
 
 def interruptions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -41,9 +41,11 @@ def interruptions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         (bars + whiskers).add_params(pick),
         title=title,
-        subtitle=subtitle or "Lines: exact 95% interval of the count. Select a category in the legend.",
+        subtitle=subtitle
+        or "Lines: 95% confidence interval of the mean behind the count. Select a category in the legend.",
         description=f"Bar chart of interruptions by {len(frame)} components, coloured by category. Longest: {top}.",
         height=24 * len(frame) + 20,
+        sources=["dubey2024"],
     )
 
 
@@ -75,45 +77,8 @@ def without_category(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
     return finish(
         bars + builders.spans(frame, y),
         title=title,
-        subtitle=subtitle or "Lines: exact 95% interval.",
+        subtitle=subtitle or "Lines: 95% confidence interval.",
         description=f"Bar chart of the mean time between interruptions if one category never failed: {times}.",
         height=34 * len(frame) + 20,
-    )
-
-
-def rates(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Published failure rates.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        ``title``, ``rate``, ``low``, ``high`` [1 / (1000 node-days)], ``scope``, ``status``, ``source``.
-    title, subtitle
-        As in :func:`interruptions`.
-    """
-    need(frame, "title", "rate", "low", "high", "scope", "status", "source")
-    order = frame.sort_values("rate", ascending=False)["title"].tolist()
-    y = builders.rows("title", order, labelLimit=250)
-    colour = alt.Color("status:N", title="Status", scale=alt.Scale(range=[BRICK, BLUE, GREEN, VIOLET]))
-    more = ("rate", "low", "high", "scope", "status", "source")
-    dots = (
-        alt.Chart(frame)
-        .mark_point(size=90)
-        .encode(
-            y=y,
-            x=alt.X("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(type="log", nice=False, padding=12)),
-            shape=alt.Shape("status:N", title="Status"),
-            color=colour,
-            tooltip=tooltips("title", *more, title="Cluster", low="From", high="To"),
-        )
-    )
-    return finish(
-        builders.spans(frame, y) + dots,
-        title=title,
-        subtitle=subtitle or "Lines: exact 95% interval where a count is published, else the range that is stated.",
-        description=(
-            f"Dot plot of {len(frame)} published failure rates per 1000 node-days on a logarithmic axis, from "
-            f"{frame['rate'].min():.2f} to {frame['rate'].max():.1f}."
-        ),
-        height=24 * len(frame) + 20,
+        sources=["dubey2024"],
     )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr.chapters.what_failed.tables import rates_compared, total_interval
-from ettr.core.sentences import Finding, count, duration, fails, gpus, number, pct
+from ettr.chapters.common.exercises import Exercise, exercises
+from ettr.chapters.what_failed import tables
+from ettr.core.sentences import Finding, gpus, pct, roughly, say
 
 if TYPE_CHECKING:
     from ettr.plan import Plan
@@ -27,18 +28,39 @@ def answer(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
     n_gpus : float
         Size of the job. [GPUs]
     """
-    total = shares["n_events"].sum()
-    interval = total_interval(shares)
-    by_category = shares.groupby("category")["n_events"].sum().sort_values(ascending=False)
-    first, second = by_category.index[:2]
+    count = tables.counted(shares)
+    by_category = shares.groupby("category")["n_events"].sum().sort_values(ascending=False) / count.n
+    values = {"n": count.n, "every": window_h / count.n, "first": by_category.index[0], "share": by_category.iloc[0]}
     return Finding(
-        title=f"One unexpected interruption every {duration(window_h / total)}",
-        text=(
-            f"**In {number(window_h / 24)} days the job on {gpus(n_gpus)} was interrupted unexpectedly {count(total)} "
-            f"times: once every {duration(window_h / total)}** (95% interval {number(window_h / interval.high)} to "
-            f"{number(window_h / interval.low)} h). {pct(by_category.iloc[0] / total)} of the interruptions are put "
-            f"down to the {first} category, {pct(by_category.iloc[1] / total)} to {second}, and "
-            f"{pct(1 - by_category.iloc[:2].sum() / total)} to all else."
+        title=say("A stop every {every:roughly}, {share:share0} of them put down to {first}s", **values),
+        text=say(
+            "**In {days:.0f} days the job on {n_gpus:gpus} was interrupted unexpectedly {#n_stops:count} times, once "
+            "every {#stop_every:roughly}; {share:share0} of the stops are put down to {first}s.** How many GPUs it "
+            "held is assumed: the paper says up to 16,000. As far as chance goes, the mean lies between one every "
+            "{short:roughly} and one every {long:roughly}.",
+            days=window_h / 24,
+            n_gpus=n_gpus,
+            n_stops=count.n,
+            stop_every=values["every"],
+            first=values["first"],
+            share=values["share"],
+            short=window_h / count.high,
+            long=window_h / count.low,
+        ),
+    )
+
+
+def by_hand(shares: pd.DataFrame, window_h: float, n_gpus: float, gpus_per_node: float) -> Finding:
+    """The same in three lines of arithmetic."""
+    return Finding(
+        "By hand",
+        say(
+            "- {days:.0f} days × 24 h / {n:.0f} = {every_h:about} h from stop to stop.\n"
+            "- {nodes:count} servers × {days:.0f} days are {node_days:count} server-days: {per_1000_node_days:about} "
+            "stops in 1,000 of them.\n"
+            "- {n_of_gpus:.0f} stops by GPUs in {gpus:count} × {days:.0f} GPU-days: a GPU stops the run once in "
+            "{gpu_years:about} years.",
+            **tables.by_hand(shares, window_h, n_gpus, gpus_per_node),
         ),
     )
 
@@ -46,17 +68,16 @@ def answer(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
 def components(shares: pd.DataFrame) -> Finding:
     """Which components lead; columns as in :func:`answer`."""
     ranked = shares.sort_values("n_events", ascending=False)
-    total = ranked["n_events"].sum()
-    top = ranked.iloc[:2]
+    total, top = ranked["n_events"].sum(), ranked["component"].iloc[:2].tolist()
     half = int((ranked["n_events"].cumsum() < total / 2).sum()) + 1
-    rare = ranked[ranked["n_events"] <= 3]
+    count = tables.counted(shares)
     return Finding(
-        title=f"{top['component'].iloc[0]} and {top['component'].iloc[1]} stop the run most often",
+        title=f"{top[0]} and {top[1]} stop the run most often",
         text=(
-            f"The first {half} of {len(ranked)} components make up more than half of all interruptions; "
-            f"{top['component'].iloc[0]} alone is {pct(top['n_events'].iloc[0] / total)}. At the other end {len(rare)} "
-            f"components were met at most three times each: for them the interval is wider than the count, and a "
-            f"ranking among them says nothing."
+            f"The first {half} of {len(ranked)} components are more than half of all interruptions; {top[0]} alone is "
+            f"{pct(ranked['n_events'].iloc[0] / total, 0)}. {int((ranked['n_events'] <= 3).sum())} components were met "
+            f"at most three times each: a ranking among them says nothing. Another 54 days of the same machine would "
+            f"bring {count.next_low:.0f} to {count.next_high:.0f} stops, 19 times in 20."
         ),
     )
 
@@ -73,64 +94,57 @@ def perfect_category(without: pd.DataFrame) -> Finding:
     others = without[without["category"] != "nothing"].sort_values("mtbi_h", ascending=False)
     best, rest = others.iloc[0], others.iloc[1:]
     return Finding(
-        title=f"Without any {best['category']} failure the run would still stop every {duration(best['mtbi_h'])}",
-        text=(
-            f"If the {best['category']} category never failed, the time between interruptions would grow from "
-            f"{duration(base)} to {duration(best['mtbi_h'])}, {number(best['mtbi_h'] / base)} times as long. No other "
-            f"category alone gains more than {number(rest['mtbi_h'].max() / base)} times. At this size a run has to "
-            f"live with failures; it cannot be rid of them by better parts of one kind."
-        ),
-    )
-
-
-def rates(published: pd.DataFrame, name: str = "llama3-unexpected", other: str = "byterobust-dense") -> Finding:
-    """How a cluster's rate compares with the published ones.
-
-    Parameters
-    ----------
-    published : DataFrame
-        As from :func:`ettr.evidence.published_rates`.
-    name, other : str
-        ``cluster_id`` of the row to speak of, and of a row with a count to compare it with.
-    """
-    rows = published.set_index("cluster_id")
-    mine, their = rows.loc[name], rows.loc[other]
-    ratio = rates_compared(published, name, other)
-    middle = published["rate"].quantile([0.25, 0.75])
-    return Finding(
-        title=f"Half of the published rates lie between {number(middle.iloc[0])} and {number(middle.iloc[1])} per "
-        f"1000 node-days",
-        text=(
-            f"*{mine['title']}* stands at {number(mine['rate'])} failures per 1000 node-days. The published figures "
-            f"reach from {number(published['rate'].min())} to {number(published['rate'].max())}, but they do not count "
-            f"the same: some count every restart, some only hardware or only memory. Between counts that can be "
-            f"compared the difference is real all the same: *{mine['title']}* has {number(ratio.ratio)} times as many "
-            f"failures per node as *{their['title']}* (95% interval {number(ratio.low)} to {number(ratio.high)})."
+        title=f"Without any {best['category']} failure the run would still stop every {roughly(best['mtbi_h'])}",
+        text=say(
+            "Without {category} failures a run would go on for {mtbi_h:roughly} instead of {base:roughly}. No other "
+            "category alone gains more than {rest:about} times. At this size a run has to live with failures: better "
+            "parts of one kind do not rid it of them.",
+            base=base,
+            rest=rest["mtbi_h"].max() / base,
+            **best[["category", "mtbi_h"]],
         ),
     )
 
 
 def of_scenario(scenario: Scenario, plan: Plan) -> Finding:
     """How often the book's own scenario fails."""
-    interval = plan.job_mttf_95_h
-    known = f" (95% interval {duration(interval[0])} to {duration(interval[1])})" if interval else ""
+    if math.isinf(plan.job_mttf_h):
+        none = f"{scenario.title} has no failures: its rate is 0"
+        return Finding(none, f"{none}.")
     names, weights = scenario.mode_names[:-1], scenario.mode_weights
+    kinds = "It does not say what fails."
     if names:
         category = pd.Series(weights[:-1]).groupby([mode.category for mode in scenario.failures.modes]).sum()
-        of_kinds = f" Of these failures {pct(category.max())} are of the category {category.idxmax()}."
-    else:
-        of_kinds = " It does not say what fails: no kinds of failure are given."
-    if math.isinf(plan.job_mttf_h):
-        return Finding(
-            title=f"{scenario.title}: no failures",
-            text=f"The scenario of this book, *{scenario.title}*, has no failures: its rate is 0.",
-        )
+        kinds = f"{pct(category.max(), 0)} of its failures are of the category {category.idxmax()}."
     return Finding(
-        title=f"{scenario.title}: {fails(plan.job_mttf_h)}",
-        text=(
-            f"The scenario of this book, *{scenario.title}*, has {number(scenario.failure_rate)} failures per 1000 "
-            f"node-days{'' if scenario.failures.rate_clock == 'exposed' else ' of wall clock'}. On its "
-            f"{gpus(scenario.cluster.n_gpus)} that is one every {duration(plan.job_mttf_h)} in which failures can "
-            f"strike{known}, and {number(plan.failures_per_day)} a day of wall clock.{of_kinds}"
+        title=say("{title}: a failure every {mttf:roughly}", title=scenario.title, mttf=plan.wall_mttf_h),
+        text=say(
+            "*{title}* has {rate:about} failures per 1,000 node-days. On its {size} that is one every {#mttf:roughly} "
+            "of wall clock. {kinds}",
+            title=scenario.title,
+            rate=scenario.failure_rate,
+            size=gpus(scenario.cluster.n_gpus),
+            mttf=plan.wall_mttf_h,
+            kinds=kinds,
         ),
     )
+
+
+def asked(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
+    """Two exercises."""
+    count = tables.counted(shares)
+    half = window_h / count.n * 2
+    sdc = shares.loc[shares["component"] == "Silent Data Corruption", "n_events"].sum()
+    return exercises(
+        Exercise(
+            say("A job on half as many of these GPUs: how often does it stop?"),
+            say("Half as often: every {half:roughly}. Each node fails as before, and there are half as many.", half=half),
+            {"cluster.n_gpus": n_gpus / 2},
+            "../ettr/scale.html",
+        ),
+        Exercise(
+            say("Silent data corruption was counted {n} times. Could it have been twice as often in truth?", n=int(sdc)),
+            say("Yes. The 95% interval of a mean behind a count of {n} reaches from {low:.1f} to {high:.1f}.",
+                n=int(sdc), **dict(zip(("low", "high"), map(float, tables.poisson_interval(int(sdc))), strict=True))),
+        ),
+    )  # fmt: skip

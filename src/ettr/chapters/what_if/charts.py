@@ -7,6 +7,7 @@ from typing import Any
 
 import altair as alt
 
+from ettr import evidence
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
 from ettr.chapters.common.theme import BLUE, GREEN, LINE_DASHES, MODEL_COLOURS, ORANGE, RUST, finish, layered
@@ -135,27 +136,34 @@ def spares(rows: Datasets, subtitle: str) -> Any:
     )
 
 
-def what_failed(rows: Datasets, subtitle: str) -> Any:
+def failure_rates(rows: Datasets, subtitle: str) -> Any:
     """A counted failure rate with its interval, beside published ones."""
     published = rows["published"]
     both = ["yours", *published["who"]]
-    y = alt.Y("who:N", sort=both, title=None)
+    y = alt.Y("who:N", sort=both, title=None, axis=alt.Axis(labelLimit=300))
     x = alt.X("rate:Q", title="Failures per 1,000 node-days", scale=alt.Scale(type="log", nice=False, padding=12))
-    theirs = _chart(rows, "published").mark_point(size=80, filled=True, color=MODEL_COLOURS["published"], opacity=1)
-    theirs = theirs.encode(x=x, y=y, tooltip=[alt.Tooltip("who:N", title="Run"), alt.Tooltip("rate:Q", format=".3~g")])
+    kinds = list(dict.fromkeys(published["counted"]))
+    looks = builders.series(kinds, (BLUE, GREEN))
+    colour = builders.colours("counted", looks, "Published, counting", symbolType="circle")
+    theirs = _chart(rows, "published")
+    ends = theirs.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colour)
+    tips = tooltips("who", "rate", "low", "high", "counted", who="Run")
+    dots = theirs.mark_point(size=80, filled=True, opacity=1).encode(x=x, y=y, color=colour, tooltip=tips)
     own = _chart(rows, "yours")
     tips = [alt.Tooltip(f"{name}:Q", format=".3~g") for name in ("rate", "low", "high")]
     line = own.mark_rule(strokeWidth=3, color=ORANGE).encode(x=alt.X("low:Q"), x2="high:Q", y=y, tooltip=tips)
     dot = own.mark_point(size=150, filled=True, color=ORANGE, opacity=1).encode(x="rate:Q", y=y, tooltip=tips)
     return finish(
-        layered(theirs, line, dot),
+        layered(ends, dots, line, dot),
         title="Your count beside published rates",
         subtitle=subtitle,
         description=(
             "Failures per 1,000 node-days on a logarithmic axis: of the count that is given, with its exact 95% "
-            "interval, and as published of other clusters. The sentence below the chart says the first in numbers."
+            "interval, and as published of other clusters, with the interval of their count or the range that is "
+            "stated. The sentence below the chart says the first in numbers."
         ),
-        height=26 * (len(both) + 1),
+        height=24 * (len(both) + 1),
+        sources=list(dict.fromkeys(evidence.published_rates()["source"])),
     )
 
 
@@ -196,6 +204,6 @@ ALL: Mapping[str, Callable[[Datasets, str], Any]] = {
     "checkpoint_interval": checkpoint_interval,
     "finishing_date": finishing_date,
     "spares": spares,
-    "what_failed": what_failed,
+    "failure_rates": failure_rates,
     "portfolio": portfolio,
 }

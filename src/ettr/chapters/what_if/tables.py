@@ -10,7 +10,7 @@ import pandas as pd
 
 from ettr import budget, evidence, plan
 from ettr.budget.closed_forms import quiet_budget
-from ettr.chapters.failure_rates import tables as failure_rates
+from ettr.chapters.failure_rates import tables as published
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, H_PER_MONTH, MIN_PER_H
 from ettr.failures.rates import rates_of
@@ -112,19 +112,19 @@ def _held(n_spares: object, in_repair: float) -> np.ndarray:
     return np.asarray(pdtr(n_spares, in_repair))
 
 
-def what_failed(run: Scenario) -> Datasets:
+def failure_rates(run: Scenario) -> Datasets:
     """The failure rate of a count with its exact interval: ``yours``, the run's own until another is given.
 
-    Beside it ``published`` rates that count stops of a job, one a run.
+    Beside it ``published`` rates that count stops of a job or failures of hardware.
     """
     n = float(run.failures.n_events or ASKED["events"])
     exposure = float(run.failures.node_days or ASKED["in_days"] * run.n_nodes)
     rate = {name: float(value) for name, value in rates_of(n, exposure).items()}
-    known = failure_rates.rates(run)
-    stops = known[known["counted"] == failure_rates.STOPS].sort_values("rate", ascending=False)
+    known = published.rates(run)
+    stops = known[known["counted"].isin((published.STOPS, published.HARDWARE))].sort_values("rate", ascending=False)
     return {
         "yours": pd.DataFrame([{"who": "yours", **rate, "n": n, "days": exposure / run.n_nodes}]),
-        "published": stops[["title", "rate"]].rename(columns={"title": "who"}),
+        "published": stops[["title", "rate", "low", "high", "counted"]].rename(columns={"title": "who"}),
     }
 
 
@@ -141,6 +141,6 @@ ALL: Mapping[str, Callable[[Scenario], Datasets]] = {
     "checkpoint_interval": checkpoint_interval,
     "finishing_date": finishing_date,
     "spares": spares,
-    "what_failed": what_failed,
+    "failure_rates": failure_rates,
     "portfolio": portfolio,
 }

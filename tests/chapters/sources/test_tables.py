@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ettr import evidence
-from ettr.chapters import reading_the_sources
+from ettr.chapters import sources
 from ettr.core.errors import DataError, UnknownName
 
-TABLES = reading_the_sources.tables
+TABLES = sources.tables
 VERDICTS = {
     "disagrees": "P1 P2 P3 P5 P6a D01 D04 D05 D06 D07 D08 D18a D18c D24",
     "agrees": (
