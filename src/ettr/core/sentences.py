@@ -307,7 +307,7 @@ FORMS: Mapping[str, Callable[[Any], str]] = {
     "gpus2": rounded_gpus(2),
     "gpus3": rounded_gpus(3),
     "list": listed,
-    "mw": megawatts,
+    "mw": lambda value: megawatts(about(value)),
     "number": number,
     "points": points,
     "roughly": roughly,

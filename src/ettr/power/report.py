@@ -138,7 +138,7 @@ def _in_band(timeline: pd.DataFrame, profile: Profile, rules: pd.DataFrame) -> p
 
 
 def _bill_table(table: pd.DataFrame) -> Table:
-    sums = {"lost": table[table["wasted"]][list(_BILL)].sum(), "total": table[list(_BILL)].sum()}
+    sums = {"total": table[list(_BILL)].sum(), "of it lost": table[table["wasted"]][list(_BILL)].sum()}
     named = [*((str(row["part"]), row) for row in table.to_dict("records")), *sums.items()]
     rows = [[name, *(number(float(values[column])) for column in _BILL)] for name, values in named]
     return Table(("part", *_BILL.values()), rows, total=True)

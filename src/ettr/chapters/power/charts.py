@@ -1,7 +1,8 @@
-"""Charts of power over time, and of its spectrum."""
+"""Charts of power over a day and about a failure, of ways to smooth it, and of what waste costs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
@@ -12,14 +13,14 @@ from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
 from ettr.chapters.common.encodings import rounded
 from ettr.chapters.common.theme import (
-    AZURE,
     BLUE,
     DARK_GREEN,
     GREEN,
-    OCHRE,
+    MODEL_COLOURS,
     ORANGE,
     PART_COLOURS,
-    RUST,
+    PURPLE,
+    TEAL,
     finish,
     layered,
     need,
@@ -27,16 +28,21 @@ from ettr.chapters.common.theme import (
 )
 
 _AT_GRID = "Power at the grid [MW]"
-_MOMENTS = {
-    "a failure": (RUST, [1, 0]),
-    "the return": (GREEN, [6, 3]),
-    "a checkpoint": (AZURE, [1, 0]),
-    "the start": (GREEN, [1, 0]),
-}
 _STOPS = {"failure": PART_COLOURS["rework"], "maintenance": PART_COLOURS["maintenance"]}
-_NODES = {"as given": (BLUE, [1, 0]), "all nodes at once": (ORANGE, [2, 3])}
-_LEAST_DENSITY = 1e-12
-"""Of the highest: what lies below is rounding."""
+
+OPTION_LOOKS = {
+    "no smoothing": (MODEL_COLOURS["published"], [1, 0]),
+    "secondary load": (ORANGE, [2, 3]),
+    "GPU floor": (PURPLE, [6, 3]),
+    "rack storage": (BLUE, [8, 2, 2, 2]),
+    "battery": (GREEN, [8, 2]),
+}
+_COSTS = {
+    "energy_usd": ("energy wasted", ORANGE),
+    "throughput_usd": ("throughput lost", PURPLE),
+    "capital_usd": ("capital", TEAL),
+}
+_KINDS = {"electricity_usd": ("electricity", ORANGE), "gpu_usd": ("GPU-hours", BLUE)}
 
 
 def day(frame: pd.DataFrame, events: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -85,75 +91,112 @@ def _ticks(events: pd.DataFrame, x: alt.X) -> Any:
     return ticks.encode(x=x, y=alt.value("height"), color=colour, tooltip=tips)
 
 
-def moments(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """The seconds before and after a failure, and about the return of training.
+def moment(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """The same moment with each option.
 
     Parameters
     ----------
     frame : DataFrame
-        As from ``tables.moments``.
+        As from ``tables.smoothed_moment``.
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "moment", "since_s", "power_mw")
-    curves = rounded(frame[["moment", "since_s", "power_mw"]])
-    x, y = builders.along("since_s", nice=False), builders.up("power_mw", title=_AT_GRID, zero=True)
-    tips = tooltips("moment", "since_s", "power_mw")
-    lines = builders.lines(curves, x, y, "moment", _MOMENTS, tips, strokeWidth=1.75)
-    means = []
-    for name in builders.present(_MOMENTS, frame["moment"]):
-        own = frame[frame["moment"] == name]
-        before, after = (own.loc[own["since_s"] * sign > 0, "power_mw"].mean() for sign in (-1, 1))
-        means.append(
-            f"about {name} a mean of {before:.3g} MW before and {after:.3g} MW after"
-            if np.isfinite(before) and np.isfinite(after)
-            else f"about {name} a mean of {own['power_mw'].mean():.3g} MW"
-        )
+    need(frame, "option", "reached", "since_s", "power_mw")
+    present = builders.present(OPTION_LOOKS, frame["option"])
+    curves = rounded(frame[["option", "since_s", "power_mw"]])
+    x = builders.along("since_s", nice=False)
+    y = builders.up("power_mw", title="Power of the computers [MW]", zero=True)
+    tips = tooltips("option", "since_s", "power_mw")
+    lines = builders.lines(curves, x, y, "option", OPTION_LOOKS, tips, strokeWidth=2)
+    ranges = frame.groupby("option")["power_mw"].agg(["min", "max"])
+    swings = "; ".join(f"{name} {ranges.loc[name, 'min']:.3g} to {ranges.loc[name, 'max']:.3g} MW" for name in present)
     return finish(
         lines,
         title=title,
         subtitle=subtitle,
-        description=f"Power at the grid in the seconds about a moment: {'; '.join(means)}. Teeth are training steps.",
-        height=300,
+        description=f"Power of the computers in the seconds about a moment, a line an option: {swings}.",
+        height=320,
     )
 
 
-def spectrum(frame: pd.DataFrame, low_hz: float, high_hz: float, title: str, subtitle: str = "") -> Any:
-    """Spectral density of the power, against the band in which grids resonate.
+def costs(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """What a year of each option costs, by kind.
 
     Parameters
     ----------
     frame : DataFrame
-        As from ``tables.spectra``.
-    low_hz, high_hz : float
-        The band. [Hz]
+        As from :func:`ettr.power.compare`.
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "nodes", "frequency_hz", "psd_mw2_per_hz", "band_share")
-    least = _LEAST_DENSITY * float(frame["psd_mw2_per_hz"].max())
-    drawn = frame[frame["psd_mw2_per_hz"] > least]
-    present = [*builders.present(_NODES, drawn["nodes"])]
-    ends = [float(frame["frequency_hz"].min()), float(frame["frequency_hz"].max())]
-    x = builders.across("frequency_hz", domain=ends).axis(format="~g", values=[0.01, 0.1, 1, 10, 100])
-    y = builders.up("psd_mw2_per_hz", log=True, ticks=6)
-    band = pd.DataFrame({"frequency_hz": [max(low_hz, ends[0])], "to_hz": [min(high_hz, ends[1])]})
-    area = (
-        alt.Chart(band).mark_rect(opacity=0.12, color=OCHRE).encode(x=x, x2=alt.X2("to_hz:Q"), tooltip=alt.value(None))
-    )
-    curves, tips = rounded(drawn.drop(columns="band_share"), 4), tooltips("nodes", "frequency_hz", "psd_mw2_per_hz")
-    lines = builders.lines(curves, x, y, "nodes", _NODES, tips, "Phases change", clip=True, strokeWidth=1.5)
-    shares = drawn.groupby("nodes")["band_share"].first()
-    in_band = "; ".join(f"{shares[name]:.0%} of the fluctuation lies in it, {name}" for name in present)
-    own = drawn[drawn["nodes"] == present[0]]
-    peak = own.loc[own["psd_mw2_per_hz"].idxmax()]
+    need(frame, "option", "reached", *_COSTS, "total_usd")
+    names = [row.option if row.reached else f"{row.option}, misses the target" for row in frame.itertuples()]
+    y = builders.rows("option", names, grid=False, labelExpr=builders.AT_COMMAS)
+    bars = _amounts(frame.assign(option=names), y, _COSTS, "A year [million USD]")
+    by_option = "; ".join(_cost_in_words(row) for row in frame.itertuples())
     return finish(
-        layered(area, lines),
+        bars,
         title=title,
         subtitle=subtitle,
-        description=(
-            f"Spectral density over frequency, both logarithmic, with the band from {low_hz:g} to {high_hz:g} hertz "
-            f"shaded: {in_band}. The highest line is at {peak['frequency_hz']:.3g} hertz."
-        ),
-        height=320,
+        description=f"Bars of the cost of a year by option, in energy, throughput and capital: {by_option}.",
+        height=44 * len(frame) + 30,
+    )
+
+
+def _amounts(frame: pd.DataFrame, y: alt.Y, kinds: Mapping[str, tuple[str, str]], title: str) -> Any:
+    """Stacked bars of millions of dollars, by columns of the frame with their names and colours."""
+    row, colours = str(y.shorthand).removesuffix(":N"), dict(kinds.values())
+    amounts = frame.melt([row], [*kinds], var_name="kind", value_name="million_usd").dropna()
+    amounts = amounts.assign(
+        kind=[kinds[kind][0] for kind in amounts["kind"]],
+        million_usd=amounts["million_usd"] / 1e6,
+        place=amounts["kind"].map([*kinds].index),
+    )
+    return (
+        alt.Chart(rounded(amounts))
+        .mark_bar()
+        .encode(
+            y=y,
+            x=alt.X("sum(million_usd):Q", title=title, scale=alt.Scale(zero=True)),
+            color=builders.squares("kind", colours, symbolOpacity=1),
+            order=alt.Order("place:Q"),
+            tooltip=tooltips(row, "kind", "million_usd", kind="Cost"),
+        )
+    )
+
+
+def _cost_in_words(row: Any) -> str:
+    if pd.isna(row.energy_usd):
+        return f"{row.option} cannot be set for it"
+    parts = [("energy", row.energy_usd), ("throughput", row.throughput_usd), ("capital", row.capital_usd)]
+    known = ", ".join(f"{name} {usd / 1e6:.3g}" for name, usd in parts if not pd.isna(usd))
+    unpriced = ", capital without a price" if pd.isna(row.capital_usd) else ""
+    return f"{row.option} {known} million USD{unpriced}"
+
+
+def bill(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """What the lost hours cost, by part and kind.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`ettr.power.bill`; only its waste is drawn.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "part", "wasted", "hours", *_KINDS)
+    lost = frame[frame["wasted"]].sort_values("gpu_usd", ascending=False)
+    parts = lost["part"].tolist()
+    y = builders.rows("part", parts, grid=False)
+    bars = _amounts(lost, y, _KINDS, "A year [million USD]")
+    by_part = "; ".join(
+        f"{row.part} {row.gpu_usd / 1e6:.3g} for GPU-hours and {row.electricity_usd / 1e6:.3g} for electricity"
+        for row in lost.itertuples()
+    )
+    return finish(
+        bars,
+        title=title,
+        subtitle=subtitle,
+        description=f"Bars of what lost hours of a year cost by part, in million USD: {by_part or 'nothing is lost'}.",
+        height=34 * max(1, len(parts)) + 30,
     )

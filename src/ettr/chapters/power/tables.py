@@ -1,32 +1,27 @@
-"""What the grid sees of one run: a day, the moment of a failure, and the spectrum of its steps."""
+"""What the grid sees of one run: a day, the moment of a failure, and what smoothing it takes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from ettr import power
 from ettr.core.errors import InputError
-from ettr.core.units import H_PER_DAY, ROUNDING, S_PER_H
+from ettr.core.units import H_PER_DAY, H_PER_YEAR, S_PER_H, W_PER_MW
 from ettr.power import Place, PowerSeries, Profile, Sized
 from ettr.scenario import Scenario
 from ettr.scenario.paths import N_GPUS
 
 FAILURE, RETURN, CHECKPOINT, START = "a failure", "the return", "a checkpoint", "the start"
 """Moments that are shown."""
-AS_GIVEN, TOGETHER = "as given", "all nodes at once"
-
 _DOWN = ("detection", "queue", "restart")
 _WORKING = ("training", "rework", "checkpoint")
 _ROWS_OF_DAY = 360
 _MOST_BINS = 500_000
 _BINS_A_PHASE = 5
-_BANDS = 240
-_LOWEST_HZ = 0.02
-_FINE_S = 0.01
 
 
 @dataclass(frozen=True)
@@ -78,15 +73,59 @@ def stops(timeline: pd.DataFrame) -> pd.DataFrame:
 
 
 def day_of_run(timeline: pd.DataFrame) -> Window:
-    """The first day after the first that has a failure, or the second; all of a run that is shorter."""
+    """The whole day with a failure whose stops are nearest to the mean of all days; all of a run that is shorter."""
     end_h = float(timeline["end_h"].iloc[-1])
     failures_h = stops(timeline)["failure_h"].to_numpy()
     if end_h < 2 * H_PER_DAY:
         inside = failures_h[failures_h > 0]
         return Window(0.0, end_h, float(inside[0]) if inside.size else None)
-    whole = failures_h[(failures_h >= H_PER_DAY) & (failures_h < end_h // H_PER_DAY * H_PER_DAY)]
-    start_h = float(whole[0] // H_PER_DAY * H_PER_DAY) if whole.size else H_PER_DAY
+    days = np.arange(1, int(end_h // H_PER_DAY))
+    failed, planned = (_by_day(hours, end_h)[days] for hours in (failures_h, _planned_h(timeline)))
+    off = np.abs(failed - failed.mean()) + np.abs(planned - planned.mean())
+    off = np.where((failed > 0) | (failed.max() == 0), off, np.inf)
+    start_h = float(days[np.argmin(off)] * H_PER_DAY)
+    whole = failures_h[(failures_h >= start_h) & (failures_h < start_h + H_PER_DAY)]
     return Window(start_h, start_h + H_PER_DAY, float(whole[0]) if whole.size else None)
+
+
+def _by_day(hours: np.ndarray, end_h: float) -> np.ndarray:
+    return np.bincount((hours // H_PER_DAY).astype(int), minlength=int(end_h // H_PER_DAY) + 1)
+
+
+def _planned_h(timeline: pd.DataFrame) -> np.ndarray:
+    return timeline.loc[timeline["state"].astype(str) == "maintenance", "start_h"].to_numpy(float)
+
+
+def a_year(bill: pd.DataFrame) -> pd.DataFrame:
+    """The bill of a run, as from :func:`ettr.power.bill`, for a year of such running."""
+    scale = H_PER_YEAR / float(bill["hours"].sum())
+    amounts = [name for name in bill.columns if name not in ("part", "wasted")]
+    return bill.assign(**{name: bill[name] * scale for name in amounts})
+
+
+def by_hand(profile: Profile) -> dict[str, float]:
+    """Mean power while training and the fall at a failure, in three lines.
+
+    Returns
+    -------
+    dict
+        ``busy_w``: a GPU in the mean of a step, ``other_w`` what else runs for it, ``both_w`` [W], ``n_gpus``, ``pue``,
+        ``training_mw`` [MW], ``waiting_w`` of a GPU after a failure, ``less_w`` [W], ``fall_mw`` [MW].
+    """
+    wave, waiting_w = profile.waveform, profile.levels_w["detection"]
+    busy_w = sum(phase.gpu_w * phase.share for phase in wave.phases)
+    both_w = busy_w + profile.other_w
+    return {
+        "busy_w": busy_w,
+        "other_w": profile.other_w,
+        "both_w": both_w,
+        "n_gpus": profile.n_gpus,
+        "pue": profile.pue,
+        "training_mw": profile.n_gpus * both_w * profile.pue / W_PER_MW,
+        "waiting_w": waiting_w,
+        "less_w": busy_w - waiting_w,
+        "fall_mw": profile.n_gpus * (busy_w - waiting_w) / W_PER_MW,
+    }
 
 
 def power_of_day(series: PowerSeries) -> pd.DataFrame:
@@ -122,40 +161,13 @@ def stops_of_day(timeline: pd.DataFrame, window: Window) -> pd.DataFrame:
     DataFrame
         ``hour`` (since the beginning of the window) [h], ``what`` (``failure`` or ``maintenance``), in their order.
     """
-    planned = timeline.loc[timeline["state"].astype(str) == "maintenance", "start_h"].to_numpy(float)
+    planned = _planned_h(timeline)
     failed = stops(timeline)["failure_h"].to_numpy(float)
     at_h = np.concatenate((failed, planned))
     what = np.repeat(["failure", "maintenance"], [failed.size, planned.size])
     inside = (at_h >= window.start_h) & (at_h < window.end_h)
     rows = pd.DataFrame({"hour": at_h[inside] - window.start_h, "what": what[inside]})
     return rows.sort_values("hour", ignore_index=True)
-
-
-def moments(timeline: pd.DataFrame, profile: Profile, window: Window, seconds: float = 30.0) -> pd.DataFrame:
-    """Power about a failure and about the return of training.
-
-    Parameters
-    ----------
-    timeline : DataFrame
-        Stretches of one run.
-    profile : Profile
-        As from :func:`ettr.power.profile`.
-    window : Window
-        As from :func:`day_of_run`; without a failure a checkpoint is shown instead, or the start.
-    seconds : float
-        Shown before and after. [s]
-
-    Returns
-    -------
-    DataFrame
-        ``moment``, ``since_s`` (since the moment) [s], ``power_mw`` at the grid [MW].
-    """
-    frames = []
-    for moment, at_h in moments_of(timeline, window):
-        series = about(timeline, profile, at_h, seconds)
-        since_s = (series.to_frame()["time_h"] - at_h) * S_PER_H
-        frames.append(pd.DataFrame({"moment": moment, "since_s": since_s, "power_mw": series.power_mw}))
-    return pd.concat(frames, ignore_index=True)
 
 
 def moments_of(timeline: pd.DataFrame, window: Window) -> list[tuple[str, float]]:
@@ -217,12 +229,13 @@ def fine_series(timeline: pd.DataFrame, profile: Profile, window: Window) -> Pow
         As from :func:`day_of_run`.
     """
     step_s = min(profile.waveform.shortest_s / _BINS_A_PHASE, 1.0)
-    return _limited(timeline, profile, window, step_s, "computers", _MOST_BINS * step_s / S_PER_H)
+    return within(timeline, profile, window, step_s, "computers", _MOST_BINS * step_s / S_PER_H)
 
 
-def _limited(
+def within(
     timeline: pd.DataFrame, profile: Profile, window: Window, step_s: float, at: Place, longest_h: float = 1.0
 ) -> PowerSeries:
+    """Power in a window, or in the longest part of it about its failure. [MW]"""
     start_h, end_h = window.start_h, window.end_h
     if end_h - start_h > longest_h:
         middle_h = (start_h + end_h) / 2 if window.failure_h is None else window.failure_h
@@ -231,76 +244,7 @@ def _limited(
     return power.series(timeline, profile, step_s, start_h, end_h, at=at)
 
 
-def spectra(timeline: pd.DataFrame, profile: Profile, window: Window, resolution_s: float = _FINE_S) -> pd.DataFrame:
-    """Spectrum at the grid about the failure of a window, with the jitter as given and with none.
-
-    Parameters
-    ----------
-    timeline : DataFrame
-        Stretches of one run.
-    profile : Profile
-        As from :func:`ettr.power.profile`.
-    window : Window
-        As from :func:`day_of_run`; an hour of it is taken.
-    resolution_s : float
-        Bins. [s]
-
-    Returns
-    -------
-    DataFrame
-        ``nodes`` (``as given``, and ``all nodes at once`` where the profile has jitter), ``frequency_hz`` [Hz],
-        ``psd_mw2_per_hz`` (the highest density in each of 240 steps of frequency) [MW²/Hz], and ``band_share``: of the
-        whole line, the share of its fluctuation from 0.1 to 20 Hz.
-    """
-    still = replace(profile, waveform=replace(profile.waveform, jitter_s=0.0))
-    lines = [(AS_GIVEN, profile)] + ([(TOGETHER, still)] if profile.waveform.jitter_s > 0 else [])
-    frames = []
-    for name, own in lines:
-        series = _limited(timeline, own, window, resolution_s, "grid")
-        density = power.spectrum(series)
-        density = density[density["frequency_hz"] >= _LOWEST_HZ]
-        edges = np.geomspace(_LOWEST_HZ, density["frequency_hz"].iloc[-1] * (1 + ROUNDING), _BANDS + 1)
-        step = np.clip(np.searchsorted(edges, density["frequency_hz"], side="right") - 1, 0, _BANDS - 1)
-        highest = density.loc[density.groupby(step)["psd_mw2_per_hz"].idxmax()]
-        frames.append(highest.assign(nodes=name, band_share=power.band_share(series)))
-    columns = ["nodes", "frequency_hz", "psd_mw2_per_hz", "band_share"]
-    return pd.concat(frames, ignore_index=True)[columns]
-
-
-def limits_kept(timeline: pd.DataFrame, profile: Profile, window: Window, day: PowerSeries) -> pd.DataFrame:
-    """A run against every specification: shares of a band in an hour of fine bins, all other rules by the day.
-
-    Parameters
-    ----------
-    timeline : DataFrame
-        Stretches of one run.
-    profile : Profile
-        As from :func:`ettr.power.profile`.
-    window : Window
-        As from :func:`day_of_run`.
-    day : PowerSeries
-        The window in whole seconds.
-
-    Returns
-    -------
-    DataFrame
-        ``specification`` and the columns of :func:`ettr.power.check`.
-    """
-    fine = _limited(timeline, profile, window, _FINE_S, "grid")
-    frames = []
-    for name in power.specifications():
-        rules = power.specification(name)
-        in_band = rules["metric"] == "band_share"
-        for series, own in ((fine, rules[in_band]), (day, rules[~in_band])):
-            if len(own):
-                kept = power.check(series, own)
-                kept.insert(0, "specification", name)
-                frames.append(kept)
-    return pd.concat(frames, ignore_index=True)
-
-
 BARE = "no smoothing"
-_POINTS = 80
 _LEAD_S = 600.0
 
 
@@ -356,54 +300,3 @@ def smoothed_moment(
         for name, power_mw in lines.items()
     ]
     return pd.concat(frames, ignore_index=True)
-
-
-def floor_pairs(floor: float, overhead: float, peak: float = 1.0) -> pd.DataFrame:
-    """Steps on which a floor costs a given share of energy.
-
-    Parameters
-    ----------
-    floor : float
-        Over the rated power.
-    overhead : float
-        Energy added, over the energy without.
-    peak : float
-        Power of the compute phase, over the rated power.
-
-    Returns
-    -------
-    DataFrame
-        ``trough`` (power of the rest of the step, over the rated power), ``compute_share``; only pairs that exist.
-
-    Examples
-    --------
-    >>> pairs = floor_pairs(0.9, 0.105)
-    >>> round(float(pairs.loc[pairs["trough"].sub(0.45).abs().idxmin(), "compute_share"]), 2)
-    0.79
-    """
-    trough = np.linspace(0.0, min(floor, peak), _POINTS, endpoint=False)
-    share = power.compute_share_of_overhead(trough, floor, overhead, peak)
-    pairs = pd.DataFrame({"trough": trough, "compute_share": share})
-    return pairs[np.isfinite(pairs["compute_share"])].reset_index(drop=True)
-
-
-def own_step(profile: Profile, floor: float) -> pd.DataFrame:
-    """A profile's own step, with what a floor costs it.
-
-    Parameters
-    ----------
-    profile : Profile
-        As from :func:`ettr.power.profile`.
-    floor : float
-        Over the rated power, at most the highest phase.
-
-    Returns
-    -------
-    DataFrame
-        One row: ``step`` (name), ``trough``, ``compute_share``, ``overhead`` (energy added, over that of the GPUs).
-    """
-    phases = [phase for phase in profile.waveform.phases if phase.share > 0]
-    high, low = max(p.gpu_w for p in phases) / profile.rated_w, min(p.gpu_w for p in phases) / profile.rated_w
-    share = sum(phase.share for phase in phases if phase.gpu_w / profile.rated_w == high)
-    cost = power.floor_overhead(share, low, min(floor, high), high)
-    return pd.DataFrame([{"step": "this step", "trough": low, "compute_share": share, "overhead": cost}])
