@@ -12,7 +12,9 @@ import pandas as pd
 from ettr.chapters.common.encodings import rounded
 from ettr.chapters.common.table import Table
 from ettr.chapters.common.theme import BLUE, GREEN, OCHRE, RUST
-from ettr.core.sentences import number
+from ettr.core.sentences import about, number
+from ettr.scenario import Scenario
+from ettr.scenario.fields import amount_of
 
 BASES = {
     "primary": (GREEN, "circle"),
@@ -21,6 +23,8 @@ BASES = {
     "assumed": (RUST, "triangle-up"),
 }
 """Colour and shape of how well it is known what a mitigation changes."""
+EFFECTS = {"published": GREEN, "partly": BLUE, "assumed": RUST}
+"""Colour of how much of the size of an effect is published."""
 DARK_INK, LIGHT_INK = "#1d2327", "#ffffff"
 """Of the text on a light and on a dark cell."""
 _LINE_CHARACTERS = 15
@@ -73,8 +77,23 @@ def small(title: str) -> str:
 
 
 def saved(value: float) -> str:
-    """Days or hours, without a sign."""
-    size = abs(value)
+    """Days or hours to two digits, without a sign."""
+    size = about(abs(value))
     if size < 1:
-        return f"{number(24 * size)} h"
+        return f"{number(about(24 * abs(value)))} h"
     return f"{number(size)} day{'' if number(size) == '1' else 's'}"
+
+
+_EFFECT = "effect of "
+"""Stands before the name of a mitigation, as an input."""
+
+
+def input_name(path: str) -> str:
+    """An uncertain input as a sentence calls it: a field, or the effect of a mitigation.
+
+    Examples
+    --------
+    >>> input_name("recovery.restart_min"), input_name("effect of lemon-removal")
+    ('the restart time', 'the effect of lemon-removal')
+    """
+    return f"the {path}" if path.startswith(_EFFECT) else amount_of(path, Scenario)

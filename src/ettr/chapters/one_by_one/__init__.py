@@ -1,5 +1,5 @@
 """What is each mitigation worth, alone, on this cluster?"""
 
-from ettr.chapters.one_by_one import charts, evidence_tables, evidence_words, tables, words
+from ettr.chapters.one_by_one import charts, tables, words
 
-__all__ = ["charts", "evidence_tables", "evidence_words", "tables", "words"]
+__all__ = ["charts", "tables", "words"]

@@ -1,4 +1,4 @@
-"""Charts on single mitigations: what each is worth and costs, which hours it gives back, and where it pays."""
+"""Charts on single mitigations: what each saves, which hours it gives back, and where it pays."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import altair as alt
 import pandas as pd
 
 from ettr.chapters.common import builders
-from ettr.chapters.common.columns import Column, column, tooltips
+from ettr.chapters.common.columns import Column, tooltips
 from ettr.chapters.common.encodings import with_marks
-from ettr.chapters.common.mitigations import BASES, DARK_INK, LIGHT_INK, ROW_PX, labelled, nothing, rows_of
-from ettr.chapters.common.table import Table
-from ettr.chapters.common.theme import GREEN, GREY, MODEL_COLOURS, PALE_GREY, PART_COLOURS, RUST, finish, layered, need
-from ettr.chapters.one_by_one.tables import NO_EVIDENCE, NO_FIT, NO_PROGRESS, PAYS, PUBLISHED
+from ettr.chapters.common.mitigations import DARK_INK, EFFECTS, LIGHT_INK, ROW_PX, labelled, nothing, rows_of
+from ettr.chapters.common.theme import GREY, PALE_GREY, PART_COLOURS, finish, layered, need
+from ettr.chapters.one_by_one.tables import NO_FIT, NO_PROGRESS, PAYS
 
 _SHARES = {
     "under 1%": ("#cfe3f5", DARK_INK),
@@ -26,20 +25,16 @@ _SHARES = {
 }
 """Fill and ink of a cell by the share of time that is saved."""
 _MARKS = {"no progress": "×", "does not fit": "–"}
-_WAYS = {"simulated": (MODEL_COLOURS["simulated"], "circle"), "closed form": (MODEL_COLOURS["exact"], "diamond")}
-_SPENT, _SAVED = "costs", "saves"
-_MONEY = {_SPENT: (RUST, "square"), _SAVED: (GREEN, "circle")}
-_DAYS = Column("Days saved", format=".2f")
 _SHARE_TIPS = {"saved": "Time saved", "low": "95%: from", "high": "95%: to"}
 
 
-def worth(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Days that mitigations save, with their intervals, and how well each is known.
+def ranking(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """What mitigations save in a run, with how far each may be off.
 
     Parameters
     ----------
     frame : DataFrame
-        As from ``tables.worth_in_days``.
+        As from ``tables.ranking``.
     title, subtitle : str
         The statement, and the scenario.
 
@@ -48,123 +43,26 @@ def worth(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     altair chart or Table
         A table that says so where there is nothing to draw.
     """
-    need(frame, "title", "group", "mechanism", "evidence", "basis", "state", "days", "low", "high", "rank")
+    need(frame, "title", "effect", "musd", "low", "high", "days", "price_usd", "luck_alone")
     if frame.empty:
         return nothing(title)
-    points = labelled(frame, zero=0.0)
-    y = rows_of(frame["title"])
-    axis = alt.X("days:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6))
-    about = ("state", "group", "basis", "evidence", "mechanism")
-    tips = tooltips("title", "days", "low", "high", *about, title="Mitigation", days=_DAYS)
-    looks, legend = builders.present(BASES, points["basis"]), column("basis").title
-    base = alt.Chart(points).encode(y=y)
-    stems = base.mark_rule(strokeWidth=1, opacity=0.5).encode(x=alt.X("zero:Q"), x2="days:Q")
-    colour = builders.colours("basis", looks, legend)
-    layers = [stems, base.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q"), x2="high:Q", color=colour)]
-    for kind, filled in ((PUBLISHED, True), (NO_EVIDENCE, False)):
-        rows = points[points["evidence"] == kind]
-        if len(rows):
-            style = {"filled": filled, "strokeWidth": 1.8}
-            layers.append(builders.shapes(rows, axis, y, "basis", looks, 90, tips, legend, **style))
-    hollow = bool((points["evidence"] == NO_EVIDENCE).any())
-    marks = "lines: 95%" + ("; hollow: nothing published of what it does" if hollow else "")
+    rows = labelled(frame.sort_values("musd", ascending=False))
+    y = rows_of(rows["title"])
+    x = alt.X("low:Q", title="Saved in a run, after its price [million USD]", axis=alt.Axis(tickCount=6))
+    named = {"musd": "As assumed here", "low": "Nine in ten: from", "high": "to", "effect": "Its effect is"}
+    tips = tooltips("title", "musd", "low", "high", "days", "effect", "price_usd", title="Mitigation", **named)
+    colour = builders.squares(
+        "effect", builders.present(EFFECTS, frame["effect"]), "Size of its effect", symbolOpacity=1
+    )
+    ranges = alt.Chart(rows).mark_bar(size=12, opacity=0.75).encode(y=y, x=x, x2="high:Q", color=colour, tooltip=tips)
+    means = alt.Chart(rows).mark_tick(thickness=2.5, size=16).encode(y=y, x=alt.X("musd:Q"), tooltip=tips)
+    each = "; ".join(f"{row.title} {row.musd:.2g}, {row.low:.2g} to {row.high:.2g}" for row in frame.itertuples())
     return finish(
-        layered(*layers),
+        layered(ranges, means),
         title=title,
-        subtitle=with_marks(subtitle, marks),
-        description=(
-            f"Days saved with 95% intervals, a row a mitigation, {len(frame)} of them: "
-            + "; ".join(f"{row.title} {row.days:.2f} ({row.low:.2f} to {row.high:.2f})" for row in frame.itertuples())
-            + "."
-        ),
+        subtitle=with_marks(subtitle, "bars: nine runs in ten, over what is assumed and luck; ticks: as assumed here"),
+        description=f"Ranges of the million dollars that a run saves, a row a mitigation: {each}.",
         height=ROW_PX * len(frame) + 20,
-    )
-
-
-def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Gain of ETTR by the closed form beside the simulated one.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.beside_closed_form``.
-    title, subtitle : str
-        The statement, and the scenario.
-
-    Returns
-    -------
-    altair chart or Table
-        A table that says so where there is nothing to draw.
-    """
-    need(frame, "title", "closed", "simulated", "low", "high", "apart")
-    if frame.empty:
-        return nothing(title)
-    hundredths = frame.assign(**{name: 100 * frame[name] for name in ("closed", "simulated", "low", "high", "apart")})
-    gains = labelled(hundredths)
-    y = rows_of(frame["title"])
-    long = gains.melt(["title", "label", "apart"], ["simulated", "closed"], "way", "points")
-    long = long.replace({"way": {"closed": "closed form"}})
-    bars = alt.Chart(gains).mark_rule(strokeWidth=6, opacity=0.35, color=MODEL_COLOURS["simulated"])
-    axis = alt.X("points:Q", title="ETTR gained [points]", axis=alt.Axis(tickCount=6))
-    tips = tooltips("title", "way", "points", "apart", title="Mitigation", way="By")
-    dots = builders.shapes(long, axis, y, "way", _WAYS, 80, tips, filled=True)
-    pairs = "; ".join(f"{row.title} {100 * row.closed:.2f} for {100 * row.simulated:.2f}" for row in frame.itertuples())
-    return finish(
-        layered(bars.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots),
-        title=title,
-        subtitle=with_marks(subtitle, "bars: 95% of the simulation"),
-        description=f"Points of ETTR gained by the closed form, and for how many simulated ones: {pairs}.",
-        height=ROW_PX * len(frame) + 20,
-    )
-
-
-def money(frame: pd.DataFrame, title: str, subtitle: str = "", n_shown: int = 24) -> Any:
-    """What each mitigation costs against what it saves.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.costs_and_savings``.
-    title, subtitle : str
-        The statement, and the scenario.
-    n_shown : int
-        Rows at most: those that save most, of those that save anything.
-
-    Returns
-    -------
-    altair chart or Table
-        A table that says so where there is nothing to draw.
-    """
-    need(frame, "title", "cost_usd", "saved_usd", "net_usd", "pays")
-    chosen = frame[(frame["saved_usd"] > 0) & (frame["cost_usd"] > 0)].nlargest(n_shown, "saved_usd")
-    if chosen.empty:
-        return nothing(title)
-    chosen = chosen.sort_values("net_usd", ascending=False)
-    millions = chosen.assign(**{name: chosen[name] / 1e6 for name in ("cost_usd", "saved_usd", "net_usd")})
-    amounts = labelled(millions)
-    y = rows_of(chosen["title"])
-    x = alt.X(
-        "usd:Q",
-        title="Cost and saving [million USD]",
-        scale=alt.Scale(type="log", nice=False, padding=8),
-        axis=alt.Axis(format="~g", tickCount=5),
-    )
-    named = amounts.rename(columns={"cost_usd": _SPENT, "saved_usd": _SAVED})
-    long = named.melt(["title", "label", "net_usd", "pays"], [_SPENT, _SAVED], "side", "usd")
-    tips = tooltips("title", "side", "usd", "net_usd", "pays", title="Mitigation")
-    rules = (
-        alt.Chart(amounts).mark_rule(strokeWidth=2, opacity=0.6).encode(y=y, x=alt.X("cost_usd:Q"), x2="saved_usd:Q")
-    )
-    dots = builders.shapes(long, x, y, "side", _MONEY, 80, tips, filled=True)
-    each = "; ".join(
-        f"{row.title} costs {row.cost_usd / 1e6:.2g} and saves {row.saved_usd / 1e6:.2g}" for row in chosen.itertuples()
-    )
-    return finish(
-        layered(rules, dots),
-        title=title,
-        subtitle=with_marks(subtitle, "by what is left over; it pays where it saves more than it costs"),
-        description=f"Million US dollars that each mitigation costs and saves, on a logarithmic axis: {each}.",
-        height=ROW_PX * len(chosen) + 20,
     )
 
 
@@ -271,8 +169,3 @@ def short_size(value: float) -> str:
         if value >= scale:
             return f"{value / scale:.2g}{letter}" if value / scale < 10 else f"{value / scale:.0f}{letter}"
     return f"{value:.0f}"
-
-
-def table(cells: pd.DataFrame, title: str) -> Table:
-    """A table of the chapter, with the columns that it has."""
-    return Table(cells, title)

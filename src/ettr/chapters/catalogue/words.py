@@ -1,4 +1,4 @@
-"""What the chapter on single mitigations says of what is assumed, of what was published, and of all their places."""
+"""What is said of the catalogue: what is assumed, what was published, whose gains are whose, and all their places."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr.chapters.common.mitigations import small
+from ettr.chapters.catalogue.tables import NO_EVIDENCE
+from ettr.chapters.common.mitigations import input_name, saved, small
 from ettr.chapters.common.table import heads
-from ettr.chapters.one_by_one.tables import NO_EVIDENCE
-from ettr.core.sentences import Finding, count, listed
+from ettr.core.sentences import Finding, count, listed, number, pct
 
 if TYPE_CHECKING:
-    from ettr.compare import Comparison
+    from ettr.compare import Attribution, Comparison
 
 
 def assumed(comparison: Comparison, values: pd.DataFrame) -> Finding:
-    """What is assumed of the scenario; ``values`` as from ``evidence_tables.assumed_values``."""
+    """What is assumed of the scenario; ``values`` as from ``tables.assumed_values``."""
     run = comparison.study.scenario
     if values.empty:
         return Finding(
@@ -51,7 +51,7 @@ def assumed_cells(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def published(frame: pd.DataFrame) -> Finding:
-    """What was published, and what the model makes of it; ``frame`` as from ``evidence_tables.published_pairs``."""
+    """What was published, and what the model makes of it; ``frame`` as from ``tables.published_pairs``."""
     if frame.empty:
         return Finding(title="Nothing was published", text="Nothing was published of these mitigations.")
     verdicts = frame["verdict"].value_counts()
@@ -98,7 +98,7 @@ def _rounded(values: pd.Series) -> list[str]:
 
 
 def places(frame: pd.DataFrame) -> Finding:
-    """How many there are, and why some have no rank; ``frame`` as from ``evidence_tables.places``."""
+    """How many there are, and why some have no rank; ``frame`` as from ``tables.places``."""
     asked = frame["asked_by"].map(bool).sum()
     return Finding(
         title=f"{count(len(frame))} mitigations and their places",
@@ -130,7 +130,7 @@ def place_cells(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def documents(frame: pd.DataFrame) -> Finding:
-    """What each source document asks for; ``frame`` as from ``evidence_tables.by_document``."""
+    """What each source document asks for; ``frame`` as from ``tables.by_document``."""
     if frame.empty:
         return Finding(title="No document asks for any", text="No mitigation is asked for by a source document.")
     by = frame.groupby("key", sort=False)
@@ -155,4 +155,81 @@ def document_cells(frame: pd.DataFrame) -> pd.DataFrame:
             "Days": _rounded(frame["days"]),
             "What it does": frame["evidence"],
         }
+    )
+
+
+def closed(frame: pd.DataFrame) -> Finding:
+    """Whether the closed form agrees; ``frame`` as from ``tables.beside_closed_form``."""
+    if frame.empty:
+        text = "The closed form has no term for what these mitigations change, or they change nothing of the ETTR."
+        return Finding(title="The closed form has nothing to say", text=text)
+    off = frame["apart"].abs()
+    worst = frame.loc[off.idxmax()]
+    inside = int(frame["agrees"].sum())
+    typical = float(off.median())
+    return Finding(
+        title=f"The closed form is off by {_hundredths(typical)} points in the median",
+        text=(
+            f"Of {count(len(frame))} mitigations that the closed form has a term for, it lies within the simulation's "
+            f"95% for {count(inside)}, and is off by {_hundredths(typical)} points of ETTR in the median; most for "
+            f"{small(worst['title'])}, with {_hundredths(worst['closed'])} for {_hundredths(worst['simulated'])} "
+            f"points. It "
+            f"leaves out nodes in repair, slow nodes and people, so that gains beside those come out different."
+        ),
+    )
+
+
+def _hundredths(fraction: float) -> str:
+    """A difference of fractions in points, to a hundredth of one."""
+    return f"{100 * fraction + 0.0:.2f}".replace("-0.00", "0.00")
+
+
+def shares(shared: Attribution) -> Finding:
+    """How a common gain is shared; as from ``tables.shared_gain``."""
+    if shared.frame.empty:
+        return Finding(title="Nothing to share", text=f"{_NOTHING}, so that there is no gain to share.")
+    frame = shared.frame
+    first = frame.iloc[0]
+    sentences = [
+        f"Together the {count(len(frame))} that go together save {saved(shared.together)} "
+        f"({number(shared.together_low)} to {number(shared.together_high)} days). Over all orders in which they may "
+        f"come {small(first['title'])} adds {saved(first['value'])} on average, "
+        f"{pct(first['value'] / shared.together, 0)} of it."
+        if shared.together > 0
+        else f"Together the {count(len(frame))} that go together save nothing for certain."
+    ]
+    order_alone = frame.sort_values("alone", ascending=False)["id"].tolist()
+    if len(frame) > 1:
+        sentences.append(
+            "The order is that of the gains alone."
+            if order_alone == frame["id"].tolist()
+            else "The order is another than that of the gains alone: those that save the same hours share them."
+        )
+    ratio = (frame["last"] / frame["alone"]).where(frame["alone"] > 0)
+    if ratio.min() < 0.9:
+        least = frame.loc[ratio.idxmin()]
+        sentences.append(
+            f"Added last, {small(least['title'])} gains {_signed(least['last'])} of the {saved(least['alone'])} "
+            f"that it gains alone."
+        )
+    return Finding(title=f"{saved(shared.together)} together, and whose they are", text=" ".join(sentences))
+
+
+def _signed(value: float) -> str:
+    return saved(value) if value >= 0 else f"minus {saved(value)}"
+
+
+def sobol(indices: pd.DataFrame) -> Finding:
+    """Which input decides; ``indices`` as of :class:`ettr.compare.Sobol`, perhaps empty."""
+    known = indices[indices["total"].notna()] if len(indices) else indices
+    if known.empty:
+        return Finding(title="Nothing varies together", text="There is nothing that could vary together here.")
+    most = known.loc[known["total"].idxmax()]
+    return Finding(
+        title=f"Most depends on {input_name(str(most['input']))}",
+        text=(
+            f"If these inputs vary together, {input_name(str(most['input']))} has the largest part in the variance of "
+            f"{most['title']}, with a total index of {most['total']:.2f} give or take {most['total_error']:.2f}. Few "
+            f"points make the indices rough."
+        ),
     )

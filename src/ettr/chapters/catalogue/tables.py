@@ -1,17 +1,24 @@
-"""Tables on what is known of mitigations: what was published, what is assumed here, and who asks for which."""
+"""Tables on what is known of mitigations: what was published, what is assumed, who asks for which, and whose gains."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ettr import evidence
-from ettr.chapters.one_by_one.tables import IN_PLACE, NO_EVIDENCE, TRIED, worth_in_days
-from ettr.compare import Comparison, Study
+from ettr import compare, evidence, mitigation
+from ettr.compare import IN_PLACE, TRIED, Attribution, Comparison, Study
+from ettr.core.errors import EttrError, InputError
 from ettr.core.units import unit_of
 from ettr.mitigation import Catalogue
+
+NO_EVIDENCE = mitigation.NO_EVIDENCE
+_LEAST_ETTR = 1e-3
+_MEASURE = "days"
+_MOST_SHARED = 6
 
 
 def assumed_values(study: Study) -> pd.DataFrame:
@@ -75,7 +82,7 @@ def published_pairs(comparison: Comparison, computed: pd.DataFrame) -> pd.DataFr
         ``status``.
     """
     verdicts = computed.set_index("result_id")
-    days = worth_in_days(comparison).set_index("id")["days"]
+    days = comparison.compared.set_index("id")["days_gain"]
     rows = []
     for name in comparison.frame["id"]:
         one = comparison.study.catalogue[name]
@@ -119,8 +126,9 @@ def places(comparison: Comparison) -> pd.DataFrame:
         ``id``, ``title``, ``group``, ``place`` (in words), ``days`` with ``low`` and ``high`` (95%) [d], ``evidence``,
         ``basis``, ``why`` (of a missing answer), ``asked_by`` (keys).
     """
-    worth = worth_in_days(comparison).set_index("id")[["days", "low", "high", "rank", "rank_low", "rank_high"]]
-    frame = comparison.frame[["id", "title", "group", "state", "evidence", "basis", "why"]].join(worth, on="id")
+    columns = ["id", "title", "group", "state", "evidence", "basis", "why", "rank", "rank_low", "rank_high"]
+    ends = {"days_gain": "days", "days_low": "low", "days_high": "high"}
+    frame = comparison.frame[[*columns, *ends]].rename(columns=ends)
     catalogue = comparison.study.catalogue
     rows = frame.assign(
         place=[_place(row) for row in frame.to_dict("records")],
@@ -138,6 +146,8 @@ def _place(row: dict[str, Any]) -> str:
         return str(row["state"])
     if row["evidence"] == NO_EVIDENCE:
         return "no rank: nothing published"
+    if pd.isna(row["rank"]):
+        return "no rank: within the error of nothing"
     low, high = int(row["rank_low"]), int(row["rank_high"])
     return f"{int(row['rank'])}" if low == high else f"{int(row['rank'])} ({low} to {high})"
 
@@ -170,3 +180,91 @@ def by_document(placed: pd.DataFrame) -> pd.DataFrame:
     rows = rows.assign(document=[titles.get(key, key) for key in rows["key"]])
     rows = rows.sort_values("key", kind="stable", ignore_index=True)
     return rows[["key", "document", "id", "title", "place", "days", "evidence"]]
+
+
+def beside_closed_form(comparison: Comparison) -> pd.DataFrame:
+    """Gain of ETTR by the closed form and by simulation, where the closed form has a term for what changes.
+
+    Returns
+    -------
+    DataFrame
+        ``id``, ``title``, ``closed``, ``simulated`` with ``low`` and ``high`` (95%), ``apart`` (closed less simulated),
+        ``agrees`` (the closed form's lies within the interval); those that move neither by a tenth of a point are
+        left out.
+    """
+    frame = comparison.compared
+    columns = ["id", "title", "closed", "simulated", "low", "high", "apart", "agrees"]
+    if frame.empty:
+        return pd.DataFrame(columns=columns)
+    names = {"closed_ettr_gain": "closed", "ettr_gain": "simulated", "ettr_low": "low", "ettr_high": "high"}
+    rows = frame[frame["closed_ettr_gain"].notna()].rename(columns=names)
+    rows = rows[rows[["closed", "simulated"]].abs().max(axis=1) >= _LEAST_ETTR]
+    agrees = rows["closed"].between(rows["low"], rows["high"])
+    rows = rows.assign(apart=rows["closed"] - rows["simulated"], agrees=agrees)
+    return rows.sort_values("simulated", ascending=False, ignore_index=True)[columns]
+
+
+def going_together(study: Study, ids: Iterable[str]) -> tuple[str, ...]:
+    """The first mitigations that go together, in their order: as many as can all be simulated in every subset.
+
+    Parameters
+    ----------
+    study : Study
+        Scenario and seed.
+    ids : iterable of str
+        Mitigations, the most wanted first.
+
+    Returns
+    -------
+    tuple of str
+        Without those that conflict with an earlier one, or that leave no answer beside the earlier ones.
+    """
+    chosen: tuple[str, ...] = ()
+    for name in ids:
+        if len(chosen) == _MOST_SHARED:
+            break
+        try:
+            study.runs((*chosen, name))
+        except EttrError:
+            continue
+        chosen = (*chosen, name)
+    return chosen
+
+
+def shared_gain(study: Study, ids: Iterable[str]) -> Attribution:
+    """Shapley values of mitigations that go together: as :func:`ettr.compare.shapley`, empty without mitigations."""
+    chosen = tuple(ids)
+    if chosen:
+        return compare.shapley(study, chosen)
+    nothing = pd.DataFrame(columns=["id", "title", "value", "low", "high", "alone", "last"])
+    return Attribution(nothing, _MEASURE, 0.0, 0.0, 0.0, "exact", 0)
+
+
+def indices(
+    study: Study, ids: Iterable[str], inputs: Iterable[str], n_points: int = 16, n_runs: int = 8
+) -> pd.DataFrame:
+    """Sobol indices of uncertain inputs for what mitigations gain; empty where they cannot be worked out.
+
+    Parameters
+    ----------
+    study : Study
+        Scenario and seed.
+    ids : iterable of str
+        Mitigations; few, as each is simulated at every point.
+    inputs : iterable of str
+        Fields that vary together, or effects, as :func:`ettr.compare.uncertain` and :func:`ettr.compare.effects` name them.
+    n_points : int
+        Points of the Sobol sequence, a power of 2.
+    n_runs : int
+        Runs of each point, with common random numbers.
+    """
+    chosen = tuple(ids)
+    few = replace(study, n_runs=n_runs).together(chosen)
+    known = {
+        one.field: one for one in (*compare.uncertain(few.baseline, _MEASURE), *compare.effects(few.catalogue, chosen))
+    }
+    try:
+        return compare.sobol(few, chosen, [known[name] for name in inputs if name in known], n_points, _MEASURE).indices
+    except InputError:
+        columns = ["of", "title", "input", "first", "first_error", "total", "total_error"]
+        return pd.DataFrame(columns=columns)

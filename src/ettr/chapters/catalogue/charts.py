@@ -1,0 +1,172 @@
+"""Charts and tables of the catalogue: the closed form beside simulation, whose gains are whose, and what decides."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import Column, tooltips
+from ettr.chapters.common.encodings import rounded, with_marks
+from ettr.chapters.common.mitigations import ROW_PX, input_name, labelled, nothing, rows_of
+from ettr.chapters.common.table import Table
+from ettr.chapters.common.theme import BLUE, MODEL_COLOURS, OCHRE, PURPLE, finish, layered, need
+
+_WAYS = {"simulated": (MODEL_COLOURS["simulated"], "circle"), "closed form": (MODEL_COLOURS["exact"], "diamond")}
+_LOOKS = {
+    "shared among all": (PURPLE, "circle"),
+    "alone": (BLUE, "triangle-right"),
+    "last, beside all others": (OCHRE, "square"),
+}
+_ORDERS = {"first": ("alone", BLUE), "total": ("with others too", PURPLE)}
+_SHARE: dict[str, str | Column] = {"value": Column("Share", format=".2f"), "low": "95%: from", "high": "95%: to"}
+_HEADER_CHARACTERS = 20
+_DRAWN = [-0.25, 1.25]
+"""Indices lie between 0 and 1; what goes beyond is noise, and is cut here."""
+
+
+def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Gain of ETTR by the closed form beside the simulated one.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.beside_closed_form``.
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "title", "closed", "simulated", "low", "high", "apart")
+    if frame.empty:
+        return nothing(title)
+    hundredths = frame.assign(**{name: 100 * frame[name] for name in ("closed", "simulated", "low", "high", "apart")})
+    gains = labelled(hundredths)
+    y = rows_of(frame["title"])
+    long = gains.melt(["title", "label", "apart"], ["simulated", "closed"], "way", "points")
+    long = long.replace({"way": {"closed": "closed form"}})
+    bars = alt.Chart(gains).mark_rule(strokeWidth=6, opacity=0.35, color=MODEL_COLOURS["simulated"])
+    axis = alt.X("points:Q", title="ETTR gained [points]", axis=alt.Axis(tickCount=6))
+    tips = tooltips("title", "way", "points", "apart", title="Mitigation", way="By")
+    dots = builders.shapes(long, axis, y, "way", _WAYS, 80, tips, filled=True)
+    pairs = "; ".join(f"{row.title} {100 * row.closed:.2f} for {100 * row.simulated:.2f}" for row in frame.itertuples())
+    return finish(
+        layered(bars.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots),
+        title=title,
+        subtitle=with_marks(subtitle, "bars: 95% of the simulation"),
+        description=f"Points of ETTR gained by the closed form, and for how many simulated ones: {pairs}.",
+        height=ROW_PX * len(frame) + 20,
+    )
+
+
+def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Shapley values with their intervals, beside the gain alone and the gain beside all others.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As of :class:`ettr.compare.Attribution`; may be empty.
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "title", "value", "low", "high", "alone", "last")
+    if frame.empty:
+        return nothing(title)
+    gains = labelled(frame)
+    y = rows_of(frame["title"])
+    named_gains = gains.rename(columns=dict(zip(("value", "alone", "last"), _LOOKS, strict=True)))
+    long = named_gains.melt(["title", "label", "low", "high"], [*_LOOKS], "kind", "days")
+    lines = alt.Chart(gains).mark_rule(strokeWidth=1, opacity=0.5).encode(y=y, x=alt.X("last:Q"), x2="alone:Q")
+    ends = alt.Chart(gains).mark_rule(strokeWidth=5, opacity=0.5, color=PURPLE)
+    axis = alt.X("days:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6))
+    named: dict[str, str | Column] = {"title": "Mitigation", "kind": "Counted", "days": Column("Days", format=".2f")}
+    tips = tooltips("title", "kind", "days", "low", "high", **named, low="Shared, 95%: from", high="Shared, 95%: to")
+    dots = builders.shapes(long, axis, y, "kind", _LOOKS, 85, tips, filled=True)
+    days = "; ".join(
+        f"{row.title} {row.value:.2f}, alone {row.alone:.2f}, last {row.last:.2f}" for row in frame.itertuples()
+    )
+    return finish(
+        layered(lines, ends.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots),
+        title=title,
+        subtitle=with_marks(subtitle, "bars: 95%"),
+        description=f"Days that belong to each of several mitigations by their Shapley values: {days}.",
+        height=ROW_PX * len(frame) + 20,
+    )
+
+
+def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Sobol indices, a panel an answer.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``indices`` of :class:`ettr.compare.Sobol`; may be empty.
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "of", "title", "input", "first", "first_error", "total", "total_error")
+    known = frame[frame[["first", "total"]].notna().all(axis=1)]
+    if known.empty:
+        return nothing(title)
+    parts = [
+        known[["title", "input"]].assign(
+            order=name,
+            value=known[kind],
+            low=known[kind] - known[f"{kind}_error"],
+            high=known[kind] + known[f"{kind}_error"],
+        )
+        for kind, (name, _) in _ORDERS.items()
+    ]
+    values = pd.concat(parts, ignore_index=True)
+    values["panel"] = ["|".join(textwrap.wrap(name, _HEADER_CHARACTERS)) for name in values["title"]]
+    ends = {f"{name}_drawn": values[name].clip(*_DRAWN) for name in ("value", "low", "high")}
+    values = rounded(values.assign(**ends), 4)
+    values["input"] = [input_name(name) for name in values["input"]]
+    y = alt.Y("input:N", title=None, sort=list(dict.fromkeys(values["input"])), axis=alt.Axis(labelLimit=200))
+    base = alt.Chart(values).encode(y=y, yOffset=alt.YOffset("order:N", sort=[name for name, _ in _ORDERS.values()]))
+    bars = base.mark_bar().encode(
+        x=alt.X(
+            "value_drawn:Q",
+            title="Share of variance",
+            scale=alt.Scale(domain=_DRAWN),
+            axis=alt.Axis(values=[0, 0.5, 1]),
+        ),
+        color=builders.squares("order", dict(_ORDERS.values()), "The input explains"),
+        tooltip=tooltips("title", "input", "order", *_SHARE, title="Of", **_SHARE),
+    )
+    rules = base.mark_rule(strokeWidth=1.6).encode(x=alt.X("low_drawn:Q"), x2="high_drawn:Q")
+    panels = list(dict.fromkeys(values["panel"]))
+    header = alt.Header(labelLimit=180, labelExpr="split(datum.label, '|')")
+    facet = alt.Facet("panel:N", title=None, sort=panels, header=header)
+    chart = alt.layer(bars, rules).facet(facet, columns=min(3, len(panels)))
+    explained = "; ".join(
+        f"{row.title}, {row.input}: {row.first:.2f} alone, {row.total:.2f} with others" for row in known.itertuples()
+    )
+    return finish(
+        chart,
+        title=title,
+        subtitle=with_marks(subtitle, f"lines: 95%, cut at {_DRAWN[0]:g} and {_DRAWN[1]:g}"),
+        description=f"Bars of Sobol indices of the days saved, a panel an answer: {explained}.",
+        height=44 * known["input"].nunique() + 10,
+    )
+
+
+def table(cells: pd.DataFrame, title: str) -> Table:
+    """A table of the page, with the columns that it has."""
+    return Table(cells, title)
