@@ -252,7 +252,8 @@ def indices(
     ids : iterable of str
         Mitigations; few, as each is simulated at every point.
     inputs : iterable of str
-        Fields that vary together, or effects, as :func:`ettr.compare.uncertain` and :func:`ettr.compare.effects` name them.
+        Fields that vary together, or effects, as :func:`ettr.compare.uncertain` and
+        :func:`ettr.compare.effects` name them.
     n_points : int
         Points of the Sobol sequence, a power of 2.
     n_runs : int

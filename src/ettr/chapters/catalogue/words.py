@@ -187,7 +187,7 @@ def _hundredths(fraction: float) -> str:
 def shares(shared: Attribution) -> Finding:
     """How a common gain is shared; as from ``tables.shared_gain``."""
     if shared.frame.empty:
-        return Finding(title="Nothing to share", text=f"{_NOTHING}, so that there is no gain to share.")
+        return Finding("Nothing to share", "Nothing is lost here that could be saved.")
     frame = shared.frame
     first = frame.iloc[0]
     sentences = [

@@ -15,7 +15,6 @@ from ettr.chapters.failure_rates.tables import OWN
 
 _LINES = {"RSC-1": (BRICK, [1, 0]), "RSC-2": (BLUE, [6, 3]), OWN: (VIOLET, [2, 3])}
 _POINT_SHAPES = {"observed": "circle", "projected": "diamond"}
-_SHAPES = {"observed": "circle", "projected": "diamond"}
 _SIZES = ((BLUE, "circle"), (BRICK, "diamond"), (GREEN, "square"), (VIOLET, "triangle-up"))
 _SHAPES = ((BRICK, [6, 3]), (STEEL, [1, 0]), (VIOLET, [2, 3]), (GREEN, [8, 2, 2, 2]), (GOLD, [4, 4]))
 _POINT_TIPS = {"kind": "Is", "rate": "Implied failures per 1000 node-days"}

@@ -23,7 +23,7 @@ def answer(rates: pd.DataFrame, n_gpus: float) -> Finding:
     values = {"n": len(known), "least": known.min(), "most": known.max(), "low": low, "high": high}
     values |= {"n_gpus": n_gpus, "times": tables.mttf_ends_h(rates, n_gpus)}
     return Finding(
-        title=say("{least:about} to {most:about} failures per 1,000 node-days, half of them {low:about} to {high:about}",
+        title=say("{least:about} to {most:about} failures per 1,000 node-days, half {low:about} to {high:about}",
                   **values),
         text=say(
             "**{n} published rates count stops of a job or failures of hardware: {least:about} to {most:about} per "
@@ -130,7 +130,7 @@ def ages(scenario: Scenario, first: pd.DataFrame, days: float) -> Finding:
     early, late = first.loc[first["shape"].idxmin()], first.loc[first["shape"].idxmax()]
     values = {"days": days, "shape": early["shape"], "early": early["n_failures"], "settled": settled}
     return Finding(
-        title=say("With a shape of {shape:about} new nodes fail {times:about} times as often in the first {days:.0f} days",
+        title=say("With a shape of {shape:about} new nodes fail {times:about} times as often for {days:.0f} days",
                   times=early["n_failures"] / settled, **values),
         text=say(
             "In its first {days:.0f} days a new fleet of this size would meet {early:about} failures at a shape of "
@@ -149,7 +149,7 @@ def asked(scenario: Scenario, rates: pd.DataFrame, n_gpus: float) -> Finding:
         Exercise(
             say("Your cluster of {nodes:count} nodes had 30 failures in 30 days. What is its rate, and is it high?",
                 nodes=scenario.n_nodes),
-            say("30 / {few:count} node-days is {rate:about} per 1,000 node-days. Compare it with the half of the published "
+            say("30 / {few:count} node-days is {rate:about} per 1,000 node-days. Compare with half of the published "
                 "ones above.", few=few, rate=1000 * 30 / few if few else math.nan),
         ),
         Exercise(

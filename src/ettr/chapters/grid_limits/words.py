@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 
 from ettr.core.sentences import Finding, count, duration, listed, megawatts, number, pct
 from ettr.core.units import S_PER_H
-from ettr.power import Profile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ettr.power import Profile
 
 _NEAR = 0.02
 """Frequencies that differ by less are the same line."""

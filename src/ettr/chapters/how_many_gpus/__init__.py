@@ -1,12 +1,5 @@
 """When does the next GPU stop paying?"""
 
-from ettr.chapters.how_many_gpus import (
-    charts,
-    scaling_option_charts,
-    scaling_option_tables,
-    scaling_option_words,
-    tables,
-    words,
-)
+from ettr.chapters.how_many_gpus import charts, tables, way_tables, words
 
-__all__ = ["charts", "scaling_option_charts", "scaling_option_tables", "scaling_option_words", "tables", "words"]
+__all__ = ["charts", "tables", "way_tables", "words"]

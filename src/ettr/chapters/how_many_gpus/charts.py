@@ -1,4 +1,4 @@
-"""Charts on the number of GPUs: what a size yields and costs, where a step goes, and the published runs beside it."""
+"""Charts on the number of GPUs: what a size yields and costs, where a step goes, and other ways to train."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ import altair as alt
 import pandas as pd
 
 from ettr.chapters.common import builders
-from ettr.chapters.common.columns import Column, axis_title, tooltips
+from ettr.chapters.common.columns import Column, tooltips
 from ettr.chapters.common.encodings import but_size, rounded, with_marks
 from ettr.chapters.common.table import Table
 from ettr.chapters.common.theme import (
+    AZURE,
     BLUE,
     GREEN,
     GREY,
     OCHRE,
     ORANGE,
     PART_COLOURS,
+    PINK,
+    RUST,
     VIOLET,
     finish,
     layered,
     need,
     touchable,
 )
-from ettr.chapters.how_many_gpus.tables import AIM_POINTS
 
 _LINES = {
     "linear": (GREY, [2, 3]),
@@ -44,22 +46,10 @@ TERM_COLOURS = {
     "waiting for the slowest node": PART_COLOURS["rework"],
 }
 _GOALS = {
+    "this job": (OCHRE, "circle"),
     "fastest": (BLUE, "triangle-right"),
-    "cheapest": (OCHRE, "square"),
-    "greenest in time": (GREEN, "diamond"),
-    "greenest": (VIOLET, "circle"),
+    "in twice the time of the fastest": (GREEN, "diamond"),
 }
-"""Colour and shape by how a goal's name begins."""
-_SHORTER = {
-    " with sharded weights": "",
-    " with long sequences": ", long",
-    " GPUs": "",
-    " H100": "",
-    " on ": " ",
-    " 405B": "",
-}
-"""So that a name of a run and its GPUs fit beside a chart on a phone; the tooltip has it whole."""
-_USED = {"used for the fit": (BLUE, "circle"), "left out": (ORANGE, "diamond")}
 
 
 def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, title: str, subtitle: str = "") -> Any:
@@ -179,7 +169,7 @@ def cost(frame: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = ""
     asked, of_cost = ("n_gpus", "days", "cost"), {"cost": Column(name, format=",.3~r")}
     line = alt.Chart(sizes).mark_line(color=GREY)
     curve = line.encode(x=x, y=y, order="n_gpus:Q", tooltip=tooltips(*asked, "power_mw", **of_cost))
-    looks = {goal: _look(goal) for goal in points["goal"]}
+    looks = builders.present(_GOALS, points["goal"])
     dots = builders.shapes(points, x, y, "goal", looks, 150, tooltips("goal", *asked, **of_cost))
     marked = "; ".join(
         f"{row.goal}: {row.n_gpus:,.0f} GPUs, {row.days:,.0f} days, {row.cost:.3g}" for row in points.itertuples()
@@ -193,79 +183,51 @@ def cost(frame: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = ""
     )
 
 
-def _look(goal: str) -> tuple[str, str]:
-    return next(look for name, look in _GOALS.items() if goal.startswith(name))
-
-
 def table(frame: pd.DataFrame, caption: str) -> Table:
     """Cells of a table in words, as the findings write them.
 
     Parameters
     ----------
     frame : DataFrame
-        As from ``words.limit_cells``, ``scaling_option_words.large_cells`` or ``scaling_option_words.peak_cells``.
+        As from ``words.limit_cells``.
     caption : str
         What the table shows.
     """
     return Table(frame, caption, 3)
 
 
-def calibrated(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Residuals of the published runs, those that the fits used apart from those left out.
+_WAYS = [
+    (GREY, [1, 0]),
+    (VIOLET, [8, 2]),
+    (GREEN, [8, 2, 2, 2]),
+    (PINK, [6, 3]),
+    (RUST, [2, 3]),
+    (AZURE, [12, 3, 2, 3]),
+]
+_TOKENS = "Billion useful tokens a day"
+
+
+def ways_out(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Useful tokens a day by size, a line a way to train.
 
     Parameters
     ----------
     frame : DataFrame
-        As from ``tables.calibrated_runs``.
+        As from ``way_tables.ways_out``.
     title, subtitle : str
-        The statement, and what is shown.
+        The statement, and the scenario.
     """
-    need(frame, "title", "measured_pct", "computed_pct", "residual_points", "used")
-    used, left_out = _USED
-    short = frame["title"].replace(_SHORTER, regex=True)
-    kind = frame["used"].map({True: used, False: left_out})
-    drawn = ["run", "kind", "zero", "title", "measured_pct", "computed_pct", "residual_points"]
-    runs = rounded(frame.assign(kind=kind, zero=0.0, run=short)[drawn], 4)
-    y = alt.Y("run:N", sort=list(short), title=None)
-    stems = alt.Chart(runs).mark_rule(strokeWidth=1.4).encode(y=y, x=alt.X("zero:Q"), x2="residual_points:Q")
-    tips = tooltips("title", "kind", "measured_pct", "computed_pct", "residual_points")
-    dots = builders.shapes(
-        runs, alt.X("residual_points:Q", title=axis_title("residual_points")), y, "kind", _USED, 80, tips
-    )
-    ends = pd.DataFrame({"aim": [-AIM_POINTS, AIM_POINTS]})
-    rules = alt.Chart(ends).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("aim:Q"))
-    residuals = "; ".join(f"{row.title} {row.residual_points:+.1f}" for row in frame.itertuples())
+    need(frame, "way", "n_gpus", "tokens_per_day")
+    billions = frame.assign(tokens_per_day=frame["tokens_per_day"] / 1e9)
+    looks = dict(zip(dict.fromkeys(frame["way"]), _WAYS, strict=False))
+    y = alt.Y("tokens_per_day:Q", title=_TOKENS, axis=alt.Axis(format=",.3~r", tickCount=6))
+    tips = tooltips("way", "n_gpus", "tokens_per_day", tokens_per_day=_TOKENS)
+    best = billions.loc[billions.groupby("way", sort=False)["tokens_per_day"].idxmax()]
+    most = "; ".join(f"{row.way} {row.tokens_per_day:,.0f} at {row.n_gpus:,.0f} GPUs" for row in best.itertuples())
     return finish(
-        layered(rules, stems, dots),
+        builders.lines(rounded(billions, 4), builders.across("n_gpus"), y, "way", looks, tips),
         title=title,
-        subtitle=with_marks(subtitle, f"dashed: {AIM_POINTS:g} points"),
-        description=f"Points of computed less measured utilisation, in points, a row a published run: {residuals}.",
-        height=19 * len(runs) + 20,
+        subtitle=but_size(subtitle),
+        description=f"Lines of billions of useful tokens a day over GPUs, logarithmic; most of each: {most}.",
+        height=340,
     )
-
-
-def calibrated_table(frame: pd.DataFrame) -> Table:
-    """Every published run beside its computed value.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.calibrated_runs``.
-    """
-    need(frame, "study", "title", "measured_pct", "computed_pct", "residual_points", "used", "relative_to", "note")
-    relative = frame["relative_to"].fillna("")
-    cells = pd.DataFrame(
-        {
-            "Study": frame["study"],
-            "Run": frame["title"],
-            "Of": ["throughput a GPU" if name else "peak" for name in relative],
-            "Measured [%]": frame["measured_pct"],
-            "Computed [%]": frame["computed_pct"].round(1),
-            "Off [points]": frame["residual_points"].round(1),
-            "In the fit": ["used" if used else "left out" for used in frame["used"]],
-            "Source": frame["source"],
-            "Status": frame["status"],
-            "Note": frame["note"].fillna(""),
-        }
-    )
-    return Table(cells, f"{len(frame)} published runs, and what the model makes of them")

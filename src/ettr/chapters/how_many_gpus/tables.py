@@ -12,15 +12,14 @@ import pandas as pd
 
 from ettr import budget, sizing
 from ettr.core.errors import InputError
-from ettr.scaling import Layout, StepTime, calibration, usual_layers
+from ettr.scaling import Layout, StepTime, usual_layers
 from ettr.scenario import Scenario
 from ettr.scenario.paths import N_GPUS
 from ettr.sizing.yields import throughput_of
 
 FASTEST, CHEAPEST, GREENEST = sizing.FASTEST, sizing.CHEAPEST, sizing.GREENEST
 """Goals that a size can be best for."""
-SAID_BY_ROWS = calibration.SAID_BY_ROWS
-"""Rows moved a constant where they leave less than this of its prior's standard deviation."""
+THIS_JOB = "this job"
 LINEAR, THROUGHPUT, HEAT, USEFUL = "linear", "throughput", "and heat", "and failures"
 """What is counted, each with the one before: GPUs alone, waiting for each other, the hottest, and all stops."""
 TERMS = {
@@ -35,8 +34,6 @@ TERMS = {
     "stragglers_s": "waiting for the slowest node",
 }
 """Parts of a step in words, in the order of a chart."""
-AIM_POINTS = 3.0
-"""How far a published run that a fit used may lie off the model. [% of utilisation]"""
 _SMALLER_MODELS = 405e9, 70e9, 8e9, 1e9
 _BATCH_FACTORS = 1, 8, 64
 _MOST_ROUNDED = 128
@@ -341,61 +338,32 @@ def sizes_within_limits(
     return joined.drop_duplicates(["limit", "value", "goal"], ignore_index=True)
 
 
-def deadline_size(run: Scenario, answer: sizing.Sizing, times: float = 2.0) -> sizing.BestSize | None:
-    """The greenest size that takes at most so many times as long as the fastest; None where no carbon is counted."""
-    if GREENEST not in answer.best:
+_PATIENCE = 2.0
+"""How many times as long as the fastest a job in time may take (assumed)."""
+
+
+def in_time(run: Scenario, answer: sizing.Sizing) -> sizing.BestSize | None:
+    """The cheapest size that takes at most twice as long as the fastest, or the greenest where nothing has a price."""
+    goal = next((goal for goal in (CHEAPEST, GREENEST) if goal in answer.best), None)
+    if goal is None:
         return None
-    days = float(answer.best[FASTEST].yields.days) * times
-    return sizing.best(run, GREENEST, sizing.Limits(deadline_days=days), sizing.draws(run, 100))
+    days = float(answer.best[FASTEST].yields.days) * _PATIENCE
+    return sizing.best(run, goal, sizing.Limits(deadline_days=days), sizing.draws(run, 100))
 
 
-def marked_sizes(answer: sizing.Sizing, in_time: sizing.BestSize | None, unit: str) -> pd.DataFrame:
-    """The best sizes as a chart of cost marks them, goals with one size in one row.
-
-    Parameters
-    ----------
-    answer : Sizing
-        The best sizes without limits.
-    in_time : BestSize or None
-        As from :func:`deadline_size`.
-    unit : str
-        ``USD`` or ``MWh``.
-
-    Returns
-    -------
-    DataFrame
-        ``goal`` (in words), ``n_gpus`` [GPUs], ``days``, ``cost``.
-    """
-    marked = [(one.goal, one) for one in answer.best.values()]
-    if in_time is not None and in_time.n_gpus not in {one.n_gpus for _, one in marked}:
-        marked.append((f"{in_time.goal} in time", in_time))
+def marked_sizes(run: Scenario, answer: sizing.Sizing, patient: sizing.BestSize | None, unit: str) -> pd.DataFrame:
+    """The sizes that a chart of cost marks: ``goal`` (in words), ``n_gpus`` [GPUs], ``days``, ``cost``."""
     cost = "usd" if unit == "USD" else "mwh"
-    rows = [(goal, float(one.n_gpus), float(one.yields.days), float(getattr(one.yields, cost))) for goal, one in marked]
-    sizes = pd.DataFrame(rows, columns=["goal", "n_gpus", "days", "cost"]).groupby("n_gpus", sort=False)
-    return sizes.agg({"goal": " and ".join, "days": "first", "cost": "first"}).reset_index()
+    own = on_size(run, run.cluster.n_gpus)
+    rows = [(THIS_JOB, float(run.cluster.n_gpus), float(own.days[0]), float(getattr(own, cost)[0]))]
+    for goal, one in (("fastest", answer.best[FASTEST]), ("in twice the time of the fastest", patient)):
+        if one is not None and one.n_gpus != run.cluster.n_gpus:
+            rows.append((goal, float(one.n_gpus), float(one.yields.days), float(getattr(one.yields, cost))))
+    marked = pd.DataFrame(rows, columns=["goal", "n_gpus", "days", "cost"])
+    return marked[np.isfinite(marked["days"])].drop_duplicates("n_gpus")
 
 
 def _ceiling(value: float) -> float:
     """Rounded up to two digits. [as given]"""
     scale = 10.0 ** (math.floor(math.log10(value)) - 1)
     return float(f"{math.ceil(value / scale * (1 - 1e-12)) * scale:.12g}")
-
-
-def calibrated_runs() -> pd.DataFrame:
-    """Published runs beside what the model makes of them, with the constants fitted to their study.
-
-    Returns
-    -------
-    DataFrame
-        ``study``, ``run_id``, ``title``, ``n_gpus`` [GPUs], ``measured_pct``, ``computed_pct``, ``residual_points``
-        [%], ``relative_to``, ``used``, ``source``, ``status``, ``note``, ``kernel_efficiency``, ``jitter``,
-        ``moved`` (names of the constants that the study's rows moved, joined by commas). Rows that others are given
-        relative to are left out: they agree by definition.
-    """
-    frames = []
-    for study in calibration.studies():
-        fitted = calibration.fit(study)
-        own = {name: getattr(fitted.constants, name) for name in ("kernel_efficiency", "jitter")}
-        frames.append(fitted.rows.assign(study=study, moved=", ".join(fitted.moved), **own))
-    rows = pd.concat(frames, ignore_index=True)
-    return rows[rows["relative_to"].fillna("") != rows["run_id"]].reset_index(drop=True)

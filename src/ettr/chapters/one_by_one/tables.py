@@ -28,7 +28,7 @@ def ranking(comparison: Comparison) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a mitigation, those whose effect is published, at least in part, before those whose effect is assumed, best
+        A row a mitigation, those whose effect is published, at least in part, before the assumed ones, best
         first: ``id``, ``title``, ``effect`` (``published``, ``partly`` or ``assumed``), ``musd`` that a run saves after
         the price, ``low`` and ``high`` (nine runs in ten, over what is assumed and luck) [million USD], ``days``,
         ``price_usd`` [USD], ``luck_alone``.

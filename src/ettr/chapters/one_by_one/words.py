@@ -120,7 +120,7 @@ def hours(frame: pd.DataFrame) -> Finding:
             sentences.append(f"With {small(group['title'].iloc[0])} they come from {listed(parts)}.")
     return Finding(
         title=f"Most hours come back from {PARTS_IN_WORDS[str(by_part.index[0])]}",
-        text=f"{' '.join(sentences)} Two that save the same part get in each other's way: what they save does not add up.",
+        text=f"{' '.join(sentences)} Two that save the same part get in each other's way: savings do not add up.",
     )
 
 
@@ -172,7 +172,7 @@ def asked(comparison: Comparison, frame: pd.DataFrame) -> Finding:
         ),
         Exercise(
             "A mitigation halves all rework and nothing else. Estimate the points of ETTR that it gives.",
-            say("Half of {rework:share}, so {half}, as long as the checkpoint interval stays. Longer intervals would then "
+            say("Half of {rework:share}, so {half}, as long as the interval stays. Longer intervals would then "
                 "save stalls too.", rework=rework, half=pct(rework / 2)),
         ),
     )  # fmt: skip

@@ -26,11 +26,12 @@ def steps_of_set(study: Study, ids: Iterable[str]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a step: ``step``, ``id``, ``title``, ``basis``, ``added`` with ``low`` and ``high`` (95%) and ``alone`` (its
-        gain without the others) [d], ``kept`` (``added`` over ``alone``), ``ettr`` (with all so far), ``cost_usd``,
-        ``saved_usd`` [USD].
+        A row a step: ``step``, ``id``, ``title``, ``basis``, ``added`` with ``low`` and ``high`` (95%) and ``alone``
+        (its gain without the others) [d], ``kept`` (``added`` over ``alone``), ``ettr`` (with all so far),
+        ``cost_usd``, ``saved_usd`` [USD].
     """
-    left, order = list(ids), []
+    left = list(ids)
+    order: list[str] = []
     together = study.together(left)
     while left:
         best = max(left, key=lambda name: gain(together.runs(order), together.runs([*order, name]), _MEASURE).mean)

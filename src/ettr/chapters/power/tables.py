@@ -93,7 +93,8 @@ def _by_day(hours: np.ndarray, end_h: float) -> np.ndarray:
 
 
 def _planned_h(timeline: pd.DataFrame) -> np.ndarray:
-    return timeline.loc[timeline["state"].astype(str) == "maintenance", "start_h"].to_numpy(float)
+    planned = timeline["state"].astype(str) == "maintenance"
+    return np.asarray(timeline.loc[planned, "start_h"], dtype=float)
 
 
 def a_year(bill: pd.DataFrame) -> pd.DataFrame:

@@ -19,7 +19,6 @@ from ettr.core.sentences import (
     megawatts,
     pct,
     say,
-    usd,
 )
 from ettr.core.units import S_PER_H
 
@@ -192,7 +191,7 @@ def options(table: pd.DataFrame, target: Target, series: PowerSeries) -> Finding
         title=f"{capital(_article(cheapest['option']))} is the cheapest that keeps the target"
         if pd.notna(cheapest["total_usd"])
         else "What keeps the target has no known price",
-        text=f"{asked} {capital('; '.join(clauses))}. {failing}{limited} What slows the job is dear, even where it burns "
+        text=f"{asked} {capital('; '.join(clauses))}. {failing}{limited} What slows the job is dear, even if it burns "
         f"little.",
     )
 
@@ -224,8 +223,11 @@ def bill(table: pd.DataFrame, carbon: pd.DataFrame) -> Finding:
     share, energy_share = (lost[name].sum() / table[name].sum() for name in ("hours", "facility_mwh"))
     most, least = carbon.iloc[0], carbon.iloc[-1]
     return Finding(
-        title=f"Lost hours cost {usd(float(f'{bought:.2g}'))} of GPUs a year, and {usd(float(f'{electricity:.2g}'))} of "
-        f"electricity",
+        title=say(
+            "Lost hours cost {bought:usd} of GPUs a year, and {electricity:usd} of electricity",
+            bought=bought,
+            electricity=electricity,
+        ),
         text=say(
             "{share:share} of the hours are lost, and {energy:share} of the energy, as a job that waits draws less "
             "than one that trains. The largest part is {part}. A year of this job emits {least_t:about} t of CO2 on "
@@ -249,7 +251,8 @@ def asked(profile: Profile, table: pd.DataFrame) -> Finding:
         Exercise(
             "The same GPUs wait at their idle power after a failure. How much falls away then?",
             say("{n_gpus:count} × ({busy_w:about} - {idle:about}) W = {fall:about} MW instead of {fall_mw:about} MW.",
-                idle=profile.levels_w["queue"], fall=profile.n_gpus * (hand["busy_w"] - profile.levels_w["queue"]) / 1e6,
+                idle=profile.levels_w["queue"],
+                fall=profile.n_gpus * (hand["busy_w"] - profile.levels_w["queue"]) / 1e6,
                 **hand),
         ),
         Exercise(

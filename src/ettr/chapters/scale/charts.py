@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import pandas as pd
@@ -12,7 +12,9 @@ from ettr.chapters.common.columns import tooltips
 from ettr.chapters.common.encodings import rounded
 from ettr.chapters.common.theme import BLUE, GREEN, PALE_GREY, finish, layered, need
 from ettr.core.sentences import limit
-from ettr.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ettr.scenario import Scenario
 
 
 def needs(frame: pd.DataFrame, as_given: float, target: float, title: str, subtitle: str = "") -> Any:

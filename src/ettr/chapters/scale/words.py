@@ -161,7 +161,7 @@ def frontier(frame: pd.DataFrame, scenario: Scenario, target: float) -> Finding:
         title=say(
             "On {n_gpus:gpus} even an instant restart allows {rate:about} failures per 1000 node-days", **steepest
         ),
-        text=f"{text} Where a line stands upright a faster restart gains nothing more. Failures per node have to fall as "
+        text=f"{text} Where a line stands upright a faster restart gains nothing. Failures per node have to fall as "
         f"the job grows.",
     )
 

@@ -1,4 +1,4 @@
-"""Tables on pools of spares: service levels, cost, money and repair time."""
+"""Tables on pools of spares: what they cost, by size and repair time, and spares in racks."""
 
 from __future__ import annotations
 
@@ -9,21 +9,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
 
 from ettr import budget, evidence, spares
 from ettr.chapters.common.mechanisms import formula_run, rack_failures
 from ettr.core.errors import InputError, NoProgress, NotModelled
-from ettr.core.units import ROUNDING
+from ettr.core.units import H_PER_DAY, ROUNDING
 from ettr.failures import gamma_interval
 from ettr.scenario import Scenario
 from ettr.simulation.outlook import affordable_runs
 
-LEVELS = (0.9, 0.99, 0.999)
-"""Service levels that are compared."""
 CHEAPEST = "cheapest"
 
-_SMALLEST, _LARGEST = 4, 65_536
 _WIDEST = 0.25
 """Pools whose extra cost is larger than this are off the chart, unless the best is not far below."""
 _REPAIRS_H = 1.0, 168.0
@@ -126,7 +122,7 @@ def pooled_run(scenario: Scenario, repair_h: float = 24.0) -> PooledRun:
     --------
     >>> pooled = pooled_run(Scenario.load("llama3-405b"), 24.0)
     >>> round(pooled.in_repair, 2), pooled.best.n_spares, pooled.own
-    (7.76, 17, False)
+    (5.94, 14, False)
     """
     if not 0 < repair_h < math.inf:
         raise InputError(f"repair_h must be > 0 h and finite, got {repair_h:g}")
@@ -148,122 +144,6 @@ def pooled_run(scenario: Scenario, repair_h: float = 24.0) -> PooledRun:
         rate_low=interval.low / rate if interval else 1.0,
         rate_high=interval.high / rate if interval else 1.0,
         left_out=left_out,
-    )
-
-
-def shares_by_size(run: PooledRun, n_points: int = 160) -> pd.DataFrame:
-    """Spares over the nodes of the job, by its size: for service levels, and the cheapest.
-
-    Parameters
-    ----------
-    run : PooledRun
-        The run, of which rate and repair are kept.
-    n_points : int
-        Sizes.
-
-    Returns
-    -------
-    DataFrame
-        ``way`` (a service level in per cent, or ``cheapest``), ``n_nodes`` [nodes], ``n_spares`` [nodes], ``share`` (of
-        the nodes of the job), ``level`` (chance that so many are enough at a random moment). Levels by the binomial,
-        where spares fail too.
-    """
-    per_node, unavailable = run.in_repair / run.scenario.n_nodes, run.unavailable
-    largest = max(_LARGEST, 2 * run.scenario.n_nodes)
-    sizes = np.unique(np.round(np.geomspace(_SMALLEST, largest, n_points)))
-    pools = {f"{100 * level:g}%": spares.binomial_pool(sizes, unavailable, level) for level in LEVELS}
-    pools[CHEAPEST] = np.array([float(spares.cheapest_pool(per_node * size, int(size)).n_spares) for size in sizes])
-    frames = [
-        pd.DataFrame(
-            {
-                "way": way,
-                "n_nodes": sizes,
-                "n_spares": held,
-                "share": held / sizes,
-                "level": spares.pool_level(sizes, held, unavailable),
-            }
-        )
-        for way, held in pools.items()
-    ]
-    return pd.concat(frames, ignore_index=True)
-
-
-def largest_for_share(run: PooledRun, share: float, level: float = LEVELS[-1]) -> int | None:
-    """The largest job for which a service level asks for at least this share of spares; None for none. [nodes]
-
-    Parameters
-    ----------
-    run : PooledRun
-        The run, of which rate and repair are kept.
-    share : float
-        Spares over the nodes of the job, in (0, 1).
-    level : float
-        Service level, in (0, 1).
-
-    Examples
-    --------
-    >>> largest_for_share(pooled_run(Scenario.load("llama3-405b")), 0.05, 0.999)
-    60
-    """
-    unavailable = run.unavailable
-    if unavailable >= share:
-        return None
-    nodes = np.arange(1, 20_001)
-    enough = spares.binomial_pool(nodes, unavailable, level) >= share * nodes
-    return int(nodes[enough][-1]) if enough.any() and not enough[-1] else None
-
-
-def unavailability_for(n_nodes: int, share: float, level: float) -> float:
-    """How often a node may be in repair for a share of spares to reach a service level, a fraction.
-
-    Notes
-    -----
-    Spares fail too: the binomial of :func:`ettr.spares.pool_level`, solved for its probability.
-
-    Examples
-    --------
-    >>> round(unavailability_for(2048, 0.05, 0.999), 3)
-    0.035
-    """
-    held = math.floor(share * n_nodes)
-    return float(scipy.special.betaincinv(held + 1, n_nodes, 1 - level))
-
-
-def pools_by_level(run: PooledRun, crew_factor: float = 1.3) -> pd.DataFrame:
-    """Pools of this job for each service level, in the four ways to reckon them, and what they cost.
-
-    Parameters
-    ----------
-    run : PooledRun
-        The run.
-    crew_factor : float
-        Nodes that are repaired at a time over those in repair on average, for one of the ways; above 1.
-
-    Returns
-    -------
-    DataFrame
-        A row a level and one for the cheapest pool: ``pool``, ``level``, ``binomial``, ``flow``, ``normal``, ``crews``
-        (all NaN for the cheapest) [nodes], ``n_spares`` (by flow, or the cheapest)
-        [nodes], ``waiting_share`` (of the wall clock), ``cost``.
-    """
-    a, nodes = run.in_repair, run.scenario.n_nodes
-    unavailable, n_crew = run.unavailable, crews_of(run, crew_factor)
-    rows: list[dict[str, Any]] = []
-    for level in LEVELS:
-        held = float(spares.poisson_pool(a, level))
-        ways = {
-            "binomial": float(spares.binomial_pool(nodes, unavailable, level)),
-            "flow": held,
-            "normal": float(spares.normal_pool(a, level)),
-            "crews": float(spares.crew_pool(a, n_crew, level)),
-        }
-        rows.append({"pool": f"{100 * level:g}% of the time", "level": level, **ways, "n_spares": held})
-    best = run.best.n_spares
-    at_best = float(spares.pool_level(nodes, best, unavailable))
-    rows.append({"pool": CHEAPEST, "level": at_best, "n_spares": float(best)})
-    table = pd.DataFrame(rows)
-    return table.assign(
-        waiting_share=spares.waiting_share(table["n_spares"], a), cost=spares.pool_cost(table["n_spares"], a, nodes)
     )
 
 
@@ -305,7 +185,7 @@ def crews_of(run: PooledRun, crew_factor: float) -> int:
     Examples
     --------
     >>> crews_of(pooled_run(Scenario.load("llama3-405b")), 1.3)
-    11
+    8
     """
     if not 1 < crew_factor < math.inf:
         raise InputError(f"crew_factor must be > 1 and finite, so that crews keep up, got {crew_factor:g}")
@@ -357,23 +237,10 @@ def staged_repair_h() -> float:
     return staged("automatic_h") + staged("manual_pct") / 100 * staged("manual_h")
 
 
-def published_share() -> float:
-    """The share of spares that a published projection asks for.
-
-    Examples
-    --------
-    >>> published_share()
-    0.05
-    """
-    return evidence.figure("delta_held_pct").value / 100
-
-
 ONE_BY_ONE, RACKS, CREWS = "nodes fail one by one", "racks fail too", "few repair crews"
-"""Simulated pools."""
-
+"""Kinds of pools that are simulated."""
 _FAILURES_A_SIZE, _FAILURES_A_RUN = 60_000, 10_000
 _MOST_SIZES = 11
-_DEAR = 6.0
 
 
 def simulated_pools(
@@ -421,25 +288,6 @@ def simulated_pools(
     return pools.assign(**whole, **{f"extra{end}": pools[f"cost{end}"] - 1 for end in ("", "_low", "_high")})
 
 
-def paid_by_pool(simulated: pd.DataFrame) -> pd.DataFrame:
-    """What is paid for spares and for waits, of nodes that fail one by one, where it is not far above the least.
-
-    Parameters
-    ----------
-    simulated : DataFrame
-        As from :func:`simulated_pools`.
-
-    Returns
-    -------
-    DataFrame
-        Rows whose ``held_usd`` and ``waited_usd`` together are at most six times the least of them; ``is_least``.
-    """
-    single = simulated[simulated["pool"] == ONE_BY_ONE]
-    paid = single["held_usd"] + single["waited_usd"]
-    near = single[paid <= _DEAR * paid.min()]
-    return near.assign(is_least=paid.loc[near.index] == paid.min()).reset_index(drop=True)
-
-
 def shortened(scenario: Scenario, part: float) -> Scenario:
     """The run with a part of its work."""
     return scenario.override({"job.productive_h": part * scenario.productive_h}) if part < 1 else scenario
@@ -472,3 +320,115 @@ def progressing(pools: Callable[[list[int]], pd.DataFrame], sizes: list[int]) ->
 def _wider(sizes: list[int], more: int) -> list[int]:
     """As far as one more block of nodes."""
     return sorted({*sizes, *(sizes[-1] + math.ceil(more * part) for part in (0.5, 1.0, 1.5))})
+
+
+IN_RACKS, SERVERS, WHOLE_RACKS = "spares in each rack", "a pool of servers", "a pool of whole racks"
+"""Where spare GPUs are held."""
+IN_RACKS_WHOLE = "the same, and racks fail whole"
+_RARE = 1e-7
+"""Shares of time below this are not shown."""
+_MOST_POOLS = 400
+"""Pools that a line has points for."""
+
+
+@dataclass(frozen=True)
+class RackChoices:
+    """Spares in racks against shared ones.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        ``way``, ``held`` (spare GPUs over those of the job), ``n_spares`` (in each rack, servers, or racks), ``short``
+        (share of time in which something is missing); shares below 1e-7 are left out.
+    n_racks : int
+        Racks of the job.
+    unavailable : float
+        Share of time that a GPU is in repair.
+    """
+
+    frame: pd.DataFrame
+    n_racks: int
+    unavailable: float
+
+
+def rack_choices(
+    run: PooledRun, rack_gpus: int = 72, spare_gpus: int = 8, rack_failure_share: float = 0.02
+) -> RackChoices:
+    """How often something is missing, by the GPUs held: spares in each rack, a pool of servers, a pool of racks.
+
+    Parameters
+    ----------
+    run : PooledRun
+        The run; its failures are taken to come from single GPUs, evenly.
+    rack_gpus, spare_gpus : int
+        GPUs of a rack, and the most of them that are not used. [GPUs]
+    rack_failure_share : float
+        Failures that take a whole rack, of all, in [0, 1).
+
+    Returns
+    -------
+    RackChoices
+        The job uses ``rack_gpus - spare_gpus`` of each rack.
+
+    Raises
+    ------
+    InputError
+        More spares than a rack has GPUs.
+    """
+    if not 0 <= spare_gpus < rack_gpus:
+        raise InputError(f"spare_gpus must be between 0 and {rack_gpus - 1}, so that some are used, got {spare_gpus}")
+    if not 0 <= rack_failure_share < 1:
+        raise InputError(f"rack_failure_share must be >= 0 and < 1, got {rack_failure_share:g}")
+    scenario, used = run.scenario, rack_gpus - spare_gpus
+    n_gpus, per_node = scenario.cluster.n_gpus, scenario.cluster.gpus_per_node
+    n_racks = math.ceil(n_gpus / used)
+    load = run.in_repair / n_gpus
+    unavailable = load / (1 + load)
+    whole = rack_failure_share * run.in_repair / n_racks
+    held = np.arange(spare_gpus + 1)
+    in_racks = 1 - np.asarray(spares.racks_level(n_racks, used, held, unavailable))
+    broken = 1 - np.asarray(spares.racks_level(n_racks, used, held, unavailable, whole / (1 + whole)))
+    frames = [_way(IN_RACKS, held * n_racks, held, in_racks, n_gpus)]
+    if whole > 0:
+        frames.append(_way(IN_RACKS_WHOLE, held * n_racks, held, broken, n_gpus))
+    for name, size in ((SERVERS, per_node), (WHOLE_RACKS, used)):
+        most = max(1, spare_gpus * n_racks // size)
+        pools = np.unique(np.round(np.linspace(0, most, min(most, _MOST_POOLS) + 1)))
+        gpus = pools * size
+        short = 1 - np.asarray(spares.domains_level(n_gpus, gpus, size, unavailable))
+        frames.append(_way(name, gpus, pools, short, n_gpus))
+    return RackChoices(pd.concat(frames, ignore_index=True), n_racks, unavailable)
+
+
+def _way(name: str, gpus: np.ndarray, n_spares: np.ndarray, short: np.ndarray, n_gpus: int) -> pd.DataFrame:
+    frame = pd.DataFrame({"way": name, "held": gpus / n_gpus, "n_spares": n_spares, "short": short})
+    return frame[(frame["short"] > _RARE) | (frame.index == 0)].assign(short=lambda kept: kept["short"].clip(_RARE))
+
+
+_SMALL = 0.001
+"""Time in which something is missing that pools are compared at."""
+
+
+def enough_in_racks(choices: RackChoices) -> dict[str, float]:
+    """Spare GPUs over those of the job with which something is missing less than a thousandth of the time, by way."""
+    good = choices.frame[choices.frame["short"] < _SMALL]
+    return {str(way): float(rows["held"].min()) for way, rows in good.groupby("way", sort=False)}
+
+
+def by_hand(run: PooledRun) -> dict[str, float]:
+    """The pool by three lines of arithmetic.
+
+    Returns
+    -------
+    dict
+        ``per_day``: nodes that leave a day, ``repair_h`` [h], ``in_repair`` on average, ``deviation`` of that number,
+        and ``n_spares``: three and a half deviations more. [nodes]
+    """
+    a = run.in_repair
+    return {
+        "per_day": a / run.asked.repair_h * H_PER_DAY if run.asked.repair_h else 0.0,
+        "repair_h": run.asked.repair_h,
+        "in_repair": a,
+        "deviation": math.sqrt(a),
+        "n_spares": a + 3.5 * math.sqrt(a),
+    }

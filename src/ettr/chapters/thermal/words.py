@@ -107,8 +107,8 @@ def afternoon(run: Scenario) -> Finding:
         )
     return Finding(
         title=_hottest(run, day),
-        text=f"{follows}{waits} Llama 3 lost 1 to 2% at midday {{cite:p}}`dubey2024`: the model can give that, and so could "
-        f"many others, for five of its inputs are open.",
+        text=f"{follows}{waits} Llama 3 lost 1 to 2% at midday {{cite:p}}`dubey2024`: the model can give that, so "
+        f"could many others, for five of its inputs are open.",
     )
 
 
@@ -193,7 +193,7 @@ def asked(run: Scenario) -> Finding:
         ),
         Exercise(
             "In a heat wave GPUs fail a quarter more often. Estimate what that costs in ETTR.",
-            say("{lost:points}: GPUs are a part of the failures, and all that failures cost here is {all:share0} of the "
-                "time.", **tables.heat_wave(run)),
+            say("{lost:points}: GPUs are a part of the failures, and all that failures cost here is {all:share0} of "
+                "the time.", **tables.heat_wave(run)),
         ),
     )  # fmt: skip

@@ -57,6 +57,12 @@ def counted(shares: pd.DataFrame) -> Count:
     return Count(n, float(low), float(high), float(next_low), float(next_high))
 
 
+def interval(n: int) -> dict[str, float]:
+    """95% interval of the mean behind a count: ``low``, ``high``."""
+    low, high = poisson_interval(n)
+    return {"low": float(low), "high": float(high)}
+
+
 def by_hand(shares: pd.DataFrame, window_h: float, n_gpus: float, gpus_per_node: float) -> dict[str, float]:
     """The rate by three lines of arithmetic.
 

@@ -138,13 +138,13 @@ def asked(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
     return exercises(
         Exercise(
             say("A job on half as many of these GPUs: how often does it stop?"),
-            say("Half as often: every {half:roughly}. Each node fails as before, and there are half as many.", half=half),
+            say("Half as often: every {half:roughly}. Nodes fail as before, and are half as many.", half=half),
             {"cluster.n_gpus": n_gpus / 2},
             "../ettr/scale.html",
         ),
         Exercise(
-            say("Silent data corruption was counted {n} times. Could it have been twice as often in truth?", n=int(sdc)),
+            say("Silent data corruption was counted {n} times. Could its mean be twice that?", n=int(sdc)),
             say("Yes. The 95% interval of a mean behind a count of {n} reaches from {low:.1f} to {high:.1f}.",
-                n=int(sdc), **dict(zip(("low", "high"), map(float, tables.poisson_interval(int(sdc))), strict=True))),
+                n=int(sdc), **tables.interval(int(sdc))),
         ),
     )  # fmt: skip

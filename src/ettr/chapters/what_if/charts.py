@@ -7,11 +7,10 @@ from typing import Any
 
 import altair as alt
 
-from ettr import evidence
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
 from ettr.chapters.common.theme import BLUE, GREEN, LINE_DASHES, MODEL_COLOURS, ORANGE, RUST, finish, layered
-from ettr.chapters.what_if.tables import Datasets
+from ettr.chapters.what_if.tables import Datasets, published_sources
 
 
 def _chart(rows: Datasets, name: str) -> Any:
@@ -163,7 +162,7 @@ def failure_rates(rows: Datasets, subtitle: str) -> Any:
             "stated. The sentence below the chart says the first in numbers."
         ),
         height=24 * (len(both) + 1),
-        sources=list(dict.fromkeys(evidence.published_rates()["source"])),
+        sources=published_sources(),
     )
 
 

@@ -128,6 +128,11 @@ def failure_rates(run: Scenario) -> Datasets:
     }
 
 
+def published_sources() -> list[str]:
+    """Keys of the sources of the published rates."""
+    return list(dict.fromkeys(evidence.published_rates()["source"]))
+
+
 def portfolio(run: Scenario) -> Datasets:
     """Hours lost a month as it is, and after each of the mitigations that a plan would take first: ``steps``."""
     found = plan.remedies(run)
