@@ -95,7 +95,7 @@ def with_tiers(random: np.random.Generator) -> dict[str, Any]:
 
 def _rates(random: np.random.Generator, log: Any, n_nodes: int) -> dict[str, Any]:
     """A failure rate in one of the ways, by one of the clocks, with or without modes."""
-    rate = log(0.1, 30)  # per 1000 node-days
+    rate = log(0.1, 30)  # per 1,000 node-days
     way = int(random.integers(6))
     failures: dict[str, Any] = [
         {"n_events": int(random.integers(1, 500)), "node_days": 0.0},

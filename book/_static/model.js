@@ -218,7 +218,7 @@
     return shares.concat(Math.max(0, 1 - shares.reduce((a, b) => a + b, 0)));
   }
 
-  // Failures per 1000 node-days of the clock in rate_clock.
+  // Failures per 1,000 node-days of the clock in rate_clock.
   function failureRate(scenario) {
     const f = scenario.failures,
       per = scenario.cluster.gpus_per_node;

@@ -58,7 +58,7 @@ def test_poisson_limits_of_an_array_are_those_of_its_items():
 
 
 def test_llama3_rate():
-    """419 failures on 2,048 nodes in 54 days: 3.789 per 1000 node-days, 3.09 h between two."""
+    """419 failures on 2,048 nodes in 54 days: 3.789 per 1,000 node-days, 3.09 h between two."""
     rate = failures.failure_rate(419, 2048 * 54)
     assert rate.per_1000_node_days == pytest.approx(3.789, abs=5e-4)
     assert failures.job_mttf_h(rate.per_1000_node_days, 16_384) == pytest.approx(54 * 24 / 419, rel=1e-12)
@@ -66,7 +66,7 @@ def test_llama3_rate():
 
 
 def test_rsc_time_to_failure():
-    """Kokolis et al. (2025): 1.8 h on 16,384 GPUs, 0.23 h on 131,072, at 6.50 per 1000 node-days."""
+    """Kokolis et al. (2025): 1.8 h on 16,384 GPUs, 0.23 h on 131,072, at 6.50 per 1,000 node-days."""
     mttf_h = failures.job_mttf_h(6.50, np.array([16_384, 131_072]))
     assert mttf_h == pytest.approx([1.803, 0.2254], abs=5e-4)
     assert failures.job_mttf_h(0.0, 8) == math.inf

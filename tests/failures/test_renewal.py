@@ -13,7 +13,7 @@ from scipy import stats
 
 from ettr.failures.renewal import fleet_rate, renewal_count
 
-RATE = 3.789  # per 1000 node-days, as 419 failures of 2,048 nodes in 54 days
+RATE = 3.789  # per 1,000 node-days, as 419 failures of 2,048 nodes in 54 days
 OTHER_SHAPES = [pytest.param(shape, marks=pytest.mark.slow) for shape in (0.5, 0.95, 1.5)]
 EACH_SHAPE = pytest.mark.parametrize("shape", [0.2, 0.7, 3.0, 5.0, *OTHER_SHAPES])
 

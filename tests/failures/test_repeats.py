@@ -104,7 +104,7 @@ def test_every_failure_and_every_hour_is_in_one_row(seed, repeat):
 
 
 def test_a_memoryless_log_has_one_rate():
-    """Twenty logs of nodes that fail at 4 per 1000 node-days, whatever happened before."""
+    """Twenty logs of nodes that fail at 4 per 1,000 node-days, whatever happened before."""
     logs = [simulate_log(seed, repair_h=1.0) for seed in range(20)]
     tables = [hazard_after_repair(outages_of(log)) for log in logs]
     events = sum(table["n_events"][:7] for table in tables)

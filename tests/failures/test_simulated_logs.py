@@ -11,7 +11,7 @@ from scipy import stats
 
 from simulated_logs import BURST_H, COMPONENTS, WINDOW_H, cohort_of_node, gap_moments, simulate_log
 
-EXPECTED = 560  # 4 failures per 1000 node-days on 400 nodes in 350 days
+EXPECTED = 560  # 4 failures per 1,000 node-days on 400 nodes in 350 days
 
 
 @pytest.fixture(params=[50, pytest.param(200, marks=pytest.mark.slow)])

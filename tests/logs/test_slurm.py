@@ -116,7 +116,7 @@ def test_the_time_that_jobs_held_is_used_and_both_rates_are_said(tmp_path):
     assert (seen.n_nodes, given.n_nodes) == (8, 64) and not seen.doubts
     held, whole = given.node_days, 64.0
     assert given.doubts[0].startswith(f"jobs held {held / whole:.0%} of the time of the 64 nodes given")
-    assert f"{1000 / held:.3g} per 1000 node-days that jobs held, which is used; {1000 / whole:.3g}" in given.doubts[0]
+    assert f"{1000 / held:.3g} per 1,000 node-days that jobs held, which is used; {1000 / whole:.3g}" in given.doubts[0]
     assert given.exposure.startswith("the time that jobs held nodes")
 
 

@@ -141,8 +141,8 @@ def test_a_field_is_left_out_by_its_idle_value(path, value):
 @pytest.mark.parametrize(
     ("name", "unit"),
     [
-        ("rate_per_1000_node_days", "failures per 1000 node-days"),
-        ("slow_nodes.per_1000_node_days", "nodes per 1000 node-days"),
+        ("rate_per_1000_node_days", "failures per 1,000 node-days"),
+        ("slow_nodes.per_1000_node_days", "nodes per 1,000 node-days"),
         ("maintenance.per_day", "1/day"),
         ("init_s_per_1000_gpus", "s per 1000 GPUs"),
         ("usd_per_gpu_h", "USD/(GPU h)"),

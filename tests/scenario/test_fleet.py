@@ -146,7 +146,7 @@ def test_a_value_with_an_effect_is_shown(fleet):
     others = {"checkpoint.n_kept", "failures.lemons.left", "maintenance.rolling_nodes", "recovery.init_s_per_1000_gpus"}
     assert {"elastic.n_least", "slow_nodes.loss", "spares.n_nodes", *others} <= set(rows.index)
     assert rows.loc["repair.n_crew", ["value", "unit", "status"]].tolist() == [2, "people", "given"]
-    assert rows.loc["slow_nodes.per_1000_node_days", "unit"] == "nodes per 1000 node-days"
+    assert rows.loc["slow_nodes.per_1000_node_days", "unit"] == "nodes per 1,000 node-days"
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_the_wait_for_a_person_is_in_the_queue_of_a_failure_but_not_in_the_first
 
 
 WALL = {"failures.rate_clock": "wall", "recovery.queue_min": 30, "recovery.detection_min": 12}
-PER_H = 6 / 24  # 6 per 1000 node-days, on 1000 nodes
+PER_H = 6 / 24  # 6 per 1,000 node-days, on 1000 nodes
 
 
 def test_a_wall_clock_rate_knows_of_people_and_false_alarms(plain_run):

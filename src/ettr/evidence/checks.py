@@ -29,8 +29,8 @@ from ettr.evidence.sources import entries
 _SYMBOLS = {
     "days": "d",
     "1/day": "1/d",
-    "failures per 1000 node-days": "1/(1000 node-days)",
-    "nodes per 1000 node-days": "1/(1000 node-days)",
+    "failures per 1,000 node-days": "1/(1000 node-days)",
+    "nodes per 1,000 node-days": "1/(1000 node-days)",
 }
 """How data packages write units that sentences write in words."""
 

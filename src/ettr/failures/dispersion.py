@@ -186,7 +186,7 @@ def rate_gamma(n_events: float, node_days: float, index: float = 1.0) -> Gamma:
 
 
 def over_dispersed_rate(n_events: float, node_days: float, index: float = 1.0, level: float = 0.95) -> FailureRate:
-    """Failures per 1000 node-days with an interval that allows for counts that scatter more than Poisson's.
+    """Failures per 1,000 node-days with an interval that allows for counts that scatter more than Poisson's.
 
     The interval is the central one of :func:`rate_gamma`, whose parameters these are, and is nowhere narrower than the
     exact Poisson interval: with few failures it is that, because what is known of their scatter is less still.

@@ -85,7 +85,7 @@ class Fit(Answer):
     level : float
         Coverage of the intervals. Verdicts are taken at 5% whatever it is.
     rate : FailureRate
-        Failures per 1000 node-days with the exact Poisson interval.
+        Failures per 1,000 node-days with the exact Poisson interval.
     fair_rate : FailureRate
         The same with an interval widened by how unevenly failures came.
     recent_rate : FailureRate or None
@@ -156,7 +156,7 @@ class Fit(Answer):
     @property
     def headline(self) -> str:
         """The log, and its rate."""
-        return f"{self.log.source}: {number(self.rate.per_1000_node_days)} failures per 1000 node-days"
+        return f"{self.log.source}: {number(self.rate.per_1000_node_days)} failures per 1,000 node-days"
 
     def report(self) -> Report:
         """What was read, the rate, each verdict, repairs and a forecast."""

@@ -134,7 +134,7 @@ def binomial_interval(hits: float, misses: float, level: float) -> tuple[float, 
 
 
 def failure_rate(n_events: float, node_days: float, level: float = 0.95) -> FailureRate:
-    """Failures per 1000 node-days with the exact Poisson interval.
+    """Failures per 1,000 node-days with the exact Poisson interval.
 
     Parameters
     ----------

@@ -162,7 +162,7 @@ def trend(fit: Fit) -> Finding:
             f"{meaning} Laplace's test: {probability(evidence['laplace_p'])}. Exponent of the power law of Crow and "
             f"AMSAA, 1 at a constant rate: {number(evidence['crow_amsaa_beta'])} "
             f"({probability(evidence['crow_amsaa_p'])}). Evenness over time: {probability(evidence['uneven_p'])}. "
-            f"In {len(span)} equal stretches the rate {lies} per 1000 node-days."
+            f"In {len(span)} equal stretches the rate {lies} per 1,000 node-days."
         ),
     )
 

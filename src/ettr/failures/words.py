@@ -46,7 +46,7 @@ _FEWEST_FOR_TENTH = 10
 def answer(fit: Fit) -> Finding:
     """The log in a paragraph: its rate, and what it shows."""
     n = len(fit.start_h)
-    often = f"{number(fit.rate.per_1000_node_days)} failures per 1000 node-days"
+    often = f"{number(fit.rate.per_1000_node_days)} failures per 1,000 node-days"
     seen = f": {count(n)} in {duration(fit.log.window_h)}" if n else ""
     each = f", one every {duration(fit.log.window_h / n)}" if n > 1 else ""
     if not n:
@@ -140,7 +140,7 @@ def rate(fit: Fit) -> Finding:
         return Finding(
             title="No failures",
             text=f"No failures in {node_days(fit.log.node_days)}: the {sure} interval of the rate is 0 to "
-            f"{number(exact.high)} per 1000 node-days.",
+            f"{number(exact.high)} per 1,000 node-days.",
         )
     wide = " There are too few failures to see how unevenly they come."
     if scatter is not None and scatter.p < 1 - fit.level and scatter.measured > 1.05:
@@ -152,7 +152,7 @@ def rate(fit: Fit) -> Finding:
         same = between(fair.low, fair.high) == between(exact.low, exact.high)
         allowed = "" if same else f"; with as much as they do vary, the interval is {between(fair.low, fair.high)}"
         wide = f" Counts in {scatter.n_blocks} equal stretches vary no more than chance explains{allowed}."
-    often = f"{number(exact.per_1000_node_days)} failures per 1000 node-days"
+    often = f"{number(exact.per_1000_node_days)} failures per 1,000 node-days"
     recent = fit.recent_rate
     if recent is not None and fit.forecast is not None:
         wide += (
@@ -302,7 +302,7 @@ def rate_table(name: str, groups: pd.DataFrame, n_rows: int = 12) -> Table:
     if len(groups) > n_rows:
         rest = groups.iloc[n_rows:]
         rows.append([f"({len(rest)} more)", count(rest["n_events"].sum()), pct(rest["share"].sum()), "", ""])
-    return Table((name, "failures", "share", "per 1000 node-days", "95% if independent"), rows)
+    return Table((name, "failures", "share", "per 1,000 node-days", "95% if independent"), rows)
 
 
 def _cell(rate: float) -> str:
@@ -321,4 +321,4 @@ def rule_table(fit: Fit) -> Table:
             best = "none fits" if verdict_words.none_fits(one) else verdict_words.distribution(one.best)
             cells = [shape, best, probability(one.memoryless_p or 0.0)]
         rows.append([str(row.rule), count(row.n_incidents), _cell(row.rate), *cells])
-    return Table(("merged", "incidents", "per 1000 node-days", "Weibull shape", "best fit", "memoryless"), rows)
+    return Table(("merged", "incidents", "per 1,000 node-days", "Weibull shape", "best fit", "memoryless"), rows)

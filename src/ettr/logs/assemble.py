@@ -285,7 +285,7 @@ def _exposure(
         n = int((~frame["planned"]).sum())
         ledger.doubt(
             f"jobs held {pct(held / all_days, 0)} of the time of the {n_nodes:,} nodes given, and only failures under "
-            f"jobs are in the log: {number(1000 * n / held)} per 1000 node-days that jobs held, which is used; "
+            f"jobs are in the log: {number(1000 * n / held)} per 1,000 node-days that jobs held, which is used; "
             f"{number(1000 * n / all_days)} of all nodes' time"
         )
     return n_nodes, held, "the time that jobs held nodes"

@@ -198,7 +198,7 @@ def planned_at_mean(plan: Plan) -> str:
             "failures are not independent. Only simulation would hold that."
         )
     return (
-        f"The failure rate changes during the run: this plans for its mean, {number(mean)} per 1000 node-days, where "
+        f"The failure rate changes during the run: this plans for its mean, {number(mean)} per 1,000 node-days, where "
         f"{number(settled)} was given. Integrated over the run, the ETTR at the best interval is "
         f"{pct(plan.budget_over_time.ettr)}."
     )

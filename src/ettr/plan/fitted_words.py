@@ -41,7 +41,8 @@ def plan(fitted: FittedPlan) -> Finding:
     recent, past = fitted.fit.recent_rate, fitted.fit.forecast
     since = (
         f"The rate changes, so the plan takes that of the last {duration(past.past.window_h)}, "
-        f"{number(recent.per_1000_node_days)} per 1000 node-days, not the {number(fitted.fit.rate.per_1000_node_days)} "
+        f"{number(recent.per_1000_node_days)} per 1,000 node-days, not the "
+        f"{number(fitted.fit.rate.per_1000_node_days)} "
         "of the whole log. "
         if recent and past
         else ""

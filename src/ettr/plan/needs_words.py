@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _NOTHING_MIN = 1e-6
 """An interval as short as may be."""
-_SHORT_UNITS = {"failures per 1000 node-days": "/1000 node-days", "1/day": "/day"}
+_SHORT_UNITS = {"failures per 1,000 node-days": "/1,000 node-days", "1/day": "/day"}
 
 
 def needs_report(needs: list[Requirement]) -> Report:

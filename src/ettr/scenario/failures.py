@@ -307,7 +307,7 @@ class Failures(Section):
         )
 
     def rate_of(self, gpus_per_node: int, n_nodes: int) -> float:
-        """Failures per 1000 node-days of the clock in ``rate_clock``; the job's mean time is that on so many nodes."""
+        """Failures per 1,000 node-days of the clock in ``rate_clock``; the job's mean time is that on so many nodes."""
         if self.rate_per_1000_node_days is not None:
             return self.rate_per_1000_node_days
         if self.n_events is not None:

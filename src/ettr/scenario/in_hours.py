@@ -153,7 +153,7 @@ class InHours(Section):
 
     @property
     def failure_rate(self) -> float:
-        """Failures per 1000 node-days of the clock in ``failures.rate_clock``. [1 / (1000 node-days)]"""
+        """Failures per 1,000 node-days of the clock in ``failures.rate_clock``. [1 / (1000 node-days)]"""
         return self.failures.rate_of(self.cluster.gpus_per_node, self.failures.observed_nodes or self.n_nodes)
 
     @property

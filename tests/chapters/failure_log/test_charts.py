@@ -87,12 +87,12 @@ def test_a_chart_is_whole_or_says_why_there_is_none(chart, name, check_chart):
 @pytest.mark.parametrize(
     ("chart", "axes"),
     {
-        "components": {"x": "Failures per 1000 node-days"},
-        "over_time": {"x": "Days since the window's start [d]", "y": "Failures per 1000 node-days"},
+        "components": {"x": "Failures per 1,000 node-days"},
+        "over_time": {"x": "Days since the window's start [d]", "y": "Failures per 1,000 node-days"},
         "gaps": {"x": "Time to the next incident [h]", "y": "Share that lasts longer [%]"},
         "shapes": {"x": "Weibull shape (1: memoryless)"},
         "nodes": {"x": "Failures of a node [count]", "y": "Nodes [count]"},
-        "after_repair": {"x": "Time since the last repair [d]", "y": "Failures per 1000 node-days"},
+        "after_repair": {"x": "Time since the last repair [d]", "y": "Failures per 1,000 node-days"},
         "forecasts": {"x": "Day of the forecast [d]", "y": "Failures in the next 30 days [count]"},
         "trust": {"x": "Plan made on day [d]", "y": "ETTR [points]"},
     }.items(),

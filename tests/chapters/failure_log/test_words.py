@@ -326,7 +326,7 @@ def test_the_level_of_intervals_is_the_one_asked_for():
 def test_the_paragraph_tells_count_time_and_interval():
     known, planned = fit("rich"), fitted("rich")
     text = SAY.answer(known, planned).text
-    values = numbers(r"shows # failures per 1000 node-days: # in # days, one every # h\.\*\*", text)
+    values = numbers(r"shows # failures per 1,000 node-days: # in # days, one every # h\.\*\*", text)
     n = len(known.start_h)
     assert values == pytest.approx([known.rate.per_1000_node_days, n, 200, 4800 / n], **THREE_DIGITS)
     assert numbers("A job on # GPUs", text) == [1600]

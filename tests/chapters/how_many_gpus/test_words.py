@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from ettr.chapters.how_many_gpus.scaling_option_tables import ELASTIC, FEW_SPARES
 
 from computed.how_many_gpus import (
     JOBS,
@@ -25,7 +26,6 @@ from computed.how_many_gpus import (
 from ettr import evidence, sizing
 from ettr.chapters import how_many_gpus
 from ettr.chapters.how_many_gpus import scaling_option_tables as options
-from ettr.chapters.how_many_gpus.scaling_option_tables import ELASTIC, FEW_SPARES
 from ettr.core.sentences import Finding
 from sentences_read import check_words, numbers
 
@@ -267,7 +267,7 @@ def test_large_jobs_are_told_by_batch_ettr_and_needs():
     )
     assert "yields fewer useful tokens a day than a smaller one" in text
     first_told, second_told = text.split("On 1,000,000 GPUs the best")
-    assert numbers("a failure rate of at most # per 1000 node-days, not #", first_told) == pytest.approx(
+    assert numbers("a failure rate of at most # per 1,000 node-days, not #", first_told) == pytest.approx(
         [first["rate_needed"], first["rate_given"]], rel=5e-3
     )
     assert numbers("for an ETTR of 90% no restart is enough: at 0 it would be #%", second_told) == pytest.approx(

@@ -142,7 +142,7 @@ def needs_of(name: str, target: float = TARGET) -> list[plan.Required]:
 def test_what_is_required_is_told_with_its_own_value(name):
     needs = needs_of(name)
     text = scale.requirement_words.requirements(needs, N_GPUS).text
-    at_most, given = numbers("failure rate at most # failures per 1000 node-days, instead of #", text)
+    at_most, given = numbers("failure rate at most # failures per 1,000 node-days, instead of #", text)
     assert 0.99 * needs[0].value <= at_most <= needs[0].value and given == pytest.approx(needs[0].given, **THREE_DIGITS)
     failed = [need.best_ettr for need in needs if need.value is None]
     assert numbers(r"that leaves (?:at best )?#%", text) == pytest.approx([100 * max(failed)], **TENTH)

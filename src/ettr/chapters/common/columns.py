@@ -204,7 +204,7 @@ COLUMNS = {
     "published": Column("Published", format=",.4~g"),
     "quantity": Column("Result"),
     "range_days": Column("Nine in ten within", "days", ".3~g", "Range that holds nine dates in ten"),
-    "rate": Column("Failures per 1000 node-days", format=".3~g"),
+    "rate": Column("Failures per 1,000 node-days", format=".3~g"),
     "rate_factor": Column("Failures over observed", format=".2f"),
     "ratio": Column("Ratio", format=".2f"),
     "reached": Column("ETTR with all of this choice"),

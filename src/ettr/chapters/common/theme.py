@@ -101,15 +101,17 @@ MAP_INK = "#16324a"
 """Of lines on a map."""
 
 
-def enable(run: Scenario | None = None) -> None:
+def enable(run: Scenario | None = None, source: str = "") -> None:
     """Show charts as the book does, from here to the end of the notebook.
 
     Parameters
     ----------
     run : Scenario, optional
         What charts rest on that name no source.
+    source : str
+        The same in words, where it is no scenario.
     """
-    rendering.enable(config, provenance(run) if run else "")
+    rendering.enable(config, provenance(run) if run else f"Source: {source}." if source else "")
 
 
 def provenance(run: Scenario) -> str:

@@ -27,7 +27,7 @@ def presets(frame: pd.DataFrame) -> Table:
         "name": "Name",
         "title": "Run",
         "n_gpus": "GPUs",
-        "rate_per_1000_node_days": "Failures per 1000 node-days",
+        "rate_per_1000_node_days": "Failures per 1,000 node-days",
         "job_mttf_h": "Time to failure [h]",
         "ettr": "ETTR",
         "best_interval_min": "Best interval [min]",

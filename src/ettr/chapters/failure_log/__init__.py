@@ -1,5 +1,5 @@
 """What does my failure log say?"""
 
-from ettr.chapters.failure_log import charts, tables, verdict_words, words
+from ettr.chapters.failure_log import charts, made_log, tables, words
 
-__all__ = ["charts", "tables", "verdict_words", "words"]
+__all__ = ["charts", "made_log", "tables", "words"]

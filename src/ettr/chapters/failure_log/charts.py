@@ -12,15 +12,9 @@ import pandas as pd
 
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import Column, tooltips
-from ettr.chapters.common.theme import FAINT_INK, MODEL_COLOURS, finish, need, touchable
+from ettr.chapters.common.theme import MODEL_COLOURS, finish, need
 
 _SEEN, _MODEL, _THIRD = MODEL_COLOURS["exact"], MODEL_COLOURS["first_order"], MODEL_COLOURS["rsc"]
-_DISTRIBUTIONS = {
-    "exponential": (_SEEN, [1, 0]),
-    "Weibull": (_MODEL, [7, 3]),
-    "gamma": (_THIRD, [2, 3]),
-    "lognormal": (MODEL_COLOURS["simulated"], [9, 3, 2, 3]),
-}
 _RATED = ("n_events", "rate", "low", "high")
 _LONGEST_NAME = 60
 
@@ -64,7 +58,7 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float
         tooltip=tooltips("group", *_RATED, group="Component", **_rated(level)),
     )
     bars = base.mark_bar().encode(
-        x=alt.X("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True)),
+        x=alt.X("rate:Q", title="Failures per 1,000 node-days", scale=alt.Scale(zero=True)),
     )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q")
     most = ", ".join(f"{str(row.group)[:_LONGEST_NAME]} {row.n_events}" for row in frame.head(5).itertuples())
@@ -73,7 +67,7 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float
         title=title,
         subtitle=subtitle or f"Lines: exact {_of(level)} interval, if failures are independent.",
         description=(
-            f"Bars of failures per 1000 node-days by component, {len(frame)} in all, with {_of(level)} intervals. "
+            f"Bars of failures per 1,000 node-days by component, {len(frame)} in all, with {_of(level)} intervals. "
             f"Most failures: {most}."
         ),
         height=24 * len(frame) + 20,
@@ -108,14 +102,14 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
     bars = base.mark_bar(opacity=0.75, stroke="white", strokeWidth=1).encode(
         x=builders.along("start_d", nice=False),
         x2="end_d:Q",
-        y=alt.Y("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True)),
+        y=alt.Y("rate:Q", title="Failures per 1,000 node-days", scale=alt.Scale(zero=True)),
         y2="zero:Q",
     )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(x="middle_d:Q", y="low:Q", y2="high:Q")
     mean = (
         alt.Chart(pd.DataFrame({"mean": [rate]}))
         .mark_rule(strokeDash=[6, 4], strokeWidth=2)
-        .encode(y=alt.Y("mean:Q", title="Failures per 1000 node-days"))
+        .encode(y=alt.Y("mean:Q", title="Failures per 1,000 node-days"))
     )
     return finish(
         bars + whiskers + mean,
@@ -125,90 +119,8 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
         description=(
             f"Bars of the failure rate in {len(frame)} equal stretches of {_digits(stretches['end_d'].max())} days, "
             f"with {_of(level)} intervals, from {_digits(frame['rate'].min())} to {_digits(frame['rate'].max())} "
-            f"per 1000 node-days; the whole log has {_digits(rate)}."
+            f"per 1,000 node-days; the whole log has {_digits(rate)}."
         ),
-    )
-
-
-def gaps(seen: pd.DataFrame, fitted: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """How long the time between incidents lasts, as logged and as four distributions have it.
-
-    Parameters
-    ----------
-    seen, fitted : DataFrame
-        As from :func:`ettr.failures.gaps_seen` and :func:`ettr.failures.gaps_fitted`: ``gap_h`` [h], ``survival``;
-        ``fitted`` with ``distribution``.
-    title, subtitle
-        As in :func:`components`.
-    """
-    need(seen, "gap_h", "survival")
-    need(fitted, "gap_h", "survival", "distribution")
-    if seen.empty or fitted.empty:
-        return NoChart("the log holds too few different times between failures for a distribution.")
-    x = builders.across("gap_h")
-    y = alt.Y("survival:Q", title="Share that lasts longer [%]", axis=alt.Axis(format="%"))
-    fitted = fitted.assign(distribution=fitted["distribution"].replace("weibull", "Weibull"))
-    looks, longer = builders.present(_DISTRIBUTIONS, fitted["distribution"]), Column("Lasts longer", format=".1%")
-    lines = (
-        alt.Chart(fitted)
-        .mark_line()
-        .encode(
-            x=x,
-            y=y,
-            color=builders.strokes("distribution", looks, "Fitted", columns=4),
-            strokeDash=builders.dash("distribution", looks, "Fitted"),
-            tooltip=tooltips("distribution", "gap_h", "survival", distribution="Distribution", survival=longer),
-        )
-    )
-    dots = (
-        alt.Chart(seen)
-        .mark_point(size=22, color=FAINT_INK, filled=True, opacity=0.8)
-        .encode(
-            x=x,
-            y=y,
-            tooltip=tooltips("gap_h", "survival", survival=longer),
-        )
-    )
-    return finish(
-        touchable(lines) + dots,
-        title=title,
-        subtitle=subtitle or "Dots: the log.",
-        description=(
-            f"Share of the times between incidents that last longer than a given time: {len(seen)} dots of the log and "
-            f"the curves of {', '.join(looks)}, on a logarithmic time axis from {_digits(seen['gap_h'].min())} to "
-            f"{_digits(seen['gap_h'].max())} h."
-        ),
-    )
-
-
-def shapes(rules: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.95) -> Any:
-    """The Weibull shape under each merge rule, against 1.
-
-    Parameters
-    ----------
-    rules : DataFrame
-        As ``Fit.rules``: ``rule``, ``n_incidents``, ``weibull_shape``, ``shape_low``, ``shape_high``.
-    title, subtitle, level
-        As in :func:`components`.
-    """
-    need(rules, "rule", "n_incidents", "weibull_shape", "shape_low", "shape_high")
-    if rules["weibull_shape"].isna().all():
-        return NoChart("the log holds too few different times between failures for a shape.")
-    known, ends = rules.dropna(subset=["weibull_shape"]), _ends(level, ".2f", "shape_")
-    base = alt.Chart(known).encode(y=alt.Y("rule:N", sort=rules["rule"].tolist(), title=None))
-    dots = base.mark_point(size=90).encode(
-        x=builders.along("weibull_shape", zero=False, padding=12),
-        tooltip=tooltips("rule", "n_incidents", "weibull_shape", *ends, rule="Merged", **ends),
-    )
-    whiskers = base.mark_rule(strokeWidth=2).encode(x="shape_low:Q", x2="shape_high:Q")
-    one = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[6, 4], strokeWidth=2).encode(x="one:Q")
-    values = "; ".join(f"{row.rule} {row.weibull_shape:.2f}" for row in known.itertuples())
-    return finish(
-        one + whiskers + dots,
-        title=title,
-        subtitle=subtitle or f"Lines: {_of(level)} interval. Dashed: memoryless.",
-        description=f"Dots of the Weibull shape of the times between incidents, by merge rule: {values}.",
-        height=36 * len(rules) + 20,
     )
 
 
@@ -292,7 +204,7 @@ def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "", level: flo
     dots = base.mark_point(size=90).encode(
         y=alt.Y(
             "rate:Q",
-            title="Failures per 1000 node-days",
+            title="Failures per 1,000 node-days",
             scale=alt.Scale(type="sqrt", zero=True),
             axis=axis,
         ),
@@ -306,46 +218,7 @@ def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "", level: flo
         whiskers + dots,
         title=title,
         subtitle=subtitle or f"Lines: exact {_of(level)} interval. The vertical axis is a square root.",
-        description=f"Dots of failures per 1000 node-days by days since a node's return to service: {rates}.",
-        height=280,
-    )
-
-
-def lives(frame: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.95) -> Any:
-    """How long repairs hold.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from :func:`ettr.failures.lives_after_repair`: ``time_d`` [d], ``survival``, ``low``, ``high``, ``at_risk``.
-    title, subtitle, level
-        As in :func:`components`.
-    """
-    need(frame, "time_d", "survival", "low", "high", "at_risk")
-    if frame.empty:
-        return NoChart("no node is known to have failed, come back and been watched on.")
-    base = alt.Chart(frame).encode(x=builders.along("time_d", nice=False))
-    shares = {"survival": Column("Hold longer", format=".1%"), **_ends(level, ".1%")}
-    band = base.mark_area(interpolate="step-after", opacity=0.2, color=_SEEN).encode(y="low:Q", y2="high:Q")
-    line = base.mark_line(interpolate="step-after", color=_SEEN).encode(
-        y=alt.Y(
-            "survival:Q",
-            title="Share of repairs that hold longer [%]",
-            axis=alt.Axis(format="%"),
-            scale=alt.Scale(domain=[0, 1]),
-        ),
-        tooltip=tooltips("time_d", "survival", "low", "high", "at_risk", **shares),
-    )
-    last = frame.iloc[-1]
-    return finish(
-        band + touchable(line),
-        title=title,
-        subtitle=subtitle
-        or f"Kaplan-Meier estimate with its {_of(level)} interval; nodes still in service count as such.",
-        description=(
-            f"Falling step line of the share of repairs that hold longer than a time, with its interval: from 100% to "
-            f"{last['survival']:.0%} after {_digits(last['time_d'])} days."
-        ),
+        description=f"Dots of failures per 1,000 node-days by days since a node's return to service: {rates}.",
         height=280,
     )
 
@@ -399,50 +272,9 @@ def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str =
     )
 
 
-def trust(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """What plans from the past cost, and how far they missed the ETTR that came.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As ``FittedPlan.splits``: ``until_d`` [d], ``interval_loss``, ``level_error``.
-    title, subtitle
-        As in :func:`components`.
-    """
-    need(frame, "until_d", "interval_loss", "level_error")
-    if len(frame) < 2:
-        return NoChart("the log holds too few failures to test the plans of its past.")
-    names = {"interval_loss": "lost by the interval", "level_error": "ETTR mistaken by"}
-    tidy = frame.assign(level_error=frame["level_error"].abs()).melt(
-        id_vars="until_d", value_vars=list(names), var_name="what", value_name="lost"
-    )
-    tidy = tidy.assign(points=100 * tidy["lost"], what=tidy["what"].map(names))
-    base = alt.Chart(tidy).encode(
-        x=builders.along("until_d", nice=False, padding=12),
-        y=alt.Y("points:Q", title="ETTR [points]", scale=alt.Scale(zero=True)),
-        color=builders.colours("what", dict(zip(names.values(), (_THIRD, _MODEL), strict=True))),
-        tooltip=tooltips("until_d", "what", "points", what="What", points=Column("Points of ETTR", format=".2f")),
-    )
-    dots = base.mark_point(size=80).encode(
-        shape=alt.Shape("what:N", title=None, scale=alt.Scale(domain=list(names.values())))
-    )
-    worst = {name: 100 * frame[name].abs().max() for name in names}
-    return finish(
-        base.mark_line(strokeWidth=1, opacity=0.6) + dots,
-        title=title,
-        subtitle=subtitle,
-        description=(
-            f"Two series over the day on which a plan was made from the log so far: ETTR lost by its interval, at most "
-            f"{worst['interval_loss']:.2f} points, and by how much its ETTR was mistaken, up to "
-            f"{worst['level_error']:.2f} points."
-        ),
-        height=260,
-    )
-
-
 def _rated(level: float) -> dict[str, Column]:
     """The columns of a rate and its interval."""
-    return {"rate": Column("Per 1000 node-days", format=",.3~r"), **_ends(level)}
+    return {"rate": Column("Per 1,000 node-days", format=",.3~r"), **_ends(level)}
 
 
 def _ends(level: float, form: str = ",.3~r", of: str = "") -> dict[str, Column]:

@@ -1,4 +1,4 @@
-"""The log that the chapter reads."""
+"""The logs that the chapter reads."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ettr import evidence, logs
+from ettr.chapters.failure_log.made_log import made_log
 from ettr.core.results import FailureLog
 from ettr.logs.training_logs import GROUPS, HARDWARE
 
@@ -31,15 +32,15 @@ def diary_log() -> FailureLog:
 
 
 def failure_log(path: str = "", **given: Any) -> FailureLog:
-    """The failure log of a file, or the diary of GLM-130B where no path is given.
+    """The failure log of a file, or the made-up one where no path is given.
 
     Parameters
     ----------
     path : str
-        As for :func:`ettr.logs.read`; empty for the diary.
+        As for :func:`ettr.logs.read`; empty for the made-up log.
     **given
         As for :func:`ettr.logs.read`. What is empty or 0 is taken as not given, as notebooks have it.
     """
     if not path:
-        return diary_log()
+        return made_log()
     return logs.read(path, **{name: value for name, value in given.items() if value})

@@ -17,7 +17,7 @@ _LINES = {"RSC-1": (BRICK, [1, 0]), "RSC-2": (BLUE, [6, 3]), OWN: (VIOLET, [2, 3
 _POINT_SHAPES = {"observed": "circle", "projected": "diamond"}
 _SIZES = ((BLUE, "circle"), (BRICK, "diamond"), (GREEN, "square"), (VIOLET, "triangle-up"))
 _SHAPES = ((BRICK, [6, 3]), (STEEL, [1, 0]), (VIOLET, [2, 3]), (GREEN, [8, 2, 2, 2]), (GOLD, [4, 4]))
-_POINT_TIPS = {"kind": "Is", "rate": "Implied failures per 1000 node-days"}
+_POINT_TIPS = {"kind": "Is", "rate": "Implied failures per 1,000 node-days"}
 
 
 def mttf_by_size(frame: pd.DataFrame, points: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -90,7 +90,7 @@ def by_age(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     curves = frame.assign(name=[f"shape {shape:g}" for shape in frame["shape"]])
     names = curves["name"].unique().tolist()
     across = alt.X("age_days:Q", title="Age of the fleet [d]", scale=alt.Scale(nice=False, domainMin=0))
-    up = alt.Y("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True))
+    up = alt.Y("rate:Q", title="Failures per 1,000 node-days", scale=alt.Scale(zero=True))
     looks = dict(zip(names, _SHAPES, strict=False))
     tips = tooltips("name", "age_days", "age_end_days", "rate", name="Lifetimes")
     legend, step = "Weibull, assumed", "step-after"
@@ -103,6 +103,6 @@ def by_age(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         lines,
         title=title,
         subtitle=subtitle,
-        description=f"Step lines of the failure rate per 1000 node-days over the age of a new fleet, mean of each "
+        description=f"Step lines of the failure rate per 1,000 node-days over the age of a new fleet, mean of each "
         f"week: {changes}, within {frame['age_end_days'].max():g} days.",
     )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ettr.chapters.index.tables import cost_of_a_failure_h
 from ettr.core.results import PARTS, TimeBudget
-from ettr.core.sentences import Finding, count, duration, fails, listed, number, pct
-from ettr.plan.assumed import assumptions, fitted_words, no_answer
+from ettr.core.sentences import Finding, about, count, listed, pct, roughly, say
+from ettr.plan.assumed import fitted_words, no_answer
 
 if TYPE_CHECKING:
     from ettr.plan import Plan
@@ -21,53 +21,64 @@ def largest_losses(hours: TimeBudget, n: int = 2) -> list[tuple[str, float]]:
 
 
 def headline(plan: Plan) -> Finding:
-    """The first answer of the book: how often a run fails, and what is left."""
+    """The first answer of the book: what the run is, how often it fails, what is left, and how sure that is."""
     run, hours = plan.shown
-    named = [f"{name} {pct(share)}" for name, share in largest_losses(hours) if share > 0]
-    taken = f" The largest losses are {listed(named)}." if len(named) > 1 else ""
-    best = ""
-    if not plan.band.low_min <= plan.scenario.interval_min <= plan.band.high_min:
-        best = (
-            f" With a checkpoint every {duration(plan.best.interval_h)} instead of every "
-            f"{duration(plan.scenario.interval_h)} it would be {pct(plan.budget.ettr)}."
-        )
-    if plan.budget_as_given is None:
-        best = f" That is with a checkpoint every {duration(plan.best.interval_h)}: {no_answer(plan)}"
-    often = fails(hours.total_h / hours.n_failures if hours.n_failures > 0 else math.inf)
+    mttf_h = hours.total_h / hours.n_failures if hours.n_failures > 0 else math.inf
+    first = say(
+        "{title}: a failure every {#mttf:roughly}; {#ettr:share0} of the time is training",
+        "{title}: no failures; {#ettr:share0} of the time is training",
+        title=run.title or run.name,
+        mttf=mttf_h,
+        ettr=hours.ettr,
+    )
     return Finding(
-        title=f"{pct(hours.ettr)} of the wall clock is useful training",
-        text=(
-            f"**{run.title}: {often}; {pct(hours.ettr)} of the wall clock is useful training.**{taken}{best}"
-            f"{_sure(plan)} {assumptions(run)} {fitted_words(plan.asked)}"
-        ).strip(),
+        title=say("It trains {ettr:share0} of the time", ettr=hours.ettr),
+        text=" ".join(filter(None, (f"**{first}.**", _sure(plan), fitted_words(plan.asked), _interval(plan)))),
     )
 
 
 def _sure(plan: Plan) -> str:
-    """The range over what is assumed."""
     if not plan.assumptions.inputs:
+        return "Nothing in it is assumed."
+    return f"At its best interval that is {pct(plan.budget.ettr, 0)}: {plan.assumptions.words}."
+
+
+def _interval(plan: Plan) -> str:
+    """What the best interval would change, where that is worth a sentence."""
+    best = roughly(plan.best.interval_h)
+    if plan.budget_as_given is None:
+        return f"That is with a checkpoint every {best}: {no_answer(plan)}"
+    if plan.band.low_min <= plan.scenario.interval_min <= plan.band.high_min:
         return ""
-    return f" At the best interval the ETTR is {pct(plan.budget.ettr)}; {plan.assumptions.words}."
+    return f"It saves every {roughly(plan.scenario.interval_h)}; every {best} would be best."
 
 
 def time_budget(plan: Plan) -> Finding:
     """Where the hours go at the scenario's own interval."""
     run, hours = plan.shown
-    lost = hours.total_h - hours.productive_h
-    named = [f"{name} {pct(share)}" for name, share in largest_losses(hours, 3) if share > 0]
-    gpu_h = lost * run.cluster.n_gpus
-    met = "The run meets no failure."
-    if hours.n_failures > 0:
-        n_failures = count(hours.n_failures) if hours.n_failures >= 10 else number(hours.n_failures)
-        met = (
-            f"On average the run meets {n_failures} failures; each costs {duration(cost_of_a_failure_h(run))} of "
-            f"rework, detection, queue and restart."
-        )
-    losses = f" The largest losses are {listed(named)}." if named else ""
+    lost_h = hours.total_h - hours.productive_h
+    named = [f"{name} {pct(share, 0)}" for name, share in largest_losses(hours, 3) if share > 0.005]
+    price = run.cost.usd_per_gpu_h if run.cost else None
     return Finding(
-        title=f"{pct(1 - hours.ettr)} of the wall clock is lost",
-        text=(
-            f"Of {duration(hours.total_h)} of wall clock {duration(lost)} are lost, which is "
-            f"{count(round(gpu_h, -3)) if gpu_h > 1e4 else number(gpu_h)} GPU-hours.{losses} {met}"
+        title=say("{lost:share0} of the time is lost", lost=lost_h / hours.total_h),
+        text=" ".join(
+            filter(
+                None,
+                (
+                    say("Most goes to {named}.", named=listed(named)) if named else "Nothing is lost.",
+                    say(
+                        "A failure costs {each:roughly} of rework, waiting and restart, and the job meets {n}.",
+                        "The run meets no failure.",
+                        each=cost_of_a_failure_h(run) if hours.n_failures > 0 else None,
+                        n=count(about(hours.n_failures)) if hours.n_failures >= 1 else "less than one",
+                    ),
+                    say(
+                        "Together {lost:roughly} of all GPUs are lost, {usd:usd} of their price.",
+                        "Together {lost:roughly} of all GPUs are lost.",
+                        lost=lost_h,
+                        usd=lost_h * run.cluster.n_gpus * price if price else None,
+                    ),
+                ),
+            )
         ),
     )

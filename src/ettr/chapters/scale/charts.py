@@ -79,7 +79,7 @@ def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, 
     need(published, "run", "name", "rate", "restart_min", "restart_is")
     curves = rounded(frame.assign(size=[f"{value:,.0f} GPUs" for value in frame["n_gpus"]]))
     across, up = builders.across("rate"), builders.up("restart_min", log=True)
-    tips = tooltips("size", "rate", "restart_min", "interval_min", rate="Failures per 1000 node-days at most")
+    tips = tooltips("size", "rate", "restart_min", "interval_min", rate="Failures per 1,000 node-days at most")
     sizes = list(dict.fromkeys(curves["size"]))
     lines = builders.lines(
         curves, across, up, "size", sizes, tips, "Reached below the line on", "restart_min", clip=True
@@ -120,6 +120,6 @@ def _description(frame: pd.DataFrame, published: pd.DataFrame) -> str:
         )
     lines = "; ".join(ends) or "no size reaches it with any restart shown"
     return (
-        f"Lines of the largest failure rate, per 1000 node-days, that reaches the target with each restart time, both "
+        f"Lines of the largest failure rate, per 1,000 node-days, that reaches the target with each restart time, both "
         f"logarithmic: {lines}. {len(published)} marks stand for the presets."
     )

@@ -107,7 +107,7 @@ def needs(needs: list[Requirement], run: Scenario, ettr: float, target: float) -
     rate = next((one for one in needs if one.field.startswith("failures.")), None)
     worth = tables.worth_of_target(run, ettr, target)
     alone = say(
-        "The failure rate alone would do it, at {value:about} per 1000 node-days instead of {given:about}, which is "
+        "The failure rate alone would do it, at {value:about} per 1,000 node-days instead of {given:about}, which is "
         "{times:about} times fewer.",
         value=rate.value if rate else None,
         given=rate.given if rate else None,
@@ -145,7 +145,7 @@ def frontier(frame: pd.DataFrame, scenario: Scenario, target: float) -> Finding:
     own = tables.rates_at(frame, scenario.recovery.restart_min)
     steepest = frame.loc[frame["n_gpus"].idxmax(), ["n_gpus", "rate"]]
     text = say(
-        "The run has {rate:about} failures per 1000 node-days. With a restart of {least_h:roughly} {target:share0} "
+        "The run has {rate:about} failures per 1,000 node-days. With a restart of {least_h:roughly} {target:share0} "
         "would allow {fastest:list}.",
         rate=scenario.failure_rate,
         least_h=frame["restart_min"].min() / 60,
@@ -159,7 +159,7 @@ def frontier(frame: pd.DataFrame, scenario: Scenario, target: float) -> Finding:
     )
     return Finding(
         title=say(
-            "On {n_gpus:gpus} even an instant restart allows {rate:about} failures per 1000 node-days", **steepest
+            "On {n_gpus:gpus} even an instant restart allows {rate:about} failures per 1,000 node-days", **steepest
         ),
         text=f"{text} Where a line stands upright a faster restart gains nothing. Failures per node have to fall as "
         f"the job grows.",
