@@ -20,8 +20,9 @@ from pathlib import Path
 
 import yaml
 
-from ettr import Scenario, evidence, plan
-from ettr.chapters import scale
+from ettr import Scenario
+from ettr.chapters import scale, what_if
+from ettr.core.sentences import plain
 from ettr.notebook import rendering
 from ettr.publish import chapters
 
@@ -39,17 +40,16 @@ KINDS = ("tables", "charts", "words")
 
 def picture() -> str:
     """The README's picture."""
-    run = Scenario.load("llama3-405b")
-    title = scale.words.curve(run).title
-    chart = scale.charts.by_size(scale.tables.by_size(run), evidence.published_ettr(), 0.9, title, run.title)
+    chart = what_if.show("scale", Scenario.load("llama3-405b"))
     return rendering.svg(chart.properties(width=640).to_dict() | {"background": "white"})
 
 
 def headline() -> str:
     """The README's headline: what the chapter on scale answers."""
     run = Scenario.load("llama3-405b")
-    answer = scale.words.answer(plan.make(run), scale.tables.by_size(run), 0.9)
-    return textwrap.fill(answer.text, WIDTH, break_on_hyphens=False)
+    sizes = scale.tables.ettr_of_sizes(run, [100_000])
+    answer = scale.words.answer(run, sizes, scale.tables.reach_gpus(run, 0.9), 0.9)
+    return textwrap.fill(plain(answer.text), WIDTH, break_on_hyphens=False)
 
 
 def title(docname: str) -> str:
@@ -62,10 +62,9 @@ def title(docname: str) -> str:
 
 
 def parts() -> Iterator[tuple[str, list[str]]]:
-    """The caption of each part of ``_toc.yml``, and its pages; those that lie below another page are left out."""
+    """The caption of each part of ``_toc.yml``, and its pages; those below another page are left out."""
     for part in yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))["parts"]:
-        names = [chapter["file"] for chapter in part["chapters"]]
-        yield part["caption"], [name for name in names if name.rpartition("/")[0] not in names]
+        yield part["caption"], [chapter["file"] for chapter in part["chapters"]]
 
 
 def contents() -> str:

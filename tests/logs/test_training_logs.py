@@ -317,7 +317,7 @@ def test_the_diary_as_a_failure_log_agrees_with_the_preset():
     run = Scenario.load("glm-130b")
     assert len(log.failures) == run.failures.n_events and log.n_nodes == run.n_nodes
     assert log.node_days == pytest.approx(run.failures.node_days, rel=1e-4)
-    assert len(failure_log.tables.failure_log("").failures) == 11
+    assert len(failure_log.tables.diary_log().failures) == 11
 
 
 def test_a_path_is_read_with_what_is_given(tmp_path):

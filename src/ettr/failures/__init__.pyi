@@ -32,8 +32,5 @@ from .units import UnitLifetimes as UnitLifetimes
 from .units import unit_lifetimes as unit_lifetimes
 from .verdicts import Verdict as Verdict
 from .views import forecasts_made as forecasts_made
-from .views import gaps_fitted as gaps_fitted
-from .views import gaps_seen as gaps_seen
-from .views import lives_after_repair as lives_after_repair
 from .views import node_counts as node_counts
 from .views import since_repair as since_repair

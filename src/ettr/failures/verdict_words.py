@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ettr.core.errors import InputError
 from ettr.core.sentences import Finding, duration, listed, number
-from ettr.failures.gaps import MIN_GAPS, GapFit
+from ettr.failures.gaps import GapFit
 from ettr.failures.log_words import (
     between,
     counted,
@@ -95,31 +94,6 @@ def _no_shape(fit: Fit, answer: str) -> Finding:
     if n < LEAST_EVENTS:
         text = too_few(fit, "to tell how the times between them are distributed")
     return Finding(title="Too few failures for a shape", text=text)
-
-
-def gaps(fit: Fit, within_min: float = 10.0) -> Finding:
-    """Which distribution fits best under one merge rule."""
-    by_rule = {one.within_min: one for one in fit.gaps}
-    if within_min not in by_rule:
-        raise InputError(
-            f"within_min must be one of {', '.join(f'{rule:g}' for rule in by_rule)} min, got {within_min}"
-        )
-    fitted, dots = by_rule[within_min], f"Dots: the times between failures, {_rule(within_min)}."
-    if fitted.too_coarse:
-        return Finding(title="Time stamps are too coarse for a distribution", text=dots)
-    if fitted.table.empty:
-        few = f"Fewer than {MIN_GAPS} different times between failures are left, {_rule(within_min)}"
-        return Finding(title="Too few gaps to fit a distribution", text=f"{few}: too few to fit a distribution.")
-    if none_fits(fitted):
-        refused = "none of the four distributions fits: each is refused at 5%"
-        return Finding(title="No distribution fits the times between failures", text=f"{dots} Of curves, {refused}.")
-    ranked = fitted.table.sort_values("aic")
-    best, second = (distribution(name) for name in ranked["distribution"].head(2))
-    lead = float(ranked["delta_aic"].iloc[1])
-    title = f"The {best} distribution fits best"
-    if lead < 2:
-        title = f"The {best} and the {second} distribution fit about equally well"
-    return Finding(title=title, text=f"{dots} The {second} distribution is {number(lead)} behind in AIC.")
 
 
 def none_fits(fitted: GapFit) -> bool:

@@ -9,60 +9,10 @@ import pandas as pd
 import scipy
 
 from ettr.failures.bad_nodes import failures_apart
-from ettr.failures.distributions import FAMILIES
 from ettr.failures.fitting import Fit
-from ettr.failures.gaps import merge_starts
 from ettr.failures.outages import find_outages
 
-_POINTS, _DOTS, _MOST_FAILURES = 80, 200, 10
-
-
-def gaps_seen(fit: Fit, within_min: float = 10.0) -> pd.DataFrame:
-    """Times between incidents as logged, thinned to at most 200.
-
-    Parameters
-    ----------
-    fit : Fit
-        From :func:`ettr.failures.fit`.
-    within_min : float
-        Merge rule. [min]
-
-    Returns
-    -------
-    DataFrame
-        ``gap_h`` (from the end of the merge window, longest last; gaps that the time stamps show as none are left out)
-        [h], ``survival``: share of the gaps that last longer.
-    """
-    gap_h = np.sort(np.diff(merge_starts(fit.start_h, within_min / 60)) - within_min / 60)
-    survival = 1 - (np.arange(gap_h.size) + 0.5) / max(gap_h.size, 1)
-    rows = np.unique(np.linspace(0, gap_h.size - 1, min(gap_h.size, _DOTS)).astype(int))
-    table = pd.DataFrame({"gap_h": gap_h[rows], "survival": survival[rows]})
-    return table[table["gap_h"] > max(fit.log.resolution_h / 2, 1e-9)].reset_index(drop=True)
-
-
-def gaps_fitted(fit: Fit, within_min: float = 10.0) -> pd.DataFrame:
-    """Curves of the fitted distributions over the times between incidents.
-
-    Parameters
-    ----------
-    fit, within_min
-        As for :func:`gaps_seen`.
-
-    Returns
-    -------
-    DataFrame
-        ``distribution``, ``gap_h`` [h], ``survival``. Empty where nothing was fitted.
-    """
-    seen = gaps_seen(fit, within_min)["gap_h"]
-    fitted = next((one.table for one in fit.gaps if one.within_min == within_min), pd.DataFrame())
-    if seen.empty or fitted.empty:
-        return pd.DataFrame(columns=["distribution", "gap_h", "survival"])
-    grid = np.geomspace(seen.min(), seen.max(), _POINTS)
-    curves = []
-    for row in fitted.itertuples():
-        law = FAMILIES[row.distribution].law(row.shape, row.scale_h)
-        curves.append(pd.DataFrame({"distribution": row.distribution, "gap_h": grid, "survival": law.sf(grid)}))
-    return pd.concat(curves, ignore_index=True)
+_MOST_FAILURES = 10
 
 
 def node_counts(fit: Fit) -> pd.DataFrame:
@@ -140,20 +90,3 @@ def forecasts_made(fit: Fit) -> pd.DataFrame:
         return pd.DataFrame(columns=columns)
     table = fit.score.table
     return table.assign(origin_d=table["origin_h"] / 24, inside=table["hit"])
-
-
-def lives_after_repair(fit: Fit) -> pd.DataFrame:
-    """Share of repairs that hold longer than a time, thinned to at most 200 steps.
-
-    Returns
-    -------
-    DataFrame
-        ``time_d`` [d], ``survival``, ``low``, ``high``, ``at_risk`` [count]: the Kaplan-Meier estimate of the time in
-        service from a repair to the next failure of the node. Empty where no repair is known.
-    """
-    columns = ["time_d", "survival", "low", "high", "at_risk"]
-    if fit.nodes is None or len(fit.nodes.survival) < 2:
-        return pd.DataFrame(columns=columns)
-    table = fit.nodes.survival
-    places = np.unique(np.linspace(0, len(table) - 1, min(len(table), _DOTS)).astype(int))
-    return table.iloc[places].assign(time_d=lambda rows: rows["time_h"] / 24)[columns].reset_index(drop=True)

@@ -112,7 +112,8 @@ def _tags(cell: Any) -> list[str]:
 def _keywords(merged: Any) -> list[Any]:
     """What else the page may be searched by."""
     words = merged.metadata.get("keywords", [])
-    return [_markdown(f"```{{meta}}\n:keywords: {', '.join(words)}\n```", "keywords")] if words else []
+    text = f"```{{eval-rst}}\n.. meta::\n   :keywords: {' '.join(words)}\n```"
+    return [_markdown(text, "keywords")] if words else []
 
 
 def _parameters(cell: Any, path: str) -> list[Any]:

@@ -1,5 +1,5 @@
 """Published results beside those computed here."""
 
-from ettr.validation.published import rsc_beside_exact, run
+from ettr.validation.published import VERDICTS, rsc_beside_exact, run
 
-__all__ = ["rsc_beside_exact", "run"]
+__all__ = ["VERDICTS", "rsc_beside_exact", "run"]

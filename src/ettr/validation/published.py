@@ -19,7 +19,11 @@ from ettr.scenario.paths import INTERVAL
 from ettr.simulation import simulate
 from ettr.thermal import Chip, arrhenius_factor, clock_at, speed
 
-REPRODUCED, CONSISTENT, NOT_REPRODUCED = "reproduced", "consistent", "not reproduced"
+REPRODUCED, NOT_REPRODUCED, BOUND_MET = "reproduced", "not reproduced", "bound met"
+OF_KIND = {"same input": "follows from the same input", "order": "order of magnitude", "fitted": "fitted"}
+"""What agreement is called where it says less than that a result follows from published inputs."""
+VERDICTS = (REPRODUCED, BOUND_MET, *OF_KIND.values(), NOT_REPRODUCED)
+"""Every verdict, the one that says most first."""
 
 
 def _run(scenario: str, set: Mapping[str, Any], interval: str = "") -> Scenario:
@@ -200,9 +204,10 @@ def run(table: pd.DataFrame | None = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The rows with ``computed`` and ``verdict``: ``reproduced`` (within the tolerance), ``consistent`` (within it,
-        but a scenario's assumptions were chosen with the result in view: kinds ``fitted`` and ``input``), or
-        ``not reproduced``.
+        The rows with ``computed`` and ``verdict``, one of ``VERDICTS``: ``reproduced`` (inputs are published, the
+        result is derived and within its tolerance), ``bound met`` (the same, of a result printed as a bound),
+        ``follows from the same input`` (the source's own sum), ``order of magnitude``, ``fitted`` (within it, but
+        inputs were chosen with the result in view), or ``not reproduced``.
 
     Raises
     ------
@@ -275,4 +280,4 @@ def _verdict(row: Mapping[str, Any]) -> str:
         raise UnknownName("kind of tolerance", row["tolerance_kind"], scale, place)
     if not off[row["relation"]] <= row["tolerance"] * scale[row["tolerance_kind"]]:
         return NOT_REPRODUCED
-    return CONSISTENT if row["kind"] in ("fitted", "input") else REPRODUCED
+    return OF_KIND.get(row["kind"], REPRODUCED if row["relation"] == "equal" else BOUND_MET)

@@ -1,4 +1,4 @@
-"""Which figures does it stand on, and which fields can I set?"""
+"""Data and fields"""
 
 from ettr.chapters.data import charts, tables
 

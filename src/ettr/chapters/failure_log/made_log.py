@@ -12,7 +12,7 @@ from ettr.core.results import FailureLog
 from ettr.core.units import H_PER_DAY
 
 N_NODES, DAYS, FIRST_DAY = 256, 360, "2025-01-01"
-RULES = {
+RULES: dict[str, Any] = {
     "rate": 2.5,
     "later_rate": 5.0,
     "changes_d": 240,

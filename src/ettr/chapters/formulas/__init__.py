@@ -1,4 +1,4 @@
-"""Where do the formulas for ETTR part?"""
+"""Formulas compared"""
 
 from ettr.chapters.formulas import charts, tables, words
 

@@ -1,4 +1,4 @@
-"""Which of the published figures agree with each other?"""
+"""Sources, audited"""
 
 from ettr.chapters.sources import charts, tables, words
 

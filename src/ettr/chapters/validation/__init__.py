@@ -1,5 +1,5 @@
-"""Which published results does this reproduce, and how?"""
+"""Validation"""
 
-from ettr.chapters.validation import charts, words
+from ettr.chapters.validation import charts, tables, words
 
-__all__ = ["charts", "words"]
+__all__ = ["charts", "tables", "words"]

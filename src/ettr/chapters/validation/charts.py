@@ -10,9 +10,10 @@ import pandas as pd
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
 from ettr.chapters.common.table import Table, heads, named
-from ettr.chapters.common.theme import BLUE, BRICK, GREEN, finish, need
+from ettr.chapters.common.theme import BLUE, BRICK, GOLD, GREEN, STEEL, VIOLET, finish, need
+from ettr.chapters.validation.tables import MEANS
 
-_VERDICTS = {"reproduced": GREEN, "consistent": BLUE, "not reproduced": BRICK}
+_COLOURS = dict(zip(MEANS, (GREEN, BLUE, STEEL, GOLD, VIOLET, BRICK), strict=True))
 
 
 def validation(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -28,7 +29,7 @@ def validation(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "quantity", "published", "computed", "unit", "verdict", "kind")
     ratios = frame.assign(ratio=frame["computed"] / frame["published"])
     base = alt.Chart(ratios).encode(y=alt.Y("quantity:N", sort=None, title=None, axis=alt.Axis(labelLimit=300)))
-    colours = builders.present(_VERDICTS, ratios["verdict"])
+    colours = builders.present(_COLOURS, ratios["verdict"])
     dots = base.mark_point(size=90).encode(
         x=alt.X("ratio:Q", title="Computed / published", scale=alt.Scale(type="log", nice=False, padding=10)),
         color=builders.colours("verdict", colours, "Verdict"),

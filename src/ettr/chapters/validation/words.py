@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ettr.core.sentences import Finding
+from ettr.chapters.validation.tables import MEANS
+from ettr.core.sentences import Finding, count, say
 
 
 def validation(results: pd.DataFrame) -> Finding:
     """How many published results come out; columns as from :func:`ettr.validation.run`."""
-    verdicts = results["verdict"].value_counts()
-    reproduced, consistent = int(verdicts.get("reproduced", 0)), int(verdicts.get("consistent", 0))
-    failed = results[results["verdict"] == "not reproduced"]
-    derived = results[results["kind"] == "derived"]
-    good = int((derived["verdict"] == "reproduced").sum())
-    missing = f" Not reproduced: {'; '.join(failed['quantity'])}." if len(failed) else ""
+    n = results["verdict"].value_counts().reindex([*MEANS], fill_value=0)
+    counted = {"n": len(results), "reproduced": int(n["reproduced"]), "missed": int(n["not reproduced"])}
+    rest = [f"{count(int(n[one]))} {words}" for one, words in _REST.items() if n[one]]
     return Finding(
-        title=f"{reproduced} of {len(results)} published results are reproduced",
-        text=(
-            f"**{reproduced} of {len(results)} published results are reproduced within their tolerance, {consistent} "
-            f"are consistent, {len(failed)} are not reproduced.** {len(derived)} of the rows test a formula on inputs "
-            f"that the source gives as well (`derived`), and {good} of those are reproduced; the others restate "
-            f"arithmetic, or were used to set a scenario.{missing}"
+        title=say("Of {n} published results {reproduced} are derived anew from published inputs", **counted),
+        text=say(
+            "**Of {n} published results {reproduced} come out of published inputs, and {missed} do not.** The others "
+            "say less: {rest:list}.",
+            **counted,
+            rest=rest or ["nothing"],
         ),
     )
+
+
+_REST = {
+    "bound met": "bounds are met",
+    "follows from the same input": "follow from the same input",
+    "order of magnitude": "agree in order of magnitude",
+    "fitted": "were fitted",
+}
