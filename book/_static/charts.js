@@ -32,8 +32,16 @@
     text: { color: "#dfe3e6" },
   };
 
-  function themed(spec) {
-    if (!isDark()) { return spec; }
+  // Colours of the theme that a dark page would swallow, and what they are there.
+  const BRIGHTER = {
+    "#a8480a": "#d97a3a", "#ad470c": "#de7f3f", "#e46d09": "#f58a2e", "#8449bc": "#b184e0", "#8d48b3": "#ba82dc",
+    "#825bd7": "#a78bea", "#a27505": "#c99a2c", "#297064": "#4fa899", "#2a7057": "#4ea787", "#2f6d8f": "#5d9fc4",
+    "#636562": "#9a9d99", "#289561": "#3fb57d",
+  };
+
+  function themed(light) {
+    if (!isDark()) { return light; }
+    const spec = JSON.parse(JSON.stringify(light, function (key, value) { return Object.hasOwn(BRIGHTER, value) ? BRIGHTER[value] : value; }));
     const config = Object.assign({}, spec.config);
     Object.keys(DARK).forEach(function (key) { config[key] = Object.assign({}, config[key], DARK[key]); });
     return Object.assign({}, spec, { config: config });
@@ -59,8 +67,16 @@
       spec.config.legend = Object.assign({}, spec.config.legend, { columns: width < 420 ? 1 : 2 });
       spec.config.axisX = Object.assign({}, spec.config.axisX, { titleAnchor: "end" }); // a long title then grows to the left
       shortenLabels(spec, Math.round(width * 0.34));
+      spec.layer = spec.layer && spec.layer.filter(function (one) { return one.name !== "names"; }); // the tooltip has them
+      if (!spec.layer) { delete spec.layer; }
     }
-    if (!grid) { return spec; }
+    if (!grid) {
+      if (spec.width === "container") { // in numbers: Vega-Lite would follow the window by itself, beside what is done here
+        spec.width = width;
+        spec.autosize = Object.assign({ type: "fit-x", contains: "padding" }, spec.autosize);
+      }
+      return spec;
+    }
     const columns = Math.max(1, Math.min(grid.columns, Math.floor(width / NARROWEST_PANEL)));
     const declared = grid.items.map(function (item) { return typeof item.width === "number" ? item.width : 240; });
     const widestRow = columns === 1 ? 0 : declared.slice(0, columns).reduce(function (a, b) { return a + b; }, 0);
@@ -148,6 +164,12 @@
     }
     this.restore(values);
     this.figure.dataset.theme = isDark() ? "dark" : "light";
+    if (this.isStale()) { this.draw(); } // the window moved on while this was drawn
+  };
+
+  Chart.prototype.isStale = function () {
+    const width = this.figure.clientWidth;
+    return Boolean(width) && Math.abs(width - this.width) > 4;
   };
 
   Chart.prototype.embedOnce = async function (embed) {
@@ -288,10 +310,7 @@
     const resized = new ResizeObserver(function () {
       clearTimeout(pending);
       pending = setTimeout(function () {
-        charts.forEach(function (chart) {
-          const width = chart.figure.clientWidth;
-          if (chart.result && width && Math.abs(width - chart.width) > 4) { chart.draw(); }
-        });
+        charts.forEach(function (chart) { if (chart.result && chart.isStale()) { chart.draw(); } });
       }, 150);
     });
     charts.forEach(function (_, figure) { resized.observe(figure); });

@@ -69,7 +69,8 @@ def hand_on(mime_type: str) -> None:
     """From here on, let :func:`enable` hand charts on as specifications of this type, for others to draw."""
 
     def undrawn(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
-        return {mime_type: spec, "text/plain": _description(spec)}
+        known = ({SOURCE: _source} if _source else {}) | spec.get("usermeta", {})
+        return {mime_type: spec | ({"usermeta": known} if known else {}), "text/plain": _description(spec)}
 
     global _renderer  # noqa: PLW0603  (a process has one renderer, as it has one theme)
     _renderer = undrawn

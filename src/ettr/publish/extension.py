@@ -24,6 +24,7 @@ def connect(app: Any) -> dict[str, Any]:
     app.add_js_file("charts.js", loading_method="defer")
     app.add_js_file("formulas.js", loading_method="defer")
     app.add_js_file("inputs.js", loading_method="defer")
+    app.add_js_file("tables.js", loading_method="defer")
     app.connect("builder-inited", prepare)
     app.connect("env-get-outdated", outdated)
     app.connect("source-read", swap)

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ettr.chapters.common.exercises import Exercise, exercises
+from ettr.chapters.common.table import Table
 from ettr.core.sentences import Finding, count, listed, number, say
 from ettr.failures.node_words import after_repair, nodes
 from ettr.failures.verdict_words import shape, trend
 from ettr.failures.words import components, forecast, horizon_d, rate, reading, repairs
-from ettr.plan.fitted_words import answer, plan, trust
+from ettr.plan import fitted_words
+from ettr.plan.fitted_words import plan, trust
 
 if TYPE_CHECKING:
     from ettr.failures import Fit
+    from ettr.plan.fitted import FittedPlan
 
 __all__ = [
     "after_repair",
@@ -41,6 +44,12 @@ _QUESTIONS = {
     "nodes": "whether nodes differ",
     "memoryless": "how gaps are distributed",
 }
+
+
+def answer(fit: Fit, fitted: FittedPlan) -> Finding:
+    """The log in a paragraph, under a title that names it."""
+    shown = fitted_words.answer(fit, fitted)
+    return Finding(f"{fit.log.source}: {shown.title}", shown.text)
 
 
 def by_hand(fit: Fit) -> Finding:
@@ -85,7 +94,7 @@ def built_in(frame: pd.DataFrame) -> Finding:
     )
 
 
-def rule_cells(frame: pd.DataFrame) -> pd.DataFrame:
+def rule_cells(frame: pd.DataFrame) -> Table:
     """The table of rules; ``frame`` as from ``made_log.truth``."""
     rows = [
         {
@@ -95,11 +104,11 @@ def rule_cells(frame: pd.DataFrame) -> pd.DataFrame:
         }
         for row in frame.itertuples()
     ]
-    return pd.DataFrame(rows)
+    return Table(pd.DataFrame(rows), "Rules of the made-up log, and what a fit of it finds")
 
 
 def _cell(value: object) -> str:
-    return value if isinstance(value, str) else f"{float(value):#.2g}"  # type: ignore[arg-type]
+    return value if isinstance(value, str) else f"{float(value):#.2g}".rstrip(".")  # type: ignore[arg-type]
 
 
 def little(fit: Fit) -> Finding:

@@ -17,8 +17,8 @@ def against_model(runs: pd.DataFrame) -> Finding:
         text=say(
             "The two runs with a public diary lost {#unexplained:about} times the hours that failures of hardware, "
             "checkpoints and restarts explain: {each}. So read every ETTR of this book as a bound: bugs, experiments "
-            "and people come on top. Give your own measured ETTR on {{doc}}`/book/your_cluster/what_if`, and it says how "
-            "much.",
+            "and people come on top. Give your own measured ETTR on {{doc}}`/book/your_cluster/what_if`, and it says "
+            "how much.",
             unexplained=times,
             each="; ".join(each),
         ),

@@ -58,7 +58,7 @@ def scale(rows: Datasets, subtitle: str) -> Any:
         tooltip=tooltips("run", "bound", "n_gpus", "ettr"),
     )
     named = _chart(rows, "published").mark_text(align="right", dx=-8, dy=2, fontSize=11)
-    named = named.encode(x="n_gpus:Q", y="ettr:Q", text="run:N")
+    named = named.encode(x="n_gpus:Q", y="ettr:Q", text="run:N").properties(name="names")
     return finish(
         layered(_goal(rows, "target"), line.encode(tooltip=alt.value(None)), unseen, reported, named, assumed, here),
         title="What a job of another size would reach",
