@@ -366,7 +366,7 @@ def _explained(values: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Square of each input's correlation with the values; zeros where there is none."""
     if values.size < 2 or np.ptp(values) == 0:
         return np.zeros(u.shape[1])
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
         correlation = np.corrcoef(np.column_stack([values, u]), rowvar=False)[0, 1:]
     return np.asarray(np.nan_to_num(correlation) ** 2)
 

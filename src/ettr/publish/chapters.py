@@ -25,24 +25,36 @@ EXECUTED = Path("_build/chapters")
 SUFFIXES = (".ipynb", ".md", ".rst")
 
 
+State = Literal["ran", "kept", "unanswered", "failed", "missing"]
+_NO_ANSWER = re.compile(r"\): (?:NoProgress|OutsideValidity): (.*)")
+"""How the message of a notebook ends that stopped because its scenario has no answer."""
+
+
 @dataclass(frozen=True)
 class Chapter:
     """A notebook of the book and the state of its executed copy.
 
-    ``state`` is ``ran`` or ``kept`` (the copy at ``path`` is good), ``failed`` (the copy at ``path`` ends
-    at the failure that ``error`` describes, unless the run could not even begin), or ``missing``.
+    ``state`` is ``ran`` or ``kept`` (the copy at ``path`` is good), ``unanswered`` (the scenario has no answer, as
+    ``error`` says), ``failed`` (the copy at ``path`` ends at the failure that ``error`` describes, unless the run could
+    not even begin), or ``missing``.
     """
 
     docname: str
-    state: Literal["ran", "kept", "failed", "missing"]
+    state: State
     path: Path
     duration_s: float = 0.0
     error: str = ""
 
     @property
     def is_good(self) -> bool:
-        """Whether there is an executed copy that is whole and up to date."""
-        return self.state in ("ran", "kept")
+        """Whether there is an executed copy that is up to date, and whole but for what has no answer."""
+        return self.state in ("ran", "kept", "unanswered")
+
+    @property
+    def why(self) -> str:
+        """Why the scenario has no answer; empty if it has one."""
+        found = _NO_ANSWER.search(self.error)
+        return found[1] if found else ""
 
 
 Progress = Callable[[int, int, Chapter], None]
@@ -140,7 +152,7 @@ class Book(sweep.Job):
         docname = self.docnames[digest]
         if entry is None:
             return Chapter(docname, "missing", self.out)
-        state = done if entry.status == "done" else "failed"
+        state: State = done if entry.status == "done" else "unanswered" if _NO_ANSWER.search(entry.error) else "failed"
         return Chapter(docname, state, self.out / entry.file, entry.duration_s, entry.error)
 
 

@@ -98,7 +98,9 @@ def _answers(app: Any) -> list[pages.Answer]:
     for part, entries in chapters.contents(Path(app.srcdir)):
         for docname, title in entries:
             chapter = app.ettr_chapters.get(docname)
-            answer = pages.answered(notebook.read(chapter.path)) if chapter and chapter.is_good else ""
+            answer = "No answer for this run" if chapter and chapter.why else ""
+            if chapter and chapter.is_good and not answer:
+                answer = pages.answered(notebook.read(chapter.path))
             if answer:
                 rows.append(pages.Answer(part, docname, title, answer))
     return rows
@@ -134,6 +136,8 @@ def _merged(app: Any, chapter: chapters.Chapter) -> Any:
     root = Path(app.srcdir)
     path = chapters.source(root, chapter.docname)
     original = notebook.read(path)
+    if chapter.state == "unanswered":
+        return pages.unanswered(pages.with_outputs(original, notebook.read(chapter.path), root), chapter.why)
     if chapter.is_good:
         return pages.with_outputs(original, notebook.read(chapter.path), root)
     stopped = None

@@ -139,6 +139,22 @@ def _markdown(text: str, name: str) -> Any:
     return v4.new_markdown_cell(text, id=name)  # type: ignore[no-untyped-call]
 
 
+_KEPT = ("# ", "## Limits", "## Sources", "## Next")
+
+
+def unanswered(merged: Any, why: str) -> Any:
+    """The page of a chapter whose scenario has no answer: its question, why there is none, and where else to look."""
+    kept = [
+        cell
+        for cell in merged.cells
+        if PARAMETERS in _tags(cell) or (cell.cell_type == "markdown" and cell.source.startswith(_KEPT))
+    ]
+    at = next((i for i, cell in enumerate(kept) if not cell.source.startswith("# ")), len(kept))
+    text = f"**There is no answer for this run: {why}.** What this page computes rests on one, and is left out."
+    merged.cells = [*kept[:at], _markdown(text, "unanswered"), *kept[at:]]
+    return merged
+
+
 def failed_page(source: Any, path: str, error: str, stopped: dict[str, Any] | None) -> Any:
     """The page of a chapter that could not be computed: its title, the cell, its source and the error."""
     from nbformat import v4

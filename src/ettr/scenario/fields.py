@@ -152,7 +152,7 @@ def name_of(path: str, model: type[Section]) -> str:
 def amount_of(path: str, model: type[Section]) -> str:
     """What a sentence calls the amount of a field: "the queue time", "the stall of" and the tier's name."""
     meta, listed = meta_at(path, model), list_of(path)
-    amount = meta.amount or f"the {meta.says}"
+    amount = meta.amount or (f"the {meta.says}" if meta.says else path)
     item = path.removeprefix(f"{listed}.").rpartition(".")[0]
     return f"{amount} of {item}" if listed and item else amount
 

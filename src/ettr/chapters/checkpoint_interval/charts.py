@@ -16,6 +16,7 @@ from ettr.chapters.common.theme import (
     GREEN,
     ORANGE,
     PURPLE,
+    NoChart,
     finish,
     layered,
     need,
@@ -105,6 +106,8 @@ def one_interval(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "factor", "kept", "interval_min", "loss_points")
+    if frame.empty:
+        return NoChart("no interval has an answer.")
     losses = rounded(frame.assign(kept=frame["kept"].map(_KEPT)))
     across, up = builders.across("factor"), builders.up("loss_points", domainMin=0, zero=True)
     tips = tooltips("kept", "factor", "interval_min", "loss_points")

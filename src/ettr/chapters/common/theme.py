@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -264,6 +265,22 @@ def finish(
     if sources:
         chart.usermeta = {rendering.SOURCE: f"Source: {listed(evidence.cited(sources))}."}
     return chart
+
+
+@dataclass(frozen=True)
+class NoChart:
+    """What stands in the place of a chart that has nothing to show.
+
+    Attributes
+    ----------
+    reason : str
+        Why there is none, in a sentence.
+    """
+
+    reason: str
+
+    def _repr_markdown_(self) -> str:
+        return f"*No chart: {self.reason}*"
 
 
 def layered(*charts: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -12,27 +11,11 @@ import pandas as pd
 
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import Column, tooltips
-from ettr.chapters.common.theme import MODEL_COLOURS, finish, need
+from ettr.chapters.common.theme import MODEL_COLOURS, NoChart, finish, need
 
 _SEEN, _MODEL, _THIRD = MODEL_COLOURS["exact"], MODEL_COLOURS["first_order"], MODEL_COLOURS["rsc"]
 _RATED = ("n_events", "rate", "low", "high")
 _LONGEST_NAME = 60
-
-
-@dataclass(frozen=True)
-class NoChart:
-    """What stands in the place of a chart that has nothing to show.
-
-    Attributes
-    ----------
-    reason : str
-        Why there is none, in a sentence.
-    """
-
-    reason: str
-
-    def _repr_markdown_(self) -> str:
-        return f"*No chart: {self.reason}*"
 
 
 def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.95) -> Any:

@@ -233,13 +233,17 @@ def ways(peaks: pd.DataFrame) -> Finding:
     known = peaks.iloc[1:].dropna(subset="gain").sort_values("gain", ascending=False)
     if known.empty:
         return Finding("No other way fits this job", "No layout fits another way to train.")
-    each = [f"{row.way} {100 * row.gain:+.0f}%" for row in known.itertuples()]
+    each = [f"{row.way} {_gain(row.gain)}" for row in known.itertuples()]
     return Finding(
-        title=f"{capital(known['way'].iloc[0])} would yield most: {100 * known['gain'].iloc[0]:+.0f}% of tokens a day",
+        title=f"{capital(known['way'].iloc[0])} would yield most: {_gain(known['gain'].iloc[0])} of tokens a day",
         text=f"Most tokens a day of each, against the job as it is: {listed(each)}. What local SGD and compressed "
         f"gradients cost in tokens is assumed; nothing is published for hundreds of replicas at this size "
         f"{{cite:p}}`charles2025diloco`.",
     )
+
+
+def _gain(fraction: float) -> str:
+    return f"{round(100 * fraction):+d}%"
 
 
 def asked(run: Scenario) -> Finding:

@@ -40,7 +40,11 @@ def headline(plan: Plan) -> Finding:
 def _sure(plan: Plan) -> str:
     if not plan.assumptions.inputs:
         return "Nothing in it is assumed."
-    return f"At its best interval that is {pct(plan.budget.ettr, 0)}: {plan.assumptions.words}."
+    return say(
+        "At its best interval that is {#best_ettr:share0}: {range}.",
+        best_ettr=plan.budget.ettr,
+        range=plan.assumptions.words,
+    )
 
 
 def _interval(plan: Plan) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from ettr.chapters.common.exercises import Exercise, exercises
 from ettr.chapters.common.mitigations import PARTS_IN_WORDS, saved, small
 from ettr.chapters.one_by_one.tables import PAYS
-from ettr.core.sentences import Finding, count, days, listed, pct, roughly, say
+from ettr.core.sentences import Finding, about, count, days, listed, pct, roughly, say, usd
 
 if TYPE_CHECKING:
     from ettr.compare import Comparison
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 def answer(comparison: Comparison, ranking: pd.DataFrame) -> Finding:
     """Which single mitigation saves most; ``ranking`` as from ``tables.ranking``."""
     base = comparison.baseline
-    takes = say("{days} at an ETTR of {#ettr:share0}", days=days(round(base.mean("days"), 1)), ettr=base.ettr)
+    takes = say(
+        "{days} at an ETTR of {#best_ettr:share0}, at its best interval",
+        days=days(round(base.mean("days"), 1)),
+        best_ettr=base.ettr,
+    )
     if ranking.empty:
         none = "No mitigation saves money for certain"
         return Finding(none, f"**{none}: the run takes {takes}.**")
@@ -32,9 +36,14 @@ def answer(comparison: Comparison, ranking: pd.DataFrame) -> Finding:
         text=" ".join(
             part
             for part in (
-                f"**{small(first['title'])} saves most alone: {_musd(first['musd'])} of a run of "
-                f"{base.mean('usd') / 1e6:.0f} million USD, and {_span(first)} "
-                f"over what is assumed and luck.**",
+                say(
+                    "**{first} saves most alone: {#saves_most} of a run of {whole:.0f} million USD, and {span} over "
+                    "what is assumed and luck.**",
+                    first=small(first["title"]),
+                    saves_most=_musd(first["musd"]),
+                    whole=base.mean("usd") / 1e6,
+                    span=_span(first),
+                ),
                 f"The size of its effect {size}. The run takes {takes}; with it, {saved(first['days'])} less.",
                 f"Next {'come' if len(others) > 1 else 'comes'} {listed(others)}." if others else "",
                 f"What they act on is assumed where the run says nothing, on {count(n)} subjects." if n else "",
@@ -45,11 +54,13 @@ def answer(comparison: Comparison, ranking: pd.DataFrame) -> Finding:
 
 
 def _span(row: pd.Series) -> str:
-    return f"{float(f'{row.low:.2g}'):g} to {_musd(row.high)}"
+    low, high = _musd(row.low), _musd(row.high)
+    unit = " million USD"
+    return f"{low.removesuffix(unit) if high.endswith(unit) else low} to {high}"
 
 
 def _musd(value: float) -> str:
-    return f"{float(f'{value:.2g}'):,g} million USD"
+    return usd(about(1e6 * value))
 
 
 def by_hand(comparison: Comparison) -> Finding:

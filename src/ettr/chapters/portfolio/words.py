@@ -32,8 +32,9 @@ def answer(steps: pd.DataFrame, before: Runs, as_it_is: Runs, remedies: Remedies
         For all of them. [USD]
     """
     step = say(
-        "The run has {#ettr:share0} as it is, and {before:share} with what is assumed for them to act on.",
-        ettr=as_it_is.ettr,
+        "The run has {#best_ettr:share0} at its best interval, and {before:share} with what is assumed for them to "
+        "act on.",
+        best_ettr=as_it_is.ettr,
         before=before.ettr,
     )
     first = remedies.steps[0].title if remedies.steps else None
@@ -48,7 +49,7 @@ def answer(steps: pd.DataFrame, before: Runs, as_it_is: Runs, remedies: Remedies
         "budget": budget_usd,
         "names": [small(title) for title in steps["title"]],
         "cost": float(steps["cost_usd"].sum()),
-        "left": float(steps["saved_usd"].sum()),
+        "left_over": float(steps["saved_usd"].sum()),
         "days": saved(float(steps["added"].sum())),
         "after": float(steps["ettr"].iloc[-1]),
     }
@@ -59,8 +60,8 @@ def answer(steps: pd.DataFrame, before: Runs, as_it_is: Runs, remedies: Remedies
             part
             for part in (
                 say(
-                    "**With {budget:usd}, do {names:list}: {cost:usd} in all, {days} and {left:usd} saved in a run "
-                    "after that, and an ETTR of {after:share0}.**",
+                    "**With {budget:usd}, do {names:list}: {cost:usd} in all, {days} and {#left_over:usd} saved in a "
+                    "run after that, and an ETTR of {after:share0}.**",
                     **values,
                 ),
                 f"What {'one' if soft == 1 else count(soft)} of them {'changes' if soft == 1 else 'change'} is assumed."

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ettr import budget, evidence, spares
 from ettr.chapters.common.mechanisms import formula_run, rack_failures
+from ettr.chapters.common.runs import shortened
 from ettr.core.errors import InputError, NoProgress, NotModelled
 from ettr.core.units import H_PER_DAY, ROUNDING
 from ettr.failures import gamma_interval
@@ -284,13 +285,10 @@ def simulated_pools(
             limited = plain.override({"repair.n_crew": n_crew, "repair.cv": 1.0})
             frames.append(_simulated(CREWS, limited, _wider(sizes, math.ceil(run.in_repair / 2)), n, seed))
     pools = pd.concat(frames, ignore_index=True)
+    if pools.empty:
+        raise NoProgress("with no pool of spares does the job get on")
     whole = {name: pools[name] / part for name in pools.columns if name.endswith(("_h", "_usd"))}
     return pools.assign(**whole, **{f"extra{end}": pools[f"cost{end}"] - 1 for end in ("", "_low", "_high")})
-
-
-def shortened(scenario: Scenario, part: float) -> Scenario:
-    """The run with a part of its work."""
-    return scenario.override({"job.productive_h": part * scenario.productive_h}) if part < 1 else scenario
 
 
 def some_sizes(least: int, most: int, best: int) -> list[int]:

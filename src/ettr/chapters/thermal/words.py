@@ -26,7 +26,8 @@ def answer(run: Scenario) -> Finding:
     losses, gpu = tables.day_losses(run), gpu_of(run)
     beliefs = failure_tables.by_warming(run, [_WARMER_K])["ettr"]
     statuses = gpu.to_frame()["status"]
-    slower = f"loses {pct(losses['job'])} of its throughput" if losses["job"] > _VISIBLE else "loses no throughput"
+    hot = losses["job"] if losses["job"] > _VISIBLE else None
+    slower = say("loses {#hot_afternoon:share} of its throughput", "loses no throughput", hot_afternoon=hot)
     assumed = int((statuses == "assumed").sum())
     first = (
         f"**On the hottest afternoon the run {slower}, as its hottest GPU sets the pace; what heat does to failures is "

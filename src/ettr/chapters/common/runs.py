@@ -1,0 +1,51 @@
+"""The run that a chapter speaks of: as closed forms follow it, and as much of it as can be simulated on a page."""
+
+from __future__ import annotations
+
+from ettr import budget
+from ettr.core.errors import OutsideValidity
+from ettr.core.sentences import listed
+from ettr.scenario import Scenario
+from ettr.simulation.outlook import affordable_runs
+
+_MOST_FAILURES = 2e6
+"""Of all runs with one mitigation together."""
+_MOST_OF_ONE = 1e5
+"""Of a run whose timeline is looked at."""
+
+
+def followed(given: Scenario) -> Scenario:
+    """A run as the closed forms follow it; its title says what they have no term for.
+
+    Examples
+    --------
+    >>> followed(Scenario.load("llama3-405b")).title
+    'Llama 3 405B on 16,384 H100'
+    """
+    plain = budget.simplified(budget.at_mean_rate(given))
+    if not plain.left_out:
+        return plain.scenario
+    return plain.scenario.override({"title": f"{given.title or given.name}, without {listed(list(plain.left_out))}"})
+
+
+def affordable(run: Scenario, n_runs: int) -> int:
+    """Runs that a page can simulate with each mitigation, fewer where a run meets very many failures."""
+    return affordable_runs(_failures(run), n_runs, _MOST_FAILURES)
+
+
+def shortened(run: Scenario, part: float | None = None) -> Scenario:
+    """The run with a part of its work; if none is given with as much of it as a timeline can hold."""
+    if part is None:
+        part = _MOST_OF_ONE / max(_failures(run), 1.0)
+    return run.override({"job.productive_h": part * run.productive_h}) if part < 1 else run
+
+
+def _failures(run: Scenario) -> float:
+    """Failures that a run meets, planned stops aside where they are too many; 0 if no closed form says."""
+    plain = budget.simplified(run).scenario
+    for one in (plain, plain.override({"maintenance": None})):
+        try:
+            return float(budget.exact(one).n_failures)
+        except OutsideValidity:
+            continue
+    return 0.0

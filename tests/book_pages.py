@@ -1,0 +1,107 @@
+"""The pages of the book, run in this process: what each says, draws and shows."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from ettr.core.sentences import Finding, plain
+from ettr.publish import chapters, snippets
+from ettr.publish.pages import UNSEEN
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = tuple(name for name in chapters.docnames(ROOT) if (ROOT / f"{name}.ipynb").is_file())
+OF_A_RUN = tuple(name for name in NOTEBOOKS if "scenario = " in (ROOT / f"{name}.ipynb").read_text(encoding="utf-8"))
+"""Those that a book of another scenario computes anew."""
+_NUMBER = re.compile(r"\[([^\]]+)\]\{#q-([\w-]+)\}")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What one cell shows: a finding, a chart as its specification, or a table."""
+
+    cell: str
+    tags: tuple[str, ...]
+    value: Any
+
+
+def cells(page: str) -> list[dict[str, Any]]:
+    """The cells of a notebook."""
+    return json.loads((ROOT / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
+
+
+@cache
+def shown(page: str, scenario: str = "") -> tuple[Shown, ...]:
+    """What a page shows for a scenario, a preset or a file; without one for its own."""
+    found: list[Shown] = []
+    space: dict[str, Any] = {}
+    for cell in cells(page):
+        if cell["cell_type"] != "code":
+            continue
+        tags, source = tuple(cell["metadata"].get("tags", [])), "".join(cell["source"])
+
+        def keep(value: Any, cell_id: str = cell["id"], tags: tuple[str, ...] = tags) -> None:
+            if value is not None:
+                found.append(Shown(cell_id, tags, specification(value)))
+
+        space["display"] = keep
+        keep(run(source, space))
+        if "parameters" in tags and scenario and "scenario" in space:
+            space["scenario"] = scenario
+    return tuple(found)
+
+
+def run(source: str, space: dict[str, Any]) -> Any:
+    """Run the code of a cell, and give what it shows."""
+    tree = ast.parse(source)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "cell", "exec"), space)
+    return eval(compile(ast.Expression(last.value), "cell", "eval"), space) if last else None
+
+
+def specification(value: Any) -> Any:
+    """A chart as Vega-Lite; everything else as it is."""
+    return value.to_dict() if isinstance(value, alt.TopLevelMixin) else value
+
+
+def findings(page: str, scenario: str = "") -> list[Finding]:
+    """The sentences of a page."""
+    return [one.value for one in shown(page, scenario) if isinstance(one.value, Finding)]
+
+
+def charts(page: str, scenario: str = "") -> list[dict[str, Any]]:
+    """The charts of a page."""
+    return [one.value for one in shown(page, scenario) if isinstance(one.value, dict) and "$schema" in one.value]
+
+
+def numbers(page: str, scenario: str = "") -> dict[str, set[str]]:
+    """The named numbers of a page, as it writes them."""
+    found: dict[str, set[str]] = {}
+    for finding in findings(page, scenario):
+        for text, name in _NUMBER.findall(f"{finding.title} {finding.text}"):
+            found.setdefault(name, set()).add(text)
+    return found
+
+
+def answer(page: str, scenario: str = "") -> str:
+    """The answer of a page, as it reads."""
+    (told,) = [one.value for one in shown(page, scenario) if "answer" in one.tags and isinstance(one.value, Finding)]
+    return plain(told.text)
+
+
+def alone(page: str) -> list[tuple[str, str]]:
+    """The visible code of a page: the id of each cell, and what its button copies."""
+    code = [cell for cell in cells(page) if cell["cell_type"] == "code"]
+    sources = ["".join(cell["source"]) for cell in code]
+    return [
+        (cell["id"], snippets.alone(sources[:place], sources[place]))
+        for place, cell in enumerate(code)
+        if not UNSEEN & set(cell["metadata"].get("tags", []))
+    ]

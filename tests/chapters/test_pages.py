@@ -1,0 +1,280 @@
+"""Each page of the book: what it says, draws and names, for the book's own run, for others, and at extremes."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import book_pages as pages
+from ettr import Scenario, budget, evidence, simulate, validation
+from ettr.core.errors import NoProgress, OutsideValidity
+from ettr.core.sentences import plain
+from ettr.core.validity import ValidityWarning
+
+OWN = "llama3-405b"
+RUNS = ("", "h100-100k", "opt-175b")
+"""Scenarios of whole books; nothing stands for what the notebooks themselves name."""
+MADE: dict[str, Any] = {
+    "cluster": {"n_gpus": 4096},
+    "job": {"productive_h": 1000},
+    "failures": {"rate_per_1000_node_days": 5},
+    "checkpoint": {"interval_min": 30, "stall_s": 30},
+    "recovery": {"detection_min": 3, "queue_min": 2, "restart_min": 6},
+}
+EXTREMES: dict[str, dict[str, Any]] = {
+    "one GPU": {"cluster": {"n_gpus": 1, "gpus_per_node": 1}},
+    "no failures": {"failures": {"rate_per_1000_node_days": 0}},
+    "hopeless": {
+        "cluster": {"n_gpus": 1_000_000},
+        "failures": {"rate_per_1000_node_days": 50},
+        "recovery": {"detection_min": 3, "queue_min": 2, "restart_min": 60},
+    },
+    "no price": {"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}},
+    "no spares": {"spares": {"n_nodes": 0}, "repair": {"manual_h": 24}},
+    "one mode": {"failures": {"n_events": 419, "node_days": 110592, "modes": [{"name": "all", "n_events": 419}]}},
+    "odd title": {"title": "A-b (c), d: e/f 100% + g"},
+}
+MOST_WORDS, MOST_CHARTS = 1000, 5
+ASIDE = {"asked", "incident", "incident-end", "sources", "little"}
+"""Exercises, the incident and the sources, which no limit of words counts."""
+_ROLE = re.compile(r"\{(?:doc|term|cite:\w|ref|eq|dropdown)\}`?")
+
+
+@pytest.fixture(scope="module")
+def file_of(tmp_path_factory) -> Callable[[str], str]:
+    """A scenario file of an extreme."""
+    folder = tmp_path_factory.mktemp("scenarios")
+
+    def write(extreme: str) -> str:
+        path = folder / f"{extreme.replace(' ', '-')}.yml"
+        if not path.is_file():
+            path.write_text(Scenario.of({"name": "made", "title": "Made", **MADE, **EXTREMES[extreme]}).to_yaml())
+        return str(path)
+
+    return write
+
+
+# ------------------------------------------------------------------ what any page of any run keeps to
+
+
+def check(page: str, scenario: str) -> None:
+    """Sentences that read as such, and charts with something in them."""
+    for finding in pages.findings(page, scenario):
+        text = re.sub(r"<a .*?</a>", "", _ROLE.sub("", plain(f"{finding.title} {finding.text}")))
+        assert finding.title.strip() or finding.text.strip()
+        assert not re.search(r"\b(nan|inf|None|NaN|array)\b|\{|(?<=[a-z,])  +[a-z]|(?<!\d)-0\.?0*%", text), text
+        assert not re.search(r"\.\.(?!/)|\. ?\.| ,| \.(?!\d)", text.replace("...", "")), text
+    for chart in pages.charts(page, scenario):
+        check_drawn(chart)
+
+
+def check_drawn(chart: dict[str, Any]) -> None:
+    json.dumps(chart, allow_nan=False)
+    assert chart["title"]["text"].strip() and len(chart["description"]) > 30
+    assert not re.search(r"\b(nan|inf|None)\b", chart["description"]), chart["description"]
+    rows = [row for data in data_of(chart) for row in data]
+    assert rows, f"{chart['title']['text']}: nothing is drawn"
+
+
+def data_of(part: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """All data of a specification."""
+    found = [*part.get("datasets", {}).values()]
+    if isinstance(part.get("data", {}).get("values"), list):
+        found.append(part["data"]["values"])
+    for key in ("layer", "concat", "hconcat", "vconcat"):
+        for child in part.get(key, []):
+            found += data_of(child)
+    return found + (data_of(part["spec"]) if "spec" in part else [])
+
+
+@pytest.mark.parametrize("page", pages.NOTEBOOKS)
+@pytest.mark.parametrize("scenario", RUNS)
+def test_a_page_speaks_and_draws(page, scenario):
+    if not scenario or page in pages.OF_A_RUN:
+        check(page, scenario)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", [name for name in evidence.scenario_names() if name not in RUNS])
+@pytest.mark.parametrize("page", pages.OF_A_RUN)
+def test_a_page_speaks_of_every_preset(page, scenario):
+    check(page, scenario)
+
+
+NO_ANSWER = ("finishing_date", "power", "one_by_one", "portfolio", "spares", "formulas", "catalogue", "grid_limits")
+"""Pages of a run that never ends that say no more than that."""
+
+
+@pytest.mark.parametrize(
+    "extreme", [pytest.param(one, marks=[] if one == "hopeless" else pytest.mark.slow) for one in EXTREMES]
+)
+@pytest.mark.parametrize("page", pages.OF_A_RUN)
+def test_a_page_speaks_at_an_extreme(page, extreme, file_of):
+    """Where there is no answer the build keeps the question of the page, and the reason."""
+    if extreme == "hopeless" and page.endswith(NO_ANSWER):
+        with pytest.raises((NoProgress, OutsideValidity), match=r"get on|practically|gets on"):
+            check(page, file_of(extreme))
+    else:
+        check(page, file_of(extreme))
+
+
+# ------------------------------------------------------------------ the form of a chapter
+
+
+def words_of(page: str) -> int:
+    """Words of a page's own text and sentences, exercises, incident and sources apart."""
+    told = [plain(one.value.text) for one in pages.shown(page) if one.cell not in ASIDE and hasattr(one.value, "text")]
+    marked = [
+        "".join(cell["source"])
+        for cell in pages.cells(page)
+        if cell["cell_type"] == "markdown" and cell["id"] not in ASIDE
+    ]
+    return len(re.findall(r"\w[\w'.,%-]*", " ".join([*told, *marked])))
+
+
+@pytest.mark.parametrize("page", pages.NOTEBOOKS)
+def test_a_page_is_short(page):
+    assert words_of(page) <= MOST_WORDS
+    assert len(pages.charts(page)) <= MOST_CHARTS
+
+
+@pytest.mark.parametrize(
+    "page", [name for name in pages.NOTEBOOKS if "/reference/" not in name and "index" not in name]
+)
+def test_a_chapter_answers_first_and_ends_with_limits_and_what_is_next(page):
+    ids = [cell["id"] for cell in pages.cells(page)]
+    texts = ["".join(cell["source"]) for cell in pages.cells(page) if cell["cell_type"] == "markdown"]
+    assert ids[:4] == ["title", "parameters", "setup", "answer"]
+    assert texts[0].startswith("# ") and texts[0].splitlines()[0].endswith("?")
+    headings = [line for text in texts for line in text.splitlines() if line.startswith("## ")]
+    assert headings[-1] == "## Next" and "## Limits" in headings
+    if "what_if" not in page:
+        assert headings[0] == "## By hand" and "## Exercises" in headings
+
+
+def test_one_parameter_has_one_default():
+    found: dict[str, set[str]] = {}
+    for page in pages.NOTEBOOKS:
+        for cell in pages.cells(page):
+            if "parameters" in cell["metadata"].get("tags", []):
+                for name, value in re.findall(r"^(\w+) = (.*?)  #", "".join(cell["source"]), re.MULTILINE):
+                    found.setdefault(name, set()).add(value)
+    of_the_page = {"scenario", "n_runs", "seed", "sizes", "n_gpus"}  # what a chapter is about, and how hard it works
+    assert {name: values for name, values in found.items() if len(values) > 1 and name not in of_the_page} == {}
+
+
+@pytest.mark.parametrize("page", pages.NOTEBOOKS)
+def test_visible_code_runs_alone(page):
+    for cell, source in pages.alone(page):
+        value = pages.run(source, {"display": lambda _: None})
+        assert value is not None, f"{cell} shows nothing"
+
+
+# ------------------------------------------------------------------ named numbers
+
+
+@pytest.mark.parametrize("scenario", RUNS)
+def test_one_number_has_one_value_on_all_pages(scenario):
+    found: dict[str, dict[str, str]] = {}
+    for page in pages.NOTEBOOKS if not scenario else pages.OF_A_RUN:
+        if "how_many" in page and not scenario:
+            continue  # of the same run by its tokens
+        for name, values in pages.numbers(page, scenario).items():
+            for value in values:
+                found.setdefault(name, {})[value] = page
+    assert {name: values for name, values in found.items() if len(values) > 1} == {}
+    assert len(found) >= 15
+
+
+UNITS = {
+    "%": 0.01,
+    "min": 1 / 60,
+    "s": 1 / 3600,
+    "million USD": 1e6,
+    "points": 0.01,
+    "MW": 1.0,
+    "kW": 1e-3,
+    "days": 24.0,
+}
+"""Of named numbers; every other unit counts as 1."""
+
+
+def read(text: str) -> float:
+    """A number of a page as hours, shares, USD, megawatts or a plain number."""
+    digits, unit = re.fullmatch(r"([\d.,]+) ?(.*)", text).groups()
+    return float(digits.replace(",", "")) * UNITS.get(unit, 1.0)
+
+
+def best(run: Scenario) -> Any:
+    """The largest ETTR over a fine grid of intervals, in the exact form."""
+    return float(np.nanmax(ettr_of(run, np.geomspace(0.2, 2000, 5001))))
+
+
+def ettr_of(run: Scenario, minutes: np.ndarray) -> np.ndarray:
+    """At each interval, where the exact form holds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ValidityWarning)
+        return np.asarray(budget.exact(run, {"checkpoint.interval_min": minutes}).ettr, dtype=float)
+
+
+def best_interval_h(run: Scenario) -> float:
+    """The same of the steady state, and where it is."""
+    steady = run.override({"job.include_start": False, "maintenance": None})
+    hours = np.geomspace(1 / 600, 40, 20_001)
+    ettr = ettr_of(steady, 60 * hours)
+    return float(hours[int(np.nan_to_num(ettr).argmax())])
+
+
+def largest(run: Scenario) -> float:
+    """The largest size with an ETTR of 0.9, by halving."""
+    low, high = 8.0, 2e6
+    for _ in range(25):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if best(run.override({"cluster.n_gpus": 8 * round(middle / 8)})) > 0.9 else (low, middle)
+    return low
+
+
+def counts() -> int:
+    return int(evidence.table("llama3_interruptions")["n_events"].sum())
+
+
+def lost_over_modelled() -> float:
+    """From the ETTRs that diaries imply and those of the presets."""
+    rows = validation.run().set_index("result_id")
+    lost = [(1 - rows.loc[f"{name}-realised", "published"], name) for name in ("glm", "bloom")]
+    hours = {"glm": 1185.7, "bloom": 2592.0}  # of wall clock in the diaries
+    modelled = sum((1 - rows.loc[f"{name}-realised", "computed"]) * hours[name] for name in hours)
+    return float(sum(share * hours[name] for share, name in lost) / modelled)
+
+
+NAMED: dict[str, tuple[str, Callable[[Scenario], float], float]] = {
+    "ettr": ("book/index", lambda run: float(simulate(run, 400, seed=5).budget.ettr), 0.01),
+    "mttf": ("book/index", lambda run: float(simulate(run, 400, seed=5).budget.total_h / simulated(run)), 0.04),
+    "best-ettr": ("book/index", best, 0.006),
+    "best-interval": ("book/ettr/checkpoint_interval", best_interval_h, 0.03),
+    "done-after": ("book/ettr/finishing_date", lambda run: float(np.median(simulate(run, 400, seed=5).total_h)), 0.01),
+    "reach": ("book/ettr/scale", largest, 0.05),
+    "n-stops": ("book/failures/what_failed", lambda _: counts(), 0.0),
+    "stop-every": ("book/failures/what_failed", lambda _: 54 * 24 / counts(), 0.02),
+    "unexplained": ("book/ettr/scale", lambda _: lost_over_modelled(), 0.03),
+}
+"""By name: the page that says a number first, the same by another road, and how much rounding and chance may take."""
+
+
+def simulated(run: Scenario) -> float:
+    return float(simulate(run, 400, seed=5).budget.n_failures)
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("scenario", RUNS)
+def test_a_named_number_is_that_of_another_road(name, scenario):
+    page, again, off = NAMED[name]
+    (text,) = pages.numbers(page, scenario)[name]
+    assert read(text) == pytest.approx(again(Scenario.load(scenario or OWN)), rel=off)
