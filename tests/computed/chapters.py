@@ -16,7 +16,7 @@ import pytest
 
 from ettr import Scenario, evidence, failures, plan, validation
 from ettr.chapters import sources
-from ettr.chapters.checkpoint_interval import changing_rate_tables, disagreement_tables
+from ettr.chapters.formulas import tables as formulas
 
 PRESETS = evidence.scenario_names()
 ANY_SIZE = tuple(name for name in PRESETS if Scenario.load(name).job.tokens is None)
@@ -78,30 +78,10 @@ def answer(name: str = ONE, extreme: str = AS_IT_IS) -> plan.Plan:
 def differences(formula: str, name: str = ONE, extreme: str = AS_IT_IS) -> dict[str, pd.DataFrame]:
     """Cells and regions of the map of the distance between a formula and the exact one, and the line at the best."""
     return {
-        "cells": table(disagreement_tables.difference_cells, name, extreme, formula, 8),
-        "regions": table(disagreement_tables.difference_regions, name, extreme, formula, 60),
-        "best": table(disagreement_tables.difference_at_best, name, extreme, formula),
+        "cells": table(formulas.difference_cells, name, extreme, formula, 8),
+        "regions": table(formulas.difference_regions, name, extreme, formula, 60),
+        "best": table(formulas.difference_at_best, name, extreme, formula),
     }
-
-
-@cache
-def changing_cases(*run: str) -> dict[str, Scenario]:
-    """A run at its settled rate, with burn-in and with nodes that start new."""
-    return changing_rate_tables.changing_cases(scenario(*run), factor=5.0, decay_days=20.0, shape=0.7)
-
-
-@cache
-def changing_rates(*run: str) -> pd.DataFrame:
-    return changing_rate_tables.rates_and_intervals(changing_cases(*run), 6)
-
-
-@cache
-def one_interval(*run: str) -> pd.DataFrame:
-    return changing_rate_tables.one_interval(changing_cases(*run))
-
-
-def one_interval_by_factor(name: str = ONE, extreme: str = AS_IT_IS) -> pd.DataFrame:
-    return table(changing_rate_tables.one_interval_by_factor, name, extreme, 20.0, 4)
 
 
 @cache

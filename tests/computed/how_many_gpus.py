@@ -10,7 +10,7 @@ from typing import Any
 
 from computed.chapters import PRESETS
 from ettr import Scenario, sizing
-from ettr.chapters.how_many_gpus import scaling_option_tables, tables
+from ettr.chapters.how_many_gpus import way_tables, tables
 
 TOKENS = "llama3-405b-tokens"
 NO_FAILURES = {"failures": {"rate_per_1000_node_days": 0}}
@@ -57,26 +57,18 @@ def within_limits(name: str):
 
 
 def marked(name: str):
-    return tables.marked_sizes(answer(name), table("in_time", name), table("cost", name)["unit"].iloc[0])
-
-
-def elastic(name: str):
-    return scaling_option_tables.elastic_by_size(run(name), min(fastest_gpus(name), 131_072), n_runs=20)
+    return tables.marked_sizes(run(name), answer(name), table("in_time", name), table("cost", name)["unit"].iloc[0])
 
 
 TABLES = {
     "returns": lambda name: tables.returns_by_size(run(name), n_draws=10),
     "step": lambda name: tables.step_by_size(run(name), [100_000, fastest_gpus(name)], n_sizes=12),
     "cost": lambda name: tables.cost_by_size(run(name)),
-    "in_time": lambda name: tables.deadline_size(run(name), answer(name)),
+    "in_time": lambda name: tables.in_time(run(name), answer(name)),
     "marked": marked,
     "limits": within_limits,
-    "calibrated": lambda name: tables.calibrated_runs(),
-    "turning": lambda name: scaling_option_tables.turning_by_factor(run(name), (0.5, 1.0, 2.0)),
-    "large": lambda name: scaling_option_tables.large_jobs(run(name), [100_000, 1_000_000]),
-    "peaks": lambda name: scaling_option_tables.peaks_of_ways(run(name), scaling_option_tables.ways()),
-    "ways_out": lambda name: scaling_option_tables.ways_out(run(name), scaling_option_tables.ways(), n_sizes=12),
-    "elastic": elastic,
+    "peaks": lambda name: way_tables.peaks_of_ways(run(name), way_tables.ways()),
+    "ways_out": lambda name: way_tables.ways_out(run(name), way_tables.ways(), n_sizes=12),
 }
 
 

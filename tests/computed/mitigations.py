@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from ettr import Scenario, compare, mitigation, validation
-from ettr.chapters import one_by_one, portfolio
+from ettr.chapters import catalogue, one_by_one, portfolio
 
 CATALOGUE = """
 assumptions:
@@ -113,37 +113,19 @@ def leading(case: str = "usual") -> tuple[str, ...]:
 
 
 @cache
-def advice(case: str = "usual", budget_usd: float = 1e7) -> compare.Advice:
-    """With GPUs so dear that in a few days each mitigation earns its price."""
-    run = Scenario.load("llama3-405b").override(CASES[case] | {"cost": {"usd_per_gpu_h": 100}})
-    return compare.advise(compare.study(run, comparison(case).study.n_runs, of=known()), 3, budget_usd=budget_usd)
-
-
-@cache
-def worth(case: str = "usual") -> pd.DataFrame:
-    return one_by_one.tables.worth_in_days(comparison(case))
-
-
-@cache
 def by_size(case: str = "usual") -> pd.DataFrame:
     return one_by_one.tables.worth_by_size(comparison(case).study, leading(case), [1024, 262_144], n_runs=3)
 
 
 @cache
-def break_evens(case: str = "usual") -> pd.DataFrame:
-    study = comparison(case).study
-    return one_by_one.tables.break_even_values(study, leading(case), by_size(case), [0.25, 1, 4], n_runs=3)
-
-
-@cache
 def published_pairs(case: str = "usual") -> pd.DataFrame:
-    rows = one_by_one.evidence_tables.rows_to_compute(comparison(case).study.catalogue)
-    return one_by_one.evidence_tables.published_pairs(comparison(case), validation.run(rows))
+    rows = catalogue.tables.rows_to_compute(comparison(case).study.catalogue)
+    return catalogue.tables.published_pairs(comparison(case), validation.run(rows))
 
 
 @cache
 def taken(case: str = "usual") -> pd.DataFrame:
-    return portfolio.tables.affordable_steps(advice(case), 1e9)
+    return portfolio.tables.steps_of_set(comparison(case).study, leading(case)[:2])
 
 
 @cache
@@ -160,14 +142,4 @@ def interactions(case: str = "usual") -> pd.DataFrame:
 @cache
 def shared_gain(case: str = "usual") -> compare.Attribution:
     study = comparison(case).study
-    return portfolio.tables.shared_gain(study, portfolio.tables.going_together(study, leading(case)))
-
-
-@cache
-def choice(case: str = "usual", budget_usd: float = 1e6) -> portfolio.tables.Choice:
-    return portfolio.tables.choose(comparison(case).study, leading(case), budget_usd)
-
-
-@cache
-def sensitivity(case: str = "usual", n_inputs: int = 2) -> portfolio.tables.Sensitivity:
-    return portfolio.tables.sensitivity(comparison(case).study, leading(case)[:2], n_inputs, 8, 4)
+    return catalogue.tables.shared_gain(study, catalogue.tables.going_together(study, leading(case)))

@@ -7,7 +7,7 @@ from functools import cache
 import pandas as pd
 
 from computed.chapters import AS_IT_IS, ONE, scenario
-from ettr.chapters.spares import option_tables, tables
+from ettr.chapters.spares import tables
 
 
 @cache
@@ -16,15 +16,10 @@ def run(name: str = ONE, extreme: str = AS_IT_IS) -> tables.PooledRun:
 
 
 TABLES = {
-    "levels": tables.pools_by_level,
-    "shares": lambda one: tables.shares_by_size(one, 40),
     "cost": tables.cost_by_pool,
     "simulated": lambda one: tables.simulated_pools(one, n_runs=60),
     "repair": lambda one: tables.cost_by_repair(one, 8),
-    "racks": lambda one: option_tables.rack_choices(one).frame,
-    "losses": lambda _: option_tables.domain_losses(8),
-    "elastic": lambda one: option_tables.elastic_pools(one, n_runs=12),
-    "shared": option_tables.shared_options,
+    "racks": lambda one: tables.rack_choices(one).frame,
 }
 """Of a run, by the name of the chart or sentence."""
 

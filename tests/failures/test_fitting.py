@@ -229,29 +229,6 @@ def test_numbers_for_machines_are_those_of_the_fit():
 # --------------------------------------------------------------------------- tables for charts
 
 
-def test_the_gaps_shown_are_those_of_the_log():
-    fit = fitted("plain")
-    seen = failures.gaps_seen(fit, 0.0)
-    gaps = np.sort(np.diff(fit.start_h))
-    assert len(seen) <= 200 and set(seen["gap_h"]) <= set(gaps)
-    half = seen.iloc[(seen["survival"] - 0.5).abs().argmin()]
-    assert half["gap_h"] == pytest.approx(np.median(gaps), rel=0.03)
-
-
-def test_the_curves_shown_are_the_fitted_ones():
-    fit = fitted("renewal")
-    curves = failures.gaps_fitted(fit, 10.0)
-    table = fit.gaps[1].table.set_index("distribution")
-    assert set(curves["distribution"]) == set(table.index)
-    shape, scale = table.loc["weibull", ["shape", "scale_h"]]
-    weibull = curves[curves["distribution"] == "weibull"]
-    assert weibull["survival"].to_numpy() == pytest.approx(np.exp(-((weibull["gap_h"].to_numpy() / scale) ** shape)))
-    lognormal = curves[curves["distribution"] == "lognormal"]
-    at_median = np.interp(np.log(table.loc["lognormal", "scale_h"]), np.log(lognormal["gap_h"]), lognormal["survival"])
-    assert at_median == pytest.approx(0.5, abs=0.01)
-    assert failures.gaps_fitted(n_failures(1)).empty
-
-
 def test_nodes_are_counted_with_the_healthy_ones():
     fit = fitted("lemons")
     counts = failures.node_counts(fit)
@@ -268,17 +245,6 @@ def test_time_since_repair_has_a_row_for_the_rest():
     assert table["since"].iloc[0] == "0 to 1" and table["since"].iloc[-1] == "later"
     assert table["elsewhere"].tolist() == [False] * (len(table) - 1) + [True]
     assert table["rate"].iloc[0] > 5 * table["rate"].iloc[-1]
-
-
-def test_lives_after_a_repair_are_those_of_the_fit():
-    fit = fitted("repeats")
-    table = failures.lives_after_repair(fit)
-    assert 10 < len(table) <= 200 and table["survival"].iloc[0] == 1 and table["survival"].is_monotonic_decreasing
-    assert table["time_d"].iloc[-1] == fit.nodes.survival["time_h"].iloc[-1] / 24
-    day = fit.nodes.survival
-    drop = 1 - np.interp(72.0, day["time_h"], day["survival"])
-    assert drop > 0.35  # four in ten come back within three days
-    assert failures.lives_after_repair(n_failures(10, "node")).empty
 
 
 def test_forecasts_made_are_in_days():

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from computed.chapters import some_presets
 from computed.tiers import n_bytes, table
-from ettr import Scenario, budget, checkpoint, evidence, plan
+from ettr import Scenario, budget, evidence, plan
 from ettr.chapters.checkpoint_tiers import prediction_tables, tables
 from ettr.chapters.checkpoint_tiers.tables import COMMON_LOSS
-from ettr.checkpoint import placement
 from ettr.core.errors import OutsideValidity
 
 PEER = {"name": "peer", "interval_s": 10, "stall_s": 0.1, "write_s": 5, "load_s": 3, "survives": 0.9}
@@ -37,18 +34,6 @@ def test_a_load_that_the_scenario_gives_stays_and_a_shorter_restart_is_all_loadi
     assert quick.failures.modes[7].restart_min == pytest.approx(0) and quick.recovery.restart_min == pytest.approx(4)
 
 
-def test_what_no_closed_form_combines_with_tiers_is_set_aside(llama3):
-    rich = llama3.override(
-        {
-            "checkpoint.persist_slowdown": 0.1,
-            "failures.burn_in": {"factor": 3, "decay_days": 10},
-            "failures.modes.NIC.latency_h": 5,
-            "prediction": {"recall": 0.5, "precision": 0.5, "lead_s": 9, "action_s": 1},
-        }
-    )
-    pd.testing.assert_frame_equal(tables.ladder(rich), tables.ladder(llama3))
-
-
 def test_common_losses_keep_the_rate_and_thin_the_others(llama3):
     run = tables.with_common_losses(llama3, 0.25, 10_000)
     assert run.job_rate_per_h == pytest.approx(llama3.job_rate_per_h)
@@ -56,38 +41,6 @@ def test_common_losses_keep_the_rate_and_thin_the_others(llama3):
     assert weights[COMMON_LOSS] == pytest.approx(0.25) and weights["Faulty GPU"] == pytest.approx(0.75 * 148 / 419)
     assert run.failures.modes[-1].n_lost_nodes == run.n_nodes
     assert tables.with_common_losses(run, 0.5, 3) is run  # has a mode of this kind
-
-
-@pytest.mark.parametrize("name", some_presets("llama3-405b", "rsc-1"))
-def test_rungs_are_scenarios_and_their_shares_those_of_the_exact_form(name):
-    run = Scenario.load(name)
-    frame, rungs = tables.ladder(run, 0.01, 32), tables.rungs(run, 0.01, 32, 16)
-    assert frame.groupby("rung")["share"].sum().to_numpy() == pytest.approx(1)
-    assert list(dict.fromkeys(frame["rung"])) == list(rungs)
-    for title, rung in rungs.items():
-        hours, rows = budget.exact(rung), frame[frame["rung"] == title].set_index("part")["share"]
-        assert rows["rework"] == pytest.approx(hours.rework_h / hours.total_h)
-        assert plan.best_interval_min(rung) == pytest.approx(rung.checkpoint.interval_min)
-    assert len(rungs["+ neighbour disks"].checkpoint.tiers) == 3
-    assert len(rungs["Just in time, instead"].checkpoint.tiers) == 1
-
-
-def test_which_failures_still_need_the_store():
-    needs = table("ladder").drop_duplicates("rung").set_index("rung")["from_store"]
-    loses_none = 0.99 * (54 + 35 + 7 + 2) / 419
-    assert needs["Store only"] == 1 and needs["+ host memory"] == pytest.approx(1 - loses_none)
-    assert needs["+ peer memory"] == pytest.approx(0.01 * (1 - placement.peer_survival(2048, 32, 2)))
-    assert needs["Just in time, instead"] == pytest.approx(0)  # 128 replicas
-
-
-def test_a_scenario_s_own_tiers_are_one_more_rung_and_not_below_the_others(llama3):
-    own = llama3.override({"checkpoint.tiers": [PEER]})
-    with_own, without = tables.ladder(own), tables.ladder(llama3)
-    is_own = ~with_own["rung"].isin(without["rung"])
-    pd.testing.assert_frame_equal(with_own[~is_own].reset_index(drop=True), without)
-    extra = with_own[is_own]
-    assert set(extra["rung"]) == {"The scenario's own tiers"} and set(extra["from_store"].round(9)) == {0.1}
-    assert set(tables.interval_choices(own)["tier"]) == {"peer", "Store"}
 
 
 @pytest.mark.parametrize(
@@ -124,31 +77,6 @@ def test_the_table_of_tiers_goes_from_fast_to_safe():
     assert table["interval_s"].min() == pytest.approx(step_s, rel=0.02)
 
 
-@pytest.mark.parametrize("n_nodes", [1, 2, 7, 16, 2048])
-def test_placements_are_exact_and_never_below_the_published_bound(n_nodes):
-    frame = tables.placements(n_nodes, 5)
-    assert frame["survival"].between(0, 1).all() and min(5, n_nodes) in set(frame["n_lost"])
-    wide = frame.pivot_table(index=["copies", "n_lost"], columns="placement", values="survival")
-    for (copies, lost), row in wide.iterrows():
-        assert row["group"] == pytest.approx(placement.peer_survival(n_nodes, lost, copies))
-        assert row["group"] >= row["ring"] - 1e-12
-        if not math.isnan(row.get("bound", math.nan)):
-            part = math.comb(n_nodes - copies, lost - copies) / math.comb(n_nodes, lost) if lost >= copies else 0
-            assert row["bound"] == pytest.approx(1 - n_nodes / copies * part)
-            assert row["bound"] <= row["group"] + 1e-12
-
-
-def test_no_choice_of_intervals_beats_the_exact_best(llama3):
-    choices = table("intervals")
-    of = choices.drop_duplicates("choice").set_index("choice")
-    assert (of.loc["exact best", "ettr"] >= of["ettr"] - 1e-12).all()
-    assert of.loc["first order", "ettr"] == pytest.approx(of.loc["exact best", "ettr"], abs=1e-4)
-    simple = choices[choices["choice"] == "first order"].set_index("tier")
-    w, shared_rate = 0.02 / 3600, llama3.job_rate_per_h * (1 - 0.01 * (1 - placement.peer_survival(2048, 32, 2)))
-    pooled_s = 3600 * math.sqrt(2 * w / shared_rate)  # peer copies cost no stall of their own: one interval for both
-    assert simple.loc[["Host memory", "Peer memory"], "interval_s"].to_numpy() == pytest.approx(pooled_s)
-
-
 def test_the_best_interval_is_the_longer_of_write_and_stall_s(llama3):
     frame = table("by_bandwidth")
     longer = np.maximum(frame["write_min"], frame["stall_interval_min"])
@@ -171,30 +99,6 @@ def test_a_store_s_own_size_is_taken(llama3):
     assert prediction_tables.answer_s(own) == pytest.approx(15)
 
 
-def test_announced_is_the_exact_form_at_its_best_interval(llama3):
-    frame = prediction_tables.announced(llama3, 600, [0.1], 7)
-    assert set(frame["precision"]) == {0.1, 0.463, 0.854}
-    row = frame[(frame["recall"] == 0.5) & (frame["precision"] == 0.463) & (frame["formula"] == "exact")].iloc[0]
-    prediction = {"recall": 0.5, "precision": 0.463, "lead_s": 600, "action_s": 70}
-    single = tables.store_only(llama3).override(
-        {"prediction": prediction, "checkpoint.interval_min": float(row["interval_min"])}
-    )
-    assert row["ettr"] == pytest.approx(budget.exact(single).ettr)
-    assert row["interval_min"] == pytest.approx(plan.best_interval_min(single), rel=1e-5)
-    exact = frame[(frame["formula"] == "exact") & (frame["precision"] == 0.854)]
-    assert exact["ettr"].is_monotonic_increasing and exact["recall"].iloc[0] == 0
-    late = prediction_tables.announced(llama3, 60, n_points=5)  # 70 s would be needed
-    assert np.ptp(late.loc[late["formula"] == "exact", "ettr"]) < 1e-12
-
-
-def test_minder_is_where_its_recall_and_precision_put_it(llama3):
-    (row,) = prediction_tables.predictors_here(llama3, 600).itertuples()
-    assert row.recall == pytest.approx(0.893 * 0.904 / (2 * 0.904 - 0.893))
-    exact = prediction_tables.announced(llama3, 600, n_points=30).query("formula == 'exact' and precision == 0.854")
-    near = np.interp(row.recall, exact["recall"], exact["ettr"])
-    assert row.ettr == pytest.approx(near, abs=1e-3)
-
-
 def test_late_findings_cost_the_latency(llama3):
     frame = prediction_tables.found_late(llama3, 0.05, 24.0, 5)
     run = tables.store_only(llama3).override({"checkpoint.persist_s": 0})
@@ -213,13 +117,3 @@ def test_whose_silent_share_it_is(llama3):
     silent = llama3.override({"failures.modes.NIC.latency_h": 3})
     assert prediction_tables.silent_share(silent, "Silent Data Corruption")[0] == pytest.approx(7 / 419)
     assert prediction_tables.silent_share(Scenario.load("rsc-1"), "no such kind") == (0.0, "Llama 3")
-
-
-def test_checkpoints_kept_are_those_of_the_closed_form(llama3):
-    frame = table("to_keep")
-    tau_min = plan.best_interval_min(tables.store_only(llama3))
-    assert sorted(set(frame["interval_min"])) == pytest.approx([tau_min, 60])
-    at = frame[frame["latency_h"] == 24].set_index(["interval_min", "distribution"])["n_kept"]
-    between_h = 1 + llama3.stall_h
-    assert at[60.0, "constant"] == math.ceil(24 / between_h) + 1
-    assert at[60.0, "exponential"] == checkpoint.checkpoints_to_keep(24, between_h, 0.01, "exponential")

@@ -13,7 +13,7 @@ from ettr.chapters import power
 from ettr.chapters.common import theme
 from ettr.core.errors import InputError
 
-SMOOTHING = {name: colour for name, (colour, _) in power.smoothing_charts.OPTION_LOOKS.items()}
+SMOOTHING = {name: colour for name, (colour, _) in power.charts.OPTION_LOOKS.items()}
 PALETTES = {
     "category": (theme.CATEGORY_COLOURS, 10.0),
     "part": (

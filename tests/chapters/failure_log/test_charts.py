@@ -8,11 +8,10 @@ import math
 import re
 from functools import cache
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from computed.logs import fit, fitted
+from computed.logs import fit
 from ettr import failures
 from ettr.chapters import failure_log
 from ettr.chapters.common import theme
@@ -22,28 +21,20 @@ from ettr.notebook import rendering
 FRAMES = {
     "components": lambda name: (fit(name).components.head(15),),
     "over_time": lambda name: (fit(name).trend.rates, fit(name).rate.per_1000_node_days),
-    "gaps": lambda name: (failures.gaps_seen(fit(name)), failures.gaps_fitted(fit(name))),
-    "shapes": lambda name: (fit(name).rules,),
     "nodes": lambda name: (failures.node_counts(fit(name)),),
     "after_repair": lambda name: (failures.since_repair(fit(name)),),
-    "lives": lambda name: (failures.lives_after_repair(fit(name)),),
     "forecasts": lambda name: (failures.forecasts_made(fit(name)), 30.0),
-    "trust": lambda name: (fitted(name).splits,),
 }
 NEEDED = {
     "components": ["group", "n_events", "rate", "low", "high"],
     "over_time": ["start_h", "end_h", "n_events", "rate", "low", "high"],
-    "gaps": ["gap_h", "survival"],
-    "shapes": ["rule", "n_incidents", "weibull_shape", "shape_low", "shape_high"],
     "nodes": ["failures", "order", "nodes", "kind", "log"],
     "after_repair": ["since", "n_events", "node_days", "rate", "low", "high", "elsewhere"],
-    "lives": ["time_d", "survival", "low", "high", "at_risk"],
     "forecasts": ["origin_d", "n_events", "low", "high", "poisson_low", "poisson_high", "inside"],
-    "trust": ["until_d", "interval_loss", "level_error"],
 }
 EMPTY = {
-    "2 failures": ("gaps", "shapes", "lives", "forecasts", "trust"),
-    "no node names": ("nodes", "after_repair", "lives"),
+    "2 failures": ("forecasts",),
+    "no node names": ("nodes", "after_repair"),
     "0 failures": tuple(FRAMES),
 }
 
@@ -74,7 +65,7 @@ def axis_titles(spec: dict) -> dict[str, str]:
 def test_a_chart_is_whole_or_says_why_there_is_none(chart, name, check_chart):
     if chart in EMPTY.get(name, ()):
         drawn = draw(chart, name)
-        assert isinstance(drawn, failure_log.charts.NoChart)
+        assert isinstance(drawn, theme.NoChart)
         assert drawn._repr_markdown_() == f"*No chart: {drawn.reason}*"
         assert re.fullmatch(r"[a-z].+\.", drawn.reason)
     else:
@@ -89,12 +80,9 @@ def test_a_chart_is_whole_or_says_why_there_is_none(chart, name, check_chart):
     {
         "components": {"x": "Failures per 1,000 node-days"},
         "over_time": {"x": "Days since the window's start [d]", "y": "Failures per 1,000 node-days"},
-        "gaps": {"x": "Time to the next incident [h]", "y": "Share that lasts longer [%]"},
-        "shapes": {"x": "Weibull shape (1: memoryless)"},
         "nodes": {"x": "Failures of a node [count]", "y": "Nodes [count]"},
         "after_repair": {"x": "Time since the last repair [d]", "y": "Failures per 1,000 node-days"},
         "forecasts": {"x": "Day of the forecast [d]", "y": "Failures in the next 30 days [count]"},
-        "trust": {"x": "Plan made on day [d]", "y": "ETTR [points]"},
     }.items(),
 )
 def test_axes_say_their_quantity_and_unit(chart, axes):
@@ -107,19 +95,6 @@ def test_a_missing_column_is_an_error(chart):
     for column in NEEDED[chart]:
         with pytest.raises(InputError, match=f"the chart needs column {column}; there are: "):
             getattr(failure_log.charts, chart)(frame.drop(columns=column), *rest, "A title.")
-
-
-def test_curves_without_their_distribution_are_an_error():
-    seen, curves = FRAMES["gaps"]("rich")
-    with pytest.raises(InputError, match="the chart needs column distribution"):
-        failure_log.charts.gaps(seen, curves.drop(columns="distribution"), "A title.")
-
-
-@pytest.mark.parametrize("chart", ["components", "over_time", "shapes", "after_repair", "forecasts"])
-def test_a_chart_names_the_level_of_its_intervals(chart):
-    assert "95%" in json.dumps(draw(chart, "rich").to_dict())
-    other = json.dumps(draw(chart, "rich", level=0.9).to_dict())
-    assert "90%" in other and "95%" not in other
 
 
 def test_components_have_bars_from_zero_in_the_order_of_their_failures(encoding_of, chart_values):
@@ -145,26 +120,6 @@ def test_the_rate_over_time_has_bars_as_wide_as_their_time(layer_of, encoding_of
     assert days == len(fit("rich").start_h)
     (mean,) = layer_of(chart_spec, "rule", "mean")["rows"]
     assert mean["mean"] == pytest.approx(fit("rich").rate.per_1000_node_days)
-
-
-def test_gaps_are_on_a_logarithmic_axis_with_four_curves(layer_of, encoding_of):
-    chart_spec = spec("gaps", "rich")
-    curve = encoding_of(chart_spec, "line")
-    assert curve["x"]["scale"]["type"] == "log"
-    scale = curve["color"]["scale"]
-    assert scale["domain"] == curve["strokeDash"]["scale"]["domain"] == ["exponential", "Weibull", "gamma", "lognormal"]
-    assert len(set(scale["range"])) == 4
-    seen = layer_of(chart_spec, "line")["rows"]
-    by_name = {name: [row["survival"] for row in seen if row["distribution"] == name] for name in scale["domain"]}
-    for curve_ in by_name.values():
-        assert np.all(np.diff(curve_) <= 0) and 0 <= curve_[-1] <= curve_[0] <= 1
-
-
-def test_shapes_stand_beside_one(layer_of):
-    chart_spec = spec("shapes", "rich")
-    assert layer_of(chart_spec, "rule", "one")["rows"] == [{"one": 1.0}]
-    dots = layer_of(chart_spec, "point")["rows"]
-    assert [row["weibull_shape"] for row in dots] == [one.weibull_shape for one in fit("rich").gaps]
 
 
 @pytest.mark.parametrize("name", ["rich", "one node of many", "2 failures"])
@@ -219,15 +174,6 @@ def test_a_forecast_of_hours_is_not_told_in_parts_of_a_day():
     frame = FRAMES["forecasts"]("rich")[0]
     chart_spec = failure_log.charts.forecasts(frame, 1 / 6, "A title.").to_dict()
     assert axis_titles(chart_spec)["y"] == "Failures in the next 4 h [count]"
-
-
-def test_trust_compares_points_of_ettr(layer_of):
-    rows = pd.DataFrame(layer_of(spec("trust", "rich"), "point")["rows"])
-    table = fitted("rich").splits
-    worst = rows.groupby("what")["points"].max()
-    assert worst["lost by the interval"] == pytest.approx(100 * table["interval_loss"].max())
-    assert worst["ETTR mistaken by"] == pytest.approx(100 * table["level_error"].abs().max())
-    assert (rows["points"] >= 0).all()
 
 
 def test_every_chart_can_be_pictured():

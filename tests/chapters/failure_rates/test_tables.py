@@ -11,7 +11,7 @@ from scipy import stats
 from computed.chapters import NO_FAILURES, PRESETS, table
 from ettr import Scenario, evidence, failures, plan
 from ettr.chapters.failure_rates import tables
-from ettr.core.errors import DataError, InputError, UnknownName
+from ettr.core.errors import DataError, InputError
 
 
 @pytest.fixture
@@ -59,89 +59,6 @@ def test_a_scenario_without_failures_has_no_row(llama3):
 # --------------------------------------------------------------------------- two clusters
 
 
-def test_glm_against_llama(frame):
-    """11 in 5,255.5 node-days against 419 in 110,592, by the beta quantiles of Clopper and Pearson."""
-    row = tables.ratios(frame).set_index("cluster_id").loc["scenario"]
-    low, high = stats.beta.ppf(0.025, 11, 420), stats.beta.ppf(0.975, 12, 419)
-    exposures = 110_592 / 5255.5
-    assert [row["low"], row["high"]] == pytest.approx([p / (1 - p) * exposures for p in (low, high)], rel=1e-6)
-    assert row["ratio"] == pytest.approx(11 / 419 * exposures)
-    assert (row["basis"], row["verdict"]) == ("counts", tables.DIFFERENT) and row["high"] < 1
-
-
-def test_the_verdicts(frame):
-    compared = tables.ratios(frame).set_index("cluster_id")
-    assert compared["verdict"].drop("scenario").to_dict() == {
-        "rsc-1": tables.UNTOLD,
-        "rsc-2": tables.UNTOLD,
-        "byterobust-dense": tables.DIFFERENT,
-        "byterobust-dense-faults": tables.DIFFERENT,
-        "byterobust-moe": tables.COMPATIBLE,
-        "byterobust-moe-faults": tables.DIFFERENT,
-        "megascale": tables.COMPATIBLE,
-        "opt-175b-manual": tables.COMPATIBLE,
-        "opt-175b-all": tables.DIFFERENT,
-        "bloom-176b": tables.COMPATIBLE,
-        "glm-130b": tables.DIFFERENT,
-        "imbue-70b": tables.UNTOLD,
-    }
-    assert set(compared["reference"]) == {"Llama 3 405B, unexpected"}
-
-
-def test_a_verdict_and_an_exact_p_value_agree(frame):
-    compared = tables.ratios(frame).set_index("cluster_id")
-    rows = frame.set_index("cluster_id")
-    base, n_known = rows.loc["llama3-unexpected"], 0
-    for name, row in rows.loc[compared.index[compared["basis"] == "counts"]].iterrows():
-        alone = failures.failure_rate(row["n_events"], row["node_days"])
-        if row["low"] < alone.low or row["high"] > alone.high:
-            continue  # the exposure is not known, so that a p-value of the counts is none of the rates
-        n_known += 1
-        p_value = failures.rate_ratio(
-            int(row["n_events"]), row["node_days"], int(base["n_events"]), base["node_days"]
-        ).p_value
-        if not 0.04 <= p_value <= 0.06:  # the two exact tests differ a little at the edge
-            assert (p_value > 0.05) == (compared.loc[name, "verdict"] == tables.COMPATIBLE)
-    assert n_known > 5
-
-
-def test_what_is_open_of_the_exposure_widens_the_ratio(frame):
-    """MegaScale's window is assumed to be 21 to 42 days instead of 28: the count's interval times 28/42 and 28/21."""
-    row = tables.ratios(frame).set_index("cluster_id").loc["megascale"]
-    alone = failures.rate_ratio(100, 1536 * 28, 419, 110_592)
-    assert row["low"] == pytest.approx(alone.low * 28 / 42) and row["high"] == pytest.approx(alone.high * 28 / 21)
-    assert row["at_least"]
-
-
-def test_a_stated_range_is_held_against_the_reference_s_interval(frame):
-    row = tables.ratios(frame).set_index("cluster_id").loc["bloom-176b"]
-    llama = failures.failure_rate(419, 110_592)
-    week = 1000 / (7 * 48)
-    assert (row["low"], row["high"]) == pytest.approx((week / llama.high, 2 * week / llama.low))
-    assert row["basis"] == "range"
-
-
-def test_rows_of_the_same_events_and_of_other_things_are_not_compared(frame, llama3):
-    compared = set(tables.ratios(frame)["cluster_id"])
-    assert not compared & {"llama3-unexpected", "llama3-all", "delta-a100-memory", "epoch-h100", "aegis-h100"}
-    assert "scenario" not in set(tables.ratios(tables.rates(llama3))["cluster_id"])  # made from that very count
-    others = tables.ratios(frame, "llama3-all")
-    assert "llama3-unexpected" not in set(others["cluster_id"]) and set(others["reference"]) == {"Llama 3 405B, all"}
-
-
-def test_a_reference_alone_leaves_an_empty_comparison(frame):
-    alone = frame[frame["cluster_id"] == "llama3-unexpected"]
-    compared = tables.ratios(alone)
-    assert compared.empty
-    pd.testing.assert_series_equal(compared.dtypes, tables.ratios(frame).dtypes)
-
-
-@pytest.mark.parametrize("reference", ["rsc-1", "lama3-unexpected"])
-def test_a_reference_needs_a_count(frame, reference):
-    with pytest.raises(UnknownName, match=f"unknown cluster with a count '{reference}'"):
-        tables.ratios(frame, reference)
-
-
 # --------------------------------------------------------------------------- size
 
 
@@ -178,22 +95,6 @@ def test_the_lines_are_those_of_their_rates(name):
 
 def test_a_run_that_never_fails_has_no_line(llama3):
     assert set(tables.mttf_by_size(llama3.override(NO_FAILURES))["line"]) == {"RSC-1", "RSC-2"}
-
-
-def test_projections_divide_by_size(frame):
-    projected = tables.projections(frame, [100_000, 1_000_000])
-    small, large = (projected[projected["n_gpus"] == size].reset_index(drop=True) for size in (1e5, 1e6))
-    for column in ("mttf_h", "mttf_low_h", "mttf_high_h"):
-        assert small[column].to_numpy() == pytest.approx(10 * large[column].to_numpy())
-    llama = small.set_index("cluster_id").loc["llama3-unexpected"]
-    assert llama["mttf_h"] * 60 == pytest.approx(30.4, abs=0.05)
-    low, high = failures.poisson_interval(419)
-    assert (llama["mttf_low_h"], llama["mttf_high_h"]) == pytest.approx(
-        (0.50677 * 419 / high, 0.50677 * 419 / low), rel=1e-4
-    )
-    assert small.set_index("cluster_id").loc["rsc-1", "mttf_h"] * 60 == pytest.approx(17.7, abs=0.05)
-    with pytest.raises(InputError, match="n_gpus must be > 0"):
-        tables.projections(frame, [0])
 
 
 # --------------------------------------------------------------------------- age

@@ -111,15 +111,6 @@ def test_cost_goes_to_twice_the_fastest_size():
     assert (frame["unit"] == "USD").all()
 
 
-def test_without_prices_the_cost_is_electricity():
-    assert (table("cost", "no prices")["unit"] == "MWh").all()
-    within = table("limits", "no prices")
-    assert set(within["limit"]) == {"power", "deadline"}
-    assert not within["goal"].str.contains("cheapest").any()
-    marked = tables.marked_sizes(answer("no prices"), None, "MWh")
-    assert set(marked["goal"]) == {"fastest", "greenest"}
-
-
 def test_limits_are_kept_and_those_that_cannot_be_say_why():
     frame = table("limits")
     none, some = frame[frame["why"] != ""], frame[frame["why"] == ""]
@@ -130,22 +121,3 @@ def test_limits_are_kept_and_those_that_cannot_be_say_why():
         assert getattr(row, columns[row.limit]) <= row.value
     assert set(some["limit"]) == set(columns)
     assert not frame.duplicated(["limit", "value", "n_gpus"]).any()
-
-
-def test_goals_with_one_size_share_a_mark():
-    marked, in_time = table("marked"), table("in_time")
-    assert marked["n_gpus"].is_unique
-    assert marked["goal"].tolist() == ["fastest", "cheapest and greenest", "greenest in time"]
-    assert float(in_time.yields.days) <= 2 * float(answer().best["fastest"].yields.days)
-    assert len(tables.marked_sizes(answer(), None, "USD")) == 2
-
-
-def test_published_runs_are_told_apart_and_references_left_out():
-    frame = table("calibrated")
-    residual = (frame["computed_pct"] - frame["measured_pct"]).to_numpy()
-    assert frame["residual_points"].to_numpy() == pytest.approx(residual)
-    assert not (frame["relative_to"] == frame["run_id"]).any()
-    assert frame.groupby("study")["kernel_efficiency"].nunique().eq(1).all()
-    assert frame[frame["used"]]["residual_points"].abs().max() < tables.AIM_POINTS
-    assert frame.loc[frame["residual_points"].abs().idxmax(), "run_id"] == "fsdp-8b-128"
-    assert np.isfinite(frame["computed_pct"]).all()

@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
-import pandas as pd
 import pytest
 
-from computed.power import of, table
-from ettr import Scenario, power, simulate
+from ettr import Scenario, simulate
 from ettr.chapters.power import tables
 from ettr.core.errors import InputError
-
-
-@pytest.fixture(scope="module")
-def timeline() -> pd.DataFrame:
-    return of().timeline
-
-
-@pytest.fixture(scope="module")
-def profile() -> power.Profile:
-    return of().profile
-
-
-@pytest.fixture(scope="module")
-def window():
-    return of().window
 
 
 def test_stops_are_the_failures_of_the_run():
@@ -38,68 +18,8 @@ def test_stops_are_the_failures_of_the_run():
     assert (rows["return_h"] > rows["failure_h"]).all() and rows["failure_h"].is_monotonic_increasing
 
 
-def test_the_day_has_a_failure_and_lies_in_the_run():
-    for name in ("llama3-405b", "rsc-1", "bloom-176b"):
-        window, events = of(name).window, table("events", name)
-        assert window.end_h - window.start_h == 24 and window.start_h >= 24
-        assert window.start_h <= window.failure_h < window.end_h <= of(name).timeline["end_h"].iloc[-1]
-        assert (events["what"] == "failure").any() and events["hour"].between(0, 24).all()
-
-
-def test_a_short_run_is_shown_whole():
-    short = of("llama3-405b, short")
-    assert (short.window.start_h, short.window.end_h) == (0.0, short.timeline["end_h"].iloc[-1])
-
-
-def test_moments_are_of_a_failure_or_the_next_best(timeline, profile, window):
-    rows = table("moments")
-    assert rows["moment"].unique().tolist() == ["a failure", "the return"]
-    assert rows["since_s"].between(-30, 30).all() and len(rows) <= 1202
-    quiet = replace(window, failure_h=None)
-    assert set(tables.moments(timeline, profile, quiet)["moment"]) == {"a checkpoint"}
-    training = pd.DataFrame({"start_h": [0.0], "end_h": [3.0], "state": ["training"]})
-    started = tables.moments(training, profile, tables.day_of_run(training))
-    assert set(started["moment"]) == {"the start"}
-
-
 def test_the_job_is_resized_to_whole_nodes():
     run = Scenario.load("llama3-405b")
     assert tables.resized(run, 1001).cluster.n_gpus == 1000 and tables.resized(run, 0) is run
     with pytest.raises(InputError, match="n_gpus must be >= 0"):
         tables.resized(run, -8)
-
-
-def test_fine_bins_show_a_phase_and_stay_few(timeline, profile, window):
-    series = tables.fine_series(timeline, profile, window)
-    assert series.step_s == pytest.approx(0.2) and series.duration_h == pytest.approx(24.0)
-    quick = replace(profile, waveform=replace(profile.waveform, step_s=0.5))
-    short = tables.fine_series(timeline, quick, window)
-    assert short.n == 500_000 and short.start_h <= window.failure_h <= short.end_h
-
-
-def test_spectra_have_their_lines_at_the_steps():
-    rows = table("spectrum")
-    given = rows[rows["nodes"] == "as given"]
-    assert given.loc[given["psd_mw2_per_hz"].idxmax(), "frequency_hz"] == pytest.approx(0.2, abs=0.01)
-    fast = rows[rows["frequency_hz"] > 20].groupby("nodes")["psd_mw2_per_hz"].max()
-    assert fast["as given"] < 0.01 * fast["all nodes at once"]
-    assert rows["band_share"].between(0, 1).all() and rows.groupby("nodes").size().max() <= 240
-
-
-def test_limits_are_checked_where_the_bins_can():
-    rows = table("limits")
-    assert set(rows["specification"]) == set(power.specifications()) and (rows["verdict"] != "not known").all()
-
-
-def test_pairs_have_the_overhead_they_are_for():
-    pairs = table("floor_pairs")
-    assert power.floor_overhead(pairs["compute_share"], pairs["trough"], 0.9) == pytest.approx(0.105)
-    own = table("own_step").iloc[0]
-    assert own["overhead"] == pytest.approx(0.2 * (0.9 - 0.5) / (626.8 / 700))
-
-
-def test_a_smoothed_failure_swings_less():
-    rows = table("smoothed")
-    spans = rows.groupby("option")["power_mw"].agg(np.ptp)
-    assert spans.drop("no smoothing").max() < 0.7 * spans["no smoothing"]
-    assert len(set(rows.groupby("option").size())) == 1 and len(rows) < 2000

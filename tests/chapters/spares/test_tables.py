@@ -8,9 +8,17 @@ import pytest
 from computed.spares import run as pooled
 from computed.spares import table
 from ettr import Scenario, spares
-from ettr.chapters.spares import option_tables, tables
-from ettr.chapters.spares.option_tables import ALONE, IN_RACKS, IN_RACKS_WHOLE, SERVERS, WHOLE_RACKS
-from ettr.chapters.spares.tables import CHEAPEST, CREWS, ONE_BY_ONE, RACKS, crews_of
+from ettr.chapters.spares import tables
+from ettr.chapters.spares.tables import (
+    CREWS,
+    IN_RACKS,
+    IN_RACKS_WHOLE,
+    ONE_BY_ONE,
+    RACKS,
+    SERVERS,
+    WHOLE_RACKS,
+    crews_of,
+)
 from ettr.core.errors import InputError
 
 OWN = {
@@ -25,15 +33,6 @@ def run() -> tables.PooledRun:
 
 
 # --------------------------------------------------------------------------- the run
-
-
-def test_a_repair_is_assumed_only_where_there_is_none(run):
-    assert not run.own and run.asked.repair_h == pytest.approx(24)
-    assert run.in_repair == pytest.approx(419 / 54, rel=1e-3)
-    own = tables.pooled_run(Scenario.load("llama3-405b").override(OWN), 999.0)
-    assert own.own and own.asked.repair_h == pytest.approx(40.4)
-    assert own.scenario.spares.n_preemptible == 2
-    assert own.plain.repair.manual_h == pytest.approx(40.4) and own.plain.spares.n_nodes == 0
 
 
 def test_what_is_known_of_the_rate_becomes_a_band(run):
@@ -59,43 +58,7 @@ def test_a_repair_that_takes_no_time_is_refused(repair_h):
 # --------------------------------------------------------------------------- levels and shares
 
 
-def test_levels_are_those_of_the_functions(run):
-    levels = table("levels").set_index("pool")
-    row = levels.loc["99.9% of the time"]
-    assert row[["binomial", "flow"]].tolist() == [18, 18]
-    assert row["crews"] == spares.crew_pool(run.in_repair, crews_of(run, 1.3), 0.999) > 18
-    assert levels.loc[CHEAPEST, "n_spares"] == 17
-    assert levels["cost"].idxmin() == CHEAPEST
-    waits = spares.waiting_share(levels["n_spares"].to_numpy(), run.in_repair)
-    assert levels["waiting_share"].to_numpy() == pytest.approx(waits)
-
-
-def test_shares_fall_with_the_size_and_the_published_one_is_that_of_a_small_job(run):
-    frame = table("shares")
-    for _, rows in frame.groupby("way"):
-        assert rows["share"].iloc[-1] < rows["share"].iloc[len(rows) // 2] < rows["share"].max()
-    largest = tables.largest_for_share(run, tables.published_share())
-    per_node = run.in_repair / 2048
-    u = per_node / (1 + per_node)
-    assert spares.binomial_pool(largest, u, 0.999) / largest >= 0.05
-    assert np.all(spares.binomial_pool(np.arange(largest + 1, 4000), u, 0.999) / np.arange(largest + 1, 4000) < 0.05)
-
-
-def test_a_node_that_is_often_in_repair_needs_that_share_at_any_size(run):
-    slow = tables.pooled_run(Scenario.load("llama3-405b"), 600.0)
-    assert tables.largest_for_share(slow, 0.05) is None
-    u = tables.unavailability_for(2048, 0.05, 0.999)
-    assert spares.binomial_pool(2048, u, 0.999) <= 102 < spares.binomial_pool(2048, u * 1.02, 0.999)
-
-
 # --------------------------------------------------------------------------- cost, money, repair time
-
-
-def test_the_curve_holds_its_minimum_and_its_flat_range():
-    frame = table("cost")
-    assert frame.loc[frame["extra"].idxmin(), "n_spares"] == 17
-    assert frame.loc[frame["is_flat"], "n_spares"].tolist() == [16, 17, 18, 19, 20]
-    assert (frame["extra_low"] <= frame["extra"]).all() and (frame["extra"] <= frame["extra_high"]).all()
 
 
 def test_simulated_pools_lie_on_the_closed_form_and_others_above_it():
@@ -116,21 +79,6 @@ def test_own_repairs_are_simulated_as_they_are():
     assert set(pools["pool"]) == {ONE_BY_ONE}
 
 
-def test_money_is_told_around_the_least():
-    frame = table("money")
-    paid = frame["held_usd"] + frame["waited_usd"]
-    assert frame["is_least"].sum() == 1 and paid[frame["is_least"]].iloc[0] == paid.min()
-    assert (paid <= 6 * paid.min()).all()
-
-
-def test_a_fixed_pool_is_cheapest_at_its_own_repair_time_and_costs_more_elsewhere(run):
-    frame = tables.cost_by_repair(run).pivot_table(index="repair_h", columns="pool", values="extra")
-    assert (frame.min(axis=1) >= frame[CHEAPEST] - 1e-12).all()
-    assert frame.loc[24.0, "17 spares"] == pytest.approx(frame.loc[24.0, CHEAPEST])
-    assert frame[CHEAPEST].is_monotonic_increasing
-    assert tables.staged_repair_h() == pytest.approx(40.4)
-
-
 @pytest.mark.parametrize("factor", [1.0, 0.5, float("inf")])
 def test_crews_that_cannot_keep_up_are_refused(run, factor):
     with pytest.raises(InputError, match="crew_factor must be > 1"):
@@ -141,7 +89,7 @@ def test_crews_that_cannot_keep_up_are_refused(run, factor):
 
 
 def test_racks_pools_and_servers_at_equal_gpus(run):
-    choices = option_tables.rack_choices(run)
+    choices = tables.rack_choices(run)
     assert choices.n_racks == 256
     frame = choices.frame.set_index(["way", "n_spares"])
     assert frame.loc[(IN_RACKS, 2), "held"] == pytest.approx(2 * 256 / 16_384)
@@ -157,7 +105,7 @@ def test_racks_pools_and_servers_at_equal_gpus(run):
 
 
 def test_racks_that_never_fail_whole_have_no_line_of_their_own(run):
-    assert IN_RACKS_WHOLE not in set(option_tables.rack_choices(run, rack_failure_share=0.0).frame["way"])
+    assert IN_RACKS_WHOLE not in set(tables.rack_choices(run, rack_failure_share=0.0).frame["way"])
 
 
 @pytest.mark.parametrize(
@@ -170,54 +118,10 @@ def test_racks_that_never_fail_whole_have_no_line_of_their_own(run):
 )
 def test_racks_that_make_no_sense_are_refused(run, given, message):
     with pytest.raises(InputError, match=message):
-        option_tables.rack_choices(run, **given)
-
-
-def test_losses_are_ordered_by_what_a_gpu_takes_along():
-    frame = option_tables.domain_losses().pivot_table(index="unavailable", columns="way", values="lost")
-    assert (frame[ALONE] < frame["domains of 8 GPUs"]).all()
-    assert (frame["domains of 8 GPUs"] < frame["domains of 72 GPUs"]).all()
-    assert option_tables.published_loss() == (0.001, 0.1)
+        tables.rack_choices(run, **given)
 
 
 # --------------------------------------------------------------------------- fewer replicas, other jobs
-
-
-def test_shrinking_is_tried_with_replicas_that_the_job_has(run):
-    pools = table("elastic")
-    assert set(pools["n_replicas"]) == {128} and set(pools["n_least"]) == {115}
-    assert pools["more"].iloc[0] > 0.5 and abs(pools["more"].iloc[-1]) < 1e-3
-    small = tables.pooled_run(Scenario.load("bloom-176b"))
-    assert set(option_tables.elastic_pools(small, n_runs=12)["n_replicas"]) == {48}
-    one = tables.pooled_run(Scenario.load("bloom-176b").override({"cluster.n_gpus": 8}))
-    assert option_tables.elastic_pools(one, n_runs=12).empty
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [({"least_share": 0.0}, "least_share must be > 0"), ({"n_replicas": 1}, "n_replicas must be >= 2")],
-)
-def test_replicas_that_make_no_sense_are_refused(run, given, message):
-    with pytest.raises(InputError, match=message):
-        option_tables.elastic_pools(run, **given)
-
-
-def test_options_are_those_of_the_shared_cluster(run):
-    frame = table("shared").set_index("order")
-    small = spares.SmallJobs(n_nodes=2)
-    by_hand = spares.shared_cluster(run.plain, 3072, 17, small, 20.0, preempts=False)
-    assert frame.loc[0, "total"] == pytest.approx(by_hand.useful)
-    assert frame.loc[0, ["large_more", "small_more", "total_more"]].tolist() == [0, 0, 0]
-    assert (frame["total_more_low"] <= frame["total_more"] + 1e-9).all()
-    assert (frame["total_more"] <= frame["total_more_high"] + 1e-9).all()
-    assert option_tables.retaken_share() == pytest.approx(7000 / (35 * 1024))
-    # by the published job's own share of nodes, others lose about what is published
-    assert frame.loc[4, "second_order_share"] == pytest.approx(0.16, abs=0.02)
-
-
-def test_a_cluster_without_room_for_others_is_refused(run):
-    with pytest.raises(InputError, match="cluster_factor must be > 1"):
-        option_tables.shared_options(run, cluster_factor=1.0)
 
 
 @pytest.mark.parametrize("extreme", ["no failures", "one node"])

@@ -7,14 +7,13 @@ from functools import cache
 import pytest
 
 from computed.chapters import claims, interruptions
-from ettr import evidence, failures
+from ettr import failures
 from ettr.chapters import sources, what_failed
 from ettr.chapters.common import theme
 
 FRAMES = {
     "interruptions": interruptions,
     "without_category": lambda: failures.without_each(interruptions(), 54 * 24.0),
-    "rates": lambda: failures.rate_intervals(evidence.published_rates()),
     "shares": sources.tables.interruption_shares,
     "verdicts": claims,
     "readings": sources.tables.readings,
@@ -22,7 +21,6 @@ FRAMES = {
 NEEDED = {
     "interruptions": "component category n_events low high",
     "without_category": "category mtbi_h low high",
-    "rates": "title rate low high scope status source",
     "shares": "component category n_events printed_pct implied_pct agrees",
     "verdicts": "document claim verdict comment",
     "readings": "reading assumption gpu_share_pct hardware_share_pct",
@@ -73,16 +71,6 @@ def test_without_a_category_the_colours_stay_those_of_the_categories(encoding_of
         encoding_of(chart, "bar")["y"]["sort"][0] == "nothing" and encoding_of(chart, "bar")["y"]["sort"][-1] == "GPU"
     )
     assert "without nothing 3.1 h" in chart["description"] and "without GPU 8.6 h" in chart["description"]
-
-
-def test_rates_are_on_a_logarithmic_axis_with_their_status(encoding_of):
-    chart = spec("rates")
-    dots = encoding_of(chart, "point")
-    assert dots["x"]["scale"]["type"] == "log"
-    assert dots["shape"]["field"] == dots["color"]["field"] == "status"
-    assert encoding_of(chart, "rule")["x"]["field"] == "low"
-    frame = FRAMES["rates"]()
-    assert f"from {frame['rate'].min():.2f} to {frame['rate'].max():.1f}" in chart["description"]
 
 
 def test_shares_name_the_row_that_is_odd(chart_values):

@@ -7,8 +7,8 @@ import pytest
 
 from computed.chapters import differences, some_presets
 from ettr import Scenario, budget
-from ettr.chapters.checkpoint_interval import disagreement_tables as tables
 from ettr.chapters.common import steady_state
+from ettr.chapters.formulas import tables
 from ettr.core.errors import OutsideValidity
 
 FORMULAS = ("first_order", "rsc")

@@ -1,0 +1,81 @@
+"""Tables on larger jobs, and other ways to train."""
+
+from __future__ import annotations
+
+import pytest
+
+from computed.how_many_gpus import TOKENS, answer, table
+from computed.how_many_gpus import run as run_of
+from ettr import sizing
+from ettr.chapters.how_many_gpus import way_tables as options
+from ettr.chapters.how_many_gpus.way_tables import peak, restarts_times
+
+
+@pytest.fixture
+def run():
+    return run_of(TOKENS)
+
+
+@pytest.fixture
+def moved():
+    return table("turning")
+
+
+def test_the_peak_is_where_the_next_gpu_stops_paying(run):
+    best = peak(run)
+    assert best.n_gpus == pytest.approx(sizing.turning_point(run), rel=2e-3)
+    assert not best.ends
+    quiet = peak(run, rate_factor=0.0)
+    assert quiet.n_gpus > best.n_gpus
+    assert quiet.tokens_per_day > best.tokens_per_day
+
+
+def test_without_jitter_and_failures_the_batch_ends_before_the_curve_turns():
+    best = peak(run_of("perfect"))
+    assert best.ends
+    assert best.n_gpus == pytest.approx(sizing.turning_point(run_of("perfect")), rel=2e-3)
+    assert answer("perfect").batch_ends and not answer().batch_ends
+
+
+def test_restarts_of_modes_are_multiplied_too(run):
+    changed = run.override({"failures.modes": [{"name": "GPU", "share": 0.5, "restart_min": 8}]})
+    faster = restarts_times(changed, 0.25)
+    assert faster.recovery.restart_min == 1.25
+    assert faster.failures.modes[0].restart_min == 2
+
+
+def test_each_way_wins_at_its_peak_and_the_first_is_the_job_as_it_is(run):
+    peaks = table("peaks")
+    assert peaks["gain"].iloc[0] == 0
+    assert (peaks["gain"].iloc[1:] > 0).all()
+    lines = options.ways_out(run, options.ways(), from_gpus=2000)
+    assert lines["n_gpus"].min() >= 2000 * (1 - 1e-12)
+    for way, group in lines.groupby("way"):
+        most = peaks.set_index("way").loc[way, "tokens_per_day"]
+        assert group["tokens_per_day"].max() <= most * (1 + 1e-9)
+        assert group["tokens_per_day"].max() == pytest.approx(most, rel=0.02)
+
+
+def test_an_efficiency_of_one_and_a_step_each_change_nothing(run):
+    same = options.ways(1, 1.0, 1, 0.0, 1.0, 1.0)
+    gains = options.peaks_of_ways(run, same).set_index("way")["gain"].drop("sequences cut in two")
+    assert gains.to_numpy() == pytest.approx(0, abs=1e-12)
+
+
+def test_sequences_cut_in_two_are_a_layout_that_is_not_tried_by_default(run):
+    cut = options.ways()[-1]
+    assert cut.changes == {"layout.context": 2}
+    assert set(run.throughput.candidates.context) == {1}
+    changed = run.override(cut.changes)
+    assert int(changed.layout_of_job.context) == 2
+    assert table("peaks")["tokens_per_day"].iloc[-1] == peak(changed).tokens_per_day
+
+
+def test_local_sgd_of_a_small_job_is_looked_at_where_its_replicas_fit():
+    assert table("peaks", "opt-175b")["n_gpus"].notna().all()
+
+
+def test_a_way_that_no_layout_fits_has_no_peak_and_no_line():
+    run, tried = run_of("h100-100k"), options.ways()[:2]
+    assert options.peaks_of_ways(run, tried)["n_gpus"].notna().tolist() == [True, False]
+    assert set(options.ways_out(run, tried, n_sizes=12)["way"]) == {options.AS_IT_IS}

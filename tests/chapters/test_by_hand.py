@@ -1,0 +1,105 @@
+"""What a reader can do on paper lands near what the package computes."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from ettr import Scenario, budget, compare, plan
+from ettr.chapters import failure_log, finishing_date, one_by_one, portfolio, scale, spares, thermal, what_failed
+from ettr.chapters.common.runs import affordable, followed, shortened
+from ettr.chapters.sources.tables import interruption_shares
+from ettr.core.errors import UnknownName
+
+PRESETS = ("llama3-405b", "opt-175b", "h100-100k")
+
+
+@cache
+def run(name: str = "llama3-405b") -> Scenario:
+    return Scenario.load(name)
+
+
+@cache
+def compared() -> compare.Comparison:
+    return compare.mitigations(run().override({"job.productive_h": 120.0}), n_runs=20, measure="usd")
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_scale_by_hand(name):
+    hand = scale.tables.by_hand(plan.make(run(name)), run(name).cluster.n_gpus)
+    assert hand["ettr"] == pytest.approx(hand["exact"], abs=0.03)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_date_by_hand(name):
+    dates = finishing_date.tables.finishing_dates(run(name), 50)
+    assert finishing_date.tables.by_hand(dates).mean_h == pytest.approx(dates.ends_h[1], rel=0.03)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_spares_by_hand(name):
+    pool = spares.tables.pooled_run(run(name))
+    assert spares.tables.by_hand(pool)["n_spares"] == pytest.approx(pool.best.n_spares, rel=0.25, abs=1.5)
+
+
+def test_stops_by_hand():
+    hand = what_failed.tables.by_hand(interruption_shares(), 54 * 24.0, 16_384, 8)
+    assert hand["per_1000_node_days"] == pytest.approx(419 / (2048 * 54) * 1000, rel=1e-9)
+    assert hand["every_h"] == pytest.approx(54 * 24 / 419)
+
+
+def test_a_warmer_die_by_hand():
+    warm = thermal.tables.warmed(run())
+    hand = thermal.tables.by_hand(warm)
+    assert all(value == value for value in hand.values())
+
+
+def test_the_rules_of_the_made_up_log_are_found():
+    from ettr import failures
+
+    log = failure_log.made_log.made_log()
+    rules = failure_log.made_log.truth(failures.fit(log)).set_index("what")
+    assert rules.loc["Nodes to replace", "true"] == rules.loc["Nodes to replace", "found"]
+    known = rules[rules["low"].notna()]
+    assert len(known) >= 2 and (known["low"] <= known["true"]).all() and (known["true"] <= known["high"]).all()
+    assert log.failures.equals(failure_log.made_log.made_log().failures)
+
+
+def test_what_no_closed_form_follows_is_named_in_the_title():
+    pooled = run().override({"spares": {"n_nodes": 8}, "repair": {"manual_h": 24}})
+    plain = followed(pooled)
+    assert plain.title == f"{run().title}, without spares that run out (spares, repair)"
+    assert budget.exact(plain).ettr == pytest.approx(budget.exact(run()).ettr)
+    assert followed(run()) == run()
+
+
+def test_a_run_of_many_failures_is_simulated_less():
+    large = run().override({"cluster.n_gpus": 1_000_000})
+    assert affordable(run(), 300) == 300 and affordable(large, 300) < 30
+    assert shortened(run()) == run() and shortened(large).productive_h < run().productive_h
+    assert shortened(run(), 0.5).productive_h == run().productive_h / 2
+
+
+def test_the_ranking_has_each_that_may_save_best_first():
+    ranking = one_by_one.tables.ranking(compared())
+    assert len(ranking) and ranking["id"].is_unique
+    for _, group in ranking.groupby("effect", sort=False):
+        assert group["musd"].is_monotonic_decreasing or len(group) == 1
+    assert (ranking["low"] <= ranking["musd"]).all() and (ranking["musd"] <= ranking["high"]).all()
+
+
+def test_the_leading_ones_can_be_named_instead():
+    named = one_by_one.tables.leading(compared(), 3, ["faulty-machine-detection"])
+    assert named == ("faulty-machine-detection",)
+    with pytest.raises(UnknownName):
+        one_by_one.tables.leading(compared(), 3, ["no-such-thing"])
+
+
+def test_the_best_set_costs_no_more_than_the_budget_and_adds_up():
+    study, ids = compared().study, one_by_one.tables.leading(compared(), 4)
+    best = portfolio.tables.best_set(study, ids, 5e5)
+    if best is not None:
+        steps = portfolio.tables.steps_of_set(study, best.ids)
+        assert steps["cost_usd"].sum() <= 5e5
+        assert set(steps["id"]) == set(best.ids)
