@@ -17,7 +17,7 @@ import yaml
 import ettr
 import import_contracts
 from ettr.core import moved
-from ettr.publish import chapters
+from ettr.publish import chapters, pages
 from generated import BLOCKS, ROOMS, block, layers, title
 
 ROOT = Path(__file__).parents[1]
@@ -110,8 +110,8 @@ def test_the_readme_has_every_chapter_of_the_table_of_contents_in_its_order():
 
 def test_the_first_page_leads_to_all_chapters():
     cells = json.loads((ROOT / "book/index.ipynb").read_text(encoding="utf-8"))["cells"]
-    (contents,) = ("".join(cell["source"]) for cell in cells if cell["id"] == "map")
-    assert "```{tableofcontents}\n```" in contents  # which Jupyter Book fills from _toc.yml
+    (contents,) = ("".join(cell["source"]) for cell in cells if cell["id"] == "answers")
+    assert pages.ANSWERS in contents  # which the build fills from _toc.yml
 
 
 # --------------------------------------------------------------------------- pages on the package
@@ -172,14 +172,14 @@ CHAPTER = "ettr.chapters.scale"
 @pytest.mark.parametrize(
     ("importer", "imported", "own", "other"),
     [
-        (f"{CHAPTER}.words", f"{CHAPTER}.requirement_tables", True, True),
-        (f"{CHAPTER}.charts", f"{CHAPTER}.requirement_charts", True, True),
+        (f"{CHAPTER}.words", f"{CHAPTER}.real_run_tables", True, True),
+        (f"{CHAPTER}.charts", f"{CHAPTER}.real_run_charts", True, True),
         (f"{CHAPTER}.charts", "ettr.chapters.common.builders", True, True),
         (f"{CHAPTER}.words", "ettr.core.errors", True, True),
         (f"{CHAPTER}.tables", "ettr.budget", True, True),
         (f"{CHAPTER}.tables", "ettr.chapters.thermal.tables", True, True),
         (f"{CHAPTER}.words", "ettr.budget", False, True),
-        (f"{CHAPTER}.requirement_words", f"{CHAPTER}.charts", False, True),
+        (f"{CHAPTER}.real_run_words", f"{CHAPTER}.charts", False, True),
         (f"{CHAPTER}.words", "ettr.chapters.thermal.tables", False, False),
         (f"{CHAPTER}.tables", "ettr.chapters.thermal.failure_words", True, False),
     ],

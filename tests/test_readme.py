@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from ettr import Scenario, plan, sweep
-from ettr.chapters import scale
+from ettr.chapters import what_if
 from generated import PICTURE, examples, excerpt, picture
 
 ROOT = Path(__file__).parents[1]
@@ -31,7 +31,7 @@ def test_the_picture_is_the_chart():
 
 def test_the_description_of_the_picture_is_true(llama3):
     told = re.search(r"!\[(.*?)\]", README).group(1)
-    best = scale.tables.by_size(llama3).query("formula == 'exact' and interval == 'best'")
+    best = what_if.tables.scale(llama3)["lines"].query("interval == 'best'").sort_values("n_gpus")
     assert f"{best['ettr'].iloc[0]:.0%}" in told
     assert f"{best['ettr'].iloc[-1]:.0%}" in told
 

@@ -7,14 +7,11 @@ import re
 
 import pytest
 
+import book_pages as pages
 from ettr import Scenario, budget, plan
-from ettr.chapters import checkpoint_interval, index, scale
-from ettr.chapters.checkpoint_interval import charts, tables
-from ettr.chapters.common import time_budget
 from ettr.core import sentences
 from ettr.core.errors import OutsideValidity
 
-INTERVAL, SCALE = checkpoint_interval.words, scale.words
 RARE = "budget.exact holds only for maintenance so rare that requests seldom wait for the same checkpoint"
 TOO_LONG = "budget.exact holds only for .* a float can hold"
 RUNS = {
@@ -87,51 +84,18 @@ def test_the_advice_on_an_interval_of_a_year_is_given_too(form, ettr):
     assert (status, err) == (0, "") and not re.search(r"\b(nan|inf|NaN|Infinity|None)\b", out)
 
 
-def test_the_first_page_speaks_of_the_best_interval(case):
-    """As book/index.ipynb: headline, chart of the budget, and its takeaway."""
+@pytest.mark.parametrize("page", ["book/index", "book/ettr/checkpoint_interval", "book/ettr/scale"])
+def test_a_page_speaks_of_the_best_interval_and_says_why(case, page, tmp_path):
     run, answer, reason = case
-    headline = index.words.headline(answer).text
-    assert f"{100 * answer.budget.ettr:.1f}% of the wall clock is useful training.**" in headline
-    best = sentences.duration(answer.best.interval_h)
-    assert f"That is with a checkpoint every {best}: for the scenario's" in headline
-    assert f"own interval of {sentences.duration(run.interval_h)} there is no answer, since {reason}." in headline
-    assert "instead of every" not in headline
-    told = index.words.time_budget(answer)
-    assert told.title == f"{100 * (1 - answer.budget.ettr):.1f}% of the wall clock is lost"
-    chart = time_budget.time_budget(answer.shown[1].to_frame(), told.title, run.title)
-    (rows,) = chart.to_dict()["datasets"].values()
-    shown = {row["part"]: row["hours"] for row in rows}
-    assert shown["restart"] == pytest.approx(answer.budget.restart_h)
-
-
-def test_the_page_on_the_interval_speaks(case):
-    """As book/ettr/checkpoint_interval.ipynb, in its order."""
-    run, answer, reason = case
-    interval = INTERVAL.answer(answer).text
-    assert f"own interval of {sentences.duration(run.interval_h)} there is no answer, since {reason}. " in interval
-    assert "lies" not in interval and "gives the same" not in interval
-    assert f"The ETTR at the best interval is {100 * answer.budget.ettr:.1f}%." in interval
-    by_interval, parts = tables.by_interval(run, 30), tables.parts_by_interval(run, 30)
-    assert by_interval["interval_min"].min() < answer.band.high_min
-    rules = tables.interval_rules(run, 30)
-    for chart in (
-        charts.curve(by_interval, answer.band, run.checkpoint.interval_min, "A title", run.title),
-        time_budget.parts(parts, "interval_min", "A title", run.title),
-        charts.rules(rules, "A title", run.title),
-    ):
-        assert chart.to_dict()["title"]["text"] == "A title"
-    spoken = INTERVAL.wrong(answer), INTERVAL.parts(answer), INTERVAL.rules(rules, run.cluster.n_gpus)
-    for finding in (*spoken, INTERVAL.assumptions(answer), INTERVAL.answer(answer), index.words.headline(answer)):
-        assert not re.search(r"\b(nan|inf|None)\b|-\d+(\.\d+)? points", finding.title + finding.text)
-    # no size beyond the curve is spoken of, also where the run itself is larger
-    assert "At 160,000 GPUs" in INTERVAL.rules(rules, run.cluster.n_gpus).text or run.cluster.n_gpus > 1e6
-    assert "1,200,000" not in INTERVAL.rules(rules, run.cluster.n_gpus).text
-
-
-def test_the_page_on_scale_speaks(case):
-    run, answer, _ = case
-    text = SCALE.answer(answer, scale.tables.by_size(run, 40), 0.9).text
-    assert f"{100 * answer.budget.ettr:.1f}% on {sentences.gpus(run.cluster.n_gpus)}" in text
+    path = tmp_path / "mine.yml"
+    path.write_text(run.to_yaml())
+    told = " ".join(f"{one.title} {sentences.plain(one.text)}" for one in pages.findings(page, str(path)))
+    assert pages.charts(page, str(path))
+    assert not re.search(r"\b(nan|inf|None)\b|-\d+(\.\d+)? points", told)
+    if page != "book/ettr/checkpoint_interval":
+        assert f"{100 * answer.budget.ettr:.0f}%" in told
+    if page != "book/ettr/scale":
+        assert f"there is no answer, since {reason}" in told and sentences.roughly(answer.best.interval_h) in told
 
 
 def test_a_run_without_any_answer_has_no_plan():

@@ -237,7 +237,9 @@ def largest(run: Scenario) -> float:
     low, high = 8.0, 2e6
     for _ in range(25):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if best(run.override({"cluster.n_gpus": 8 * round(middle / 8)})) > 0.9 else (low, middle)
+        low, high = (
+            (middle, high) if best(run.override({"cluster.n_gpus": 8 * round(middle / 8)})) > 0.9 else (low, middle)
+        )
     return low
 
 

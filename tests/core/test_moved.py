@@ -16,11 +16,10 @@ from ettr.scenario.heat_response import HeatResponse
 MODULES = {
     "ettr.audit": ("audit", sources.tables.audit),
     "ettr.charts": ("finish", theme.finish),
-    "ettr.charts.heat": ("pace", thermal.charts.pace),
-    "ettr.curves": ("by_size", scale.tables.by_size),
+    "ettr.charts.heat": ("afternoon", thermal.charts.afternoon),
+    "ettr.curves": ("parts_by_size", scale.tables.parts_by_size),
     "ettr.errors": ("InputError", errors.InputError),
     "ettr.findings": ("Finding", sentences.Finding),
-    "ettr.findings.requirements": ("answer", scale.requirement_words.answer),
     "ettr.findings.scale": ("answer", scale.words.answer),
     "ettr.scenario.warmth": ("Warmth", HeatResponse),
     "ettr.weather": ("read", weather.read),

@@ -98,7 +98,7 @@ def test_no_word_is_ever_infinite():
 
 def test_a_finding_shows_its_text():
     finding = Finding("title", "**text**")
-    assert str(finding) == finding._repr_markdown_() == "**text**"
+    assert str(finding) == finding._repr_mimebundle_()[0]["text/markdown"] == "**text**"
 
 
 # --------------------------------------------------------------------------- templates
@@ -121,7 +121,7 @@ def test_a_value_that_is_not_given_is_a_mistake_of_the_template():
     with pytest.raises(KeyError, match="ettr"):
         sentences.say("{ettr:share}", "nothing")
     with pytest.raises(ValueError, match="Invalid format specifier"):
-        sentences.say("{ettr:shares}", ettr=0.5)
+        sentences.say("{ettr:sharez}", ettr=0.5)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +141,13 @@ def test_a_value_that_is_not_given_is_a_mistake_of_the_template():
         ("share", 0.6399, "64.0%"),
         ("share0", 0.6399, "64%"),
         (".1f", 0.25, "0.2"),
+        ("about", 3.789, "3.8"),
+        ("gpus_span", (18_000, 21_000), "18,000 to 21,000 GPUs"),
+        ("mw", 16.78, "17 MW"),
+        ("roughly", 3.093, "3.1 h"),
+        ("shares", (0.897, 0.931), "90 to 93%"),
+        ("span", (0.0767, 0.217), "4.6 to 13 min"),
+        ("usd", 2_640_000, "2.6 million USD"),
     ],
 )
 def test_every_form_writes_numbers_as_people_read_them(form, value, text):

@@ -10,7 +10,7 @@ from ettr.simulation import Simulation
 
 SEED, SURE = 1, 3.0
 UNSURE = {
-    50: {"ai-administration", "elastic-shrink", "replica-rerouting", "short-timeout"},
+    50: {"ai-administration"},
     200: set(),
 }
 """What takes more runs than these to tell from nothing."""
@@ -18,7 +18,6 @@ UNSURE = {
 BOUGHT_WITH_ETTR = {
     "repeat-offender-retirement": "nodes that a repair of hours would bring back are away for a week",
     "checkpoint-interval": "with stalls of 10 s every 5 minutes is too often",
-    "immersion-cooling": "its inlet is warmer than the hall's air, and so are the dies",
 }
 """Mitigations that cost effective training time in this run, with why."""
 BOUGHT_WITH_TIME = {

@@ -184,8 +184,23 @@ def test_a_page_has_the_current_text_with_the_outputs_of_the_run(tmp_path):
 def test_the_answer_stands_below_the_title():
     cells = [v4.new_markdown_cell("# Q?"), v4.new_code_cell("n = 3"), v4.new_code_cell("answer()")]
     cells[2].metadata["tags"] = ["answer", "remove-input"]
-    page = pages.page(v4.new_notebook(cells=cells))
+    page = pages.page(v4.new_notebook(cells=cells), "book/a.ipynb")
     assert [cell.source for cell in page.cells] == ["# Q?", "answer()", "n = 3"]
+
+
+def test_a_run_without_an_answer_keeps_the_question_and_the_reason():
+    texts = ["# Q?", "## Claim", "## Limits\n\n- one"]
+    cells = [v4.new_markdown_cell(text) for text in texts]
+    cells.insert(1, v4.new_code_cell("scenario = 1", metadata={"tags": ["parameters"]}))
+    cells.insert(2, v4.new_code_cell("answer()"))
+    page = pages.unanswered(v4.new_notebook(cells=cells), "it never ends")
+    question, why, parameters, limits = (cell.source for cell in page.cells)
+    assert (question, parameters) == ("# Q?", "scenario = 1") and limits.startswith("## Limits")
+    assert why.startswith("**There is no answer for this run: it never ends.**")
+    failed = chapters.Chapter(
+        "book/a", "unanswered", Path("a"), error="a stopped at cell 1 (id x): NoProgress: it never ends"
+    )
+    assert failed.is_good and failed.why == "it never ends"
 
 
 def test_a_failed_page_survives_any_error_text():

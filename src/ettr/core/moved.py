@@ -22,7 +22,7 @@ _MODULES = {
     "curves.mechanisms": ["chapters.common.mechanisms"],
     "errors": ["core.errors"],
     "findings.words": ["core.sentences"],
-    "progress": ["logs.training_logs", "chapters.failure_log.tables"],
+    "progress": ["logs.training_logs", "chapters.scale.real_run_tables"],
     "results": ["core.results"],
     "scenario.part": ["scenario.gpu"],
     "scenario.warmth": ["scenario.heat_response"],
@@ -32,12 +32,15 @@ _MODULES = {
 _KINDS = {"charts": "charts", "curves": "tables", "findings": "words"}
 """Rooms that were cut by kind, and what their files are called in the rooms of the chapters."""
 _CHAPTERS = {
-    "changing_rates disagreement interval": "checkpoint_interval",
+    "changing_rates interval": "checkpoint_interval",
+    "disagreement": "formulas",
     "notice stores tiers": "checkpoint_tiers",
-    "failure_log log_verdicts log_words real_runs": "failure_log",
+    "failure_log log_verdicts log_words": "failure_log",
+    "real_runs": "scale",
     "failure_rates": "failure_rates",
     "how_many_gpus ways_out": "how_many_gpus",
-    "break_even mitigation_evidence mitigations": "one_by_one",
+    "break_even mitigations": "one_by_one",
+    "mitigation_evidence": "catalogue",
     "portfolio sensitivity": "portfolio",
     "power smoothing": "power",
     "effective_time requirements scale uncertainty": "scale",

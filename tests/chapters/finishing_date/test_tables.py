@@ -11,9 +11,9 @@ from scipy import stats
 from computed.finishing_date import agreement, assumed, beyond, by_count, dates, forecasts, run
 from ettr import Scenario, budget, evidence, simulate
 from ettr.chapters.common.mechanisms import formula_run, rack_failures
-from ettr.chapters.scale.real_run_tables import published_run
 from ettr.chapters.finishing_date import tables
 from ettr.chapters.finishing_date.tables import AS_GIVEN, COUNTED, EXACT, KNOWN
+from ettr.chapters.scale.real_run_tables import published_run
 from ettr.core.errors import InputError, OutsideValidity
 
 LLAMA = "llama3-405b"
