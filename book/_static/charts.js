@@ -320,6 +320,13 @@
     });
   }
 
+  function nameFolds() { // of the sidebar, whose marks have no text
+    document.querySelectorAll("nav details > summary").forEach(function (summary) {
+      const link = summary.closest("li").querySelector("a");
+      if (!summary.textContent.trim() && link) { summary.setAttribute("aria-label", "Pages of " + link.textContent.trim()); }
+    });
+  }
+
   function makeScrollable() { // what scrolls sideways must be reachable by keyboard
     document.querySelectorAll("div.cell_output .output, div.math, pre, .pst-scrollable-table-container").forEach(function (box) {
       if (box.scrollWidth > box.clientWidth + 1 && !box.hasAttribute("tabindex")) { box.tabIndex = 0; }
@@ -333,6 +340,7 @@
 
   function ready() {
     start();
+    nameFolds();
     makeScrollable();
     window.addEventListener("resize", makeScrollable);
   }

@@ -124,6 +124,10 @@ def finish(app: Any, exception: Exception | None) -> None:
     if exception or app.builder.name != "html":
         return
     out = Path(app.outdir)
+    for folder in (out, out / "_sources"):
+        for page in (folder / "book").rglob("*.*"):
+            if page.relative_to(folder).as_posix().partition(".")[0] not in app.env.found_docs:
+                page.unlink()  # of a page that the book no longer has
     for docname, chapter in app.ettr_chapters.items():
         target = out / "_sources" / f"{docname}.ipynb"
         if target.is_file():
