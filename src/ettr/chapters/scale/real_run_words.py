@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ettr.chapters.scale.real_run_tables import NOT_MODELLED, PublishedRun
 from ettr.core.sentences import Finding, say
 
 
@@ -27,14 +26,3 @@ def against_model(runs: pd.DataFrame) -> Finding:
 
 def _rows(runs: pd.DataFrame) -> list[dict[str, object]]:
     return [{str(name): value for name, value in row.items()} for row in runs.to_dict("records")]
-
-
-def losses(runs: list[PublishedRun]) -> str:
-    """Where most of what no model holds went, a sentence."""
-    largest = []
-    for run in runs:
-        outside = run.losses[run.losses["term"] == NOT_MODELLED]
-        if len(outside):
-            row = outside.iloc[0]
-            largest.append(say("{reason} for {run} ({lost_h:roughly})", run=run.scenario.title, **row))
-    return say("The largest of these was {largest:list}.", largest=largest) if largest else ""
