@@ -22,12 +22,29 @@ _UNLINKED = {
 }
 
 
+_EVERYDAY = {
+    "assumption",
+    "band",
+    "battery",
+    "die",
+    "domain",
+    "interval",
+    "lift",
+    "mode",
+    "point",
+    "queue",
+    "repeat",
+    "store",
+}
+"""Terms that sentences use in other senses as well: who reads of one looks it up."""
+
+
 @cache
 def glossary(path: Path) -> dict[str, str]:
     """The terms, by how they are written in lower case; several that share a meaning each by themselves."""
     inside = path.read_text(encoding="utf-8").partition("```{glossary}\n")[2].partition("\n```")[0]
     entries = [line for line in inside.splitlines() if line and not line[0].isspace()]
-    return {entry.lower(): entry for entry in entries}
+    return {entry.lower(): entry for entry in entries if entry.lower() not in _EVERYDAY}
 
 
 @cache

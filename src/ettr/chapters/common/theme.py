@@ -118,7 +118,7 @@ def enable(run: Scenario | None = None, source: str = "") -> None:
 def provenance(run: Scenario) -> str:
     """What a chart that is computed from a scenario says of its source."""
     n_assumed = int((run.to_frame()["status"] == "assumed").sum())
-    title = f"{run.title or run.name} ({', '.join(evidence.cited(run.sources))})" if run.sources else run.title
+    title = ", ".join([run.title or run.name, *evidence.cited(run.sources)])
     return say(
         "Source: computed here from {title}; {n:count} of its values are assumed.",
         "Source: computed here from {title}.",
