@@ -135,7 +135,7 @@ def pool(run: Scenario, level: float) -> int:
     Examples
     --------
     >>> pool(Scenario.load("llama3-405b").override({"spares": {"n_nodes": 0}, "repair": {"manual_h": 24}}), 0.999)
-    18
+    15
     """
     if run.repair is None:
         return 0

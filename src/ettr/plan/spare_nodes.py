@@ -70,7 +70,7 @@ def least_pool(scenario: Scenario, target_ettr: float, seed: int = _SEED) -> Lea
     >>> from ettr import Scenario
     >>> run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}})
     >>> least_pool(run, 0.9).n_spares
-    14
+    12
     """
     n_runs = _affordable(scenario)
     full = plenty(scenario, n_runs, seed)

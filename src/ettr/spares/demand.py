@@ -87,7 +87,7 @@ def demand(scenario: Scenario) -> Demand:
     >>> from ettr import Scenario
     >>> run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 17}, "repair": {"manual_h": 24}})
     >>> round(demand(run).in_repair, 2)
-    7.76
+    5.94
     """
     repair = repair_of(scenario)
     expected = budget.exact(budget.simplified(scenario).scenario)

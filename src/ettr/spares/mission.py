@@ -157,7 +157,7 @@ def by_mission(
     >>> from ettr import Scenario
     >>> run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 0}, "repair": {"manual_h": 24}})
     >>> by_mission(run, [16, 20], 28 * 24, n_runs=200)["form"].round(2).tolist()
-    [0.71, 0.99]
+    [0.97, 1.0]
     """
     check_runs(n_runs)
     asked = demand(scenario)

@@ -70,7 +70,7 @@ def least_pool(scenario: Scenario, target_ettr: float) -> int | None:
     >>> from ettr import Scenario
     >>> run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 0}, "repair": {"manual_h": 24}})
     >>> least_pool(run, 0.9), least_pool(run, 0.95)
-    (14, None)
+    (12, None)
     """
     if not 0 < target_ettr < 1:
         raise InputError(f"target_ettr must be between 0 and 1, got {target_ettr:g}")

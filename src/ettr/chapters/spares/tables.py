@@ -123,7 +123,7 @@ def pooled_run(scenario: Scenario, repair_h: float = 24.0) -> PooledRun:
     --------
     >>> pooled = pooled_run(Scenario.load("llama3-405b"), 24.0)
     >>> round(pooled.in_repair, 2), pooled.best.n_spares, pooled.own
-    (5.94, 14, False)
+    (5.94, 15, False)
     """
     if not 0 < repair_h < math.inf:
         raise InputError(f"repair_h must be > 0 h and finite, got {repair_h:g}")

@@ -48,8 +48,9 @@ def counted(shares: pd.DataFrame) -> Count:
 
     Examples
     --------
-    >>> counted(pd.DataFrame({"n_events": [419]}))
-    Count(n=419, low=379.8..., high=461.1..., next_low=363.0, next_high=477.0)
+    >>> count = counted(pd.DataFrame({"n_events": [419]}))
+    >>> round(count.low, 1), round(count.high, 1), count.next_low, count.next_high
+    (379.8, 461.1, 364.0, 478.0)
     """
     n = int(shares["n_events"].sum())
     low, high = poisson_interval(n)
