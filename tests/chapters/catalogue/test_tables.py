@@ -8,8 +8,8 @@ import pytest
 from computed import mitigations
 from computed.mitigations import comparison
 from ettr import Scenario, compare, evidence
-from ettr.chapters.catalogue import tables as evidence_tables
-from ettr.chapters.one_by_one import tables
+from ettr.chapters import one_by_one
+from ettr.chapters.catalogue import tables
 
 
 @pytest.fixture(scope="module")
@@ -17,21 +17,16 @@ def compared():
     return comparison()
 
 
-@pytest.fixture(scope="module")
-def worth(compared):
-    return mitigations.worth()
-
-
 def test_shares_by_size_have_the_jobs_own_and_whole_nodes(compared):
-    table = tables.worth_by_size(compared.study, ["faster-restart"], [1000, 65_536], n_runs=4)
+    table = one_by_one.tables.worth_by_size(compared.study, ["faster-restart"], [1000, 65_536], n_runs=4)
     assert sorted(set(table["value"])) == [1000.0, 16384.0, 65_536.0]
     shares = table.set_index("value")["saved"]
     assert shares.is_monotonic_increasing
-    assert tables.worth_by_size(compared.study, [], [1024]).empty
+    assert one_by_one.tables.worth_by_size(compared.study, [], [1024]).empty
 
 
 def test_assumptions_are_listed_field_by_field(compared):
-    table = evidence_tables.assumed_values(compared.study).set_index("field")
+    table = tables.assumed_values(compared.study).set_index("field")
     assert table["value"].to_dict() == {
         "cost.usd_per_gpu_h": "2",
         "cost.usd_per_kwh": "0.08",
@@ -41,7 +36,7 @@ def test_assumptions_are_listed_field_by_field(compared):
 
 
 def test_published_pairs_stand_beside_what_is_computed(compared):
-    rows = evidence_tables.rows_to_compute(compared.study.catalogue)
+    rows = tables.rows_to_compute(compared.study.catalogue)
     assert rows["result_id"].tolist() == ["bloom-stall"]
     table = mitigations.published_pairs()
     assert len(table) == sum(len(one.published) for one in compared.study.catalogue)
@@ -53,7 +48,7 @@ def test_published_pairs_stand_beside_what_is_computed(compared):
 
 
 def test_every_mitigation_has_a_place(compared):
-    table = evidence_tables.places(compared)
+    table = tables.places(compared)
     assert set(table["id"]) == set(compared.study.catalogue.ids)
     assert table.set_index("id")["place"].to_dict() == {
         "shorter-stall": "1",
@@ -65,12 +60,12 @@ def test_every_mitigation_has_a_place(compared):
         "needs-spares": "not applicable",
         "not-a-field": "not modelled",
     }
-    tiny = evidence_tables.places(comparison("tiny")).set_index("id")
+    tiny = tables.places(comparison("tiny")).set_index("id")
     assert tiny.loc["other-stall", "place"] == "3 (2 to 3)"
 
 
 def test_documents_ask_for_what_the_catalogue_says(compared):
-    table = evidence_tables.by_document(evidence_tables.places(compared))
+    table = tables.by_document(tables.places(compared))
     asked = {(row.key, row.id) for row in table.itertuples()}
     assert asked == {
         ("dubey2024", "faster-restart"),
@@ -83,5 +78,23 @@ def test_documents_ask_for_what_the_catalogue_says(compared):
 
 def test_an_assumed_pool_is_listed_in_nodes():
     study = compare.study(Scenario.load("rsc-1"), n_runs=2)
-    row = evidence_tables.assumed_values(study).set_index("field").loc["spares.n_nodes"]
+    row = tables.assumed_values(study).set_index("field").loc["spares.n_nodes"]
     assert row["value"] == str(study.together(["spare-pool"]).baseline.spares.n_nodes) and row["unit"] == "nodes"
+
+
+@pytest.fixture(scope="module")
+def study():
+    return comparison().study
+
+
+def test_those_that_conflict_with_an_earlier_one_are_left_out(study):
+    chosen = tables.going_together(study, ["shorter-stall", "other-stall", "faster-restart"])
+    assert chosen == ("shorter-stall", "faster-restart")
+
+
+def test_shares_and_pairs_bear_too_few_mitigations(study):
+    assert tables.shared_gain(study, []).frame.empty
+    assert compare.interactions(study, ["faster-restart"]).empty
+    one = tables.shared_gain(study, ["faster-restart"])
+    assert one.frame["value"].sum() == pytest.approx(one.together)
+    assert len(compare.interactions(study, ["faster-restart", "shorter-stall", "slower-training"])) == 6

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from computed.chapters import some_presets
 from computed.tiers import n_bytes, table
 from ettr import Scenario, budget, evidence, plan
 from ettr.chapters.checkpoint_tiers import prediction_tables, tables
 from ettr.chapters.checkpoint_tiers.tables import COMMON_LOSS
+from ettr.checkpoint import placement
 from ettr.core.errors import OutsideValidity
 
 PEER = {"name": "peer", "interval_s": 10, "stall_s": 0.1, "write_s": 5, "load_s": 3, "survives": 0.9}
@@ -117,3 +120,74 @@ def test_whose_silent_share_it_is(llama3):
     silent = llama3.override({"failures.modes.NIC.latency_h": 3})
     assert prediction_tables.silent_share(silent, "Silent Data Corruption")[0] == pytest.approx(7 / 419)
     assert prediction_tables.silent_share(Scenario.load("rsc-1"), "no such kind") == (0.0, "Llama 3")
+
+
+def test_what_no_closed_form_combines_with_tiers_is_set_aside(llama3):
+    rich = llama3.override(
+        {
+            "checkpoint.persist_slowdown": 0.1,
+            "failures.burn_in": {"factor": 3, "decay_days": 10},
+            "failures.modes.NIC.latency_h": 5,
+            "prediction": {"recall": 0.5, "precision": 0.5, "lead_s": 9, "action_s": 1},
+        }
+    )
+    both = [tables.ladder(run).query("rung != 'As it is' and share > 0") for run in (rich, llama3)]
+    pd.testing.assert_frame_equal(*(frame.reset_index(drop=True) for frame in both))
+
+
+@pytest.mark.parametrize("name", some_presets("llama3-405b", "rsc-1"))
+def test_rungs_are_scenarios_and_their_shares_those_of_the_exact_form(name):
+    run = Scenario.load(name)
+    frame, rungs = tables.ladder(run, 0.01, 32), tables.rungs(run, 0.01, 32, 16)
+    assert frame.groupby("rung")["share"].sum().to_numpy() == pytest.approx(1)
+    assert list(dict.fromkeys(frame["rung"])) == [tables.AS_IT_IS, *rungs]
+    for title, rung in rungs.items():
+        hours, rows = budget.exact(rung), frame[frame["rung"] == title].set_index("part")["share"]
+        assert rows["rework"] == pytest.approx(hours.rework_h / hours.total_h)
+        assert plan.best_interval_min(rung) == pytest.approx(rung.checkpoint.interval_min)
+    assert len(rungs["+ neighbour disks"].checkpoint.tiers) == 3
+    assert len(rungs["Just in time, instead"].checkpoint.tiers) == 1
+
+
+def test_which_failures_still_need_the_store():
+    needs = table("ladder").drop_duplicates("rung").set_index("rung")["from_store"]
+    loses_none = 0.99 * (54 + 35 + 7 + 2) / 419
+    assert needs[tables.STORE] == 1 and needs["+ host memory"] == pytest.approx(1 - loses_none)
+    assert needs["+ peer memory"] == pytest.approx(0.01 * (1 - placement.peer_survival(2048, 32, 2)))
+    assert needs["Just in time, instead"] == pytest.approx(0)  # 128 replicas
+
+
+def test_a_scenario_s_own_tiers_are_one_more_rung_and_not_below_the_others(llama3):
+    own = llama3.override({"checkpoint.tiers": [PEER]})
+    with_own, without = (tables.ladder(run).query("rung != 'As it is' and share > 0") for run in (own, llama3))
+    is_own = ~with_own["rung"].isin(without["rung"])
+    pd.testing.assert_frame_equal(with_own[~is_own].reset_index(drop=True), without.reset_index(drop=True))
+    extra = with_own[is_own]
+    assert set(extra["rung"]) == {"The scenario's own tiers"} and set(extra["from_store"].round(9)) == {0.1}
+
+
+def test_announced_is_the_exact_form_at_its_best_interval(llama3):
+    frame = prediction_tables.announced(llama3, 600, [0.1], 7)
+    assert set(frame["precision"]) == {0.1, 0.463, 0.854}
+    row = frame[(frame["recall"] == 0.5) & (frame["precision"] == 0.463)].reset_index(drop=True).iloc[0]
+    prediction = {"recall": 0.5, "precision": 0.463, "lead_s": 600, "action_s": 70}
+    single = tables.store_only(llama3).override(
+        {"prediction": prediction, "checkpoint.interval_min": float(row["interval_min"])}
+    )
+    assert row["ettr"] == pytest.approx(budget.exact(single).ettr)
+    assert row["interval_min"] == pytest.approx(plan.best_interval_min(single), rel=1e-5)
+    exact = frame[frame["precision"] == 0.854]
+    assert exact["ettr"].is_monotonic_increasing and exact["recall"].iloc[0] == 0
+    late = prediction_tables.announced(llama3, 60, n_points=5)  # 70 s would be needed
+    assert np.ptp(late["ettr"]) < 1e-12
+
+
+def test_minder_is_where_its_recall_and_precision_put_it():
+    known = prediction_tables.published_predictors().set_index("predictor")
+    assert known.loc["Minder", "recall"] == pytest.approx(0.893 * 0.904 / (2 * 0.904 - 0.893))
+    assert known.loc["Minder", "precision"] == pytest.approx(0.904)
+
+
+def test_as_many_checkpoints_are_held_as_a_constant_latency_needs(llama3):
+    tau_h = plan.best_interval_min(tables.store_only(llama3)) / 60
+    assert prediction_tables.checkpoints_to_hold(llama3, 24) == math.ceil(24 / (tau_h + llama3.stall_h)) + 1

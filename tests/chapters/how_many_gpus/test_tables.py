@@ -121,3 +121,19 @@ def test_limits_are_kept_and_those_that_cannot_be_say_why():
         assert getattr(row, columns[row.limit]) <= row.value
     assert set(some["limit"]) == set(columns)
     assert not frame.duplicated(["limit", "value", "n_gpus"]).any()
+
+
+def test_without_prices_the_cost_is_electricity():
+    assert (table("cost", "no prices")["unit"] == "MWh").all()
+    within = table("limits", "no prices")
+    assert set(within["limit"]) == {"power", "deadline"}
+    assert not within["goal"].str.contains("cheapest").any()
+    marked = tables.marked_sizes(run("no prices"), answer("no prices"), None, "MWh")
+    assert set(marked["goal"]) == {tables.THIS_JOB, "fastest"}
+
+
+def test_the_job_the_fastest_and_the_patient_size_are_marked_once_each():
+    marked, patient = table("marked"), table("in_time")
+    assert marked["n_gpus"].is_unique and len(marked) == 3
+    assert float(patient.yields.days) <= 2 * float(answer().best["fastest"].yields.days)
+    assert len(tables.marked_sizes(run(), answer(), None, "USD")) == 2

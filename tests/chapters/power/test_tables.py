@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
 import pytest
 
-from ettr import Scenario, simulate
+from computed.power import of, table
+from ettr import Scenario, power, simulate
 from ettr.chapters.power import tables
 from ettr.core.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def timeline() -> pd.DataFrame:
+    return of().timeline
+
+
+@pytest.fixture(scope="module")
+def profile() -> power.Profile:
+    return of().profile
+
+
+@pytest.fixture(scope="module")
+def window():
+    return of().window
 
 
 def test_stops_are_the_failures_of_the_run():
@@ -18,8 +38,42 @@ def test_stops_are_the_failures_of_the_run():
     assert (rows["return_h"] > rows["failure_h"]).all() and rows["failure_h"].is_monotonic_increasing
 
 
+def test_the_day_has_a_failure_and_lies_in_the_run():
+    for name in ("llama3-405b", "rsc-1", "bloom-176b"):
+        window, events = of(name).window, table("events", name)
+        assert window.end_h - window.start_h == 24 and window.start_h >= 24
+        assert window.start_h <= window.failure_h < window.end_h <= of(name).timeline["end_h"].iloc[-1]
+        assert (events["what"] == "failure").any() and events["hour"].between(0, 24).all()
+
+
+def test_a_short_run_is_shown_whole():
+    short = of("llama3-405b, short")
+    assert (short.window.start_h, short.window.end_h) == (0.0, short.timeline["end_h"].iloc[-1])
+
+
 def test_the_job_is_resized_to_whole_nodes():
     run = Scenario.load("llama3-405b")
     assert tables.resized(run, 1001).cluster.n_gpus == 1000 and tables.resized(run, 0) is run
     with pytest.raises(InputError, match="n_gpus must be >= 0"):
         tables.resized(run, -8)
+
+
+def test_fine_bins_show_a_phase_and_stay_few(timeline, profile, window):
+    series = tables.fine_series(timeline, profile, window)
+    assert series.step_s == pytest.approx(0.2) and series.duration_h == pytest.approx(24.0)
+    quick = replace(profile, waveform=replace(profile.waveform, step_s=0.5))
+    short = tables.fine_series(timeline, quick, window)
+    assert short.n == 500_000 and short.start_h <= window.failure_h <= short.end_h
+
+
+def test_a_smoothed_failure_swings_less():
+    rows = table("smoothed")
+    spans = rows.groupby("option")["power_mw"].agg(np.ptp)
+    assert spans.drop("no smoothing").max() < 0.7 * spans["no smoothing"]
+    assert len(set(rows.groupby("option").size())) == 1 and len(rows) < 2000
+
+
+def test_moments_are_of_a_failure_or_the_next_best(window):
+    named = tables.moments_of(of().timeline, window)
+    assert [name for name, _ in named] == ["a failure", "the return"]
+    assert named[0][1] == window.failure_h < named[1][1]

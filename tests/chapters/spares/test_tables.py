@@ -10,6 +10,7 @@ from computed.spares import table
 from ettr import Scenario, spares
 from ettr.chapters.spares import tables
 from ettr.chapters.spares.tables import (
+    CHEAPEST,
     CREWS,
     IN_RACKS,
     IN_RACKS_WHOLE,
@@ -127,3 +128,28 @@ def test_racks_that_make_no_sense_are_refused(run, given, message):
 @pytest.mark.parametrize("extreme", ["no failures", "one node"])
 def test_a_job_that_never_fails_and_one_of_a_single_node_need_no_spares(extreme):
     assert pooled("llama3-405b", extreme).best.n_spares == 0
+
+
+def test_a_repair_is_assumed_only_where_there_is_none(run):
+    assert not run.own and run.asked.repair_h == pytest.approx(24)
+    assert run.in_repair == pytest.approx((419 - 54 - 35 - 7 - 2) / 54, rel=1e-3)  # software and network repair no node
+    own = tables.pooled_run(Scenario.load("llama3-405b").override(OWN), 999.0)
+    assert own.own and own.asked.repair_h == pytest.approx(40.4)
+    assert own.scenario.spares.n_preemptible == 2
+    assert own.plain.repair.manual_h == pytest.approx(40.4) and own.plain.spares.n_nodes == 0
+
+
+def test_the_curve_holds_its_minimum_and_its_flat_range():
+    frame = table("cost")
+    assert frame.loc[frame["extra"].idxmin(), "n_spares"] == 15
+    assert frame.loc[frame["is_flat"], "n_spares"].tolist() == [13, 14, 15, 16, 17]
+    assert (frame["extra_low"] <= frame["extra"]).all() and (frame["extra"] <= frame["extra_high"]).all()
+
+
+def test_a_fixed_pool_is_cheapest_at_its_own_repair_time_and_costs_more_elsewhere(run):
+    frame = tables.cost_by_repair(run).pivot_table(index="repair_h", columns="pool", values="extra")
+    assert (frame.min(axis=1) >= frame[CHEAPEST] - 1e-12).all()
+    own = frame.iloc[np.abs(frame.index - 24.0).argmin()]
+    assert own["15 spares"] == pytest.approx(own[CHEAPEST])
+    assert frame[CHEAPEST].is_monotonic_increasing
+    assert tables.staged_repair_h() == pytest.approx(40.4)

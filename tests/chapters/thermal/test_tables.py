@@ -11,6 +11,7 @@ from computed.thermal import run as hall
 from computed.thermal import table_of
 from ettr import Scenario, budget, evidence, plan
 from ettr.chapters.thermal import failure_tables, tables
+from ettr.thermal import arrhenius_factor
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +93,19 @@ def test_titans_cages_have_intervals_and_the_published_ratios():
     table = failure_tables.titan_cages().set_index(["failure", "cage"])
     assert (table["low"] < table["rate"]).all() and (table["rate"] < table["high"]).all()
     assert table["ratio"].round(2).tolist() == [1.0, 1.65, 2.25, 1.0, 1.9, 2.9]
+
+
+def test_a_part_that_air_cannot_cool_is_observed_in_the_liquid_of_its_plant():
+    run = tables.warmed(Scenario.load("rsc-1"), part="gb200", cooling="cold_plate")
+    assert (run.heat.reference_medium, run.heat.reference_inlet_c) == ("cold_plate", 33)
+    assert set(tables.cooling_at(run)["cooling"]) == {"cold_plate"}
+
+
+@pytest.mark.parametrize("hall", [{}, {"cooling": "immersion"}, {"cooling": "cold_plate", "mean_c": 35.0}])
+def test_beliefs_are_about_dies_from_where_the_plant_keeps_them(hall):
+    run = tables.warmed(Scenario.load("llama3-405b"), **hall)
+    reference = run.heat_response.reference.die_c
+    factors = failure_tables.by_warming(run, [0.0, 30.0]).query("case == 'all at 1.2 eV'")["rate_factor"].to_numpy()
+    gpus = sum(share for share, mode in zip(run.failures.shares, run.failures.modes, strict=True) if mode.heat_share)
+    hot = 1 + gpus * (arrhenius_factor(reference + 30, reference, 1.2) - 1)
+    assert factors == pytest.approx([1.0, hot])  # 30 K: beyond where some dies would throttle
