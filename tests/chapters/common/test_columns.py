@@ -50,15 +50,6 @@ def test_lines_keep_their_look_when_others_are_missing():
     assert encoding["strokeDash"]["scale"]["range"] == [theme.LINE_DASHES[1]]
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_bands_are_drawn_where_they_have_a_width(known):
-    ends = {"low_50": 0.8, "high_50": 0.9, "low_95": 0.7, "high_95": 0.95 if known else 0.7}
-    frame = pd.DataFrame({"n_gpus": [8, 16], "ettr": 0.85, **ends})
-    assert builders.has_bands(frame) is known
-    layers = builders.banded(frame, builders.across("n_gpus"), builders.up("ettr"), ["n_gpus", "ettr"])
-    assert len(layers) == (3 if known else 1)
-
-
 def test_series_are_told_apart_by_more_than_colour():
     assert len(theme.SERIES_COLOURS) == len(theme.LINE_DASHES) == len({tuple(dash) for dash in theme.LINE_DASHES})
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
+from pathlib import Path
 
 import altair as alt
 import numpy as np
@@ -159,3 +161,17 @@ def test_a_touchable_line_answers_by_its_points():
     assert unseen["encoding"]["tooltip"] == {"field": "n", "type": "quantitative"}
     assert "strokeDash" not in unseen["encoding"]
     assert "strokeDash" in drawn["encoding"]
+
+
+def test_dark_pages_brighten_colours_of_the_theme_until_they_can_be_seen():
+    """The script of the charts names the colours again, as it cannot ask for them."""
+    script = (Path(__file__).parents[3] / "book" / "_static" / "charts.js").read_text(encoding="utf-8")
+    (pairs,) = re.findall(r"const BRIGHTER = \{(.*?)\};", script, re.DOTALL)
+    brighter = dict(re.findall(r'"(#\w{6})": "(#\w{6})"', pairs))
+    named = set(theme.PART_COLOURS.values()) | {value for value in vars(theme).values() if isinstance(value, str)}
+    assert len(brighter) >= 12 and set(brighter) <= named
+    dark = BACKGROUNDS[1]
+    for light, bright in brighter.items():
+        assert contrast(bright, dark) > max(4.5, contrast(light, dark)), light
+    dim = {colour for colour in theme.PART_COLOURS.values() if contrast(colour, dark) < 3.5}
+    assert dim <= set(brighter)

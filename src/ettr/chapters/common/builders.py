@@ -12,10 +12,9 @@ from typing import Any, TypeVar
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.columns import axis_title, column, tooltips
+from ettr.chapters.common.columns import axis_title, column
 from ettr.chapters.common.encodings import rounded
 from ettr.chapters.common.theme import (
-    BAND_COLOURS,
     LINE_DASHES,
     MODEL_COLOURS,
     PALE_GREY,
@@ -200,36 +199,6 @@ def dash(by: str, of: Looks | Mapping[str, list[int]], title: str | None = None)
     """Dashes of lines by name."""
     scale = alt.Scale(domain=[*of], range=[look if isinstance(look, list) else look[1] for look in of.values()])
     return alt.StrokeDash(f"{by}:N", title=title, scale=scale)
-
-
-def banded(frame: pd.DataFrame, x: alt.X, y: alt.Y, tips: Sequence[str]) -> list[Any]:
-    """A curve on its bands of 50% and 95%, which are drawn where they have a width.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The columns of `x` and `y`, and ``low_50``, ``high_50``, ``low_95``, ``high_95``.
-    x, y : axes
-        As from :func:`across` and :func:`up`.
-    tips : sequence of str
-        Columns that the curve answers with; the ends of the bands follow by themselves.
-    """
-    name_x, name_y = (_field(axis) for axis in (x, y))
-    drawn, layers, named = rounded(frame), [], [*tips]
-    if has_bands(frame):
-        colour = colours("level", dict(zip(("50%", "95%"), BAND_COLOURS, strict=True)), column("level").title)
-        for level, opacity in ((95, 0.45), (50, 0.6)):
-            band = drawn[[name_x, f"low_{level}", f"high_{level}"]].assign(level=f"{level}%")
-            area = alt.Chart(band.rename(columns={f"low_{level}": name_y})).mark_area(opacity=opacity, clip=True)
-            layers.append(area.encode(x=x, y=y, y2=alt.Y2(f"high_{level}:Q"), color=colour))
-            named += [f"low_{level}", f"high_{level}"]
-    curve = alt.Chart(drawn).mark_line(color=MODEL_COLOURS["exact"], clip=True)
-    return [*layers, touchable(curve.encode(x=x, y=y, tooltip=tooltips(*named)))]
-
-
-def has_bands(frame: pd.DataFrame) -> bool:
-    """Whether what is known of the failure rate gives the curve a width."""
-    return bool((frame["high_95"] > frame["low_95"]).any())
 
 
 def ranges(

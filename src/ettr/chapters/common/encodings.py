@@ -5,8 +5,6 @@ from __future__ import annotations
 import pandas as pd
 
 SHORT_NAMES = "width < 380 ? replace(datum.label, ' nodes,', ',') : datum.label"
-MODEL_NAMES = {"exact": "exact", "first_order": "first order", "rsc": "RSC formula"}
-DASHES = {"exact": [1, 0], "first order": [6, 3], "RSC formula": [2, 3]}
 
 
 def but_size(subtitle: str) -> str:

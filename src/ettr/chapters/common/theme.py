@@ -87,13 +87,6 @@ SERIES_COLOURS = (GREEN, BLUE, ORANGE, PURPLE, OCHRE)
 """Colours of lines by their place, where their names have none."""
 LINE_DASHES = ([1, 0], [8, 2], [6, 3], [2, 3], [8, 2, 2, 2])
 """Dashes of lines by their place, so that they are told apart by more than colour."""
-BAND_COLOURS = (BLUE, "#8fbfe8")
-"""Of bands of 50% and 95%."""
-RANGE_COLOURS: Mapping[str, str] = MappingProxyType({"half a point lost": GREEN, "rate, 95%": ORANGE})
-"""Colours of the ranges of a checkpoint interval.
-
-:meta hide-value:
-"""
 LEVEL_COLOURS = ("#7f2a0a", "#bb5319", "#e39a4a", "#e8cf8b", "#8cc5a1", "#1d7f4f")
 """Shades of a map, from the worst to the best."""
 DIFFERENCE_COLOURS = (LEVEL_COLOURS[-1], "#7fb596", "#dfbf63", "#c8731f")
