@@ -15,10 +15,8 @@ import subprocess
 import sys
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-
-import yaml
 
 from ettr import Scenario
 from ettr.chapters import scale, what_if
@@ -61,17 +59,11 @@ def title(docname: str) -> str:
     return text.splitlines()[0].removeprefix("# ")
 
 
-def parts() -> Iterator[tuple[str, list[str]]]:
-    """The caption of each part of ``_toc.yml``, and its pages; those below another page are left out."""
-    for part in yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))["parts"]:
-        yield part["caption"], [chapter["file"] for chapter in part["chapters"]]
-
-
 def contents() -> str:
     """The README's table of chapters, from ``_toc.yml`` and the first heading of each page."""
     rows = ["| Part | Chapter | Its question |", "|---|---|---|"]
-    for caption, names in parts():
-        for number, name in enumerate(names):
+    for caption, pages in chapters.contents(ROOT):
+        for number, (name, _) in enumerate(pages):
             path = chapters.source(ROOT, name).relative_to(ROOT).as_posix()
             rows.append(f"| {'' if number else caption} | [{Path(name).name}]({path}) | {title(name)} |")
     return "\n".join(row.replace("|  |", "| |") for row in rows)
