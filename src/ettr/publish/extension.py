@@ -126,7 +126,8 @@ def finish(app: Any, exception: Exception | None) -> None:
     out = Path(app.outdir)
     for folder in (out, out / "_sources"):
         for page in (folder / "book").rglob("*.*"):
-            if page.relative_to(folder).as_posix().partition(".")[0] not in app.env.found_docs:
+            name = page.relative_to(folder).as_posix().partition(".")[0]
+            if page.is_file() and name not in app.env.found_docs:
                 page.unlink()  # of a page that the book no longer has
     for docname, chapter in app.ettr_chapters.items():
         target = out / "_sources" / f"{docname}.ipynb"
