@@ -86,8 +86,8 @@ def truth(fit: failures.Fit) -> pd.DataFrame:
     mean = times * (rules["rate"] * changes + rules["later_rate"] * (DAYS - changes)) / DAYS
     repairs, gpu = fit.repairs.overall, fit.components.set_index("group").loc["GPU"]
     rows = [_row("Failures per 1,000 node-days, in the year", mean, *_ends(fit.fair_rate))]
-    if fit.recent_rate is not None:
-        rows.append(_row("The same, at its end", times * rules["later_rate"], *_ends(fit.recent_rate)))
+    latest = _ends(fit.recent_rate) if fit.recent_rate else ("not told apart from the year's",)
+    rows.append(_row("The same, at its end", times * rules["later_rate"], *latest))
     if fit.nodes is not None:
         named = ", ".join(map(str, sorted(fit.nodes.bad.advised("replace")))) or "none"
         rows.append(_row("Nodes to replace", ", ".join(bad), named))

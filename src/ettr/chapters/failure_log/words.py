@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ettr.chapters.common.exercises import Exercise, exercises
-from ettr.chapters.common.table import Table
 from ettr.core.sentences import Finding, count, listed, number, say
 from ettr.failures.node_words import after_repair, nodes
 from ettr.failures.verdict_words import shape, trend
@@ -83,7 +82,7 @@ def built_in(frame: pd.DataFrame) -> Finding:
     held = known[(known["low"] <= known["true"].astype(float)) & (known["true"].astype(float) <= known["high"])]
     missed = sorted(set(known["what"]) - set(held["what"]))
     return Finding(
-        "This log is made up, so its rules are known",
+        "The rules of the made-up log are known",
         say(
             "Of {n} rules with an interval the interval holds {held}. Not held: {missed}.",
             "Of {n} rules with an interval the interval holds all.",
@@ -94,7 +93,7 @@ def built_in(frame: pd.DataFrame) -> Finding:
     )
 
 
-def rule_cells(frame: pd.DataFrame) -> Table:
+def rule_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """The table of rules; ``frame`` as from ``made_log.truth``."""
     rows = [
         {
@@ -104,7 +103,7 @@ def rule_cells(frame: pd.DataFrame) -> Table:
         }
         for row in frame.itertuples()
     ]
-    return Table(pd.DataFrame(rows), "Rules of the made-up log, and what a fit of it finds")
+    return pd.DataFrame(rows)
 
 
 def _cell(value: object) -> str:
@@ -117,8 +116,8 @@ def little(fit: Fit) -> Finding:
     return Finding(
         title=f"{count(len(fit.start_h))} failures are a rate, and hardly more",
         text=say(
-            "{source}: {n} failures in {days} node-days, so {rate:#.2g} per 1,000 node-days, give or take a factor of "
-            "two ({low:#.2g} to {high:#.2g}). It cannot say {silent}.",
+            "{source}: {n} failures in {days} node-days, so {rate:#.2g} per 1,000 node-days "
+            "({low:#.2g} to {high:#.2g}). It cannot say {silent}.",
             "{source}: {n} failures in {days} node-days, so {rate:#.2g} per 1,000 node-days ({low:#.2g} to "
             "{high:#.2g}).",
             source=fit.log.source,

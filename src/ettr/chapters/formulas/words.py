@@ -21,7 +21,7 @@ _NAMES = {"first_order": "first order", "rsc": "the RSC formula"}
 def difference(
     scenario: Scenario, formula: Simple, cells: pd.DataFrame, regions: pd.DataFrame, best: pd.DataFrame
 ) -> Finding:
-    """Where a simple formula parts from the exact one; frames as from ``disagreement_tables``."""
+    """Where a simple formula parts from the exact one; frames as from ``tables``."""
     name = _NAMES[formula]
     near, answered = _reach(best, best["points"].abs() <= 1.0), _reach(best, best["ettr"].notna())
     title = f"{name[0].upper()}{name[1:]} is within a point {_up_to(near)}"

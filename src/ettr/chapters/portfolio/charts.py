@@ -84,7 +84,7 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     Parameters
     ----------
     frame : DataFrame
-        As from ``tables.affordable_steps``.
+        As from ``tables.steps_of_set``.
     title, subtitle : str
         The statement, and the scenario.
 

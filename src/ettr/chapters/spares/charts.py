@@ -149,7 +149,7 @@ def racks(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     Parameters
     ----------
     frame : DataFrame
-        As the frame of ``option_tables.rack_choices``.
+        As the frame of ``tables.rack_choices``.
     title, subtitle : str
         The statement, and the scenario.
     """
