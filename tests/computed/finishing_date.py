@@ -7,7 +7,7 @@ from functools import cache
 import pandas as pd
 
 from ettr import Scenario, plan
-from ettr.chapters.finishing_date import tables
+from ettr.chapters.finishing_date import forecast_tables, tables
 
 POOL = {"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}}
 NO_FAILURES = {"failures.rate_per_1000_node_days": 0}
@@ -53,7 +53,7 @@ def assumed(*which: str) -> tables.Open:
 
 @cache
 def forecasts() -> pd.DataFrame:
-    return tables.published_forecasts()
+    return forecast_tables.published_forecasts()
 
 
 @cache

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ettr import simulate
-from ettr.chapters.finishing_date import tables
+from ettr.chapters.finishing_date import one_run_tables as tables
 from ettr.core.errors import InputError
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 from computed.finishing_date import agreement, assumed, beyond, by_count, dates, forecasts, run
 from ettr import Scenario, budget, evidence, simulate
 from ettr.chapters.common.mechanisms import formula_run, rack_failures
-from ettr.chapters.finishing_date import tables
+from ettr.chapters.finishing_date import forecast_tables, tables
 from ettr.chapters.finishing_date.tables import AS_GIVEN, COUNTED, EXACT, KNOWN
 from ettr.chapters.scale.real_run_tables import published_run
 from ettr.core.errors import InputError, OutsideValidity
@@ -141,12 +141,12 @@ def test_a_forecast_is_the_exact_form_of_the_preset_with_the_rate_that_was_count
 
 
 def test_a_forecast_needs_an_entry():
-    assert len(tables.published_forecasts(0.1)) == 1
-    assert tables.published_forecasts(0.06)["run"].tolist() == ["BLOOM-176B on 384 A100"]
+    assert len(forecast_tables.published_forecasts(0.1)) == 1
+    assert forecast_tables.published_forecasts(0.06)["run"].tolist() == ["BLOOM-176B on 384 A100"]
     with pytest.raises(InputError, match="seen must reach the first entry of a diary, got 0.01"):
-        tables.published_forecasts(0.01)
+        forecast_tables.published_forecasts(0.01)
     with pytest.raises(InputError, match="above 0 and below 1, got 1"):
-        tables.published_forecasts(1)
+        forecast_tables.published_forecasts(1)
 
 
 def test_what_only_simulation_follows_is_beside_the_exact_form():

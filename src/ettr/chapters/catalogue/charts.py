@@ -12,7 +12,6 @@ from ettr.chapters.common import builders
 from ettr.chapters.common.columns import Column, tooltips
 from ettr.chapters.common.encodings import rounded, with_marks
 from ettr.chapters.common.mitigations import ROW_PX, input_name, labelled, nothing, rows_of
-from ettr.chapters.common.table import Table
 from ettr.chapters.common.theme import BLUE, MODEL_COLOURS, OCHRE, PURPLE, finish, layered, need
 
 _WAYS = {"simulated": (MODEL_COLOURS["simulated"], "circle"), "closed form": (MODEL_COLOURS["exact"], "diamond")}
@@ -165,8 +164,3 @@ def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         description=f"Bars of Sobol indices of the days saved, a panel an answer: {explained}.",
         height=44 * known["input"].nunique() + 10,
     )
-
-
-def table(cells: pd.DataFrame, title: str) -> Table:
-    """A table of the page, with the columns that it has."""
-    return Table(cells, title)

@@ -113,7 +113,7 @@ def forecasts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     Parameters
     ----------
     frame : DataFrame
-        As from ``tables.published_forecasts``.
+        As from ``forecast_tables.published_forecasts``.
     title, subtitle : str
         The statement, and what is compared.
     """
@@ -184,7 +184,7 @@ def days(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     Parameters
     ----------
     frame : DataFrame
-        As from ``tables.days_of_run``.
+        As from ``one_run_tables.days_of_run``.
     title, subtitle : str
         The statement, and the scenario.
     """

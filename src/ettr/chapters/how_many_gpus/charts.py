@@ -10,7 +10,6 @@ import pandas as pd
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import Column, tooltips
 from ettr.chapters.common.encodings import but_size, rounded, with_marks
-from ettr.chapters.common.table import Table
 from ettr.chapters.common.theme import (
     AZURE,
     BLUE,
@@ -181,19 +180,6 @@ def cost(frame: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = ""
         description=f"A curve of {name} over the days of the job, both logarithmic, a point a size. Marked: {marked}.",
         height=340,
     )
-
-
-def table(frame: pd.DataFrame, caption: str) -> Table:
-    """Cells of a table in words, as the findings write them.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``words.limit_cells``.
-    caption : str
-        What the table shows.
-    """
-    return Table(frame, caption, 3)
 
 
 _WAYS = [

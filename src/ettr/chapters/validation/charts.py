@@ -47,11 +47,6 @@ def validation(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
 
 
-def classes(frame: pd.DataFrame) -> Table:
-    """The classes with their counts; ``frame`` as from ``tables.by_class``."""
-    return Table(frame, "Published results by class")
-
-
 def table(frame: pd.DataFrame) -> Table:
     """Every published result; columns as from :func:`ettr.validation.run`."""
     names = heads("quantity", "published", "computed", "unit", "verdict", "kind", "tolerance", quantity="Result")
