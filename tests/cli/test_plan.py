@@ -330,7 +330,7 @@ BAD_SET = {
     "cluster.gpus=8": "unknown field 'cluster.gpus'; did you mean 'cluster.n_gpus'?",
     "checkpoint.interval_min=-5": "checkpoint.interval_min must be > 0 min, got -5 (checkpoint.interval_min=-5)",
     "checkpoint.interval_min=ten": "checkpoint.interval_min must be a number [min], or one of best, young, daly,",
-    "title=A = B": "title holds characters that are not allowed, got 'A = B'",  # read whole
+    "name=A = B": "name holds characters that are not allowed, got 'A = B'",  # read whole
     "cluster.n_gpus=nan": f"{WHOLE}'nan'",
     "cluster.n_gpus=": f"{WHOLE}None",
     "cluster.n_gpus=010": f"{WHOLE}'010'",

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it.renderer import RendererHTML
+from myst_parser.config.main import MdParserConfig
+from myst_parser.parsers.mdit import create_md_parser
 
 from ettr.core import sentences
 from ettr.core.sentences import Finding
@@ -157,3 +163,14 @@ def test_every_form_writes_numbers_as_people_read_them(form, value, text):
 def test_every_form_is_tested_here():
     (mark,) = test_every_form_writes_numbers_as_people_read_them.pytestmark
     assert {form for form, _, _ in mark.args[1]} >= set(sentences.FORMS)
+
+
+CONFIG = yaml.safe_load((Path(__file__).parents[2] / "_config.yml").read_text(encoding="utf-8"))
+PAGES = create_md_parser(MdParserConfig(enable_extensions=CONFIG["parse"]["myst_enable_extensions"]), RendererHTML)
+
+
+@given(st.text(st.characters(codec="ascii", exclude_categories=["C"]), min_size=1).map(str.strip).filter(bool))
+def test_a_literal_text_is_what_a_page_shows(text):
+    shown = html.unescape(re.sub("<[^>]*>", "", PAGES.render(f"So *{sentences.literal(text)}* it is.")))
+    assert shown.strip() == f"So {text} it is."
+    assert sentences.plain(sentences.literal(text)) == text

@@ -266,7 +266,7 @@ def test_a_chapter_that_fails_leaves_the_site_and_is_shown_apart_with_the_scenar
     write_first(own_book, "before = 1\nraise ValueError('too <hot>')", title="What <b>first?")
     mine = tmp_path / "<b>mine.yml"
     text = (REPOSITORY / "data/scenarios/rsc-2.yml").read_text()
-    mine.write_text(text.replace("title: ", "title: Mine & yours, ../x, "))
+    mine.write_text(text.replace("title: ", "title: Mine & <i>yours</i>, ../x, "))
     out = put(BEFORE, tmp_path / "public")
     with pytest.raises(NotebookFailed, match=r"first\.ipynb stopped at cell 2[^\n]*\n *page: .*/book/first\.html"):
         publish.build(own_book, out, scenario=os.path.relpath(mine), progress=False)
@@ -276,7 +276,8 @@ def test_a_chapter_that_fails_leaves_the_site_and_is_shown_apart_with_the_scenar
     for words in ("Cell 2 (id code-0) of book/first.ipynb", "ValueError: too &lt;hot&gt;", "before"):
         assert words in shown["book/first.html"]
     assert html.escape(f"from {mine}") in shown["book/index.html"]
-    assert "computed for Mine and yours, ../x, RSC-2" in shown["book/index.html"]
+    assert shown["book/index.html"].count("Mine &amp; &lt;i&gt;yours&lt;/i&gt;, ../x, RSC-2") == 3, "tab, head, side"
+    assert "<i>yours" not in shown["book/index.html"]
     assert "<b>mine" not in shown["book/index.html"]
 
 

@@ -21,7 +21,8 @@ _PLAIN = 1e-3, 1e9
 
 TITLE = "ettr-title"
 """Of a finding, in the metadata of its output in an executed notebook."""
-_MARK = re.compile(r"\[([^\]\[]*)\]\{#[\w-]+\}")
+_MARK = re.compile(r"(?<!\\)\[([^\]\[]*)\]\{#[\w-]+\}")
+_MARKDOWN = re.escape("\\`*_{}[]<>#|$&~%^")
 
 
 @dataclass(frozen=True)
@@ -81,14 +82,25 @@ def say(template: str, fallback: str = "", /, **values: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """A text without the ids of its numbers.
+    """A text without the ids of its numbers, and without the marks of :func:`literal`.
 
     Examples
     --------
     >>> plain(say("It trains {#ettr:share0} of the time.", ettr=0.91))
     'It trains 91% of the time.'
     """
-    return _MARK.sub(r"\1", text)
+    return re.sub(rf"\\([{_MARKDOWN}])", r"\1", _MARK.sub(r"\1", text))
+
+
+def literal(text: str) -> str:
+    r"""A text that someone gave, as Markdown that shows it as it stands.
+
+    Examples
+    --------
+    >>> print(literal("A*B for $5 <now>"))
+    A\*B for \$5 \<now\>
+    """
+    return re.sub(rf"([{_MARKDOWN}])", r"\\\1", text)
 
 
 class _Missing(ValueError):

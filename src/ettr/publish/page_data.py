@@ -112,7 +112,7 @@ def start(scenario: Scenario, written: dict[str, Any] | None = None) -> dict[str
     tokens = scenario.job.tokens is not None
     told = scenario.override({"job.productive_h": scenario.productive_h}) if tokens else scenario
     return {
-        "title": scenario.title or scenario.name,
+        "title": scenario.title,
         "written": written or told.written(),
         "assumed": [_assumed(one) for one in _inputs(told)] if _is_closed(told) else [],
         "known": condition_of(told),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ettr import notebook
-from ettr.core.sentences import TITLE
+from ettr.core.sentences import TITLE, literal
 from ettr.publish import snippets
 
 ANSWER = "answer"  # the tag of the cell whose output stands right below the title
@@ -88,7 +88,7 @@ def with_answers(first: Any, answers: Sequence[Answer]) -> None:
         if before is None or before.part != answer.part:
             rows.append(f"| **{answer.part}** | |")
         name = answer.docname.rpartition("/")[2].replace("_", "-")
-        sentence = re.sub(r"([|\[\]])", r"\\\1", answer.sentence)
+        sentence = literal(answer.sentence)
         rows.append(f"| {{doc}}`{answer.title} </{answer.docname}>` | [{sentence}.]{{#answer-{name}}} |")
     for cell in first.cells:
         if cell.cell_type == "markdown":

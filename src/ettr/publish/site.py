@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -85,8 +86,7 @@ def _scenario(scenario: str | os.PathLike[str] | None) -> tuple[dict[str, str], 
     loaded = Scenario.load(os.fspath(scenario))
     path = Path(scenario)
     named = str(path.resolve()) if path.suffix in (".yml", ".yaml") else os.fspath(scenario)
-    title = (loaded.title or loaded.name).replace("&", "and")
-    return {"scenario": named}, re.sub(r"[^\w .,;:+()/'%#–—-]+", " ", title).strip()[:80]
+    return {"scenario": named}, loaded.title
 
 
 def _render(
@@ -113,7 +113,9 @@ def _config(root: Path, parameters: dict[str, Any], label: str, show_failures: b
     if parameters:
         added["ettr_parameters"] = parameters
         config["title"] = f"{config['title']}: {label}"
-        config.setdefault("html", {})["announcement"] = f"This copy of the book was computed for {label}."
+        # What the theme writes as it stands.
+        added.setdefault("html_theme_options", {})["logo"] = {"text": html.escape(config["title"])}
+        config.setdefault("html", {})["announcement"] = f"This copy of the book was computed for {html.escape(label)}."
     if show_failures:
         added["ettr_show_failures"] = True
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)

@@ -128,4 +128,6 @@ def _pattern_in_words(path: str) -> str:
         return "a name has a-z, 0-9, dot, dash and underscore, and at most 64 of them"
     if path.endswith(".id"):
         return "an id has a-z, 0-9 and dash, and at most 64 of them"
+    if path == "title":
+        return "a title is one line of characters that can be printed"
     return "letters, digits, spaces and plain punctuation are"

@@ -16,7 +16,7 @@ from ettr.core.errors import InputError
 from ettr.core.units import H_PER_YEAR, MIN_PER_H
 from ettr.scaling import Layout, calibration
 from ettr.scaling.throughput import Throughput
-from ettr.scenario.basics import Origin, Section, Text
+from ettr.scenario.basics import Origin, Section, Text, Title
 from ettr.scenario.checkpoints import Checkpoint
 from ettr.scenario.electricity import PART, Cost, Power
 from ettr.scenario.failures import Failures
@@ -39,7 +39,7 @@ class InHours(Section):
     """The fields of a scenario, and what formulas need of them in hours."""
 
     name: str = Field("mine", pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="short name: a-z, 0-9, dot, dash")
-    title: Text = Field("Our cluster", description="one line for headings")
+    title: Title = Field("Our cluster", description="one line for headings")
     sources: tuple[Text, ...] = Field((), description="bibliography keys")
     cluster: Cluster = Field(description=Cluster.__doc__)
     job: Job = Field(default_factory=lambda: Job.model_validate({}), description=Job.__doc__)

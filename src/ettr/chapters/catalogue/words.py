@@ -10,7 +10,7 @@ import pandas as pd
 from ettr.chapters.catalogue.tables import NO_EVIDENCE
 from ettr.chapters.common.mitigations import input_name, saved, small
 from ettr.chapters.common.table import heads
-from ettr.core.sentences import Finding, count, listed, number, pct
+from ettr.core.sentences import Finding, count, listed, literal, number, pct
 
 if TYPE_CHECKING:
     from ettr.compare import Attribution, Comparison
@@ -21,7 +21,8 @@ def assumed(comparison: Comparison, values: pd.DataFrame) -> Finding:
     run = comparison.study.scenario
     if values.empty:
         return Finding(
-            title="Nothing is assumed here", text=f"*{run.title}* says all that mitigations act on; nothing is assumed."
+            title="Nothing is assumed here",
+            text=f"*{literal(run.title)}* says all that mitigations act on; nothing is assumed.",
         )
     statuses = values["status"].value_counts()
     n_assumed = int(statuses.get("assumed", 0))
@@ -29,9 +30,9 @@ def assumed(comparison: Comparison, values: pd.DataFrame) -> Finding:
     return Finding(
         title=f"{count(len(values))} values are assumed here, {count(n_assumed)} of them without evidence",
         text=(
-            f"*{run.title}* says nothing of what many mitigations act on. {count(len(values))} values are assumed "
-            f"here, {count(n_assumed)} of them without evidence: on {listed(sections)}. What a mitigation saves of an "
-            f"assumption is as true as the assumption."
+            f"*{literal(run.title)}* says nothing of what many mitigations act on. {count(len(values))} values are "
+            f"assumed here, {count(n_assumed)} of them without evidence: on {listed(sections)}. What a mitigation "
+            f"saves of an assumption is as true as the assumption."
         ),
     )
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ettr.chapters.checkpoint_interval import tables
 from ettr.chapters.common.exercises import Exercise, exercises
-from ettr.core.sentences import Finding, listed, points, say
+from ettr.core.sentences import Finding, listed, literal, points, say
 from ettr.plan.assumed import no_answer
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ def answer(plan: Plan) -> Finding:
     """How often to checkpoint."""
     run, band = plan.scenario, plan.band
     if math.isinf(plan.job_mttf_h):
-        return Finding("No failures, no checkpoints", f"**{run.title} has no failures: a checkpoint gains nothing.**")
+        none = f"**{literal(run.title)} has no failures: a checkpoint gains nothing.**"
+        return Finding("No failures, no checkpoints", none)
     high = None if band.ends_job else band.high_min / 60
     values = {"best_interval": band.interval_min / 60, "flat": (band.low_min / 60, high)}
     text = say(

@@ -6,6 +6,7 @@ from ettr import budget
 from ettr.core.errors import OutsideValidity
 from ettr.core.sentences import listed
 from ettr.scenario import Scenario
+from ettr.scenario.basics import LONGEST_TEXT
 from ettr.simulation.outlook import affordable_runs
 
 _MOST_FAILURES = 2e6
@@ -25,7 +26,8 @@ def followed(given: Scenario) -> Scenario:
     plain = budget.simplified(budget.at_mean_rate(given))
     if not plain.left_out:
         return plain.scenario
-    return plain.scenario.override({"title": f"{given.title or given.name}, without {listed(list(plain.left_out))}"})
+    title = f"{given.title}, without {listed(list(plain.left_out))}"
+    return plain.scenario.override({"title": title[:LONGEST_TEXT]})
 
 
 def affordable(run: Scenario, n_runs: int) -> int:

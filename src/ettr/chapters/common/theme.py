@@ -111,11 +111,11 @@ def enable(run: Scenario | None = None, source: str = "") -> None:
 def provenance(run: Scenario) -> str:
     """What a chart that is computed from a scenario says of its source."""
     n_assumed = int((run.to_frame()["status"] == "assumed").sum())
-    title = ", ".join([run.title or run.name, *evidence.cited(run.sources)])
+    title = ", ".join([run.title, *evidence.cited(run.sources)])
     return say(
         "Source: computed here from {title}; {n:count} of its values are assumed.",
         "Source: computed here from {title}.",
-        title=title or run.name,
+        title=title,
         n=n_assumed or None,
     )
 

@@ -10,7 +10,7 @@ import pandas as pd
 from ettr.chapters.common.exercises import Exercise, exercises
 from ettr.chapters.failure_rates import tables
 from ettr.chapters.failure_rates.tables import HARDWARE, MEMORY, OWN, STOPS
-from ettr.core.sentences import Finding, about, listed, number, say
+from ettr.core.sentences import Finding, about, listed, literal, number, say
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
@@ -125,8 +125,8 @@ def ages(scenario: Scenario, first: pd.DataFrame, days: float) -> Finding:
     """
     settled = float(first["settled"].iloc[0])
     if settled == 0:
-        none = f"{scenario.title} has no failures at any age"
-        return Finding(none, f"{none}.")
+        none = "has no failures at any age"
+        return Finding(f"{scenario.title} {none}", f"*{literal(scenario.title)}* {none}.")
     early, late = first.loc[first["shape"].idxmin()], first.loc[first["shape"].idxmax()]
     values = {"days": days, "shape": early["shape"], "early": early["n_failures"], "settled": settled}
     return Finding(

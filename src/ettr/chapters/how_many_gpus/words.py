@@ -10,7 +10,7 @@ import pandas as pd
 
 from ettr.chapters.common.exercises import Exercise, exercises
 from ettr.chapters.how_many_gpus.tables import FASTEST, THIS_JOB, GivenByTokens, gain_of_doubling, on_size
-from ettr.core.sentences import Finding, about, amount, capital, count, days, gpus, listed, number, pct, say
+from ettr.core.sentences import Finding, about, amount, capital, count, days, gpus, listed, literal, number, pct, say
 
 if TYPE_CHECKING:
     from ettr import sizing
@@ -86,9 +86,10 @@ def _patient(sizes: sizing.Sizing, patient: sizing.BestSize | None) -> str:
 def given(job: GivenByTokens, answer: sizing.Sizing) -> Finding:
     """What the scenario had to be given, and what the bands come from."""
     run = job.scenario
-    text = f"*{run.title}* gives its job by tokens, so that its throughput is known at any size."
+    named = f"*{literal(run.title)}*"
+    text = f"{named} gives its job by tokens, so that its throughput is known at any size."
     if job.changes:
-        text = f"*{run.title}* is taken with changes: {'; '.join(job.changes)}. What else it lacks has default values."
+        text = f"{named} is taken with changes: {'; '.join(job.changes)}. What else it lacks has default values."
     better = ""
     if answer.better_gpus is not None:
         fewer, gain = gpus(answer.better_gpus), pct(answer.better_gain, 0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ettr.chapters.index.tables import cost_of_a_failure_h
 from ettr.core.results import PARTS, TimeBudget
-from ettr.core.sentences import Finding, about, count, listed, pct, roughly, say
+from ettr.core.sentences import Finding, about, count, listed, literal, pct, roughly, say
 from ettr.plan.assumed import fitted_words, no_answer
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def headline(plan: Plan) -> Finding:
     first = say(
         "{title}: a failure every {#mttf:roughly}; {#ettr:share0} of the time is training",
         "{title}: no failures; {#ettr:share0} of the time is training",
-        title=run.title or run.name,
+        title=literal(run.title),
         mttf=mttf_h,
         ettr=hours.ettr,
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr.core.sentences import Finding, listed, number
+from ettr.core.sentences import Finding, listed, literal, number
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
@@ -97,5 +97,5 @@ def origins(scenario: Scenario) -> Finding:
         parts.append(f"{int(status['given'])} given without a source")
     return Finding(
         title=f"{int(status.get('assumed', 0))} of {int(status.sum())} values are assumed",
-        text=f"Of the {int(status.sum())} values in force for *{scenario.title}*, {listed(parts)}.",
+        text=f"Of the {int(status.sum())} values in force for *{literal(scenario.title)}*, {listed(parts)}.",
     )

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ettr.chapters.common.exercises import Exercise, exercises
 from ettr.chapters.what_failed import tables
-from ettr.core.sentences import Finding, gpus, pct, roughly, say
+from ettr.core.sentences import Finding, gpus, literal, pct, roughly, say
 
 if TYPE_CHECKING:
     from ettr.plan import Plan
@@ -109,8 +109,8 @@ def perfect_category(without: pd.DataFrame) -> Finding:
 def of_scenario(scenario: Scenario, plan: Plan) -> Finding:
     """How often the book's own scenario fails."""
     if math.isinf(plan.job_mttf_h):
-        none = f"{scenario.title} has no failures: its rate is 0"
-        return Finding(none, f"{none}.")
+        none = "has no failures: its rate is 0"
+        return Finding(f"{scenario.title} {none}", f"*{literal(scenario.title)}* {none}.")
     names, weights = scenario.mode_names[:-1], scenario.mode_weights
     kinds = "It does not say what fails."
     if names:
@@ -121,7 +121,7 @@ def of_scenario(scenario: Scenario, plan: Plan) -> Finding:
         text=say(
             "*{title}* has {rate:about} failures per 1,000 node-days. On its {size} that is one every {#mttf:roughly} "
             "of wall clock. {kinds}",
-            title=scenario.title,
+            title=literal(scenario.title),
             rate=scenario.failure_rate,
             size=gpus(scenario.cluster.n_gpus),
             mttf=plan.wall_mttf_h,

@@ -9,7 +9,7 @@ from typing import Any
 from ettr import budget
 from ettr.chapters.what_if import charts, tables
 from ettr.core.errors import EttrError
-from ettr.core.sentences import Finding, listed
+from ettr.core.sentences import Finding, listed, literal
 from ettr.notebook import rendering
 from ettr.scenario import Scenario
 
@@ -53,9 +53,9 @@ def show(name: str, run: Scenario) -> Any:
         plain = budget.simplified(run)
         rows = tables.ALL[name](plain.scenario)
     except EttrError as error:
-        return Finding("", f"No formula answers here for {run.title}: {error}.")
+        return Finding("", f"No formula answers here for {literal(run.title)}: {error}.")
     without = f", without {listed(list(plain.left_out))}" if plain.left_out else ""
-    chart = charts.ALL[name](rows, f"{run.title or run.name}{without}")
+    chart = charts.ALL[name](rows, f"{run.title}{without}")
     kept = chart.usermeta if isinstance(chart.usermeta, dict) else {}
     chart.usermeta = kept | {rendering.INPUTS: name, f"{rendering.INPUTS}-start": run.name}
     return chart
