@@ -22,8 +22,9 @@ from typing import Any, cast
 from ettr.core.errors import InputError
 
 SPEC_TYPE = "application/vnd.vegalite.v6+json"
-INPUTS, SOURCE = "ettr", "source"
-"""In the ``usermeta`` of a specification: what on the page makes its rows of the reader's numbers, and its source."""
+INPUTS, SOURCE, BESIDE = "ettr", "source", "beside"
+"""In the ``usermeta`` of a specification: what on the page makes its rows of the reader's numbers, its source, and
+that of what stands beside."""
 STILL_WIDTH = 680
 TITLE_PX, SUBTITLE_PX = 15, 12
 _CLIP = re.compile(r"\bclip\d+\b")
@@ -87,7 +88,7 @@ def figure(spec: dict[str, Any]) -> str:
     text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
     below = f'<span class="book-chart-subtitle">{html.escape(subtitle)}</span>' if subtitle else ""
     known = spec.get("usermeta", {})
-    source = known.get(SOURCE, _source)
+    source = " ".join(filter(None, (known.get(SOURCE, _source), known.get(BESIDE))))
     cited = f'<p class="book-chart-source">{html.escape(source)}</p>' if source else ""
     drawn = (
         '<figure class="book-chart">'

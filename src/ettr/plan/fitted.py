@@ -152,7 +152,7 @@ def scenario_of(
     checkpoint, recovery = reference.checkpoint.model_dump(), reference.recovery.model_dump()
     values = {
         "name": name,
-        "title": f"A job on {n_gpus or fit.log.n_nodes * gpus_per_node} GPUs, from a failure log",
+        "title": f"A job on {n_gpus or fit.log.n_nodes * gpus_per_node:,} GPUs, from a failure log",
         "cluster": {"n_gpus": n_gpus or fit.log.n_nodes * gpus_per_node, "gpus_per_node": gpus_per_node},
         "job": {"productive_h": PRODUCTIVE_H},
         "failures": {
@@ -187,13 +187,13 @@ def _plain(text: str) -> str:
 
 
 def _modes(fit: Fit) -> list[dict[str, Any]]:
-    """Components by their share; many become the mode ``other``, and so do those without a name."""
+    """Components by their share, each a category too; many become the mode ``other``, as do those without a name."""
     modes: dict[str, float] = {}
     for row in fit.components.head(_MODES).itertuples():
         name = _plain(str(row.group))
         if name and name not in ("other", "(other)", "(unknown)"):
             modes[name] = modes.get(name, 0.0) + float(row.share)
-    return [{"name": name, "share": min(share, 1.0)} for name, share in modes.items()]
+    return [{"name": name, "category": name, "share": min(share, 1.0)} for name, share in modes.items()]
 
 
 def _ends_of_forecast(fit: Fit, scenario: Scenario) -> tuple[float, float]:

@@ -178,7 +178,7 @@ def _scenario(
     nodes = gpus / per_node
     values = {
         "name": name,
-        "title": f"A run on {gpus} GPUs, from its training log",
+        "title": f"A run on {gpus:,} GPUs, from its training log",
         "cluster": {"n_gpus": gpus, "gpus_per_node": per_node},
         "job": {"productive_h": max(run.hours["productive_h"], 1 / S_PER_H), "include_start": False},
         "failures": {"n_events": run.n_failures, "node_days": nodes * run.wall_h / H_PER_DAY},

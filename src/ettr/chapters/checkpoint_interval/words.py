@@ -105,11 +105,12 @@ def wrong(plan: Plan) -> Finding:
         only = "There is no other interval: the work is too short, or the background write too long"
         return Finding(title="One interval is possible", text=f"{only}.")
     first, last = next(iter(losses)), list(losses)[-1]
+    others = [f"{name} {points(loss)}" for name, loss in list(losses.items())[1:]]
     return Finding(
         title=f"{last.capitalize()} the best interval costs {points(losses[last])}",
         text=(
-            f"The top is flat: {listed([f'{name} the best interval costs {points(losses[name])}' for name in losses])}."
-            if first != last
+            f"The top is flat: {first} the best interval costs {listed([points(losses[first]), *others])}."
+            if others
             else f"{first.capitalize()} the best interval costs {points(losses[first])}."
         ),
     )

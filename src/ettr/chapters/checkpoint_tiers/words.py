@@ -228,7 +228,8 @@ def announced(curves: pd.DataFrame, action_s: float, lead_s: float) -> Finding:
         )  # fmt: skip
     without = curves.loc[curves["recall"] == 0, "ettr"].iloc[0]
     half = curves[curves["recall"] == _HALF].set_index("precision")["ettr"].sort_index() - without
-    gains = [f"{_gain(gain)} if {pct(precision, 0)} of the alarms come true" for precision, gain in half.items()]
+    gains = [f"{_gain(gain)} if {pct(precision, 0)} of them do" for precision, gain in half.items()]
+    gains[0] = gains[0].replace("them do", "the alarms come true")
     best = float(half.max())
     title = f"Announcing half of the failures gains up to {points(best)}"
     return Finding(

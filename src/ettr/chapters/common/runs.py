@@ -30,6 +30,11 @@ def followed(given: Scenario) -> Scenario:
     return plain.scenario.override({"title": title[:LONGEST_TEXT]})
 
 
+def in_hours(run: Scenario) -> Scenario:
+    """The run with its work in hours instead of tokens, so that its size may change without another layout."""
+    return run.override({"job.productive_h": run.productive_h}) if run.job.tokens else run
+
+
 def affordable(run: Scenario, n_runs: int) -> int:
     """Runs that a page can simulate with each mitigation, fewer where a run meets very many failures."""
     return affordable_runs(_failures(run), n_runs, _MOST_FAILURES)

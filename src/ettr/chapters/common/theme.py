@@ -213,6 +213,7 @@ def finish(
     height: int = 320,
     width: Any = "container",
     sources: Sequence[str] = (),
+    beside: Sequence[str] = (),
 ) -> Any:
     """Give a chart its title, its description and its size: the last call of every chart function.
 
@@ -236,6 +237,8 @@ def finish(
         Width of the plot; leave it for panels. [px]
     sources : sequence of str
         Keys of the bibliography, if what is drawn was published; a page names its scenario below other charts.
+    beside : sequence of str
+        Keys of what was published and stands beside what the scenario gives.
 
     Returns
     -------
@@ -255,8 +258,12 @@ def finish(
     chart.title = alt.TitleParams(title, subtitle=subtitle) if subtitle else alt.TitleParams(title)
     chart.description = " ".join(str(description).split())
     chart.config = _config()
-    if sources:
-        chart.usermeta = {rendering.SOURCE: f"Source: {listed(evidence.cited(sources))}."}
+    cited = {
+        rendering.SOURCE: f"Source: {listed(evidence.cited(sources))}." if sources else "",
+        rendering.BESIDE: f"Beside it: {listed(evidence.cited(beside))}." if beside else "",
+    }
+    if any(cited.values()):
+        chart.usermeta = {key: text for key, text in cited.items() if text}
     return chart
 
 

@@ -66,6 +66,7 @@ def mttf_by_size(frame: pd.DataFrame, points: pd.DataFrame, title: str, subtitle
             f"1,024 GPUs lie below the line of RSC-1."
         ),
         height=380,
+        beside=["kokolis2025"],
     )
 
 

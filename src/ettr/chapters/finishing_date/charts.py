@@ -11,6 +11,7 @@ from ettr.chapters.common import builders
 from ettr.chapters.common.columns import Column, axis_title, tooltips
 from ettr.chapters.common.encodings import SHORT_NAMES, rounded, with_marks
 from ettr.chapters.common.theme import MODEL_COLOURS, ORANGE, PART_COLOURS, finish, need
+from ettr.chapters.finishing_date.forecast_tables import DIARY_SOURCES
 from ettr.chapters.finishing_date.tables import COUNTED, EXACT, KNOWN, Agreement
 from ettr.core.units import H_PER_DAY
 
@@ -141,6 +142,7 @@ def forecasts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         subtitle=with_marks(subtitle, "line: as it came; bars: nine in ten"),
         description=f"Days by which the end of published runs was predicted too late, or too early below zero. {late}.",
         height=70 * len(frame) + 20,
+        sources=DIARY_SOURCES,
     )
 
 

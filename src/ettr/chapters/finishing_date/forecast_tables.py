@@ -12,6 +12,7 @@ from ettr import budget, evidence
 from ettr.chapters.failure_log.tables import diary_log
 from ettr.chapters.finishing_date.tables import ENDS
 from ettr.chapters.scale.real_run_tables import (
+    DIARY_SOURCES,
     MODELLED,
     PublishedRun,
     published_run,
@@ -20,6 +21,8 @@ from ettr.chapters.scale.real_run_tables import (
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY
 from ettr.logs.training_logs import GROUPS, HARDWARE
+
+__all__ = ["DIARY_SOURCES", "published_forecasts"]
 
 
 def published_forecasts(seen: float = 0.2) -> pd.DataFrame:

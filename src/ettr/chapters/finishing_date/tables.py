@@ -327,7 +327,7 @@ def range_by_count(dates: Dates) -> pd.DataFrame:
         [days]. Counts from which the run may practically never end are left out, and so are all without failures. The
         rate is the scenario's own throughout.
     """
-    run, own = dates.followed, dates.scenario.failures.n_events
+    run, own = dates.followed, own_count(dates)
     counts = sorted({*_COUNTS, *([own] if own else [])})
     rows = [(KNOWN, count, _range_days(dates.exact)) for count in counts]
     for count in counts if run.failure_rate > 0 else ():
@@ -336,6 +336,12 @@ def range_by_count(dates: Dates) -> pd.DataFrame:
         rows.append((COUNTED, count, _range_days(budget.finishing(counted, rate_known=False))))
     frame = pd.DataFrame(rows, columns=["case", "n_events", "range_days"])
     return frame[np.isfinite(frame["range_days"])].reset_index(drop=True)
+
+
+def own_count(dates: Dates) -> float | None:
+    """From how many failures the scenario's rate was counted, or as from how many it is known; None if nobody says."""
+    known = dates.followed.failures.posterior
+    return dates.scenario.failures.n_events or (round(known.shape) if known else None)
 
 
 def _range_days(dates: Finishing) -> float:

@@ -18,10 +18,11 @@ from ettr.chapters.finishing_date.tables import (
     ByHand,
     Dates,
     Open,
+    own_count,
     quarter_of,
 )
 from ettr.core.finishing import Finishing
-from ettr.core.sentences import Finding, count, duration, listed, number, pct, points, roughly, say
+from ettr.core.sentences import Finding, about, count, duration, listed, number, pct, points, roughly, say
 from ettr.core.units import H_PER_DAY, MIN_PER_H
 from ettr.plan.assumed import fitted_words
 
@@ -102,7 +103,7 @@ def _chance(dates: Dates) -> str:
         text=text,
         exactly=high_h - low_h,
         wide=_range_h(dates.counted),
-        n=count(dates.scenario.failures.n_events or known.shape),
+        n=count(own_count(dates) or 0),
     )
 
 
@@ -177,7 +178,7 @@ def rate(frame: pd.DataFrame, dates: Dates) -> Finding:
         if dates.scenario.failure_rate == 0:
             why = "no failure was seen" if dates.scenario.failures.n_events == 0 else "there are no failures"
         return Finding(title="The failure rate adds nothing to show", text=f"{alone}; beyond that {why}.")
-    own_n, few = dates.scenario.failures.n_events, counted.iloc[0]
+    own_n, few = own_count(dates), counted.iloc[0]
     own = counted[counted["n_events"] == own_n]
     of_few, few_times = _failures(few["n_events"]), few["range_days"] / known
     texts = [f"{alone}. A rate from {of_few} makes that {_width(few['range_days'])}, {_times(few_times)}."]
@@ -301,7 +302,7 @@ def _failures(n: float) -> str:
 
 
 def _times(ratio: float) -> str:
-    return f"{number(ratio)} times as wide" if ratio > _MUCH else "hardly wider"
+    return f"{number(about(ratio))} times as wide" if ratio > _MUCH else "hardly wider"
 
 
 def _width(days: float) -> str:

@@ -165,6 +165,7 @@ def rsc_beside_exact(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
         subtitle=subtitle,
         description=f"Dots of ETTR by result and way of reaching it. {results}.",
         height=56 * len(frame) + 20,
+        sources=["kokolis2025"],
     )
 
 

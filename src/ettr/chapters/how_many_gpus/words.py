@@ -190,7 +190,7 @@ def cost(frame: pd.DataFrame, marked: pd.DataFrame) -> Finding:
     fast = marked.loc[marked["days"].idxmin()]
     others = marked[marked["n_gpus"] != fast["n_gpus"]].sort_values("days")
     each = [
-        f"{'this job' if row.goal == THIS_JOB else gpus(about(row.n_gpus))} takes "
+        f"{'this job takes' if row.goal == THIS_JOB else f'{gpus(about(row.n_gpus))} take'} "
         f"{number(about(row.days / fast['days']))} times as long for {pct(row.cost / fast['cost'], 0)} of the {what}"
         for row in others.itertuples()
     ]
@@ -198,7 +198,8 @@ def cost(frame: pd.DataFrame, marked: pd.DataFrame) -> Finding:
     against = (
         f"Against the fastest size, {gpus(about(fast['n_gpus']))}, {listed(each)}." if each else "It is the fastest."
     )
-    return Finding("Being faster costs more than it saves in days", f"{free}{against}")
+    times = number(about(fast["cost"] / marked["cost"].min()))
+    return Finding(f"The fastest size costs {times} times the {what} of the cheapest", f"{free}{against}")
 
 
 _LIMITS = {"power": ("MW", "power_mw"), "budget": ("USD", "usd"), "deadline": ("days", "days")}
@@ -217,7 +218,8 @@ def limit_cells(frame: pd.DataFrame) -> pd.DataFrame:
             rows.append({**cells, "GPUs": "none", "Why": capital(row.why)})
             continue
         cells |= {"GPUs": row.n_gpus, "90%": f"{_round(row.n_gpus_low)} to {_round(row.n_gpus_high)}"}
-        rows.append({**cells, "Days": row.days, "Million USD": row.usd / 1e6, "MW": row.power_mw, "t CO2": row.t_co2})
+        costs = {"Days": row.days, "Million USD": row.usd / 1e6, "MW": row.power_mw, "t CO2": row.t_co2}
+        rows.append(cells | {name: about(value) for name, value in costs.items()})
     columns = ["Limit", "Best for", "GPUs", "90%", "Days", "Million USD", "MW", "t CO2", "Why"]
     wide = pd.DataFrame(rows, columns=columns)
     if not (frame["usd"].fillna(0) > 0).any():

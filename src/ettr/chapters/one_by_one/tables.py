@@ -18,7 +18,7 @@ _DRAWN_H = 1e-6
 
 
 def ranking(comparison: Comparison) -> pd.DataFrame:
-    """The mitigations that save most money in a run, with how far each may be off.
+    """The mitigations that save most money in a run, with how far each may be off; if none does, those that save time.
 
     Parameters
     ----------
@@ -35,7 +35,8 @@ def ranking(comparison: Comparison) -> pd.DataFrame:
     """
     ends = comparison.ranges.set_index("id")
     shown = pd.concat([comparison.known.head(N_KNOWN), comparison.assumed.head(N_ASSUMED)], ignore_index=True)
-    shown = shown[shown["id"].isin(ends.index) & (shown["usd_gain"] > 0)]
+    shown = shown[shown["id"].isin(ends.index)]
+    shown = shown[shown["usd_gain"] > 0] if (shown["usd_gain"] > 0).any() else shown[shown["days_low"] > 0]
     rows = shown.assign(
         musd=shown["usd_gain"] / 1e6,
         low=ends.loc[shown["id"], "low"].to_numpy() / 1e6,
@@ -49,15 +50,16 @@ def ranking(comparison: Comparison) -> pd.DataFrame:
 
 
 def leading(comparison: Comparison, n: int, ids: Iterable[str] = ()) -> tuple[str, ...]:
-    """The mitigations to look at more closely: those that were asked for, or those that save most money.
+    """The mitigations to look at more closely: those that were asked for, or those that save most money, or else time.
 
-    Of these only those that save it for certain, and whose effect is published, at least in part.
+    Of these only those that save it whatever the luck, and whose effect is published, at least in part.
     """
     chosen = tuple(ids)
     if chosen:
         return tuple(comparison.study.catalogue[name].id for name in dict.fromkeys(chosen))
-    best = comparison.known[comparison.known["usd_low"] > 0]
-    return tuple(best.sort_values("usd_gain", ascending=False)["id"].iloc[:n])
+    by = "usd" if (comparison.known["usd_low"] > 0).any() else "days"
+    best = comparison.known[comparison.known[f"{by}_low"] > 0]
+    return tuple(best.sort_values(f"{by}_gain", ascending=False)["id"].iloc[:n])
 
 
 def hours_given_back(comparison: Comparison, ids: tuple[str, ...]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pandas as pd
 from ettr.chapters.common.exercises import Exercise, exercises
 from ettr.chapters.common.mitigations import PARTS_IN_WORDS, saved, small
 from ettr.chapters.one_by_one.tables import PAYS
-from ettr.core.sentences import Finding, about, count, days, listed, pct, roughly, say, usd
+from ettr.core.sentences import Finding, about, count, days, gpus, listed, number, pct, roughly, say, usd
 
 if TYPE_CHECKING:
     from ettr.compare import Comparison
@@ -24,10 +24,11 @@ def answer(comparison: Comparison, ranking: pd.DataFrame) -> Finding:
         best_ettr=base.ettr,
     )
     if ranking.empty:
-        none = "No mitigation saves money for certain"
-        return Finding(none, f"**{none}: the run takes {takes}.**")
+        return Finding("Nothing saves time", f"**No mitigation saves time here: the run takes {takes}.**")
     best = ranking.sort_values("musd", ascending=False)
     first = best.iloc[0]
+    if first["musd"] < 0:
+        return Finding(_NONE_PAYS, f"**{_NONE_PAYS}. {_nearest(best)}** The run takes {takes}.")
     size = {"published": "is published", "partly": "is published in part", "assumed": "is assumed"}[first["effect"]]
     others = [f"{small(row.title)} ({_musd(row.musd)})" for row in best.iloc[1:3].itertuples()]
     n = len(comparison.completed.assumed)
@@ -50,6 +51,25 @@ def answer(comparison: Comparison, ranking: pd.DataFrame) -> Finding:
             )
             if part
         ),
+    )
+
+
+_NONE_PAYS = "No mitigation pays for itself in one such run"
+
+
+def _nearest(best: pd.DataFrame) -> str:
+    """What a mitigation saves that does not pay in one run, the nearest to it."""
+    first = best.iloc[0]
+    saved_usd = 1e6 * first["musd"] + first["price_usd"]
+    return say(
+        "{title} comes nearest: it saves {days}, worth {worth:usd}, for {price:usd}, which {n} such runs would pay.",
+        "{title} comes nearest: it saves {days}, and costs {loss:usd} more than that is worth.",
+        title=small(first["title"]),
+        days=saved(first["days"]),
+        worth=saved_usd,
+        price=first["price_usd"],
+        n=number(about(first["price_usd"] / saved_usd)) if saved_usd > 0 else None,
+        loss=-1e6 * first["musd"],
     )
 
 
@@ -94,9 +114,11 @@ def by_hand(comparison: Comparison) -> Finding:
 def ranking(comparison: Comparison, frame: pd.DataFrame) -> Finding:
     """How sure the order is; ``frame`` as from ``tables.ranking``."""
     if frame.empty:
-        none = "No mitigation saves money for certain"
-        return Finding(none, f"{none}.")
+        return Finding("Nothing saves time", "No mitigation saves time here.")
     best = frame.sort_values("musd", ascending=False)
+    if best["musd"].iloc[0] < 0:
+        text = "All of each price is charged to this one run; a larger run, or a second one, shares it."
+        return Finding(_NONE_PAYS, f"{_nearest(best)} {text}")
     overlap = int((best["high"].iloc[1:] > best["low"].iloc[0]).sum())
     soft, loses = int((frame["effect"] == "assumed").sum()), int((frame["low"] < 0).sum())
     placed = comparison.placed
@@ -121,7 +143,7 @@ def ranking(comparison: Comparison, frame: pd.DataFrame) -> Finding:
 def hours(frame: pd.DataFrame) -> Finding:
     """Where the saved hours come from; ``frame`` as from ``tables.hours_given_back``."""
     if frame.empty:
-        return Finding(title="No hours to give back", text="No mitigation saves hours for certain.")
+        return Finding(title="No hours to give back", text="No mitigation gives hours back.")
     by_part = frame.groupby("part")["hours"].sum().sort_values(ascending=False)
     sentences = []
     for _, group in list(frame.groupby("title", sort=False))[:2]:
@@ -147,9 +169,11 @@ def by_size(frame: pd.DataFrame) -> Finding:
         small(str(name))
         for name in known.loc[(known["value"] == known["value"].min()) & (known["state"] != PAYS), "title"]
     ]
+    every = {small(str(name)) for name in known["title"]}
     title = f"On more GPUs {most['title']} saves most"
     if least["title"] == most["title"]:
-        title = f"{most['title']} saves most at every size"
+        where = "at every size" if least["value"] == known["value"].min() else f"from {gpus(least['value'])} on"
+        title = f"{most['title']} saves most {where}"
     return Finding(
         title=title,
         text=" ".join(
@@ -157,7 +181,9 @@ def by_size(frame: pd.DataFrame) -> Finding:
             for part in (
                 say("On {value:gpus} most is saved by {title}, {saved:share0} of the time; ", **_leader(least))
                 + say("on {value:gpus} by {title}, {saved:share0}.", **_leader(most)),
-                f"Not worth their price on the smallest: {listed(few)}." if few else "",
+                f"Not worth their price on the smallest: {listed(few) if set(few) < every else 'all of them'}."
+                if few
+                else "",
                 "Failure rate of a node, restart and prices stay as they are at every size.",
             )
             if part
@@ -174,11 +200,11 @@ def asked(comparison: Comparison, frame: pd.DataFrame) -> Finding:
     hours = comparison.baseline.budget
     rework = float(hours.rework_h / hours.total_h)
     cheap = frame.assign(ratio=frame["musd"] * 1e6 / frame["price_usd"].where(frame["price_usd"] > 0))
-    best = cheap.dropna(subset="ratio").sort_values("ratio", ascending=False)
+    best = cheap[cheap["ratio"] > 0].sort_values("ratio", ascending=False)
     return exercises(
         Exercise(
             "Which of them returns most for a dollar of its price, rather than most in all?",
-            say("{title}: {ratio:about} USD a dollar.", "None has a price.",
+            say("{title}: {ratio:about} USD a dollar.", "None: where one has a price, it returns less than that.",
                 title=best["title"].iloc[0] if len(best) else None, ratio=best["ratio"].iloc[0] if len(best) else None),
         ),
         Exercise(

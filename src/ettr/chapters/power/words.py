@@ -10,6 +10,7 @@ from ettr.chapters.common.exercises import Exercise, exercises
 from ettr.chapters.power import tables
 from ettr.core.sentences import (
     Finding,
+    about,
     capital,
     count,
     duration,
@@ -113,18 +114,19 @@ def day(series: PowerSeries, metrics: Metrics, events: pd.DataFrame) -> Finding:
     ]
     ups, downs = metrics.ramp_up_1min_mw_per_min, metrics.ramp_down_1min_mw_per_min
     ramps = (
-        f" From one minute to the next it falls by up to {megawatts(downs)} and rises by up to {megawatts(ups)}."
+        f" From one minute to the next it falls by up to {megawatts(about(downs))} and rises by up to "
+        f"{megawatts(about(ups))}."
         if ups is not None and downs is not None
         else ""
     )
     hours = duration(series.duration_h)
     return Finding(
-        title=f"In {hours}: {listed(stops)}, and a swing of {megawatts(metrics.swing_mw)}"
+        title=f"In {hours}: {listed(stops)}, and a swing of {megawatts(about(metrics.swing_mw))}"
         if stops
         else f"{hours} without a stop",
         text=(
-            f"The highest second takes {megawatts(metrics.peak_mw)} and the lowest "
-            f"{megawatts(metrics.lowest_mw)}.{ramps}{_quiet(series)}"
+            f"The highest second takes {megawatts(about(metrics.peak_mw))} and the lowest "
+            f"{megawatts(about(metrics.lowest_mw))}.{ramps}{_quiet(series)}"
         ),
     )
 
@@ -163,7 +165,10 @@ def moment(frame: pd.DataFrame, target: Target) -> Finding:
 
 
 def _article(option: str) -> str:
-    return f"a {option}" if option[0] not in "aeiou" else f"an {option}"
+    return _UNCOUNTED.get(option) or f"a{'n' if option[0] in 'aeiou' else ''} {option}"
+
+
+_UNCOUNTED = {"rack storage": "storage in the rack"}
 
 
 def options(table: pd.DataFrame, target: Target, series: PowerSeries) -> Finding:

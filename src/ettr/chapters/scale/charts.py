@@ -104,6 +104,7 @@ def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, 
         subtitle=subtitle,
         description=_description(frame, published),
         height=360,
+        beside=list(dict.fromkeys(key for keys in published["sources"] for key in keys)),
     )
 
 

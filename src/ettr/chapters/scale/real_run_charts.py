@@ -10,6 +10,7 @@ import pandas as pd
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
 from ettr.chapters.common.theme import BRICK, MODEL_COLOURS, finish, need
+from ettr.chapters.scale.real_run_tables import DIARY_SOURCES
 
 _KINDS = {"realised": "as the diary shows", "modelled": "hardware, checkpoints and restarts only"}
 _LOOKS = {_KINDS["realised"]: (BRICK, "circle"), _KINDS["modelled"]: (MODEL_COLOURS["exact"], "diamond")}
@@ -43,5 +44,5 @@ def against_model(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         subtitle=subtitle or "Thick lines: what the resolution of the diary's time stamps leaves open.",
         description=f"Pairs of dots of the ETTR that runs really had against the modelled one: {pairs}.",
         height=70 * len(frame) + 20,
-        sources=["bigscience2022chronicles", "zeng2022glm"],
+        sources=DIARY_SOURCES,
     )

@@ -25,6 +25,8 @@ CHECKPOINT, EVALUATION, UNNAMED = "checkpoint", "evaluation", "not named"
 MODELLED, NOT_MODELLED, NOT_TOLD = "modelled", "not modelled", "not told"
 """Whether a model of failures, checkpoints and restarts has a term for a reason."""
 
+DIARY_SOURCES = ("bigscience2022chronicles", "zeng2022glm")
+"""Keys of the diaries."""
 REASONS = {HARDWARE: MODELLED, CHECKPOINT: MODELLED, MIXED: NOT_TOLD, UNNAMED: NOT_TOLD}
 
 

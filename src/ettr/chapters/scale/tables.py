@@ -240,6 +240,7 @@ def rates_and_restarts() -> pd.DataFrame:
                 "rate": run.failure_rate,
                 "restart_min": run.recovery.restart_min,
                 "restart_is": "assumed" if known == "assumed" else "published",
+                "sources": run.sources,
             }
         )
     return pd.DataFrame(rows).drop_duplicates(["rate", "restart_min"])

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ettr.chapters.common.exercises import Exercise, exercises
 from ettr.chapters.scale import tables
-from ettr.core.sentences import Finding, about, listed, pct, say
+from ettr.core.sentences import Finding, about, capital, listed, pct, say
 
 if TYPE_CHECKING:
     from ettr.plan import Plan, Requirement
@@ -113,7 +113,9 @@ def needs(needs: list[Requirement], run: Scenario, ettr: float, target: float) -
         given=rate.given if rate else None,
         times=rate.given / rate.value if rate and rate.value else None,
     )
-    never = [tables.field_name(one.field) for one in needs if one.value is None and one.given > 0]
+    unable = [tables.field_name(one.field) for one in needs if one.value is None and one.given > 0]
+    ideal = "its ideal" if len(unable) == 1 else "their ideals"
+    never = f"{capital(listed(unable))} would not do it even at {ideal}." if unable else ""
     return Finding(
         title=say(
             "{able:list} alone can reach {target:share0} on {n_gpus:gpus}"
@@ -129,7 +131,7 @@ def needs(needs: list[Requirement], run: Scenario, ettr: float, target: float) -
             price=f"{run.prices.usd_per_gpu_h:g}",
             is_assumed=", which is assumed" if run.cost is None else "",
             alone=alone,
-            never=say("Not even at their ideal: {names:list}.", names=never or None),
+            never=never,
             **where,
             **worth,
         ).strip(),

@@ -129,13 +129,13 @@ def climate(frame: pd.DataFrame) -> Finding:
     ends = frame.groupby("cooling").agg(cold=("effective", "first"), hot=("effective", "last"), until=("mean_c", "max"))
     whole = ends[ends["until"] > hottest_c - 0.1]
     lost = (whole["cold"] - whole["hot"]).sort_values()
-    losing = [f"{PLANTS[str(name)]} {points(value)}" for name, value in lost[::-1].items() if value > _VISIBLE]
+    losing = [f"{points(value)} with {PLANTS[str(name)]}" for name, value in lost[::-1].items() if value > _VISIBLE]
     steady = [PLANTS[str(name)] for name, value in lost.items() if value <= _VISIBLE]
     sentences = [
-        f"From {coldest_c:.0f} to {hottest_c:.0f} °C outdoors ETTR times speed falls: {listed(losing)}."
+        f"From {coldest_c:.0f} to {hottest_c:.0f} °C outdoors ETTR times speed falls by {listed(losing)}."
         if losing
         else "",
-        f"{capital(listed(steady))} {'loses' if len(steady) == 1 else 'lose'} nothing." if steady else "",
+        f"With {listed(steady)} it loses nothing." if steady else "",
         *(
             f"Above {row.until:.0f} °C {PLANTS[str(name)]} would leave the hottest GPU no power to compute with."
             for name, row in ends[ends["until"] <= hottest_c - 0.1].iterrows()
@@ -172,13 +172,13 @@ def warming(run: Scenario, frame: pd.DataFrame) -> Finding:
     if not len(by_case) or np.ptp(by_case) < _VISIBLE:
         none = "In this run no failure is activated by heat"
         return Finding(none, f"{none}: none is put down to GPUs.")
-    costs = [f"{case} {points(by_case.max() - ettr)}" for case, ettr in by_case.items() if by_case.max() > ettr]
+    costs = [f"{points(by_case.max() - ettr)} with {case}" for case, ettr in by_case.items() if by_case.max() > ettr]
     return Finding(
         title=f"{_WARMER_K:g} K cost between nothing and {points(float(np.ptp(by_case)))} of ETTR",
         text=(
-            f"All dies {_WARMER_K:g} K warmer than where the failures were counted cost {listed(costs)}, by the share "
-            f"of GPU failures that heat activates and its energy. No published count separates failures of GPUs in "
-            f"training by temperature, so these are beliefs, not a band of uncertainty."
+            f"If all dies are {_WARMER_K:g} K warmer than where the failures were counted, that costs {listed(costs)}: "
+            f"the share of GPU failures that heat activates, and the energy that activates them. No published count "
+            f"separates failures of GPUs in training by temperature, so these are beliefs, not a band of uncertainty."
         ),
     )
 

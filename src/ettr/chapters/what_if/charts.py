@@ -10,7 +10,7 @@ import altair as alt
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
 from ettr.chapters.common.theme import BLUE, GREEN, LINE_DASHES, MODEL_COLOURS, ORANGE, RUST, finish, layered
-from ettr.chapters.what_if.tables import Datasets, published_sources
+from ettr.chapters.what_if.tables import Datasets, ettr_sources, rate_sources
 
 
 def _chart(rows: Datasets, name: str) -> Any:
@@ -68,6 +68,7 @@ def scale(rows: Datasets, subtitle: str) -> Any:
             "the job itself, with the range over what is assumed, the dashed line the target; triangles are what other "
             "runs reported. The sentence below the chart says the first two in numbers."
         ),
+        beside=ettr_sources(),
     )
 
 
@@ -162,7 +163,7 @@ def failure_rates(rows: Datasets, subtitle: str) -> Any:
             "stated. The sentence below the chart says the first in numbers."
         ),
         height=24 * (len(both) + 1),
-        sources=published_sources(),
+        sources=rate_sources(),
     )
 
 

@@ -128,9 +128,14 @@ def failure_rates(run: Scenario) -> Datasets:
     }
 
 
-def published_sources() -> list[str]:
+def rate_sources() -> list[str]:
     """Keys of the sources of the published rates."""
     return list(dict.fromkeys(evidence.published_rates()["source"]))
+
+
+def ettr_sources() -> list[str]:
+    """Keys of the sources of the published ETTRs."""
+    return list(dict.fromkeys(evidence.published_ettr()["source"]))
 
 
 def portfolio(run: Scenario) -> Datasets:
