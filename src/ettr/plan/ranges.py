@@ -14,7 +14,7 @@ import numpy as np
 from ettr.budget.closed_forms import quiet_budget
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Headline, Report, Table, plain_values
-from ettr.core.sentences import limit, pct
+from ettr.core.sentences import gpus, limit, pct
 from ettr.core.units import LAST_DIGITS, unit_of
 from ettr.plan.fields import barred
 from ettr.plan.intervals import any_interval, best_h
@@ -200,6 +200,8 @@ def condition_of(scenario: Scenario) -> str:
         return ""
     origins = (scenario.evidence.get(f"measured.{name}") for name in ("ettr", "ettr_above", "ettr_below"))
     by = "published" if any(origin and origin.source for origin in origins) else "measured"
+    if known.n_gpus not in (None, scenario.cluster.n_gpus):
+        by += f" on {gpus(known.n_gpus)}"
     if known.ettr is not None:
         return f"the {pct(known.ettr, 0)} {by}"
     bounds_of = [

@@ -85,11 +85,15 @@ class Repair(Section):
 
     says = "repair of nodes"
 
-    automatic_h: Number | None = Field(None, ge=0, description="mean time of automatic repair: reset, reboot, tests")
+    automatic_h: Annotated[Number | None, Meta(says="time of automatic repair")] = Field(
+        None, ge=0, description="mean time of automatic repair: reset, reboot, tests"
+    )
     automatic_success: Annotated[Share, Meta(idle=1.0)] = Field(
         1.0, description="share of nodes that automatic repair helps"
     )
-    manual_h: Number | None = Field(None, ge=0, description="mean time of repair by people, waiting for them aside")
+    manual_h: Annotated[Number | None, Meta(says="time of repair by people")] = Field(
+        None, ge=0, description="mean time of repair by people, waiting for them aside"
+    )
     manual_success: Annotated[Share, Meta(idle=1.0)] = Field(1.0, description="share of nodes that people can repair")
     replacement_h: Number | None = Field(None, ge=0, description="until a new node is there")
     cv: Spread = Field(0.0, description="coefficient of variation of repair times; 0: all take the mean")

@@ -98,6 +98,15 @@ def _write_sets_it(plan: Plan) -> bool:
     return bool(plan.band.interval_min < 1.001 * plan.scenario.least_interval_min)
 
 
+_FLAT = 0.02
+"""Lost ETTR at twice or half the best interval up to which the top is called flat."""
+
+
+def _shape(losses: dict[str, float]) -> str:
+    near = [losses[name] for name in ("half", "twice") if name in losses]
+    return "The top is flat: " if near and max(near) <= _FLAT else "It pays to be near the best: "
+
+
 def wrong(plan: Plan) -> Finding:
     """What a wrong interval costs, as far as it can be longer or shorter at all."""
     losses = {_FACTORS[factor]: loss for factor, loss in tables.losses_by_factor(plan, _FACTORS).items()}
@@ -109,7 +118,7 @@ def wrong(plan: Plan) -> Finding:
     return Finding(
         title=f"{last.capitalize()} the best interval costs {points(losses[last])}",
         text=(
-            f"The top is flat: {first} the best interval costs {listed([points(losses[first]), *others])}."
+            f"{_shape(losses)}{first} the best interval costs {listed([points(losses[first]), *others])}."
             if others
             else f"{first.capitalize()} the best interval costs {points(losses[first])}."
         ),

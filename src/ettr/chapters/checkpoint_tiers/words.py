@@ -183,7 +183,8 @@ def by_bandwidth(scenario: Scenario, crossings: pd.DataFrame, published: pd.Data
     """
     slowest = published.loc[published["write_gb_s"].idxmin()]
     written = say(
-        "A checkpoint of {tb:about} TB takes {write_h:roughly} at {write_gb_s:about} GB/s ({store}).",
+        "A checkpoint of {tb:about} TB, of the model that this page is given, takes {write_h:roughly} at "
+        "{write_gb_s:about} GB/s ({store}).",
         tb=n_bytes / 1e12,
         write_h=slowest["write_s"] / 3600,
         **slowest[["write_gb_s", "store"]],

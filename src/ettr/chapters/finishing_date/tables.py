@@ -333,7 +333,8 @@ def range_by_count(dates: Dates) -> pd.DataFrame:
     for count in counts if run.failure_rate > 0 else ():
         known = {"shape": count + 0.5, "node_days": 1000 * (count + 0.5) / run.failure_rate}
         counted = run.override({paths.RATE: run.failure_rate, "failures.rate_gamma": known})
-        rows.append((COUNTED, count, _range_days(budget.finishing(counted, rate_known=False))))
+        own_dates = dates.counted if count == own else None
+        rows.append((COUNTED, count, _range_days(own_dates or budget.finishing(counted, rate_known=False))))
     frame = pd.DataFrame(rows, columns=["case", "n_events", "range_days"])
     return frame[np.isfinite(frame["range_days"])].reset_index(drop=True)
 

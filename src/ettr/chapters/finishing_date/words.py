@@ -126,6 +126,7 @@ def by_hand(sums: ByHand, dates: Dates) -> Finding:
     ]
     costs = [(n, each_h, words) for n, each_h, words in costs if n > 0 and each_h > 0]
     spread = "Nothing strikes, and nothing spreads the date"
+    off = exact.sd_h > 1.1 * sd_h
     if costs:
         each = listed([f"{words} {duration(each_h)} each" for _, each_h, words in costs])
         root = " + ".join(f"{number(n)} × ({duration(each_h)})²" for n, each_h, _ in costs)
@@ -139,6 +140,7 @@ def by_hand(sums: ByHand, dates: Dates) -> Finding:
                 f"2. Spread: {spread}; exactly {duration(exact.sd_h)}.",
                 f"3. Nine in ten lie within {_Z} of that: {_after(2 * half_h, mean_h - half_h, mean_h + half_h)}; "
                 f"exactly {_ends(exact)}.",
+                *(["", "The longer a run takes, the more failures it meets: that widens the range."] if off else []),
             )
         ),
     )
@@ -366,13 +368,14 @@ def days(frame: pd.DataFrame, scenario: Scenario) -> Finding:
     stops = f"{count(n_stops)} stop{'' if n_stops == 1 else 's'}"
     longest = f"the longest stretch without one lasts {roughly(max(up_h))}"
     share = frame.groupby("state")["lasts_min"].sum() / frame["lasts_min"].sum()
-    lost = [f"{state} {pct(share[state])}" for state in ("rework", *_DOWN) if share.get(state, 0) > 0]
+    lost = [f"{pct(share[state])} to {state}" for state in ("rework", *_DOWN) if share.get(state, 0) > 0]
+    lost[0] = lost[0].replace(" to ", " go to ", 1)
     return Finding(
         title=f"{stops} in {when}; {longest}",
         text=(
-            f"The middle stretch without a stop lasts {roughly(float(np.median(up_h)))}. Lost are {listed(lost)} of "
-            f"these days. Independent failures come in clusters like these by chance; stretches of even length would "
-            f"mean that something else sets them.{unseen}"
+            f"The middle stretch without a stop lasts {roughly(float(np.median(up_h)))}. Of these days "
+            f"{listed(lost)}. Independent failures come in clusters like these by chance; stretches of even length "
+            f"would mean that something else sets them.{unseen}"
         ),
     )
 

@@ -92,8 +92,8 @@ def given(job: GivenByTokens, answer: sizing.Sizing) -> Finding:
         text = f"{named} is taken with changes: {'; '.join(job.changes)}. What else it lacks has default values."
     better = ""
     if answer.better_gpus is not None:
-        fewer, gain = gpus(answer.better_gpus), pct(answer.better_gain, 0)
-        better = f" Few layouts divide that number: with {fewer} it would be {gain} faster."
+        fewer, gain = gpus(answer.better_gpus), number(about(1 + answer.better_gain))
+        better = f" Few layouts divide that number: with {fewer} it would be {gain} times as fast."
     return Finding(
         title="What this job is",
         text=(f"{text} Its {count(run.cluster.n_gpus)} GPUs are cut as follows: {answer.layout}.{better}"),
@@ -154,9 +154,9 @@ def _left(run: Scenario, size: float, per_gpu: float) -> str:
     if useful <= 0:
         return f"On {gpus(size)} nothing is left."
     return say(
-        "On {size:gpus2} waiting for each other leaves {waits:share0} of the throughput, and failures {ettr:share0} "
+        "On {size} waiting for each other leaves {waits:share0} of the throughput, and failures {ettr:share0} "
         "of the rest: {useful} useful tokens a day.",
-        size=size,
+        size=gpus(size if size == run.cluster.n_gpus else about(size)),
         waits=useful / ettr / speed / (size * per_gpu),
         ettr=ettr,
         useful=amount(about(useful)),
@@ -191,7 +191,7 @@ def cost(frame: pd.DataFrame, marked: pd.DataFrame) -> Finding:
     others = marked[marked["n_gpus"] != fast["n_gpus"]].sort_values("days")
     each = [
         f"{'this job takes' if row.goal == THIS_JOB else f'{gpus(about(row.n_gpus))} take'} "
-        f"{number(about(row.days / fast['days']))} times as long for {pct(row.cost / fast['cost'], 0)} of the {what}"
+        f"{number(about(row.days / fast['days']))} times as long for {_part(row.cost / fast['cost'])} the {what}"
         for row in others.itertuples()
     ]
     free = "Nothing has a price in this scenario, so the chart shows electricity. " if what == "electricity" else ""
@@ -200,6 +200,10 @@ def cost(frame: pd.DataFrame, marked: pd.DataFrame) -> Finding:
     )
     times = number(about(fast["cost"] / marked["cost"].min()))
     return Finding(f"The fastest size costs {times} times the {what} of the cheapest", f"{free}{against}")
+
+
+def _part(ratio: float) -> str:
+    return f"{pct(ratio, 0)} of" if ratio < 1 else f"{number(about(ratio))} times"
 
 
 _LIMITS = {"power": ("MW", "power_mw"), "budget": ("USD", "usd"), "deadline": ("days", "days")}
@@ -255,7 +259,7 @@ def asked(run: Scenario) -> Finding:
     return exercises(
         Exercise(
             "You pay by the GPU-hour, and twice the GPUs yield less than twice the tokens. What happens to the cost?",
-            say("It grows by 2 / {times:about} = {more:about}, and the job ends {times:about} times as soon.",
+            say("It grows by 2 / {times:about} = {more:number}, and the job ends {times:about} times as soon.",
                 "It grows: the same tokens take more GPU-hours.", times=doubled, more=2 / doubled if doubled else None),
         ),
         Exercise(

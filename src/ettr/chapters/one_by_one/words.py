@@ -204,7 +204,7 @@ def asked(comparison: Comparison, frame: pd.DataFrame) -> Finding:
     return exercises(
         Exercise(
             "Which of them returns most for a dollar of its price, rather than most in all?",
-            say("{title}: {ratio:about} USD a dollar.", "None: where one has a price, it returns less than that.",
+            say("{title}: {ratio:about} USD a dollar.", "Of those with a price no one returns it.",
                 title=best["title"].iloc[0] if len(best) else None, ratio=best["ratio"].iloc[0] if len(best) else None),
         ),
         Exercise(

@@ -10,7 +10,7 @@ import pandas as pd
 from ettr.chapters.common.exercises import Exercise, exercises
 from ettr.chapters.common.mitigations import PARTS_IN_WORDS, input_name, saved, small
 from ettr.chapters.portfolio.tables import AFTER, BEFORE
-from ettr.core.sentences import Finding, capital, count, listed, pct, roughly, say
+from ettr.core.sentences import Finding, about, capital, count, listed, pct, roughly, say
 
 if TYPE_CHECKING:
     from ettr.compare import Runs
@@ -64,9 +64,7 @@ def answer(steps: pd.DataFrame, before: Runs, as_it_is: Runs, remedies: Remedies
                     "run after that, and an ETTR of {after:share0}.**",
                     **values,
                 ),
-                f"What {'one' if soft == 1 else count(soft)} of them {'changes' if soft == 1 else 'change'} is assumed."
-                if soft
-                else "",
+                _assumed(soft, len(steps)),
                 step,
                 order,
             )
@@ -116,9 +114,17 @@ def lost_hours(frame: pd.DataFrame, trained_less_h: float) -> Finding:
     own = parts["after"]
     rest = f"What is left is mostly {PARTS_IN_WORDS[str(own.idxmax())]}." if len(own) and own.max() > 0.5 else ""
     return Finding(
-        title=f"{count(before)} lost hours become {count(after)}",
+        title=f"{count(about(before))} lost hours become {count(about(after))}",
         text=" ".join(part for part in (f"Most comes back from {listed(freed)}." if freed else "", pace, rest) if part),
     )
+
+
+def _assumed(soft: int, n: int) -> str:
+    """How many of so many mitigations change what is assumed."""
+    if not soft:
+        return ""
+    who = {1: "one of them"}.get(soft, f"{count(soft)} of them") if soft < n else "it" if n == 1 else "they"
+    return f"What {who} {'changes' if soft == 1 else 'change'} is assumed."
 
 
 def steps(frame: pd.DataFrame) -> Finding:
@@ -133,6 +139,8 @@ def steps(frame: pd.DataFrame) -> Finding:
         kept = f", {pct(row.kept, 0)} of what it saves alone" if math.isfinite(row.kept) else ""
         sentences.append(f"{small(row.title)} adds {saved(row.added)}{kept}.")
     alone, together = float(frame["alone"].sum()), float(frame["added"].sum())
+    if later.empty:
+        return Finding(f"{first['title']} alone saves {saved(together)}", " ".join(sentences))
     return Finding(
         title=f"Together {saved(together)}, where the sum of each alone is {saved(alone)}",
         text=" ".join([*sentences, "Another first step would change what the next ones add."]),
@@ -169,7 +177,9 @@ def asked(steps: pd.DataFrame, budget_usd: float) -> Finding:
         ),
         Exercise(
             say(
-                "The set costs {cost:usd} of {budget:usd}. Why not spend the rest?",
+                "The set costs {cost:usd} of {budget:usd}. Why not spend the rest?"
+                if costs
+                else "Nothing is bought with {budget:usd}. Why not?",
                 cost=float(costs),
                 budget=budget_usd,
             ),

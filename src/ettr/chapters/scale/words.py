@@ -55,6 +55,8 @@ def by_hand(plan: Plan, n_gpus: int) -> Finding:
     if math.isinf(plan.job_mttf_h):
         return Finding("By hand", "Without failures size costs nothing.")
     hand = tables.by_hand(plan, n_gpus)
+    leaves = "That is more than all of the time." if hand["ettr"] <= 0 else say("That leaves {ettr:share0}.", **hand)
+    off = abs(hand["ettr"] - hand["exact"]) > 0.01
     return Finding(
         "By hand",
         say(
@@ -64,11 +66,11 @@ def by_hand(plan: Plan, n_gpus: int) -> Finding:
             "{traded:share0} of the time.\n"
             "- Each failure takes {recovery_min:about} min to come back from: "
             "{recovery_min:about} / {mttf_min:about} = {recovering:share0}.\n\n"
-            "That leaves {ettr:share0}. ",
+            "{leaves} The exact form says {exact:share0}.{why}",
+            leaves=leaves,
+            why=" Failures during recoveries make the difference." if off else "",
             **hand,
-        )
-        + say("The exact form says {exact:share0}.", **hand)
-        + (" Failures during recoveries make the difference." if abs(hand["ettr"] - hand["exact"]) > 0.01 else ""),
+        ),
     )
 
 

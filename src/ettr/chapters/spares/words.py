@@ -131,9 +131,9 @@ def required(need: Requirement, ettr: float) -> Finding:
     """The fewest spares for a target, and the step to this chapter's ETTR; ``need`` as from ``plan.required``."""
     target = pct(need.target_ettr, 0)
     title = f"No pool reaches an ETTR of {target}"
-    fewest = f"{title} with the run's own interval; spares that never run out leave {pct(need.best_ettr)}."
+    fewest = f"{title} with the run's own interval."
     if need.value is not None:
-        title = f"{capital(nodes(need.value))} are the fewest for an ETTR of {target}"
+        title = f"{capital(nodes(need.value))} {'is' if need.value == 1 else 'are'} the fewest for an ETTR of {target}"
         fewest = f"{title}, with the run's own interval, simulated."
     off = abs(ettr - need.best_ettr)
     return Finding(
@@ -200,8 +200,10 @@ def asked(run: PooledRun) -> Finding:
     return exercises(
         Exercise(
             "The job doubles. Does it need twice the spares?",
-            say("No: {twice} instead of {once}. Twice as many nodes are in repair, but the number varies only 1.4 "
-                "times as much.", twice=count(twice.n_spares), once=count(run.best.n_spares)),
+            "No: as many still do. The number in repair varies only 1.4 times as much."
+            if twice.n_spares == run.best.n_spares
+            else f"No: {count(twice.n_spares)} instead of {count(run.best.n_spares)}. Twice as many nodes are in "
+            "repair, but the number varies only 1.4 times as much.",
             {"cluster.n_gpus": 2 * run.scenario.cluster.n_gpus},
         ),
         Exercise(
