@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import compare, evidence, mitigation
+from ettr.chapters.common.runs import shortened
 from ettr.compare import IN_PLACE, TRIED, Attribution, Comparison, Study
 from ettr.core.errors import EttrError, InputError
 from ettr.core.units import unit_of
@@ -19,6 +20,8 @@ NO_EVIDENCE = mitigation.NO_EVIDENCE
 _LEAST_ETTR = 1e-3
 _MEASURE = "days"
 _MOST_SHARED = 6
+_MOST_FAILURES = 1e4
+"""Of a run that is simulated at each point of a sequence."""
 
 
 def assumed_values(study: Study) -> pd.DataFrame:
@@ -255,10 +258,11 @@ def indices(
     n_points : int
         Points of the Sobol sequence, a power of 2.
     n_runs : int
-        Runs of each point, with common random numbers.
+        Runs of each point, with common random numbers, with as much of the work as meets some thousand failures.
     """
     chosen = tuple(ids)
-    few = replace(study, n_runs=n_runs).together(chosen)
+    scenario, baseline = (shortened(run, most_failures=_MOST_FAILURES) for run in (study.scenario, study.baseline))
+    few = replace(study, scenario=scenario, baseline=baseline, n_runs=n_runs).together(chosen)
     known = {
         one.field: one for one in (*compare.uncertain(few.baseline, _MEASURE), *compare.effects(few.catalogue, chosen))
     }

@@ -40,10 +40,10 @@ def affordable(run: Scenario, n_runs: int) -> int:
     return affordable_runs(_failures(run), n_runs, _MOST_FAILURES)
 
 
-def shortened(run: Scenario, part: float | None = None) -> Scenario:
-    """The run with a part of its work; if none is given with as much of it as a timeline can hold."""
+def shortened(run: Scenario, part: float | None = None, most_failures: float = _MOST_OF_ONE) -> Scenario:
+    """The run with a part of its work; if none is given with as much of it as meets so many failures."""
     if part is None:
-        part = _MOST_OF_ONE / max(_failures(run), 1.0)
+        part = most_failures / max(_failures(run), 1.0)
     return run.override({"job.productive_h": part * run.productive_h}) if part < 1 else run
 
 
