@@ -143,6 +143,11 @@ def megawatts(value: float) -> str:
     return f"{number(1e3 * value)} kW" if 0 < abs(value) < _SMALL_MW else f"{number(value)} MW"
 
 
+def span_of_shares(low: float, high: float) -> str:
+    """Two fractions as whole percentages, e.g. ``57 to 73%``; one where they do not differ."""
+    return pct(high, 0) if pct(low, 0) == pct(high, 0) else f"{100 * low:.0f} to {pct(high, 0)}"
+
+
 def points(fraction: float) -> str:
     """A difference of fractions in hundredths, e.g. ``1.3 points``."""
     value = 100 * fraction
@@ -321,12 +326,13 @@ FORMS: Mapping[str, Callable[[Any], str]] = {
     "list": listed,
     "mw": lambda value: megawatts(about(value)),
     "number": number,
+    "at most points": lambda value: f"{'' if 0 < value < 0.0005 else 'at most '}{points(value)}",
     "points": points,
     "roughly": roughly,
     "share": pct,
     "share0": lambda value: pct(value, 0),
     "gpus_span": lambda ends: f"{ends[0]:,.0f} to {ends[1]:,.0f} GPUs",
-    "shares": lambda ends: f"{100 * ends[0]:.0f} to {pct(ends[1], 0)}",
+    "shares": lambda ends: span_of_shares(*ends),
     "span": span,
     "usd": lambda value: usd(about(value)),
 }

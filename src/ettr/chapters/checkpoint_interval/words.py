@@ -202,11 +202,11 @@ def one_interval(frame: pd.DataFrame) -> Finding:
     mean, settled = (float(largest[kept]) for kept in reversed(tables.KEPT))
     first = frame[frame["loss_points"] > _LITTLE].groupby("kept")["factor"].min()
     return Finding(
-        title=say("One interval, for the rate that the run will meet, loses at most {mean:points}", mean=mean / 100),
+        title=say("One interval, for the rate that the run will meet, loses {mean:at most points}", mean=mean / 100),
         text=say(
             "An interval for the settled rate costs more than half a point once a new fleet fails {first:about} times "
-            "as often, and {settled:points} at worst. One for the mean rate of the whole run costs at most "
-            "{mean:points}: following the rate is not worth the trouble.",
+            "as often, and {settled:points} at worst. One for the mean rate of the whole run costs "
+            "{mean:at most points}: following the rate is not worth the trouble.",
             "Up to {reach:about} times the settled rate one interval costs less than half a point: following the rate "
             "is not worth the trouble.",
             first=first.get("settled rate"),

@@ -147,8 +147,8 @@ def asked(scenario: Scenario, rates: pd.DataFrame, n_gpus: float) -> Finding:
     few = scenario.n_nodes * 30
     return exercises(
         Exercise(
-            say("Your cluster of {nodes:count} nodes had 30 failures in 30 days. What is its rate, and is it high?",
-                nodes=scenario.n_nodes),
+            say("Your cluster of {nodes} had 30 failures in 30 days. What is its rate, and is it high?",
+                nodes=f"{scenario.n_nodes:,} node{'' if scenario.n_nodes == 1 else 's'}"),
             say("30 / {few:count} node-days is {rate:about} per 1,000 node-days. Compare with half of the published "
                 "ones above.", few=few, rate=1000 * 30 / few if few else math.nan),
         ),

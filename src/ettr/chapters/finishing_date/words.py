@@ -368,13 +368,14 @@ def days(frame: pd.DataFrame, scenario: Scenario) -> Finding:
     stops = f"{count(n_stops)} stop{'' if n_stops == 1 else 's'}"
     longest = f"the longest stretch without one lasts {roughly(max(up_h))}"
     share = frame.groupby("state")["lasts_min"].sum() / frame["lasts_min"].sum()
-    lost = [f"{pct(share[state])} to {state}" for state in ("rework", *_DOWN) if share.get(state, 0) > 0]
-    lost[0] = lost[0].replace(" to ", " go to ", 1)
+    lost = [f"{pct(share[state])} to {state}" for state in ("rework", *_DOWN) if share.get(state, 0) >= 0.0005]
+    went = f"Of these days {lost[0].replace(' to ', ' go to ')}" if lost else ""
+    went = f"{listed([went, *lost[1:]])}. " if lost else ""
     return Finding(
         title=f"{stops} in {when}; {longest}",
         text=(
-            f"The middle stretch without a stop lasts {roughly(float(np.median(up_h)))}. Of these days "
-            f"{listed(lost)}. Independent failures come in clusters like these by chance; stretches of even length "
+            f"The middle stretch without a stop lasts {roughly(float(np.median(up_h)))}. {went}"
+            f"Independent failures come in clusters like these by chance; stretches of even length "
             f"would mean that something else sets them.{unseen}"
         ),
     )

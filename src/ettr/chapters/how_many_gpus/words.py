@@ -10,7 +10,7 @@ import pandas as pd
 
 from ettr.chapters.common.exercises import Exercise, exercises
 from ettr.chapters.how_many_gpus.tables import FASTEST, THIS_JOB, GivenByTokens, gain_of_doubling, on_size
-from ettr.core.sentences import Finding, about, amount, capital, count, days, gpus, listed, literal, number, pct, say
+from ettr.core.sentences import Finding, about, amount, capital, days, gpus, listed, literal, number, pct, say
 
 if TYPE_CHECKING:
     from ettr import sizing
@@ -96,7 +96,7 @@ def given(job: GivenByTokens, answer: sizing.Sizing) -> Finding:
         better = f" Few layouts divide that number: with {fewer} it would be {gain} times as fast."
     return Finding(
         title="What this job is",
-        text=(f"{text} Its {count(run.cluster.n_gpus)} GPUs are cut as follows: {answer.layout}.{better}"),
+        text=(f"{text} Its layout on {gpus(run.cluster.n_gpus)}: {answer.layout}.{better}"),
     )
 
 
@@ -113,7 +113,7 @@ def by_hand(run: Scenario, frame: pd.DataFrame) -> Finding:
         "By hand",
         say(
             "- 6 × {weights} weights × {tokens} tokens = {flop} operations.\n"
-            "- {gpus:count} GPUs do {peak_text} a second at their peak, and {mfu:share0} of that in a step.\n"
+            "- {gpus:gpus} reach {peak_text} a second at their peak, and {mfu:share0} of that in a step.\n"
             "- {flop} / ({mfu:.2f} × {peak_text}) / {ettr:.2f} for failures / 86,400 = {days:about} days.\n\n"
             "The model says {exact:about} days.",
             "Its GPU has no peak to reckon with.",

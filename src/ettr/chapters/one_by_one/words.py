@@ -95,7 +95,7 @@ def by_hand(comparison: Comparison) -> Finding:
         "By hand",
         say(
             "- {n:about} failures × {restart:about} min of restart = {lost:about} hours of a run.\n"
-            "- An hour of {gpus:count} GPUs at {price:about} USD costs {usd_h:usd}.\n"
+            "- An hour of {gpus:gpus} at {price:about} USD costs {usd_h:usd}.\n"
             "- So a restart of half the length saves {half:about} hours, or {saved:usd}, before its price.\n\n"
             "Simulated, all restarts take {exact:about} hours.",
             n=float(hours.n_failures),

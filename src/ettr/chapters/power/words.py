@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ettr.power import Metrics, PowerSeries, Profile, Target
     from ettr.scenario import Scenario
 
-_UNITS = {"of rated": "of the rated power", "J/GPU": "J for each GPU", "MWh": "MWh"}
+_UNITS = {"of rated": "of the rated power", "J/GPU": "J for each GPU"}
 
 
 def subtitle(job: Scenario, run: Scenario, profile: Profile) -> str:
@@ -62,9 +62,10 @@ def answer(day: PowerSeries, metrics: Metrics, bill: pd.DataFrame, options: pd.D
     return Finding(
         title=say("{mean:mw} on average, and a swing of {swing:mw} within seconds", **values),
         text=say(
-            "**{size} draw {#mean_power:mw} on average, and anything from {low:mw} to {high:mw} in one second or "
+            "**{size} {draw} {#mean_power:mw} on average, and anything from {low:mw} to {high:mw} in one second or "
             "another.** Most levels of power are assumed; computing and idling are measured. {waste} {cheapest}",
             size=capital(gpus(day.profile.n_gpus)),
+            draw="draw" if day.profile.n_gpus > 1 else "draws",
             mean_power=day.mean_mw,
             low=metrics.lowest_mw,
             high=metrics.peak_mw,
@@ -94,11 +95,11 @@ def by_hand(profile: Profile, day: PowerSeries) -> Finding:
         "By hand",
         say(
             "- A GPU draws {busy_w:about} W in the mean of a step, and what else runs for it {other_w:about} W.\n"
-            "- {n_gpus:count} × {both_w:about} W × {pue:about} for cooling and losses = {training_mw:about} MW while "
+            "- {n_gpus:count} × {both_w:about} W × {pue:about} for cooling and losses = {training_mw:mw} while "
             "it trains.\n"
             "- When one fails, all others wait at {waiting_w:about} W: {n_gpus:count} × {less_w:about} W = "
-            "{fall_mw:about} MW fall away at once.\n\n"
-            "The simulated day has a mean of {mean:about} MW: some of it is lost time.",
+            "{fall_mw:mw} fall away at once.\n\n"
+            "The simulated day has a mean of {mean:mw}: some of it is lost time.",
             mean=day.mean_mw,
             **tables.by_hand(profile),
         ),
@@ -202,11 +203,12 @@ def options(table: pd.DataFrame, target: Target, series: PowerSeries) -> Finding
 
 
 def _reaching(row: Any) -> str:
-    needed = pct(row.size, 0) if row.size_unit == "of rated" else limit(float(f"{row.size:.2g}"), "at least")
+    size, unit = (1e3 * row.size, "kWh") if row.size_unit == "MWh" and row.size < 0.1 else (row.size, row.size_unit)
+    needed = pct(size, 0) if unit == "of rated" else limit(about(size), "at least")
     cost = say("costs {cost:usd} a year", "has no published price", cost=row.total_usd)
     lost = f" and {pct(row.throughput_loss)} of the throughput" if row.throughput_loss > 0 else ""
     return (
-        f"{_article(row.option)} needs {needed} {_UNITS[row.size_unit]}, wastes {pct(row.wasted_share)} of the "
+        f"{_article(row.option)} needs {needed} {_UNITS.get(unit, unit)}, wastes {pct(row.wasted_share)} of the "
         f"energy{lost}, and {cost}"
     )
 
@@ -255,7 +257,7 @@ def asked(profile: Profile, table: pd.DataFrame) -> Finding:
     return exercises(
         Exercise(
             "The same GPUs wait at their idle power after a failure. How much falls away then?",
-            say("{n_gpus:count} × ({busy_w:about} - {idle:about}) W = {fall:about} MW instead of {fall_mw:about} MW.",
+            say("{n_gpus:count} × ({busy_w:about} - {idle:about}) W = {fall:mw} instead of {fall_mw:mw}.",
                 idle=profile.levels_w["queue"],
                 fall=profile.n_gpus * (hand["busy_w"] - profile.levels_w["queue"]) / 1e6,
                 **hand),
