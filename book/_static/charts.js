@@ -5,6 +5,7 @@
 
   const SPEC_TYPE = "application/vnd.vegalite.v6+json";
   const NARROWEST_PANEL = 210; // px
+  const LABEL_CHARACTER_PX = 5.8, LABEL_LIMIT_PX = 180; // of Vega
   const bundleAddress = new URL("vega-bundle.js", document.currentScript.src).href;
   let bundle = null;
 
@@ -66,10 +67,10 @@
       spec.config = Object.assign({}, spec.config);
       spec.config.legend = Object.assign({}, spec.config.legend, { columns: width < 420 ? 1 : 2 });
       spec.config.axisX = Object.assign({}, spec.config.axisX, { titleAnchor: "end" }); // a long title then grows to the left
-      shortenLabels(spec, Math.round(width * 0.34));
       spec.layer = spec.layer && spec.layer.filter(function (one) { return one.name !== "names"; }); // the tooltip has them
       if (!spec.layer) { delete spec.layer; }
     }
+    shortenLabels(spec, width < 560 ? Math.round(width * 0.36) : Infinity, allRows(spec));
     if (!grid) {
       if (spec.width === "container") { // in numbers: Vega-Lite would follow the window by itself, beside what is done here
         spec.width = width;
@@ -90,15 +91,42 @@
     return spec;
   }
 
-  // Long names would leave no room for the marks; the tooltip has them whole.
-  function shortenLabels(part, limit) {
-    const axis = part.encoding && part.encoding.y && part.encoding.y.axis;
-    if (axis && axis.labelLimit > limit) { axis.labelLimit = limit; }
-    if (part.config && part.config.axis) { part.config.axis = Object.assign({}, part.config.axis, { labelLimit: limit }); }
+  function allRows(part) {
+    const rows = [].concat.apply([], Object.values(part.datasets || {})).concat((part.data && part.data.values) || []);
+    return ["layer", "concat", "hconcat", "vconcat"].reduce(function (all, key) {
+      return all.concat.apply(all, (part[key] || []).map(allRows));
+    }, part.spec ? rows.concat(allRows(part.spec)) : rows);
+  }
+
+  // Long names would leave no room for the marks: they go on in lines of their own.
+  function shortenLabels(part, limit, rows) {
+    const y = part.encoding && part.encoding.y, axis = y && y.axis;
+    const room = Math.min(limit, (axis && axis.labelLimit) || LABEL_LIMIT_PX);
+    if (axis) { axis.labelLimit = room; }
+    if (y && y.field && y.type === "nominal" && (!axis || !axis.labelExpr || axis.labelExpr.startsWith("split("))) {
+      const lines = {};
+      rows.forEach(function (row) {
+        const name = row[y.field];
+        if (typeof name === "string" && name.length * LABEL_CHARACTER_PX > room) { lines[name] = inLines(name, room); }
+      });
+      if (axis !== null && Object.keys(lines).length) {
+        y.axis = Object.assign({}, axis, { labelExpr: JSON.stringify(lines) + "[datum.label] || datum.label" });
+      }
+    }
+    if (part.config && part.config.axis && limit < LABEL_LIMIT_PX) { part.config.axis = Object.assign({}, part.config.axis, { labelLimit: limit }); }
     ["layer", "concat", "hconcat", "vconcat"].forEach(function (key) {
-      (part[key] || []).forEach(function (child) { shortenLabels(child, limit); });
+      (part[key] || []).forEach(function (child) { shortenLabels(child, limit, rows); });
     });
-    if (part.spec) { shortenLabels(part.spec, limit); }
+    if (part.spec) { shortenLabels(part.spec, limit, rows); }
+  }
+
+  function inLines(name, limit) {
+    return name.split(" ").reduce(function (lines, word) {
+      const last = lines[lines.length - 1];
+      if (last && (last.length + 1 + word.length) * LABEL_CHARACTER_PX <= limit) { lines[lines.length - 1] = last + " " + word; }
+      else { lines.push(word); }
+      return lines;
+    }, []);
   }
 
   function boundNames(spec) {

@@ -44,15 +44,13 @@
       return of([one]) !== null;
     });
     const basis = new Map(
-      left.map((one) => [
-        one.id,
-        one.changes.some(
-          (change) =>
-            change.status !== "assumed" && JSON.stringify(changed(scenario, [[change, 1]])) !== JSON.stringify(scenario)
-        )
-          ? "published"
-          : "assumed",
-      ])
+      left.map((one) => {
+        const assumed = one.changes
+          .filter((change) => JSON.stringify(changed(scenario, [[change, 1]])) !== JSON.stringify(scenario))
+          .map((change) => change.status === "assumed");
+        const known = assumed.some((none) => !none);
+        return [one.id, !known ? "assumed" : assumed.includes(true) ? "published in part" : "published"];
+      })
     );
     const chosen = [],
       steps = [];

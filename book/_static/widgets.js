@@ -622,7 +622,12 @@
     const measured = model.now.scenario.measured;
     return measured && own(state.values, "measured.ettr")
       ? "the " + pct(measured.ettr, 0) + " measured"
-      : model.start.known;
+      : model.start.known + elsewhere(model.now.scenario);
+  }
+  // Where the ETTR was measured, if that is another size than the one asked about.
+  function elsewhere(scenario) {
+    const at = scenario.measured && scenario.measured.n_gpus;
+    return at && at !== scenario.cluster.n_gpus ? " on " + gpus(at) : "";
   }
 
   const digitsOf = (useful, assumed) =>
@@ -1363,7 +1368,7 @@
         pct(ask("level"), ask("level") > 0.99 ? 2 : 0) +
         " of the time, " +
         number(found.binomial) +
-        " if spares fail as well. With fewer the job waits."
+        " if spares fail as well. With fewer it waits more often."
       );
     },
   });

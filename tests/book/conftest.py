@@ -32,6 +32,8 @@ CHARTS = """() => [...document.querySelectorAll("figure.book-chart")].map(figure
     name: drawing ? drawing.getAttribute("aria-label") : null,
     width: drawing ? drawing.getBoundingClientRect().width : 0,
     room: figure.getBoundingClientRect().width,
+    source: (figure.querySelector(".book-chart-source") || figure).textContent,
+    cut: [...figure.querySelectorAll(".role-axis-label text")].map(t => t.textContent).filter(t => t.endsWith("…")),
     stillShown: still.getBoundingClientRect().width > 0,
   };
 })"""

@@ -101,6 +101,8 @@ class TestEveryPage:
             assert len(chart["name"] or "") > 20, chart
             assert 0.5 * chart["room"] < chart["width"] <= chart["room"] + 1, chart
             assert not chart["stillShown"], chart
+            assert not chart["cut"], chart
+            assert chart["source"].startswith("Source: "), chart
 
     def test_it_is_accessible(self, visit, docname, view):
         violations = visit(docname, view).violations

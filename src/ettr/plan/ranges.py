@@ -195,13 +195,17 @@ def span(low: float, high: float) -> str:
 
 def condition_of(scenario: Scenario) -> str:
     """What is known of a run's ETTR, as part of a sentence; empty if nothing is."""
+    at = scenario.measured.n_gpus if scenario.measured else None
+    return known_of(scenario) + (f" on {gpus(at)}" if at and at != scenario.cluster.n_gpus else "")
+
+
+def known_of(scenario: Scenario) -> str:
+    """The same without the size that it was measured on."""
     known = scenario.measured
     if known is None:
         return ""
     origins = (scenario.evidence.get(f"measured.{name}") for name in ("ettr", "ettr_above", "ettr_below"))
     by = "published" if any(origin and origin.source for origin in origins) else "measured"
-    if known.n_gpus not in (None, scenario.cluster.n_gpus):
-        by += f" on {gpus(known.n_gpus)}"
     if known.ettr is not None:
         return f"the {pct(known.ettr, 0)} {by}"
     bounds_of = [

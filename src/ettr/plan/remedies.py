@@ -18,7 +18,7 @@ from ettr.plan.losses import usd_per_h
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL
 
-PUBLISHED, ASSUMED = "published", "assumed"
+PUBLISHED, PARTLY, ASSUMED = "published", "published in part", "assumed"
 LEAST_POINTS = 0.001
 """A remedy that gains less than a tenth of a point of the wall clock is none."""
 _MONTHS = 12.0
@@ -46,7 +46,7 @@ class Remedy:
         Until it has returned its price. [month]
     needed_share : float
         Share of its effect at which it would return just its price in :attr:`Remedies.months`.
-    basis : {"published", "assumed"}
+    basis : {"published", "published in part", "assumed"}
         Whether anybody published how much it does.
     """
 
@@ -331,9 +331,10 @@ class _Search:
         )
 
     def _basis(self, one: Mitigation) -> str:
-        """Published if a change that has an effect here is somebody's figure."""
-        known = any(
-            change.status != "assumed" and mitigation.changed(self.bare, [(change, 1.0)], one.id) != self.bare
+        """Whether the changes that have an effect here are somebody's figures: all, some or none."""
+        assumed = [
+            change.status == "assumed"
             for change in one.changes
-        )
-        return PUBLISHED if known else ASSUMED
+            if mitigation.changed(self.bare, [(change, 1.0)], one.id) != self.bare
+        ]
+        return ASSUMED if all(assumed) else PARTLY if any(assumed) else PUBLISHED

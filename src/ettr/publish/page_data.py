@@ -13,7 +13,7 @@ from ettr.chapters.what_if.tables import ASKED
 from ettr.core.errors import EttrError
 from ettr.core.units import LAST_DIGITS, unit_of
 from ettr.plan.losses import WORDS
-from ettr.plan.ranges import Assumed, around, assumed_inputs, condition_of
+from ettr.plan.ranges import Assumed, around, assumed_inputs, known_of
 from ettr.scenario import Scenario
 from ettr.scenario.basics import LARGEST_NUMBER
 from ettr.scenario.fields import amount_of, meta_at
@@ -115,7 +115,7 @@ def start(scenario: Scenario, written: dict[str, Any] | None = None) -> dict[str
         "title": scenario.title,
         "written": written or told.written(),
         "assumed": [_assumed(one) for one in _inputs(told)] if _is_closed(told) else [],
-        "known": condition_of(told),
+        "known": known_of(told),
         "fixed": ["cluster.n_gpus"] if tokens else [],
     }
 

@@ -11,7 +11,7 @@ import pandas as pd
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import Column, tooltips
 from ettr.chapters.common.encodings import rounded, with_marks
-from ettr.chapters.common.mitigations import ROW_PX, input_name, labelled, nothing, rows_of
+from ettr.chapters.common.mitigations import ROW_PX, input_name, nothing, rows_of
 from ettr.chapters.common.theme import BLUE, MODEL_COLOURS, OCHRE, PURPLE, finish, layered, need
 
 _WAYS = {"simulated": (MODEL_COLOURS["simulated"], "circle"), "closed form": (MODEL_COLOURS["exact"], "diamond")}
@@ -46,9 +46,9 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     if frame.empty:
         return nothing(title)
     hundredths = frame.assign(**{name: 100 * frame[name] for name in ("closed", "simulated", "low", "high", "apart")})
-    gains = labelled(hundredths)
+    gains = rounded(hundredths, 4)
     y = rows_of(frame["title"])
-    long = gains.melt(["title", "label", "apart"], ["simulated", "closed"], "way", "points")
+    long = gains.melt(["title", "apart"], ["simulated", "closed"], "way", "points")
     long = long.replace({"way": {"closed": "closed form"}})
     bars = alt.Chart(gains).mark_rule(strokeWidth=6, opacity=0.35, color=MODEL_COLOURS["simulated"])
     axis = alt.X("points:Q", title="ETTR gained [points]", axis=alt.Axis(tickCount=6))
@@ -82,10 +82,10 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "title", "value", "low", "high", "alone", "last")
     if frame.empty:
         return nothing(title)
-    gains = labelled(frame)
+    gains = rounded(frame, 4)
     y = rows_of(frame["title"])
     named_gains = gains.rename(columns=dict(zip(("value", "alone", "last"), _LOOKS, strict=True)))
-    long = named_gains.melt(["title", "label", "low", "high"], [*_LOOKS], "kind", "days")
+    long = named_gains.melt(["title", "low", "high"], [*_LOOKS], "kind", "days")
     lines = alt.Chart(gains).mark_rule(strokeWidth=1, opacity=0.5).encode(y=y, x=alt.X("last:Q"), x2="alone:Q")
     ends = alt.Chart(gains).mark_rule(strokeWidth=5, opacity=0.5, color=PURPLE)
     axis = alt.X("days:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6))

@@ -37,8 +37,8 @@ def answer(plan: Plan) -> Finding:
     )
     return Finding(
         say(
-            "Checkpoint every {best_interval:roughly}; {flat:span} is as good",
-            "Checkpoint every {best_interval:roughly}; anything longer is as good",
+            "Checkpoint every {best_interval:roughly}; {flat:span} costs half a point at most",
+            "Checkpoint every {best_interval:roughly}; anything longer costs half a point at most",
             **values,
         ),
         f"{text} {_sure(plan)} {_own(plan)}",
@@ -226,7 +226,8 @@ def asked(plan: Plan) -> Finding:
         Exercise(
             say("The store gets slower, and a stall of {stall:number} s becomes one of {four:number} s. How often now?",
                 stall=stall_s, four=4 * stall_s),
-            say("About twice as seldom, as the root of four: every {slower:roughly}.", slower=slower / 60),
+            say("Half as often, every {slower:roughly}: the interval grows with the root of the stall.",
+                slower=slower / 60),
             {"checkpoint.stall_s": 4 * stall_s},
         ),
         Exercise(

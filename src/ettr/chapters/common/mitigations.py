@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable
-from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import rounded
 from ettr.chapters.common.table import Table
 from ettr.chapters.common.theme import BLUE, GREEN, OCHRE, RUST
 from ettr.core.sentences import about, number
@@ -27,29 +24,13 @@ EFFECTS = {"published": GREEN, "partly": BLUE, "assumed": RUST}
 """Colour of how much of the size of an effect is published."""
 DARK_INK, LIGHT_INK = "#1d2327", "#ffffff"
 """Of the text on a light and on a dark cell."""
-_LINE_CHARACTERS = 15
 ROW_PX = 27
-
-BROKEN_OR_WHOLE = "width < 300 ? split(split(datum.label, '||')[0], '|') : split(datum.label, '||')[1]"
-"""Shows the lines of a label on a phone, and elsewhere what follows them."""
 
 
 def rows_of(titles: Iterable[str], title: str | None = None) -> alt.Y:
-    """An axis of mitigations, whose names have lines of their own on a phone."""
-    labels = [both_names(one) for one in titles]
-    axis = alt.Axis(labelLimit=260, labelExpr=BROKEN_OR_WHOLE, labelLineHeight=12, labelPadding=6)
-    return alt.Y("label:N", title=title, sort=labels, axis=axis)
-
-
-def both_names(title: str) -> str:
-    """A name in two short lines, as on a phone, and whole."""
-    lines = textwrap.wrap(title, _LINE_CHARACTERS, max_lines=2, placeholder="…")
-    return f"{'|'.join(lines)}||{title}"
-
-
-def labelled(frame: pd.DataFrame, digits: int = 4, **columns: Any) -> pd.DataFrame:
-    """The frame with these columns, with the ``label`` of each mitigation, and with fewer digits."""
-    return rounded(frame.assign(label=[both_names(one) for one in frame["title"]], **columns), digits)
+    """An axis of mitigations."""
+    axis = alt.Axis(labelLimit=260, labelLineHeight=11, labelPadding=6)
+    return alt.Y("title:N", title=title, sort=list(titles), axis=axis)
 
 
 def nothing(title: str) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -141,6 +140,16 @@ def ages(scenario: Scenario, first: pd.DataFrame, days: float) -> Finding:
     )  # fmt: skip
 
 
+def _place(rate: float, rates: pd.DataFrame) -> str:
+    """Where a rate lies among the published ones."""
+    known = tables.comparable(rates)
+    if rate < known.min():
+        return say("low, below the lowest published one, {least:about}", least=known.min())
+    if rate > known.max():
+        return say("high, above the highest published one, {most:about}", most=known.max())
+    return say("higher than {n:count} of {all:count} published ones", n=(known < rate).sum(), all=len(known))
+
+
 def asked(scenario: Scenario, rates: pd.DataFrame, n_gpus: float) -> Finding:
     """Two exercises."""
     short, long = tables.mttf_ends_h(rates, n_gpus)
@@ -149,8 +158,8 @@ def asked(scenario: Scenario, rates: pd.DataFrame, n_gpus: float) -> Finding:
         Exercise(
             say("Your cluster of {nodes} had 30 failures in 30 days. What is its rate, and is it high?",
                 nodes=f"{scenario.n_nodes:,} node{'' if scenario.n_nodes == 1 else 's'}"),
-            say("30 / {few:count} node-days is {rate:about} per 1,000 node-days. Compare with half of the published "
-                "ones above.", few=few, rate=1000 * 30 / few if few else math.nan),
+            say("30 / {few:count} node-days is {rate:about} per 1,000 node-days: {place}.",
+                few=few, rate=1000 * 30 / few, place=_place(1000 * 30 / few, rates)),
         ),
         Exercise(
             say("A job on {n_gpus:gpus} will fail every {short:roughly} or every {long:roughly}, as published rates "

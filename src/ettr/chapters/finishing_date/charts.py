@@ -9,7 +9,7 @@ import pandas as pd
 
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import Column, axis_title, tooltips
-from ettr.chapters.common.encodings import SHORT_NAMES, rounded, with_marks
+from ettr.chapters.common.encodings import rounded, with_marks
 from ettr.chapters.common.theme import MODEL_COLOURS, ORANGE, PART_COLOURS, finish, need
 from ettr.chapters.finishing_date.forecast_tables import DIARY_SOURCES
 from ettr.chapters.finishing_date.tables import COUNTED, EXACT, KNOWN, Agreement
@@ -160,7 +160,7 @@ def beyond(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     days = {f"day_{share}": frame[f"p{share}_h"] / H_PER_DAY for share in (5, 50, 95)}
     who = ["exact" if cause == EXACT else "simulated" for cause in frame["cause"]]
     ranges = rounded(frame[["cause", "setting"]].assign(**days, who=who), 7)
-    y = builders.rows("cause", frame["cause"], labelLimit=170, labelExpr=SHORT_NAMES)
+    y = builders.rows("cause", frame["cause"], labelLimit=170)
     scale = alt.Scale(zero=False, padding=20)
     colour = builders.squares("who", {"exact": _EXACT, "simulated": _SIMULATED})
     x = {name: alt.X(f"{name}:Q", title=axis_title("bin_day"), scale=scale) for name in days}

@@ -152,7 +152,7 @@ def rsc_beside_exact(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
     names = alt.Axis(labelLimit=330, labelExpr=_BROKEN, labelOffset=-14, grid=True)
     lowest = min(0.45, float(points["ettr"].min()) - 0.03)
     y = alt.Y("quantity:N", sort=frame["quantity"].tolist(), title=None, axis=names)
-    x = builders.along("ettr", domain=[lowest, 1.0])
+    x = builders.along("ettr", domain=[lowest, 1.02])
     tips = tooltips("quantity", "way", "what", "ends", way="By", what="ETTR")
     dots = builders.shapes(points, x, y, "way", _WAYS, 110, tips).encode(yOffset=alt.YOffset("way:N", sort=[*_WAYS]))
     results = "; ".join(

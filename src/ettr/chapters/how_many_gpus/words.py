@@ -66,7 +66,7 @@ def answer(sizes: sizing.Sizing, rarer: Peak, often: Peak, patient: sizing.BestS
         _patient(sizes, patient),
     ]
     return Finding(
-        title=say("{now}; the last that pays is at {ends:gpus2}", now=now, ends=ends),
+        title=say("{now}; beyond {ends:gpus2} one more takes more than it gives", now=now, ends=ends),
         text=" ".join(filter(None, texts)),
     )
 
@@ -76,8 +76,8 @@ def _patient(sizes: sizing.Sizing, patient: sizing.BestSize | None) -> str:
         return ""
     at, of = patient.yields, sizes.best[FASTEST].yields
     return say(
-        "Whoever waits twice as long does with {n_gpus:gpus2}, for {part:share0} of that money.",
-        "Whoever waits twice as long does with {n_gpus:gpus2}.",
+        "If you can wait twice as long, {n_gpus:gpus2} are enough, for {part:share0} of that money.",
+        "If you can wait twice as long, {n_gpus:gpus2} are enough.",
         n_gpus=patient.n_gpus,
         part=float(at.usd / of.usd) if float(of.usd) > 0 else None,
     )
@@ -259,7 +259,7 @@ def asked(run: Scenario) -> Finding:
     return exercises(
         Exercise(
             "You pay by the GPU-hour, and twice the GPUs yield less than twice the tokens. What happens to the cost?",
-            say("It grows by 2 / {times:about} = {more:number}, and the job ends {times:about} times as soon.",
+            say("It grows by 2 / {times:number} = {more:about}, and the job ends {times:about} times as soon.",
                 "It grows: the same tokens take more GPU-hours.", times=doubled, more=2 / doubled if doubled else None),
         ),
         Exercise(

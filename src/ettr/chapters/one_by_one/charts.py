@@ -9,8 +9,8 @@ import pandas as pd
 
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import Column, tooltips
-from ettr.chapters.common.encodings import with_marks
-from ettr.chapters.common.mitigations import DARK_INK, EFFECTS, LIGHT_INK, ROW_PX, labelled, nothing, rows_of
+from ettr.chapters.common.encodings import rounded, with_marks
+from ettr.chapters.common.mitigations import DARK_INK, EFFECTS, LIGHT_INK, ROW_PX, nothing, rows_of
 from ettr.chapters.common.theme import GREY, PALE_GREY, PART_COLOURS, finish, layered, need
 from ettr.chapters.one_by_one.tables import NO_FIT, NO_PROGRESS, PAYS
 
@@ -46,7 +46,7 @@ def ranking(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "title", "effect", "musd", "low", "high", "days", "price_usd", "luck_alone")
     if frame.empty:
         return nothing(title)
-    rows = labelled(frame.sort_values("musd", ascending=False))
+    rows = rounded(frame.sort_values("musd", ascending=False), 4)
     y = rows_of(rows["title"])
     x = alt.X("low:Q", title="Saved in a run, after its price [million USD]", axis=alt.Axis(tickCount=6))
     named = {"musd": "As assumed here", "low": "Nine in ten: from", "high": "to", "effect": "Its effect is"}
@@ -86,7 +86,7 @@ def hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         return nothing(title)
     colours = builders.present(PART_COLOURS, frame["part"])
     titles = list(dict.fromkeys(frame["title"]))
-    saved = labelled(frame, order=[list(colours).index(part) for part in frame["part"]])
+    saved = rounded(frame.assign(order=[list(colours).index(part) for part in frame["part"]]), 4)
     bars = (
         alt.Chart(saved)
         .mark_bar()
@@ -136,7 +136,7 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
         _MARKS.get(kind, f"{100 * saved + 0:.0f}%".replace("-0%", "0%"))
         for kind, saved in zip(kinds, frame["saved"], strict=True)
     ]
-    squares = labelled(frame, 3, kind=kinds, told=told, size=frame["value"].map(names))
+    squares = rounded(frame.assign(kind=kinds, told=told, size=frame["value"].map(names)), 3)
     sizes = list(names.values())
     x = alt.X("size:N", title="Job size [GPUs]", sort=sizes, axis=alt.Axis(labelAngle=0, labelOverlap=False))
     share = {name: Column(title, format=".1%") for name, title in _SHARE_TIPS.items()}
@@ -148,7 +148,7 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
     return finish(
         builders.cells(squares, x, rows_of(titles), _SHARES, tips, "Time saved"),
         title=title,
-        subtitle=with_marks(subtitle, "* the job's size; ×: the job does not get on"),
+        subtitle=with_marks(subtitle, "* the job's size; ×: the job makes no progress"),
         description=f"A map of the share of time saved, mitigations by job sizes {', '.join(sizes)}: {most_saved}.",
         height=ROW_PX * len(titles) + 20,
     )

@@ -12,9 +12,7 @@ from ettr.chapters.common.columns import column, tooltips
 from ettr.chapters.common.encodings import rounded, with_marks
 from ettr.chapters.common.mitigations import (
     BASES,
-    BROKEN_OR_WHOLE,
     ROW_PX,
-    both_names,
     input_name,
     nothing,
     rows_of,
@@ -97,7 +95,7 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     if frame.empty:
         return nothing(title)
     titles = [f"{row.step}. {row.title}" for row in frame.itertuples()]
-    rows = rounded(frame.assign(label=[both_names(one) for one in titles]), 4)
+    rows = rounded(frame.assign(title=titles), 4)
     y = rows_of(titles)
     more = ("added", "low", "high", "alone", "ettr", "cost_usd", "basis")
     tips = tooltips("title", *more, title="Mitigation", ettr="ETTR with all so far")
@@ -140,19 +138,16 @@ def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int =
         return nothing(title)
     titles = list(dict.fromkeys(frame.sort_values("gain", ascending=False)["title"]))
     gains = rows[[*_GAINS]]
-    named = [both_names(input_name(name)) for name in rows["input"]]
     drawn = rows.drop(columns=["best_low", "best_high"])
     ranges = rounded(
         drawn.assign(
             least=gains.min(axis=1),
             most=gains.max(axis=1),
-            label=named,
             input=[input_name(name) for name in rows["input"]],
         ),
         4,
     )
-    axis = alt.Axis(labelLimit=280, labelExpr=BROKEN_OR_WHOLE)
-    y = alt.Y("label:N", title=None, sort=[both_names(input_name(name)) for name in inputs], axis=axis)
+    y = alt.Y("input:N", title=None, sort=[input_name(name) for name in inputs], axis=alt.Axis(labelLimit=280))
     offset = alt.YOffset("title:N", sort=titles, scale=alt.Scale(paddingInner=0.3))
     colours = dict(zip(titles, _IDS, strict=False))
     colour = builders.squares("title", colours, columns=1, labelLimit=260)

@@ -39,7 +39,9 @@ def answer(steps: pd.DataFrame, before: Runs, as_it_is: Runs, remedies: Remedies
     )
     first = remedies.steps[0].title if remedies.steps else None
     order = say(
-        "What returns most for a dollar, and so comes first in a plan, is {first}.",
+        "Of what is published {first} returns most for a dollar, and so comes first in a plan."
+        if remedies.steps and remedies.steps[0].basis != "assumed"
+        else "{first} returns most for a dollar, and so comes first in a plan.",
         first=small(first) if first else None,
     )
     if steps.empty:
@@ -53,7 +55,7 @@ def answer(steps: pd.DataFrame, before: Runs, as_it_is: Runs, remedies: Remedies
         "days": saved(float(steps["added"].sum())),
         "after": float(steps["ettr"].iloc[-1]),
     }
-    soft = int((steps["basis"] == "assumed").sum())
+    soft = steps.loc[steps["basis"] == "assumed", "title"].tolist()
     return Finding(
         title=say("Within {budget:usd}: {names}, {days} less", **(values | {"names": listed(steps["title"].tolist())})),
         text=" ".join(
@@ -119,12 +121,12 @@ def lost_hours(frame: pd.DataFrame, trained_less_h: float) -> Finding:
     )
 
 
-def _assumed(soft: int, n: int) -> str:
-    """How many of so many mitigations change what is assumed."""
+def _assumed(soft: list[str], n: int) -> str:
+    """Which of the mitigations change what is assumed."""
     if not soft:
         return ""
-    who = {1: "one of them"}.get(soft, f"{count(soft)} of them") if soft < n else "it" if n == 1 else "they"
-    return f"What {who} {'changes' if soft == 1 else 'change'} is assumed."
+    who = "all of them" if len(soft) == n > 1 else listed([small(title) for title in soft])
+    return f"How much {who} {'changes' if len(soft) == 1 else 'change'} is assumed."
 
 
 def steps(frame: pd.DataFrame) -> Finding:

@@ -98,7 +98,7 @@ def by_hand(profile: Profile, day: PowerSeries) -> Finding:
             "- {n_gpus:count} × {both_w:about} W × {pue:about} for cooling and losses = {training_mw:mw} while "
             "it trains.\n"
             "- When one fails, all others wait at {waiting_w:about} W: {n_gpus:count} × {less_w:about} W = "
-            "{fall_mw:mw} fall away at once.\n\n"
+            "{fall_mw:mw} less than the mean of a step.\n\n"
             "The simulated day has a mean of {mean:mw}: some of it is lost time.",
             mean=day.mean_mw,
             **tables.by_hand(profile),

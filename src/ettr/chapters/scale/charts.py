@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
-from ettr.chapters.common.encodings import rounded
+from ettr.chapters.common.encodings import rounded, shared_names
 from ettr.chapters.common.theme import BLUE, GREEN, PALE_GREY, finish, layered, need
 from ettr.core.sentences import limit
 
@@ -42,7 +43,7 @@ def needs(frame: pd.DataFrame, as_given: float, target: float, title: str, subti
     bars = (
         alt.Chart(drawn).mark_bar(size=16).encode(x=x, x2="ettr:Q", y=y, color=colour, tooltip=tooltips("name", "ettr"))
     )
-    text = alt.Chart(drawn).mark_text(align="left", dx=5).encode(x="from:Q", y=y, text="says:N", yOffset=alt.value(-15))
+    text = alt.Chart(drawn).mark_text(align="left", dx=5, dy=-15).encode(x="from:Q", y=y, text="says:N")
     each = ", ".join(f"{row.name} {row.ettr:.0%}" for row in frame.itertuples())
     return finish(
         layered(bars, text, builders.rule(alt.X("from:Q"), target, strokeDash=[3, 3])),
@@ -55,10 +56,13 @@ def needs(frame: pd.DataFrame, as_given: float, target: float, title: str, subti
 
 
 def _needed(row: Any) -> str:
-    unit = f" {row.unit}" if row.unit else ""
+    unit = f" {row.unit}" if len(row.unit) <= _LONGEST_UNIT else ""
     if pd.isna(row.value):
-        return f"not even at its ideal (now {row.given:.3g}{unit})"
-    return f"at most {limit(row.value, 'at most')}{unit} (now {row.given:.3g})"
+        return f"not even at its ideal (now {row.given:.2g}{unit})"
+    return f"at most {limit(row.value, 'at most')}{unit} (now {row.given:.2g})"
+
+
+_LONGEST_UNIT = 4
 
 
 def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, title: str, subtitle: str = "") -> Any:
@@ -84,10 +88,14 @@ def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, 
     lines = builders.lines(
         curves, across, up, "size", sizes, tips, "Reached below the line on", "restart_min", clip=True
     )
-    presets = rounded(published[published["name"] != scenario.name])
+    same = (published["rate"] == scenario.failure_rate) & (published["restart_min"] == scenario.recovery.restart_min)
+    presets = rounded(published[~same & (published["name"] != scenario.name)].drop(columns="sources"))
+    wide, high = (np.log10(presets[name]) / size for name, size in _NAME_DECADES.items())
+    presets["names"] = shared_names(presets, wide, high, "name")
     shape = alt.Shape("restart_is:N", title="Preset, its restart", scale=_RESTART_SHAPES)
     dots = builders.dots(presets, across, up, shape, 80, tooltips("run", "rate", "restart_min", "restart_is"))
-    named = alt.Chart(presets).mark_text(align="left", dx=8, dy=3, fontSize=11).encode(x=across, y=up, text="name:N")
+    words = alt.Chart(presets).mark_text(align="right", dx=-8, dy=-3, fontSize=11, lineBreak="\n")
+    named = words.encode(x=across, y=up, text="names:N")
     here = alt.Chart(
         pd.DataFrame(
             {"rate": [scenario.failure_rate], "restart_min": [scenario.recovery.restart_min], "what": ["this run"]}
@@ -108,6 +116,8 @@ def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, 
     )
 
 
+_NAME_DECADES = {"rate": 0.5, "restart_min": 0.15}
+"""Within which two names would touch."""
 _RESTART_SHAPES = alt.Scale(domain=["published", "assumed"], range=["diamond", "cross"])
 
 

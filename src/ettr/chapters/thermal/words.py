@@ -176,9 +176,9 @@ def warming(run: Scenario, frame: pd.DataFrame) -> Finding:
     return Finding(
         title=f"{_WARMER_K:g} K cost between nothing and {points(float(np.ptp(by_case)))} of ETTR",
         text=(
-            f"If all dies are {_WARMER_K:g} K warmer than where the failures were counted, that costs {listed(costs)}: "
-            f"the share of GPU failures that heat activates, and the energy that activates them. No published count "
-            f"separates failures of GPUs in training by temperature, so these are beliefs, not a band of uncertainty."
+            f"Say heat activates some share of the GPU failures, with some energy. Then {_WARMER_K:g} K more on all "
+            f"dies than where the failures were counted cost {listed(costs)}. No published count separates failures of "
+            f"GPUs in training by temperature, so these are beliefs, not a band of uncertainty."
         ),
     )
 

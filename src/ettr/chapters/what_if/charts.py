@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import altair as alt
+import numpy as np
 
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
+from ettr.chapters.common.encodings import shared_names
 from ettr.chapters.common.theme import BLUE, GREEN, LINE_DASHES, MODEL_COLOURS, ORANGE, RUST, finish, layered
 from ettr.chapters.what_if.tables import Datasets, ettr_sources, rate_sources
 
@@ -49,6 +51,9 @@ def scale(rows: Datasets, subtitle: str) -> Any:
     here = here.encode(x="n_gpus:Q", y="ettr:Q", tooltip=tooltips("n_gpus", "ettr"))
     assumed = _chart(rows, "here").mark_rule(strokeWidth=5, opacity=0.45, color=MODEL_COLOURS["exact"])
     assumed = assumed.encode(x="n_gpus:Q", y=alt.Y("low:Q"), y2="high:Q")
+    published = rows["published"]
+    names = shared_names(published, np.log10(published["n_gpus"]), published["ettr"] / _NAME_ETTR, "run")
+    rows = rows | {"published": published.assign(names=names)}
     bounds = alt.Scale(domain=["more than", "up to"], range=["triangle-up", "triangle-down"])
     reported = _chart(rows, "published").mark_point(size=90, color=MODEL_COLOURS["published"], filled=True, opacity=1)
     reported = reported.encode(
@@ -57,8 +62,8 @@ def scale(rows: Datasets, subtitle: str) -> Any:
         shape=alt.Shape("bound:N", title="Reported", scale=bounds),
         tooltip=tooltips("run", "bound", "n_gpus", "ettr"),
     )
-    named = _chart(rows, "published").mark_text(align="right", dx=-8, dy=2, fontSize=11)
-    named = named.encode(x="n_gpus:Q", y="ettr:Q", text="run:N").properties(name="names")
+    named = _chart(rows, "published").mark_text(align="right", dx=-8, dy=2, fontSize=11, lineBreak="\n")
+    named = named.encode(x="n_gpus:Q", y="ettr:Q", text="names:N").properties(name="names")
     return finish(
         layered(_goal(rows, "target"), line.encode(tooltip=alt.value(None)), unseen, reported, named, assumed, here),
         title="What a job of another size would reach",
@@ -70,6 +75,10 @@ def scale(rows: Datasets, subtitle: str) -> Any:
         ),
         beside=ettr_sources(),
     )
+
+
+_NAME_ETTR = 0.05
+"""Within which two names would touch; across within ten times the size."""
 
 
 def checkpoint_interval(rows: Datasets, subtitle: str) -> Any:
