@@ -5,7 +5,8 @@
 
   const SPEC_TYPE = "application/vnd.vegalite.v6+json";
   const NARROWEST_PANEL = 210; // px
-  const LABEL_CHARACTER_PX = 5.8, LABEL_LIMIT_PX = 180; // of Vega
+  const LABEL_CHARACTER_PX = 6.7, LINE_PX = 12, LABEL_LIMIT_PX = 180; // of Vega
+  const MOST_LABELS = 40; // on a phone, where names do not fit in a line
   const bundleAddress = new URL("vega-bundle.js", document.currentScript.src).href;
   let bundle = null;
 
@@ -70,7 +71,8 @@
       spec.layer = spec.layer && spec.layer.filter(function (one) { return one.name !== "names"; }); // the tooltip has them
       if (!spec.layer) { delete spec.layer; }
     }
-    shortenLabels(spec, width < 560 ? Math.round(width * 0.36) : Infinity, allRows(spec));
+    const tall = brokenLabels(spec, width < 560 ? Math.round(width * 0.36) : Infinity, allRows(spec));
+    if (typeof spec.height === "number") { spec.height = Math.max(spec.height, tall); }
     if (!grid) {
       if (spec.width === "container") { // in numbers: Vega-Lite would follow the window by itself, beside what is done here
         spec.width = width;
@@ -98,26 +100,30 @@
     }, part.spec ? rows.concat(allRows(part.spec)) : rows);
   }
 
-  // Long names would leave no room for the marks: they go on in lines of their own.
-  function shortenLabels(part, limit, rows) {
+  // Long names would leave no room for the marks: they go on in lines of their own. Returns the height that these take.
+  function brokenLabels(part, limit, rows) {
     const y = part.encoding && part.encoding.y, axis = y && y.axis;
     const room = Math.min(limit, (axis && axis.labelLimit) || LABEL_LIMIT_PX);
-    if (axis) { axis.labelLimit = room; }
-    if (y && y.field && y.type === "nominal" && (!axis || !axis.labelExpr || axis.labelExpr.startsWith("split("))) {
-      const lines = {};
-      rows.forEach(function (row) {
-        const name = row[y.field];
+    let height = 0;
+    if (y && y.field && y.type === "nominal" && axis !== null && (!axis || !axis.labelExpr || axis.labelExpr.startsWith("split("))) {
+      const names = new Set(rows.map(function (row) { return row[y.field]; })), lines = {};
+      names.forEach(function (name) {
         if (typeof name === "string" && name.length * LABEL_CHARACTER_PX > room) { lines[name] = inLines(name, room); }
       });
-      if (axis !== null && Object.keys(lines).length) {
-        y.axis = Object.assign({}, axis, { labelExpr: JSON.stringify(lines) + "[datum.label] || datum.label" });
+      const most = Math.max.apply(null, [0].concat(Object.values(lines).map(function (one) { return one.length; })));
+      if (most && names.size > MOST_LABELS && limit < Infinity) {
+        y.axis = Object.assign({}, axis, { labels: false });
+      } else if (most) {
+        const broken = JSON.stringify(lines) + "[datum.label] || datum.label";
+        y.axis = Object.assign({}, axis, { labelExpr: broken, labelLimit: room, labelLineHeight: LINE_PX, labelOverlap: false });
+        height = names.size * (most * LINE_PX + 3) + 20;
       }
     }
     if (part.config && part.config.axis && limit < LABEL_LIMIT_PX) { part.config.axis = Object.assign({}, part.config.axis, { labelLimit: limit }); }
     ["layer", "concat", "hconcat", "vconcat"].forEach(function (key) {
-      (part[key] || []).forEach(function (child) { shortenLabels(child, limit, rows); });
+      (part[key] || []).forEach(function (child) { height = Math.max(height, brokenLabels(child, limit, rows)); });
     });
-    if (part.spec) { shortenLabels(part.spec, limit, rows); }
+    return part.spec ? Math.max(height, brokenLabels(part.spec, limit, rows)) : height;
   }
 
   function inLines(name, limit) {

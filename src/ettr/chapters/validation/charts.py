@@ -32,8 +32,8 @@ def validation(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     colours = builders.present(_COLOURS, ratios["verdict"])
     dots = base.mark_point(size=90).encode(
         x=alt.X("ratio:Q", title="Computed / published", scale=alt.Scale(type="log", nice=False, padding=10)),
-        color=builders.colours("verdict", colours, "Verdict"),
-        shape=alt.Shape("verdict:N", title="Verdict", scale=alt.Scale(domain=[*colours])),
+        color=builders.colours("verdict", colours, "Verdict", columns=2),
+        shape=alt.Shape("verdict:N", title="Verdict", scale=alt.Scale(domain=[*colours]), legend=alt.Legend(columns=2)),
         tooltip=tooltips("quantity", "published", "computed", "unit", "kind", "verdict", kind="Kind"),
     )
     off = ratios.loc[ratios["verdict"] == "not reproduced", "quantity"]
