@@ -141,6 +141,10 @@ def _each(rungs: pd.DataFrame) -> pd.DataFrame:
     return rungs.drop_duplicates("rung", ignore_index=True)
 
 
+_ADDS_UP = 0.3
+"""Lost share up to which losses nearly add up."""
+
+
 def by_hand(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
     """What a copy in memory saves, in three lines."""
     if scenario.job_rate_per_h == 0 or scenario.stall_h == 0:
@@ -148,6 +152,7 @@ def by_hand(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
     each = _each(rungs).set_index("rung")["ettr"]
     mttf_min, stall_min = scenario.job_mttf_h * 60, scenario.stall_h * 60
     lost, load_min = (2 * stall_min / mttf_min) ** 0.5, store_only(scenario).load_h * 60
+    both = lost + load_min / mttf_min
     return Finding(
         "By hand",
         say(
@@ -155,13 +160,15 @@ def by_hand(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
             "of the time. A copy in memory, taken every few seconds, makes both nearly nothing.\n"
             "- Loading from the store takes {load_min:about} min after each failure: {load_min:about} / "
             "{mttf_min:about} = {load:share}. From memory it takes seconds.\n"
-            "- So tiers can save {both:share}, and no more.\n\n",
+            "- {so}.\n\n",
             stall_min=stall_min,
             mttf_min=mttf_min,
             lost=lost,
             load_min=load_min,
             load=load_min / mttf_min,
-            both=lost + load_min / mttf_min,
+            so=say("So tiers can save {both:share}, and no more", both=both)
+            if both < _ADDS_UP
+            else "Losses as large as these do not add up: tiers save less than the sum",
         )
         + say("The exact form says {gain:points}.", gain=each.max() - each.get(STORE, each.min())),
     )

@@ -151,7 +151,7 @@ def returns(run: Scenario, frame: pd.DataFrame, sizes: sizing.Sizing) -> Finding
 def _left(run: Scenario, size: float, per_gpu: float) -> str:
     at = on_size(run, size)
     useful, ettr, speed = (float(value[0]) for value in (at.useful_tokens_per_day, at.ettr, at.speed))
-    if useful <= 0:
+    if useful < 1:
         return f"On {gpus(size)} nothing is left."
     return say(
         "On {size} waiting for each other leaves {waits:share0} of the throughput, and failures {ettr:share0} "

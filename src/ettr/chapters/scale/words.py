@@ -174,6 +174,20 @@ def _rates(by_size: dict[float, float]) -> list[str]:
     return [say("{rate:about} on {n_gpus:gpus}", rate=rate, n_gpus=n_gpus) for n_gpus, rate in by_size.items()]
 
 
+def _doubled(ettr: float | None) -> str:
+    """What twice the size leaves, and why."""
+    if ettr is not None and ettr < _MOST_LOST:
+        return say("{ettr:share0}. Losses of most of the time no longer grow in proportion.", ettr=ettr)
+    return say(
+        "{ettr:share0}. Recovery takes twice the share that it took, stalls and rework 1.4 times theirs.",
+        "There is no answer: the run would make no progress.",
+        ettr=ettr,
+    )
+
+
+_MOST_LOST = 0.5
+
+
 def asked(plan: Plan, target: float) -> Finding:
     """Two exercises."""
     run = plan.scenario
@@ -184,11 +198,7 @@ def asked(plan: Plan, target: float) -> Finding:
     return exercises(
         Exercise(
             say("Estimate the ETTR on {n:gpus}, twice as many, before you look.", n=twice.cluster.n_gpus),
-            say(
-                "{ettr:share0}. Recovery takes twice the share that it took, stalls and rework 1.4 times theirs.",
-                "There is no answer: the run would not get on.",
-                ettr=float(doubled.iloc[0]) if len(doubled) else None,
-            ),
+            _doubled(float(doubled.iloc[0]) if len(doubled) else None),
             {"cluster.n_gpus": twice.cluster.n_gpus},
         ),
         Exercise(
