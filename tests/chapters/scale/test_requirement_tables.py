@@ -27,3 +27,11 @@ def test_on_the_frontier_the_target_is_just_reached(llama3):
 
 def test_a_target_beyond_every_restart_leaves_no_line():
     assert table(REQUIREMENTS.frontiers, *USUAL, 0.995, SIZES, 4).empty  # maintenance alone costs more
+
+
+def test_the_reach_is_the_size_at_which_the_target_is_met(llama3):
+    steady = llama3.override({"job.include_start": False})
+    found = REQUIREMENTS.reach_gpus(llama3, TARGET)
+    at_reach = steady.override({"cluster.n_gpus": llama3.cluster.nearest_n_gpus(found["reach"])})
+    assert plan.ettr_at_best(at_reach) == pytest.approx(TARGET, abs=1e-3)
+    assert found["low"] < found["reach"] < found["high"]
