@@ -10,7 +10,7 @@ import pytest
 from ettr import Scenario, mitigation, plan, simulate
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.plan.luck import luck
-from ettr.plan.remedies import ASSUMED, PUBLISHED, remedies
+from ettr.plan.remedies import ASSUMED, PARTLY, PUBLISHED, remedies
 
 FIRST = {
     "cluster": {"n_gpus": 4096},
@@ -67,7 +67,7 @@ def test_no_failures_leave_nothing_to_chance(plain_run):
 
 def test_a_dollar_returns_less_with_each_step_of_a_kind(first):
     told = remedies(first, n=8)
-    for kind in (PUBLISHED, ASSUMED):
+    for kind in (PUBLISHED, PARTLY, ASSUMED):
         assert all(one.needed_share < 1 for one in told.steps if one.basis == kind)
     assert [one.basis == ASSUMED for one in told.steps] == sorted(one.basis == ASSUMED for one in told.steps)
     assert all(later.ettr > before.ettr for before, later in zip(told.steps, told.steps[1:], strict=False))

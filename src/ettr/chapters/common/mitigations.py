@@ -29,7 +29,7 @@ ROW_PX = 27
 
 def rows_of(titles: Iterable[str], title: str | None = None) -> alt.Y:
     """An axis of mitigations."""
-    axis = alt.Axis(labelLimit=260, labelLineHeight=11, labelPadding=6)
+    axis = alt.Axis(labelLimit=260, labelPadding=6)
     return alt.Y("title:N", title=title, sort=list(titles), axis=axis)
 
 

@@ -348,6 +348,8 @@ def asked(dates: Dates, answer: Plan) -> Finding:
     )
 
 
+_SEEN = 0.0005
+"""Share of the days that a tenth of a per cent shows."""
 _DOWN = ("detection", "queue", "restart", "maintenance")
 
 
@@ -368,9 +370,8 @@ def days(frame: pd.DataFrame, scenario: Scenario) -> Finding:
     stops = f"{count(n_stops)} stop{'' if n_stops == 1 else 's'}"
     longest = f"the longest stretch without one lasts {roughly(max(up_h))}"
     share = frame.groupby("state")["lasts_min"].sum() / frame["lasts_min"].sum()
-    lost = [f"{pct(share[state])} to {state}" for state in ("rework", *_DOWN) if share.get(state, 0) >= 0.0005]
-    went = f"Of these days {lost[0].replace(' to ', ' go to ')}" if lost else ""
-    went = f"{listed([went, *lost[1:]])}. " if lost else ""
+    lost = [f"{pct(share[state])} to {state}" for state in ("rework", *_DOWN) if share.get(state, 0) >= _SEEN]
+    went = f"These days lost {listed(lost)}. " if lost else ""
     return Finding(
         title=f"{stops} in {when}; {longest}",
         text=(

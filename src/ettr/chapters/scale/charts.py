@@ -63,6 +63,7 @@ def _needed(row: Any) -> str:
 
 
 _LONGEST_UNIT = 4
+"""Characters of a unit for which the text above a bar has room."""
 
 
 def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, title: str, subtitle: str = "") -> Any:
