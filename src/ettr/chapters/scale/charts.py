@@ -105,7 +105,7 @@ def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, 
     on_axes = scenario.failure_rate > 0 and scenario.recovery.restart_min > 0
     own = [
         here.mark_point(size=140, color=BLUE, filled=True, opacity=1).encode(x=across, y=up),
-        here.mark_text(align="left", dx=9, dy=-8, fontWeight=600).encode(x=across, y=up, text="what:N"),
+        here.mark_text(dy=-14, fontWeight=600).encode(x=across, y=up, text="what:N"),
     ]
     return finish(
         layered(*([lines] if len(curves) else []), dots, named, *(own if on_axes else [])),
