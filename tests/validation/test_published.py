@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from ettr import Scenario, budget, evidence, validation
 from ettr.core.errors import DataError, UnknownName
+from ettr.validation import peers
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +33,8 @@ def row(**changes) -> pd.DataFrame:
 
 
 def test_every_published_result_is_computed(results):
-    assert len(results) == len(evidence.table("validation")) == 80
+    assert len(results) == len(evidence.table("validation")) == 138
+    assert results["quantity"].is_unique  # a row of the chart each
     assert np.isfinite(results["computed"]).all()
     assert set(results["source"]) <= set(evidence.bibliography()["key"])
     assert (results["tolerance_reason"].str.len() > 5).all()
@@ -40,7 +44,7 @@ def test_what_is_not_reproduced_is_known(results):
     """Small RSC-1 jobs failed more often than the rate of the large ones says; RSC-2's 0.5 needs 39 min, not 21; the
     stall of FT-HSDP alone leaves more than is reported, for replicas that are away are not in it. Sharded weights: one
     run's nodes vary less than assumed, and GPUs that wait draw more. AIReSim picks a whole job anew, and counts
-    failures when a repair ends."""
+    failures when a repair ends. mlsysim's goodput has no rework, and with it would be a sum to first order."""
     off = set(results.loc[results["verdict"] == "not reproduced", "result_id"])
     assert off == {"rsc-mttf-4096", "rsc-mttf-1024", "rsc-mttf-8", "rsc-ettr-100000", "fthsdp-3min"} | {
         "scaling-fsdp-8b-128",
@@ -51,6 +55,9 @@ def test_what_is_not_reproduced_is_known(results):
         "airesim-random-threshold",
         "airesim-fewest",
         "airesim-fewest-threshold",
+        "airesim-30-days",
+        "mlsysim-goodput",
+        "mlsysim-rework",
     }
     assert (results.loc[results["result_id"].isin(off), "comment"].str.len() > 20).all()
 
@@ -78,6 +85,15 @@ def test_what_a_scenario_was_made_from_is_never_called_reproduced(results):
         ("megascale-init-10000", 5 * 10_000 / 2048, 1e-11),
         ("minder-recall", 0.904 * 0.893 / (2 * 0.904 - 0.893), 1e-13),
         ("dcp-ratio", 148.8 / 6.3, 1e-11),
+        ("netcap-mttf", 24 / (2048 * 5e-3), 1e-13),
+        ("netcap-interval", math.sqrt(2 * 20 * 8437.5) - 20, 1e-9),
+        ("netcap-interruptions", 54 * 24 / (2.34375 + 420 / 3600), 3.7),  # a cycle has no failure in its 420 s
+        ("mlsysbook-node", 1 / (8 / 50_000 + 2 / 150_000 + 2 / 100_000), 1e-9),
+        ("mlsysbook-256-7d", 1 - math.exp(-168 * 32 * (8 / 50_000 + 2 / 150_000 + 2 / 100_000)), 1e-13),
+        ("mlsysbook-young-10000", math.sqrt(2 * 24.5 * 3600 * 5172.413793 / 1250) / 60, 1e-7),
+        ("mlsysim-mttf", 4687.5 / 2048, 1e-12),
+        ("mlsysim-rework", 0.852, 5e-4),
+        ("goodput-mtbi-h", 1 / (128 / 3000 + 1 / 40), 1e-12),
         ("gemini-survival", 1 - 8 / 120, 1e-13),  # 8 pairs among the 120 that two of 16 machines can be
     ],
 )
@@ -207,3 +223,21 @@ def test_rows_of_scaling_say_whether_they_were_used(results):
     assert len(rows) == (runs.index != runs["relative_to"]).sum()
     published = runs.loc[rows["result_id"].str.removeprefix("scaling-"), "measured_pct"]
     assert published.tolist() == rows["published"].tolist()
+
+
+def test_mlsysim_says_what_its_own_terms_give(results):
+    """Its printed goodput counts checkpoints and recoveries; less half an interval a failure it is the row below."""
+    rows = results.set_index("result_id")["published"]
+    mttf_s, write_s, recovery_s = 3600 * 4687.5 / 2048, 60, 300
+    interval_s = math.sqrt(2 * write_s * mttf_s)
+    goodput = 1 - write_s / interval_s - recovery_s / mttf_s
+    assert rows["mlsysim-goodput"] == pytest.approx(goodput, abs=5e-4)
+    assert rows["mlsysim-rework"] == pytest.approx(goodput - interval_s / 2 / mttf_s, abs=5e-4)
+
+
+def test_goodput_mtbi_runs_for_its_window():
+    """The work is what fits into 28 days, so that a run is about as long with spares and without."""
+    given = {"interval_min": 30, "write_min": 5, "watchdog_min": 30, "days": 28, "n_runs": 50}
+    for groups, n_spares in (([[132, 3000]], 4), ([[128, 3000]], 0)):
+        mean = peers.goodput_mtbi(groups=groups, n_spares=n_spares, **given).budget
+        assert mean.total_h == pytest.approx(28 * 24, rel=0.05)

@@ -16,8 +16,8 @@ from ettr.failures import job_mttf_h
 from ettr.scaling import calibration, flop_per_token
 from ettr.scenario import Gpu, Scenario
 from ettr.scenario.paths import INTERVAL
-from ettr.simulation import simulate
 from ettr.thermal import Chip, arrhenius_factor, clock_at, speed
+from ettr.validation import peers
 
 REPRODUCED, NOT_REPRODUCED, BOUND_MET = "reproduced", "not reproduced", "bound met"
 OF_KIND = {"same input": "follows from the same input", "order": "order of magnitude", "fitted": "fitted"}
@@ -118,51 +118,8 @@ def _power_change_pct(study: str, part: str, before: str, after: str) -> float:
     return float(100 * (power_w[after] / power_w[before] - 1))
 
 
-def _airesim_h(
-    days: float,
-    n_idle: int,
-    bad_share: float,
-    bad_factor: float,
-    per_1000_node_days: float,
-    recovery_min: float,
-    repair: Mapping[str, Any],
-    cured: tuple[float, float],
-    choose: str = "random",
-    n_runs: int = 100,
-) -> float:
-    """Hours of a job on 4,096 servers by the rules of AIReSim: no checkpoints, and nothing fails in a recovery. [h]"""
-    run = Scenario.of(
-        {
-            "name": "airesim",
-            "cluster": {"n_gpus": 8 * 4096},
-            "job": {"productive_h": 24 * days, "first_queue_min": 3},
-            "failures": {
-                "rate_per_1000_node_days": per_1000_node_days * (1 + bad_share * (bad_factor - 1)),
-                "lemons": {
-                    "share": bad_share,
-                    "factor": bad_factor,
-                    "cured_automatic": cured[0],
-                    "cured_manual": cured[1],
-                },
-            },
-            "checkpoint": {"interval_min": 0.01, "stall_s": 0},
-            "recovery": {"detection_min": 0, "restart_min": recovery_min, "exposed": False},
-            "spares": {
-                "n_nodes": 16,
-                "n_idle": n_idle,
-                "select_min": 3,
-                "n_preemptible": 200,
-                "preempt_min": 20,
-                "choose": choose,
-            },
-            "repair": {"automatic_h": 2, "manual_h": 48, "distribution": "exponential", **repair},
-        }
-    )
-    return float(simulate(run, n_runs).budget.total_h)
-
-
 MODELS: dict[str, Callable[..., float]] = {
-    "airesim_h": _airesim_h,
+    **peers.MODELS,
     "daly_interval_min": lambda stall_min, mttf_h: 60 * daly_interval(stall_min / 60, mttf_h),
     "job_mttf_h": job_mttf_h,
     "job_mttf_min": lambda gpu_mttf_h, n_gpus: 60 * gpu_mttf_h / n_gpus,
