@@ -1,4 +1,4 @@
-"""The chart and the table of published results beside those computed here."""
+"""The chart and the table of published results beside those computed here, and the table of forecasts."""
 
 from __future__ import annotations
 
@@ -52,3 +52,10 @@ def table(frame: pd.DataFrame) -> Table:
     names = heads("quantity", "published", "computed", "unit", "verdict", "kind", "tolerance", quantity="Result")
     names |= heads("tolerance_reason", "source", "status", "comment", tolerance_reason="Because", comment="Note")
     return named(frame, names, f"{len(frame)} published results, computed again")
+
+
+def forecasts(frame: pd.DataFrame) -> Table:
+    """Every forecast on record; columns as from :func:`ettr.validation.forecasts.forecasts`."""
+    names = heads("title", "low", "median", "high", "unit", "level", "settles_by", "state", title="Forecast")
+    names |= {"settles_by": "Settles by", "outcome": "Outcome", "statement": "What", "settling": "Settled by"}
+    return named(frame, names | {"comment": "Ranges"}, f"{len(frame)} forecasts on record", digits=3)

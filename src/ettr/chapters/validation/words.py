@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import date
+from typing import TYPE_CHECKING
+
 import pandas as pd
 
 from ettr.chapters.validation.tables import MEANS
-from ettr.core.sentences import Finding, count, say
+from ettr.core.sentences import Finding, count, say, span_of_shares
+
+if TYPE_CHECKING:
+    from ettr.validation.forecasts import Score
 
 
 def validation(results: pd.DataFrame) -> Finding:
@@ -30,3 +36,37 @@ _REST = {
     "order of magnitude": "agree in order of magnitude",
     "fitted": "were fitted",
 }
+
+
+def forecasts(score: Score) -> Finding:
+    """How many forecasts are open, when the next one settles, and how those did that are settled."""
+    sentences = [
+        say(
+            "**Of {n} forecasts on record {n_open} are open{due}.**",
+            n=score.n,
+            n_open=score.n_open,
+            due=f", and the next one settles by {_day(score.due)}" if score.due else "",
+        )
+    ]
+    if score.n_overdue:
+        sentences.append(say("Overdue: {n}.", n=score.n_overdue))
+    if score.n_lapsed:
+        sentences.append(say("Lapsed, as nothing came that could settle them: {n}.", n=score.n_lapsed))
+    if score.n_settled:
+        sentences.append(
+            say(
+                "Of {n} known outcomes {n_inside} lie in their bands, or {inside:share0} where {level:share0} should; "
+                "the count allows {between}.",
+                n=score.n_settled,
+                n_inside=score.n_inside,
+                inside=score.inside,
+                level=score.level,
+                between=span_of_shares(score.low, score.high),
+            )
+        )
+    return Finding(title=say("{n} forecasts are on record", n=score.n), text=" ".join(sentences))
+
+
+def _day(iso: str) -> str:
+    day = date.fromisoformat(iso)
+    return f"{day.day} {day:%B %Y}"

@@ -1,0 +1,234 @@
+"""Forecasts on record: bands that were computed before the outcome was known, and how they did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget, evidence
+from ettr.core.errors import DataError, EttrError, UnknownName
+from ettr.core.validity import above_zero, plain
+from ettr.failures import job_mttf_h
+from ettr.failures.rates import binomial_interval
+from ettr.plan.ranges import even_points
+from ettr.scenario import Scenario
+
+OPEN, OVERDUE, SETTLED, LAPSED = "open", "overdue", "settled", "lapsed"
+STATES = (OPEN, OVERDUE, SETTLED, LAPSED)
+"""Not due yet; due and not settled; settled by an outcome; settled by there being none."""
+
+_DRAWS = 4096
+_OF_SHARE = 0.95
+"""Level of the interval of the share of outcomes within their bands."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """What is forecast: the median, and the band that should hold the outcome at its level; in the row's unit."""
+
+    low: float
+    median: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """How the forecasts did.
+
+    Attributes
+    ----------
+    n, n_open, n_overdue, n_settled, n_lapsed : int
+        Forecasts on record, and those of each state.
+    n_inside : int
+        Outcomes within their bands.
+    inside, low, high : float
+        Share of the outcomes within their bands, and Clopper and Pearson's interval; missing, 0 and 1 without any.
+    level : float
+        Share that should be: the mean level of the settled ones; missing without any.
+    mean_score : float
+        Mean over the settled ones of the interval score over the forecast median; missing without any.
+    due : str
+        Day by which the next open one settles; empty if none is open.
+    rows : DataFrame
+        Every forecast with ``state``; settled ones with ``within`` and ``score``, in the row's unit.
+    """
+
+    n: int
+    n_open: int
+    n_overdue: int
+    n_settled: int
+    n_lapsed: int
+    n_inside: int
+    inside: float
+    low: float
+    high: float
+    level: float
+    mean_score: float
+    due: str
+    rows: pd.DataFrame
+
+
+def interval_score(low: Any, high: Any, outcome: Any, level: Any) -> Any:
+    r"""Interval score of a central band: its width, and what the outcome is outside of it, which weighs more.
+
+    Parameters
+    ----------
+    low, high, outcome : float or ndarray
+        Ends of the band, and what came; one unit.
+    level : float or ndarray
+        Probability with which the band should hold the outcome, below 1.
+
+    Returns
+    -------
+    float or ndarray
+        In the unit of the band, >= 0; smaller is better.
+
+    Notes
+    -----
+    :math:`(u-l) + \tfrac{2}{\alpha}(l-x)_+ + \tfrac{2}{\alpha}(x-u)_+` with :math:`\alpha` = 1 - level. Its mean is
+    smallest for the true quantiles :math:`\alpha/2` and :math:`1-\alpha/2`, so that neither a band that is too wide nor
+    one that is too narrow pays. Gneiting and Raftery (2007).
+
+    Examples
+    --------
+    >>> [round(interval_score(2.0, 5.0, outcome, 0.8), 3) for outcome in (3.0, 6.0, 1.5)]
+    [3.0, 13.0, 8.0]
+    """
+    low, high, outcome = (np.asarray(one, dtype=float) for one in (low, high, outcome))
+    weight = 2 / above_zero("1 - level", 1 - np.asarray(level))
+    return plain((high - low) + weight * (np.maximum(low - outcome, 0) + np.maximum(outcome - high, 0)))
+
+
+def band(row: Mapping[str, Any]) -> Band:
+    """Compute the band of a forecast from its inputs.
+
+    Parameters
+    ----------
+    row : mapping
+        ``forecast_id``, ``model``, ``inputs`` and ``level``, as in ``data/forecasts.csv``. Of the inputs, ``ranges``
+        are drawn, each log-uniform and all apart from each other, at points that fill them evenly.
+
+    Returns
+    -------
+    Band
+        Median and central quantiles of the computation over the draws.
+
+    Raises
+    ------
+    UnknownName
+        A computation that does not exist.
+    DataError
+        Inputs that are not JSON, or do not fit the computation.
+    """
+    place = f"forecasts.csv, {row['forecast_id']}"
+    if row["model"] not in MODELS:
+        raise UnknownName("computation", row["model"], MODELS, place)
+    try:
+        inputs = json.loads(row["inputs"])
+        ranges = inputs.pop("ranges")
+        u = even_points(_DRAWS, len(ranges), seed=0)
+        drawn = {
+            name: low * (high / low) ** column for (name, (low, high)), column in zip(ranges.items(), u.T, strict=True)
+        }
+        values = MODELS[row["model"]](drawn, **inputs)
+    except (json.JSONDecodeError, KeyError, TypeError, ValueError, ArithmeticError, EttrError) as error:
+        raise DataError(f"{place}: inputs do not fit {row['model']}: {error}") from error
+    if not np.isfinite(values).all():
+        raise DataError(f"{place}: {row['model']} has no number for all of these inputs")
+    tail = (1 - row["level"]) / 2
+    return Band(*(float(one) for one in np.quantile(values, (tail, 0.5, 1 - tail))))
+
+
+def forecasts(today: date | None = None, table: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Every forecast on record, with where it stands.
+
+    Parameters
+    ----------
+    today : date, optional
+        Day on which to look; the current one by default.
+    table : DataFrame, optional
+        Rows as in ``data/forecasts.csv``; that table by default.
+
+    Returns
+    -------
+    DataFrame
+        The rows with ``state``, one of ``STATES``.
+    """
+    rows = evidence.table("forecasts") if table is None else table.copy()
+    day = (today or date.today()).isoformat()
+    rows["state"] = [_state(row, day) for row in rows.to_dict("records")]
+    return rows
+
+
+def score(today: date | None = None, table: pd.DataFrame | None = None) -> Score:
+    """Score the forecasts that are settled, and count the others.
+
+    Parameters
+    ----------
+    today, table
+        As in :func:`forecasts`.
+
+    Returns
+    -------
+    Score
+        Open, overdue and lapsed ones are counted and not scored.
+    """
+    rows = forecasts(today, table)
+    n = {state: int((rows["state"] == state).sum()) for state in STATES}
+    known = rows[rows["state"] == SETTLED]
+    within = known["outcome"].between(known["low"], known["high"])
+    scores = pd.Series(interval_score(*(known[name] for name in ("low", "high", "outcome", "level"))), known.index)
+    rows["within"], rows["score"] = within.reindex(rows.index).astype("boolean"), scores.reindex(rows.index)
+    n_inside = int(within.sum())
+    low, high = binomial_interval(n_inside, n[SETTLED] - n_inside, _OF_SHARE)
+    return Score(
+        n=len(rows),
+        n_open=n[OPEN],
+        n_overdue=n[OVERDUE],
+        n_settled=n[SETTLED],
+        n_lapsed=n[LAPSED],
+        n_inside=n_inside,
+        inside=float(within.mean()) if len(known) else float("nan"),
+        low=low,
+        high=high,
+        level=float(known["level"].mean()),
+        mean_score=float((scores / known["median"]).mean()),
+        due=min(rows.loc[rows["state"] == OPEN, "settles_by"], default=""),
+        rows=rows,
+    )
+
+
+def _state(row: Mapping[str, Any], day: str) -> str:
+    if row["settled_on"]:
+        return LAPSED if pd.isna(row["outcome"]) else SETTLED
+    if not pd.isna(row["outcome"]):
+        raise DataError(f"forecasts.csv, {row['forecast_id']}: an outcome needs the day on which it was settled")
+    return OVERDUE if row["settles_by"] < day else OPEN
+
+
+def _ettr(drawn: Mapping[str, np.ndarray], scenario: str, set: Mapping[str, Any]) -> Any:
+    return budget.exact(Scenario.load(scenario).override(set), drawn).ettr
+
+
+def _product(drawn: Mapping[str, np.ndarray]) -> Any:
+    return np.prod([*drawn.values()], axis=0)
+
+
+def _published_rate(cluster_id: str) -> float:
+    return float(evidence.published_rates().set_index("cluster_id").loc[cluster_id, "rate"])
+
+
+MODELS: dict[str, Callable[..., Any]] = {
+    "ettr": _ettr,
+    "job_mttf_h": lambda drawn, **given: job_mttf_h(**given, **drawn),
+    "product": lambda drawn, n_gpus=1: n_gpus * _product(drawn),
+    "published_rate": lambda drawn, cluster_id: _published_rate(cluster_id) * _product(drawn),
+    "rate_of_gpu_days": lambda drawn: 1000 * 8 * _product({**drawn, "gpu_days": 1 / drawn["gpu_days"]}),
+}
+"""Computations that rows of ``data/forecasts.csv`` name; each takes the drawn inputs, and the given ones by name."""
