@@ -17,7 +17,7 @@ from ettr.validation.forecasts import band, forecasts, interval_score, score
 DAY = date(2026, 11, 26)
 RECORD = evidence.table("forecasts")
 FROZEN = [name for name in RECORD.columns if name not in ("outcome", "outcome_source", "settled_on")]
-STATED = "35075e5a3b75b57ffae9a3b8e4677ef1"
+STATED = "9f55392af2180891d65e2e61d3387abe"
 """Digest of what the first twelve forecasts said."""
 
 

@@ -13,7 +13,10 @@ RECORD = evidence.table("forecasts").assign(outcome=float("nan"), settled_on="")
 
 def test_open_ones_are_counted_with_the_next_day():
     found = validation.words.forecasts(score(date(2026, 11, 26), RECORD))
-    assert found.text == "**Of 12 forecasts on record 12 are open, and the next one settles by 31 July 2027.**"
+    assert found.text == (
+        "**Of 12 forecasts on record 12 are open, and the next one settles by 31 July 2027.** A band should hold its "
+        "outcome with 80%."
+    )
     assert found.title == "12 forecasts are on record"
 
 

@@ -56,6 +56,5 @@ def table(frame: pd.DataFrame) -> Table:
 
 def forecasts(frame: pd.DataFrame) -> Table:
     """Every forecast on record; columns as from :func:`ettr.validation.forecasts.forecasts`."""
-    names = heads("title", "low", "median", "high", "unit", "level", "settles_by", "state", title="Forecast")
-    names |= {"settles_by": "Settles by", "outcome": "Outcome", "statement": "What", "settling": "Settled by"}
-    return named(frame, names | {"comment": "Ranges"}, f"{len(frame)} forecasts on record", digits=3)
+    names = heads("title", "low", "median", "high", "unit", "settles_by", "outcome", "state", title="Forecast")
+    return named(frame, names | {"settles_by": "Settles by"}, f"{len(frame)} forecasts on record", digits=3)
