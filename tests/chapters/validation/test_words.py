@@ -15,7 +15,7 @@ def test_open_ones_are_counted_with_the_next_day():
     found = validation.words.forecasts(score(date(2026, 11, 26), RECORD))
     assert found.text == (
         "**Of 12 forecasts on record 12 are open, and the next one settles by 31 July 2027.** A band should hold its "
-        "outcome with 80%."
+        "outcome with a probability of 80%."
     )
     assert found.title == "12 forecasts are on record"
 

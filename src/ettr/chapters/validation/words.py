@@ -42,8 +42,8 @@ def forecasts(score: Score) -> Finding:
     """How many forecasts are open, when the next one settles, and how those did that are settled."""
     sentences = [
         say(
-            "**Of {n} forecasts on record {n_open} are open{due}.** A band should hold its outcome with "
-            "{level:share0}.",
+            "**Of {n} forecasts on record {n_open} are open{due}.** A band should hold its outcome with a "
+            "probability of {level:share0}.",
             n=score.n,
             n_open=score.n_open,
             level=score.rows["level"].mean(),
