@@ -18,8 +18,8 @@ from typing import Any
 import yaml
 
 from ettr.core.errors import EttrError, InputError, NotebookFailed
+from ettr.files.locking import locked
 from ettr.publish import chapters, extension
-from ettr.sweep import points
 
 DEFAULT_OUT = Path("_build/html")
 FAILED_OUT = Path("_build/failed/html")
@@ -94,7 +94,7 @@ def _render(
 ) -> None:
     """Run Jupyter Book in a folder of its own, then exchange the site at `out` for the new one."""
     work = root / "_build" / (f"site-{chapters.key(parameters)}" + ("-failed" if show_failures else ""))
-    with points.locked(work / "lock", wait=True):
+    with locked(work / "lock", "build", wait=True):
         config = work / "_config.yml"
         config.write_text(_config(root, parameters, label, show_failures), encoding="utf-8")
         site, log = work / "_build/html", work / "build.log"

@@ -15,6 +15,7 @@ import pandas as pd
 
 from ettr import notebook
 from ettr.core.errors import EttrError, InputError
+from ettr.files.locking import locked
 from ettr.sweep import grid as grids
 from ettr.sweep import points
 from ettr.sweep.grid import Grid, Point
@@ -83,7 +84,7 @@ class Folder:
     @contextlib.contextmanager
     def taken(self, wait: bool = False) -> Iterator[None]:
         """Keep other sweeps out, or wait for one; the folder is free again when the process ends, however it ends."""
-        with points.locked(self.path / ".lock", wait):
+        with locked(self.path / ".lock", "sweep", wait):
             for part in self.path.glob(f"**/*{points.PART}"):
                 part.unlink(missing_ok=True)  # of a sweep that was cut off
             with _writing(self.path / points.MANIFEST):

@@ -9,39 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ettr.core.errors import InputError
 from ettr.notebook import RECORD
 
 MANIFEST = "sweep.json"
 FOLDER = "points"
 PART = ".ettr-part"
 """The end of the name of a file that is not whole yet."""
-
-
-@contextlib.contextmanager
-def locked(path: Path, wait: bool = False) -> Iterator[None]:
-    """Let one process at a time work beside this file; the lock ends with the process that holds it.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be written, or another process is at work there and is not waited for.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("w")
-    except OSError as error:
-        raise InputError(f"cannot write to {path.parent}: {error.strerror or error}") from error
-    with file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except ImportError:  # Windows has no such lock, and work there goes unguarded
-            pass
-        except OSError as error:
-            raise InputError(f"another sweep is at work in {path.parent}") from error
-        yield
 
 
 def file_name(digest: str, suffix: str, failed: bool) -> str:
