@@ -1,0 +1,12 @@
+from .answer import Drill as Drill
+from .answer import calibrated as calibrated
+from .answer import drill as drill
+from .measured import Account as Account
+from .measured import Strike as Strike
+from .predicted import Band as Band
+from .predicted import Calibration as Calibration
+from .predicted import band as band
+from .predicted import replayed as replayed
+from .predicted import scenario_of as scenario_of
+from .settings import KINDS as KINDS
+from .settings import Settings as Settings

@@ -1,0 +1,96 @@
+"""What a drill writes down: every event as a record, and the steps as Megatron prints them."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ettr.drill.settings import STOPPING, Settings
+
+EVENTS, TRAINING = "events.jsonl", "train.log"
+
+
+def events(folder: Path) -> list[dict[str, Any]]:
+    """Every event of a drill in the order of time; a last one that is not whole is left out."""
+    try:
+        lines = (folder / EVENTS).read_text().split("\n")
+    except FileNotFoundError:
+        return []
+    return [json.loads(line) for line in lines[:-1]]
+
+
+class Log:
+    """The two files, of which the first also says where the drill stands.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the drill.
+    settings : Settings
+        What it is asked to do.
+    """
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._folder, self._settings, self._before = folder, settings, events(folder)
+        if self._before:  # without a line that was cut off
+            (folder / EVENTS).write_text("".join(json.dumps(event) + "\n" for event in self._before))
+        self._stepped_s = 0.0
+
+    def standing(self) -> tuple[float, int, int]:
+        """Seconds so far in which faults could strike, how many did, and the step last known to be sound."""
+        exposed_s, base_s, begun_s, n_faults, sound, is_struck = 0.0, 0.0, 0.0, 0, 0, False
+        for event in self._before:
+            if event["event"] == "start":
+                base_s, begun_s, sound, is_struck = event["exposed_s"], event["at_s"], event["step"], False
+            if not is_struck:
+                exposed_s = base_s + event["at_s"] - begun_s
+            if event["event"] == "fault":
+                n_faults += 1
+                is_struck = event["kind"] in STOPPING
+            if event["event"] == "step" and event["checked"]:
+                sound = event["step"]
+        return exposed_s, n_faults, sound
+
+    def write(self, event: str, **values: Any) -> None:
+        """Take down an event, at its own time or now. [s]"""
+        at_s = values.pop("at_s", time.time())
+        self._add(EVENTS, json.dumps({"event": event, "at_s": at_s, **values}))
+        text = self._said(event, at_s, values)
+        if text:
+            stamp = datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+            self._add(TRAINING, f"[{stamp}] {text}")
+        if event in ("ready", "step", "stalled"):
+            self._stepped_s = at_s
+        if event == "step":
+            print(values["step"], flush=True)  # how far it is, for the command
+
+    def _add(self, name: str, line: str) -> None:
+        with (self._folder / name).open("a") as file:
+            file.write(f"{line}\n")
+
+    def _said(self, event: str, at_s: float, values: dict[str, Any]) -> str:
+        """The same in the words of Megatron; nothing where it has none."""
+        if event == "start":
+            return f"using world size: {self._settings.n_workers}"
+        if event == "ready":
+            from_step = values["step"]
+            return (
+                f"successfully loaded checkpoint at iteration {from_step}"
+                if from_step
+                else "before the start of training step"
+            )
+        if event == "step":
+            took_ms = 1000 * (at_s - self._stepped_s)
+            return (
+                f"iteration {values['step']:8d}/{self._settings.n_steps:8d} | elapsed time per iteration (ms): "
+                f"{took_ms:.1f} | lm loss: {values['loss']:.6E} |"
+            )
+        if event == "stalled":
+            stall_ms = 1000 * (at_s - self._stepped_s)
+            return f"    save-checkpoint ................................: ({stall_ms:.2f}, {stall_ms:.2f})"
+        if event == "durable":
+            return f"successfully saved checkpoint from iteration {values['step']:7d}"
+        return "[after training is done]" if event == "end" else ""

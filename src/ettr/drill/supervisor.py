@@ -1,0 +1,289 @@
+"""The supervisor of a drill: it starts the workers, notices what stops them, and injects the faults of the plan."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ettr.drill import checkpoints
+from ettr.drill.log import Log
+from ettr.drill.settings import (
+    CORRUPT,
+    CRASH,
+    DISK,
+    DISK_S,
+    FLIP,
+    HANG,
+    SLOW,
+    SLOW_S,
+    STOPPING,
+    SUPERVISOR,
+    WHILE_TRAINING,
+    Settings,
+)
+from ettr.drill.worker import die_with
+
+_CLOCKS_APART_S = 0.5
+"""When the clock of the day runs ahead of the one that stops with the machine, the machine slept. [s]"""
+_MOST_IN_VAIN = 5
+"""Starts in a row that no fault of the plan cut off, and yet nobody trained."""
+_SIGNALS = {CRASH: signal.SIGKILL, HANG: signal.SIGSTOP, FLIP: signal.SIGUSR1, SLOW: signal.SIGUSR2}
+
+
+@dataclass
+class Process:
+    """A worker as the supervisor sees it.
+
+    Attributes
+    ----------
+    child : Popen
+        The process.
+    heard_s : float
+        When it last said something, by the clock that stops with the machine. [s]
+    rest : bytes
+        A line that is not whole yet.
+    """
+
+    child: subprocess.Popen[bytes]
+    heard_s: float
+    rest: bytes = b""
+
+
+@dataclass
+class Attempt:
+    """One start of all workers, until they are done or something stops them.
+
+    Attributes
+    ----------
+    processes : list of Process
+        The workers in order of rank.
+    begun_s : float
+        When they were started. [s]
+    is_ready : bool
+        Whether they train.
+    is_struck : bool
+        Whether a fault has stopped them that is not noticed yet.
+    slow : tuple of int and float, or None
+        The worker that is slow, and until when. [s]
+    """
+
+    processes: list[Process]
+    begun_s: float
+    is_ready: bool = False
+    is_struck: bool = False
+    slow: tuple[int, float] | None = None
+
+
+class Supervisor:
+    """Brings a drill to its end, from wherever its log says that it stands.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the drill.
+    settings : Settings
+        What it is asked to do.
+    """
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._settings, self._checkpoints = settings, checkpoints.folder_of(folder)
+        self._log = Log(folder, settings)
+        self._exposed_s, n_faults, self._sound = self._log.standing()
+        self._plan = itertools.islice(settings.planned(), n_faults, None)
+        self._fault = next(self._plan, None)
+        self._full_until_s = 0.0
+        self._ahead_s = time.time() - time.monotonic()
+        checkpoints.free(self._checkpoints)
+
+    def run(self) -> None:
+        """Start the workers again and again, until the last step is done."""
+        n_in_vain = 0
+        while True:
+            attempt = self._started()
+            try:
+                why = self._watched(attempt)
+            finally:
+                for one in attempt.processes:
+                    one.child.kill()
+                for one in attempt.processes:
+                    one.child.wait()
+                    assert one.child.stdout
+                    one.child.stdout.close()
+            if why == "done":
+                self._log.write("end")
+                return
+            self._log.write("down", why=why)
+            n_in_vain = 0 if attempt.is_ready or attempt.is_struck else n_in_vain + 1
+            if n_in_vain == _MOST_IN_VAIN:
+                raise OSError(f"the workers did not begin to train, {n_in_vain} times in a row")
+
+    def _started(self) -> Attempt:
+        """All workers, from the newest whole checkpoint of parameters that were compared."""
+        start = self._sound = checkpoints.newest(
+            self._checkpoints, self._sound if self._settings.check_steps else math.inf
+        )
+        checkpoints.drop(self._checkpoints, start, len(checkpoints.steps(self._checkpoints)))
+        self._log.write("start", step=start, exposed_s=self._exposed_s)
+        pairs = [socket.socketpair() for _ in range(self._settings.n_workers - 1)]
+        own = [[hub for hub, _ in pairs], *([one] for _, one in pairs)]
+        given = {
+            "settings": self._settings.to_dict(),
+            "folder": str(self._checkpoints),
+            "start": start,
+            "parent": os.getpid(),
+        }
+        begun_s = time.monotonic()
+        single = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        processes = []
+        for rank, ends in enumerate(own):
+            handles = [end.fileno() for end in ends]
+            text = json.dumps({**given, "rank": rank, "handles": handles})
+            command = [sys.executable, "-m", "ettr.drill.worker", text]
+            child = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                pass_fds=handles,
+                env=single,
+                start_new_session=True,
+            )
+            processes.append(Process(child, begun_s))
+        for end in itertools.chain(*pairs):
+            end.close()
+        return Attempt(processes, begun_s)
+
+    def _watched(self, attempt: Attempt) -> str:
+        """Until the workers are done, or why they have to be started again."""
+        with selectors.DefaultSelector() as ready:
+            for one in attempt.processes:
+                assert one.child.stdout
+                ready.register(one.child.stdout, selectors.EVENT_READ, one)
+            while True:
+                for key, _ in ready.select(self._wait_s(attempt)):
+                    ending = self._heard(attempt, key.data)
+                    if ending:
+                        self._expose(attempt)
+                        return ending
+                self._mark_sleep()
+                self._inject(attempt)
+                late = self._late(attempt)
+                if late:
+                    self._expose(attempt)
+                    return late
+
+    def _wait_s(self, attempt: Attempt) -> float:
+        """Until the next thing that the clock decides. [s]"""
+        now_s = time.monotonic()
+        times = [self._deadline_s(attempt)]
+        if self._fault and not attempt.is_struck:
+            times.append(attempt.begun_s + self._fault.at_s - self._exposed_s)
+        times += [self._full_until_s] if self._full_until_s else []
+        times += [attempt.slow[1]] if attempt.slow else []
+        return max(0.0, min(times) - now_s)
+
+    def _deadline_s(self, attempt: Attempt) -> float:
+        """When a worker that says nothing hangs. [s]"""
+        if attempt.is_ready:
+            return min(one.heard_s for one in attempt.processes) + self._settings.heartbeat_s
+        return attempt.begun_s + self._settings.start_timeout_s
+
+    def _late(self, attempt: Attempt) -> str:
+        return HANG if time.monotonic() >= self._deadline_s(attempt) else ""
+
+    def _heard(self, attempt: Attempt, one: Process) -> str:
+        """What a worker says; what ends the attempt, if that is it."""
+        assert one.child.stdout
+        text = os.read(one.child.stdout.fileno(), 65536)
+        if not text:
+            return CRASH
+        one.heard_s = time.monotonic()
+        *lines, one.rest = (one.rest + text).split(b"\n")
+        is_first = one is attempt.processes[0]
+        for line in lines:
+            said = json.loads(line)
+            event = said.pop("event")
+            if event == "ready":
+                attempt.is_ready = attempt.is_ready or is_first
+                if is_first:
+                    for other in attempt.processes:
+                        other.heard_s = one.heard_s
+            if event == "step" and is_first:
+                self._sound = said["step"] if said["checked"] else self._sound
+            if is_first:
+                self._log.write(event, **said)
+            if event == "spoilt" or (event == "done" and is_first):
+                return FLIP if event == "spoilt" else "done"
+            if event == "unwritten" and not said["full"]:
+                raise OSError(said["why"])
+        return ""
+
+    def _expose(self, attempt: Attempt) -> None:
+        """Add up the time in which faults can strike."""
+        if not attempt.is_struck:
+            self._exposed_s += time.monotonic() - attempt.begun_s
+
+    def _mark_sleep(self) -> None:
+        """Say in the log when the machine slept: the clock of the day went on without the other."""
+        ahead_s = time.time() - time.monotonic()
+        if ahead_s - self._ahead_s > _CLOCKS_APART_S:
+            self._log.write("slept", slept_s=ahead_s - self._ahead_s)
+        self._ahead_s = ahead_s
+
+    def _inject(self, attempt: Attempt) -> None:
+        """Do what the plan asks for by now."""
+        now_s = time.monotonic()
+        if self._full_until_s and now_s >= self._full_until_s:
+            checkpoints.free(self._checkpoints)
+            self._full_until_s = 0.0
+            self._log.write("freed")
+        if attempt.slow and now_s >= attempt.slow[1]:
+            os.kill(attempt.processes[attempt.slow[0]].child.pid, signal.SIGUSR2)
+            attempt.slow = None
+            self._log.write("fast")
+        while self._fault and not attempt.is_struck and self._exposed_s + now_s - attempt.begun_s >= self._fault.at_s:
+            fault, self._fault = self._fault, next(self._plan, None)
+            self._strike(attempt, fault.kind, fault.rank, now_s)
+
+    def _strike(self, attempt: Attempt, kind: str, rank: int, now_s: float) -> None:
+        into_s = now_s - attempt.begun_s
+        missed = (kind in WHILE_TRAINING and not attempt.is_ready) or (kind == SLOW and attempt.slow is not None)
+        spoilt_step = checkpoints.corrupt(self._checkpoints) if kind == CORRUPT and not missed else 0
+        values = {"kind": kind, "rank": rank, "into_s": into_s, "missed": missed, "spoilt_step": spoilt_step}
+        self._log.write("fault", **values)
+        if kind in STOPPING:
+            attempt.is_struck = True
+            self._exposed_s += into_s
+        if kind == SUPERVISOR:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if kind == DISK:
+            checkpoints.fill(self._checkpoints)
+            self._full_until_s = now_s + DISK_S
+        if kind == SLOW and not missed:
+            attempt.slow = rank, now_s + SLOW_S
+        if kind in _SIGNALS and not missed:
+            os.kill(attempt.processes[rank].child.pid, _SIGNALS[kind])
+
+
+def main() -> None:
+    """Supervise the drill in the folder that is named, and end when the command does."""
+    folder, parent = Path(sys.argv[1]), int(sys.argv[2])
+    die_with(parent)
+    try:
+        Supervisor(folder, Settings.of(json.loads((folder / "settings.json").read_text()))).run()
+    except OSError as error:
+        print(f"{error.strerror or error}", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

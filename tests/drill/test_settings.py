@@ -1,0 +1,54 @@
+"""What a drill may be asked, and its plan of faults."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from ettr.core.errors import InputError, UnknownName
+from ettr.drill.settings import KINDS, Fault, Settings
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"n_workers": 1}, "n_workers must be 2 or more"),
+        ({"work_s": -1}, "work_s must be > 0"),
+        ({"work_s": 0.001}, "a step of 0.02 s at least"),
+        ({"interval_s": 0.4, "write_s": 0.5, "background": True}, "longer than a write of 0.5 s in the background"),
+        ({"write_s": 0.4}, "heartbeat_s must be longer than five steps and two stalls"),
+        ({"faults": {"crash": 0}}, "the mean time between faults of the kind crash must be > 0"),
+        ({"faults": {"flip": 3}}, "check_steps must be 1 or more where bits flip"),
+    ],
+)
+def test_what_cannot_be_is_said(given, says):
+    with pytest.raises(InputError, match=says):
+        Settings(**given)
+
+
+def test_an_unknown_fault_is_answered_with_the_nearest():
+    with pytest.raises(UnknownName, match="did you mean 'crash'"):
+        Settings(faults={"crsh": 3})
+
+
+def test_a_seed_is_a_plan():
+    asked = {"faults": dict.fromkeys(KINDS, 5.0), "check_steps": 1}
+    first, again, other = (list(itertools.islice(Settings(seed=seed, **asked).planned(), 50)) for seed in (1, 1, 2))
+    assert first == again != other
+    assert first == sorted(first)
+    assert {fault.kind for fault in first} == set(KINDS)
+    assert {fault.rank for fault in first} == {0, 1, 2, 3}
+
+
+def test_faults_come_at_their_rate():
+    times = np.array([fault.at_s for fault in itertools.islice(Settings(faults={"crash": 4.0}).planned(), 4000)])
+    gaps = np.diff(times, prepend=0.0)
+    assert gaps.mean() == pytest.approx(4.0, abs=4 * 4.0 / np.sqrt(4000))
+    assert gaps.std() == pytest.approx(4.0, rel=0.1)  # exponential
+
+
+def test_settings_survive_being_written_down():
+    asked = Settings(faults={"hang": 3.0}, plan=(Fault(1.0, "crash", 2),), check_steps=5, seed=4)
+    assert Settings.of(asked.to_dict()) == asked
