@@ -23,6 +23,7 @@ COMMANDS = {
     "telemetry": "telemetry",
     "sweep": "sweep",
     "book": "book",
+    "drill": "drill",
     "scenarios": "lists",
     "gpus": "lists",
     "formats": "lists",

@@ -28,6 +28,18 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
 
+def faults(pairs: list[str] | None) -> dict[str, float]:
+    """``--fault``, pair by pair; crashes every 5 s where none is given."""
+    means_s = {}
+    for pair in pairs if pairs is not None else ["crash=5"]:
+        kind, equals, mean_s = pair.partition("=")
+        try:
+            means_s[kind.strip()] = float(mean_s if equals else "")
+        except ValueError:
+            raise InputError(f"--fault takes KIND=SECONDS, e.g. crash=5, got {pair!r}") from None
+    return means_s
+
+
 def columns(pairs: list[str]) -> dict[str, str]:
     """``--map``, pair by pair."""
     columns_of_log = {}

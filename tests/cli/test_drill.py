@@ -1,0 +1,52 @@
+"""``ettr drill`` from the command line: a short one, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ettr import Scenario
+
+SHORT = ("--work", "1.5", "--interval", "0.5", "--write", "0.03", "--workers", "2")
+
+
+def test_a_short_drill(in_words, as_json, tmp_path):
+    folder = tmp_path / "drill"
+    asked = ("drill", str(folder), *SHORT, "--fault", "crash=3", "--seed", "2")
+    said = in_words(*asked)
+    assert "The parameters are, bit for bit, those of an undisturbed run." in said
+    assert "No restart lost a step that a durable checkpoint held." in said
+    answer = as_json(*asked)  # it is done: the same again, at once
+    took = answer["took"]
+    parts = [took[part] for part in took if part.endswith("_h") and part not in ("total_h", "spare_gpu_h")]
+    assert sum(parts) == pytest.approx(took["total_h"])
+    assert f"Done in {3600 * took['total_h']:.1f} s" in said
+    assert answer["band"]["way"] == "exact form" and answer["is_same"] and answer["n_lost_steps"] == 0
+    planned = Scenario.load(str(folder / "scenario.yml"))
+    assert planned.job_mttf_h == pytest.approx(3 / 3600)
+    assert planned.restart_h == pytest.approx(answer["calibration"]["restart_s"] / 3600)
+    events = (folder / "events.jsonl").read_text().splitlines()
+    assert all(json.loads(line)["at_s"] > 0 for line in events)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (("--fault", "crsh=3"), "unknown fault 'crsh'; did you mean 'crash'?"),
+        (("--fault", "crash"), "--fault takes KIND=SECONDS, e.g. crash=5, got 'crash'"),
+        (("--fault", "crash=-1"), "the mean time between faults of the kind crash must be > 0"),
+        (("--fault", "flip=3"), "check_steps must be 1 or more where bits flip, got 0"),
+        (("--background", "--interval", "0.1", "--write", "0.2"), "interval_s must be longer than a write of 0.2 s"),
+        (("--workers", "1"), "n_workers must be 2 or more, as they train together, got 1"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_sentence(refused, tmp_path, more, says):
+    assert says in refused("drill", str(tmp_path / "drill"), *more)
+    assert not (tmp_path / "drill").exists()
+
+
+def test_a_folder_of_something_else_is_left_alone(refused, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    assert f"{tmp_path} holds notes.txt and no drill: name a new folder" in refused("drill", str(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
