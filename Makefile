@@ -1,7 +1,7 @@
 # Each target works alone on a fresh machine that has make and Python >= 3.11.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help book test quick-test lint compiled format browser check mutants bench readme lock data-hashes clean
+.PHONY: help book test quick-test lint compiled format browser check mutants drill bench readme lock data-hashes clean
 BIN := .venv/bin
 # A process a core; what shares a table, a site or a browser stays in one.
 PYTEST := $(BIN)/pytest -n auto --no-loadscope-reorder
@@ -42,6 +42,9 @@ check: .venv/installed ## Run what is slow: full samples, every index checked, m
 
 mutants: .venv/installed ## Break the package in the ways of tests/mutants.csv and see whether tests notice
 	@$(BIN)/python tests/mutants.py
+
+drill: .venv/installed ## Run the recorded drills again: training jobs that are really killed, beside what they should take (12 min, an idle machine)
+	@$(BIN)/python benchmarks/drill.py
 
 bench: .venv/installed ## Measure closed forms, simulation, finishing dates, plans, fits, power, scaling, mitigations, sweeps, the build of the book and its inputs, each beside a reference
 	@$(BIN)/python benchmarks/closed_forms.py

@@ -15,6 +15,7 @@ CHECKED = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(REPOSITORY / "_build
 STEPS = {
     "full samples and all combinations": ([*PYTEST, "-m", "slow"], {}),
     "the simulator with every index checked": ([*PYTEST, "tests/simulation"], CHECKED),
+    "drills": ([sys.executable, "benchmarks/drill.py", "--quick", "--fresh"], {}),
     "fuzzing": ([sys.executable, "tests/fuzz.py"], {}),
     "mutants": ([sys.executable, "tests/mutants.py"], {}),
 }

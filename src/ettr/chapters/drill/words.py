@@ -1,0 +1,127 @@
+"""What the page on drills says."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ettr.chapters.drill.tables import NEAR_POINTS
+from ettr.core.sentences import Finding, listed, say
+
+
+def answer(beside: pd.DataFrame) -> Finding:
+    """What the drills together show; columns as from ``tables.beside``."""
+    sound = bool(beside["is_same"].all()) and not beside["n_lost_steps"].any()
+    ending = (
+        "All ended with the parameters of an undisturbed run, bit for bit, and no restart lost a step that a durable "
+        "checkpoint held."
+        if sound
+        else "Not all ended with the parameters of an undisturbed run, or a restart lost what a checkpoint held: this "
+        "should not be."
+    )
+    return Finding(
+        title="Training jobs that were really killed take what the rules say",
+        text=say(
+            "**{n} training jobs were run on one machine and disturbed {n_stops:count} times. Given when the faults "
+            "struck, the rules of a run explain the time of {n_near} of them to within {near:.0f} points in every "
+            "part. Without knowing that, {n_in} ended within the band of the finishing time.** {ending}",
+            n=len(beside),
+            n_stops=int(beside["n_stops"].sum()),
+            n_near=int(beside["is_near"].sum()),
+            near=NEAR_POINTS,
+            n_in=int(beside["is_in_band"].sum()),
+            ending=ending,
+        ),
+    )
+
+
+def useful(beside: pd.DataFrame) -> Finding:
+    """How far the ETTR of the rules is from the measured one."""
+    widest = beside.loc[beside["points"].abs().idxmax()]
+    return Finding(
+        title=say(
+            "Given the faults, the rules miss the ETTR by {typical:.1f} points in the middle",
+            typical=float(beside["points"].abs().median()),
+        ),
+        text=say(
+            "The middle of all differences is {typical:.1f} points. The largest is {most:.1f} points: {title}. "
+            "Measured ETTRs are {lean} on average, by {mean:.1f} points.",
+            typical=float(beside["points"].abs().median()),
+            most=float(abs(widest["points"])),
+            title=str(widest["title"]).lower(),
+            lean="lower" if beside["points"].mean() < 0 else "higher",
+            mean=float(abs(beside["points"].mean())),
+        ),
+    )
+
+
+def finishing(beside: pd.DataFrame) -> Finding:
+    """How many runs ended when they should."""
+    outside = beside[~beside["is_in_band"]]
+    late = [str(title).lower() for title in outside.loc[outside["took_s"] > outside["high_s"], "title"]]
+    early = [str(title).lower() for title in outside.loc[outside["took_s"] < outside["low_s"], "title"]]
+    told = [f"later: {listed(late)}"] if late else []
+    told += [f"sooner: {listed(early)}"] if early else []
+    width = float(((beside["high_s"] - beside["low_s"]) / beside["median_s"]).median())
+    return Finding(
+        title=say("{n} of {all} runs end within their band", n=int(beside["is_in_band"].sum()), all=len(beside)),
+        text=say(
+            "So few failures make a wide band: {width:.0%} of its middle. {told}",
+            width=width,
+            told=f"Outside, {'; '.join(told)}." if told else "None ends outside.",
+        ),
+    )
+
+
+def parts(frame: pd.DataFrame) -> Finding:
+    """Which part the rules miss most; columns as from ``tables.parts``."""
+    widest = frame.loc[frame["points"].abs().idxmax()]
+    by_part = frame.assign(points=frame["points"].abs()).groupby("part")["points"].mean()
+    return Finding(
+        title=say("{part} is what the rules miss most", part=str(by_part.idxmax()).capitalize()),
+        text=say(
+            "On average {part} is off by {mean:.1f} points. The largest difference is {most:.1f} points of {which}: "
+            "{title}.",
+            part=str(by_part.idxmax()),
+            mean=float(by_part.max()),
+            most=float(abs(widest["points"])),
+            which=str(widest["part"]),
+            title=str(widest["title"]).lower(),
+        ),
+    )
+
+
+_WHY = {
+    "rework": "a write and a fault nearly met, or a stop undid more than the rules say",
+    "slowdown": "steps took longer than in the calibration",
+    "restart": "starts took longer or shorter than in the calibration",
+    "detection": "heartbeats decide when a stop is noticed",
+    "checkpoint": "stalls took longer or shorter than in the calibration",
+    "queue": "somebody had to give the command again",
+}
+
+
+def misses(beside: pd.DataFrame, frame: pd.DataFrame) -> Finding:
+    """The drills that are not near, each with its part that is farthest off and why.
+
+    Parameters
+    ----------
+    beside, frame : DataFrame
+        As from ``tables.beside`` and ``tables.parts``.
+    """
+    lines = []
+    for title in beside.loc[~beside["is_near"], "title"]:
+        own = frame[frame["title"] == title]
+        widest = own.loc[own["points"].abs().idxmax()]
+        lines.append(
+            say(
+                "{title}: {part} {points:+.1f} points, as {why}.",
+                title=title,
+                part=widest["part"],
+                points=float(widest["points"]),
+                why=_WHY[widest["part"]],
+            )
+        )
+    return Finding(
+        title="Where the rules and the drills part",
+        text="\n".join(f"- {line}" for line in lines) or "None is farther off than that.",
+    )

@@ -1,0 +1,86 @@
+"""The page on drills: what was recorded, beside what is computed for it, and that charts and words say so."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ettr import evidence
+from ettr.chapters import drill
+from ettr.drill import Settings, Strike
+from ettr.drill.settings import KINDS
+
+
+@pytest.fixture(scope="module")
+def beside():
+    return drill.tables.beside()
+
+
+@pytest.fixture(scope="module")
+def parts():
+    return drill.tables.parts()
+
+
+def test_what_was_recorded_is_sound():
+    rows = evidence.table("drill")
+    asked = [Settings.of(json.loads(text)) for text in rows["settings"]]
+    strikes = [[Strike(*one) for one in json.loads(text)] for text in rows["strikes"]]
+    assert len(rows) == 20 and len({str(one) for one in asked}) == 20
+    assert rows["is_same"].all() and (rows["n_lost_steps"] == 0).all()
+    assert set.union(*(one.kinds for one in asked)) == set(KINDS)
+    for settings, struck in zip(asked, strikes, strict=True):
+        assert {one.kind for one in struck} <= settings.kinds
+    # every drill trained all its steps
+    assert rows["productive_s"].to_numpy() == pytest.approx([one.work_s for one in asked], rel=0.2)
+
+
+def test_a_drill_beside_its_prediction(beside, parts):
+    row, rows = beside.iloc[0], evidence.table("drill").iloc[0]
+    names = [name for name in drill.tables.PARTS if name in rows]
+    assert row["took_s"] == pytest.approx(sum(rows[name] for name in names))
+    assert row["ettr"] == pytest.approx(rows["productive_s"] / row["took_s"])
+    own = parts[parts["title"] == row["title"]]
+    assert own["share"].sum() == pytest.approx(1 - row["ettr"])
+    assert own["share_given"].sum() == pytest.approx(1 - row["ettr_given"])
+    assert row["largest_points"] >= own["points"].abs().max() - 1e-9
+
+
+def test_bands_hold_their_middle(beside):
+    assert (beside["low_s"] <= beside["median_s"]).all() and (beside["median_s"] <= beside["high_s"]).all()
+    inside = beside["took_s"].between(beside["low_s"], beside["high_s"])
+    assert (inside == beside["is_in_band"]).all()
+    assert set(beside["way"]) == {"exact form", "drawn plans"}
+
+
+def test_the_answer_counts(beside):
+    text = drill.words.answer(beside).text
+    assert f"explain the time of {beside['is_near'].sum()} of them" in text
+    assert f"{beside['is_in_band'].sum()} ended within the band" in text
+    assert "bit for bit" in text
+    assert "should not be" in drill.words.answer(beside.assign(is_same=False)).text
+
+
+def test_misses_are_named(beside, parts):
+    first = beside["title"] == beside["title"].iloc[0]
+    said = drill.words.misses(beside.assign(is_near=~first), parts).text
+    assert said.startswith(f"- {beside['title'].iloc[0]}: ") and said.count("\n") == 0
+    assert drill.words.misses(beside.assign(is_near=True), parts).text == "None is farther off than that."
+
+
+def test_outside_the_band_is_said_on_which_side(beside):
+    late = beside.assign(took_s=beside["high_s"] + 1.0, is_in_band=False)
+    assert "later: crashes every 4 s" in drill.words.finishing(late).text
+    assert "None ends outside." in drill.words.finishing(beside.assign(is_in_band=True)).text
+
+
+def test_charts(beside, parts, check_chart, check_columns, layer_of):
+    useful = drill.charts.useful(beside, "They agree").to_dict()
+    check_chart(useful)
+    assert len(layer_of(useful, "point")["rows"]) == 2 * len(beside)
+    check_chart(drill.charts.finishing(beside, "They end in time").to_dict())
+    both = drill.charts.parts(parts, "Every part").to_dict()
+    check_chart(both)
+    assert len(layer_of(both, "point")["rows"]) == len(parts)
+    check_columns(lambda frame: drill.charts.useful(frame, "a"), [beside], "title ettr ettr_given points n_stops")
+    check_columns(lambda frame: drill.charts.parts(frame, "a"), [parts], "title part share share_given points")
