@@ -40,11 +40,11 @@ def test_without_any_nothing_is_corrupted(tmp_path):
 def test_a_full_disk_leaves_what_was_there(tmp_path):
     folder = tmp_path / "disk"
     folder.mkdir()
+    checkpoints.write(checkpoints.path_of(folder, 1), b"first")
     why_not = checkpoints.mount(folder, 1)
     if why_not:
         pytest.skip(f"no disk of its own: {why_not}")
     try:
-        checkpoints.write(checkpoints.path_of(folder, 1), b"first")
         checkpoints.fill(folder)
         with pytest.raises(OSError) as full:
             checkpoints.write(checkpoints.path_of(folder, 2), bytes(100_000))
@@ -56,6 +56,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
     finally:
         checkpoints.unmount(folder)
     assert not os.path.ismount(folder)
+    assert checkpoints.newest(folder, math.inf) == 2  # they came along
 
 
 def test_a_disk_that_is_not_its_own_is_never_filled(tmp_path):

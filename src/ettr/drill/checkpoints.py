@@ -100,21 +100,27 @@ def corrupt(folder: Path) -> int:
 
 
 def mount(folder: Path, size_mb: float) -> str:
-    """Put the folder on a disk in memory of its own, which may be filled; otherwise why that is not allowed. [MB]"""
-    if os.path.ismount(folder):
-        return ""
-    command = ["mount", "-t", "tmpfs", "-o", f"size={1000 * size_mb:.0f}k", "ettr-drill", str(folder)]
+    """Put the folder, with what it holds, on a disk in memory of its own; otherwise why that is not allowed. [MB]"""
+    size = f"size={1000 * size_mb:.0f}k"
+    return "" if os.path.ismount(folder) else _moved(folder, "mount", "-t", "tmpfs", "-o", size, "ettr-drill")
+
+
+def unmount(folder: Path) -> str:
+    """Take that disk away again, and keep what it held; otherwise why that did not go."""
+    free(folder)
+    return _moved(folder, "umount", "--lazy") if os.path.ismount(folder) else ""
+
+
+def _moved(folder: Path, *command: str) -> str:
+    """Put a folder elsewhere by a command that takes it last, and its files after it."""
+    content = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
     except OSError as error:
         return str(error)
+    for name, data in content.items() if done.returncode == 0 else ():
+        (folder / name).write_bytes(data)
     return done.stderr.strip()
-
-
-def unmount(folder: Path) -> None:
-    """Take that disk away again."""
-    if os.path.ismount(folder):
-        subprocess.run(["umount", "--lazy", str(folder)], capture_output=True, check=False)
 
 
 def fill(folder: Path) -> None:

@@ -46,8 +46,7 @@ def run(folder: Path, settings: Settings, on_progress: Callable[[int, int], None
             while not is_done(folder):
                 _supervised(folder, settings, on_progress)
         finally:
-            if is_done(folder):
-                _keep_last(checkpoints.folder_of(folder))
+            checkpoints.unmount(checkpoints.folder_of(folder))
 
 
 def is_done(folder: Path) -> bool:
@@ -109,12 +108,3 @@ def _supervised(folder: Path, settings: Settings, on_progress: Callable[[int, in
         raise EttrError(
             f"the drill in {folder} stopped: {why.splitlines()[-1] if why else 'for no reason that it gave'}"
         )
-
-
-def _keep_last(where: Path) -> None:
-    """Take the disk in memory away, and keep what it held."""
-    if os.path.ismount(where):
-        content = {path.name: path.read_bytes() for path in where.iterdir()}
-        checkpoints.unmount(where)
-        for name, data in content.items():
-            (where / name).write_bytes(data)
