@@ -1,6 +1,8 @@
-"""Published results beside those computed here, and forecasts on record."""
+"""Published results, forecasts on record, and the formulas that people use, each beside what is computed here."""
 
 from ettr.validation import forecasts as forecasts
+from ettr.validation.calculators import CALCULATORS, Calculator
 from ettr.validation.published import VERDICTS, rsc_beside_exact, run
+from ettr.validation.referee import beside, referee
 
-__all__ = ["VERDICTS", "rsc_beside_exact", "run"]
+__all__ = ["CALCULATORS", "VERDICTS", "Calculator", "beside", "forecasts", "referee", "rsc_beside_exact", "run"]

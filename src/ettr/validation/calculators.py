@@ -1,0 +1,376 @@
+"""The formulas that people use for the share of time that trains, each as its users apply it to a run.
+
+A calculator takes what it has a place for and drops the rest of a run, as whoever types numbers into it would. All
+read the run's mean time to failure M = 1/λ. :data:`CALCULATORS` lists them, with whose they are, where they are printed
+and what they leave out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ettr.budget.closed_forms import rsc as rsc_budget
+from ettr.checkpoint.waiting import growth
+from ettr.core.validity import valid_only
+from ettr.scenario import JobInHours
+
+INPUTS = {
+    "interval": "checkpoint.interval_min",
+    "stall": "checkpoint.stall_s",
+    "detection": "recovery.detection_min",
+    "queue": "recovery.queue_min",
+    "restart": "recovery.restart_min",
+}
+"""What a calculator may read beside the time to failure, and the field that holds it."""
+
+_LOSSES = "losses below the whole time"
+
+
+def young(run: JobInHours) -> Any:
+    r"""First order: a stall each interval, and half an interval and a recovery each failure.
+
+    Notes
+    -----
+    :math:`1 - w/\tau - \lambda(\tau/2 + R)`. Young (1974) has the first two losses; the recovery R is added by those
+    who use it.
+    """
+    return _some("young", 1 - run.stall / run.tau - run.rate * (run.tau / 2 + run.recovery))
+
+
+def daly(run: JobInHours) -> Any:
+    r"""Expected run time of a job whose failures also strike stalls and restarts.
+
+    Notes
+    -----
+    :math:`\tau / [M e^{\lambda R}(e^{\lambda(\tau+w)} - 1)]`, the solution time over the wall clock. Detection and
+    queue go into R, as there is no other place for them.
+    """
+    with np.errstate(over="ignore"):
+        grown = np.exp(run.rate * run.recovery) * growth(run.rate, run.tau + run.stall)
+    return _some("daly", run.tau / grown)
+
+
+def rsc(run: JobInHours) -> Any:
+    r"""Losses of failures on top of training and stalls, queue apart: :func:`ettr.budget.rsc` in the steady state.
+
+    Notes
+    -----
+    :math:`[1 - \lambda(u_0 + \tau/2)] / [(1 + w/\tau)(1 + \lambda q)]` with detection and restart as :math:`u_0`.
+    """
+    kept = replace(run, persist=0.0, slowdown=0.0, stops_per_h=0.0, silent=0.0, tiers=(), prediction=None)
+    return rsc_budget(replace(kept, include_start=False)).ettr
+
+
+def availability(run: JobInHours) -> Any:
+    r"""Time between failures less stalls, over that time, the recovery and half a cycle.
+
+    Notes
+    -----
+    :math:`M(1 - w/L)/(M + R + L/2)` with :math:`L = \tau + w`: the ratio whose maximum over L is the interval that the
+    paper prints (:func:`ettr.checkpoint.availability_interval`).
+    """
+    cycle = run.tau + run.stall
+    return _some("availability", (1 - run.stall / cycle) / (1 + run.rate * (run.recovery + cycle / 2)))
+
+
+def google(run: JobInHours) -> Any:
+    r"""Runtime goodput: time since the checkpoint and until training goes on, over the time with all machines there.
+
+    Notes
+    -----
+    :math:`1 - \lambda(\tau/2 + r)/(1 - \lambda t_{re})`: a window of the evaluation less what N failures cost in it.
+    Detection and queue are the time to reschedule :math:`t_{re}`, which is no part of the window.
+    """
+    there = 1 - run.rate * run.downtime
+    lost = run.rate * (run.tau / 2 + run.restart_after)
+    return valid_only("google", _LOSSES, 1 - lost / np.where(there > 0, there, 1.0), lost >= there)
+
+
+def tco_cold(run: JobInHours) -> Any:
+    r"""Goodput expense with cold spares, as a share: all GPUs wait until the node is replaced.
+
+    Notes
+    -----
+    :math:`1 - \lambda(t_{id} + \tau/2 + t_{init} + t_{repair})`. The queue of the run is the wait for a replacement.
+    """
+    return _some("tco_cold", 1 - run.rate * (run.detection + run.tau / 2 + run.restart_after + run.queue))
+
+
+def tco_hot(run: JobInHours) -> Any:
+    r"""Goodput expense with hot spares, as a share: only the failed node waits for its replacement.
+
+    Notes
+    -----
+    :math:`1 - \lambda(t_{id} + \tau/2 + t_{init} + t_{repair}\,b/j)`; one node is the blast radius b of the job j.
+    """
+    lost = run.detection + run.tau / 2 + run.restart_after + run.queue / run.n_nodes
+    return _some("tco_hot", 1 - run.rate * lost)
+
+
+def tco_tolerant(run: JobInHours) -> Any:
+    r"""Goodput expense of a job that goes on, as a share: no checkpoint is gone back to.
+
+    Notes
+    -----
+    :math:`1 - \lambda(t_{id} + t_{failover} + t_{repair}\,b/j)`; the restart of the run is the failover.
+    """
+    return _some("tco_tolerant", 1 - run.rate * (run.detection + run.restart_after + run.queue / run.n_nodes))
+
+
+def airesim(run: JobInHours) -> Any:
+    r"""Compute time over training time of a simulator of repairs, as long as it has spares.
+
+    Notes
+    -----
+    :math:`1/(1 + \lambda R)`: nothing fails in the recovery, and compute that is lost counts as compute.
+    """
+    return _some("airesim", 1 / (1 + run.rate * run.recovery))
+
+
+def netcap(run: JobInHours) -> Any:
+    r"""Renewal formula: from one failure to the next, less what was lost and what stalls took.
+
+    Notes
+    -----
+    :math:`\tau / [(M + R)(e^{\lambda(\tau+w)} - 1)]`, which is its sum of expected losses written as one fraction, with
+    spares enough and no node in repair.
+    """
+    with np.errstate(over="ignore"):
+        tries = growth(run.rate, run.tau + run.stall)
+    return _some("netcap", run.tau / ((1 + run.rate * run.recovery) * tries))
+
+
+def mlsysim(run: JobInHours) -> Any:
+    r"""A stall each interval of Young and a recovery each failure, whatever the run's own interval.
+
+    Notes
+    -----
+    :math:`1 - w/\sqrt{2wM} - \lambda R`: its reliability model. No work is lost.
+    """
+    stall_share = np.sqrt(np.asarray(run.stall * run.rate) / 2)
+    return _some("mlsysim", 1 - stall_share - run.rate * run.recovery)
+
+
+def mlsysim_checkpoint(run: JobInHours) -> Any:
+    r"""Utilisation less the share of stalls: the checkpoint model beside it, which knows no failures.
+
+    Notes
+    -----
+    :math:`1 - w/\tau`.
+    """
+    return _some("mlsysim_checkpoint", 1 - run.stall / run.tau)
+
+
+def mtbi(run: JobInHours) -> Any:
+    r"""Useful hours of a mean time between interruptions, over that time and the recovery.
+
+    Notes
+    -----
+    :math:`[M\tau/(\tau + w) - \tau/2]/(M + R)`.
+    """
+    useful = run.tau / (run.tau + run.stall) - run.rate * run.tau / 2
+    return _some("mtbi", useful / (1 + run.rate * run.recovery))
+
+
+def ubc(run: JobInHours) -> Any:
+    r"""Renewal formula of a course: an epoch ends in a checkpoint or in a failure.
+
+    Notes
+    -----
+    :math:`\tau / [w + (e^{\lambda\tau} - 1)(M + R)]`: nothing fails in a stall or a recovery.
+    """
+    with np.errstate(over="ignore"):
+        failed = growth(run.rate, run.tau) * (1 + run.rate * run.recovery)
+    return _some("ubc", run.tau / (run.stall + failed))
+
+
+def _some(name: str, share: Any) -> Any:
+    """A share where it is above zero: most of the originals clip it there or go below, and either is no answer."""
+    return valid_only(name, _LOSSES, share, np.asarray(share) <= 0)
+
+
+@dataclass(frozen=True)
+class Calculator:
+    """A formula, with what a reader must know of it.
+
+    Attributes
+    ----------
+    title : str
+        What people call it.
+    ettr : callable
+        From a run in hours to its share; NaN, or OutsideValidity of one run, where it has none.
+    who : str
+        Whose it is.
+    year : int
+        When it was printed.
+    source : str
+        Bibliography key; the entry says how it was read.
+    formula : str
+        In the symbols of the methods page, with R for the whole recovery.
+    reads : tuple of str
+        Names of :data:`INPUTS`, beside the time to failure.
+    leaves_out : str
+        Of what the exact form counts.
+    """
+
+    title: str
+    ettr: Callable[[JobInHours], Any]
+    who: str
+    year: int
+    source: str
+    formula: str
+    reads: tuple[str, ...]
+    leaves_out: str
+
+
+_RECOVERY = "detection", "queue", "restart"
+_ALL = tuple(INPUTS)
+_NO_STALL = "interval", *_RECOVERY
+
+CALCULATORS = {
+    "young": Calculator(
+        "First order",
+        young,
+        "Young",
+        1974,
+        "young1974",
+        "1 - w/τ - λ(τ/2 + R)",
+        _ALL,
+        "that losses meet: it takes failures to be rare; the background write",
+    ),
+    "daly": Calculator(
+        "Expected run time",
+        daly,
+        "Daly",
+        2006,
+        "daly2006",
+        "τ / [M e^(λR) (e^(λ(τ+w)) - 1)]",
+        _ALL,
+        "the background write; that nothing fails in detection and queue",
+    ),
+    "rsc": Calculator(
+        "RSC formula",
+        rsc,
+        "Meta",
+        2025,
+        "kokolis2025",
+        "[1 - λ(d + r + τ/2)] / [(1 + w/τ)(1 + λq)]",
+        _ALL,
+        "that losses meet; failures in restarts; the background write",
+    ),
+    "availability": Calculator(
+        "Availability",
+        availability,
+        "NVIDIA",
+        2024,
+        "saxena2024",
+        "M(1 - w/L) / (M + R + L/2), L = τ + w",
+        _ALL,
+        "failures in restarts; that short times to failure lose less than half a cycle; the background write",
+    ),
+    "google": Calculator(
+        "Runtime goodput",
+        google,
+        "Google Cloud",
+        2024,
+        "google2024goodput",
+        "1 - λ(τ/2 + r) / [1 - λ(d + q)]",
+        _NO_STALL,
+        "stalls; detection and queue, which its scheduling goodput has; the background write",
+    ),
+    "tco_cold": Calculator(
+        "Goodput expense, cold spares",
+        tco_cold,
+        "SemiAnalysis",
+        2026,
+        "semianalysis2026tco",
+        "1 - λ(d + τ/2 + r + q)",
+        _NO_STALL,
+        "stalls; failures in restarts; the background write",
+    ),
+    "tco_hot": Calculator(
+        "Goodput expense, hot spares",
+        tco_hot,
+        "SemiAnalysis",
+        2026,
+        "semianalysis2026tco",
+        "1 - λ(d + τ/2 + r + q/nodes)",
+        _NO_STALL,
+        "stalls; the queue, but for one node; failures in restarts; the background write",
+    ),
+    "tco_tolerant": Calculator(
+        "Goodput expense, fault tolerant",
+        tco_tolerant,
+        "SemiAnalysis",
+        2026,
+        "semianalysis2026tco",
+        "1 - λ(d + r + q/nodes)",
+        _RECOVERY,
+        "stalls and lost work, as of a job that never goes back; the queue, but for one node",
+    ),
+    "airesim": Calculator(
+        "AIReSim's ETR",
+        airesim,
+        "Pattabiraman and others",
+        2026,
+        "pattabiraman2026airesim",
+        "1 / (1 + λR)",
+        _RECOVERY,
+        "stalls and lost work; failures in recoveries",
+    ),
+    "netcap": Calculator(
+        "netcap",
+        netcap,
+        "dimaggi-ai",
+        2026,
+        "nanyonga2026netcap",
+        "τ / [(M + R)(e^(λ(τ+w)) - 1)]",
+        _ALL,
+        "failures in restarts; the background write",
+    ),
+    "mlsysim": Calculator(
+        "mlsysim, reliability",
+        mlsysim,
+        "Harvard, Machine Learning Systems",
+        2026,
+        "reddi2026mlsysim",
+        "1 - w/√(2wM) - λR",
+        ("stall", *_RECOVERY),
+        "lost work; the run's own interval; the background write",
+    ),
+    "mlsysim_checkpoint": Calculator(
+        "mlsysim, checkpoints",
+        mlsysim_checkpoint,
+        "Harvard, Machine Learning Systems",
+        2026,
+        "reddi2026mlsysim",
+        "1 - w/τ",
+        ("interval", "stall"),
+        "failures; the background write",
+    ),
+    "mtbi": Calculator(
+        "goodput-mtbi",
+        mtbi,
+        "inigogonzalezgarcia",
+        2026,
+        "gonzalezgarcia2026goodput",
+        "[Mτ/(τ+w) - τ/2] / (M + R)",
+        _ALL,
+        "failures in restarts; stalls that are done again; the background write",
+    ),
+    "ubc": Calculator(
+        "A course's simulator",
+        ubc,
+        "University of British Columbia",
+        2026,
+        "ubc2026checkpoint",
+        "τ / [w + (e^(λτ) - 1)(M + R)]",
+        _ALL,
+        "failures in stalls and restarts; the background write",
+    ),
+}
+"""Formulas that people use, by name."""
