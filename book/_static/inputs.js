@@ -179,7 +179,7 @@
     const widgets = document.querySelectorAll("[data-ettr]");
     if (widgets.length) {
       await Promise.all(["model.js", "data.js"].map(load));
-      await load("plan.js");
+      await Promise.all(["plan.js", "calculators.js"].map(load));
       await load("widgets.js");
       if ([...widgets].some((el) => el.dataset.ettr === "what_if")) {
         await load("what_if.js");

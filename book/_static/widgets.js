@@ -1668,8 +1668,57 @@
     },
   };
 
+  const calculators = chart({
+    takes: [
+      "cluster.n_gpus",
+      "failures.mttf",
+      "checkpoint.interval_min",
+      "checkpoint.stall_s",
+      "checkpoint.persist_s",
+      "recovery.detection_min",
+      "recovery.queue_min",
+      "recovery.restart_min",
+    ],
+    rows(scenario) {
+      const { exact, said } = ettr.calculators(scenario);
+      const rows = data.formulas.map(({ name, title }) => ({
+        what: title,
+        ettr: said[name],
+        points: 100 * (said[name] - exact),
+      }));
+      return {
+        said: rows
+          .filter((row) => row.ettr !== null)
+          .map((row) => ({
+            ...row,
+            way: row.points <= -1 ? "too little" : row.points <= 1 ? "within a point" : "too much",
+          })),
+        exact: [{ ettr: exact }],
+      };
+    },
+    say(found) {
+      const rows = found.said.slice().sort((a, b) => Math.abs(a.points) - Math.abs(b.points)),
+        near = rows.filter((row) => Math.abs(row.points) <= 1).length,
+        silent = data.formulas.length - rows.length;
+      const told = ({ what, ettr: share, points }) =>
+        what + " " + pct(share) + " (" + (points < 0 ? "" : "+") + fixed(points, 1) + " points)";
+      return (
+        "Exact " +
+        pct(found.exact[0].ettr) +
+        "; " +
+        near +
+        " of " +
+        data.formulas.length +
+        " formulas are within a point." +
+        (rows.length ? " Nearest " + told(rows[0]) + ", farthest " + told(rows[rows.length - 1]) + "." : "") +
+        (silent ? " " + silent + (silent > 1 ? " have" : " has") + " no answer." : "")
+      );
+    },
+  });
+
   window.ettrWidgets = {
     calculator,
+    calculators,
     scale,
     checkpoint_interval,
     finishing_date,

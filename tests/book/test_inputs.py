@@ -25,6 +25,7 @@ CHARTS = {
     "spares": "book/mitigations/spares",
     "portfolio": "book/mitigations/portfolio",
     "failure_rates": "book/failures/failure_rates",
+    "calculators": "book/reference/calculators",
 }
 STORY = {
     "GPUs": "4096",

@@ -19,6 +19,7 @@ from ettr.plan.losses import Losses, record_of
 from ettr.plan.luck import luck
 from ettr.plan.ranges import assumptions
 from ettr.publish import page_data
+from ettr.validation import beside
 
 STATIC = Path(__file__).parents[2] / "book/_static"
 MODEL = STATIC / "model.js"
@@ -42,6 +43,7 @@ ASK = """({given, levels, whole}) => given.map(({scenario, inputs}) => {
     chances: [-1, 0, 2].map((by) => of.doneBy(of.mean + by * of.sd)),
   });
   ask("budget", () => ettr.exact(ettr.inHours(scenario)));
+  ask("calculators", () => ettr.calculators(scenario));
   ask("band", () => ettr.band(ettr.inHours(scenario)));
   ask("dates", () => dates(ettr.finishing(scenario)));
   if (whole) {
@@ -134,6 +136,7 @@ def _beside(apart: Apart, scenario: Scenario, theirs: dict[str, Any], whole: boo
         apart.note(f"hours: {part}", abs(getattr(hours, part) - told[part]) / hours.total_h, scenario)
     apart.note_relative("hours: failures", hours.n_failures, told["n_failures"], scenario)
     apart.note_relative("ettr", hours.ettr, told["ettr"], scenario)
+    _calculators(apart, scenario, theirs["calculators"])
     if scenario.checkpoint.tiers or scenario.prediction:
         return
     band = _or_none(lambda: flat_band(scenario))
@@ -162,6 +165,17 @@ def _dates(apart: Apart, name: str, scenario: Scenario, of: Any, theirs: Any) ->
         for by, chance in zip((-1, 0, 2), theirs["chances"], strict=True):
             ours = finish.cdf(theirs["mean"] + by * theirs["sd"])
             apart.note("probability: done by", abs(ours - chance), scenario)
+
+
+def _calculators(apart: Apart, scenario: Scenario, theirs: dict[str, Any] | None) -> None:
+    ours = _or_none(lambda: beside(scenario).set_index("calculator"))
+    if not _both(apart, "calculators", scenario, ours, theirs):
+        return
+    for name, ettr in ours["ettr"].items():
+        told = theirs["said"][name]
+        if abs(ettr) < LEAST_ETTR or (told is not None and abs(told) < LEAST_ETTR):
+            continue  # on the edge of no answer
+        apart.note_relative(f"calculator: {name}", None if math.isnan(ettr) else ettr, told, scenario)
 
 
 def _rest(apart: Apart, scenario: Scenario, hours: Any, theirs: dict[str, Any]) -> None:

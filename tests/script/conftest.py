@@ -14,7 +14,7 @@ from script.comparing import STATIC
 def page(browser) -> Iterator[Any]:
     context = browser.new_context(offline=True)
     page = context.new_page()
-    for name in ("model.js", "plan.js"):
+    for name in ("model.js", "plan.js", "calculators.js"):
         page.add_script_tag(content=(STATIC / name).read_text(encoding="utf-8"))
     yield page
     context.close()

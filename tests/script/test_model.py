@@ -17,6 +17,7 @@ from ettr.plan.unexplained import unexplained
 from ettr.publish import page_data
 from ettr.spares.erlang import erlang_b, erlang_c
 from ettr.spares.levels import binomial_pool, crew_pool, poisson_pool, pool_level
+from ettr.validation import CALCULATORS
 from script.comparing import MODEL, compare, plain, relative
 from written_scenarios import scenarios, with_tiers
 
@@ -65,6 +66,7 @@ def test_scenarios_at_random_have_the_same_answers(page):
     some = [*scenarios(500, 27)]
     apart = compare(page, some[:400], whole=False, apart=compare(page, some[400:]))
     assert apart.n == 500 and apart.answered > 450
+    assert {f"calculator: {name}" for name in CALCULATORS} < set(apart.farthest)
     assert apart.unlike == []
     assert apart.too_far() == {}, str(apart)
 

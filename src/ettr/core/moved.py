@@ -17,6 +17,7 @@ _MODULES = {
     "calibration": ["scaling.calibration"],
     "charts.render": ["notebook.rendering"],
     "charts.tables": ["chapters.common.table"],
+    "chapters.formulas": ["chapters.calculators"],
     "charts.theme": ["chapters.common.theme"],
     "clusters": ["chapters.failure_rates.tables"],
     "curves.mechanisms": ["chapters.common.mechanisms"],
@@ -33,7 +34,7 @@ _KINDS = {"charts": "charts", "curves": "tables", "findings": "words"}
 """Rooms that were cut by kind, and what their files are called in the rooms of the chapters."""
 _CHAPTERS = {
     "changing_rates interval": "checkpoint_interval",
-    "disagreement": "formulas",
+    "disagreement": "calculators",
     "notice stores tiers": "checkpoint_tiers",
     "failure_log log_verdicts log_words": "failure_log",
     "real_runs": "scale",

@@ -18,6 +18,7 @@ from ettr.scenario import Scenario
 from ettr.scenario.basics import LARGEST_NUMBER
 from ettr.scenario.fields import amount_of, meta_at
 from ettr.scenario.paths import PERSIST, SLOWDOWN, bounds, field_at, model_of
+from ettr.validation import CALCULATORS
 
 DEFAULT = "llama3-405b"
 MINE = "your-cluster"
@@ -76,7 +77,7 @@ def page_data(scenario: Scenario, named: str = "") -> dict[str, Any]:
     dict
         ``starts``: scenarios to begin with; ``book``: the id of the book's own, ``own`` that of one that says hardly
         anything; ``defaults`` of each section; ``fields``: label, unit, ends and rules of each input; ``catalogue``:
-        mitigations.
+        mitigations; ``formulas``: names and titles of those that people use.
     """
     starts = {scenario.name: start(scenario) | {"command": named or scenario.name}}
     starts.setdefault(MINE, start(Scenario.of(_MINE), _MINE))
@@ -95,6 +96,7 @@ def page_data(scenario: Scenario, named: str = "") -> dict[str, Any]:
             for part, words in ({"productive_h": "useful training"} | WORDS).items()
         ],
         "asked": ASKED,
+        "formulas": [{"name": name, "title": one.title} for name, one in CALCULATORS.items()],
     }
 
 

@@ -208,7 +208,9 @@ class Calculator:
     year : int
         When it was printed.
     source : str
-        Bibliography key; the entry says how it was read.
+        Bibliography key.
+    how_read : str
+        Where the formula was seen.
     formula : str
         In the symbols of the methods page, with R for the whole recovery.
     reads : tuple of str
@@ -222,6 +224,7 @@ class Calculator:
     who: str
     year: int
     source: str
+    how_read: str
     formula: str
     reads: tuple[str, ...]
     leaves_out: str
@@ -238,6 +241,7 @@ CALCULATORS = {
         "Young",
         1974,
         "young1974",
+        "as later papers quote it; the recovery is theirs",
         "1 - w/τ - λ(τ/2 + R)",
         _ALL,
         "that losses meet: it takes failures to be rare; the background write",
@@ -248,6 +252,7 @@ CALCULATORS = {
         "Daly",
         2006,
         "daly2006",
+        "as later papers quote it; its printed cases come out again",
         "τ / [M e^(λR) (e^(λ(τ+w)) - 1)]",
         _ALL,
         "the background write; that nothing fails in detection and queue",
@@ -258,6 +263,7 @@ CALCULATORS = {
         "Meta",
         2025,
         "kokolis2025",
+        "the paper, version 2",
         "[1 - λ(d + r + τ/2)] / [(1 + w/τ)(1 + λq)]",
         _ALL,
         "that losses meet; failures in restarts; the background write",
@@ -268,6 +274,7 @@ CALCULATORS = {
         "NVIDIA",
         2024,
         "saxena2024",
+        "the abstract; the ratio is derived from the interval that it prints",
         "M(1 - w/L) / (M + R + L/2), L = τ + w",
         _ALL,
         "failures in restarts; that short times to failure lose less than half a cycle; the background write",
@@ -278,6 +285,7 @@ CALCULATORS = {
         "Google Cloud",
         2024,
         "google2024goodput",
+        "a text that writes out the article's pictures; another one quotes the formula of a single interval",
         "1 - λ(τ/2 + r) / [1 - λ(d + q)]",
         _NO_STALL,
         "stalls; detection and queue, which its scheduling goodput has; the background write",
@@ -288,6 +296,7 @@ CALCULATORS = {
         "SemiAnalysis",
         2026,
         "semianalysis2026tco",
+        "a stored copy of the article; the calculator itself not seen",
         "1 - λ(d + τ/2 + r + q)",
         _NO_STALL,
         "stalls; failures in restarts; the background write",
@@ -298,6 +307,7 @@ CALCULATORS = {
         "SemiAnalysis",
         2026,
         "semianalysis2026tco",
+        "a stored copy of the article; the calculator itself not seen",
         "1 - λ(d + τ/2 + r + q/nodes)",
         _NO_STALL,
         "stalls; the queue, but for one node; failures in restarts; the background write",
@@ -308,6 +318,7 @@ CALCULATORS = {
         "SemiAnalysis",
         2026,
         "semianalysis2026tco",
+        "a stored copy of the article; the calculator itself not seen",
         "1 - λ(d + r + q/nodes)",
         _RECOVERY,
         "stalls and lost work, as of a job that never goes back; the queue, but for one node",
@@ -318,6 +329,7 @@ CALCULATORS = {
         "Pattabiraman and others",
         2026,
         "pattabiraman2026airesim",
+        "its code",
         "1 / (1 + λR)",
         _RECOVERY,
         "stalls and lost work; failures in recoveries",
@@ -328,6 +340,7 @@ CALCULATORS = {
         "dimaggi-ai",
         2026,
         "nanyonga2026netcap",
+        "its code",
         "τ / [(M + R)(e^(λ(τ+w)) - 1)]",
         _ALL,
         "failures in restarts; the background write",
@@ -338,6 +351,7 @@ CALCULATORS = {
         "Harvard, Machine Learning Systems",
         2026,
         "reddi2026mlsysim",
+        "its code",
         "1 - w/√(2wM) - λR",
         ("stall", *_RECOVERY),
         "lost work; the run's own interval; the background write",
@@ -348,6 +362,7 @@ CALCULATORS = {
         "Harvard, Machine Learning Systems",
         2026,
         "reddi2026mlsysim",
+        "its code",
         "1 - w/τ",
         ("interval", "stall"),
         "failures; the background write",
@@ -358,6 +373,7 @@ CALCULATORS = {
         "inigogonzalezgarcia",
         2026,
         "gonzalezgarcia2026goodput",
+        "its code",
         "[Mτ/(τ+w) - τ/2] / (M + R)",
         _ALL,
         "failures in restarts; stalls that are done again; the background write",
@@ -368,6 +384,7 @@ CALCULATORS = {
         "University of British Columbia",
         2026,
         "ubc2026checkpoint",
+        "its code",
         "τ / [w + (e^(λτ) - 1)(M + R)]",
         _ALL,
         "failures in stalls and restarts; the background write",

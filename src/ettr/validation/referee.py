@@ -185,10 +185,10 @@ def referee(n: int = DRAWS, seed: int = SEED) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a calculator: ``calculator``, ``title``, ``within`` (share of runs within a point), ``low``, ``median``
-        and ``high`` (5%, half and 95% of the error where it answers), in points, ``too_much`` (share of its answers
-        that say too much), ``no_answer`` (share of runs), ``safe_loss`` (the largest :func:`first_order_loss` up to
-        which 95% of runs are within a point; 0 if none) and ``safe_share`` (of runs up to there).
+        A row a calculator: ``calculator``, ``title``, ``who``, ``within`` (share of runs within a point), ``low``,
+        ``median`` and ``high`` (5%, half and 95% of the error where it answers), in points, ``too_much`` (share of its
+        answers that say too much), ``no_answer`` (share of runs), ``safe_loss`` (the largest :func:`first_order_loss`
+        up to which 95% of runs are within a point; 0 if none) and ``safe_share`` (of runs up to there).
 
     Examples
     --------
@@ -208,6 +208,7 @@ def _summary(name: str, points: np.ndarray, loss: np.ndarray) -> dict[str, Any]:
     return {
         "calculator": name,
         "title": CALCULATORS[name].title,
+        "who": CALCULATORS[name].who,
         "within": near.mean(),
         "low": low,
         "median": median,

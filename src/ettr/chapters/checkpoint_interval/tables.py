@@ -17,7 +17,6 @@ from ettr.chapters.common.steady_state import (
     valid_points,
     without_start,
 )
-from ettr.chapters.formulas.tables import comparable
 from ettr.checkpoint import (
     availability_interval,
     daly_first_order_interval,
@@ -31,7 +30,8 @@ from ettr.plan import best_interval_min, job_mttf_h
 from ettr.plan.assumed import steady_state
 from ettr.scenario import Scenario
 from ettr.scenario.job_in_hours import SHORTEST_MIN
-from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
+from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, RATE
+from ettr.validation.referee import steady
 
 if TYPE_CHECKING:
     from ettr.plan import Plan
@@ -71,7 +71,7 @@ def interval_rules(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
         lost against the best interval, in hundredths. Background write, faster tiers, predictions, silence and
         maintenance are set aside: the rules have no term for them.
     """
-    run = comparable(scenario, "rsc")
+    run = steady(scenario).override({PERSIST: 0, "checkpoint.store": None})
     n_gpus = sizes_of_curve(run, n_points)
     mttf_h = job_mttf_h(run, n_gpus)
     ends_h = SHORTEST_MIN / MIN_PER_H, run.work_h

@@ -89,8 +89,8 @@ LINE_DASHES = ([1, 0], [8, 2], [6, 3], [2, 3], [8, 2, 2, 2])
 """Dashes of lines by their place, so that they are told apart by more than colour."""
 LEVEL_COLOURS = ("#7f2a0a", "#bb5319", "#e39a4a", "#e8cf8b", "#8cc5a1", "#1d7f4f")
 """Shades of a map, from the worst to the best."""
-DIFFERENCE_COLOURS = (LEVEL_COLOURS[-1], "#7fb596", "#dfbf63", "#c8731f")
-"""Shades of a map of differences, from the smallest to the largest."""
+SIGNED_COLOURS = ("#123f73", "#3f7fc0", "#a3cbea", "#f1ede2", "#f2b774", "#c9681c", "#7a3306")
+"""Shades of a map of signed differences, from far too little by nothing to far too much."""
 MAP_INK = "#16324a"
 """Of lines on a map."""
 

@@ -12,7 +12,7 @@ from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
 from ettr.chapters.common.encodings import shared_names
 from ettr.chapters.common.theme import BLUE, GREEN, LINE_DASHES, MODEL_COLOURS, ORANGE, RUST, finish, layered
-from ettr.chapters.what_if.tables import Datasets, ettr_sources, rate_sources
+from ettr.chapters.what_if.tables import FORMULAS, WAYS, Datasets, ettr_sources, rate_sources
 
 
 def _chart(rows: Datasets, name: str) -> Any:
@@ -200,6 +200,36 @@ def portfolio(rows: Datasets, subtitle: str) -> Any:
     )
 
 
+def calculators(rows: Datasets, subtitle: str) -> Any:
+    """What each formula says of the run, beside the exact form."""
+    looks = dict(zip(WAYS, ((BLUE, "triangle-left"), (GREEN, "circle"), (ORANGE, "triangle-right")), strict=True))
+    y = builders.rows("what", FORMULAS, labelLimit=200, grid=True)
+    x = alt.X("ettr:Q", title="ETTR", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False, nice=False, padding=12))
+    tips = [alt.Tooltip("what:N", title="Formula"), *tooltips("ettr"), alt.Tooltip("points:Q", format="+.1f")]
+    dots = _chart(rows, "said").mark_point(size=120, filled=True, opacity=1)
+    shape = alt.Scale(domain=[*looks], range=[look[1] for look in looks.values()])
+    dots = dots.encode(
+        x=x,
+        y=y,
+        color=builders.colours("way", looks, "It says"),
+        shape=alt.Shape("way:N", title="It says", scale=shape),
+        tooltip=tips,
+    )
+    line = _chart(rows, "exact").mark_rule(strokeWidth=2, color=MODEL_COLOURS["exact"])
+    line = line.encode(x="ettr:Q", tooltip=tooltips("ettr", ettr="Exact ETTR"))
+    return finish(
+        layered(line, dots),
+        title="What each formula says of this run",
+        subtitle=subtitle,
+        description=(
+            "ETTR of the steady state by each formula that people use, a row each; the line is the exact form. "
+            "Triangles point the way in which a formula is off by more than a point. A row without a mark has no "
+            "answer. The sentence below says the nearest and the farthest in numbers."
+        ),
+        height=24 * len(FORMULAS) + 10,
+    )
+
+
 def _ettr() -> alt.Y:
     return builders.up("ettr", zero=False)
 
@@ -215,4 +245,5 @@ ALL: Mapping[str, Callable[[Datasets, str], Any]] = {
     "spares": spares,
     "failure_rates": failure_rates,
     "portfolio": portfolio,
+    "calculators": calculators,
 }

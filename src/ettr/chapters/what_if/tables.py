@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from ettr import budget, evidence, plan
+from ettr import budget, evidence, plan, validation
 from ettr.budget.closed_forms import quiet_budget
 from ettr.chapters.failure_rates import tables as published
 from ettr.core.errors import InputError
@@ -18,6 +18,7 @@ from ettr.plan.intervals import at_best, flat_band, without_ends
 from ettr.plan.ranges import assumptions
 from ettr.scenario import Scenario
 from ettr.scenario.pools import enough_spares
+from ettr.validation.referee import POINT
 
 Datasets = dict[str, pd.DataFrame]
 
@@ -146,6 +147,20 @@ def portfolio(run: Scenario) -> Datasets:
     return {"steps": pd.DataFrame(rows).assign(lost=lambda frame: (1 - frame["ettr"]) * H_PER_MONTH)}
 
 
+def calculators(run: Scenario) -> Datasets:
+    """What each formula that people use ``said`` of the steady state, with the ``exact`` ETTR."""
+    found = validation.beside(run)
+    said = found.dropna(subset=["ettr"], ignore_index=True)
+    way = pd.cut(said["points"], [-np.inf, -POINT, POINT, np.inf], labels=list(WAYS)).astype(str)
+    columns = {"what": said["title"], "ettr": said["ettr"], "points": said["points"], "way": way}
+    return {"said": pd.DataFrame(columns), "exact": found[["exact"]].head(1).rename(columns={"exact": "ettr"})}
+
+
+FORMULAS = tuple(one.title for one in validation.CALCULATORS.values())
+"""What people call the formulas, in their order."""
+WAYS = ("too little", "within a point", "too much")
+"""How a formula stands to the exact form."""
+
 ALL: Mapping[str, Callable[[Scenario], Datasets]] = {
     "scale": scale,
     "checkpoint_interval": checkpoint_interval,
@@ -153,4 +168,5 @@ ALL: Mapping[str, Callable[[Scenario], Datasets]] = {
     "spares": spares,
     "failure_rates": failure_rates,
     "portfolio": portfolio,
+    "calculators": calculators,
 }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ettr.chapters.formulas import tables
 
 from computed.chapters import differences, some_presets
 from ettr import Scenario, budget
 from ettr.chapters.common import steady_state
-from ettr.chapters.formulas import tables
 from ettr.core.errors import OutsideValidity
 
 FORMULAS = ("first_order", "rsc")

@@ -1,0 +1,62 @@
+// The formulas that people use for the share of time that trains, written once more by hand: each of a run in hours, and
+// null where it has no answer. The package has whose they are and what they leave out (ettr.validation.calculators).
+(function (global) {
+  "use strict";
+
+  const ettr = global.ettr;
+
+  const restartAfter = (run) =>
+    run.restarts.reduce((sum, one) => sum + one.share * (one.restart + run.init + run.load), 0);
+  const growth = (rate, h) => (rate > 0 ? Math.expm1(rate * h) / rate : h);
+  const recovery = (run) => run.detection + run.queue + restartAfter(run);
+  // Time in tries until one lives through a cycle, over one without failures in recoveries.
+  const renewed = (run, h) => growth(run.rate, h) * (1 + run.rate * recovery(run));
+
+  const FORMULAS = {
+    young: (run) => 1 - run.stall / run.tau - run.rate * (run.tau / 2 + recovery(run)),
+    daly: (run) => run.tau / (Math.exp(run.rate * recovery(run)) * growth(run.rate, run.tau + run.stall)),
+    rsc: (run) =>
+      (1 - run.rate * (run.detection + restartAfter(run) + run.tau / 2)) /
+      (1 + run.stall / run.tau) /
+      (1 + run.rate * run.queue),
+    availability(run) {
+      const cycle = run.tau + run.stall;
+      return (1 - run.stall / cycle) / (1 + run.rate * (recovery(run) + cycle / 2));
+    },
+    google(run) {
+      const there = 1 - run.rate * (run.detection + run.queue);
+      return there > 0 ? 1 - (run.rate * (run.tau / 2 + restartAfter(run))) / there : 0;
+    },
+    tco_cold: (run) => 1 - run.rate * (recovery(run) + run.tau / 2),
+    tco_hot: (run) => 1 - run.rate * (run.detection + run.tau / 2 + restartAfter(run) + run.queue / run.nodes),
+    tco_tolerant: (run) => 1 - run.rate * (run.detection + restartAfter(run) + run.queue / run.nodes),
+    airesim: (run) => 1 / (1 + run.rate * recovery(run)),
+    netcap: (run) => run.tau / renewed(run, run.tau + run.stall),
+    mlsysim: (run) => 1 - Math.sqrt((run.stall * run.rate) / 2) - run.rate * recovery(run),
+    mlsysim_checkpoint: (run) => 1 - run.stall / run.tau,
+    mtbi: (run) =>
+      (run.tau / (run.tau + run.stall) - (run.rate * run.tau) / 2) / (1 + run.rate * recovery(run)),
+    ubc: (run) => run.tau / (run.stall + renewed(run, run.tau)),
+  };
+
+  // The steady state of a scenario without what no formula knows.
+  function steadyOf(scenario) {
+    return {
+      ...scenario,
+      job: { ...scenario.job, include_start: false },
+      maintenance: undefined,
+      prediction: undefined,
+      checkpoint: { ...scenario.checkpoint, tiers: [] },
+    };
+  }
+
+  // What each formula says of the steady state of a scenario, and the exact form: { exact, said: { name: share or null } }.
+  ettr.calculators = function (scenario) {
+    const run = ettr.inHours(steadyOf(scenario));
+    const said = Object.entries(FORMULAS).map(([name, of]) => {
+      const share = of(run);
+      return [name, share > 0 ? share : null];
+    });
+    return { exact: ettr.exact(run).ettr, said: Object.fromEntries(said) };
+  };
+})(typeof window === "undefined" ? globalThis : window);
