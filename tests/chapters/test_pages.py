@@ -111,7 +111,7 @@ def test_a_page_speaks_of_every_preset(page, scenario):
     check(page, scenario)
 
 
-NO_ANSWER = ("finishing_date", "power", "one_by_one", "portfolio", "spares", "formulas", "catalogue", "grid_limits")
+NO_ANSWER = ("finishing_date", "power", "one_by_one", "portfolio", "spares", "calculators", "catalogue", "grid_limits")
 """Pages of a run that never ends that say no more than that."""
 
 

@@ -16,7 +16,6 @@ import pytest
 
 from ettr import Scenario, evidence, failures, plan, validation
 from ettr.chapters import sources
-from ettr.chapters.formulas import tables as formulas
 
 PRESETS = evidence.scenario_names()
 ANY_SIZE = tuple(name for name in PRESETS if Scenario.load(name).job.tokens is None)
@@ -73,15 +72,6 @@ def table(function: Callable[..., Any], name: str = ONE, extreme: str = AS_IT_IS
 
 def answer(name: str = ONE, extreme: str = AS_IT_IS) -> plan.Plan:
     return table(plan.make, name, extreme)
-
-
-def differences(formula: str, name: str = ONE, extreme: str = AS_IT_IS) -> dict[str, pd.DataFrame]:
-    """Cells and regions of the map of the distance between a formula and the exact one, and the line at the best."""
-    return {
-        "cells": table(formulas.difference_cells, name, extreme, formula, 8),
-        "regions": table(formulas.difference_regions, name, extreme, formula, 60),
-        "best": table(formulas.difference_at_best, name, extreme, formula),
-    }
 
 
 @cache

@@ -17,7 +17,6 @@ _MODULES = {
     "calibration": ["scaling.calibration"],
     "charts.render": ["notebook.rendering"],
     "charts.tables": ["chapters.common.table"],
-    "chapters.formulas": ["chapters.calculators"],
     "charts.theme": ["chapters.common.theme"],
     "clusters": ["chapters.failure_rates.tables"],
     "curves.mechanisms": ["chapters.common.mechanisms"],

@@ -1,129 +1,129 @@
-"""Maps of the distance between formulas: every edge and every cell is that of the closed forms."""
+"""Maps of signed errors, the surprises beside simulated runs, and the words on them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from ettr.chapters.formulas import tables
 
-from computed.chapters import differences, some_presets
-from ettr import Scenario, budget
+from computed.chapters import some_presets
+from ettr import Scenario, budget, validation
+from ettr.chapters.calculators import charts, tables, words
 from ettr.chapters.common import steady_state
-from ettr.core.errors import OutsideValidity
-
-FORMULAS = ("first_order", "rsc")
-TIERED = {
-    "checkpoint.tiers": [{"name": "peers", "interval_s": 20, "stall_s": 0.1, "write_s": 2, "load_s": 5, "copies": 2}],
-    "maintenance": None,
-}
+from ettr.core.validity import ValidityWarning
+from ettr.validation import CALCULATORS
+from ettr.validation.referee import ettr_by, steady
 
 
-def points_at(run: Scenario, formula: str, n_gpus, interval_min) -> np.ndarray:
-    at = {"cluster.n_gpus": np.atleast_1d(n_gpus), "checkpoint.interval_min": np.atleast_1d(interval_min)}
-    with np.errstate(all="ignore"):
-        both = [steady_state.ettr_at(run, at, name) for name in (formula, "exact")]
-    return 100 * (both[0] - both[1])
+@pytest.fixture(scope="module")
+def cases():
+    return tables.surprises(400)
 
 
-@pytest.mark.parametrize("formula", FORMULAS)
-@pytest.mark.parametrize("name", ["llama3-405b", "rsc-1"])
-def test_edges_of_a_region_are_where_the_difference_passes_its_level(name, formula):
-    run = tables.comparable(Scenario.load(name), formula)
-    regions = tables.difference_regions(Scenario.load(name), formula, 12)
-    low, high = tables._ends_min(run)
-    step = (high / low) ** (1 / 699)
-    for row in regions[(regions["layer"] < 4) & np.isfinite(regions["within"])].itertuples():
-        inside = np.abs(points_at(run, formula, row.n_gpus, [row.low_min, row.high_min]))
-        assert (inside <= row.within).all()
-        beyond = [row.low_min / step, row.high_min * step]
-        for edge in beyond:
-            if low * 0.999 < edge < high * 1.001:
-                outside = abs(points_at(run, formula, row.n_gpus, edge)[0])
-                assert np.isnan(outside) or outside > row.within
+def error_at(run: Scenario, name: str, n_gpus: float, interval_min: float) -> str:
+    """The class of an error by one run of its own."""
+    at = {"cluster.n_gpus": np.array([n_gpus]), "checkpoint.interval_min": np.array([interval_min])}
+    points = 100 * (float(np.ravel(ettr_by(name, run, at))[0]) - float(steady_state.ettr_at(run, at)[0]))
+    if np.isnan(points):
+        return tables.NO_ANSWER
+    size = next((i for i, level in enumerate(tables.LEVELS) if abs(points) <= level), 3)
+    return tables.CLASSES[3 + int(np.sign(points)) * size]
 
 
-@pytest.mark.parametrize("formula", FORMULAS)
 @pytest.mark.parametrize("name", some_presets("llama3-405b", "rsc-1"))
-def test_laying_the_regions_on_each_other_gives_the_class_of_each_cell(name, formula):
-    """Also where the formula is within a point on both sides of a stretch where it is not."""
+def test_a_map_has_the_class_of_each_of_its_points(name):
     scenario = Scenario.load(name)
-    regions, run = differences(formula, name)["regions"], tables.comparable(scenario, formula)
-    ends = tables._ends_min(run)
-    rng = np.random.default_rng(5)
-    for n_gpus in regions["n_gpus"].unique()[::9]:
-        here = regions[regions["n_gpus"] == n_gpus].sort_values("layer")
-        for interval in np.exp(rng.uniform(*np.log(ends), size=12)):
-            covering = here[(here["low_min"] <= interval) & (interval <= here["high_min"])]
-            near_edge = np.abs(np.log(here[["low_min", "high_min"]] / interval)).min(axis=None) < 0.02
-            if near_edge:
-                continue
-            apart = abs(points_at(run, formula, n_gpus, interval)[0])
-            if covering.empty:
-                assert np.isnan(apart)
-            else:
-                level = covering["within"].iloc[-1]
-                smaller = [0.0, *tables.LEVELS, np.inf]
-                assert smaller[smaller.index(level) - 1] < apart <= level
+    regions, run = tables.regions(scenario, 8), steady(scenario)
+    low, high = regions["interval_min"].min(), regions["interval_min_end"].max()
+    step = (high / low) ** (1 / 160)
+    assert set(regions["calculator"]) == {one.title for one in CALCULATORS.values()}
+    for calculator in CALCULATORS:
+        of = regions[regions["calculator"] == CALCULATORS[calculator].title]
+        for row in of.iloc[:: max(1, len(of) // 12)].itertuples():
+            middle = np.sqrt(row.n_gpus * row.n_gpus_end)
+            for interval in (row.interval_min * step**0.5, row.interval_min_end / step**0.5):
+                assert error_at(run, calculator, middle, interval) == row.error
 
 
-def test_a_hole_is_drawn_where_the_rsc_formula_is_too_high_between_two_stretches():
-    regions = differences("rsc", "rsc-1")["regions"]
-    hole = regions[regions["layer"] == 4]
-    assert len(hole) and (hole["within"] == 5.0).all()
-    assert differences("first_order")["regions"]["layer"].max() == 3
+def test_a_map_is_filled_without_overlap():
+    regions = tables.regions(Scenario.load("llama3-405b"), 10)
+    for _, column in regions.groupby(["calculator", "n_gpus"]):
+        assert (column["interval_min_end"].to_numpy()[:-1] == column["interval_min"].to_numpy()[1:]).all()
+        assert column["interval_min"].iloc[0] == regions["interval_min"].min()
+        assert column["interval_min_end"].iloc[-1] == regions["interval_min_end"].max()
+        assert (column["error"].to_numpy()[:-1] != column["error"].to_numpy()[1:]).all()
+    assert regions["n_gpus"].nunique() == 10
 
 
-def test_cells_are_the_closed_forms_at_their_middle(llama3):
-    cells = tables.difference_cells(llama3, "first_order", 6)
-    assert len(cells) == 36
-    run = llama3.override({"job.include_start": False, "maintenance": None})
-    for row in cells.iloc[::7].itertuples():
-        size = 8 * round(np.sqrt(row.n_gpus * row.n_gpus_end) / 8)
-        here = run.override(
-            {
-                "cluster.n_gpus": size,
-                "checkpoint.interval_min": float(np.sqrt(row.interval_min * row.interval_min_end)),
-            }
-        )
-        assert budget.exact(here).ettr == pytest.approx(row.exact, abs=0.005)
-        if np.isnan(row.ettr):
-            with pytest.raises(OutsideValidity):
-                budget.first_order(here)
-        else:
-            assert budget.first_order(here).ettr == pytest.approx(row.ettr, abs=0.005)
-            assert row.points == pytest.approx(100 * (row.ettr - row.exact))
+def test_maps_begin_at_half_a_minute_or_where_the_write_lets_an_interval_begin():
+    llama3, free = Scenario.load("llama3-405b"), Scenario.load("rsc-1")
+    assert tables.regions(free, 3)["interval_min"].min() == pytest.approx(0.5)
+    assert tables.regions(llama3, 3)["interval_min"].min() == pytest.approx(llama3.least_interval_min, rel=1e-6)
 
 
-def test_what_a_formula_has_no_term_for_is_set_aside_and_said(llama3):
-    assert tables.set_aside(llama3, "first_order") == ["maintenance"]
-    assert tables.set_aside(llama3, "rsc") == ["the background write", "maintenance"]
-    assert tables.set_aside(Scenario.load("rsc-1"), "rsc") == []
-    tiered = llama3.override(TIERED)
-    assert tables.set_aside(tiered, "rsc") == ["the background write", "faster tiers"]
-    assert tables.set_aside(tiered, "first_order") == []
-    silent = Scenario.load("rsc-1").override({"failures.modes": [{"name": "bits", "share": 1, "latency_h": 2}]})
-    assert tables.set_aside(silent, "rsc") == ["silence"]
-    assert np.isfinite(tables.difference_at_best(silent, "rsc", 5)["ettr"]).any()
+def test_first_order_turns_to_too_little_and_the_course_s_formula_never_does():
+    errors = tables.regions(Scenario.load("llama3-405b")).groupby("calculator")["error"].agg(set)
+    assert set(tables.CLASSES[:2]) < errors["First order"]
+    assert not set(tables.CLASSES[:3]) & errors["A course's simulator"]
+    assert tables.CLASSES[6] in errors["AIReSim's ETR"] and tables.NO_ANSWER not in errors["AIReSim's ETR"]
 
 
-@pytest.mark.parametrize("formula", FORMULAS)
-def test_at_the_best_interval_the_difference_is_that_of_a_single_run(formula):
-    scenario = Scenario.load("rsc-2")
-    best = tables.difference_at_best(scenario, formula, 12)
-    assert best["ettr"].isna().any() and best["ettr"].notna().any()  # it ends before a million GPUs
-    row = best.iloc[3]
-    run = tables.comparable(scenario, formula)
-    assert row["points"] == pytest.approx(points_at(run, formula, row["n_gpus"], row["interval_min"])[0])
-    alone = {"cluster.n_gpus": row["n_gpus"], "checkpoint.interval_min": row["interval_min"]}
-    assert row["points"] == pytest.approx(100 * (row["ettr"] - float(budget.exact(run, alone).ettr)))
+def test_the_line_of_best_intervals_is_that_of_the_steady_state():
+    line = tables.best_line(Scenario.load("rsc-1"), 5)
+    run = steady(Scenario.load("rsc-1"))
+    for row in line.iloc[:3].itertuples():
+        around = {"checkpoint.interval_min": row.interval_min * np.array([0.9, 1.0, 1.1])}
+        ettr = budget.exact(run, {"cluster.n_gpus": np.full(3, row.n_gpus), **around}).ettr
+        assert ettr.argmax() == 1
 
 
-def test_a_formula_without_any_answer_is_an_error():
-    run = Scenario.load("rsc-1").override({"recovery.restart_min": 1e7})
-    with pytest.raises(OutsideValidity, match="budget.rsc has no answer at any size and interval of rsc-1"):
-        tables.difference_regions(run, "rsc", 5)
+def test_simulated_runs_stand_with_the_exact_form_and_not_with_the_calculator(cases):
+    for row in cases.itertuples():
+        assert abs(row.simulated - row.exact) < 4 * row.error
+        assert row.points == pytest.approx(100 * (row.ettr - row.exact))
+    cost, book, lucky = (row for _, row in cases.iterrows())
+    for wrong in (cost, book):
+        assert wrong["ettr"] - wrong["simulated"] > 20 * wrong["error"]
+    assert cost["points"] > 7 and book["points"] > 15
+    assert abs(lucky["points"]) < 0.1
 
 
-def test_sizes_begin_where_each_copy_has_a_node(llama3):
-    many = llama3.override({**TIERED, "checkpoint.tiers.peers.copies": 40})
-    assert tables.difference_at_best(many, "first_order", 4)["n_gpus"].iloc[0] == pytest.approx(320)
+def test_the_lucky_formula_is_wrong_at_half_and_at_twice_the_size(cases):
+    lucky = cases.iloc[-1]
+    run = steady(Scenario.load(lucky["preset"]))
+    for factor in (0.5, 2):
+        other = run.override({"cluster.n_gpus": int(lucky["n_gpus"] * factor)})
+        assert abs(ettr_by(lucky["calculator"], other) - budget.exact(other).ettr) > 0.02
+
+
+def test_the_surprises_are_told_with_their_numbers(cases):
+    told = words.surprises(cases)
+    for row in cases.itertuples():
+        assert f"{row.simulated:.1%}" in told.text
+    assert f"{cases['ettr'][0]:.1%}" in told.text and f"{cases['exact'][1]:.1%}" in told.text
+    drawn = charts.surprises(cases, told.title).to_dict()
+    assert all(f"simulated {row.simulated:.1%}" in drawn["description"] for row in cases.itertuples())
+
+
+def test_a_page_s_words_are_those_of_its_tables():
+    scenario = Scenario.load("rsc-1")
+    own, regions = tables.own(scenario), tables.regions(scenario, 6)
+    told = words.maps(scenario, regions, own)
+    assert told.title.startswith(f"{(own['points'].abs() <= 1).sum()} of {len(own)} formulas")
+    worst = own.loc[own["points"].idxmax()]
+    assert f"{worst['title']} says most, {worst['points']:+.1f} points" in told.text
+    assert "Set aside" not in told.text
+    refereed = validation.referee(4000)
+    said = words.answer(refereed, 4000).text
+    assert f"{refereed['within'].max():.0%}" in said and "4,000 plausible runs" in said
+    assert f"{(refereed['within'] < 0.5).sum()} of the {len(refereed)} formulas" in said
+
+
+def test_the_tables_of_the_page_have_a_row_a_formula():
+    with pytest.warns(ValidityWarning):
+        CALCULATORS["young"].ettr(steady(Scenario.load("rsc-1")).in_hours({"cluster.n_gpus": np.array([8, 1e6])}))
+    refereed = validation.referee(2000)
+    shown = tables.summary(refereed).frame
+    assert len(shown) == len(tables.facts().frame) == len(CALCULATORS)
+    best = refereed.loc[refereed["within"].idxmax()]
+    assert shown["Formula"].iloc[0] == best["title"]
+    assert shown["Within a point"].iloc[0] == f"{best['within']:.0%}"

@@ -50,13 +50,14 @@ def maps(regions: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = 
     together["panel"] = [_broken(name) for name in together["calculator"]]
     x = builders.across("n_gpus", ticks=3, domain=[regions["n_gpus"].min(), regions["n_gpus_end"].max()])
     y = builders.up("interval_min", log=True, ticks=3, domain=ends_min)
-    colour = builders.squares("error", _SHADES, "It says, against exact [points]", symbolOpacity=1, columns=2)
+    colour = builders.squares("error", _SHADES, "It says [points]", symbolOpacity=1, columns=2)
+    edges = alt.Stroke("error:N", scale=alt.Scale(domain=[*_SHADES], range=[*_SHADES.values()]), legend=None)
     tips = tooltips("calculator", "error", "n_gpus", "interval_min", n_gpus="GPUs from", interval_min="Interval from")
     cells = (
         alt.Chart()
-        .mark_rect(opacity=1, strokeWidth=0)
+        .mark_rect(opacity=1, strokeWidth=0.8, clip=True)
         .transform_filter("isValid(datum.error)")
-        .encode(x=x, x2="n_gpus_end:Q", y=y, y2="interval_min_end:Q", color=colour, tooltip=tips)
+        .encode(x=x, x2="n_gpus_end:Q", y=y, y2="interval_min_end:Q", color=colour, stroke=edges, tooltip=tips)
     )
     dashed = (
         alt.Chart()
@@ -100,7 +101,7 @@ def surprises(frame: pd.DataFrame, title: str) -> Any:
     title : str
         The statement.
     """
-    need(frame, "run", "title", "ettr", "exact", "simulated")
+    need(frame, "run", "title", "ettr", "exact", "simulated", "sources")
     named = frame.assign(case=[f"{row.title}, {row.run}" for row in frame.itertuples()])
     named = named.rename(columns={"ettr": "the formula"})
     points = rounded(named.melt(["case"], [*_WAYS], "way", "ettr"))
@@ -108,7 +109,9 @@ def surprises(frame: pd.DataFrame, title: str) -> Any:
         f"{row.case}: formula {row._4:.1%}, exact {row.exact:.1%}, simulated {row.simulated:.1%}"
         for row in named[["case", "exact", "simulated", "the formula"]].itertuples()
     )
-    return _dots(points, named["case"].tolist(), _WAYS, title, f"Dots of ETTR by run and way of reaching it. {told}.")
+    keys = tuple(dict.fromkeys(key for keys in frame["sources"] for key in keys))
+    told = f"Dots of ETTR by run and way of reaching it. {told}."
+    return _dots(points, named["case"].tolist(), _WAYS, title, told, keys)
 
 
 def _dots(

@@ -127,9 +127,9 @@ def surprises(n_runs: int = 400, seed: int = 0) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``preset``, ``run`` (its title), ``calculator`` (its name), ``title``, ``n_gpus`` [GPUs], ``ettr`` (by the
-        calculator), ``exact``, ``simulated`` and its standard ``error``, ``points`` (the calculator less the exact
-        form, in hundredths).
+        ``preset``, ``run`` (its title), ``sources`` (keys of its values), ``calculator`` (its name), ``title``,
+        ``n_gpus`` [GPUs], ``ettr`` (by the calculator), ``exact``, ``simulated`` and its standard ``error``, ``points``
+        (the calculator less the exact form, in hundredths).
     """
     rows: list[dict[str, Any]] = []
     for preset, name in SURPRISES:
@@ -140,6 +140,7 @@ def surprises(n_runs: int = 400, seed: int = 0) -> pd.DataFrame:
             {
                 "preset": preset,
                 "run": run.title,
+                "sources": run.sources,
                 "calculator": name,
                 "title": CALCULATORS[name].title,
                 "n_gpus": run.cluster.n_gpus,

@@ -82,7 +82,10 @@ def surprises(frame: pd.DataFrame) -> Finding:
     """Three runs that a formula gets wrong, or right by luck; ``frame`` as from ``tables.surprises``."""
     cost, book, lucky = (row for _, row in frame.iterrows())
     return Finding(
-        title="Three formulas, three runs: one far off, one farther, one right by luck",
+        title=(
+            f"A cost calculator is {abs(cost['points']):.1f} points off, a textbook {abs(book['points']):.1f}, and one "
+            "formula is right by luck"
+        ),
         text=(
             f"The goodput that a cost calculator reckons with hot spares says {pct(cost['ettr'])} for "
             f"{literal(cost['run'])}, which reaches {pct(cost['exact'])}: it counts no stall. A textbook's reliability "
