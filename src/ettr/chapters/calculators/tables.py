@@ -167,7 +167,6 @@ def drawn_rates() -> tuple[float, float]:
 def summary(refereed: pd.DataFrame) -> Table:
     """The referee's summary as a page shows it; ``refereed`` as from :func:`ettr.validation.referee`."""
     shown = refereed.assign(
-        whose=[f"{CALCULATORS[name].who} {CALCULATORS[name].year}" for name in refereed["calculator"]],
         near=[f"{share:.0%}" for share in refereed["within"]],
         middle=[f"{points:+.1f}" for points in refereed["median"]],
         ends=[f"{row.low:+.1f} to {row.high:+.1f}" for row in refereed.itertuples()],
@@ -177,19 +176,21 @@ def summary(refereed: pd.DataFrame) -> Table:
     )
     heads = {
         "title": "Formula",
-        "whose": "Whose",
         "near": "Within a point",
-        "middle": "Error, median [points]",
-        "ends": "5% to 95% [points]",
+        "middle": "Median error",
+        "ends": "5% to 95%",
         "way": "Says too much",
         "none": "No answer",
-        "safe": "Safe while first order loses less than",
+        "safe": "Safe below",
     }
-    return named(shown.sort_values("within", ascending=False), heads, "Each formula on the same plausible runs")
+    caption = "Errors in points on the same plausible runs; safe below this loss by first order"
+    return named(shown.sort_values("within", ascending=False), heads, caption)
 
 
 def facts() -> Table:
-    """Each calculator: in symbols, what it leaves out, and where it was read."""
-    shown = [(one.title, one.formula, one.leaves_out, one.how_read) for one in CALCULATORS.values()]
-    heads = ("Formula", "In symbols", "Leaves out", "Read")
+    """Each calculator: whose, in symbols, what it leaves out, and where it was read."""
+    shown = [
+        (one.title, f"{one.who}, {one.year}", one.formula, one.leaves_out, one.how_read) for one in CALCULATORS.values()
+    ]
+    heads = ("Formula", "Whose", "In symbols", "Leaves out", "Read")
     return Table(pd.DataFrame(shown, columns=heads), "What each formula counts, and what it does not")
