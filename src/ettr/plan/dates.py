@@ -101,7 +101,7 @@ class Dates(Answer):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
-        hours = {f"{p:g}": self.finishing.quantile(p) for p in _ALL_LEVELS}
+        hours = {f"{p:g}": h for p, h in zip(_ALL_LEVELS, self.finishing.quantile(_ALL_LEVELS).tolist(), strict=True)}
         dates = {p: self.calendar.moment(h) for p, h in hours.items()}
         record = {
             **self.calendar.values,
@@ -118,7 +118,9 @@ class Dates(Answer):
     def report(self) -> Report:
         """The sentence, and a table of dates by probability."""
         rows = [
-            (in_n(p), self.when(h), duration(h)) for p in _ALL_LEVELS if math.isfinite(h := self.finishing.quantile(p))
+            (in_n(p), self.when(h), duration(h))
+            for p, h in zip(_ALL_LEVELS, self.finishing.quantile(_ALL_LEVELS).tolist(), strict=True)
+            if math.isfinite(h)
         ]
         columns = ("of all runs are done", "by", "after")
         return [Note(self.words), Table(columns, rows, words=("by",))]
@@ -224,7 +226,7 @@ def in_n(p: float) -> str:
 
 def _by(dates: Dates) -> str:
     """Dates at both probabilities, e.g. ``by 14 March 2027 (chance 9 in 10), 20 March 2027 (99 in 100)``."""
-    first_h, last_h = (float(dates.finishing.quantile(p)) for p in LEVELS)
+    first_h, last_h = dates.finishing.quantile(LEVELS).tolist()
     first, last = (in_n(p) for p in LEVELS)
     if not math.isfinite(first_h):
         return f"by no date with a chance of {first}"
