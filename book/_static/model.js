@@ -1604,6 +1604,9 @@
     return x < 0 ? 0 : Math.min(Math.max(cubic(low, high, slope, next, Math.min(x, 1)), low), high);
   }
   function densityAt(of, hours) {
+    if (of.parts) {
+      return sum(of.parts.map(([part, w]) => w * densityAt(part, hours)));
+    }
     const [low, high, slope, next, x, beyond] = cell(of, hours),
       left = Math.max(1 - of.atom - of.never - high, 0);
     if (beyond) {
@@ -1611,11 +1614,18 @@
     }
     return x < 0 ? 0 : Math.max(cubicSlope(low, high, slope, next, Math.min(x, 1)), 0) / of.step;
   }
-  const doneBy = (of, hours) =>
-    hours < 0 ? 0 : Math.min(Math.max(smoothUpTo(of, hours) + (hours >= of.atomH ? of.atom : 0), 0), 1);
+  function doneBy(of, hours) {
+    if (of.parts) {
+      return Math.min(sum(of.parts.map(([part, w]) => w * doneBy(part, hours))), 1);
+    }
+    return hours < 0 ? 0 : Math.min(Math.max(smoothUpTo(of, hours) + (hours >= of.atomH ? of.atom : 0), 0), 1);
+  }
 
   // Hours by which a run is done with a probability; Infinity beyond what ends.
   function quantile(of, p) {
+    if (of.parts) {
+      return quantileOfParts(of, p);
+    }
     const rest = p - of.atom,
       n = of.below.length;
     if (rest <= 0) {
@@ -1748,42 +1758,46 @@
     return ys[i] + ((ys[i + 1] - ys[i]) / (xs[i + 1] - xs[i])) * (x - xs[i]);
   }
 
-  // One distribution for a run that is like one of several, it is not known which.
+  // One distribution for a run that is like one of several, it is not known which; read from them, as no table of its own
+  // could hold narrow ones beside others that take a million times as long.
   function mixed(each, weights) {
-    const there = each.map((of, i) => [of, weights[i]]).filter(([of]) => of);
+    const parts = each.map((of, i) => [of, weights[i]]).filter(([of]) => of),
+      over = (value) => sum(parts.map(([of, w]) => w * value(of)));
     const never = sum(weights.filter((_, i) => !each[i])),
-      total = sum(there.map(([, w]) => w));
-    const mean = sum(there.map(([of, w]) => w * of.mean)) / total;
-    const sd = Math.sqrt(sum(there.map(([of, w]) => w * (of.sd ** 2 + (of.mean - mean) ** 2))) / total);
-    const heavy = there.filter(([, w]) => w > 1e-9 / there.length).map(([of]) => of),
-      n = 1024;
-    const first = Math.min(...heavy.map((of) => of.first)),
-      endOf = (of) => of.first + (of.below.length - 1) * of.step;
-    const span = Math.max(...heavy.map((of) => Math.min(quantile(of, 1 - 1e-9), endOf(of)))) - first;
-    const unit = 10 ** (Math.floor(Math.log10(span)) - 2),
-      high = first + Math.ceil(span / unit) * unit; // as the far tail is not exact
-    const step = (high - first) / (n - 1),
-      below = new Float64Array(n),
-      density = new Float64Array(n);
-    for (const [of, w] of there) {
-      for (let i = 0; i < n; i += 1) {
-        const hours = i === n - 1 ? high : first + i * step;
-        below[i] += w * (doneBy(of, hours) - (hours >= of.atomH ? of.atom : 0));
-        density[i] += w * densityAt(of, hours);
-      }
-    }
-    const atom = sum(there.map(([of, w]) => w * of.atom));
-    const atomH = atom > 0 ? sum(there.map(([of, w]) => w * of.atom * of.atomH)) / atom : 0;
-    const ends = never < 1e-9;
-    return table(below, density, {
-      first,
-      step,
+      total = over(() => 1),
+      ends = never < 1e-9;
+    const mean = over((of) => of.mean) / total,
+      sd = Math.sqrt(over((of) => of.sd ** 2 + (of.mean - mean) ** 2) / total);
+    return {
+      parts,
       mean: ends ? mean : Infinity,
       sd: ends ? sd : Infinity,
-      atom,
-      atomH,
+      atom: over((of) => of.atom),
+      atomH: Math.max(...parts.map(([of]) => of.atomH)),
       never,
-    });
+    };
+  }
+
+  // Between the quantiles of the parts, of which neighbours are close.
+  function quantileOfParts(of, p) {
+    const share = p / (1 - of.never);
+    if (share >= 1) {
+      return Infinity;
+    }
+    const each = of.parts.map(([part]) => quantile(part, share)).sort((a, b) => a - b),
+      places = each.map((_, i) => i);
+    const hours = (place) => interpolated(place, places, each);
+    let low = 0,
+      high = doneBy(of, each[0]) < p ? each.length - 1 : 0;
+    for (let i = 0; i < 60; i += 1) {
+      const middle = (low + high) / 2;
+      if (doneBy(of, hours(middle)) < p) {
+        low = middle;
+      } else {
+        high = middle;
+      }
+    }
+    return hours(high);
   }
 
   // ---- money and luck

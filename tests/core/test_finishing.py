@@ -9,7 +9,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from ettr.core.finishing import Finishing, constant, of_runs, table
+from ettr.core.finishing import Finishing
+from ettr.core.finishing_tables import constant, of_runs, table
 from refusals import refusal
 
 SECOND = NormalDist(100, 10)
@@ -132,6 +133,27 @@ def test_a_mixture_of_one_is_itself():
     assert two().mixed([0.0, 1.0]).quantile(LEVELS) == pytest.approx(normal(200, 20).quantile(LEVELS), rel=1e-6)
 
 
+def test_a_mixture_keeps_parts_that_are_narrow_beside_others_that_take_ever_so_long():
+    """Each as likely as the others, and apart: a third of the way up is the end of the first, and so on."""
+    means, sds = np.array([1e2, 1e6, 1e12]), np.array([10.0, 1e3, 1e11])
+    one = normal(100, 10)
+    each = Finishing(
+        means,
+        sds,
+        means - 6 * sds,
+        one.step_h * sds / 10,
+        below=np.tile(one.below, (3, 1)),
+        density=one.density * 10 / sds[:, None],
+        tail_per_h=one.tail_per_h * 10 / sds,
+    )
+    mixed = each.mixed(np.full(3, 1 / 3))
+    for i in range(3):
+        part = each.at(i)
+        assert mixed.quantile((i + LEVELS) / 3) == pytest.approx(part.quantile(LEVELS), rel=1e-9)
+        assert mixed.pdf(means[i]) == pytest.approx(part.pdf(means[i]) / 3, rel=1e-9)
+    assert mixed.cdf([1e4, 1e9, math.inf]).tolist() == pytest.approx([1 / 3, 2 / 3, 1], abs=1e-12)
+
+
 def test_a_mixture_counts_points_outside_validity_as_never_ending():
     some = two().scattered(np.array([True, False, True]))
     mixed = some.mixed([0.2, 0.3, 0.5])
@@ -152,6 +174,7 @@ def test_a_mixture_keeps_its_atoms():
     )
     mixed = both.mixed([0.5, 0.5])
     assert (mixed.atom, mixed.atom_h) == (pytest.approx(0.25), pytest.approx(40))
+    assert mixed.quantile([0.01, 0.24]).tolist() == [40, 40] and mixed.quantile(0.26) > 40
     assert mixed.cdf(40.0) == pytest.approx(0.25, abs=1e-6) and mixed.cdf(100.0) == pytest.approx(0.625, abs=1e-6)
 
 

@@ -16,10 +16,11 @@ from ettr.core.validity import plain
 PERCENTILES = (5, 50, 90, 95, 99)
 """Of the finishing date, in an answer."""
 _BISECTIONS = 52
-_POINTS = 1024
-"""Of a table that is made of runs, or of other tables."""
-_TAIL = 1e-9
-"""Probability of the tail beyond a table that is made here."""
+_SECTIONS, _ROUNDS = 32, 12
+"""Into which the hours between the quantiles of the parts of a mixture are cut, and how many times, until no digit is
+left."""
+_LITTLE = 1e-9
+"""Probability that does not count."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -124,37 +125,28 @@ class Finishing(Answer):
         weights : ndarray of shape ``shape``
             Probability of each point; points outside validity count as never ending.
         """
-        share = np.broadcast_to(np.asarray(weights, dtype=float), self.shape).ravel()
-        ends = np.isfinite(np.broadcast_to(self.mean_h, self.shape).ravel())
-        never = float(share[~ends].sum() + share[ends] @ self._flat(self.never)[ends])
-        some, means, sds = share[ends], self._flat(self.mean_h)[ends], self._flat(self.sd_h)[ends]
+        share = np.broadcast_to(np.asarray(weights, dtype=float), self.shape)
+        ends = np.isfinite(np.broadcast_to(self.mean_h, self.shape))
+        parts, some = self.at(ends & (share > 0)), share[ends & (share > 0)]
         total = some.sum()
-        mean_h = float(some @ means / total)
-        sd_h = math.sqrt(float(some @ (sds**2 + (means - mean_h) ** 2) / total))
-        atoms, atom_at = self._flat(self.atom)[ends], self._flat(self.atom_h)[ends]
-        rows = np.flatnonzero(ends)
-        heavy = rows[some > _TAIL / rows.size]
-        low_h = float(self._flat(self.first_h)[heavy].min())
-        end_h = self._flat(self.first_h)[heavy] + (self.below.shape[-1] - 1) * self._flat(self.step_h)[heavy]
-        reach_h = np.minimum(self._quantile(heavy, np.full(heavy.size, 1 - _TAIL)), end_h)
-        high_h = low_h + _rounded_up(float(reach_h.max()) - low_h)
-        at_h = np.linspace(low_h, high_h, _POINTS)
-        each, hours = np.repeat(rows, _POINTS), np.tile(at_h, rows.size)
-        smooth = self._cdf(each, hours) - self._flat(self.atom)[each] * (hours >= self._flat(self.atom_h)[each])
-        below = some @ smooth.reshape(-1, _POINTS)
-        density = some @ self._pdf(each, hours).reshape(-1, _POINTS)
-        atom = float(some @ atoms)
-        return table(
-            below,
-            density,
-            first_h=low_h,
-            step_h=(high_h - low_h) / (_POINTS - 1),
-            mean_h=mean_h if never < _TAIL else math.inf,
-            sd_h=sd_h if never < _TAIL else math.inf,
-            atom=atom,
-            atom_h=float(some @ (atoms * atom_at) / atom) if atom > 0 else 0.0,
+        never = float(share[~ends].sum() + some @ parts.never)
+        mean_h = float(some @ parts.mean_h / total)
+        sd_h = math.sqrt(float(some @ (parts.sd_h**2 + (parts.mean_h - mean_h) ** 2) / total))
+        finite = never < _LITTLE
+        return Mixture(
+            mean_h=mean_h if finite else math.inf,
+            sd_h=sd_h if finite else math.inf,
+            first_h=parts.first_h,
+            step_h=parts.step_h,
+            below=parts.below,
+            density=parts.density,
+            tail_per_h=parts.tail_per_h,
+            atom=float(some @ parts.atom),
+            atom_h=float(np.max(parts.atom_h)),
             never=never,
-            smoothed_h=float(np.max(self._flat(self.smoothed_h)[heavy])),
+            smoothed_h=float(np.max(parts.smoothed_h[some > _LITTLE / some.size])),
+            parts=parts,
+            weights=some,
         )
 
     def at(self, index: Any) -> Finishing:
@@ -188,7 +180,7 @@ class Finishing(Answer):
             )
         if self.never >= 0.5:
             return "practically never done"
-        low, middle, high = (self.quantile(p) for p in (0.05, 0.5, 0.95))
+        low, middle, high = self.quantile([0.05, 0.5, 0.95]).tolist()
         return f"done after {duration(middle)}" + (
             f", nine times in ten between {duration(low)} and {duration(high)}" if math.isfinite(high) else ""
         )
@@ -198,7 +190,7 @@ class Finishing(Answer):
         record = {
             "mean_h": self.mean_h,
             "sd_h": self.sd_h,
-            "percentiles_h": {str(p): self.quantile(p / 100) for p in PERCENTILES},
+            "percentiles_h": {str(p): hours for p, hours in zip(PERCENTILES, self._percentiles_h(), strict=True)},
             "atom": self.atom,
             "atom_h": self.atom_h,
             "never": self.never,
@@ -210,13 +202,17 @@ class Finishing(Answer):
         """By when the run is done, at a few probabilities."""
         if self.shape:
             return [Headline("Finishing date"), Note(f"{self.headline}.")]
-        rows = [(f"{p} in 100", _hours(self.quantile(p / 100))) for p in PERCENTILES]
+        rows = [(f"{p} in 100", _hours(hours)) for p, hours in zip(PERCENTILES, self._percentiles_h(), strict=True)]
         notes = (
             [Note(f"Nothing strikes in {pct(self.atom)}, and it takes {duration(self.atom_h)}.")]
             if self.atom > 1e-4
             else []
         )
         return [Headline("Finishing date"), Table(("with probability", "done after"), rows), *notes]
+
+    def _percentiles_h(self) -> Any:
+        levels = np.array(PERCENTILES) / 100
+        return self.quantile(levels.reshape(-1, *(1 for _ in self.shape))).tolist()
 
     def _flat(self, values: Any) -> np.ndarray:
         return np.broadcast_to(np.asarray(values, dtype=float), self.shape).ravel()
@@ -295,83 +291,52 @@ class Finishing(Answer):
 _OF_POINTS = ("mean_h", "sd_h", "first_h", "step_h", "tail_per_h", "atom", "atom_h", "never", "smoothed_h")
 
 
-def table(below: np.ndarray, density: np.ndarray, *, atom: Any = 0.0, never: Any = 0.0, **named: Any) -> Finishing:
-    """A distribution from a table that may be off by rounding: made to rise, and followed by an exponential tail.
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Mixture(Finishing):
+    """One distribution of several. Its numbers are of the whole, and its tables those of the parts.
 
-    Parameters
+    It is read from the parts themselves, as no table of its own could hold narrow parts beside others that take a
+    million times as long.
+
+    Attributes
     ----------
-    below, density : ndarray
-        Probabilities with one axis for the hours, ``atom`` left out, and their slopes. [1, 1/h]
-    **named
-        The other attributes of :class:`Finishing` but ``tail_per_h``.
+    parts : Finishing of shape (n,)
+        The distributions, each of which ends.
+    weights : ndarray of shape (n,)
+        Probability of each; what they lack to one never ends.
     """
-    most = 1.0 - np.asarray(atom, dtype=float)[..., None] - np.asarray(never, dtype=float)[..., None]
-    rising = np.maximum.accumulate(np.clip(below, 0.0, most), axis=-1)
-    step_h = np.asarray(named["step_h"], dtype=float)[..., None]
-    secant = np.diff(rising, axis=-1) / step_h
-    least = np.minimum(
-        np.concatenate([secant[..., :1], secant], axis=-1), np.concatenate([secant, secant[..., -1:]], axis=-1)
-    )
-    # a cubic whose slopes are within three times the secants rises: Fritsch and Carlson (1980)
-    slopes = np.clip(density, 0.0, 3.0 * least)
-    return Finishing(
-        below=rising,
-        density=slopes,
-        tail_per_h=plain(_tail(rising, density, most)),
-        atom=atom,
-        never=never,
-        **named,
-    )
 
+    parts: Finishing
+    weights: np.ndarray
 
-def _tail(below: np.ndarray, density: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """Hazard where a millionth is left, which any table resolves. [1/h]"""
-    left = most - below
-    place = np.maximum((left > 1e-6).sum(axis=-1, keepdims=True) - 1, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        hazard = np.take_along_axis(density, place, -1) / np.take_along_axis(left, place, -1)
-    return np.asarray(np.where(hazard > 0, hazard, np.inf)[..., 0])
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """() for one point."""
+        return ()
 
+    def _cdf(self, rows: np.ndarray, at_h: np.ndarray) -> np.ndarray:
+        return np.asarray(np.minimum(self.parts.cdf(at_h[:, None]) @ self.weights, 1.0))
 
-def _rounded_up(value: float) -> float:
-    """To three digits, so that the last digits of a far tail do not move all points of a table."""
-    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
-    return math.ceil(value / unit) * unit
+    def _pdf(self, rows: np.ndarray, at_h: np.ndarray) -> np.ndarray:
+        return np.asarray(self.parts.pdf(at_h[:, None]) @ self.weights)
 
-
-def of_runs(total_h: np.ndarray) -> Finishing:
-    """The distribution of runs that were simulated.
-
-    Parameters
-    ----------
-    total_h : ndarray of shape (runs,)
-        Hours of each. [h]
-
-    Examples
-    --------
-    >>> seen = of_runs(np.array([10.0, 11.0, 12.0, 13.0]))
-    >>> round(seen.cdf(11.5), 3), round(seen.quantile(0.5), 1)
-    (0.5, 11.0)
-    """
-    hours = np.sort(np.asarray(total_h, dtype=float))
-    low_h, high_h = float(hours[0]), float(hours[-1])
-    if low_h == high_h:
-        return constant(low_h)
-    step_h = (high_h - low_h) / (_POINTS - 3)
-    at_h = low_h + step_h * (np.arange(_POINTS) - 1)
-    below = np.searchsorted(hours, at_h, side="right") / hours.size
-    density = np.gradient(below, step_h)
-    return table(
-        below, density, first_h=float(at_h[0]), step_h=step_h, mean_h=float(hours.mean()), sd_h=float(hours.std(ddof=1))
-    )
-
-
-def constant(hours: Any) -> Finishing:
-    """A run that takes the same hours for certain, or one at each point."""
-    shape = np.shape(hours)
-    nothing = np.zeros((*shape, 2))
-    one, zero = plain(np.ones(shape)), plain(np.zeros(shape))
-    return Finishing(hours, zero, hours, one, nothing, nothing, plain(np.full(shape, np.inf)), atom=one, atom_h=hours)
+    def _quantile(self, rows: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        """Between the quantiles of the parts, of which neighbours are close."""
+        ends = levels < 1.0 - self.never
+        of_those = np.where(ends, levels / (1.0 - self.never), 0.5)[:, None]
+        each_h = np.sort(self.parts.quantile(of_those * (1.0 - np.asarray(self.parts.never))), axis=-1)
+        each_h = np.append(each_h, each_h[:, -1:], axis=-1)
+        low, high = np.zeros((levels.size, 1)), np.full((levels.size, 1), self.weights.size - 1.0)
+        for _ in range(_ROUNDS):
+            place = low + (high - low) * np.linspace(0.0, 1.0, _SECTIONS + 1)
+            part = place.astype(int)
+            from_h, to_h = (np.take_along_axis(each_h, index, -1) for index in (part, part + 1))
+            hours = from_h + (place - part) * (to_h - from_h)
+            short = self._cdf(rows, hours.ravel()).reshape(hours.shape) < levels[:, None]
+            n = short.sum(axis=-1, keepdims=True)
+            low, high = (np.take_along_axis(place, np.clip(n - i, 0, _SECTIONS), -1) for i in (1, 0))
+        found = np.take_along_axis(hours, np.minimum(n, _SECTIONS), -1)
+        return np.where(ends, found[:, 0], np.inf)
 
 
 def _cubic(low: Any, high: Any, slope: Any, next_slope: Any, x: Any) -> Any:
