@@ -1455,9 +1455,13 @@
         0
       )
     );
-    const i = widest(0.1),
-      skew = (6 * turned(i, mean)) / (steps[i] * sd) ** 3;
-    return { mean, sd, skew: isFinite(skew) ? skew : 0 };
+    const [skew, rare] = [0.1, 1e-3].map((limit) => {
+      const i = widest(limit),
+        found = (6 * turned(i, mean)) / (steps[i] * sd) ** 3;
+      return isFinite(found) ? found : 0;
+    });
+    // hours that are rare and far away turn around at the larger step, and are seen at the smaller one only
+    return { mean, sd, skew: Math.abs(rare) > 2 * Math.abs(skew) ? rare : skew };
   }
 
   // The table of a distribution: probabilities and slopes at equal steps.

@@ -24,6 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import exprel
+from scipy.stats import poisson
 
 from agreement import FOUR
 from ettr import Scenario, budget, simulate
@@ -439,6 +440,17 @@ def test_the_tail_falls_as_its_pole_says(run, mttf_h):
     end_h = finish.first_h + finish.below.size * finish.step_h
     left = 1 - finish.cdf([end_h, end_h + 1 / pole])
     assert left[1] / left[0] == pytest.approx(math.exp(-finish.tail_per_h / pole), rel=1e-3)
+
+
+@pytest.mark.parametrize("rate", [0.003, 0.014, 0.06])
+def test_where_hardly_anything_strikes_two_failures_are_not_missed(run, rate):
+    """Each costs 20 minutes and up to a minute of work: two are done within three quarters of an hour, more are not."""
+    finish = budget.finishing(run.override({RATE: rate, "checkpoint.interval_min": 1, "checkpoint.stall_s": 0.1}))
+    expected = -math.log(finish.atom)
+    for n, late_h in ((1, 0.5), (2, 0.75)):
+        more = poisson.sf(n, expected)
+        assert 1 - finish.cdf(finish.atom_h + late_h) == pytest.approx(more, rel=0.1, abs=1e-7)
+    assert finish.quantile(1 - expected**3 / 3) < finish.atom_h + 0.75
 
 
 # --------------------------------------------------------------------------- a rate that is known from a count

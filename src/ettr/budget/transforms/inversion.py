@@ -166,8 +166,13 @@ def _moments(transform: Transform, about_h: Any) -> tuple[Any, Any, Any]:
     step, value, _ = at_widest(1e-5)
     mean_h = about_h - doubled(np.angle(value * np.exp(1j * step * about_h[..., None])) / step)
     sd_h = np.sqrt(np.maximum(doubled(at_widest(1e-3)[2]), 0.0))
-    step, value, _ = at_widest(0.1)
-    turned = np.angle(value * np.exp(1j * step * mean_h[..., None]))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        skewness = np.nan_to_num(6 * turned[..., 1] / (step[..., 1] * sd_h) ** 3)
-    return mean_h, sd_h, skewness
+
+    def skewed(most: float) -> Any:
+        step, value, _ = at_widest(most)
+        turned = np.angle(value * np.exp(1j * step * mean_h[..., None]))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.nan_to_num(6 * turned[..., 1] / (step[..., 1] * sd_h) ** 3)
+
+    # hours that are rare and far away turn around at the larger step, and are seen at the smaller one only
+    skewness, rare = skewed(0.1), skewed(1e-3)
+    return mean_h, sd_h, np.where(np.abs(rare) > 2 * np.abs(skewness), rare, skewness)
