@@ -15,7 +15,7 @@ from ettr.core.errors import OutsideValidity
 from ettr.core.validity import ValidityWarning
 from ettr.validation import CALCULATORS, calculators
 from ettr.validation.calculators import INPUTS
-from ettr.validation.referee import answers, draw, ettr_by, steady
+from ettr.validation.comparing import answers, draw, ettr_by, steady
 
 WITHOUT_FAILURES = {name for name, one in CALCULATORS.items() if one.reads == ("interval", "stall")}
 

@@ -2,7 +2,7 @@
 
 from ettr.validation import forecasts as forecasts
 from ettr.validation.calculators import CALCULATORS, Calculator
+from ettr.validation.comparing import beside, referee
 from ettr.validation.published import VERDICTS, rsc_beside_exact, run
-from ettr.validation.referee import beside, referee
 
-__all__ = ["CALCULATORS", "VERDICTS", "Calculator", "beside", "forecasts", "referee", "rsc_beside_exact", "run"]
+__all__ = ["CALCULATORS", "VERDICTS", "Calculator", "beside", "referee", "rsc_beside_exact", "run"]

@@ -11,7 +11,7 @@ from ettr.chapters.calculators import charts, tables, words
 from ettr.chapters.common import steady_state
 from ettr.core.validity import ValidityWarning
 from ettr.validation import CALCULATORS
-from ettr.validation.referee import ettr_by, steady
+from ettr.validation.comparing import ettr_by, steady
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
 from ettr.simulation import simulate
 from ettr.validation import CALCULATORS
-from ettr.validation.referee import POINT, answers, beside, ettr_by, ranges, set_aside, steady
+from ettr.validation.comparing import POINT, answers, beside, ettr_by, ranges, set_aside, steady
 
 LEVELS = (POINT, 5.0, 20.0)
 """Errors that a map tells apart, either way. [points]"""
@@ -45,7 +45,7 @@ def regions(scenario: Scenario, n_sizes: int = 36) -> pd.DataFrame:
     Parameters
     ----------
     scenario : Scenario
-        The run; see :func:`ettr.validation.referee.steady` for what of it is set aside.
+        The run; see :func:`ettr.validation.comparing.steady` for what of it is set aside.
     n_sizes : int
         Columns of each map.
 

@@ -31,7 +31,7 @@ from ettr.plan.assumed import steady_state
 from ettr.scenario import Scenario
 from ettr.scenario.job_in_hours import SHORTEST_MIN
 from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, RATE
-from ettr.validation.referee import steady
+from ettr.validation.comparing import steady
 
 if TYPE_CHECKING:
     from ettr.plan import Plan

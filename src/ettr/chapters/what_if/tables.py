@@ -18,7 +18,7 @@ from ettr.plan.intervals import at_best, flat_band, without_ends
 from ettr.plan.ranges import assumptions
 from ettr.scenario import Scenario
 from ettr.scenario.pools import enough_spares
-from ettr.validation.referee import POINT
+from ettr.validation.comparing import POINT
 
 Datasets = dict[str, pd.DataFrame]
 

@@ -9,7 +9,7 @@ from ettr import Scenario, budget
 from ettr.core.errors import InputError, NotModelled
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
 from ettr.validation import CALCULATORS, beside, referee
-from ettr.validation.referee import answers, draw, first_order_loss, ranges, set_aside, steady
+from ettr.validation.comparing import answers, draw, first_order_loss, ranges, set_aside, steady
 
 
 @pytest.fixture(scope="module")
