@@ -39,11 +39,11 @@ def useful(beside: pd.DataFrame) -> Finding:
     widest = beside.loc[beside["points"].abs().idxmax()]
     return Finding(
         title=say(
-            "Given the faults, the rules miss the ETTR by {typical:.1f} points in the middle",
+            "Given the faults, the rules miss half of the ETTRs by less than {typical:.1f} points",
             typical=float(beside["points"].abs().median()),
         ),
         text=say(
-            "The middle of all differences is {typical:.1f} points. The largest is {most:.1f} points: {title}. "
+            "Half of the differences are below {typical:.1f} points. The largest is {most:.1f} points: {title}. "
             "Measured ETTRs are {lean} on average, by {mean:.1f} points.",
             typical=float(beside["points"].abs().median()),
             most=float(abs(widest["points"])),
@@ -91,7 +91,7 @@ def parts(frame: pd.DataFrame) -> Finding:
 
 
 _WHY = {
-    "rework": "a write and a fault nearly met, or a stop undid more than the rules say",
+    "rework": "a write ended within a moment of a fault, or in spite of it",
     "slowdown": "steps took longer than in the calibration",
     "restart": "starts took longer or shorter than in the calibration",
     "detection": "heartbeats decide when a stop is noticed",
