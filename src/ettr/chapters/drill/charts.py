@@ -57,16 +57,16 @@ def finishing(beside: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and what is shown.
     """
     need(beside, "title", "took_s", "low_s", "median_s", "high_s", "way", "is_in_band")
-    rows = beside.assign(what=_MEASURED)
     y = builders.rows("title", beside["title"], grid=True)
     tips = tooltips("title", "took_s", "low_s", "median_s", "high_s", "way", title="Drill", way="Band by")
-    band = alt.Chart(rows).mark_bar(height=10, color=PALE_GREY, opacity=0.55)
+    base = alt.Chart(beside).encode(y=y, tooltip=tips)
     x = alt.X("low_s:Q", title=axis_title("took_s"), scale=alt.Scale(zero=False))
-    middle = alt.Chart(rows).mark_tick(thickness=2, size=12, color=MODEL_COLOURS["exact"])
-    took = builders.shapes(rows, alt.X("took_s:Q"), y, "what", {_MEASURED: _WAYS[_MEASURED]}, 80, tips)
+    band = base.mark_bar(height=10, color=PALE_GREY, opacity=0.55).encode(x=x, x2=alt.X2("high_s"))
+    middle = base.mark_tick(thickness=2, size=12, color=MODEL_COLOURS["exact"]).encode(x="median_s:Q")
+    took = base.mark_point(size=80, color=GREEN, filled=True, opacity=1).encode(x="took_s:Q")
     outside = beside.loc[~beside["is_in_band"], "title"]
     return finish(
-        band.encode(x=x, x2=alt.X2("high_s"), y=y, tooltip=tips) + middle.encode(x="median_s:Q", y=y) + took,
+        band + middle + took,
         title=title,
         subtitle=subtitle,
         description=f"For each of {len(beside)} drills the band in which 95 of 100 such runs end, its middle, and the "

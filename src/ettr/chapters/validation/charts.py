@@ -17,7 +17,7 @@ _COLOURS = dict(zip(MEANS, (GREEN, BLUE, STEEL, GOLD, VIOLET, BRICK), strict=Tru
 
 
 def validation(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Computed over published, for every published result with a computation.
+    """Computed over published: a row a class, and a row each for what is not reproduced.
 
     Parameters
     ----------
@@ -27,8 +27,11 @@ def validation(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and what is shown.
     """
     need(frame, "quantity", "published", "computed", "unit", "verdict", "kind")
-    ratios = frame.assign(ratio=frame["computed"] / frame["published"])
-    base = alt.Chart(ratios).encode(y=alt.Y("quantity:N", sort=None, title=None, axis=alt.Axis(labelLimit=300)))
+    missed = frame["verdict"] == "not reproduced"
+    rows = frame["quantity"].where(missed, frame["verdict"])
+    ratios = frame.assign(ratio=frame["computed"] / frame["published"], what=rows)
+    order = [row for row in (*MEANS, *rows[missed]) if row in set(rows)]
+    base = alt.Chart(ratios).encode(y=builders.rows("what", order, labelLimit=300))
     colours = builders.present(_COLOURS, ratios["verdict"])
     dots = base.mark_point(size=90).encode(
         x=alt.X("ratio:Q", title="Computed / published", scale=alt.Scale(type="log", nice=False, padding=10)),
@@ -36,14 +39,13 @@ def validation(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         shape=alt.Shape("verdict:N", title="Verdict", scale=alt.Scale(domain=[*colours]), legend=alt.Legend(columns=2)),
         tooltip=tooltips("quantity", "published", "computed", "unit", "kind", "verdict", kind="Kind"),
     )
-    off = ratios.loc[ratios["verdict"] == "not reproduced", "quantity"]
     return finish(
         builders.rule(alt.X("ratio:Q"), 1.0, strokeDash=[3, 3]) + dots,
         title=title,
         subtitle=subtitle,
         description=f"Dots of computed over published for {len(frame)} results; not reproduced: "
-        f"{', '.join(off) or 'none'}.",
-        height=22 * len(frame) + 20,
+        f"{', '.join(frame.loc[missed, 'quantity']) or 'none'}.",
+        height=24 * len(order) + 20,
     )
 
 
