@@ -33,8 +33,11 @@ def drill(
         ),
     ] = None,
     heartbeat: Annotated[
-        float, typer.Option("--heartbeat", metavar="S", help="A worker that is silent for so long hangs [s].")
-    ] = 0.5,
+        float | None,
+        typer.Option(
+            "--heartbeat", metavar="S", help="A worker that is silent for so long hangs [s]; 0.5, or longer for stalls."
+        ),
+    ] = None,
     check_steps: Annotated[
         int,
         typer.Option("--check-steps", metavar="N", help="Workers compare their parameters each N steps; 0: never."),
@@ -79,7 +82,7 @@ def drill(
         write_s=write,
         background=background,
         faults=options.faults(fault),
-        heartbeat_s=heartbeat,
+        heartbeat_s=heartbeat if heartbeat is not None else max(0.5, 0.3 + 2 * write),
         check_steps=check_steps,
         seed=seed,
     )

@@ -116,18 +116,24 @@ class Settings:
                 f"interval_s must be longer than a write of {self.write_s:g} s in the background, "
                 f"got {self.interval_s:g} s: the next would begin before it ends"
             )
-        if self.heartbeat_s <= 5 * self.step_s + (0 if self.background else 2 * self.write_s):
+        if self.heartbeat_s <= self.longest_silence_s:
             raise InputError(
                 f"heartbeat_s must be longer than five steps and two stalls, got {self.heartbeat_s:g} s: "
                 "a healthy worker would count as hanging"
             )
-        if self.check_steps < 0 or (FLIP in self.kinds and not self.check_steps):
-            raise InputError(f"check_steps must be 1 or more where bits flip, got {self.check_steps}")
+        at_least_zero("check_steps", self.check_steps)
+        if FLIP in self.kinds and not self.check_steps:
+            raise InputError("check_steps must be 1 or more where bits flip, got 0: nobody would notice")
 
     @property
     def n_steps(self) -> int:
         """Steps of the job."""
         return round(self.work_s / self.step_s)
+
+    @property
+    def longest_silence_s(self) -> float:
+        """What a healthy worker may be silent for: five steps, and two stalls. [s]"""
+        return 5 * self.step_s + (0.0 if self.background else 2 * self.write_s)
 
     @property
     def interval_steps(self) -> int:

@@ -21,7 +21,7 @@ def answer(beside: pd.DataFrame) -> Finding:
     return Finding(
         title="Training jobs that were really killed take what the rules say",
         text=say(
-            "**{n} training jobs were run on one machine and disturbed {n_stops:count} times. Given when the faults "
+            "**{n} training jobs were run on one machine and stopped {n_stops:count} times. Given when the faults "
             "struck, the rules of a run explain the time of {n_near} of them to within {near:.0f} points in every "
             "part. Without knowing that, {n_in} ended within the band of the finishing time.** {ending}",
             n=len(beside),
