@@ -22,6 +22,7 @@ from ettr import evidence
 from ettr.chapters.drill import tables
 from ettr.core.units import S_PER_H
 from ettr.drill import Settings, calibrated, drill
+from ettr.drill.log import events
 from ettr.evidence import DATA
 
 FOLDER = Path("_build/drill")
@@ -52,6 +53,7 @@ def row(folder: Path, setting_id: str, title: str, settings: Settings) -> dict[s
     alike = "-".join(f"{getattr(settings, name):g}" for name in OF_CALIBRATION)
     known = calibrated(folder / f"calibration-{alike}", settings)
     done = drill(folder / setting_id, settings, known)
+    began_s = events(folder / setting_id)[0]["at_s"]
     parts = {name: round(S_PER_H * getattr(done.took, part), 3) for name, part in tables.PARTS.items()}
     strikes = [[one.attempt, round(one.into_s, 4), one.kind, one.in_start] for one in done.found.strikes]
     return {
@@ -65,7 +67,7 @@ def row(folder: Path, setting_id: str, title: str, settings: Settings) -> dict[s
         "n_lost_steps": done.found.n_lost_steps,
         "machine": machine(),
         "n_cores": os.cpu_count(),
-        "recorded_on": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "recorded_on": datetime.datetime.fromtimestamp(began_s, datetime.UTC).date().isoformat(),
         "source": "ettr2026drill",
         "status": "primary",
     }
@@ -78,6 +80,8 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="write data/drill.csv")
     parser.add_argument("--fresh", action="store_true", help="begin anew, whatever was done before")
     options = parser.parse_args()
+    if options.quick and options.record:
+        parser.error("--quick runs four of twenty, which is no record")
     asked = evidence.table("drill")
     if options.quick:
         asked = asked[asked["setting_id"].isin(QUICK)]

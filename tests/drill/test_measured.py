@@ -17,8 +17,8 @@ def step(at_s, number, checked=False):
     return ("step", at_s, {"step": number, "checked": checked})
 
 
-def crash(at_s, into_s, kind="crash", **values):
-    return ("fault", at_s, {"kind": kind, "into_s": into_s, "missed": False, **values})
+def crash(at_s, kind="crash", **values):
+    return ("fault", at_s, {"kind": kind, "missed": False, **values})
 
 
 STARTED = [
@@ -41,7 +41,7 @@ def parts(found):
 
 
 def test_a_crash():
-    found = measured(log(*STARTED, crash(5.0, 5.0), ("down", 5.2, {"why": "crash"}), *AGAIN), SETTINGS)
+    found = measured(log(*STARTED, crash(5.0), ("down", 5.2, {"why": "crash"}), *AGAIN), SETTINGS)
     assert parts(found) == pytest.approx(
         {"steps": 4.0, "stalls": 0.5, "rework": 1.5, "detection": 2.0, "queue": 0.0, "restart": 2.5}
     )
@@ -58,15 +58,27 @@ def test_what_stopped_it_from_outside_is_queue():
 
 def test_a_durable_checkpoint_that_was_not_found_counts():
     lost = [("start", 7.0, {"step": 0}), *AGAIN[1:2], *(step(8.5 + i, i) for i in range(1, 5)), ("end", 13.0, {})]
-    stopped = [crash(5.0, 5.0), ("down", 5.2, {"why": "crash"})]
+    stopped = [crash(5.0), ("down", 5.2, {"why": "crash"})]
     assert measured(log(*STARTED, *stopped, *lost), SETTINGS).n_lost_steps == 2
-    spoilt = crash(4.0, 4.0, "corrupt", spoilt_step=2)
+    spoilt = crash(4.0, "corrupt", spoilt_step=2)
     assert measured(log(*STARTED, spoilt, *stopped, *lost), SETTINGS).n_lost_steps == 0
+
+
+def test_a_checkpoint_spoilt_before_it_was_told_of_is_not_lost():
+    lost = [("start", 7.0, {"step": 0}), *AGAIN[1:2], *(step(8.5 + i, i) for i in range(1, 5)), ("end", 13.0, {})]
+    early = [*STARTED[:4], crash(3.4, "corrupt", spoilt_step=2), *STARTED[4:]]
+    found = measured(log(*early, crash(5.0), ("down", 5.2, {"why": "crash"}), *lost), SETTINGS)
+    assert found.n_lost_steps == 0
+
+
+def test_a_supervisor_that_dies_after_a_flip_was_found():
+    found = measured(log(*STARTED, ("spoilt", 5.0, {"step": 4}), *AGAIN), SETTINGS)
+    assert found.account.rework_s == 1.5 and found.account.detection_s == 2.0
 
 
 def test_a_sleep_is_marked():
     slept = ("slept", 4.6, {"slept_s": 30.0})
-    found = measured(log(*STARTED, slept, crash(5.0, 5.0), ("down", 5.2, {"why": "crash"}), *AGAIN), SETTINGS)
+    found = measured(log(*STARTED, slept, crash(5.0), ("down", 5.2, {"why": "crash"}), *AGAIN), SETTINGS)
     assert found.slept_s == 30.0
 
 

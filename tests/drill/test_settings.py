@@ -20,6 +20,7 @@ from ettr.drill.settings import KINDS, Fault, Settings
         ({"interval_s": 0.4, "write_s": 0.5, "background": True}, "longer than a write of 0.5 s in the background"),
         ({"write_s": 0.4}, "heartbeat_s must be longer than five steps and two stalls"),
         ({"faults": {"crash": 0}}, "the mean time between faults of the kind crash must be > 0"),
+        ({"check_steps": 351}, "check_steps must be 7 intervals of 50 steps at most, got 351"),
         ({"check_steps": -2}, "check_steps must be >= 0"),
         ({"faults": {"flip": 3}}, "check_steps must be 1 or more where bits flip, got 0"),
     ],

@@ -28,8 +28,8 @@ def drill(
         typer.Option(
             "--fault",
             metavar="KIND=S",
-            help="Mean time between two faults of a kind [s], e.g. crash=5, which is what happens without any. Kinds: "
-            "crash, hang, supervisor, flip, corrupt, slow, disk. May be repeated.",
+            help="Mean time between two faults of a kind [s]; crash=5 by default. Kinds: crash, hang, supervisor, "
+            "flip, corrupt, slow, disk. May be repeated.",
         ),
     ] = None,
     heartbeat: Annotated[
@@ -56,18 +56,18 @@ def drill(
 
     crash, hang (SIGKILL, SIGSTOP to a worker), supervisor (SIGKILL to the supervisor), flip (a bit of a parameter, in
     silence; needs --check-steps), corrupt (the newest checkpoint), slow (a worker at half speed for 4 s), disk (full
-    for 3 s; it is one of its own in memory, for which Linux asks root). They strike while the job trains, stalls or
-    starts.
+    for 3 s; a separate disk in memory, which needs root on Linux). Time until the next fault passes while the job
+    trains, stalls or starts. In a start, flip, corrupt and slow find nothing to spoil.
 
-    A calibration before, 15 s long, measures steps, stalls, starts and detection. From these follow the parts of the
-    time with the faults as they struck, and the band of the finishing time without knowing them. At the end the
+    A calibration before, about 20 s long, measures steps, stalls, starts and detection. From these follow the parts of
+    the time with the faults as they struck, and the band of the finishing time without knowing them. At the end the
     parameters are compared with those of an undisturbed run, bit by bit.
 
     A drill that was stopped, or killed, goes on with the same command. DIR then holds train.log (as Megatron prints
     it), events.jsonl, and scenario.yml where a scenario can say the same.
 
-    With --json, took and given are measured hours and those by the rules, band the seconds by which 95 of 100 runs are
-    done, strikes the faults by attempt and seconds into it.
+    With --json, took and given are measured hours and those by the rules; 95 of 100 runs end between low_s and high_s
+    of band; strikes are the faults, by attempt and seconds into its start or its training.
 
     Example: ettr drill /tmp/drill --fault crash=6 --fault hang=20 --interval 2
     """
@@ -82,7 +82,7 @@ def drill(
         write_s=write,
         background=background,
         faults=options.faults(fault),
-        heartbeat_s=heartbeat if heartbeat is not None else max(0.5, 0.3 + 2 * write),
+        heartbeat_s=heartbeat if heartbeat is not None else max(0.5, 0.3 + (0.0 if background else 2 * write)),
         check_steps=check_steps,
         seed=seed,
     )

@@ -93,18 +93,19 @@ class Drill(Answer):
         counts = dict.fromkeys(sorted({strike.kind for strike in self.found.strikes}), 0)
         for strike in self.found.strikes:
             counts[strike.kind] += 1
-        struck = ", ".join(f"{n} of {kind}" for kind, n in counts.items()) or "none"
+        struck = ", ".join(f"{n} {kind}" for kind, n in counts.items()) or "none"
         is_in = self.band.low_s <= self.took_s <= self.band.high_s
         notes = [
-            f"Faults: {struck}. {self.found.account.n_stops} stopped the job.",
+            f"Faults: {struck}. The job stopped {_times(self.found.account.n_stops)}.",
             f"Without knowing when they strike: 95 of 100 such runs take {self.band.low_s:.0f} to "
             f"{self.band.high_s:.0f} s ({self.band.way}); this one is {'within' if is_in else 'outside'}.",
             "The parameters are, bit for bit, those of an undisturbed run."
             if self.is_same
-            else "The parameters differ from those of an undisturbed run: this should not be: please report it.",
+            else "The parameters differ from those of an undisturbed run. This is a bug: please report it.",
             "No restart lost a step that a durable checkpoint held."
             if not self.found.n_lost_steps
-            else f"Restarts lost {self.found.n_lost_steps} steps that durable checkpoints held: please report it.",
+            else f"Restarts lost {self.found.n_lost_steps} steps that durable checkpoints held. This is a bug: please "
+            "report it.",
         ]
         return [
             Headline(self.headline),
@@ -127,8 +128,13 @@ class Drill(Answer):
                 f"The machine slept for {self.found.slept_s:.0f} s meanwhile: these seconds are no measurement."
             )
         if self.found.n_resumed:
-            marks.append(f"It was cut off and gone on with {self.found.n_resumed} times; the time between is queue.")
+            times = _times(self.found.n_resumed)
+            marks.append(f"It was ended from outside {times}; the time until it went on counts as queue.")
         return marks
+
+
+def _times(n: int) -> str:
+    return {0: "never", 1: "once"}.get(n, f"{n} times")
 
 
 def drill(
@@ -162,7 +168,7 @@ def drill(
         known = calibrated(folder / _CALIBRATION, settings, lambda *done: on_progress("calibrating", *done))
     running.run(folder, settings, lambda *done: on_progress("training", *done))
     found = measured(events(folder), settings)
-    ended = checkpoints.read(checkpoints.folder_of(folder) / checkpoints.FINAL)
+    ended = checkpoints.read(checkpoints.final_of(checkpoints.folder_of(folder)))
     with contextlib.suppress(NotModelled):  # a drill can be more than a scenario says
         (folder / SCENARIO).write_text(scenario_of(settings, known).to_yaml())
     return Drill(

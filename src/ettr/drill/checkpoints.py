@@ -8,11 +8,10 @@ import hashlib
 import os
 import random
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
-FINAL = "final"
-"""Name of the state after the last step."""
 _HEAD = 32
 """Bytes of the digest, which stands first."""
 _FILLER = "filler"
@@ -22,6 +21,11 @@ _PIECES = 4
 def folder_of(drill: Path) -> Path:
     """Where a drill keeps its checkpoints."""
     return drill / "checkpoints"
+
+
+def final_of(folder: Path) -> Path:
+    """The file of the state after the last step, beside the checkpoints."""
+    return folder.with_name("final")
 
 
 def path_of(folder: Path, step: int) -> Path:
@@ -82,45 +86,73 @@ def newest(folder: Path, at_most: float) -> int:
     return next((step for step in steps(folder) if step <= at_most and read(path_of(folder, step)) is not None), 0)
 
 
-def drop(folder: Path, after: float, n_kept: int) -> None:
-    """Remove those after a step, and all but the newest so many."""
-    there = steps(folder)
-    for step in [*[one for one in there if one > after], *[one for one in there if one <= after][n_kept:]]:
-        path_of(folder, step).unlink(missing_ok=True)
+def drop_after(folder: Path, step: int) -> None:
+    """Remove those after a step."""
+    for later in steps(folder):
+        if later > step:
+            path_of(folder, later).unlink()
 
 
-def corrupt(folder: Path) -> int:
-    """Change one bit of the newest checkpoint, and return its step; 0 where there is none."""
-    step = next(iter(steps(folder)), 0)
-    if step:
-        content = bytearray(path_of(folder, step).read_bytes())
-        content[random.randrange(len(content))] ^= 1
-        path_of(folder, step).write_bytes(content)
-    return step
+def keep_newest(folder: Path, n_kept: int) -> None:
+    """Remove all but the newest so many."""
+    for step in steps(folder)[n_kept:]:
+        path_of(folder, step).unlink()
+
+
+def corrupt(folder: Path, step: int) -> None:
+    """Change one bit of a checkpoint."""
+    content = bytearray(path_of(folder, step).read_bytes())
+    content[random.randrange(len(content))] ^= 1
+    path_of(folder, step).write_bytes(content)
 
 
 def mount(folder: Path, size_mb: float) -> str:
-    """Put the folder, with what it holds, on a disk in memory of its own; otherwise why that is not allowed. [MB]"""
-    size = f"size={1000 * size_mb:.0f}k"
-    return "" if os.path.ismount(folder) else _moved(folder, "mount", "-t", "tmpfs", "-o", size, "ettr-drill")
+    """Put the folder on a disk in memory of its own, with what :func:`unmount` kept; or why not. [MB]"""
+    if os.path.ismount(folder):
+        return ""
+    why_not = _done("mount", "-t", "tmpfs", "-o", f"size={1000 * size_mb:.0f}k", "ettr-drill", str(folder))
+    for path in _kept(folder).glob("step-*") if not why_not else ():
+        (folder / path.name).write_bytes(path.read_bytes())
+    return why_not
 
 
-def unmount(folder: Path) -> str:
-    """Take that disk away again, and keep what it held; otherwise why that did not go."""
+def why_no_mount() -> str:
+    """Why no such disk can be had; empty if one can."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        why_not = mount(folder, 0.1)
+        unmount(folder)
+        return why_not
+
+
+def unmount(folder: Path) -> None:
+    """Take that disk away again, and keep its checkpoints beside it."""
+    if not os.path.ismount(folder):
+        return
     free(folder)
-    return _moved(folder, "umount", "--lazy") if os.path.ismount(folder) else ""
+    kept = _kept(folder)
+    if steps(folder):
+        kept.mkdir(exist_ok=True)
+    for step in set(steps(kept)) - set(steps(folder)):
+        path_of(kept, step).unlink()
+    for step in steps(folder):
+        beside = kept / "part"
+        beside.write_bytes(path_of(folder, step).read_bytes())
+        beside.replace(path_of(kept, step))
+    _done("umount", "--lazy", str(folder))
 
 
-def _moved(folder: Path, *command: str) -> str:
-    """Put a folder elsewhere by a command that takes it last, and its files after it."""
-    content = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+def _kept(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}-kept")
+
+
+def _done(*command: str) -> str:
+    """Run a command; why it failed, if it did."""
     try:
-        done = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
         return str(error)
-    for name, data in content.items() if done.returncode == 0 else ():
-        (folder / name).write_bytes(data)
-    return done.stderr.strip()
+    return done.stderr.strip() if done.returncode else ""
 
 
 def fill(folder: Path) -> None:

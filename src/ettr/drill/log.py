@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,14 @@ def events(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines[:-1]]
 
 
+def _mend(path: Path) -> None:
+    """Take away a last line that was cut off."""
+    if path.exists():
+        content = path.read_bytes()
+        if not content.endswith(b"\n"):
+            os.truncate(path, content.rfind(b"\n") + 1)
+
+
 class Log:
     """The two files, of which the first also says where the drill stands.
 
@@ -35,8 +44,8 @@ class Log:
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._folder, self._settings, self._before = folder, settings, events(folder)
-        if self._before:  # without a line that was cut off
-            (folder / EVENTS).write_text("".join(json.dumps(event) + "\n" for event in self._before))
+        for name in (EVENTS, TRAINING):
+            _mend(folder / name)
         self._stepped_s = 0.0
 
     def standing(self) -> tuple[float, int, int]:
@@ -45,6 +54,7 @@ class Log:
         for event in self._before:
             if event["event"] == "start":
                 base_s, begun_s, sound, is_struck = event["exposed_s"], event["at_s"], event["step"], False
+            base_s -= event.get("slept_s", 0.0)
             if not is_struck:
                 exposed_s = base_s + event["at_s"] - begun_s
             if event["event"] == "fault":

@@ -97,7 +97,7 @@ class Measured:
     slept_s : float
         How long the machine slept meanwhile. [s]
     n_resumed : int
-        How often somebody had to give the command again.
+        How often it was ended from outside, and gone on with.
     """
 
     account: Account
@@ -133,13 +133,14 @@ def measured(events: Sequence[Mapping[str, Any]], settings: Settings) -> Measure
     starts = [place for place, event in enumerate(events) if event["event"] == "start"]
     found = Measured(Account(), [], [], [], [], [], [], {}, 0, 0.0, 0)
     durable: set[int] = set()
+    spoilt: set[int] = set()
     sound = 0
     for number, (place, end) in enumerate(zip(starts, [*starts[1:], len(events)], strict=True)):
         attempt = events[place:end]
-        known = [step for step in durable if not settings.check_steps or step <= sound]
+        known = [step for step in durable - spoilt if not settings.check_steps or step <= sound]
         found.n_lost_steps += max(0, max(known, default=0) - attempt[0]["step"])
         sound = attempt[0]["step"]
-        durable = {step for step in durable if step <= sound}
+        durable, spoilt = ({step for step in steps if step <= sound} for steps in (durable, spoilt))
         found.account.undo(sound)
         for event in attempt:
             if event["event"] == "durable":
@@ -147,7 +148,7 @@ def measured(events: Sequence[Mapping[str, Any]], settings: Settings) -> Measure
             elif event["event"] == "step" and event["checked"]:
                 sound = event["step"]
             elif event["event"] == "fault" and event.get("spoilt_step"):
-                durable.discard(event["spoilt_step"])
+                spoilt.add(event["spoilt_step"])
             found.slept_s += event.get("slept_s", 0.0)
         _account(found, number, attempt, events[end]["at_s"] if end < len(events) else None)
     return found
@@ -199,7 +200,7 @@ def _account(found: Measured, number: int, attempt: Sequence[Mapping[str, Any]],
         account.queue_s += next_s - struck_s
         found.n_resumed += 1
         return
-    kind = stop["kind"] if stop else attempt[-1]["why"]
+    kind = stop["kind"] if stop else (noticed or {}).get("why", FLIP)
     if stop is None and kind != FLIP:
         found.strikes.append(Strike(number, struck_s - since_s, kind, in_start=ready_s is None))
     if ready_s is not None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ettr import budget
-from ettr.core.errors import NotModelled
+from ettr.core.errors import EttrError, NoProgress, NotModelled
 from ettr.core.units import MIN_PER_H, S_PER_H
 from ettr.drill.measured import Account, Measured, Strike
 from ettr.drill.settings import (
@@ -37,6 +37,8 @@ from ettr.scenario import Scenario
 N_DRAWS = 400
 """Plans that are drawn where no other form knows the faults."""
 _LEVEL = 0.95
+_MOST = 100
+"""A drawn plan that takes so many times the work is hopeless."""
 Faults = Callable[[int, float], list[tuple[float, str]]]
 """From an attempt's number and the exposure before it to its faults: seconds since it began, and kind."""
 
@@ -70,7 +72,7 @@ class Calibration:
 
 def calibrating(settings: Settings) -> Settings:
     """The short drill that measures: some undisturbed writes, then stops of each kind, each before the next write."""
-    each_s = 0.5 + 0.2 * max(1.0, settings.n_workers / (os.cpu_count() or 1))
+    each_s = 0.5 + 0.3 * max(1.0, settings.n_workers / (os.cpu_count() or 1))
     interval_s = max(1.1 * each_s, 2 * settings.write_s)
     begin_s = each_s + 3 * (interval_s + settings.write_s)
     kinds = [CRASH] * 3 + [HANG] * 2 + [SUPERVISOR] * 2
@@ -81,6 +83,11 @@ def calibrating(settings: Settings) -> Settings:
 
 def calibration_of(found: Measured) -> Calibration:
     """What the short drill measured."""
+    if not set(STOPPING) <= set(found.detection_s):
+        raise EttrError(
+            "the calibration found the workers still starting when each fault came: use fewer of them, or a machine "
+            "with less to do, and another folder"
+        )
     step_s = fmean(found.free_step_s)
     detection_s = {kind: fmean(found.detection_s[kind]) for kind in STOPPING}
     return Calibration(
@@ -105,7 +112,7 @@ def replayed(settings: Settings, known: Calibration, strikes: Sequence[Strike]) 
 
 def drawn(settings: Settings, known: Calibration, draw: int) -> Account:
     """The same for another plan of faults."""
-    horizon_s = 100 * settings.work_s
+    horizon_s = 2 * _MOST * settings.work_s
     plan = list(itertools.takewhile(lambda fault: fault.at_s < horizon_s, settings.planned(draw)))
     times = [fault.at_s for fault in plan]
     return _Run(settings, known).through(
@@ -132,6 +139,8 @@ class _Run:
     def through(self, faults_of: Faults) -> Account:
         """To the last step."""
         for attempt in itertools.count():
+            if self._exposed_s > _MOST * self._settings.work_s:
+                raise NoProgress(f"such a drill does not end in {_MOST} times its work")
             start = max(step for step, whole in self._whole.items() if whole and step <= self._sound)
             self._whole = {step: whole for step, whole in self._whole.items() if step <= start}
             self._sound, self._is_flipped, self._slow_until_s, self._writing = start, False, -math.inf, None
@@ -209,6 +218,8 @@ class _Run:
         detection_s = self._known.detection_s[kind]
         if kind == HANG and is_start:
             detection_s = self._settings.start_timeout_s - at_s
+        if kind == SUPERVISOR:  # a new one frees the disk
+            self._full_until_s = -math.inf
         self._account.detection_s += detection_s
         self._account.n_stops += 1
         self._exposed_s += at_s

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from ettr.core.errors import EttrError, InputError
 from ettr.drill import checkpoints
 from ettr.drill.log import events
+from ettr.drill.process import command
 from ettr.drill.settings import DISK, Settings
 from ettr.files.locking import locked
 
 _SETTINGS = "settings.json"
+OWN = (".lock", f".{_SETTINGS}", "calibration")
+"""What may be in a folder before there is a drill."""
+_MOST_IN_VAIN = 20
+"""Supervisors in a row that die before a step."""
 _DISK_MB = 4.0
 """Size of a disk that is to be filled. [MB]"""
 
@@ -42,8 +45,14 @@ def run(folder: Path, settings: Settings, on_progress: Callable[[int, int], None
     """
     with locked(folder / ".lock", "drill"):
         _prepare(folder, settings)
+        n_before, n_in_vain = -1, 0
         try:
             while not is_done(folder):
+                n_steps = sum(event["event"] == "step" for event in events(folder))
+                n_in_vain = 0 if n_steps > n_before else n_in_vain + 1
+                if n_in_vain == _MOST_IN_VAIN:
+                    raise EttrError(f"the supervisor of the drill in {folder} died {n_in_vain} times without a step")
+                n_before = n_steps
                 _supervised(folder, settings, on_progress)
         finally:
             checkpoints.unmount(checkpoints.folder_of(folder))
@@ -63,38 +72,43 @@ def settings_in(folder: Path) -> Settings | None:
 
 
 def check(folder: Path, settings: Settings) -> None:
-    """Refuse a folder that holds something else, and a system that cannot stop a process."""
+    """Refuse a folder that holds something else, and a system that cannot do what is asked."""
     if not hasattr(signal, "SIGSTOP"):
         raise InputError("a drill needs Linux or macOS: this system has no signal that stops a process")
     there = settings_in(folder)
-    others = [path for path in folder.glob("*") if path.name not in (".lock", "calibration")]
+    others = [path for path in folder.glob("*") if path.name not in OWN]
     if there is None and others:
         raise InputError(f"{folder} holds {others[0].name} and no drill: name a new folder")
     if there is not None and there != settings:
         differ = [name for name, value in settings.to_dict().items() if there.to_dict()[name] != value]
         raise InputError(f"{folder} holds a drill of another {' and '.join(differ)}: name a new folder, or remove it")
+    if DISK in settings.kinds and not is_done(folder):
+        why_not = checkpoints.why_no_mount()
+        if why_not:
+            raise InputError(f"faults of the kind {DISK} need a disk of their own, and none can be made: {why_not}")
 
 
 def _prepare(folder: Path, settings: Settings) -> None:
     """Check the folder, and write down what is asked."""
     check(folder, settings)
-    where = checkpoints.folder_of(folder)
-    where.mkdir(exist_ok=True)
-    if DISK in settings.kinds and not is_done(folder):
-        why_not = checkpoints.mount(where, _DISK_MB)
-        if why_not:
-            raise InputError(f"faults of the kind {DISK} need a disk of their own, and none can be made: {why_not}")
     if settings_in(folder) is None:
         beside = folder / f".{_SETTINGS}"
         beside.write_text(json.dumps(settings.to_dict(), indent=1))
         beside.replace(folder / _SETTINGS)
+    where = checkpoints.folder_of(folder)
+    where.mkdir(exist_ok=True)
+    if DISK in settings.kinds and not is_done(folder):
+        checkpoints.mount(where, _DISK_MB)
 
 
 def _supervised(folder: Path, settings: Settings, on_progress: Callable[[int, int], None]) -> None:
     """One supervisor, until it is done or dies."""
-    command = [sys.executable, "-m", "ettr.drill.supervisor", str(folder), str(os.getpid())]
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        command("supervisor", str(folder)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     ) as child:
         try:
             assert child.stdout

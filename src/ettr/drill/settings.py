@@ -27,7 +27,7 @@ KINDS = {
     HANG: "SIGSTOP to a worker",
     SUPERVISOR: "SIGKILL to the supervisor",
     FLIP: "a bit of a worker's parameters flipped, in silence",
-    CORRUPT: "a byte of the newest checkpoint changed",
+    CORRUPT: "a bit of the newest checkpoint flipped",
     SLOW: "a worker at half speed, until its time is over or it is started again",
     DISK: "the disk of the checkpoints full for a time",
 }
@@ -124,6 +124,11 @@ class Settings:
         at_least_zero("check_steps", self.check_steps)
         if FLIP in self.kinds and not self.check_steps:
             raise InputError("check_steps must be 1 or more where bits flip, got 0: nobody would notice")
+        if self.check_steps > (N_KEPT - 1) * self.interval_steps:
+            raise InputError(
+                f"check_steps must be {N_KEPT - 1} intervals of {self.interval_steps} steps at most, got "
+                f"{self.check_steps}: no checkpoint that is kept would be known to be sound"
+            )
 
     @property
     def n_steps(self) -> int:

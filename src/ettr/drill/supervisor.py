@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ettr.drill import checkpoints
 from ettr.drill.log import Log
+from ettr.drill.process import command
 from ettr.drill.settings import (
     CORRUPT,
     CRASH,
@@ -31,7 +32,6 @@ from ettr.drill.settings import (
     WHILE_TRAINING,
     Settings,
 )
-from ettr.drill.worker import die_with
 
 _CLOCKS_APART_S = 0.5
 """When the clock of the day runs ahead of the one that stops with the machine, the machine slept. [s]"""
@@ -97,7 +97,7 @@ class Supervisor:
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._settings, self._checkpoints = settings, checkpoints.folder_of(folder)
-        self._log = Log(folder, settings)
+        self._log, self._errors = Log(folder, settings), folder / "workers.err"
         self._exposed_s, n_faults, self._sound = self._log.standing()
         self._plan = itertools.islice(settings.planned(), n_faults, None)
         self._fault = next(self._plan, None)
@@ -132,7 +132,7 @@ class Supervisor:
         start = self._sound = checkpoints.newest(
             self._checkpoints, self._sound if self._settings.check_steps else math.inf
         )
-        checkpoints.drop(self._checkpoints, start, len(checkpoints.steps(self._checkpoints)))
+        checkpoints.drop_after(self._checkpoints, start)
         self._log.write("start", step=start, exposed_s=self._exposed_s)
         pairs = [socket.socketpair() for _ in range(self._settings.n_workers - 1)]
         own = [[hub for hub, _ in pairs], *([one] for _, one in pairs)]
@@ -140,24 +140,23 @@ class Supervisor:
             "settings": self._settings.to_dict(),
             "folder": str(self._checkpoints),
             "start": start,
-            "parent": os.getpid(),
         }
         begun_s = time.monotonic()
         single = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         processes = []
-        for rank, ends in enumerate(own):
-            handles = [end.fileno() for end in ends]
-            text = json.dumps({**given, "rank": rank, "handles": handles})
-            command = [sys.executable, "-m", "ettr.drill.worker", text]
-            child = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                pass_fds=handles,
-                env=single,
-                start_new_session=True,
-            )
-            processes.append(Process(child, begun_s))
+        with self._errors.open("ab") as errors:
+            for rank, ends in enumerate(own):
+                handles = [end.fileno() for end in ends]
+                child = subprocess.Popen(
+                    command("worker", json.dumps({**given, "rank": rank, "handles": handles})),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    pass_fds=handles,
+                    env=single,
+                    start_new_session=True,
+                )
+                processes.append(Process(child, begun_s))
         for end in itertools.chain(*pairs):
             end.close()
         return Attempt(processes, begun_s)
@@ -257,14 +256,16 @@ class Supervisor:
     def _strike(self, attempt: Attempt, kind: str, rank: int, now_s: float) -> None:
         into_s = now_s - attempt.begun_s
         missed = (kind in WHILE_TRAINING and not attempt.is_ready) or (kind == SLOW and attempt.slow is not None)
-        spoilt_step = checkpoints.corrupt(self._checkpoints) if kind == CORRUPT and not missed else 0
-        values = {"kind": kind, "rank": rank, "into_s": into_s, "missed": missed, "spoilt_step": spoilt_step}
-        self._log.write("fault", **values)
+        newest = next(iter(checkpoints.steps(self._checkpoints)), 0)
+        spoilt_step = newest if kind == CORRUPT and not missed else 0
+        self._log.write("fault", kind=kind, rank=rank, missed=missed, spoilt_step=spoilt_step)
         if kind in STOPPING:
             attempt.is_struck = True
             self._exposed_s += into_s
         if kind == SUPERVISOR:
             os.kill(os.getpid(), signal.SIGKILL)
+        if spoilt_step:
+            checkpoints.corrupt(self._checkpoints, spoilt_step)
         if kind == DISK:
             checkpoints.fill(self._checkpoints)
             self._full_until_s = now_s + DISK_S
@@ -274,16 +275,11 @@ class Supervisor:
             os.kill(attempt.processes[rank].child.pid, _SIGNALS[kind])
 
 
-def main() -> None:
-    """Supervise the drill in the folder that is named, and end when the command does."""
-    folder, parent = Path(sys.argv[1]), int(sys.argv[2])
-    die_with(parent)
+def main(name: str) -> None:
+    """Supervise the drill in the folder that is named."""
+    folder = Path(name)
     try:
         Supervisor(folder, Settings.of(json.loads((folder / "settings.json").read_text()))).run()
     except OSError as error:
-        print(f"{error.strerror or error}", file=sys.stderr)
+        print(error.strerror or error, file=sys.stderr)
         sys.exit(1)
-
-
-if __name__ == "__main__":
-    main()

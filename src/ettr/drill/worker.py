@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -21,15 +20,6 @@ from ettr.drill.settings import N_KEPT, SLOW_FACTOR, Settings
 
 _SPOILT = b"spoilt"
 """Sent in place of a sum, when the workers' parameters differ."""
-_PR_SET_PDEATHSIG = 1
-
-
-def die_with(parent: int) -> None:
-    """End when the parent does, even if this process is stopped; Linux alone can promise that."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def report(event: str, **values: Any) -> None:
@@ -61,13 +51,13 @@ class Worker:
         if start and state is None:
             raise EOFError("the checkpoint was spoilt since the supervisor read it")
         self._model = Model(settings.seed, settings.n_workers, state)
-        self._start, self._flips, self._slow = start, 0, False
+        self._start, self._is_flipped, self._slow = start, False, False
         self._writer: threading.Thread | None = None
         signal.signal(signal.SIGUSR1, self._flipped)
         signal.signal(signal.SIGUSR2, self._slowed)
 
     def _flipped(self, *_: Any) -> None:
-        self._flips += 1
+        self._is_flipped = True
 
     def _slowed(self, *_: Any) -> None:
         self._slow = not self._slow
@@ -79,9 +69,9 @@ class Worker:
         report("ready", step=self._start)
         for step in range(self._start + 1, given.n_steps + 1):
             begun_s = time.monotonic()
-            for _ in range(self._flips):
+            if self._is_flipped:
+                self._is_flipped = False
                 self._model.flip(step)
-            self._flips = 0
             is_checked = bool(given.check_steps) and (step % given.check_steps == 0 or step == given.n_steps)
             digest = self._model.digest if is_checked else 0
             slopes, loss = self._model.gradient(step, self._rank)
@@ -96,8 +86,9 @@ class Worker:
             report("step", step=step, loss=loss, checked=is_checked)
             if self._rank == 0 and step % given.interval_steps == 0 and step < given.n_steps:
                 self._save(step)
-        if self._rank == 0:
-            checkpoints.write(self._folder / checkpoints.FINAL, self._model.state)
+        if self._rank:
+            self._peers[0].recv_bytes()  # until rank 0 has written the end, and goes
+        checkpoints.write(checkpoints.final_of(self._folder), self._model.state)
         report("done")
 
     def _meet(self) -> None:
@@ -140,20 +131,17 @@ class Worker:
             report("unwritten", step=step, why=error.strerror, full=checkpoints.is_full(error))
             return
         report("durable", step=step)
-        checkpoints.drop(self._folder, float("inf"), N_KEPT)
+        checkpoints.keep_newest(self._folder, N_KEPT)
 
 
-def main() -> None:
+def main(text: str) -> None:
     """Run the worker that the supervisor asks for in JSON."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor takes it
-    given = json.loads(sys.argv[1])
-    die_with(given["parent"])
+    given = json.loads(text)
     peers = [Connection(handle) for handle in given["handles"]]
     try:
         Worker(Settings.of(given["settings"]), Path(given["folder"]), given["rank"], given["start"], peers).run()
     except (EOFError, ConnectionError):
         sys.exit(1)  # another one died, or the state is gone: all start again
-
-
-if __name__ == "__main__":
-    main()
+    except OSError as error:
+        report("unwritten", step=0, why=error.strerror or str(error), full=False)
+        sys.exit(1)

@@ -58,7 +58,7 @@ def test_the_answer_counts(beside):
     assert f"explain the time of {beside['is_near'].sum()} of them" in text
     assert f"{beside['is_in_band'].sum()} ended within the band" in text
     assert "bit for bit" in text
-    assert "should not be" in drill.words.answer(beside.assign(is_same=False)).text
+    assert "this is a bug" in drill.words.answer(beside.assign(is_same=False)).text
 
 
 def test_misses_are_named(beside, parts):

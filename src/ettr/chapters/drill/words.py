@@ -15,11 +15,15 @@ def answer(beside: pd.DataFrame) -> Finding:
         "All ended with the parameters of an undisturbed run, bit for bit, and no restart lost a step that a durable "
         "checkpoint held."
         if sound
-        else "Not all ended with the parameters of an undisturbed run, or a restart lost what a checkpoint held: this "
-        "should not be."
+        else "Not all ended with the parameters of an undisturbed run, or a restart lost what a checkpoint held: "
+        "this is a bug."
     )
     return Finding(
-        title="Training jobs that were really killed take what the rules say",
+        title=say(
+            "The rules of a run explain {n_near} of {n} training jobs that were really killed",
+            n_near=int(beside["is_near"].sum()),
+            n=len(beside),
+        ),
         text=say(
             "**{n} training jobs were run on one machine and stopped {n_stops:count} times. Given when the faults "
             "struck, the rules of a run explain the time of {n_near} of them to within {near:.0f} points in every "
@@ -65,7 +69,7 @@ def finishing(beside: pd.DataFrame) -> Finding:
     return Finding(
         title=say("{n} of {all} runs end within their band", n=int(beside["is_in_band"].sum()), all=len(beside)),
         text=say(
-            "So few failures make a wide band: {width:.0%} of its middle. {told}",
+            "The bands are wide, {width:.0%} of their middle, as few failures scatter much. {told}",
             width=width,
             told=f"Outside, {'; '.join(told)}." if told else "None ends outside.",
         ),
@@ -75,7 +79,7 @@ def finishing(beside: pd.DataFrame) -> Finding:
 def parts(frame: pd.DataFrame) -> Finding:
     """Which part the rules miss most; columns as from ``tables.parts``."""
     widest = frame.loc[frame["points"].abs().idxmax()]
-    by_part = frame.assign(points=frame["points"].abs()).groupby("part")["points"].mean()
+    by_part = frame["points"].abs().groupby(frame["part"]).sum() / frame["title"].nunique()
     return Finding(
         title=say("{part} is what the rules miss most", part=str(by_part.idxmax()).capitalize()),
         text=say(
@@ -90,18 +94,8 @@ def parts(frame: pd.DataFrame) -> Finding:
     )
 
 
-_WHY = {
-    "rework": "a write ended within a moment of a fault, or in spite of it",
-    "slowdown": "steps took longer than in the calibration",
-    "restart": "starts took longer or shorter than in the calibration",
-    "detection": "heartbeats decide when a stop is noticed",
-    "checkpoint": "stalls took longer or shorter than in the calibration",
-    "queue": "somebody had to give the command again",
-}
-
-
 def misses(beside: pd.DataFrame, frame: pd.DataFrame) -> Finding:
-    """The drills that are not near, each with its part that is farthest off and why.
+    """The drills that are not near, each with its part that is farthest off.
 
     Parameters
     ----------
@@ -114,11 +108,10 @@ def misses(beside: pd.DataFrame, frame: pd.DataFrame) -> Finding:
         widest = own.loc[own["points"].abs().idxmax()]
         lines.append(
             say(
-                "{title}: {part} {points:+.1f} points, as {why}.",
+                "{title}: {part} {points:+.1f} points.",
                 title=title,
                 part=widest["part"],
                 points=float(widest["points"]),
-                why=_WHY[widest["part"]],
             )
         )
     return Finding(
