@@ -141,19 +141,20 @@ def draw(n: int = DRAWS, seed: int = SEED) -> JobInHours:
     if n < 1:
         raise InputError(f"n must be >= 1 run, got {n}")
     rng = np.random.default_rng(seed)
-    at = {path: _spread(*ends, rng.random(n)) for path, ends in ranges().items()}
+    reach = ranges()
+    at = {path: _spread(*ends, rng.random(n)) for path, ends in reach.items()}
     base = {
         "name": "draw",
         "cluster": {"n_gpus": 8},
         "job": {"include_start": False},
         "failures": {"rate_per_1000_node_days": 1},
-        "checkpoint": {"interval_min": ranges()[INTERVAL][0]},
+        "checkpoint": {"interval_min": reach[INTERVAL][0]},
     }
     return Scenario.of(base).in_hours(at)
 
 
 def ranges() -> dict[str, tuple[float, float]]:
-    """How far each field of a draw reaches, by its path, in its own unit."""
+    """How far each field of a draw reaches, by its path, in its own unit; rates as presets count them, on any clock."""
     presets = [Scenario.load(name) for name in evidence.scenario_names()]
     sizes, rates = [one.cluster.n_gpus for one in presets], [one.failure_rate for one in presets]
     ends = {N_GPUS: (float(min(sizes)), float(max(sizes))), RATE: (min(rates), max(rates))}
