@@ -65,13 +65,13 @@ def test_misses_are_named(beside, parts):
     first = beside["title"] == beside["title"].iloc[0]
     said = drill.words.misses(beside.assign(is_near=~first), parts).text
     assert said.startswith(f"- {beside['title'].iloc[0]}: ") and said.count("\n") == 0
-    assert drill.words.misses(beside.assign(is_near=True), parts).text == "None is farther off than that."
+    assert drill.words.misses(beside.assign(is_near=True), parts).text == "All are near."
 
 
 def test_outside_the_band_is_said_on_which_side(beside):
     late = beside.assign(took_s=beside["high_s"] + 1.0, is_in_band=False)
     assert "later: crashes every 4 s" in drill.words.finishing(late).text
-    assert "None ends outside." in drill.words.finishing(beside.assign(is_in_band=True)).text
+    assert "No run ends outside." in drill.words.finishing(beside.assign(is_in_band=True)).text
 
 
 def test_charts(beside, parts, check_chart, check_columns, layer_of):

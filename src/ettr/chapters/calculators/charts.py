@@ -51,7 +51,8 @@ def maps(regions: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = 
     x = builders.across("n_gpus", ticks=3, domain=[regions["n_gpus"].min(), regions["n_gpus_end"].max()])
     y = builders.up("interval_min", log=True, ticks=3, domain=ends_min)
     colour = builders.squares("error", _SHADES, "It says [points]", symbolOpacity=1, columns=2)
-    edges = alt.Stroke("error:N", scale=alt.Scale(domain=[*_SHADES], range=[*_SHADES.values()]), legend=None)
+    alike: Any = colour.to_dict()
+    edges = alt.Stroke.from_dict(alike)  # hides the seams between cells
     tips = tooltips("calculator", "error", "n_gpus", "interval_min", n_gpus="GPUs from", interval_min="Interval from")
     cells = (
         alt.Chart()

@@ -21,13 +21,13 @@ LEVELS = (POINT, 5.0, 20.0)
 """Errors that a map tells apart, either way. [points]"""
 NEAR, NO_ANSWER = "within 1 point", "no answer"
 CLASSES = (
-    "over 20 points too little",
+    "over 20 too little",
     "5 to 20 too little",
     "1 to 5 too little",
     NEAR,
     "1 to 5 too much",
     "5 to 20 too much",
-    "over 20 points too much",
+    "over 20 too much",
     NO_ANSWER,
 )
 """What a map calls an error, from the lowest to the highest."""
@@ -45,7 +45,7 @@ def regions(scenario: Scenario, n_sizes: int = 36) -> pd.DataFrame:
     Parameters
     ----------
     scenario : Scenario
-        The run; see :func:`ettr.validation.comparing.steady` for what of it is set aside.
+        The run; see ``ettr.validation.comparing.steady`` for what of it is set aside.
     n_sizes : int
         Columns of each map.
 

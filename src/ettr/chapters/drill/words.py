@@ -71,7 +71,7 @@ def finishing(beside: pd.DataFrame) -> Finding:
         text=say(
             "The bands are wide, {width:.0%} of their middle, as few failures scatter much. {told}",
             width=width,
-            told=f"Outside, {'; '.join(told)}." if told else "None ends outside.",
+            told=f"Outside, {'; '.join(told)}." if told else "No run ends outside.",
         ),
     )
 
@@ -116,5 +116,5 @@ def misses(beside: pd.DataFrame, frame: pd.DataFrame) -> Finding:
         )
     return Finding(
         title="Where the rules and the drills part",
-        text="\n".join(f"- {line}" for line in lines) or "None is farther off than that.",
+        text="\n".join(f"- {line}" for line in lines) or "All are near.",
     )
