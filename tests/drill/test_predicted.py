@@ -107,3 +107,11 @@ def test_what_no_field_expresses_is_drawn():
     with pytest.raises(NotModelled, match="corrupt"):
         scenario_of(settings, KNOWN)
     assert band(settings, KNOWN).way == "drawn plans"
+
+
+def test_a_run_without_a_fault_is_within_its_band():
+    settings = Settings(work_s=4.0, faults={"crash": 60.0})
+    found = band(settings, KNOWN)
+    least_s = 3600 * replayed(settings, KNOWN, []).budget(KNOWN.step_s).total_h
+    assert found.low_s == pytest.approx(least_s)
+    assert found.holds(0.995 * least_s) and not found.holds(0.98 * least_s) and not found.holds(1.02 * found.high_s)

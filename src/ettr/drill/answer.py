@@ -94,7 +94,7 @@ class Drill(Answer):
         for strike in self.found.strikes:
             counts[strike.kind] += 1
         struck = ", ".join(f"{n} {kind}" for kind, n in counts.items()) or "none"
-        is_in = self.band.low_s <= self.took_s <= self.band.high_s
+        is_in = self.band.holds(self.took_s)
         notes = [
             f"Faults: {struck}. The job stopped {_times(self.found.account.n_stops)}.",
             f"Without knowing when they strike: 95 of 100 such runs take {self.band.low_s:.0f} to "

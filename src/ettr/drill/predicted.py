@@ -37,6 +37,8 @@ from ettr.scenario import Scenario
 N_DRAWS = 400
 """Plans that are drawn where no other form knows the faults."""
 _LEVEL = 0.95
+_NOISE = 0.01
+"""Two runs without a fault differ by less, relative: the lower end is such a run's time, if many meet none."""
 _MOST = 100
 """A drawn plan that takes so many times the work is hopeless."""
 Faults = Callable[[int, float], list[tuple[float, str]]]
@@ -285,6 +287,10 @@ class Band:
     high_s: float
     ettr: float
     way: str
+
+    def holds(self, took_s: float) -> bool:
+        """Whether a run ended within, give or take what two runs without a fault differ by. [s]"""
+        return bool(self.low_s * (1 - _NOISE) <= took_s <= self.high_s * (1 + _NOISE))
 
 
 def band(settings: Settings, known: Calibration) -> Band:

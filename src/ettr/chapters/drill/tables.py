@@ -69,7 +69,7 @@ def _beside(row: dict[str, object]) -> dict[str, object]:
         "median_s": expected.median_s,
         "high_s": expected.high_s,
         "way": expected.way,
-        "is_in_band": bool(expected.low_s <= took_s <= expected.high_s),
+        "is_in_band": expected.holds(took_s),
         "is_same": bool(row["is_same"]),
         "n_lost_steps": int(str(row["n_lost_steps"])),
     }
