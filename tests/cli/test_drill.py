@@ -7,6 +7,7 @@ import json
 import pytest
 
 from ettr import Scenario
+from ettr.drill.settings import DISK_S, KINDS, SLOW_FACTOR, SLOW_S, Settings
 
 SHORT = ("--work", "1.5", "--interval", "0.5", "--write", "0.03", "--workers", "2")
 
@@ -44,6 +45,14 @@ def test_a_short_drill(in_words, as_json, tmp_path):
 def test_what_cannot_be_is_said_in_a_sentence(refused, tmp_path, more, says):
     assert says in refused("drill", str(tmp_path / "drill"), *more)
     assert not (tmp_path / "drill").exists()
+
+
+def test_the_help_names_every_fault_and_says_how_long(in_words):
+    said = " ".join(in_words("drill", "--help").split())
+    usual = Settings()
+    assert [kind for kind in KINDS if f"{kind}, " not in said and f"{kind} (" not in said] == []
+    assert SLOW_FACTOR == 2.0 and f"half speed for {SLOW_S:g} s" in said and f"for {DISK_S:g} s" in said
+    assert f"each step of {1000 * usual.step_s:g} ms" in said
 
 
 def test_a_folder_of_something_else_is_left_alone(refused, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -90,13 +91,13 @@ class Drill(Answer):
         ]
         rows += [("total", *(f"{S_PER_H * hours.total_h:.1f} s" for hours in (self.took, self.given)))]
         rows += [("ETTR", *(pct(hours.ettr) for hours in (self.took, self.given)))]
-        counts = dict.fromkeys(sorted({strike.kind for strike in self.found.strikes}), 0)
-        for strike in self.found.strikes:
-            counts[strike.kind] += 1
-        struck = ", ".join(f"{n} {kind}" for kind, n in counts.items()) or "none"
+        counts = Counter(strike.kind for strike in self.found.strikes)
+        struck = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items())) or "none"
+        n_stops = self.found.account.n_stops
+        stopped = f"The job stopped {_times(n_stops)}." if n_stops else "The job never stopped."
         is_in = self.band.holds(self.took_s)
         notes = [
-            f"Faults: {struck}. The job stopped {_times(self.found.account.n_stops)}.",
+            f"Faults: {struck}. {stopped}",
             f"Without knowing when they strike: 95 of 100 such runs take {self.band.low_s:.0f} to "
             f"{self.band.high_s:.0f} s ({self.band.way}); this one is {'within' if is_in else 'outside'}.",
             "The parameters are, bit for bit, those of an undisturbed run."
@@ -134,7 +135,7 @@ class Drill(Answer):
 
 
 def _times(n: int) -> str:
-    return {0: "never", 1: "once"}.get(n, f"{n} times")
+    return "once" if n == 1 else f"{n} times"
 
 
 def drill(

@@ -22,16 +22,9 @@ CRASH, HANG, SUPERVISOR, FLIP, CORRUPT, SLOW, DISK = (
     "slow",
     "disk",
 )
-KINDS = {
-    CRASH: "SIGKILL to a worker",
-    HANG: "SIGSTOP to a worker",
-    SUPERVISOR: "SIGKILL to the supervisor",
-    FLIP: "a bit of a worker's parameters flipped, in silence",
-    CORRUPT: "a bit of the newest checkpoint flipped",
-    SLOW: "a worker at half speed, until its time is over or it is started again",
-    DISK: "the disk of the checkpoints full for a time",
-}
-"""Faults, and what is done."""
+KINDS = (CRASH, HANG, SUPERVISOR, FLIP, CORRUPT, SLOW, DISK)
+"""Faults: SIGKILL and SIGSTOP to a worker, SIGKILL to the supervisor, a bit of a worker's parameters flipped in
+silence, a bit of the newest checkpoint flipped, a worker slow and the disk of the checkpoints full, each for a time."""
 STOPPING = (CRASH, HANG, SUPERVISOR)
 """Those that stop the job at once."""
 WHILE_TRAINING = (FLIP, CORRUPT, SLOW)
