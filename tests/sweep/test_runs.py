@@ -14,6 +14,7 @@ import pytest
 
 from ettr import notebook, sweep
 from ettr.core.errors import EttrError, InputError, UnknownName
+from ettr.files import durable
 from notebooks import written
 
 GRID = {"x": [1, 2.5], "word": ["a", "b"]}
@@ -209,19 +210,17 @@ def test_files_that_several_points_wrote_are_known(swept, study):
 
 def test_a_full_disk_in_the_middle_loses_nothing_that_was_finished(swept, study, tmp_path, monkeypatch):
     whole = swept(out=tmp_path / "whole")
-    from ettr.sweep import points
-
-    real, allowed = points.write, [4]  # the manifest and three files, as the worker tries before the client does
+    real, allowed = durable.write, [4]  # the manifest and three files, as the worker tries before the client does
 
     def write(path, text):
         allowed[0] -= 1
         if allowed[0] < 0:
-            path.with_name(f".{path.name}.1{points.PART}").write_text(text[:10])
+            path.with_name(f".{path.name}.1{durable.PART}").write_text(text[:10])
             raise OSError(28, "No space left on device", str(path))
         real(path, text)
 
     with monkeypatch.context() as patch:
-        patch.setattr(points, "write", write)
+        patch.setattr(durable, "write", write)
         with pytest.raises(EttrError, match=r"cannot write .*No space left on device; what was finished is kept"):
             swept()
     kept = {p.name for p in (tmp_path / "out" / "points").glob("*.ipynb")}

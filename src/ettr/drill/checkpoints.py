@@ -12,6 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from ettr.files.durable import sync
+
 _HEAD = 32
 """Bytes of the digest, which stands first."""
 _FILLER = "filler"
@@ -56,11 +58,7 @@ def write(path: Path, state: bytes, write_s: float = 0.0) -> None:
     except OSError:
         beside.unlink(missing_ok=True)
         raise
-    handle = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync(path.parent)
 
 
 def _wait(until_s: float) -> None:

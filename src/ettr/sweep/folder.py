@@ -15,6 +15,7 @@ import pandas as pd
 
 from ettr import notebook
 from ettr.core.errors import EttrError, InputError
+from ettr.files import durable
 from ettr.files.locking import locked
 from ettr.sweep import grid as grids
 from ettr.sweep import points
@@ -85,11 +86,11 @@ class Folder:
     def taken(self, wait: bool = False) -> Iterator[None]:
         """Keep other sweeps out, or wait for one; the folder is free again when the process ends, however it ends."""
         with locked(self.path / ".lock", "sweep", wait):
-            for part in self.path.glob(f"**/*{points.PART}"):
+            for part in self.path.glob(f"**/*{durable.PART}"):
                 part.unlink(missing_ok=True)  # of a sweep that was cut off
             with _writing(self.path / points.MANIFEST):
                 (self.path / points.FOLDER).mkdir(exist_ok=True)
-                points.write(self.path / points.MANIFEST, json.dumps(self._manifest(), indent=1))
+                durable.write(self.path / points.MANIFEST, json.dumps(self._manifest(), indent=1))
             yield
 
     def task(self, digest: str, point: Point) -> Task:
@@ -126,7 +127,7 @@ class Folder:
         from pyarrow import parquet
 
         kept = pd.DataFrame({name: _column(table[name]) for name in table.columns})
-        with _writing(self.path / TABLE), points.replacing(self.path / TABLE) as part:
+        with _writing(self.path / TABLE), durable.replacing(self.path / TABLE) as part:
             parquet.write_table(pyarrow.Table.from_pandas(kept, preserve_index=False), part)
 
     def read_table(self) -> pd.DataFrame | None:
@@ -150,7 +151,7 @@ class Folder:
             kept = json.loads((self.path / points.MANIFEST).read_text(encoding="utf-8"))
             before = Grid(tuple(grids.Block(**block) for block in kept["grid"]))
         except OSError as error:
-            if {p.name for p in self.path.iterdir() if p.suffix != points.PART} <= {".lock", points.FOLDER}:
+            if {p.name for p in self.path.iterdir() if p.suffix != durable.PART} <= {".lock", points.FOLDER}:
                 return  # a sweep that had only begun
             raise InputError(
                 f"{self.path} holds something that is not a sweep; choose an empty or a new folder"

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ettr.files import durable
 from ettr.notebook import RECORD
 
 MANIFEST = "sweep.json"
 FOLDER = "points"
-PART = ".ettr-part"
-"""The end of the name of a file that is not whole yet."""
 
 
 def file_name(digest: str, suffix: str, failed: bool) -> str:
@@ -22,27 +18,9 @@ def file_name(digest: str, suffix: str, failed: bool) -> str:
     return f"{digest}{'.failed' if failed else ''}{suffix}"
 
 
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A place beside a file at which to write it; it is moved when it is whole, and an error leaves what was there."""
-    part = path.with_name(f".{path.name}.{os.getpid()}{PART}")
-    try:
-        yield part
-        os.replace(part, path)
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file, whole or not at all."""
-    with replacing(path) as part:
-        part.write_text(text, encoding="utf-8")
-
-
 def keep(out: Path, digest: str, suffix: str, text: str, failed: bool) -> None:
     """Keep what a point left, in place of what an earlier attempt left."""
-    write(out / FOLDER / file_name(digest, suffix, failed), text)
+    durable.write(out / FOLDER / file_name(digest, suffix, failed), text)
     (out / FOLDER / file_name(digest, suffix, not failed)).unlink(missing_ok=True)
 
 

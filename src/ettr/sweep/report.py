@@ -15,8 +15,8 @@ import pandas as pd
 
 from ettr.chapters import sweeps
 from ettr.core.errors import EttrError
+from ettr.files import durable
 from ettr.notebook import RESERVED, rendering
-from ettr.sweep import points
 from ettr.sweep.jobs import Job
 from ettr.sweep.tables import written_by_several
 
@@ -44,7 +44,7 @@ def write(job: Job, table: pd.DataFrame, out: str | os.PathLike[str]) -> Path:
     """
     path = Path(out) / NAME
     try:
-        points.write(path, page(job, table))
+        durable.write(path, page(job, table))
     except OSError as error:
         raise EttrError(f"cannot write {path}: {error.strerror or error}") from error
     return path
