@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy
 
-from ettr import budget, power
+from ettr import budget, power, simulation
 from ettr.core.errors import NoProgress
 from ettr.core.results import PARTS, TimeBudget
 from ettr.core.units import H_PER_DAY, LAST_DIGITS
@@ -18,7 +18,6 @@ from ettr.plan import best_interval_min, whole_interval_min
 from ettr.power.bills import state_of
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL
-from ettr.simulation import simulate
 from ettr.simulation.columns import COLUMNS, N_FAILURES, PRODUCTIVE, WAITING
 from ettr.simulation.outlook import outlook
 
@@ -151,7 +150,7 @@ def run_scenario(
     """
     run = at_interval(scenario, interval)
     _refuse_endless(run, n_runs)
-    simulated = simulate(run, n_runs, seed, executor=executor)
+    simulated = simulation.simulate(run, n_runs, seed, executor=executor)
     return Runs(run, simulated.table[:, : len(COLUMNS)], own_usd)
 
 

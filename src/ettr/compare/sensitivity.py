@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ettr.compare import variance
 from ettr.compare.inputs import Input, effects, uncertain
 from ettr.compare.measures import difference, gains
 from ettr.compare.study import Study
@@ -138,11 +139,10 @@ def sobol(
 
     Notes
     -----
-    Inputs are independent and log-uniform over their ranges (temperatures uniform). Saltelli's sampling and Jansen's
-    estimators, by SALib. The seed of the runs is the same at all points, so that the chance of runs adds no variance.
+    Inputs are independent and log-uniform over their ranges (temperatures uniform). Saltelli's sampling and estimator,
+    and Jansen's for the total. The seed of the runs is the same at all points, so that the chance of runs adds no
+    variance.
     """
-    from SALib.sample import sobol as sample
-
     names = study.named(ids, measure, _NOTHING)
     study = study.together(names)
     if n < _FEWEST_SAMPLES or n & (n - 1):
@@ -150,15 +150,14 @@ def sobol(
     varied = tuple(inputs)
     if len(varied) < 2:
         raise InputError(f"at least two inputs are needed to tell them apart, got {len(varied)}")
-    problem = {"num_vars": len(varied), "names": [one.field for one in varied], "bounds": [[0.0, 1.0]] * len(varied)}
-    points = sample.sample(problem, n, calc_second_order=False, seed=study.seed)
+    points = variance.points(len(varied), n, study.seed)
     values = np.array([[_between(one, u) for one, u in zip(varied, point, strict=True)] for point in points])
     gained = _at_points(study, names, varied, values, measure)
     first = names.index(_leader(names, _gains(study, names, measure)))
     answers = {name: (study.catalogue[name].title, gained[:, i]) for i, name in enumerate(names)}
     if len(names) > 1:
         answers[LEAD] = LEAD, gained[:, first] - np.delete(gained, first, axis=1).max(axis=1)
-    rows = [row for of, (title, answer) in answers.items() for row in _indices(problem, of, title, answer, study.seed)]
+    rows = [row for of, (title, answer) in answers.items() for row in _indices(varied, of, title, answer, study.seed)]
     columns = dict(zip(names, gained.T, strict=True))
     samples = pd.DataFrame(values, columns=[one.field for one in varied]).assign(**columns)
     counts = np.bincount(gained.argmax(axis=1), minlength=len(names)) / len(points)
@@ -185,22 +184,20 @@ def _at_points(
     return gained
 
 
-def _indices(problem: dict[str, Any], of: str, title: str, answer: np.ndarray, seed: int) -> list[dict[str, Any]]:
+def _indices(varied: tuple[Input, ...], of: str, title: str, answer: np.ndarray, seed: int) -> list[dict[str, Any]]:
     """First-order and total indices of one answer."""
-    from SALib.analyze import sobol as analyze
-
-    index = analyze.analyze(problem, answer, calc_second_order=False, seed=seed + 1)  # to SALib, 0 is no seed
+    shares = variance.shares(answer, len(varied), seed + 1)  # another seed than that of the points
     return [
         {
             "of": of,
             "title": title,
-            "input": name,
-            "first": float(index["S1"][i]),
-            "first_error": float(index["S1_conf"][i]),
-            "total": float(index["ST"][i]),
-            "total_error": float(index["ST_conf"][i]),
+            "input": one.field,
+            "first": float(shares.first[i]),
+            "first_error": float(shares.first_error[i]),
+            "total": float(shares.total[i]),
+            "total_error": float(shares.total_error[i]),
         }
-        for i, name in enumerate(problem["names"])
+        for i, one in enumerate(varied)
     ]
 
 

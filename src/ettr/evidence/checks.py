@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ettr.core import extras
 from ettr.core.errors import DataError
 from ettr.core.units import OF_ENDING, ending_of
 from ettr.evidence.package import (
@@ -238,8 +239,8 @@ def _schema(resource: dict[str, Any]) -> Iterator[str]:
 
 def _rows(resource: dict[str, Any], text: str, folder: Path) -> Iterator[str]:
     """The table against its schema, by Frictionless."""
-    from frictionless import FrictionlessException, Resource
-
+    with extras.needed("dev"):
+        from frictionless import FrictionlessException, Resource
     if "\r" in text:
         yield f"data/{resource['path']}: lines must end in LF, found CR"
     described = {key: value for key, value in resource.items() if key != "hash"}

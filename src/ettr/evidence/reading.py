@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ettr.core.errors import DataError, UnknownName
+from ettr.core.extras import MissingExtra
 from ettr.evidence.checks import table_problems
 from ettr.evidence.package import DATA, KINDS, REMEDY, checked, refuse_unlisted, resources, state
 
@@ -262,7 +264,9 @@ def _table(name: str, folder: Path, *states: tuple[int, int] | None) -> pd.DataF
     try:
         content = checked(name, folder)
     except DataError:
-        problems = table_problems(resource, folder)
+        problems = []
+        with contextlib.suppress(MissingExtra):  # its hash alone refuses it
+            problems = table_problems(resource, folder)
         if problems:
             raise DataError(_unusable(name, problems)) from None
         raise

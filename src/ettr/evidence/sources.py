@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ettr.core.errors import DataError
+from ettr.evidence import bibtex
 from ettr.evidence.package import DATA, REMEDY, checked
 
 if TYPE_CHECKING:
@@ -35,42 +36,26 @@ def bibliography(folder: Path = DATA) -> pd.DataFrame:
     return entries(checked("references", folder).decode("utf-8"))
 
 
-def entries(bibtex: str) -> pd.DataFrame:
+def entries(text: str) -> pd.DataFrame:
     """The columns of :func:`bibliography` from a BibTeX text; `DataError` where it cannot be read."""
     import pandas as pd
-    from pybtex.database import parse_string
-    from pybtex.exceptions import PybtexError
-    from pybtex.richtext import Text
 
     try:
-        parsed = parse_string(bibtex, "bibtex").entries
-    except PybtexError as error:
+        rows = [_row(key, fields) for key, fields in bibtex.parse(text).items()]
+    except DataError as error:
         raise DataError(f"data/references.bib cannot be read: {error}; {REMEDY}") from None
-    rows = []
-    for key, entry in parsed.items():
-        text = {name: str(Text.from_latex(value)) for name, value in entry.fields.items() if name != "url"}
-        people = [_named(person) for person in entry.persons.get("author", [])]
-        authors = ", ".join(whole for whole, _ in people)
-        places = (text.get(name, "") for name in ("publisher", "howpublished", "journal", "archiveprefix"))
-        publisher = next(filter(None, places), "")
-        url = entry.fields.get("url", "")
-        cited = _cited([family for _, family in people], text.get("title", key), text.get("year", ""))
-        rows.append(
-            (key, text.get("title", ""), authors, text.get("year", ""), publisher, url, text.get("note", ""), cited)
-        )
     return pd.DataFrame(rows, columns=["key", "title", "authors", "year", "publisher", "url", "note", "cited"])
 
 
-def _named(person: Any) -> tuple[str, str]:
-    """The whole name, and the family's."""
-    from pybtex.richtext import Text
-
-    if str(person) == "others":
-        return "et al.", "et al."
-    family = [*person.prelast_names, *person.last_names]
-    names = ([*person.first_names, *person.middle_names, *family], family)
-    whole, short = (str(Text.from_latex(" ".join(name))) for name in names)
-    return whole, short
+def _row(key: str, fields: dict[str, str]) -> tuple[str, ...]:
+    text = {name: bibtex.plain(value) for name, value in fields.items() if name not in ("author", "url")}
+    people = bibtex.people(fields["author"]) if "author" in fields else []
+    authors = ", ".join(whole for whole, _ in people)
+    places = (text.get(name, "") for name in ("publisher", "howpublished", "journal", "archiveprefix"))
+    publisher = next(filter(None, places), "")
+    title, year = text.get("title", ""), text.get("year", "")
+    cited = _cited([family for _, family in people], title or key, year)
+    return key, title, authors, year, publisher, fields.get("url", ""), text.get("note", ""), cited
 
 
 def _cited(families: list[str], title: str, year: str) -> str:

@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from ettr.core import extras
 from ettr.core.errors import InputError
 
 ROOT_FILES = ("_toc.yml", "pyproject.toml", ".git")
@@ -25,10 +26,8 @@ def repository_root(path: str | os.PathLike[str]) -> Path:
 
 def read(path: str | os.PathLike[str]) -> Any:
     """The notebook as a ``NotebookNode`` of format 4."""
-    try:
+    with extras.needed("sweep"):
         import nbformat
-    except ImportError as error:
-        raise InputError("notebooks need more packages: pip install 'ettr[sweep]'") from error
     path = Path(path)
     if not path.is_file():
         raise InputError(f"there is no notebook {shown(path)}")
@@ -43,8 +42,8 @@ def read(path: str | os.PathLike[str]) -> Any:
 
 def text(document: Any) -> str:
     """The notebook as the text of its file."""
-    import nbformat
-
+    with extras.needed("sweep"):
+        import nbformat
     return str(nbformat.writes(document))
 
 

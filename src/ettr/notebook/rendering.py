@@ -19,6 +19,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, cast
 
+from ettr.core import extras
 from ettr.core.errors import InputError
 
 SPEC_TYPE = "application/vnd.vegalite.v6+json"
@@ -41,8 +42,8 @@ def enable(config: Callable[[], dict[str, Any]], source: str = "") -> None:
     source : str
         Of the charts that name none.
     """
-    import altair as alt
-
+    with extras.needed("sweep"):
+        import altair as alt
     global _source  # noqa: PLW0603  (of a notebook, which is a process)
     _source = source
     alt.theme.register("ettr", enable=True)(lambda: cast(alt.theme.ThemeConfig, {"config": config()}))
@@ -106,8 +107,8 @@ def figure(spec: dict[str, Any]) -> str:
 
 def svg(spec: dict[str, Any], *, titled: bool = True) -> str:
     """The chart as an SVG picture, with or without its title in it."""
-    import vl_convert
-
+    with extras.needed("sweep"):
+        import vl_convert
     drawn = vl_convert.vegalite_to_svg(json.dumps(_still(spec, titled)))
     names = {name: f"clip{number}" for number, name in enumerate(dict.fromkeys(_CLIP.findall(drawn)), 1)}
     return _CLIP.sub(lambda match: names[match[0]], drawn)

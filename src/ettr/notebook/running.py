@@ -22,6 +22,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from ettr.core import extras
 from ettr.core.errors import InputError, NotebookFailed
 from ettr.notebook import engine
 from ettr.notebook.copies import UNDRAWN
@@ -131,11 +132,9 @@ def _execute(
     kept_out: str,
 ) -> dict[str, Any] | None:
     """Run into `part`; return where and why the run stopped, or nothing when it reached the end."""
-    try:
+    with extras.needed("sweep"):
         import papermill
         from nbclient.exceptions import CellTimeoutError, DeadKernelError
-    except ImportError as error:
-        raise InputError("running notebooks needs more packages: pip install 'ettr[sweep]'") from error
     logging.getLogger("papermill").addHandler(logging.NullHandler())  # what it would print comes back as an error
     options: dict[str, Any] = {}
     with contextlib.ExitStack() as stack:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ettr.publish.chapters import Chapter, execute
-from ettr.publish.site import build
+from ettr.core import extras
+
+with extras.needed("book"):
+    from ettr.publish.chapters import Chapter, execute
+    from ettr.publish.site import build
 
 __all__ = ["Chapter", "build", "execute", "setup"]
 

@@ -7,6 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
+from ettr.core import extras
 from ettr.core.errors import InputError
 
 FOLDER = Path("_build/.assets")
@@ -38,8 +39,8 @@ def make(root: Path) -> Path:
 
 def _vega() -> str:
     """Vega, Vega-Lite and Vega-Embed as one classic script: browsers refuse modules from files."""
-    import vl_convert
-
+    with extras.needed("sweep"):
+        import vl_convert
     code = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return f"(function () {{\n{code}\n}})();\n"
 

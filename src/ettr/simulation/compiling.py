@@ -9,12 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numba
-from numba import njit, types
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from ettr.core import extras, units
 
-from ettr.core import units
+with extras.needed("simulate"):
+    import numba
+    from numba import njit, types
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import Compiler
 
 Kernel = Callable[..., Any]
 """Takes rules, seed, first run, limit of failures a run, a flag to stop and the table to fill."""

@@ -11,11 +11,14 @@ import math
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
+from ettr.core import extras
 from ettr.simulation.compiling import inner
+
+with extras.needed("simulate"):
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
 
 Block = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from ettr import notebook
+from ettr.core import extras
 from ettr.core.errors import EttrError, InputError
 from ettr.files import durable
 from ettr.files.locking import locked
@@ -123,9 +124,9 @@ class Folder:
 
     def write_table(self, table: pd.DataFrame) -> None:
         """Write the table of results."""
-        import pyarrow
-        from pyarrow import parquet
-
+        with extras.needed("sweep"):
+            import pyarrow
+            from pyarrow import parquet
         kept = pd.DataFrame({name: _column(table[name]) for name in table.columns})
         with _writing(self.path / TABLE), durable.replacing(self.path / TABLE) as part:
             parquet.write_table(pyarrow.Table.from_pandas(kept, preserve_index=False), part)

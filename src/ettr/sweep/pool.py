@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ettr.core import extras
 from ettr.core.errors import EttrError, InputError
 
 CONNECT_TIMEOUT_S = 10
@@ -52,10 +53,8 @@ def connected(workers: int | None, scheduler: str | None, most: int) -> Iterator
     InputError
         If nothing answers at that address.
     """
-    try:
+    with extras.needed("sweep"):
         from distributed import Client, LocalCluster, Security
-    except ImportError as error:
-        raise InputError("sweeps need more packages: pip install 'ettr[sweep]'") from error
     with _silent(), contextlib.ExitStack() as stack:
         if scheduler is None:
             try:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from ettr.core import extras
 from ettr.core.errors import InputError
 from ettr.telemetry.format import AVERAGED_S
 
@@ -19,15 +20,13 @@ def library(given: ModuleType | None = None) -> Any:
 
     Raises
     ------
+    MissingExtra
+        It is not installed.
     InputError
-        It is not installed, or finds no driver.
+        It finds no driver.
     """
-    try:
+    with extras.needed("record"):
         nvml = given or importlib.import_module("pynvml")
-    except ImportError as error:
-        raise InputError(
-            "recording needs the package nvidia-ml-py: install it with `pip install 'ettr[record]'`"
-        ) from error
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ettr import simulation
 from ettr.checkpoint import daly_first_order_interval, daly_interval, young_interval
 from ettr.core.units import H_PER_DAY
 from ettr.failures import job_mttf_h
 from ettr.scenario import Scenario
-from ettr.simulation import Simulation, simulate
 
 _NODE_CAUSES = (
     ("gpu lost", 0.25, 3.0, 1),
@@ -47,7 +47,7 @@ def airesim(
     cured: tuple[float, float],
     choose: str = "random",
     n_runs: int = 100,
-) -> Simulation:
+) -> simulation.Simulation:
     """A job on 4,096 servers by the rules of AIReSim: no checkpoints, and nothing fails in a recovery."""
     run = Scenario.of(
         {
@@ -76,7 +76,7 @@ def airesim(
             "repair": {"automatic_h": 2, "manual_h": 48, "distribution": "exponential", **repair},
         }
     )
-    return simulate(run, n_runs)
+    return simulation.simulate(run, n_runs)
 
 
 def netcap(
@@ -87,7 +87,7 @@ def netcap(
     write_s: float,
     window_days: float,
     n_runs: int = 400,
-) -> Simulation:
+) -> simulation.Simulation:
     """A job of about this window by the rules of netcap: Daly's first-order interval, nothing fails in a recovery."""
     mttf_h = job_mttf_h(rate_per_1000_node_days, n_gpus)
     run = Scenario.of(
@@ -103,7 +103,7 @@ def netcap(
             "recovery": {"detection_min": detection_s / 60, "restart_min": restart_s / 60, "exposed": False},
         }
     )
-    return simulate(run, n_runs)
+    return simulation.simulate(run, n_runs)
 
 
 def _netcap_interruptions(window_days: float, **run: Any) -> float:
@@ -119,7 +119,7 @@ def goodput_mtbi(
     watchdog_min: float,
     days: float,
     n_runs: int = 200,
-) -> Simulation:
+) -> simulation.Simulation:
     """The job on 128 nodes of goodput-mtbi, by its rules: no failure strikes in a recovery or a spare.
 
     Parameters
@@ -168,8 +168,8 @@ def goodput_mtbi(
             "repair": {"automatic_h": 48, "distribution": "exponential"},
         }
     )
-    ettr = float(simulate(run, n_runs).budget.ettr)
-    return simulate(run.override({"job.productive_h": H_PER_DAY * days * ettr}), n_runs)
+    ettr = float(simulation.simulate(run, n_runs).budget.ettr)
+    return simulation.simulate(run.override({"job.productive_h": H_PER_DAY * days * ettr}), n_runs)
 
 
 MODELS: dict[str, Callable[..., float]] = {

@@ -8,7 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from ettr.core import extras
+
+with extras.needed("simulate"):
+    from numba import njit
 
 Loop = Callable[..., Any]
 
