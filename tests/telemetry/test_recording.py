@@ -10,6 +10,7 @@ import pytest
 
 from ettr import telemetry
 from ettr.core.errors import InputError, UnknownName
+from ettr.core.extras import MissingExtra
 from ettr.telemetry import Step, loads, nvml
 
 
@@ -175,7 +176,7 @@ def test_a_recording_is_never_written_over(tmp_path):
 def test_without_the_library_or_a_driver_the_remedy_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", None)
     with pytest.raises(
-        InputError, match=r"needs the package nvidia-ml-py: install it with `pip install 'ettr\[record\]'`"
+        MissingExtra, match=r"recording a GPU needs pynvml, which is not installed: pip install 'ettr\[record\]'$"
     ):
         telemetry.record(tmp_path / "mine.csv", load="none")
     machine = Machine()

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from ettr import __version__
 from ettr.core.errors import EttrError
+from ettr.core.extras import MissingExtra
 
 COMMANDS = {
     "plan": "plan",
@@ -94,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = [argument for argument in given if argument != "--debug"]  # holds before and after a command
     try:
         app(args=given, prog_name="ettr")
-    except EttrError as error:
+    except (EttrError, MissingExtra) as error:
         if debug:
             traceback.print_exc()
         typer.echo(f"ettr: {error}", err=True)

@@ -8,21 +8,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ettr.chapters import sweeps
 from ettr.cli import terminal
 from ettr.cli.options import JsonOption
 from ettr.cli.terminal import printable
 from ettr.core import sentences
 from ettr.core.errors import InputError
 from ettr.core.report import Table
-from ettr.sweep import CallJob, Job, NotebookJob, OnProgress, Progress, limit, load, written_by_several
-from ettr.sweep import preview as previewed
-from ettr.sweep import report as reporting
-from ettr.sweep import sweep as swept
+
+if TYPE_CHECKING:
+    from ettr.sweep import Job, OnProgress, Progress
 
 SHOWN_POINTS = 12
 SHOWN_FAILURES = 8
@@ -91,6 +89,11 @@ def sweep(
         raise InputError(f"a sweep needs {missing}")
     if dry_run and scheduler is not None:
         raise InputError("--dry-run times a point on this machine: leave --scheduler out")
+    from ettr.chapters import sweeps
+    from ettr.sweep import report as reporting
+    from ettr.sweep import sweep as swept
+    from ettr.sweep import written_by_several
+
     job = _job(notebook, call, scenario, grid, timeout, fresh_kernels)
     if dry_run:
         _preview(job, out, workers, as_json)
@@ -132,6 +135,8 @@ def _job(
     notebook: Path | None, call: str | None, scenario: str | None, values: Path, timeout_s: float | None, fresh: bool
 ) -> Job:
     """What is to be run, with every option checked."""
+    from ettr.sweep import CallJob, NotebookJob, limit, load
+
     if timeout_s is not None and not timeout_s > 0:
         raise InputError(f"--timeout must be > 0 s, got {timeout_s:g}")
     grid = load(values, limit(call))
@@ -148,6 +153,8 @@ def _job(
 
 def _preview(job: Job, out: Path, workers: int | None, as_json: bool) -> None:
     """Show the points and how long they would take."""
+    from ettr.sweep import preview as previewed
+
     state = previewed(job, out, workers)
     counts = {name: int((state.table["status"] == name).sum()) for name in ("done", "failed", "open")}
     if as_json:

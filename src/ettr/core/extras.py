@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import MappingProxyType
 
-from ettr.core.errors import EttrError
-
 EXTRAS = MappingProxyType(
     {
         "simulate": "simulation, and the smoothing of power, need",
@@ -20,8 +18,11 @@ EXTRAS = MappingProxyType(
 """The extras of ``pyproject.toml`` that code of the package asks for, and what needs them."""
 
 
-class MissingExtra(EttrError, ModuleNotFoundError):
+class MissingExtra(ModuleNotFoundError):
     """A package that only an extra brings is not installed; the message says how to install it.
+
+    It is no :class:`ettr.core.errors.EttrError`: whoever takes those for the lack of an answer must not take this for
+    one.
 
     Parameters
     ----------
@@ -29,6 +30,8 @@ class MissingExtra(EttrError, ModuleNotFoundError):
         One of :data:`EXTRAS`.
     package : str
         The module that was not found.
+    otherwise : str
+        How to do without it, as what the message ends with.
 
     Examples
     --------
@@ -36,13 +39,13 @@ class MissingExtra(EttrError, ModuleNotFoundError):
     "simulation, and the smoothing of power, need numba, which is not installed: pip install 'ettr[simulate]'"
     """
 
-    def __init__(self, extra: str, package: str) -> None:
+    def __init__(self, extra: str, package: str, otherwise: str = "") -> None:
         text = f"{EXTRAS[extra]} {package}, which is not installed: pip install 'ettr[{extra}]'"
-        super().__init__(text, name=package)
+        super().__init__(f"{text}, {otherwise}" if otherwise else text, name=package)
 
 
 @contextmanager
-def needed(extra: str) -> Iterator[None]:
+def needed(extra: str, otherwise: str = "") -> Iterator[None]:
     """Imports of an extra: one that finds no such package raises :class:`MissingExtra`.
 
     Around imports that are in such a block themselves, this extra is the one that is named: it brings the others.
@@ -53,4 +56,4 @@ def needed(extra: str) -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package == "ettr":
             raise
-        raise MissingExtra(extra, package) from error
+        raise MissingExtra(extra, package, otherwise) from error

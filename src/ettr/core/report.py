@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ettr.core.extras import MissingExtra
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -119,7 +121,10 @@ class Answer(ABC):
         return one_line(self, self.headline)
 
     def _repr_html_(self) -> str:
-        return as_html(self.report())
+        try:
+            return as_html(self.report())
+        except MissingExtra as error:
+            return as_html([Headline(self.headline), Note(str(error))])
 
 
 def one_line(thing: object, headline: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ettr import budget, evidence
 from ettr.checkpoint import checkpoints_to_keep
+from ettr.core import extras
 from ettr.core.errors import NotModelled, OutsideValidity
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.results import TimeBudget
@@ -19,7 +20,7 @@ from ettr.failures import gamma_interval
 from ettr.plan.assumed import assumed_fields
 from ettr.plan.bands import Bands, bands_of
 from ettr.plan.calendar import Calendar, calendar_of
-from ettr.plan.dates import Dates, check_ends, dates_of
+from ettr.plan.dates import WITHOUT, Dates, check_ends, dates_of
 from ettr.plan.deadline import Deadline, deadline_of
 from ettr.plan.details import plan_details
 from ettr.plan.intervals import (
@@ -414,8 +415,8 @@ def _at_the_bound(scenario: Scenario) -> Scenario:
 
 def _simulated(scenario: Scenario, interval_min: float) -> Simulation:
     """Runs of a scenario at an interval, as near to it as its tiers let it be."""
-    from ettr.simulation import simulate
-
+    with extras.needed("simulate", WITHOUT):
+        from ettr.simulation import simulate
     at = scenario.override({INTERVAL: whole_interval_min(scenario, interval_min)})
     return simulate(at, _RUNS, until=_ERROR)
 

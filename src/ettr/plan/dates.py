@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ettr import budget
+from ettr.core import extras
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.finishing import Finishing
 from ettr.core.report import Answer, Note, Report, Table, plain_values
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 LEVELS = (0.9, 0.99)
 """Probabilities that a sentence names dates for."""
 _ALL_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+WITHOUT = "or plan without it, by --quick or simulate=False"
+"""How a plan does without the simulator."""
 _RUNS = 4000
 """Simulated where there is no transform: a date at 99 in 100 then rests on 40 runs."""
 
@@ -202,8 +205,8 @@ def _followed(scenario: Scenario) -> tuple[Scenario, tuple[str, ...]]:
 
 def _rest(scenario: Scenario, done: float, n_runs: int) -> Simulation:
     """Runs of what is not done yet."""
-    from ettr.simulation import simulate
-
+    with extras.needed("simulate", WITHOUT):
+        from ettr.simulation import simulate
     if done:
         rest = {"job.productive_h": scenario.productive_h * (1 - done), "job.first_queue_min": 0.0}
         scenario = scenario.override({"job.tokens": None, **rest} if scenario.job.tokens else rest)

@@ -1,0 +1,130 @@
+"""What is imported is declared, in the room that needs it, and what is declared is imported."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ettr
+from ettr.core.extras import EXTRAS, MissingExtra, needed
+
+PACKAGE = Path(ettr.__file__).parent
+REPOSITORY = PACKAGE.parents[1]
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+ROOMS = {"chapters": "sweep", "notebook": "sweep", "sweep": "sweep", "publish": "book"}
+"""Rooms that are of no use without an extra, which is asked for at their door; in all others each import asks."""
+FROM_ELSEWHERE = {"torch", "cupy"}
+"""What a load is run with that `--load` names: whoever has a GPU has one of them, for that GPU."""
+BY_NAME = {
+    "jupyter-book": ("publish/site.py", "jupyter_book.cli"),
+    "nvidia-ml-py": ("telemetry/nvml.py", '"pynvml"'),
+    "sphinx-book-theme": ("../../_config.yml", "sphinx_book_theme"),
+    "sphinx-mathjax-offline": ("publish/assets.py", '"sphinx-mathjax-offline"'),
+}
+"""What is used without an import: run, or read as files."""
+
+
+def plain(requirement: str) -> str:
+    return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement)[0]).lower()
+
+
+def declared(extra: str) -> set[str]:
+    """Distributions that an extra brings by itself, or through another extra of the package; "" is without any."""
+    own = set(PROJECT["dependencies"] if not extra else PROJECT["optional-dependencies"][extra])
+    others = {re.match(r"ettr\[(\w+)\]$", one)[1] for one in own if one.startswith("ettr[")}
+    return {plain(one) for one in own if not one.startswith("ettr[")}.union(*map(declared, others))
+
+
+def extra_of(block: ast.With) -> str | None:
+    call = block.items[0].context_expr
+    is_needed = isinstance(call, ast.Call) and ast.unparse(call.func) in ("extras.needed", "needed")
+    return call.args[0].value if is_needed else None
+
+
+def imports(tree: ast.AST, extra: str = "") -> Iterator[tuple[str, str]]:
+    """The modules of others that are imported, and the extra in whose block."""
+    for node in ast.iter_child_nodes(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module]
+        inside = (extra_of(node) if isinstance(node, ast.With) else None) or extra
+        for name in names:
+            if (top := name.partition(".")[0]) not in {*sys.stdlib_module_names, "ettr"}:
+                yield top, extra
+        yield from imports(node, inside)
+
+
+def found() -> Iterator[tuple[str, str, str]]:
+    """File, distribution and extra of each import of a package of others."""
+    of_module = importlib.metadata.packages_distributions()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        place = path.relative_to(PACKAGE)
+        room = ROOMS.get(place.parts[0], "")
+        for module, extra in imports(ast.parse(path.read_text(encoding="utf-8"))):
+            if module not in FROM_ELSEWHERE:
+                yield place.as_posix(), plain(min(of_module[module])), extra or room
+
+
+@pytest.fixture(scope="module")
+def all_imports():
+    return list(found())
+
+
+def test_each_import_is_of_what_is_declared_for_its_room(all_imports):
+    assert len(all_imports) > 300
+    wrong = [f"{place}: {name} is not in {extra or 'dependencies'}" for place, name, extra in all_imports
+             if name not in declared(extra) | declared("")]  # fmt: skip
+    assert not wrong
+
+
+def test_what_is_declared_is_imported(all_imports):
+    imported = {name for _, name, _ in all_imports}
+    for extra in ("", "simulate", "sweep", "book", "record"):
+        unused = declared(extra) - imported - set(BY_NAME)
+        assert not unused, extra or "dependencies"
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_what_is_declared_for_another_use_is_used(name, all_imports):
+    place, text = BY_NAME[name]
+    assert text in (PACKAGE / place).read_text(encoding="utf-8")
+    assert name not in {imported for _, imported, _ in all_imports}
+
+
+def test_the_extras_that_code_names_are_those_of_the_project(all_imports):
+    assert set(EXTRAS) <= set(PROJECT["optional-dependencies"])
+    assert {extra for _, _, extra in all_imports if extra} | {"record"} == set(EXTRAS)
+
+
+def test_a_room_of_an_extra_asks_for_it_at_its_door():
+    for room in set(ROOMS) - {"notebook", "sweep"}:  # which ask where they read a notebook, and through the chapters
+        door = ast.parse((PACKAGE / room / "__init__.py").read_text(encoding="utf-8"))
+        assert ROOMS[room] in [extra_of(node) for node in door.body if isinstance(node, ast.With)]
+
+
+def test_the_readme_says_what_each_extra_is_for():
+    rows = re.findall(r"^\| `pip install '?ettr(?:\[(\w+)\])?'?` \|", (REPOSITORY / "README.md").read_text(), re.M)
+    assert rows == ["", *(extra for extra in EXTRAS if extra != "dev")]
+
+
+def test_the_extra_of_the_outer_block_is_named():
+    with pytest.raises(MissingExtra) as caught, needed("book", "or read it"), needed("sweep"):
+        import no_such_package  # noqa: F401
+    assert str(caught.value) == (
+        "building the book needs no_such_package, which is not installed: pip install 'ettr[book]', or read it"
+    )
+    assert caught.value.name == "no_such_package"
+
+
+def test_a_module_of_the_package_itself_is_no_extra():
+    with pytest.raises(ModuleNotFoundError, match="No module named 'ettr.no_such_room'"), needed("book"):
+        import ettr.no_such_room  # noqa: F401
