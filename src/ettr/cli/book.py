@@ -18,15 +18,26 @@ def book(
         typer.Option("--scenario", metavar="SCENARIO", help="Preset or scenario file that the whole book speaks of."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder of the site; _build/html if not given.")
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Folder of the site; ettr-book, or _build/html of --root.",
+        ),
     ] = None,
-    root: Annotated[Path, typer.Option("--root", metavar="DIR", help="The repository with the chapters.")] = Path(),
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            "--root", metavar="DIR", help="The chapters: a copy of the repository; those of the package if not given."
+        ),
+    ] = None,
     quiet: QuietOption = False,
 ) -> None:
     """Run the chapters that changed and build the book.
 
     Chapters whose code, parameters and data are unchanged are not run again. The site is replaced in one step when it
-    is whole; if a chapter fails, the last good site stays and the failed pages are built beside it.
+    is whole; if a chapter fails, the last good site stays and the failed pages are built beside it. In a copy of the
+    repository its chapters are run, elsewhere those that came with the package, with _build/ettr-book for the work.
 
     Example: ettr book --scenario rsc-2 --out my-book
     """

@@ -30,7 +30,10 @@ SAID_EVERY_S = 30.0
 @terminal.stopped_with("stopped; finished points are kept, and the same command goes on from there")
 def sweep(
     notebook: Annotated[
-        Path | None, typer.Argument(metavar="NOTEBOOK", help="A notebook with a cell tagged 'parameters'.")
+        Path | None,
+        typer.Argument(
+            metavar="NOTEBOOK", help="A notebook with a cell tagged 'parameters', or the name of a chapter."
+        ),
     ] = None,
     grid: Annotated[
         Path | None, typer.Option("--grid", metavar="FILE", help="The values to go through, as YAML.")
@@ -80,7 +83,7 @@ def sweep(
     point with what the notebook handed to ettr.record(...). What is finished is not run again: after a crash the same
     command goes on. A failed point leaves its executed part, the others go on, and the exit status is 1.
 
-    Example: ettr sweep book/ettr/scale.ipynb --grid grid.yml --out scale-sweep --report
+    Example: ettr sweep scale --grid grid.yml --out scale-sweep --report
     """
     if (notebook is None) == (call is None):
         raise InputError("a sweep needs a notebook, or --call with the name of a function")

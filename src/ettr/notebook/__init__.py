@@ -5,6 +5,7 @@ is injected all the same. :func:`run` checks first, and leaves either a whole ex
 executed copy under another name together with one clear error. :func:`record` hands values out of a notebook.
 """
 
+from ettr.notebook.book import BOOK, chapter, unpacked
 from ettr.notebook.documents import read, repository_root, shown, text
 from ettr.notebook.identity import Identity, contents, digest, package_digest, surroundings
 from ettr.notebook.parameters import Parameter, assigned, declared_parameters, fitted, replaced_values
@@ -12,12 +13,14 @@ from ettr.notebook.recording import RESERVED, plain, record, recorded, restored
 from ettr.notebook.running import RECORD, Run, run, stop_message
 
 __all__ = [
+    "BOOK",
     "RECORD",
     "RESERVED",
     "Identity",
     "Parameter",
     "Run",
     "assigned",
+    "chapter",
     "contents",
     "declared_parameters",
     "digest",
@@ -35,4 +38,5 @@ __all__ = [
     "stop_message",
     "surroundings",
     "text",
+    "unpacked",
 ]

@@ -11,6 +11,8 @@ from ettr.core import extras
 from ettr.core.errors import InputError
 
 FOLDER = Path("_build/.assets")
+BUILT_WITH = ("jupyter-book", "sphinx-book-theme", "sphinx-mathjax-offline", "vl-convert-python")
+"""What a site takes beyond what its chapters take."""
 
 
 def make(root: Path) -> Path:
@@ -21,7 +23,7 @@ def make(root: Path) -> Path:
     Path
         A folder for ``html_static_path``.
     """
-    versions = "-".join(_version(name) for name in ("vl-convert-python", "sphinx-mathjax-offline"))
+    versions = "-".join(versions_of("vl-convert-python", "sphinx-mathjax-offline"))
     folder = root / FOLDER / versions
     if not folder.is_dir():
         part = folder.with_name(f"{versions}.part-{os.getpid()}")
@@ -57,8 +59,7 @@ def _mathjax(folder: Path) -> None:
     shutil.copy2(package / "tex-mml-chtml.js", folder)
 
 
-def _version(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError as error:
-        raise InputError(f"building the book needs {name}: pip install 'ettr[book]'") from error
+def versions_of(*names: str) -> list[str]:
+    """Versions of packages that the book is built with; `MissingExtra` where one is not installed."""
+    with extras.needed("book"):
+        return [importlib.metadata.version(name) for name in names]

@@ -65,10 +65,7 @@ def docnames(root: Path) -> list[str]:
     """The pages of the book in the order of its table of contents."""
     toc_file = Path(root) / "_toc.yml"
     if not toc_file.is_file():
-        raise InputError(
-            f"there is no book in {root}: it has no _toc.yml; run this in a clone of the repository, or say with "
-            f"--root where one is"
-        )
+        raise InputError(f"there is no book in {root}: it has no _toc.yml; without --root it is that of the package")
     toc = yaml.safe_load(toc_file.read_text(encoding="utf-8"))
     return [toc["root"], *_files(toc)]
 

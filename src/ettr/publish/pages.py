@@ -128,8 +128,11 @@ def _parameters(cell: Any, path: str) -> list[Any]:
     }
     named = ", ".join(f"{name} `{value}`" for name, value in values.items())
     last = list(values)[-1]
-    command = f"papermill {path} out.ipynb -p {last} {values[last]}"
-    text = f"Computed for {named}. With other values: `{command}`, or a grid of them by `ettr sweep {path}`."
+    command = f"papermill {path.rpartition('/')[2]} out.ipynb -p {last} {values[last]}"
+    text = (
+        f"Computed for {named}. With other values: `{command}`, with the notebook of this page, or a grid of them by "
+        f"`ettr sweep {path}`."
+    )
     return [_markdown(f":::{{div}} parameters\n{text}\n:::", "parameters-as-text")]
 
 

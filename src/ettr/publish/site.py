@@ -17,17 +17,20 @@ from typing import Any
 
 import yaml
 
+from ettr import notebook
 from ettr.core.errors import EttrError, InputError, NotebookFailed
 from ettr.files.locking import locked
-from ettr.publish import chapters, extension
+from ettr.publish import assets, chapters, extension
 
 DEFAULT_OUT = Path("_build/html")
+UNPACKED, UNPACKED_OUT = Path("_build/ettr-book"), Path("ettr-book")
+"""Where a book that is not here is built, and the site of it."""
 FAILED_OUT = Path("_build/failed/html")
 SHOWN_WARNINGS = 12
 
 
 def build(
-    root: str | os.PathLike[str] = ".",
+    root: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     scenario: str | os.PathLike[str] | None = None,
     progress: bool = True,
@@ -36,10 +39,12 @@ def build(
 
     Parameters
     ----------
-    root : path
-        The repository, with ``_config.yml`` and ``_toc.yml``.
+    root : path, optional
+        A folder with ``_config.yml`` and ``_toc.yml``, such as a copy of the repository. If not given, the current
+        folder where it is one, and else the chapters that came with the package, built in ``_build/ettr-book``.
     out : path, optional
-        The folder of the site; ``_build/html`` if not given. An existing site there is replaced.
+        The folder of the site; ``_build/html`` of the root if not given, or ``ettr-book`` for the chapters of the
+        package. An existing site there is replaced.
     scenario : str or path, optional
         Name of a preset or a scenario file for the whole book; each chapter's own if not given.
     progress : bool
@@ -52,6 +57,8 @@ def build(
 
     Raises
     ------
+    MissingExtra
+        If a package is not installed that this takes.
     InputError
         If there is no book at `root`, the scenario is not one, or `out` is a folder that is not a book.
     NotebookFailed
@@ -60,8 +67,9 @@ def build(
     EttrError
         If the pages could not be built without a warning.
     """
-    root = Path(root).resolve()
-    out = Path(out).absolute() if out else root / DEFAULT_OUT
+    assets.versions_of(*assets.BUILT_WITH)
+    root, default_out = _root(root)
+    out = Path(out).absolute() if out else default_out
     names = chapters.docnames(root)
     if not (root / "_config.yml").is_file():
         raise InputError(f"there is no book in {root}: it has no _config.yml")
@@ -75,6 +83,15 @@ def build(
             raise NotebookFailed(_failure(root, failed))
         _render(root, out, parameters, label, names, show_failures=False)
     return out / f"{names[0]}.html"
+
+
+def _root(given: str | os.PathLike[str] | None) -> tuple[Path, Path]:
+    """The folder of the book, and where its site goes if nobody says."""
+    here = Path.cwd()
+    if given is None and not (here / "_toc.yml").is_file():
+        return notebook.unpacked(here / UNPACKED), here / UNPACKED_OUT
+    root = Path(given).resolve() if given is not None else here
+    return root, root / DEFAULT_OUT
 
 
 def _scenario(scenario: str | os.PathLike[str] | None) -> tuple[dict[str, str], str]:

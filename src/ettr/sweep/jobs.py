@@ -104,12 +104,12 @@ class Job:
 
 
 class NotebookJob(Job):
-    """A notebook to run at every point of a grid.
+    """A notebook to run at every point of a grid: a file, or a chapter of the book by its name.
 
     Raises
     ------
     UnknownName
-        If the grid has a parameter that the notebook does not declare.
+        If there is no such chapter, or the grid has a parameter that the notebook does not declare.
     InputError
         If the notebook cannot be read, or a value does not fit its declaration.
     """
@@ -124,6 +124,7 @@ class NotebookJob(Job):
         timeout_s: float | None = None,
         fresh_kernels: bool = False,
     ) -> None:
+        path = notebook.chapter(path)
         declared = notebook.declared_parameters(path)
         self.root = notebook.repository_root(path)
         self.what = self.name = Path(path).resolve().relative_to(self.root).as_posix()
