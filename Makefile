@@ -67,10 +67,9 @@ readme: .venv/installed ## Renew what README, ARCHITECTURE and the API pages rep
 data-hashes: .venv/installed ## Accept edits of data/: validate all of it, list new presets and renew the hashes
 	@$(BIN)/python -m ettr.evidence --stamp
 
-lock: .venv/installed ## Compile requirements.txt from pyproject.toml
-	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --quiet \
-	  --custom-compile-command "make lock" --output-file requirements.txt $(LOCK_OPTIONS)
-	@echo "-e ." >> requirements.txt
+lock: .venv/installed ## Lock what pyproject.toml asks for: uv.lock with dates, requirements.txt of it with hashes
+	$(BIN)/uv lock $(LOCK_OPTIONS)
+	$(BIN)/uv export --frozen --all-extras --all-groups --no-emit-project --quiet --output-file requirements.txt
 
 clean: ## Remove everything that was built
 	rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
@@ -89,7 +88,9 @@ browser: .venv/installed
 	  $(BIN)/playwright install chromium > _build/browser.log 2>&1; \
 	fi || { echo "there is no Chromium or Chrome for the browser tests, and none could be installed (_build/browser.log): install one, or run \`make quick-test\` for all other tests" >&2; exit 1; }
 
-# The environment: the first Python >= 3.11 found, the versions of the lock, and this package in place.
+# The environment: the first Python >= 3.11 found, the wheels of the lock by their hashes, and this package in place. The lock is
+# whole, so that nothing else is resolved, and this package is built by the tools of the lock.
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-deps
 .venv/installed: requirements.txt pyproject.toml
 	@for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	  if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then python=$$name; break; fi; done; \
@@ -102,6 +103,7 @@ browser: .venv/installed
 	    echo "$$python has no venv: install it, on Debian or Ubuntu as root: apt-get install python3-venv" >&2; exit 1; \
 	  fi; fi; \
 	echo "installing the locked packages into .venv, once"; \
-	$$python -m venv .venv && $(BIN)/python -m pip install --disable-pip-version-check --requirement requirements.txt \
+	$$python -m venv .venv && $(INSTALL) --only-binary :all: --require-hashes --requirement requirements.txt \
+	  && $(INSTALL) --no-build-isolation --editable . \
 	  || { echo "the locked packages could not be installed: this needs PyPI, or a mirror named in PIP_INDEX_URL, once" >&2; exit 1; }
 	@touch $@
