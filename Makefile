@@ -1,7 +1,7 @@
 # Each target works alone on a fresh machine that has make and Python >= 3.11.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help book test quick-test lint compiled format browser check mutants drill bench readme lock matrix data-hashes clean
+.PHONY: help book test quick-test lint compiled format browser check mutants drill bench readme lock audit matrix data-hashes clean
 BIN := .venv/bin
 # A process a core; what shares a table, a site or a browser stays in one.
 PYTEST := $(BIN)/pytest -n auto --no-loadscope-reorder
@@ -71,6 +71,9 @@ data-hashes: .venv/installed ## Accept edits of data/: validate all of it, list 
 lock: .venv/installed ## Lock what pyproject.toml asks for: uv.lock with dates, requirements.txt of it with hashes
 	$(BIN)/uv lock --no-build $(LOCK_OPTIONS)
 	$(BIN)/uv export --frozen --all-extras --all-groups --no-emit-project --quiet --output-file requirements.txt
+
+audit: .venv/installed ## List the locked packages with dates and licences, those withdrawn and those with known weaknesses
+	@$(BIN)/python release/audit.py
 
 matrix: .venv/installed ## Run the quick tests on every Python found, from the lock (MATRIX_OPTIONS="--only 3.13 -- -n 1 -k plan")
 	@$(BIN)/python release/matrix.py $(MATRIX_OPTIONS)

@@ -1,4 +1,4 @@
-"""Run the quick tests and a plan on every Python that there is, each in an environment of the lock. Run by ``make matrix``."""
+"""Run the quick tests and a plan on every Python found, each in an environment of the lock, by ``make matrix``."""
 
 from __future__ import annotations
 
