@@ -1,13 +1,14 @@
-"""List every locked package with its date, its licence and what asks for it, and say what is wrong. Run by ``make audit``.
+"""List every locked package with its date, licence and asker, and say what is wrong. Run by ``make audit``.
 
-Dates and what asks for a package are read from ``uv.lock``, licences from what is installed. Two questions go to the network:
-whether a version was withdrawn (to PyPI) and whether a weakness of it is known (to the service of ``uv audit``); where there is
-no answer, that is said, and it counts as no fault.
+Dates and what asks for a package are read from ``uv.lock``, licences from what is installed. Two questions go to the
+network: whether a version was withdrawn (to PyPI) and whether a weakness of it is known (to the service of
+``uv audit``). Where there is no answer, that is said, and it counts as no fault.
 """
 
 from __future__ import annotations
 
 import csv
+import os
 import re
 import subprocess
 import sys
@@ -26,9 +27,9 @@ REVIEWED = ROOT / "release" / "licences.csv"
 UV = str(Path(sys.executable).with_name("uv"))
 LICENSING = Licensing()
 PERMISSIVE = {
-    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT",
-    "MIT-CMU", "PSF-2.0", "Zlib",
-}  # fmt: skip
+    *("0BSD", "BSD", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-CMU", "PSF-2.0", "Zlib"),
+    *("Apache-2.0", "Apache-2.0 WITH LLVM-exception"),
+}
 """Licences under which a package may be used and passed on whatever the licence of the whole."""
 CLASSIFIERS = {
     "Apache Software License": "Apache-2.0",
@@ -194,7 +195,7 @@ def main() -> int:
         faults += len(found)
     oldest = min(rows, key=lambda row: row.released)
     years = (date.today() - oldest.released).days / 365.25
-    print(f"== {len(rows)} packages, the oldest {oldest.name} of {years:.0f} years ago; {TABLE.relative_to(ROOT)}")
+    print(f"== {len(rows)} packages, the oldest {oldest.name} of {years:.0f} years ago; {os.path.relpath(TABLE)}")
     print(f"{faults} fault{'s' * (faults > 1)}" if faults else "no fault")
     return int(faults > 0)
 

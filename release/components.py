@@ -1,4 +1,4 @@
-"""The list of components (a "software bill of materials") in CycloneDX's JSON: what the package and its extras install."""
+"""The list of components ("software bill of materials") of the package and its extras, in CycloneDX's JSON."""
 
 from __future__ import annotations
 

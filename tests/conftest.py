@@ -17,7 +17,7 @@ from ettr import Scenario
 from ettr.cli import app
 
 TESTS = Path(__file__).parent
-sys.path.insert(0, str(TESTS))  # models, logs and notebooks that several files use
+sys.path[:0] = [str(TESTS), str(TESTS.parent / "release")]  # models, logs and notebooks that several files use; scripts
 BROWSERS = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome", "msedge")
 TEMPORARY_MB = 1000
 """What the tests may write to the temporary folder, with the whole book in it."""
