@@ -1,7 +1,7 @@
 # Each target works alone on a fresh machine that has make and Python >= 3.11.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help book test quick-test lint compiled format browser check mutants drill bench readme lock audit matrix data-hashes clean
+.PHONY: help book test quick-test lint compiled format browser check mutants drill bench readme lock audit matrix release data-hashes clean
 BIN := .venv/bin
 # A process a core; what shares a table, a site or a browser stays in one.
 PYTEST := $(BIN)/pytest -n auto --no-loadscope-reorder
@@ -77,6 +77,9 @@ audit: .venv/installed ## List the locked packages with dates and licences, thos
 
 matrix: .venv/installed ## Run the quick tests on every Python found, from the lock (MATRIX_OPTIONS="--only 3.13 -- -n 1 -k plan")
 	@$(BIN)/python release/matrix.py $(MATRIX_OPTIONS)
+
+release: audit ## Build what is committed into dist/, try it in an empty environment, and say what is left to do by hand
+	@$(BIN)/python release/make_release.py $(RELEASE_OPTIONS)
 
 clean: ## Remove everything that was built
 	rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
