@@ -6,7 +6,6 @@ import ast
 import importlib.metadata
 import re
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,10 +13,9 @@ import pytest
 
 import ettr
 from ettr.core.extras import EXTRAS, MissingExtra, needed
+from lean import PROJECT, REPOSITORY, declared, plain
 
 PACKAGE = Path(ettr.__file__).parent
-REPOSITORY = PACKAGE.parents[1]
-PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 ROOMS = {"chapters": "sweep", "notebook": "sweep", "sweep": "sweep", "publish": "book"}
 """Rooms that are of no use without an extra, which is asked for at their door; in all others each import asks."""
 FROM_ELSEWHERE = {"torch", "cupy"}
@@ -29,17 +27,6 @@ BY_NAME = {
     "sphinx-mathjax-offline": ("publish/assets.py", '"sphinx-mathjax-offline"'),
 }
 """What is used without an import: run, or read as files."""
-
-
-def plain(requirement: str) -> str:
-    return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement)[0]).lower()
-
-
-def declared(extra: str) -> set[str]:
-    """Distributions that an extra brings by itself, or through another extra of the package; "" is without any."""
-    own = set(PROJECT["dependencies"] if not extra else PROJECT["optional-dependencies"][extra])
-    others = {re.match(r"ettr\[(\w+)\]$", one)[1] for one in own if one.startswith("ettr[")}
-    return {plain(one) for one in own if not one.startswith("ettr[")}.union(*map(declared, others))
 
 
 def extra_of(block: ast.With) -> str | None:

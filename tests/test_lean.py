@@ -1,0 +1,167 @@
+"""An installation with few packages: what it answers, and that all else names its extra in a sentence."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import metadata
+
+import pytest
+
+import lean
+
+RUN = """
+import contextlib, importlib.machinery, io, json, sys
+
+asked = json.load(sys.stdin)
+
+
+class Fewer(importlib.machinery.PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.partition(".")[0] in asked["hidden"] else super().find_spec(name, path, target)
+
+    @classmethod
+    def find_distributions(cls, *given, **named):
+        return (one for one in super().find_distributions(*given, **named) if one.name.lower() not in asked["gone"])
+
+
+sys.meta_path[:] = [Fewer if one is importlib.machinery.PathFinder else one for one in sys.meta_path]
+from ettr.cli import main
+
+
+def command(*arguments):
+    out, err, status = io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main(arguments)
+        except SystemExit as end:
+            status = end.code or 0
+    return [status, out.getvalue(), err.getvalue()]
+
+
+def expression(text):
+    import ettr
+
+    try:
+        return [0, repr(eval(text, {"ettr": ettr, "run": ettr.Scenario.load("llama3-405b")})), ""]
+    except ImportError as error:
+        return [1, "", f"{error}\\n"]
+
+
+answers = [command(*one) for one in asked["commands"]] + [expression(one) for one in asked["expressions"]]
+print(json.dumps(answers))
+"""
+FEW = "run.override({'spares': {'n_nodes': 4}, 'repair': {'manual_h': 24}})"
+STUDY = "ettr.compare.study(run, n_runs=4)"
+TIMELINE = "__import__('pandas').DataFrame({'start_h': [0.0], 'end_h': [0.1], 'state': ['training']})"
+SERIES = f"ettr.power.series({TIMELINE}, ettr.power.profile(run), 1.0)"
+WORKS = (
+    "ettr.plan.make(run).headline",
+    f"ettr.plan.make({FEW}).headline",
+    f"ettr.plan.make({FEW}, simulate=False)._repr_html_()",
+    "ettr.plan.make(run)._repr_html_()",
+    "ettr.evidence.bibliography()",
+    "ettr.evidence.cited(['daly2006'])",
+    "ettr.budget.exact(run).ettr",
+    "ettr.compare.closed_gain(run, run.override({'recovery.restart_min': 2}))",
+    "ettr.spares.demand(" + FEW + ")",
+    "ettr.record(value=1.0)",
+    "ettr.notebook.chapter('scale')",
+    "ettr.validation.referee(64)",
+    f"ettr.power.metrics({SERIES})",
+)
+"""Functions that need no extra."""
+NEEDS = {
+    "ettr.simulate(run, 1)": "simulate",
+    "ettr.simulation.MOST_RUNS": "simulate",
+    f"ettr.plan.make({FEW}).simulation": "simulate",
+    f"ettr.plan.least_pool({FEW}, 0.9)": "simulate",
+    f"ettr.spares.by_pool_size({FEW}, [2, 4])": "simulate",
+    "ettr.compare.mitigations(run, ['peer-checkpoint'])": "simulate",
+    "ettr.compare.run_scenario(run, 4)": "simulate",
+    f"ettr.compare.tornado({STUDY}, ['peer-checkpoint'])": "simulate",
+    f"ettr.compare.along({STUDY}, ['peer-checkpoint'])": "simulate",
+    f"ettr.compare.at_prices({STUDY}, ['peer-checkpoint'])": "simulate",
+    "ettr.validation.run()": "simulate",
+    f"ettr.power.smooth({SERIES}, ettr.power.PowerFloor(0.5, 1.0, 0.1, 0.1))": "simulate",
+    "__import__('ettr.chapters.scale.charts')": "sweep",
+    "__import__('ettr.chapters.scale.tables')": "sweep",
+    "ettr.sweep.call": "sweep",
+    "ettr.notebook.read(ettr.notebook.chapter('scale'))": "sweep",
+    "ettr.notebook.run(ettr.notebook.chapter('scale'), 'out.ipynb')": "sweep",
+    "ettr.publish.build()": "book",
+    "ettr.publish.execute": "book",
+    "ettr.telemetry.record('new.csv', load='none')": "record",
+    "ettr.evidence.validate()": "dev",
+}
+"""Functions that need an extra, and which one."""
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """Answers of commands and expressions in an installation with an extra, all in one process."""
+
+    def ask(extra, commands, expressions=()):
+        folder = tmp_path_factory.mktemp("lean")
+        for name, text in lean.FILES.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        hidden = lean.not_brought(extra)
+        of_module = metadata.packages_distributions()
+        gone = sorted({name.lower() for module in hidden for name in of_module[module]})
+        told = {"hidden": sorted(hidden), "gone": gone, "commands": commands, "expressions": expressions}
+        command = [sys.executable, "-W", "error", "-c", RUN]
+        done = subprocess.run(command, cwd=folder, input=json.dumps(told), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        answers = json.loads(done.stdout.splitlines()[-1])
+        return dict(zip([*commands, *expressions], answers, strict=True))
+
+    return ask
+
+
+@pytest.fixture(scope="module")
+def without_extras(asked):
+    return asked(lean.BASE, [*lean.ANSWERS, *lean.NEEDS], [*WORKS, *NEEDS])
+
+
+def test_what_is_hidden_is_what_no_dependency_brings():
+    hidden = lean.not_brought(lean.BASE)
+    assert {"numba", "altair", "pyarrow", "papermill", "IPython", "frictionless", "pybtex"} <= hidden
+    assert not {"numpy", "scipy", "pandas", "pydantic", "pydantic_core", "yaml", "typer", "rich", "ettr"} & hidden
+    assert {"numba", "altair", "pyarrow"} <= hidden - lean.not_brought("sweep")
+
+
+@pytest.mark.parametrize("what", [*lean.ANSWERS, *WORKS], ids=str)
+def test_it_answers_without_extras(without_extras, what):
+    status, out, err = without_extras[what]
+    assert (status, err) == (0, "") and out
+    assert "pip install" not in out
+
+
+@pytest.mark.parametrize(("what", "extra"), [*lean.NEEDS.items(), *NEEDS.items()], ids=str)
+def test_what_needs_an_extra_says_so_in_a_sentence(without_extras, what, extra):
+    status, out, err = without_extras[what]
+    assert (status, out) == (1, "")
+    assert lean.sentence(extra).match(err.removesuffix("\n")), err
+    if "plan" in what[0] or "plan.make" in what:
+        assert err.endswith("pip install 'ettr[simulate]', or plan without it, by --quick or simulate=False\n")
+
+
+def test_an_answer_in_a_notebook_says_so_in_its_place(asked):
+    shown = f"ettr.plan.make({FEW})._repr_html_()"
+    status, out, _ = asked(lean.BASE, [], [shown])[shown]
+    assert status == 0 and out.count("<p") == 2 and "pip install" in out and "llama3-405b: checkpoint every" in out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", ["simulate", "sweep"])
+def test_an_extra_brings_what_it_is_for(asked, extra):
+    known = [extra, "simulate"]
+    good = [what for what, needed in lean.NEEDS.items() if needed in known and what[:2] != ("sweep", "scale")]
+    short = [what for what, needed in lean.NEEDS.items() if needed not in known]
+    answers = asked(extra, [*good, *short])
+    for what in good:
+        assert answers[what][0] == 0, answers[what]
+    for what in short:
+        assert lean.sentence(lean.NEEDS[what]).match(answers[what][2].removesuffix("\n")), answers[what]
