@@ -5,6 +5,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 # A process a core; what shares a table, a site or a browser stays in one.
 PYTEST := $(BIN)/pytest -n auto --no-loadscope-reorder
+NOTEBOOKS = $(wildcard book/*.ipynb book/*/*.ipynb)
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -24,7 +25,7 @@ lint: .venv/installed ## Check style, types, layers and that notebooks carry no 
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/nbstripout --keep-id --verify $$(git ls-files 'book/*.ipynb')
+	$(BIN)/nbstripout --keep-id --verify $(NOTEBOOKS)
 
 # The simulator's kernels, which Numba keeps beside the sources until they change: else each process compiles them.
 compiled: .venv/installed
@@ -35,7 +36,7 @@ compiled: .venv/installed
 format: .venv/installed ## Format code and strip notebooks
 	$(BIN)/ruff check --fix --exit-zero .
 	$(BIN)/ruff format .
-	$(BIN)/nbstripout --keep-id $$(git ls-files 'book/*.ipynb')
+	$(BIN)/nbstripout --keep-id $(NOTEBOOKS)
 
 check: .venv/installed ## Run what is slow: full samples, every index checked, mutants, a minute of fuzzing each reader
 	@$(BIN)/python tests/check.py
