@@ -18,6 +18,8 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+import yaml
+
 from ettr import Scenario
 from ettr.chapters import scale, what_if
 from ettr.core.sentences import plain
@@ -27,6 +29,7 @@ from ettr.publish import chapters
 ROOT = Path(__file__).parents[1]
 ROOMS = ROOT / "src" / "ettr"
 PICTURE = ROOT / "book" / "_static" / "readme.svg"
+DEPOSIT = ROOT / ".zenodo.json"
 EXAMPLES = ("README.md", "book/your_cluster/first_questions.md")
 """The pages with console blocks."""
 WIDTH = 130
@@ -40,6 +43,23 @@ def picture() -> str:
     """The README's picture."""
     chart = what_if.show("scale", Scenario.load("llama3-405b"))
     return rendering.svg(chart.properties(width=640).to_dict() | {"background": "white"})
+
+
+def deposit() -> str:
+    """What Zenodo is told of a version, from ``CITATION.cff``, which it leaves unread where this file is."""
+    told = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    record = {
+        "title": told["title"],
+        "description": f"<p>{told['abstract']}</p>",
+        "creators": [{"name": author["name"]} for author in told["authors"]],
+        "version": told["version"],
+        "publication_date": str(told["date-released"]),
+        "license": told["license"].lower(),
+        "keywords": told["keywords"],
+        "upload_type": told["type"],
+        "access_right": "open",
+    }
+    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
 
 
 def headline() -> str:
@@ -177,8 +197,9 @@ def block(file: str, name: str) -> re.Match[str]:
 
 
 def renew() -> None:
-    """Write the picture, all blocks and the answers of all examples."""
+    """Write the picture, the deposit, all blocks and the answers of all examples."""
     PICTURE.write_text(picture(), encoding="utf-8")
+    DEPOSIT.write_text(deposit(), encoding="utf-8")
     for (file, name), text in BLOCKS.items():
         place = block(file, name)
         renewed = place.string[: place.start(2)] + text() + place.string[place.end(2) :]

@@ -18,10 +18,11 @@ import ettr
 import import_contracts
 from ettr.core import moved
 from ettr.publish import chapters, pages
-from generated import BLOCKS, ROOMS, block, layers, title
+from generated import BLOCKS, DEPOSIT, ROOMS, block, deposit, layers, title
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 CHANGES = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 GUIDES = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("CONTRIBUTING.md", "ARCHITECTURE.md")}
 PAGES = chapters.docnames(ROOT)
@@ -39,11 +40,30 @@ def test_what_a_page_repeats_is_what_the_code_says(file, name):
 
 def test_the_version_stands_in_one_place_and_heads_the_changes():
     newest = re.findall(r"^## (\S+) \((\S+)\)$", CHANGES, re.MULTILINE)[0]
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert newest == (ettr.__version__, str(citation["date-released"]))
-    assert "version" not in citation and "version" not in PROJECT["project"]
+    assert newest == (ettr.__version__, str(CITATION["date-released"]))
+    assert CITATION["version"] == ettr.__version__ and "version" not in PROJECT["project"]
     assert PROJECT["project"]["dynamic"] == ["version"]
     assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/ettr/__init__.py"
+
+
+def test_the_citation_is_that_of_the_package():
+    project = PROJECT["project"]
+    assert CITATION["cff-version"] == "1.2.0" and {"title", "message", "abstract", "authors"} <= set(CITATION)
+    assert (CITATION["license"], CITATION["keywords"]) == (project["license"], project["keywords"])
+    assert CITATION["authors"] == project["authors"]
+    assert re.search(rf"\b{project['name']}\b", CITATION["abstract"]) and CITATION["type"] == "software"
+
+
+@pytest.mark.parametrize("reference", CITATION["references"], ids=lambda one: one["title"])
+def test_what_the_citation_refers_to_is_in_the_bibliography(reference):
+    entries = re.split(r"(?m)^(?=@)", (ROOT / "data" / "references.bib").read_text(encoding="utf-8"))
+    place = reference.get("doi") or reference["url"]
+    (entry,) = (one for one in entries if f"{{{place}}}" in one and reference["authors"][0]["family-names"] in one)
+    assert reference["title"] in entry.replace("{Llama}", "Llama") and f"year = {{{reference['year']}}}" in entry
+
+
+def test_zenodo_is_told_what_the_citation_says():
+    assert DEPOSIT.read_text(encoding="utf-8") == deposit(), "run `make readme`"
 
 
 def test_versions_and_dates_only_rise():
