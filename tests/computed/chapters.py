@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from ettr import Scenario, evidence, failures, plan, validation
-from ettr.chapters import sources
+from ettr.chapters import drill, sources
 
 PRESETS = evidence.scenario_names()
 ANY_SIZE = tuple(name for name in PRESETS if Scenario.load(name).job.tokens is None)
@@ -89,5 +89,7 @@ def interruptions() -> pd.DataFrame:
 
 published = cache(validation.run)
 """Published results beside the computed ones."""
+drills = cache(drill.tables.beside)
+"""The recorded drills, beside what they should have taken."""
 printed = cache(validation.rsc_beside_exact)
 """What the RSC paper prints, beside its formula and the exact form."""

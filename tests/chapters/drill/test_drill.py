@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from computed.chapters import drills
 from ettr import evidence
 from ettr.chapters import drill
 from ettr.drill import Settings, Strike
@@ -14,7 +15,7 @@ from ettr.drill.settings import KINDS
 
 @pytest.fixture(scope="module")
 def beside():
-    return drill.tables.beside()
+    return drills()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,160 @@
+"""The paper says what the package computes, in the form that its journal asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from agreement import FOUR
+from computed.chapters import drills, published, table
+from ettr import Scenario, evidence, mitigation, validation
+from ettr.chapters import drill, scale
+from ettr.publish import chapters
+from ettr.validation import comparing, forecasts
+
+ROOT = Path(__file__).parents[1]
+PAPER = ROOT / "paper" / "paper.md"
+_, FRONT, BODY = re.split(r"(?m)^---$", PAPER.read_text(encoding="utf-8"), maxsplit=2)
+ABOUT = yaml.safe_load(FRONT)
+TEXT = " ".join(BODY.split())
+CITED = re.findall(r"@(\w+)", BODY)
+SECTIONS = [
+    "Summary",
+    "Statement of need",
+    "State of the field",
+    "Software design",
+    "Research impact statement",
+    "AI usage disclosure",
+    "Acknowledgements",
+    "References",
+]
+"""What the Journal of Open Source Software asks for, in its order."""
+WORDS = 800, 1200
+OTHER_TOOLS = [
+    "pattabiraman2026airesim",
+    "gonzalezgarcia2026goodput",
+    "nanyonga2026netcap",
+    "reddi2026mlsysim",
+    "reddi2026mlsysbook",
+]
+
+
+# --------------------------------------------------------------------------- what it states
+
+
+def the_run() -> dict[str, Any]:
+    run = Scenario.load("llama3-405b")
+    days = run.failures.node_days / run.n_nodes
+    return {"n_gpus": run.cluster.n_gpus, "n_events": int(run.failures.n_events), "days": days}
+
+
+def calculators() -> dict[str, Any]:
+    near = validation.referee().set_index("calculator")["within"]
+    assert (near.idxmax(), comparing.POINT) == ("daly", 1)
+    return {
+        "n": len(near),
+        "draws": comparing.DRAWS,
+        "daly": near["daly"],
+        "young": near["young"],
+        "seldom": (near < 0.5).sum(),
+    }
+
+
+def verdicts(*sources: str) -> dict[str, Any]:
+    rows = published()
+    rows = rows[rows["source"].isin(sources)] if sources else rows
+    n = {word.replace(" ", "_"): (rows["verdict"] == word).sum() for word in validation.VERDICTS}
+    return n | {"n": len(rows), "n_sources": rows["source"].nunique()}
+
+
+def drilled() -> dict[str, Any]:
+    rows = drills()
+    assert rows["is_same"].all() and rows["took_s"].max() < 60
+    near = rows["is_near"].sum()
+    return {"n": len(rows), "stops": rows["n_stops"].sum(), "near": near, "points": drill.tables.NEAR_POINTS}
+
+
+def sizes() -> dict[str, Any]:
+    small, large = table(scale.tables.ettr_of_sizes, "llama3-405b", "as it is", (100_000,)).to_dict("records")
+    assert small["n_gpus"] == Scenario.load("llama3-405b").cluster.n_gpus
+    return {"small": small["ettr"], "n": small["n_gpus"], **{name: large[name] for name in ("ettr", "low", "high")}}
+
+
+def contents() -> dict[str, Any]:
+    return {
+        "notebooks": sum(chapters.source(ROOT, name).suffix == ".ipynb" for name in chapters.docnames(ROOT)),
+        "figures": len(evidence.table("figures")),
+        "mitigations": len(mitigation.catalogue()),
+        "forecasts": forecasts.score().n,
+        "errors": FOUR,
+    }
+
+
+STATED: dict[str, Callable[[], dict[str, Any]]] = {
+    "a run on {n_gpus:,} GPUs was interrupted unexpectedly {n_events} times in {days:.0f} days": the_run,
+    "a book of {notebooks} parameterised notebooks": contents,
+    "The package holds {n} of them and": calculators,
+    "over {draws:,} runs drawn from what is plausible": calculators,
+    "is within one point of the exact ETTR in {daly:.0%} of these runs": calculators,
+    "to first order [@young1974], is within one point in {young:.0%}, and {seldom} of the formulas": calculators,
+    "Here {figures} figures and a catalogue of {mitigations} mitigations are data": contents,
+    "Of {n} results that AIReSim, goodput-mtbi, netcap, MLSysim and its textbook [@reddi2026mlsysbook] print, "
+    "{reproduced} are derived anew, {follows_from_the_same_input} follow from the same input, and {not_reproduced} are "
+    "not reproduced": lambda: verdicts(*OTHER_TOOLS),
+    "must lie within {errors} standard errors": contents,
+    "Of {n} published results from {n_sources} sources, {reproduced} are derived anew from published inputs, "
+    "{bound_met} printed bounds are met, {follows_from_the_same_input} follow from the same input, "
+    "{order_of_magnitude} agree in order of magnitude, {fitted} were fitted, and {not_reproduced} are not "
+    "reproduced": verdicts,
+    "{n} training jobs on one machine, stopped {stops} times": drilled,
+    "the time of {near} of them to within {points:.0f} points": drilled,
+    "the run above reaches {small:.0%} on {n:,} GPUs and {ettr:.0%} on 100,000 GPUs, where the assumptions allow "
+    "{low100:.0f} to {high:.0%}": lambda: sizes() | {"low100": 100 * sizes()["low"]},
+    "{forecasts} forecasts are on record": contents,
+}
+"""Every phrase of the paper that holds a number, with what computes it."""
+
+
+@pytest.mark.parametrize("template", STATED)
+def test_a_number_of_the_paper_is_the_one_that_is_computed(template):
+    assert template.format(**STATED[template]()) in TEXT
+
+
+def test_no_other_number_stands_in_the_paper():
+    left = TEXT
+    for template in STATED:
+        words = re.split(r"\{[^}]*\}", template)
+        left, found = re.subn(r"[\d.,]+%?".join(map(re.escape, words)), "", left)
+        assert found == 1, template
+    assert re.findall(r"(?<![\w@])\d[\d.,]*", re.sub(r"@\w+", "", left)) == ["2024"]  # the year of the run
+
+
+# --------------------------------------------------------------------------- its form
+
+
+def test_the_paper_has_the_sections_of_its_journal():
+    assert re.findall(r"(?m)^# (.*)$", BODY) == SECTIONS
+
+
+def test_the_paper_is_as_long_as_its_journal_asks():
+    prose = re.sub(r"\[?@[\w; @]+\]?|(?m:^#.*$)", "", BODY)
+    assert WORDS[0] <= len(prose.split()) <= WORDS[1]
+
+
+def test_every_source_of_the_paper_is_in_the_bibliography():
+    assert ABOUT["bibliography"] == "../data/references.bib"
+    assert (PAPER.parent / ABOUT["bibliography"]).resolve() == (evidence.DATA / "references.bib").resolve()
+    assert len(set(CITED)) >= 15 and set(CITED) <= set(evidence.bibliography()["key"])
+
+
+def test_the_paper_is_about_what_is_cited():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert [author["name"] for author in ABOUT["authors"]] == [author["name"] for author in citation["authors"]]
+    assert ABOUT["tags"] == ["Python", *citation["keywords"]]
+    day = citation["date-released"]
+    assert ABOUT["date"] == f"{day.day} {day:%B %Y}"
