@@ -24,7 +24,9 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 CHANGES = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-GUIDES = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("CONTRIBUTING.md", "ARCHITECTURE.md")}
+GUIDES = {
+    name: (ROOT / name).read_text(encoding="utf-8") for name in ("CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md")
+}
 PAGES = chapters.docnames(ROOT)
 REFERENCE = ROOT / "book" / "reference"
 API = {path.name: path.read_text(encoding="utf-8") for path in (REFERENCE / "api.md", *REFERENCE.glob("api/*.md"))}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import textwrap
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,9 @@ from ettr.chapters import what_if
 from generated import PICTURE, examples, excerpt, picture
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README, MAKEFILE, CONTAINER = (
+    (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "Makefile", "Containerfile")
+)
 
 
 def words(svg: str) -> list[str]:
@@ -79,9 +83,35 @@ def test_a_plan_of_the_examples_can_be_made(command, ettr, monkeypatch, tmp_path
 
 
 def test_make_targets_and_commands_exist():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"`?make ([a-z-]+)", README):
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE) or target in ("book", "test"), target
+        assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE) or target in ("book", "test"), target
+
+
+def test_the_container_runs_the_commands_of_the_readme_with_what_they_need():
+    asked = re.findall(r"^    (make [a-z-]+)  ", README, re.MULTILINE)
+    assert asked == ["make book", "make test"]
+    assert re.findall(r"^#   podman run .*? ettr (make [a-z-]+)", CONTAINER, re.MULTILINE) == asked
+    assert json.loads(re.search(r"^CMD (.*)$", CONTAINER, re.MULTILINE)[1]) == asked[0].split()
+    # with the browser there, `make test` has nothing to install, for which it would have to be root
+    browser = re.search(r"--no-install-recommends (chromium .*?) >>", MAKEFILE)[1]
+    assert re.search(r"--no-install-recommends (.*?) \\", CONTAINER)[1] == f"make {browser}"
+    assert re.search(r"^USER (?!root)\w+$", CONTAINER, re.MULTILINE)
+
+
+def test_the_container_pins_a_python_that_the_package_takes():
+    major, minor = re.search(
+        r"^FROM docker\.io/library/python:(\d+)\.(\d+)\.\d+-slim-\w+$", CONTAINER, re.MULTILINE
+    ).groups()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    least = re.fullmatch(r">=(\d+)\.(\d+)", project["requires-python"]).groups()
+    assert (int(major), int(minor)) >= tuple(map(int, least))
+
+
+def test_nothing_that_was_built_gets_into_the_container():
+    left_out = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    built = re.findall(r"(?m)^([\w.-]+)/$", (ROOT / ".gitignore").read_text(encoding="utf-8"))
+    assert len(built) > 8
+    assert {".git", *built} <= {line.removeprefix("**/") for line in left_out}
 
 
 def test_the_sweep_is_one_that_can_be_run():
