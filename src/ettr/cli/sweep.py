@@ -240,21 +240,30 @@ def _progress(quiet: bool) -> Iterator[OnProgress]:
 def _state(progress: Progress) -> str:
     if progress.threads == 0:
         return "waiting for workers"
-    return f"points ({progress.failed} failed)" if progress.failed else "points"
+    notes = [f"{progress.failed} failed"] * bool(progress.failed) + [_frozen(progress)] * bool(progress.frozen)
+    return f"points ({'; '.join(notes)})" if notes else "points"
+
+
+def _frozen(progress: Progress) -> str:
+    """What is said of workers that were given up."""
+    workers = "1 worker" if progress.frozen == 1 else f"{progress.frozen} workers"
+    return f"{workers} stopped answering, and others take over"
 
 
 def _lines() -> OnProgress:
     """Progress of a sweep where there is no terminal: at the start, at the end, and every half minute."""
-    last_s = -SAID_EVERY_S
+    last_s, n_frozen = -SAID_EVERY_S, 0
 
     def hear(progress: Progress) -> None:
-        nonlocal last_s
+        nonlocal last_s, n_frozen
         now_s = time.monotonic()
-        if now_s - last_s < SAID_EVERY_S and progress.done < progress.total:
+        is_news = progress.frozen > n_frozen or progress.done == progress.total
+        if now_s - last_s < SAID_EVERY_S and not is_news:
             return
-        last_s = now_s
+        last_s, n_frozen = now_s, progress.frozen
         waiting = ", waiting for workers" if progress.threads == 0 else ""
         failed = f", {progress.failed} failed" if progress.failed else ""
-        print(f"[{progress.done}/{progress.total}] points{failed}{waiting}", file=sys.stderr, flush=True)
+        frozen = f"; {_frozen(progress)}" if progress.frozen else ""
+        print(f"[{progress.done}/{progress.total}] points{failed}{waiting}{frozen}", file=sys.stderr, flush=True)
 
     return hear

@@ -7,7 +7,6 @@ shell is that of ipykernel, so magics, tracebacks, rich output and ``await`` beh
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import io
 import json
 import os
@@ -27,9 +26,8 @@ from traitlets.config import Config
 
 from ettr.notebook import rendering
 from ettr.notebook.copies import UNDRAWN_TYPE
+from ettr.notebook.parents import when_parent_ends
 from ettr.notebook.watch import Watch
-
-DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
 class PipeSession(Session):
@@ -122,8 +120,7 @@ def new_shell() -> Any:
 def leave() -> None:
     """Make the copy the head of a group of processes of its own, which ends with the prepared process."""
     os.setsid()
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    when_parent_ends(signal.SIGKILL)
 
 
 def serve(shell: Any, pipe: Connection) -> None:

@@ -31,7 +31,9 @@ def main() -> None:
     sys.path.insert(sys.path.index(os.path.dirname(os.__file__)), "")  # the working folder, where a kernel has it
     from ettr.notebook import child, drawing
     from ettr.notebook.copies import DRAW
+    from ettr.notebook.parents import when_parent_ends
 
+    when_parent_ends(signal.SIGCONT)  # it may be stopped, and then ends itself and its copies
     prepare()
     shell = child.new_shell()
     gc.collect()

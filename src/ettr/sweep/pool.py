@@ -8,7 +8,7 @@ import os
 import queue
 import re
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ def check(workers: int | None, scheduler: str | None) -> None:
 def connected(workers: int | None, scheduler: str | None, most: int) -> Iterator[Any]:
     """A Dask client, with a cluster of its own on this machine unless a scheduler is named.
 
+    Nobody else reaches a cluster of its own. Who reaches a scheduler that asks for no certificate runs code there.
+
     Parameters
     ----------
     workers : int, optional
@@ -54,19 +56,14 @@ def connected(workers: int | None, scheduler: str | None, most: int) -> Iterator
         If nothing answers at that address.
     """
     with extras.needed("sweep"):
-        from distributed import Client, LocalCluster, Security
+        import cryptography  # noqa: F401  (Dask makes its certificates with it)
+        from distributed import Client, Security
+
+        from ettr.sweep import own_cluster
     with _silent(), contextlib.ExitStack() as stack:
         if scheduler is None:
             try:
-                cluster = stack.enter_context(
-                    LocalCluster(
-                        n_workers=min(workers or os.cpu_count() or 1, most),
-                        threads_per_worker=1,
-                        memory_limit=0,  # notebooks run in processes of their own
-                        dashboard_address="127.0.0.1:0",  # any free port
-                        silence_logs=logging.CRITICAL,
-                    )
-                )
+                cluster = stack.enter_context(own_cluster.started(min(workers or os.cpu_count() or 1, most)))
             except (RuntimeError, OSError) as error:
                 raise EttrError(
                     f"the workers did not start: {' '.join(str(error).split())[:200]}. In a script, call this below "
@@ -98,7 +95,7 @@ def stream(
     work: Callable[[Any], Any],
     waiting: deque[Any],
     piece: Callable[[Any], Any],
-    idle: Callable[[int], None],
+    idle: Callable[[int, int], None],
 ) -> Iterator[tuple[Hashable, Any]]:
     """Futures of ``work(piece(key))`` for all keys that wait, each with its key as soon as it is there.
 
@@ -116,7 +113,8 @@ def stream(
     piece : callable
         From a key to what is sent to the worker.
     idle : callable
-        Told every second how many threads there are.
+        Told every second how many threads there are, and how many workers were given up since the start because they
+        said nothing for as long as ``distributed.scheduler.worker-ttl`` of Dask's configuration.
 
     Yields
     ------
@@ -130,6 +128,8 @@ def stream(
     """
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
     keys: dict[Any, Hashable] = {}
+    frozen: list[str] = []
+    client.subscribe_topic("scheduler", lambda event: frozen.extend(_given_up(event[1])))
     try:
         while True:
             while waiting and len(keys) < AHEAD * max(1, sum(_threads(client))):
@@ -142,7 +142,7 @@ def stream(
             try:
                 future = done.get(timeout=LOOKED_AFTER_EVERY_S)
             except queue.Empty:
-                idle(sum(_threads(client)))
+                idle(sum(_threads(client)), len(frozen))
                 continue
             if future.status in ("cancelled", "lost"):
                 raise SchedulerLost(_LOST)
@@ -152,6 +152,12 @@ def stream(
         for future in keys:
             with contextlib.suppress(Exception):
                 future.cancel(force=True)
+
+
+def _given_up(event: Any) -> list[str]:
+    """The workers that the scheduler gives up because they said nothing for too long."""
+    timed_out = isinstance(event, Mapping) and event.get("action") == "worker-ttl-timed-out"
+    return list(event["workers"]) if timed_out else []
 
 
 def _threads(client: Any) -> list[int]:

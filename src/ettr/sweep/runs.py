@@ -40,6 +40,8 @@ class Progress:
         Finished points that an earlier run left.
     threads : int
         How many points the workers can run side by side; 0 while none is there.
+    frozen : int
+        Workers that were given up because they said nothing for minutes; others do their points.
     entries : mapping of str to Entry or None
         What each point left, by its id; none of an open one.
     last : str
@@ -51,6 +53,7 @@ class Progress:
     total: int
     kept: int
     threads: int | None = None
+    frozen: int = 0
     entries: Mapping[str, Entry | None] = field(default_factory=dict, compare=False, repr=False)
     last: str = ""
 
@@ -246,9 +249,6 @@ def sweep(
     tell = on_progress or (lambda _: None)
     folder = Folder(out, job)
 
-    def idle(threads: int) -> None:
-        tell(replace(progress, threads=threads))
-
     with folder.taken(wait):
         points = job.points()
         entries = {digest: folder.entry(digest) for digest in points}
@@ -258,6 +258,12 @@ def sweep(
         kept = len(points) - len(waiting)
         failed = sum(entry is not None and entry.status == "failed" for entry in entries.values())
         progress = Progress(kept, failed, len(points), kept, entries=entries)
+
+        def idle(threads: int, frozen: int) -> None:
+            nonlocal progress
+            progress = replace(progress, frozen=frozen)
+            tell(replace(progress, threads=threads))
+
         tell(progress)
         written = time.monotonic()
         try:
@@ -280,7 +286,7 @@ def sweep(
 
 
 def _finished(
-    folder: Folder, client: Any, points: Mapping[str, Point], waiting: deque[str], idle: Callable[[int], None]
+    folder: Folder, client: Any, points: Mapping[str, Point], waiting: deque[str], idle: Callable[[int, int], None]
 ) -> Iterator[str]:
     """Hand points to the workers, keep what each leaves, and give its id."""
     lacking: dict[str, tuple[str, ...]] = {}
@@ -305,7 +311,7 @@ def _unfinished(task: Task, error: BaseException) -> Outcome:
         raise EttrError(f"the workers cannot run this sweep: {error}") from error
     text = f"{type(error).__name__}: {error}".strip().splitlines()[0]
     if type(error).__name__ == "KilledWorker":
-        text = "its worker died each time that it was run"
+        text = "its worker died or froze each time that it was run"
     record: dict[str, Any] = {"digest": task.digest, "parameters": dict(task.parameters), "duration_s": 0.0}
     if not task.source:
         return Outcome(json.dumps({**record, "error": text}), failed=True)

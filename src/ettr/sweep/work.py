@@ -124,6 +124,8 @@ def do(task: Task) -> Outcome:
         for path, place in moved.items():  # what is kept speaks of the file as it was asked for
             text = text.replace(json.dumps(place)[1:-1], json.dumps(path)[1:-1])
     if shared:
+        if points.record(kept, task.digest):
+            return Outcome()  # by another one: this one was frozen, and its point went on
         with contextlib.suppress(OSError):  # the one that asks may do better, or say what is wrong
             points.keep(out, task.digest, suffix, text, failed)
             return Outcome(failed=failed)
