@@ -36,6 +36,15 @@ def sync_tree(folder: Path) -> None:
         sync(Path(place))
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder with those above it, and wait until a disk holds their names."""
+    made = [folder for folder in path.parents if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in [path, *made]:
+        with contextlib.suppress(PermissionError):  # of a folder that others own, and whose names it does not show
+            sync(folder.parent)
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A place beside a file at which to write it.

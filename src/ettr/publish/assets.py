@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import shutil
 from pathlib import Path
 
 from ettr.core import extras
 from ettr.core.errors import InputError
+from ettr.files.locking import locked
+from ettr.publish import sealed
 
 FOLDER = Path("_build/.assets")
 BUILT_WITH = ("jupyter-book", "sphinx-book-theme", "sphinx-mathjax-offline", "vl-convert-python")
@@ -25,17 +26,13 @@ def make(root: Path) -> Path:
     """
     versions = "-".join(versions_of("vl-convert-python", "sphinx-mathjax-offline"))
     folder = root / FOLDER / versions
-    if not folder.is_dir():
-        part = folder.with_name(f"{versions}.part-{os.getpid()}")
-        for left in folder.parent.glob("*.part-*"):  # of a build that was cut off
-            shutil.rmtree(left, ignore_errors=True)
-        part.mkdir(parents=True)
-        (part / "vega-bundle.js").write_text(_vega(), encoding="utf-8")
-        _mathjax(part / "mathjax")
-        try:
-            part.rename(folder)
-        except OSError:  # another build was first
-            shutil.rmtree(part)
+    with locked(root / FOLDER / "lock", "build", wait=True):
+        if not sealed.is_whole(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            (folder / "vega-bundle.js").write_text(_vega(), encoding="utf-8")
+            _mathjax(folder / "mathjax")
+            sealed.seal(folder)
     return folder
 
 

@@ -195,7 +195,7 @@ def _catalogue() -> Iterator[dict[str, Any]]:
 def write(folder: Path, scenario: Scenario, named: str = "") -> Path:
     """Put the script into a folder of a site's static files, and answer that folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    path, text = folder / "data.js", script(scenario, named)
-    if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        path.write_text(text, encoding="utf-8")
+    path, content = folder / "data.js", script(scenario, named).encode()
+    if not path.is_file() or path.read_bytes() != content:  # half of it may end within a character
+        path.write_bytes(content)
     return folder

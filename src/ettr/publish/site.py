@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import html
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import yaml
 
 from ettr import notebook
 from ettr.core.errors import EttrError, InputError, NotebookFailed
 from ettr.files.locking import locked
-from ettr.publish import assets, chapters, extension
+from ettr.publish import assets, chapters, place, sealed
 
-DEFAULT_OUT = Path("_build/html")
 UNPACKED, UNPACKED_OUT = Path("_build/ettr-book"), Path("ettr-book")
 """Where a book that is not here is built, and the site of it."""
 FAILED_OUT = Path("_build/failed/html")
@@ -73,15 +70,24 @@ def build(
     names = chapters.docnames(root)
     if not (root / "_config.yml").is_file():
         raise InputError(f"there is no book in {root}: it has no _config.yml")
-    _check_replaceable(out, root)
+    place.check(out, root)
     parameters, label = _scenario(scenario)
-    with _progress(progress) as report:
-        ran = chapters.execute(root, parameters, progress=report)
-        failed = [chapter for chapter in ran if not chapter.is_good]
-        if failed:
-            _render(root, root / FAILED_OUT, parameters, label, names, show_failures=True)
-            raise NotebookFailed(_failure(root, failed))
-        _render(root, out, parameters, label, names, show_failures=False)
+    work = root / "_build" / f"site-{chapters.key(parameters)}"
+
+    def say() -> None:
+        if progress:
+            print(f"waiting for the build that is at work in {work}", file=sys.stderr, flush=True)
+
+    with locked(work / "lock", "build", wait=True, on_wait=say) as lock:
+        place.restore(out)
+        with _progress(progress) as report:
+            ran = chapters.execute(root, parameters, progress=report)
+            failed = [chapter for chapter in ran if not chapter.is_good]
+            made = work.with_name(f"{work.name}-failed") if failed else work
+            site = _rendered(root, made, _config(root, parameters, label, bool(failed)), lock, bool(failed))
+            place.put(site, root / FAILED_OUT if failed else out)
+            if failed:
+                raise NotebookFailed(_failure(root, failed))
     return out / f"{names[0]}.html"
 
 
@@ -91,7 +97,7 @@ def _root(given: str | os.PathLike[str] | None) -> tuple[Path, Path]:
     if given is None and not (here / "_toc.yml").is_file():
         return notebook.unpacked(here / UNPACKED), here / UNPACKED_OUT
     root = Path(given).resolve() if given is not None else here
-    return root, root / DEFAULT_OUT
+    return root, root / place.DEFAULT
 
 
 def _scenario(scenario: str | os.PathLike[str] | None) -> tuple[dict[str, str], str]:
@@ -106,21 +112,26 @@ def _scenario(scenario: str | os.PathLike[str] | None) -> tuple[dict[str, str], 
     return {"scenario": named}, loaded.title
 
 
-def _render(
-    root: Path, out: Path, parameters: dict[str, Any], label: str, names: list[str], *, show_failures: bool
-) -> None:
-    """Run Jupyter Book in a folder of its own, then exchange the site at `out` for the new one."""
-    work = root / "_build" / (f"site-{chapters.key(parameters)}" + ("-failed" if show_failures else ""))
-    with locked(work / "lock", "build", wait=True):
-        config = work / "_config.yml"
-        config.write_text(_config(root, parameters, label, show_failures), encoding="utf-8")
-        site, log = work / "_build/html", work / "build.log"
-        options = ["-n", "--keep-going", "-q", *([] if show_failures else ["-W"])]
-        code = _jupyter_book(root, config, work, options, log)
-        missing = [name for name in names if not (site / f"{name}.html").is_file()]
+def _rendered(root: Path, work: Path, config: str, lock: IO[str], show_failures: bool) -> Path:
+    """The site that Jupyter Book makes in a folder of its own, of which it keeps what did not change.
+
+    It goes on only from what a build left that came to its end without a warning.
+    """
+    made, log = work / "_build", work / "build.log"
+    try:
+        work.mkdir(exist_ok=True)
+        if made.exists() and not sealed.is_whole(made):
+            shutil.rmtree(made)
+        (work / "_config.yml").write_text(config, encoding="utf-8")
+        code = _jupyter_book(root, work, ["-n", "--keep-going", "-q", *([] if show_failures else ["-W"])], log, lock)
+        missing = [name for name in chapters.docnames(root) if not (made / f"html/{name}.html").is_file()]
         if missing or (code and not show_failures):
             raise EttrError(_not_built(log, missing))
-        _replace(out, site)
+        if not code:
+            sealed.seal(made)
+    except OSError as error:
+        raise EttrError(f"the pages could not be written to {work}: {error.strerror or error}") from error
+    return made / "html"
 
 
 def _config(root: Path, parameters: dict[str, Any], label: str, show_failures: bool) -> str:
@@ -138,11 +149,14 @@ def _config(root: Path, parameters: dict[str, Any], label: str, show_failures: b
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
 
 
-def _jupyter_book(root: Path, config: Path, work: Path, options: list[str], log: Path) -> int:
+def _jupyter_book(root: Path, work: Path, options: list[str], log: Path, lock: IO[str]) -> int:
+    """Run Jupyter Book, which holds the lock too: it keeps the next build waiting if this process is killed."""
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(root)]
-    command += ["--config", str(config), "--path-output", str(work), *options]
+    command += ["--config", str(work / "_config.yml"), "--path-output", str(work), *options]
+    held = () if os.name == "nt" else (lock.fileno(),)
     with log.open("w", encoding="utf-8") as file:
-        return subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, cwd=root, check=False).returncode
+        done = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, cwd=root, check=False, pass_fds=held)
+    return done.returncode
 
 
 def _not_built(log: Path, missing: list[str]) -> str:
@@ -159,56 +173,6 @@ def _failure(root: Path, failed: list[chapters.Chapter]) -> str:
     for chapter in failed:
         lines += [f"  {chapter.error}", f"    page: {root / FAILED_OUT / chapter.docname}.html"]
     return "\n".join(lines)
-
-
-def _check_replaceable(out: Path, root: Path) -> None:
-    """Refuse a place where something else lives."""
-    if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise InputError(f"the site needs a folder, and {out} is something else")
-    if root.is_relative_to(out.resolve()):
-        raise InputError(f"the site would replace the repository: {out}")
-    there = next(parent for parent in (out, *out.parents) if parent.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK) or not _can_hold(there):
-        raise InputError(f"the site cannot be written to {out}: {there} is not a folder that takes new files")
-    if out.is_dir() and any(out.iterdir()) and not _is_book(out) and out != root / DEFAULT_OUT:
-        raise InputError(f"{out} holds something that is not a book made here; choose an empty or a new folder")
-
-
-def _can_hold(folder: Path) -> bool:
-    """Whether a folder takes a new file; permissions alone do not tell, for root least of all."""
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
-
-
-def _is_book(folder: Path) -> bool:
-    try:
-        return "parameters" in json.loads((folder / extension.MARK).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-
-
-def _replace(out: Path, site: Path) -> None:
-    """Put a copy of the site at `out`: what is there at any moment is a whole site."""
-    new, old = (out.with_name(f".{out.name}.{word}-{os.getpid()}") for word in ("new", "old"))
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(site, new)
-        if out.exists():
-            out.rename(old)
-        try:
-            new.rename(out)
-        except OSError:
-            if old.exists():
-                old.rename(out)
-            raise
-    except OSError as error:
-        raise EttrError(f"the site could not be put at {out}: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
 
 
 @contextmanager
