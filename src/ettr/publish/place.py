@@ -1,8 +1,8 @@
 """The place of a site: what may be replaced there, and how it is, whole or not at all.
 
-A new site is copied beside the old one and synced; then two renames exchange them. A build that is cut off between the
-two leaves the old site under another name, whole, and whatever build comes next to this place puts it back before it
-does anything else. Two renames do so on every file system; to exchange two names in one step is for some of them only.
+A new site is copied beside the old one. When a disk holds all of it, it gets a name that says so, and two renames
+exchange both. A build that is cut off after that has begun an exchange which whoever comes next to this place finishes
+before anything else. Two renames do so on every file system; some only can exchange two names in one step.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def check(out: Path, root: Path) -> None:
 
 
 def restore(out: Path) -> None:
-    """Put back the site that a build took away and was cut off, and remove what it left beside it.
+    """Put a whole site to `out` if a build was cut off that was replacing it, and remove what it left beside it.
 
     Raises
     ------
@@ -68,38 +68,53 @@ def put(site: Path, out: Path) -> None:
     EttrError
         If that cannot be. What was at `out` stays.
     """
-    with _said(out), _taken(out) as (new, old):
-        shutil.copytree(site, new)
-        durable.sync_tree(new)
-        if out.exists():
-            out.rename(old)
-        new.rename(out)
+    with _said(out), _taken(out) as (copy, whole):
+        shutil.copytree(site, copy)
+        durable.sync_tree(copy)
+        copy.rename(whole)
         durable.sync(out.parent)
 
 
 @contextlib.contextmanager
 def _taken(out: Path) -> Iterator[tuple[Path, Path]]:
-    """Keep other builds from this place, and leave a site there and nothing beside it, however this ends."""
-    new, old, lock = (out.with_name(f".{out.name}.{word}{durable.PART}") for word in ("new", "old", "lock"))
+    """Keep other builds from this place, and leave one site there and nothing beside it, however this ends.
+
+    What is whole at the second of the two places becomes the site, and what is at the first one goes.
+    """
+    names = ("copy", "whole", "old", "lock")
+    copy, whole, old, lock = (out.with_name(f".{out.name}.{name}{durable.PART}") for name in names)
     with locked(lock, "build", wait=True):
         try:
-            _settle(out, new, old)
-            yield new, old
+            _settle(out, copy, whole, old)
+            yield copy, whole
         finally:
-            _settle(out, new, old)
+            _settle(out, copy, whole, old)
             with contextlib.suppress(OSError):  # Windows keeps what is open
                 lock.unlink()
 
 
-def _settle(out: Path, new: Path, old: Path) -> None:
-    """Leave one site. What has the name of the old one is whole: it is removed under that of the new one."""
-    if old.exists() and not out.exists():
-        old.rename(out)
+def _settle(out: Path, copy: Path, whole: Path, old: Path) -> None:
+    """Finish an exchange that has begun. Each step can come twice, and a site has its name until another one has."""
+    _remove(copy)
+    if whole.exists():
+        if out.exists():
+            _remove(old, copy)
+            try:
+                out.rename(old)
+            except OSError:
+                _remove(whole, copy)
+                raise
+        whole.rename(out)
         durable.sync(out.parent)
-    shutil.rmtree(new, ignore_errors=True)
-    if old.exists():
-        old.rename(new)
-        shutil.rmtree(new, ignore_errors=True)
+    _remove(old, copy)
+
+
+def _remove(folder: Path, by: Path | None = None) -> None:
+    """Remove a folder, by another name if it should not be found in halves under its own."""
+    if folder.exists():
+        if by:
+            folder = folder.rename(by)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
