@@ -431,7 +431,8 @@ def _at_mean_rate(run: JobInHours) -> JobInHours:
     settled = replace(run, ageing=None)
     if run.ageing is None or not run.ageing.changes or run.rate == 0:
         return settled
-    mean_per_h = budget.mean_rate_per_h(run)
+    tau = run.tau if math.isfinite(run.tau) else float(best_h(settled)[0])  # a rule's is not known yet
+    mean_per_h = budget.mean_rate_per_h(replace(run, tau=tau))
     for _ in range(_ROUNDS):
         interval_h = float(best_h(replace(settled, rate=mean_per_h))[0])
         mean_per_h = budget.mean_rate_per_h(replace(run, tau=interval_h))

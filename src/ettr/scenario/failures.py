@@ -233,7 +233,9 @@ class Failures(Section):
     burn_in: BurnIn | None = Field(None, description=BurnIn.__doc__)
     lifetime: Lifetime | None = Field(None, description=Lifetime.__doc__)
     lemons: Lemons | None = Field(None, description=Lemons.__doc__)
-    groups: tuple[Group, ...] = Field((), description="groups of nodes with failures and repairs of their own")
+    groups: Annotated[tuple[Group, ...], Meta(idle=())] = Field(
+        (), description="groups of nodes with failures and repairs of their own"
+    )
 
     @model_validator(mode="after")
     def _groups_add_up(self) -> Failures:

@@ -133,7 +133,7 @@ def sections_of_solvable(model: type[Section]) -> tuple[str, ...]:
 def idle_value(path: str, model: type[Section]) -> Any:
     """The value with which a field does nothing; None, which leaves it out, where it has no other."""
     value = meta_at(path, model).idle
-    return value if isinstance(value, (int, float)) else None
+    return value if isinstance(value, (int, float, tuple)) else None
 
 
 def name_of(path: str, model: type[Section]) -> str:

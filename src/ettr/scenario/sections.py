@@ -167,7 +167,7 @@ class Recovery(Section):
             plausible=Plausible(0.0, 116.0, "zeng2022glm", "mean of the stops in a diary, the restart included"),
         ),
     ] = Field(0.0, ge=0, description="mean wait for a person, exponential (assumed: 0)")
-    exposed: Annotated[bool, Meta(says="failures in restarts")] = Field(
+    exposed: Annotated[bool, Meta(idle=True, says="failures in restarts")] = Field(
         True, description="failures strike in restarts, too; false: none does, as simpler formulas have it"
     )
     restart_fails: Annotated[Share, Meta(says="restarts that fail")] = Field(
