@@ -14,7 +14,7 @@ PLAIN_TEXT = r"^ *[\w.,;+&()/:'%#–—-][\w .,;+&()/:'%#–—-]*$"
 """What names may hold: letters, digits and plain punctuation, so that they are safe in pages."""
 ONE_LINE = r"^[ ]*[^\s\x00-\x1f\x7f-\x9f\u2028\u2029][^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 """What titles may hold: all that can be printed; pages show it by :func:`ettr.core.sentences.literal`."""
-LONGEST_TEXT = 200
+LONGEST_TEXT, LONGEST_PATH = 200, 4096
 LARGEST_COUNT = 1_000_000_000_000
 """More than any machine will ever have, and few enough to be exact in a float."""
 ALL = "all"
@@ -138,6 +138,8 @@ Assumed = Annotated[Number, Meta(idle=NEVER)]
 Count = Annotated[int, BeforeValidator(_whole), Field(le=LARGEST_COUNT)]
 Text = Annotated[str, Field(pattern=PLAIN_TEXT, max_length=LONGEST_TEXT)]
 Title = Annotated[str, Field(pattern=ONE_LINE, max_length=LONGEST_TEXT)]
+FileName = Annotated[str, Field(pattern=ONE_LINE, max_length=LONGEST_PATH), Meta(file=True)]
+"""A name, or a file wherever it lies: folders may be called anything."""
 Share = Annotated[Number, Field(ge=0, le=1), Meta(idle=0.0)]
 LARGEST_CV = 10
 """Means of times that spread more could not be found from any number of runs."""

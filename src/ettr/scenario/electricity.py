@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from ettr import evidence
 from ettr.core.units import KWH_PER_MWH
-from ettr.scenario.basics import NEVER, Addition, Assumed, Meta, Number, Section, Share, Text
+from ettr.scenario.basics import NEVER, Addition, Assumed, FileName, Meta, Number, Section, Share, Text
 
 PART = "h100"
 """The GPU of a job that does not say."""
@@ -23,7 +23,7 @@ class Power(Section):
 
     says = "what a step draws"
 
-    part: Annotated[Text | None, Meta(file=True)] = Field(
+    part: FileName | None = Field(
         None, description="the GPU: a preset, or a file ending in .yml (assumed: that of heat, else h100)"
     )
     step_s: Assumed = Field(5.0, gt=0, le=3600, description="duration of a training step (assumed: 5)")

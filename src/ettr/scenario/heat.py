@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from ettr import evidence
 from ettr.core.temperatures import AIR_C
-from ettr.scenario.basics import NEVER, Addition, Assumed, Meta, Number, Section, Share, Text, With
+from ettr.scenario.basics import NEVER, Addition, Assumed, FileName, Meta, Number, Section, Share, Text, With
 from ettr.scenario.gpu import COLDEST_C, HOTTEST_C, Medium
 
 COLDEST_AIR_C, HOTTEST_AIR_C = AIR_C
@@ -32,9 +32,7 @@ class Heat(Section):
 
     says = "cooling and temperatures of the hall"
 
-    part: Annotated[Text, Meta(file=True)] = Field(
-        "h100", description="GPU of the job: a preset, or a file such as `ettr telemetry` writes"
-    )
+    part: FileName = Field("h100", description="GPU of the job: a preset, or a file such as `ettr telemetry` writes")
     cooling: Text = Field("air_economiser", description="kind of plant, a row of the table of cooling")
     mean_c: Number | None = Field(
         None, ge=COLDEST_AIR_C, le=HOTTEST_AIR_C, description="outdoor temperature, mean of the day; instead of weather"
@@ -43,9 +41,7 @@ class Heat(Section):
     hottest_hour: Annotated[Number, Meta(idle=With("swing_k"))] = Field(
         15.0, ge=0, le=24, description="hour of the day at which it is hottest (assumed: 15)"
     )
-    weather: Annotated[Text, Meta(file=True)] | None = Field(
-        None, description="weather file, EPW or CSV, instead of mean_c"
-    )
+    weather: FileName | None = Field(None, description="weather file, EPW or CSV, instead of mean_c")
     zone_h: Number | None = Field(
         None, ge=-12, le=14, description="local standard time less UTC, where the weather file is in UTC"
     )
