@@ -53,6 +53,10 @@ class NotModelled(InputError):
     """A scenario uses a field that this formula has no term for."""
 
 
+class WrongChart(InputError):
+    """A chart was asked for in a way that it cannot be drawn: a fault of code, whatever the scenario."""
+
+
 class NoProgress(EttrError):
     """A simulated run cannot get on: it meets failures faster than it can work."""
 

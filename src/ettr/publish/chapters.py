@@ -14,7 +14,7 @@ from typing import Any, Literal
 import yaml
 
 from ettr import evidence, notebook, sweep
-from ettr.core.errors import InputError, UnknownName
+from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity, UnknownName
 from ettr.sweep import Grid, Point, points
 from ettr.sweep.folder import Entry, Folder
 from ettr.sweep.grid import Block
@@ -26,7 +26,9 @@ SUFFIXES = (".ipynb", ".md", ".rst")
 
 
 State = Literal["ran", "kept", "unanswered", "failed", "missing"]
-_NO_ANSWER = re.compile(r"\): (?:NoProgress|OutsideValidity): (.*)")
+REFUSALS = (NoProgress, OutsideValidity, NotModelled, InputError)
+"""Errors by which a chapter refuses its scenario; all others are faults."""
+_NO_ANSWER = re.compile(rf"\): (?:{'|'.join(one.__name__ for one in REFUSALS)}): (.*)")
 """How the message of a notebook ends that stopped because its scenario has no answer."""
 
 
@@ -34,9 +36,9 @@ _NO_ANSWER = re.compile(r"\): (?:NoProgress|OutsideValidity): (.*)")
 class Chapter:
     """A notebook of the book and the state of its executed copy.
 
-    ``state`` is ``ran`` or ``kept`` (the copy at ``path`` is good), ``unanswered`` (the scenario has no answer, as
-    ``error`` says), ``failed`` (the copy at ``path`` ends at the failure that ``error`` describes, unless the run could
-    not even begin), or ``missing``.
+    ``state`` is ``ran`` or ``kept`` (the copy at ``path`` is good), ``unanswered`` (the book's scenario has no answer
+    from the cell on at which the copy ends, as ``error`` says), ``failed`` (the copy ends at the failure that ``error``
+    describes, unless the run could not even begin), or ``missing``.
     """
 
     docname: str
@@ -53,8 +55,8 @@ class Chapter:
     @property
     def why(self) -> str:
         """Why the scenario has no answer; empty if it has one."""
-        found = _NO_ANSWER.search(self.error)
-        return found[1] if found else ""
+        found = _NO_ANSWER.search(self.error) if self.state == "unanswered" else None
+        return found[1].rstrip(".") if found else ""
 
 
 Progress = Callable[[int, int, Chapter], None]
@@ -117,6 +119,7 @@ class Book(sweep.Job):
     what, suffix = "the book", ".ipynb"
 
     def __init__(self, root: Path, parameters: Mapping[str, Any]) -> None:
+        self._may_refuse = bool(parameters)  # without any the chapters speak of their own scenario, which has answers
         self.grid = _grid(parameters)
         self.out = root / EXECUTED / key(parameters)
         self._chapters: dict[str, sweep.NotebookJob] = {}
@@ -149,7 +152,8 @@ class Book(sweep.Job):
         docname = self.docnames[digest]
         if entry is None:
             return Chapter(docname, "missing", self.out)
-        state: State = done if entry.status == "done" else "unanswered" if _NO_ANSWER.search(entry.error) else "failed"
+        refused = self._may_refuse and _NO_ANSWER.search(entry.error)
+        state: State = done if entry.status == "done" else "unanswered" if refused else "failed"
         return Chapter(docname, state, self.out / entry.file, entry.duration_s, entry.error)
 
 

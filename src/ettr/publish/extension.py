@@ -10,10 +10,13 @@ from typing import Any
 
 from ettr import notebook
 from ettr.core.errors import EttrError
+from ettr.core.sentences import listed
 from ettr.publish import assets, chapters, page_data, pages, terms
 from ettr.scenario import Scenario
 
 _SEVERAL_NAMES = re.compile(r"(\w+(?:, \w+)+) : ")
+FIELDS = "book/reference/data"
+"""The page that says what each field of a scenario means."""
 MARK = ".ettr-book.json"  # in every site made here; a folder without it is not ours to replace
 
 
@@ -85,9 +88,10 @@ def swap(app: Any, docname: str, source: list[str]) -> None:
     app.env.note_dependency(str(chapter.path))
     path = chapters.source(Path(app.srcdir), docname).relative_to(app.srcdir).as_posix()
     shown = pages.page(_merged(app, chapter), path)
-    if docname == app.config.root_doc:
+    if docname == app.config.root_doc or chapter.why:  # which speak of the others
         for other in app.ettr_chapters.values():
             app.env.note_dependency(str(other.path))
+    if docname == app.config.root_doc:
         pages.with_answers(shown, _answers(app))
     source[0] = notebook.text(shown)
 
@@ -98,12 +102,25 @@ def _answers(app: Any) -> list[pages.Answer]:
     for part, entries in chapters.contents(Path(app.srcdir)):
         for docname, title in entries:
             chapter = app.ettr_chapters.get(docname)
-            answer = "No answer for this run" if chapter and chapter.why else ""
-            if chapter and chapter.is_good and not answer:
+            if chapter and chapter.is_good:
                 answer = pages.answered(notebook.read(chapter.path))
-            if answer:
-                rows.append(pages.Answer(part, docname, title, answer))
+                if answer := answer or ("No answer for this run" if chapter.why else ""):
+                    rows.append(pages.Answer(part, docname, title, answer))
     return rows
+
+
+def _elsewhere(app: Any, docname: str) -> str:
+    """What to read instead of a page without an answer: those of its part that have one, and what fields mean."""
+    answered = [
+        f"{{doc}}`{title} </{other}>`"
+        for _, entries in chapters.contents(Path(app.srcdir))
+        if docname in [name for name, _ in entries]
+        for other, title in entries
+        if other in app.ettr_chapters and app.ettr_chapters[other].state in ("ran", "kept")
+    ]
+    read = [f"What has one: {listed(answered)}."] if answered else []
+    fields = [f"What its fields mean: {{doc}}`/{FIELDS}`."] if FIELDS in app.ettr_chapters else []
+    return " ".join([*read, *fields])
 
 
 def with_terms(app: Any, doctree: Any) -> None:
@@ -142,7 +159,10 @@ def _merged(app: Any, chapter: chapters.Chapter) -> Any:
     path = chapters.source(root, chapter.docname)
     original = notebook.read(path)
     if chapter.state == "unanswered":
-        return pages.unanswered(pages.with_outputs(original, notebook.read(chapter.path), root), chapter.why)
+        executed = notebook.read(chapter.path)
+        stopped = executed.metadata[notebook.RECORD]["stopped"]["id"]
+        merged = pages.with_outputs(original, executed, root)
+        return pages.unanswered(merged, chapter.why, stopped, _elsewhere(app, chapter.docname))
     if chapter.is_good:
         return pages.with_outputs(original, notebook.read(chapter.path), root)
     stopped = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import os
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,14 +128,22 @@ def _parameters(cell: Any, path: str) -> list[Any]:
         "code_prompt_show": "Show what the parameters mean",
         "code_prompt_hide": "Hide the parameters",
     }
-    named = ", ".join(f"{name} `{value}`" for name, value in values.items())
-    last = list(values)[-1]
-    command = f"papermill {path.rpartition('/')[2]} out.ipynb -p {last} {values[last]}"
+    named = ", ".join(f"{name} {_code(value)}" for name, value in values.items())
+    last, value = [*values.items()][-1]
+    given = str(ast.literal_eval(value)) if value.startswith(("'", '"')) else value
+    command = f"papermill {path.rpartition('/')[2]} out.ipynb -p {last} {shlex.quote(given)}"
     text = (
-        f"Computed for {named}. With other values: `{command}`, with the notebook of this page, or a grid of them by "
-        f"`ettr sweep {path}`."
+        f"Computed for {named}. With other values: {_code(command)}, with the notebook of this page, or a grid of them "
+        f"by `ettr sweep {path}`."
     )
     return [_markdown(f":::{{div}} parameters\n{text}\n:::", "parameters-as-text")]
+
+
+def _code(text: str) -> str:
+    """Text as Markdown's code, whatever backticks it holds."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " * (len(fence) > 1)
+    return f"{fence}{space}{text}{space}{fence}"
 
 
 def _markdown(text: str, name: str) -> Any:
@@ -145,17 +155,37 @@ def _markdown(text: str, name: str) -> Any:
 _KEPT = ("# ", "## Limits", "## Sources", "## Next")
 
 
-def unanswered(merged: Any, why: str) -> Any:
-    """The page of a chapter whose scenario has no answer: its question, why there is none, and where else to look."""
-    kept = [
-        cell
-        for cell in merged.cells
-        if PARAMETERS in _tags(cell) or (cell.cell_type == "markdown" and cell.source.startswith(_KEPT))
-    ]
-    at = next((i for i, cell in enumerate(kept) if not cell.source.startswith("# ")), len(kept))
-    text = f"**There is no answer for this run: {why}.** What this page computes rests on one, and is left out."
-    merged.cells = [*kept[:at], _markdown(text, "unanswered"), *kept[at:]]
+def unanswered(merged: Any, why: str, stopped: str = "", elsewhere: str = "") -> Any:
+    """The page of a chapter that has no answer for its scenario, or none from some cell on.
+
+    What was computed before that cell stays if the page's answer did; else the question, the limits and the sources.
+
+    Parameters
+    ----------
+    merged : notebook
+        As from :func:`with_outputs`.
+    why : str
+        What the scenario was refused for.
+    stopped : str, optional
+        Id of the cell that refused it.
+    elsewhere : str, optional
+        What to read instead, in Markdown.
+    """
+    ids = [cell.get("id") for cell in merged.cells]
+    at = ids.index(stopped) if stopped in ids else 0
+    is_answered = any(ANSWER in _tags(cell) for cell in merged.cells[:at])
+    before = merged.cells[:at] if is_answered else [cell for cell in merged.cells if _opens(cell)]
+    after = [cell for cell in merged.cells[at:] if cell.cell_type == "markdown" and cell.source.startswith(_KEPT[1:])]
+    if not is_answered:
+        after = [cell for cell in merged.cells if PARAMETERS in _tags(cell)] + after
+    what = "From here on this page has no answer" if is_answered else "This page has no answer"
+    text = f"**{what} for this run: {literal(why)}.** What it would compute rests on that, and is left out."
+    merged.cells = [*before, _markdown(" ".join(filter(None, [text, elsewhere])), "unanswered"), *after]
     return merged
+
+
+def _opens(cell: Any) -> bool:
+    return cell.cell_type == "markdown" and cell.source.startswith(_KEPT[0])
 
 
 def failed_page(source: Any, path: str, error: str, stopped: dict[str, Any] | None) -> Any:

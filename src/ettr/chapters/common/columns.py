@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from ettr.core.errors import InputError, UnknownName
+from ettr.core.errors import UnknownName, WrongChart
 
 
 @dataclass(frozen=True)
@@ -274,13 +274,13 @@ def tooltips(*names: str, **others: str | Column) -> list[alt.Tooltip]:
 
     Raises
     ------
-    InputError
+    WrongChart
         If two have the same title: Vega-Lite shows the first and drops the other.
     """
     tips = [_tooltip(name, others.get(name)) for name in names]
     titles = [tip["title"] for tip in tips]
     if len(set(titles)) < len(titles):
-        raise InputError(f"a pointer shows one value by each title, and two columns share one: {', '.join(titles)}")
+        raise WrongChart(f"a pointer shows one value by each title, and two columns share one: {', '.join(titles)}")
     return tips
 
 

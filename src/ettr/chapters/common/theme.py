@@ -18,7 +18,7 @@ import altair as alt
 import pandas as pd
 
 from ettr import evidence
-from ettr.core.errors import InputError
+from ettr.core.errors import WrongChart
 from ettr.core.sentences import listed, say
 from ettr.notebook import rendering
 
@@ -189,7 +189,7 @@ def need(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
 
     Raises
     ------
-    InputError
+    WrongChart
         If a column is missing; the message names all that are, and those there.
 
     Examples
@@ -200,7 +200,7 @@ def need(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         there = ", ".join(map(str, frame.columns)) or "none"
-        raise InputError(f"the chart needs column{'s' * (len(missing) > 1)} {', '.join(missing)}; there are: {there}")
+        raise WrongChart(f"the chart needs column{'s' * (len(missing) > 1)} {', '.join(missing)}; there are: {there}")
     return frame
 
 
@@ -247,12 +247,12 @@ def finish(
 
     Raises
     ------
-    InputError
+    WrongChart
         If the title or the description is empty, or the chart is faceted by its encoding.
     """
     for name, text in (("title", title), ("description", description)):
         if not str(text).strip():
-            raise InputError(f"a chart's {name} must not be empty")
+            raise WrongChart(f"a chart's {name} must not be empty")
     chart = chart.copy(deep=not isinstance(chart, alt.Chart | alt.LayerChart))  # of panels, each one gets a size
     _sized(chart, height, width)
     chart.title = alt.TitleParams(title, subtitle=subtitle) if subtitle else alt.TitleParams(title)
@@ -331,11 +331,11 @@ def _sized(chart: Any, height: int, width: Any) -> None:
     """Set the size where Vega-Lite has a place for it, in place."""
     if isinstance(chart, alt.Chart | alt.LayerChart):
         if _facet_channels(chart):
-            raise InputError("facet a chart by chart.facet(..., columns=n), not by an encoding: the page fits those")
+            raise WrongChart("facet a chart by chart.facet(..., columns=n), not by an encoding: the page fits those")
         chart.width, chart.height = width, height
     elif isinstance(chart, alt.FacetChart | alt.RepeatChart):
         if _has(getattr(chart, "facet", None), "column") or _has(getattr(chart, "repeat", None), "column"):
-            raise InputError("give facets and repeats columns=n instead of a column: the page wraps those")
+            raise WrongChart("give facets and repeats columns=n instead of a column: the page wraps those")
         _panel(chart.spec, height if height != 320 else PANEL_HEIGHT)
     else:
         for name in ("concat", "hconcat", "vconcat"):
