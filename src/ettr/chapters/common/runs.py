@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from ettr import budget
+from ettr import budget, plan
 from ettr.core.errors import OutsideValidity
 from ettr.core.sentences import listed
+from ettr.plan.intervals import whole_interval_min
 from ettr.scenario import Scenario
 from ettr.scenario.basics import LONGEST_TEXT
+from ettr.scenario.job_in_hours import before_interval
+from ettr.scenario.paths import INTERVAL
 from ettr.simulation.outlook import affordable_runs
 
 _MOST_FAILURES = 2e6
 """Of all runs with one mitigation together."""
 _MOST_OF_ONE = 1e5
 """Of a run whose timeline is looked at."""
+
+
+_PLANNED = {"status": "derived", "note": "the best one of its plan, as no rule gives it"}
+
+
+def loaded(name: str) -> Scenario:
+    """A scenario that any model takes: with the interval of its plan where ``best`` has no rule.
+
+    Examples
+    --------
+    >>> loaded("llama3-405b") == Scenario.load("llama3-405b")
+    True
+    """
+    run = Scenario.load(name)
+    if run.checkpoint.interval_min != "best" or before_interval(run).has_interval_rule:
+        return run
+    planned_min = whole_interval_min(run, plan.make(run, simulate=False).band.interval_min)
+    evidence = run.evidence | {INTERVAL: _PLANNED}
+    return run.override({INTERVAL: planned_min, "measured": run.measured, "evidence": evidence})
 
 
 def followed(given: Scenario) -> Scenario:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,10 +81,13 @@ def _assumed(of: Open, without: bool) -> str:
         return f"What is assumed, first {of.leading}, does not move the date over its plausible values."
     given = f", given {of.condition}" if of.condition else ""
     how = " and without what the exact form does not follow" if without else ""
-    return (
-        f"Over what is assumed, mostly {of.leading}, it may be {_after(_open_h(of), of.low_h, of.high_h)} at the best "
-        f"interval{how}{given}." + ("" if of.agrees else " The values as they are assumed contradict that.")
-    )
+    dates = "it has no answer"
+    if math.isfinite(of.high_h):
+        dates = f"it may be {_after(_open_h(of), of.low_h, of.high_h)}"
+    elif math.isfinite(of.low_h):
+        dates = f"it may be {_after(0.0, of.low_h)}, or have no answer"
+    contradicted = "" if of.agrees else " The values as they are assumed contradict that."
+    return f"Over what is assumed, mostly {of.leading}, {dates} at the best interval{how}{given}.{contradicted}"
 
 
 def _chance(dates: Dates) -> str:
@@ -341,7 +345,7 @@ def asked(dates: Dates, answer: Plan) -> Finding:
             "Which day can you promise with nine chances in ten, at the best interval?",
             say(
                 "Day {day:.1f}, as far as chance goes. What is assumed moves that by more.",
-                "None can be told here.",
+                "No day can be told here.",
                 day=float(best.quantile(0.9)) / H_PER_DAY if best else None,
             ),
         ),
