@@ -185,7 +185,7 @@ def unanswered(merged: Any, why: str, stopped: str = "", elsewhere: str = "") ->
 
 
 def _opens(cell: Any) -> bool:
-    return cell.cell_type == "markdown" and cell.source.startswith(_KEPT[0])
+    return bool(cell.cell_type == "markdown" and cell.source.startswith(_KEPT[0]))
 
 
 def failed_page(source: Any, path: str, error: str, stopped: dict[str, Any] | None) -> Any:
