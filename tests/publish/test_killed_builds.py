@@ -382,6 +382,15 @@ def test_a_full_disk_and_one_that_takes_nothing_leave_the_site(book, small_disk)
     assert pages(book.out) == made("new") and book.left_over() == []
 
 
+def test_a_place_that_cannot_be_replaced_stays_and_nothing_is_left_beside_it(book, small_disk):
+    book.out = small_disk
+    with pytest.raises(InputError, match="a disk is mounted at"):
+        book.build("new")
+    with pytest.raises(EttrError, match="could not be put"):
+        place.put(book.root / "_build/site-default/_build/html", small_disk)
+    assert list(small_disk.iterdir()) == [] and not list(small_disk.parent.glob(f".*{durable.PART}"))
+
+
 def test_a_full_disk_below_the_build_is_said(book, small_disk):
     shutil.rmtree(book.root / "_build")
     (book.root / "_build").symlink_to(small_disk)
@@ -468,7 +477,8 @@ def test_a_real_build_that_ends_at_a_random_moment(tmp_path, how, n_builds):
             process.send_signal(signal.SIGKILL if how == "main" else signal.SIGTERM)
         else:
             os.killpg(process.pid, signal.SIGKILL if how == "group" else signal.SIGINT)
-        process.communicate()
+        process.wait()
+        process.stderr.close()
         place.restore(book.out)
         left = book.pages()
         after = book.build()

@@ -37,6 +37,8 @@ def check(out: Path, root: Path) -> None:
         raise InputError(f"the site needs a folder, and {out} is something else")
     if root.is_relative_to(out.resolve()):
         raise InputError(f"the site would replace the repository: {out}")
+    if os.path.ismount(out):
+        raise InputError(f"the site replaces a folder, and a disk is mounted at {out}: name a folder in it")
     inside = next((name for name in READ if out.resolve().is_relative_to(root / name)), None)
     if inside:
         raise InputError(f"the site would become part of the book: {out} is in {root / inside}; choose another folder")
@@ -94,27 +96,20 @@ def _taken(out: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _settle(out: Path, copy: Path, whole: Path, old: Path) -> None:
-    """Finish an exchange that has begun. Each step can come twice, and a site has its name until another one has."""
-    _remove(copy)
+    """Finish an exchange that has begun, from wherever it was cut off."""
+    shutil.rmtree(copy, ignore_errors=True)
     if whole.exists():
+        shutil.rmtree(old, ignore_errors=True)
         if out.exists():
-            _remove(old, copy)
             try:
                 out.rename(old)
             except OSError:
-                _remove(whole, copy)
+                whole.rename(copy)  # half of it would not be whole
+                shutil.rmtree(copy, ignore_errors=True)
                 raise
         whole.rename(out)
         durable.sync(out.parent)
-    _remove(old, copy)
-
-
-def _remove(folder: Path, by: Path | None = None) -> None:
-    """Remove a folder, by another name if it should not be found in halves under its own."""
-    if folder.exists():
-        if by:
-            folder = folder.rename(by)
-        shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -34,6 +34,11 @@ def build(
 ) -> Path:
     """Run the chapters that changed, build the site with warnings as errors, and put it at `out` in one step.
 
+    A build may end at any moment, by a kill, a full disk or a power cut: the site is the one before or the new one, whole
+    and on disk. If it ended between the two renames that exchange them, there is none until the next build to this place,
+    which begins by putting one there. Finished chapters are kept, and of pages only what is as a whole build left it.
+    Another build of this book is waited for, and so is what a killed one left running; on Windows it is not.
+
     Parameters
     ----------
     root : path, optional
@@ -45,7 +50,7 @@ def build(
     scenario : str or path, optional
         Name of a preset or a scenario file for the whole book; each chapter's own if not given.
     progress : bool
-        Whether to show which chapter is done.
+        Whether to show which chapter is done, and which build is waited for.
 
     Returns
     -------
@@ -57,12 +62,13 @@ def build(
     MissingExtra
         If a package is not installed that this takes.
     InputError
-        If there is no book at `root`, the scenario is not one, or `out` is a folder that is not a book.
+        If there is no book at `root`, the scenario is not one, or `out` is a folder that is not a book, belongs to the
+        repository, or cannot be written.
     NotebookFailed
         If chapters failed. The site at `out` stays as it was; the pages that the message names say what
         failed.
     EttrError
-        If the pages could not be built without a warning.
+        If the pages could not be built without a warning, or a disk did not take them.
     """
     assets.versions_of(*assets.BUILT_WITH)
     root, default_out = _root(root)
