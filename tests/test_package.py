@@ -57,14 +57,19 @@ def test_the_version_of_the_wheel_is_that_of_the_package(wheel):
     assert f"\nVersion: {ettr.__version__}\n" in described
 
 
-def test_the_wheel_carries_all_code_and_all_data(wheel):
+def sources_of(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and not any(p.startswith(".") for p in path.parts)]
+
+
+def test_the_wheel_carries_all_code_all_data_and_the_book(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     data = {f"ettr/data/{path.relative_to(evidence.DATA)}" for path in evidence.DATA.rglob("*") if path.is_file()}
     source = REPOSITORY / "src"
     code = {str(path.relative_to(source)) for path in (source / "ettr").rglob("*.py")}
-    assert len(data) > 15 and len(code) > 30
-    assert not (data | code | {"ettr/py.typed"}) - names
+    pages = {f"ettr/book/book/{path.relative_to(REPOSITORY / 'book')}" for path in sources_of(REPOSITORY / "book")}
+    assert len(data) > 15 and len(code) > 30 and len(pages) > 40
+    assert not (data | code | pages | {"ettr/py.typed", "ettr/book/_toc.yml", "ettr/book/_config.yml"}) - names
     assert not [name for name in names if name.startswith(("tests", "book", "benchmarks")) or "__pycache__" in name]
 
 
@@ -79,11 +84,13 @@ from ettr import evidence
 run = ettr.Scenario.load("rsc-1")
 print(ettr.__file__)
 print(evidence.DATA)
+print(ettr.notebook.chapter("scale"))
 print(len(evidence.table("claims")), run.n_nodes, round(ettr.plan.make(run).budget.ettr, 3))
 """
-    package, data, answers = python("-c", code, cwd=empty, path=str(installed)).splitlines()
+    package, data, chapter, answers = python("-c", code, cwd=empty, path=str(installed)).splitlines()
     assert package == str(installed / "ettr" / "__init__.py")
     assert data == str(installed / "ettr" / "data")
+    assert chapter == str(installed / "ettr" / "book" / "book" / "ettr" / "scale.ipynb")
     here = ettr.Scenario.load("rsc-1")
     expected = [len(evidence.table("claims")), here.n_nodes, round(ettr.plan.make(here).budget.ettr, 3)]
     assert answers.split() == [str(value) for value in expected]

@@ -1,0 +1,83 @@
+"""The package as users install it: from its wheel, with and without extras, at work from an empty folder."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lean
+
+pytestmark = pytest.mark.slow  # environments of their own, from a package index
+
+
+def installed(folder: Path, extra: str) -> Path:
+    """An environment with the wheel of this repository and an extra; where its commands are."""
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), cwd=lean.REPOSITORY)
+    (wheel,) = folder.glob("*.whl")
+    uv, environment = str(Path(sys.executable).with_name("uv")), folder / "environment"
+    run(uv, "venv", "--quiet", "--python", sys.executable, str(environment), cwd=folder)
+    commands = environment / ("Scripts" if sys.platform == "win32" else "bin")
+    wanted = f"ettr{f'[{extra}]' if extra else ''} @ {wheel.as_uri()}"
+    run(uv, "pip", "install", "--quiet", "--python", str(commands / "python"), wanted, cwd=folder)
+    return commands
+
+
+def run(*command: str, cwd: Path) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def files(folder: Path) -> dict[str, int]:
+    """Files of an environment by their change, but for what Python compiles."""
+    found = (path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".pyc", ".nbc", ".nbi"))
+    return {str(path): path.stat().st_mtime_ns for path in found}
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory) -> Path:
+    return installed(tmp_path_factory.mktemp("base"), lean.BASE)
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    for name, text in lean.FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_it_has_few_packages(base):
+    code = "from importlib.metadata import distributions as d; print(*{one.name.lower() for one in d()})"
+    there = set(map(lean.plain, run(str(base / "python"), "-c", code, cwd=base).split()))
+    assert there == lean.brought(lean.BASE) | {"ettr"}
+
+
+@pytest.mark.parametrize("arguments", [*lean.ANSWERS, ("drill", "drilled", "--work", "1", "--quiet")], ids=str)
+def test_it_answers(base, folder, arguments):
+    assert run(str(base / "ettr"), *arguments, cwd=folder)
+
+
+@pytest.mark.parametrize(("arguments", "extra"), lean.NEEDS.items(), ids=str)
+def test_what_needs_an_extra_says_so_in_a_sentence(base, folder, arguments, extra):
+    done = subprocess.run([base / "ettr", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert lean.sentence(extra).match(done.stderr.removesuffix("\n")), done.stderr
+
+
+def test_the_book_is_built_from_the_wheel_in_an_empty_folder(tmp_path):
+    commands, empty = installed(tmp_path, "book"), tmp_path / "empty"
+    empty.mkdir()
+    plan = ("plan", "--gpus", "2048", "--mtbf-h", "12", "--productive-h", "500", "--save", "mine.yml")
+    run(str(commands / "ettr"), *plan, cwd=empty)
+    before = files(commands.parent)
+    run(str(commands / "ettr"), "book", "--scenario", "mine.yml", "--quiet", cwd=empty)
+    assert files(commands.parent) == before
+    assert {path.name for path in empty.iterdir()} == {"mine.yml", "_build", "ettr-book"}
+    pages = lean.REPOSITORY / "book"
+    sources = [path.relative_to(pages) for path in pages.rglob("*") if path.suffix in (".ipynb", ".md")]
+    built = [empty / "ettr-book" / "book" / source.with_suffix(".html") for source in sources]
+    assert len(built) > 30 and all(page.is_file() for page in built)
+    assert "This copy of the book was computed for" in built[0].read_text(encoding="utf-8")
