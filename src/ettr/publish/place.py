@@ -88,9 +88,11 @@ def _taken(out: Path) -> Iterator[tuple[Path, Path]]:
     with locked(lock, "build", wait=True):
         try:
             _settle(out, copy, whole, old)
-            yield copy, whole
+            try:
+                yield copy, whole
+            finally:
+                _settle(out, copy, whole, old)
         finally:
-            _settle(out, copy, whole, old)
             with contextlib.suppress(OSError):  # Windows keeps what is open
                 lock.unlink()
 
