@@ -150,10 +150,10 @@ def packages() -> Iterator[Package]:
         yield Package(name, version, released, asking[name], installed, licence, verdict)
 
 
-def withdrawn() -> tuple[list[str], str]:
+def withdrawn(*options: str, requirements: Path = ROOT / "requirements.txt") -> tuple[list[str], str]:
     """Return the locked versions that were withdrawn ("yanked") from PyPI, as it says, and why that is not known."""
-    asked = [UV, "pip", "compile", "--universal", "--no-deps", "--no-annotate", "requirements.txt", "--output-file"]
-    done = subprocess.run([*asked, "/dev/null"], cwd=ROOT, capture_output=True, text=True, check=False)
+    asked = [UV, "pip", "compile", "--universal", "--no-deps", "--no-annotate", *options, requirements]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         return [], "whether a version was withdrawn is not known: PyPI could not be asked"
     return re.findall(r"^warning: (.* is yanked.*)$", done.stderr, re.MULTILINE), ""

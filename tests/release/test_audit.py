@@ -6,6 +6,7 @@ import csv
 import http.server
 import json
 import threading
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email.message import Message
@@ -132,6 +133,29 @@ def test_known_weaknesses_are_told_apart_from_no_answer():
     with service("rich", status=404) as url:
         found, unknown = audit.weaknesses("--service-url", url)
         assert not found and "could not be asked" in unknown
+
+
+def test_a_withdrawn_version_is_named(tmp_path):
+    index = tmp_path / "simple" / "thing"
+    index.mkdir(parents=True)
+    with zipfile.ZipFile(index / "thing-1-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("thing-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: thing\nVersion: 1\n")
+        wheel.writestr("thing-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr("thing-1.dist-info/RECORD", "")
+    (tmp_path / "requirements.txt").write_text("thing==1\n")
+
+    def asked() -> tuple[list[str], str]:
+        options = ("--no-cache", "--default-index", index.parent.as_uri())
+        return audit.withdrawn(*options, requirements=tmp_path / "requirements.txt")
+
+    link = '<a href="thing-1-py3-none-any.whl"{}>thing-1-py3-none-any.whl</a>'
+    (index / "index.html").write_text(link.format(""))
+    assert asked() == ([], "")
+    (index / "index.html").write_text(link.format(' data-yanked="it was wrong"'))
+    assert asked() == (['`thing==1` is yanked (reason: "it was wrong")'], "")
+    (index / "index.html").unlink()
+    found, unknown = asked()
+    assert not found and "could not be asked" in unknown
 
 
 def test_a_fault_fails_the_audit(monkeypatch, tmp_path, capsys):
