@@ -85,7 +85,7 @@ release: audit ## Build what is committed into dist/, try it in an empty environ
 clean: ## Remove everything that was built
 	rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
-# The browser for the tests: one that is there, else Debian's (as root), else Playwright's own.
+# The browser for the tests: one that is there, else Debian's (as root, with a library that Playwright links), else Playwright's own.
 browser: .venv/installed
 	@for name in chromium google-chrome google-chrome-stable chromium-browser chrome msedge; do \
 	  command -v $$name > /dev/null && exit 0; done; \
@@ -93,7 +93,7 @@ browser: .venv/installed
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 	  echo "installing Debian's Chromium for the browser tests"; \
 	  apt-get update -q > _build/browser.log 2>&1 && \
-	    apt-get install -q -y --no-install-recommends chromium fonts-liberation fonts-dejavu-core >> _build/browser.log 2>&1; \
+	    apt-get install -q -y --no-install-recommends chromium fonts-liberation fonts-dejavu-core libatomic1 >> _build/browser.log 2>&1; \
 	else \
 	  echo "downloading Playwright's Chromium for the browser tests"; \
 	  $(BIN)/playwright install chromium > _build/browser.log 2>&1; \
