@@ -2,7 +2,8 @@
 
 Run as ``make bench``. Two notebooks: ``ettr/scale`` with all its charts, and a light one that reads a scenario and
 plans. The loop is papermill as it comes, in one process, for fewer points: each of them takes the same time. A sweep's
-time is told with and without the start of its workers.
+time is told with and without the start of its workers. What it costs that nobody else reaches them is told beside a
+Dask cluster that anybody on the machine reaches: its start, and pieces of no work.
 """
 
 from __future__ import annotations
@@ -15,16 +16,20 @@ import statistics
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import numpy as np
 import papermill
+from distributed import Client, LocalCluster
 from jupyter_client.manager import start_new_kernel
 from nbformat import v4
 
 from ettr import Scenario, budget, sweep
+from ettr.sweep import own_cluster, pool
 
 ROOT = Path(__file__).parents[1]
 SCALE = ROOT / "book/ettr/scale.ipynb"
@@ -112,6 +117,34 @@ def at_once(folder: Path, side: int = 1000) -> tuple[float, float]:
     return swept_s, alone_s
 
 
+def open_to_all(n_workers: int) -> Any:
+    options = {"memory_limit": 0, "dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
+    return LocalCluster(n_workers=n_workers, threads_per_worker=1, **options)
+
+
+def of_a_cluster(start: Callable[[int], Any], n_pieces: int) -> tuple[float, float]:
+    """Seconds until two workers are there, and for a piece of no work once they run."""
+    began = time.perf_counter()
+    with start(2) as cluster, Client(cluster) as client:
+        started_s = time.perf_counter() - began
+        for n in (100, n_pieces):  # the first ones prepare the workers
+            began = time.perf_counter()
+            done = sum(1 for _ in pool.stream(client, abs, deque(range(n)), int, lambda *_: None))
+            taken_s = time.perf_counter() - began
+            assert done == n
+    return started_s, taken_s / n_pieces
+
+
+def clusters(n_times: int = 3, n_pieces: int = 2000) -> None:
+    """What it costs that nobody else reaches the workers."""
+    kinds = {"open to all": open_to_all, "of its own": own_cluster.started}
+    taken = {name: [of_a_cluster(start, n_pieces) for _ in range(n_times)] for name, start in kinds.items()}
+    for at, told in ((0, "start of two workers"), (1, "a piece of no work")):
+        reference, own = (statistics.median(times[at] for times in taken[name]) for name in kinds)
+        print(f"{'reference: ' + told + ', open to all':58}{reference:8.4f} s")
+        print(f"{told + ', with certificates':58}{own:8.4f} s{own / reference:16.2f} times as long", flush=True)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--points", type=int, default=200)
@@ -121,6 +154,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     sizes = [1024 + 1024 * number for number in range(chosen.points)]
     print(f"{os.cpu_count()} cores, {chosen.points} points, {chosen.looped} in the loop over papermill")
+    clusters()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         swept_s, alone_s = at_once(folder)

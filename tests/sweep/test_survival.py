@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
-import socket
-import subprocess
-import sys
-import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
@@ -19,63 +13,7 @@ from ettr import sweep
 from ettr.core.errors import EttrError, InputError
 from ettr.sweep import pool, work
 from notebooks import written
-
-PATIENCE_S = 90
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def wait_for(condition, what: str) -> None:
-    until = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < until, f"waited too long for {what}"
-        time.sleep(0.05)
-
-
-class Machines:
-    """Processes that play a cluster on one machine."""
-
-    def __init__(self, folder: Path) -> None:
-        self.address = f"tcp://127.0.0.1:{free_port()}"
-        self._folder = folder
-        self._all: list[subprocess.Popen] = []
-
-    def start(self, *command: str) -> subprocess.Popen:
-        with (self._folder / "log").open("a") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", *command], stdout=log, stderr=log, start_new_session=True, cwd=self._folder
-            )
-        self._all.append(process)
-        return process
-
-    def scheduler(self) -> subprocess.Popen:
-        port = self.address.rpartition(":")[2]
-        return self.start("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard")
-
-    def worker(self) -> subprocess.Popen:
-        options = ["--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1"]
-        return self.start("distributed.cli.dask_worker", self.address, *options)
-
-    def client(self, notebook: Path, out: Path) -> subprocess.Popen:
-        grid = notebook.with_name("grid.yml")
-        return self.start(
-            "ettr.cli", "sweep", str(notebook), "--grid", str(grid), "--out", str(out), "--scheduler", self.address
-        )
-
-    def end(self) -> None:
-        for process in self._all:
-            kill(process)
-
-
-def kill(process: subprocess.Popen) -> None:
-    """End a process with all that it started, as a machine does that loses power."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+from swept_apart import PATIENCE_S, Machines, kill, wait_for
 
 
 @pytest.fixture
@@ -230,4 +168,4 @@ def test_a_point_that_kills_its_worker_each_time_has_failed(tmp_path, monkeypatc
 
     task = job.task("0123456789abcdef", {"x": 1})
     outcome = runs._unfinished(task, KilledWorker("task", SimpleNamespace(address="tcp://x"), 3))
-    assert outcome.failed and "its worker died each time that it was run" in outcome.text
+    assert outcome.failed and "its worker died or froze each time that it was run" in outcome.text

@@ -49,7 +49,8 @@ def sweep(
         typer.Option(
             "--scheduler",
             metavar="ADDRESS",
-            help="A running Dask scheduler instead, e.g. tcp://10.0.0.1:8786, or its file.",
+            help="A running Dask scheduler instead, e.g. tls://10.0.0.1:8786, or its file. Whoever reaches one at "
+            "tcp:// runs code as its owner.",
         ),
     ] = None,
     call: Annotated[

@@ -114,7 +114,8 @@ def run(
     workers : int, optional
         Processes on this machine; as many as it has cores if not given.
     scheduler : str, optional
-        Address or file of a running Dask scheduler whose workers do the work instead.
+        Address or file of a running Dask scheduler whose workers do the work instead. Whoever reaches one at ``tcp://``
+        runs code as its owner; one at ``tls://`` takes the certificate that Dask's configuration names.
     retry_failed : bool
         Run points again that failed before.
     timeout_s : float, optional
