@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ettr.core.errors import InputError, UnknownName
+from ettr.core.numbers import number_of
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
@@ -34,7 +35,7 @@ def faults(pairs: list[str] | None) -> dict[str, float]:
     for pair in pairs if pairs is not None else ["crash=5"]:
         kind, equals, mean_s = pair.partition("=")
         try:
-            means_s[kind.strip()] = float(mean_s if equals else "")
+            means_s[kind.strip()] = number_of(mean_s if equals else "")
         except ValueError:
             raise InputError(f"--fault takes KIND=SECONDS, e.g. crash=5, got {pair!r}") from None
     return means_s
@@ -72,7 +73,7 @@ def cohorts(split: str | None) -> tuple[str | None, dict[str, int]]:
     sizes = {}
     for item in filter(None, listed.split(",")):
         value, colon, n_nodes = item.rpartition(":")
-        if not colon or not value.strip() or not n_nodes.strip().isdecimal():
+        if not colon or not value.strip() or not _is_count(n_nodes.strip()):
             raise InputError(f"--split takes COLUMN=VALUE:NODES,VALUE:NODES, got {item!r}")
         if value.strip() in sizes:
             raise InputError(f"--split names {value.strip()!r} twice, got {split!r}")
@@ -189,14 +190,9 @@ def nested(values: dict[str, Any]) -> dict[str, Any]:
 
 def value(text: str) -> Any:
     """A value as it would be read from a scenario file."""
-    import yaml
+    from ettr.core.yaml_files import load
 
-    from ettr.scenario import StrictLoader
-
-    try:
-        return yaml.load(text, Loader=StrictLoader)
-    except (yaml.YAMLError, ValueError) as error:
-        raise InputError(f"--set cannot read the value {_short(text)}") from error
+    return load(text, f"--set cannot read the value {_short(text)}")
 
 
 def number_of_runs(value: float, most: int, least: int = 1) -> int:
@@ -225,9 +221,13 @@ def timeline_runs(listed: str | None, timeline: Path | None, n_runs: int) -> lis
             raise InputError(f"--timeline-runs {_short(listed)} needs --timeline, the file to write, e.g. runs.csv")
         return []
     items = [item.strip() for item in ("0" if listed is None else listed).split(",")]
-    if not all(item.isdecimal() and len(item) < 20 and int(item) < n_runs for item in items):
+    if not all(_is_count(item) and int(item) < n_runs for item in items):
         raise InputError(f"--timeline-runs takes numbers from 0 to {n_runs - 1:,}, e.g. 0,1,2, got {_short(listed)}")
     return sorted({int(item) for item in items})
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 20
 
 
 def _short(text: str | None) -> str:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ettr.core import extras
-from ettr.core.errors import DataError
+from ettr.core.errors import DataError, InputError
 from ettr.core.units import OF_ENDING, ending_of
+from ettr.core.yaml_files import load
 from ettr.evidence.package import (
     DATA,
     KINDS,
@@ -289,13 +290,11 @@ def _cells(resource: dict[str, Any], text: str, keys: set[str]) -> Iterator[str]
 
 def _origins(resource: dict[str, Any], text: str, keys: set[str]) -> Iterator[str]:
     """The origins in a YAML file: of a preset, or of the catalogue of mitigations."""
-    import yaml
-
     place = f"data/{resource['path']}"
     try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        yield f"{place} is not YAML: {' '.join(str(error).split())}"
+        content = load(text, place)
+    except InputError as error:
+        yield str(error)
         return
     yield from (_catalogue if resource["name"] == "mitigations" else _preset)(content, place, keys)
 

@@ -6,7 +6,8 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from contextlib import suppress
+from typing import Any, Protocol
 
 import ijson
 
@@ -19,8 +20,14 @@ _MOST_TOKENS = 200_000
 _BLOCK = 4096
 """Bytes given to the parser at once: its paths grow with each nested level of a block."""
 _LONGEST_NUMBER = 64
+_LONGEST_RUN = 600
+"""Digits in a row: with more the parser's own conversion ends the process."""
+_DIGITS = bytes.maketrans(b"123456789", b"0" * 9)
+MOST_LEVELS = 200
+"""Lists and objects inside each other: the parser gives each of them a path as long as it is deep."""
 _NOT_A_NUMBER = re.compile(rb"([:\[,]\s*)-?(?:NaN|Infinity)\b")
 _BROKEN = (ijson.JSONError, ValueError, RecursionError, OverflowError)
+_BROKEN_JSON = (ijson.JSONError, UnicodeDecodeError)
 
 
 def json_records(source: Source, ledger: Ledger) -> tuple[Iterator[tuple[int, Any]], str]:
@@ -66,7 +73,8 @@ def _by_item(source: Source, prefix: str, ledger: Ledger) -> Iterator[tuple[int,
     number = 0
     with source.utf8(ledger) as stream:
         try:
-            items = ijson.items(_NullForNaN(stream), prefix, multiple_values=True, use_float=True)
+            checked = _NullForNaN(CheckedJson(stream, source, ledger))
+            items = ijson.items(checked, prefix, multiple_values=True, use_float=True)
             for number, item in enumerate(items, 1):
                 yield number, item
         except InputError:
@@ -76,10 +84,60 @@ def _by_item(source: Source, prefix: str, ledger: Ledger) -> Iterator[tuple[int,
             ledger.doubt(f"the JSON breaks after record {number:,}, and what follows is lost: {_first_line(error)}")
 
 
+class _Stream(Protocol):
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+class CheckedJson:
+    """A stream of JSON that no parser chokes on: nothing nested too deeply, and no endless number.
+
+    Parameters
+    ----------
+    stream : file
+        The bytes.
+    source : Source
+        Where they come from, to be looked at once more where brackets seem to stay open.
+    ledger : Ledger
+        As for ``Source.utf8``.
+
+    Raises
+    ------
+    InputError
+        While it is read: one of both.
+    """
+
+    def __init__(self, stream: _Stream, source: Source, ledger: Ledger) -> None:
+        self._stream, self._source, self._ledger = stream, source, ledger
+        self._before, self._n_open, self._is_flat = b"", 0, False
+
+    def read(self, size: int = -1) -> bytes:
+        """Some of the bytes, none at the end."""
+        block = self._stream.read(size)
+        digits = (self._before + block).translate(_DIGITS)
+        if b"0" * _LONGEST_RUN in digits:
+            raise InputError(f"{self._source.name} holds a number of {_LONGEST_RUN} digits or more, which is not read")
+        self._before = block[-_LONGEST_RUN:]
+        self._n_open += block.count(b"[") + block.count(b"{") - block.count(b"]") - block.count(b"}")
+        if self._n_open > MOST_LEVELS and not self._is_flat:
+            self._is_flat = True  # texts hold brackets too, such as those of colours
+            self._check_depth()
+        return block
+
+    def _check_depth(self) -> None:
+        depth = 0
+        with self._source.utf8(self._ledger) as stream, suppress(*_BROKEN_JSON):
+            for event, _ in ijson.basic_parse(_NullForNaN(stream), multiple_values=True, use_float=True):
+                depth += event.startswith("start") - event.startswith("end_")
+                if depth > MOST_LEVELS:
+                    break
+        if depth > MOST_LEVELS:
+            raise InputError(f"{self._source.name} is JSON nested more than {MOST_LEVELS} deep, which is not read")
+
+
 class _NullForNaN:
     """A stream of JSON with null for NaN and Infinity, which many programs write, and no standard allows."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: _Stream) -> None:
         self._stream, self._rest = stream, b""
 
     def read(self, size: int = -1) -> bytes:
@@ -100,7 +158,7 @@ def _array_prefix(source: Source, ledger: Ledger) -> str:
     with source.utf8(ledger) as stream:
         try:
             before = ""
-            tokens = ijson.parse(stream, multiple_values=True, buf_size=_BLOCK)
+            tokens = ijson.parse(CheckedJson(stream, source, ledger), multiple_values=True, buf_size=_BLOCK)
             for prefix, token, _ in itertools.islice(tokens, _MOST_TOKENS):
                 if before and token == "start_map":
                     return f"{before}.item"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ettr.core.errors import InputError
-from ettr.files.spooling import STDIN, is_archive, spooled_member, spooled_stdin
+from ettr.files.spooling import STDIN, is_archive, refuse_bomb, spooled_member, spooled_stdin
 
 if TYPE_CHECKING:
     from ettr.files.ledger import Ledger
@@ -400,6 +400,7 @@ class _Tolerant(_Layer):
     def __init__(self, inner: Any, file: io.BufferedReader, counted: _Counted, source: Source) -> None:
         super().__init__(inner, file)
         self._inner, self._counted, self._source = inner, counted, source
+        self._n_unpacked = 0
 
     def readinto(self, buffer: Any) -> int:
         try:
@@ -415,4 +416,6 @@ class _Tolerant(_Layer):
                 f"be read in part. Fetch it again ({error})"
             ) from error
         buffer[: len(data)] = data
+        self._n_unpacked += len(data)
+        refuse_bomb(self._source.name, self._n_unpacked, self._counted.n_read)
         return len(data)

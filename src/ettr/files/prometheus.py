@@ -10,6 +10,7 @@ from typing import Any
 import ijson
 
 from ettr.core.errors import InputError
+from ettr.files.json_records import CheckedJson
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 
@@ -94,7 +95,9 @@ def samples_in(
     answer: dict[str, str] = {}
     with source.binary() as stream:
         try:
-            yield from _walk(ijson.parse(stream, buf_size=_BLOCK, multiple_values=True), answer)
+            yield from _walk(
+                ijson.parse(CheckedJson(stream, source, ledger), buf_size=_BLOCK, multiple_values=True), answer
+            )
         except (ijson.JSONError, UnicodeDecodeError) as error:
             ledger.not_parsed("JSON that is broken, or ends too early", place=f"after {n_read():,} samples")
             ledger.note(f"the JSON could be read up to sample {n_read():,} only ({str(error).splitlines()[0][:80]})")

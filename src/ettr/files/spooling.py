@@ -20,6 +20,8 @@ _SHOWN = 6
 _TAR_MAGIC = slice(257, 262)
 _COPIES: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 """What was read from each standard input: a second look at it, for another format, finds the same."""
+MOST_UNPACKED, _MOST_TIMES = 1 << 27, 300
+"""Bytes from which on a packed file may not be so many times as large unpacked."""
 ZIP_MAGIC = b"PK\x03\x04"
 
 
@@ -72,7 +74,7 @@ def spooled_member(stream: IO[bytes], start: bytes, name: str, kind: str) -> Any
     is_zip = start.startswith(ZIP_MAGIC)
     names: list[str] = []
     try:
-        for member, size, content in (_zipped if is_zip else _tarred)(stream):
+        for member, size, content in (_zipped if is_zip else _tarred)(stream, name):
             if not names:
                 shutil.copyfileobj(content, copy)
                 if copy.tell() != size:
@@ -93,7 +95,21 @@ def spooled_member(stream: IO[bytes], start: bytes, name: str, kind: str) -> Any
     return copy
 
 
-def _tarred(stream: IO[bytes]) -> Iterator[tuple[str, int, IO[bytes]]]:
+def refuse_bomb(name: str, n_unpacked: int, n_packed: int) -> None:
+    """Refuse what unpacks to so much more than it is that nobody can have written it. [bytes]
+
+    Raises
+    ------
+    InputError
+        It does.
+    """
+    if n_unpacked > MOST_UNPACKED and n_unpacked > _MOST_TIMES * n_packed:
+        raise InputError(
+            f"{name} unpacks to more than {_MOST_TIMES} times its size, as no log does: unpack it first if it is one"
+        )
+
+
+def _tarred(stream: IO[bytes], name: str) -> Iterator[tuple[str, int, IO[bytes]]]:
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
             content = archive.extractfile(member) if member.isfile() else None
@@ -101,10 +117,11 @@ def _tarred(stream: IO[bytes]) -> Iterator[tuple[str, int, IO[bytes]]]:
                 yield member.name, member.size, content
 
 
-def _zipped(stream: IO[bytes]) -> Iterator[tuple[str, int, IO[bytes]]]:
+def _zipped(stream: IO[bytes], name: str) -> Iterator[tuple[str, int, IO[bytes]]]:
     with _seekable(stream) as whole, zipfile.ZipFile(whole) as archive:
         for member in archive.infolist():
             if not member.is_dir() and not member.filename.startswith("__MACOSX/"):
+                refuse_bomb(name, member.file_size, member.compress_size)
                 with archive.open(member) as content:
                     yield member.filename, member.file_size, content
 

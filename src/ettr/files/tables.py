@@ -15,9 +15,12 @@ _DELIMITERS = ",;\t|"
 COMMENT = "#"
 """A line that begins so is none of the table."""
 
-_IN_BRACKETS = re.compile(r"[(\[].*?[)\]]")
+_IN_BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _SIGNS = re.compile(r"[\W_]+")
 _SHOWN = 300
+MOST_COLUMNS = 10_000
+LONGEST_NAME = 300
+"""Characters of a column's name; the rest is left out."""
 _BATCH = 10_000
 _MOST_LINES = 200
 _MOST_CHARACTERS = 1 << 20
@@ -46,6 +49,11 @@ def cells_of(line: str, delimiter: str) -> list[str] | None:
 def header_of(line: str) -> tuple[list[str], str]:
     """Names in a header, and the delimiter that gives the most of them.
 
+    Raises
+    ------
+    InputError
+        There are more than any table has.
+
     Examples
     --------
     >>> header_of('start; "host, rack";cause;')
@@ -53,7 +61,9 @@ def header_of(line: str) -> tuple[list[str], str]:
     """
     split = {delimiter: cells_of(line, delimiter) or line.split(delimiter) for delimiter in _DELIMITERS}
     delimiter = max(_DELIMITERS, key=lambda each: len(split[each]))
-    names = [name.strip() for name in split[delimiter]]
+    names = [name.strip()[:LONGEST_NAME] for name in split[delimiter]]
+    if len(names) > MOST_COLUMNS:
+        raise InputError(f"a table may have at most {MOST_COLUMNS:,} columns, got {len(names):,}: {line[:40]!r} ...")
     while len(names) > 1 and not names[-1]:
         names.pop()
     return names, delimiter

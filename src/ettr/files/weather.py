@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ettr.core.errors import InputError
+from ettr.core.numbers import number_of, whole_number_of
 from ettr.core.temperatures import AIR_C
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
@@ -228,7 +229,7 @@ class _Records:
 
     def _temperature(self, text: str, place: str) -> float | None:
         try:
-            value = float(text)
+            value = number_of(text)
         except ValueError:
             reason = "no temperature" if text.strip().lower() in ("", "na", "nan", "null", "m", "-") else "not a number"
             self._ledger.not_parsed(reason, place=place)
@@ -256,7 +257,7 @@ class _Records:
                 self._ledger.not_parsed("fewer fields than EPW has", place=place)
                 continue
             try:
-                year, month, day, hour = (int(cell) for cell in cells[:4])
+                year, month, day, hour = (whole_number_of(cell) for cell in cells[:4])
                 moment = datetime(year, month, day) + timedelta(hours=hour - 1)
             except (ValueError, OverflowError):
                 self._ledger.not_parsed("no time", place=place)
@@ -270,7 +271,7 @@ class _Records:
             raise InputError(f"{name} begins like EPW, but its LOCATION has {len(cells)} fields of 10")
         self.place = ", ".join(cell.strip() for cell in cells[1:4] if cell.strip() not in ("", "-"))
         try:
-            zone_h = float(cells[8])
+            zone_h = number_of(cells[8])
         except ValueError as error:
             raise InputError(f"{name} names no time zone in field 9 of LOCATION, got {cells[8]!r}") from error
         if self.zone_h is not None and abs(self.zone_h - zone_h) > 1e-6:
@@ -303,7 +304,8 @@ class _Records:
 
     def _columns(self, cells: list[str]) -> tuple[int, int] | None:
         """Where times and temperatures stand; None in a line that is no header."""
-        plain = [re.sub(r"[^a-z0-9]+", "_", re.sub(r"[\[(].*?[\])]", "", cell.lower())).strip("_") for cell in cells]
+        bare = (re.sub(r"[\[(][^\[\]()]*[\])]", "", cell.lower()) for cell in cells)
+        plain = [re.sub(r"[^a-z0-9]+", "_", name).strip("_") for name in bare]
         times = [i for i, name in enumerate(plain) if name in _TIMES]
         warm = [i for i, name in enumerate(plain) if re.sub(r"_(c|degc|celsius|f|k)$", "", name) in _TEMPERATURES]
         if not times or not warm:

@@ -20,7 +20,7 @@ _SPELLED = {
 _US_OF = {word: UNITS[unit] for unit, words in _SPELLED.items() for word in words.split()}
 _UNIT_AT_END = re.compile(r"(?:(?<=[^A-Za-z])[A-Za-z]+|(?<=[a-z])[A-Z][a-z]*)[\s)\]]*$")
 _LAST_WORD = re.compile(r"([a-z]+)[\s)\]]*$")
-_DAYS_FIRST = re.compile(r"^(\d+)-(?=\d+:)")
+_DAYS_FIRST = re.compile(r"^(\d+)-(?=\d+:)", re.ASCII)
 
 
 def unit_us(name: str) -> float | None:

@@ -11,7 +11,7 @@ LONGEST = 1_000_000
 _TOO_LONG = f"a node list may stand for at most {LONGEST:,} names"
 _NAME = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")
 _PIECE = re.compile(r"\[([^\[\]]*)\]|([^\[\]]+)")
-_RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
+_RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
 
 
 def expand(text: str) -> list[str]:

@@ -14,10 +14,11 @@ from pydantic import Field, ValidationError, model_validator
 from ettr import evidence
 from ettr.core import moved
 from ettr.core.errors import InputError, UnknownName
+from ettr.core.numbers import refuse_infinite
+from ettr.core.yaml_files import mapping_of, text_of
 from ettr.mitigation.entries import ALL_ITEMS, Assumption, Change, Mitigation
 from ettr.scenario.basics import Section
 from ettr.scenario.explain import explain
-from ettr.scenario.loader import mapping_of, text_of
 from ettr.scenario.paths import list_of
 
 if TYPE_CHECKING:
@@ -219,9 +220,11 @@ def _parsed(text: str, place: str) -> Catalogue:
     if "lends" in raw and "assumptions" not in raw:  # its name in version 0.1
         raw["assumptions"] = raw.pop("lends")
     try:
+        refuse_infinite("", raw, place)
         parsed = _File.model_validate(raw)
-    except ValidationError as error:
-        raise InputError(_by_id(explain(error, _File, place), raw.get("mitigations"))) from error
+    except (InputError, ValidationError) as error:
+        message = explain(error, _File, place) if isinstance(error, ValidationError) else str(error)
+        raise InputError(_by_id(message, raw.get("mitigations"))) from error
     return Catalogue(parsed.mitigations, parsed.assumptions)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ettr import evidence
+from ettr.core.yaml_files import load
 from ettr.notebook.documents import is_file, read, repository_root, written_ids
 
 LIBRARIES = ("numpy", "pandas", "scipy", "numba", "altair", "pydantic", "papermill", "ipykernel")
@@ -137,10 +138,8 @@ def contents(parts: Iterable[tuple[Path, str]]) -> str:
 
 def _named(content: bytes) -> Iterator[str]:
     """Texts of a YAML file; of one that cannot be read none, as whoever reads it will say so."""
-    import yaml
-
-    with contextlib.suppress(yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError):
-        yield from _texts(yaml.safe_load(content))
+    with contextlib.suppress(ValueError):
+        yield from _texts(load(content.decode(), "a file"))
 
 
 def _texts(value: Any) -> Iterator[str]:

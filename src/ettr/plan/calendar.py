@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ettr.core.errors import InputError
+from ettr.core.numbers import number_of
 from ettr.files.times import NoTime, written
 from ettr.files.zones import zone_of
 
@@ -140,7 +141,7 @@ def _progress(done: str | float, of_steps: float | None, zone: tzinfo) -> tuple[
     if of_steps is not None:
         raise InputError("--of-steps goes with a training log: --done FILE.csv, with the columns time and step")
     try:
-        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        share = number_of(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         raise InputError(f"done must be a share, e.g. 40%, or a training log ending in .csv, got {text!r}") from None
     if not 0 <= share < 1:
@@ -162,8 +163,8 @@ def _of_log(path: Path, of_steps: float | None, zone: tzinfo) -> tuple[float, da
     if not rows or not {"time", "step"} <= rows[0].keys():
         raise InputError(f"{path} must have the columns time and step, and a row at least")
     try:
-        step = float(rows[-1]["step"])
-    except (TypeError, ValueError):
+        step = number_of(rows[-1]["step"])
+    except (AttributeError, TypeError, ValueError):
         raise InputError(f"step must be a number, got {rows[-1]['step']!r} (last row of {path})") from None
     if not 0 <= step < of_steps:
         raise InputError(

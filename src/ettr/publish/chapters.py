@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from ettr import evidence, notebook, sweep
 from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity, UnknownName
+from ettr.core.yaml_files import mapping_of, text_of
 from ettr.sweep import Grid, Point, points
 from ettr.sweep.folder import Entry, Folder
 from ettr.sweep.grid import Block
@@ -68,18 +67,25 @@ def docnames(root: Path) -> list[str]:
     toc_file = Path(root) / "_toc.yml"
     if not toc_file.is_file():
         raise InputError(f"there is no book in {root}: it has no _toc.yml; without --root it is that of the package")
-    toc = yaml.safe_load(toc_file.read_text(encoding="utf-8"))
+    toc = _toc(root)
+    if not isinstance(toc.get("root"), str):
+        raise InputError(f"{toc_file} must name the first page as root, e.g. root: book/index")
     return [toc["root"], *_files(toc)]
 
 
 def contents(root: Path) -> list[tuple[str, list[tuple[str, str]]]]:
     """The parts of the book: the caption of each, and the name and short title of its pages."""
-    toc = yaml.safe_load((Path(root) / "_toc.yml").read_text(encoding="utf-8"))
+    toc = _toc(root)
     return [
         (str(part.get("caption", "")), [(page["file"], page.get("title", Path(page["file"]).name)) for page in pages])
         for part in toc.get("parts") or []
         for pages in [part.get("chapters") or []]
     ]
+
+
+def _toc(root: Path) -> dict[str, Any]:
+    file = Path(root) / "_toc.yml"
+    return mapping_of(text_of(file, "table of contents"), str(file), "table of contents")
 
 
 def source(root: Path, docname: str) -> Path:

@@ -17,6 +17,7 @@ import yaml
 
 from ettr import notebook
 from ettr.core.errors import EttrError, InputError, NotebookFailed
+from ettr.core.yaml_files import mapping_of, text_of
 from ettr.files.locking import locked
 from ettr.publish import assets, chapters, place, sealed
 
@@ -143,7 +144,8 @@ def _rendered(root: Path, work: Path, config: str, lock: IO[str], show_failures:
 
 def _config(root: Path, parameters: dict[str, Any], label: str, show_failures: bool) -> str:
     """The book's configuration with what this build adds to it."""
-    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    file = root / "_config.yml"
+    config = mapping_of(text_of(file, "configuration"), str(file), "configuration")
     added = config.setdefault("sphinx", {}).setdefault("config", {})
     if parameters:
         added["ettr_parameters"] = parameters

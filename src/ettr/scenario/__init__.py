@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from ettr.core import moved
+from ettr.core.yaml_files import StrictLoader
 from ettr.scenario.gpu import Gpu
 from ettr.scenario.job_in_hours import JobInHours
-from ettr.scenario.loader import StrictLoader
 from ettr.scenario.model import Scenario
 
 __all__ = ["Gpu", "JobInHours", "Scenario", "StrictLoader"]

@@ -10,6 +10,8 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from ettr.core.numbers import refuse_other_digits
+
 PLAIN_TEXT = r"^ *[\w.,;+&()/:'%#–—-][\w .,;+&()/:'%#–—-]*$"
 """What names may hold: letters, digits and plain punctuation, so that they are safe in pages."""
 ONE_LINE = r"^[ ]*[^\s\x00-\x1f\x7f-\x9f\u2028\u2029][^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
@@ -30,8 +32,10 @@ _LEADING_ZERO = re.compile(r"\s*[-+]?0[0-9_]")
 def _refuse_booleans(value: Any, kind: Literal["float", "int"] = "float") -> Any:
     if isinstance(value, (bool, np.bool_)):
         raise ValueError("is not a number")
-    if isinstance(value, str) and _LEADING_ZERO.match(value):
-        raise PydanticCustomError(f"{kind}_leading_zero", "has a leading zero")
+    if isinstance(value, str):
+        refuse_other_digits(value)
+        if _LEADING_ZERO.match(value):
+            raise PydanticCustomError(f"{kind}_leading_zero", "has a leading zero")
     return value
 
 

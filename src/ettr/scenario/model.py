@@ -17,12 +17,13 @@ from ettr.core.errors import InputError, UnknownName
 from ettr.core.report import Headline, Table, as_html, one_line
 from ettr.core.sentences import fails, gpus
 from ettr.core.units import LAST_DIGITS, S_PER_H
+from ettr.core.yaml_files import mapping_of, text_of
 from ettr.scenario import fields, paths, writing
 from ettr.scenario.basics import ALL
 from ettr.scenario.explain import explain
 from ettr.scenario.failures import MEANS
 from ettr.scenario.in_hours import InHours
-from ettr.scenario.loader import beside, mapping_of, text_of
+from ettr.scenario.loader import beside
 from ettr.scenario.sections import OF_TIME, OF_TOKENS, Cluster
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import yaml
 from pydantic.fields import FieldInfo
 
 from ettr.core.units import unit_of
+from ettr.core.yaml_files import StrictLoader
 from ettr.scenario.basics import Section
 from ettr.scenario.fields import meta_of
-from ettr.scenario.loader import StrictLoader
 from ettr.scenario.paths import LISTS, model_of
 
 _LISTED = [path.rpartition(".")[2] for path in LISTS]

@@ -8,19 +8,21 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from ettr.core.errors import InputError
+from ettr.core.numbers import refuse_infinite
 from ettr.core.units import LAST_DIGITS
-from ettr.scenario import StrictLoader
+from ettr.core.yaml_files import load as load_yaml
+from ettr.core.yaml_files import text_of
 
 BLOCKS = ("product", "zip", "points")
 MOST_VALUES = 10_000_000
 LARGEST = 1e300
+EXACT = 2.0**53
+"""Up to here every whole number is one that a float can be."""
 RANGE_KEYS = {"from", "to", "count", "step", "scale", "multiple_of"}
 
 
@@ -147,18 +149,7 @@ def key(parameters: Mapping[str, Any]) -> str:
 def _content(source: Any) -> tuple[Any, str]:
     if not isinstance(source, str | os.PathLike):
         return source, "the grid"
-    path = Path(source)
-    try:
-        text = path.read_text(encoding="utf-8")
-        content = yaml.load(text, Loader=StrictLoader)
-        json.dumps(content)
-        return content, str(source)
-    except OSError as error:
-        raise InputError(f"cannot read the grid {source}: {error.strerror or error}") from error
-    except TypeError as error:
-        raise InputError(f"{source} must be made of texts, numbers, lists and mappings: {error}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError(f"{source} is not a YAML file: {' '.join(str(error).split())}") from error
+    return load_yaml(text_of(source, "the grid"), str(source)), str(source)
 
 
 def _blocks(content: Any, place: str) -> Iterator[Block]:
@@ -193,6 +184,8 @@ def _axes(block: Mapping[str, Any], place: str) -> dict[str, Sequence[Any]]:
             raise InputError(f"a parameter's name must be a text, got {name!r} ({place})")
         values = _range(name, written, place) if isinstance(written, Mapping) else written
         axes[name] = list(values) if isinstance(values, list | tuple | range | np.ndarray) else [values]
+        if not isinstance(written, Mapping):
+            refuse_infinite(name, axes[name], place)
         if len(axes[name]) == 0:
             raise InputError(f"{name} has no values, so there is no point ({place})")
     return axes
@@ -217,6 +210,8 @@ def _points(block: Any, place: str) -> Block:
         if set(point) != set(points[0]):
             odd = ", ".join(sorted(map(str, set(point) ^ set(points[0]))))
             raise InputError(f"points must all give the same parameters; not all give {odd} ({place})")
+        for name, value in point.items():
+            refuse_infinite(name, value, place)
     columns = tuple(points[0])
     return Block(columns, [[point[c] for c in columns] for point in points], tuple(map(str, block)) if named else ())
 
@@ -268,6 +263,11 @@ def _spread(written: Mapping[str, Any], count: int) -> list[Any]:
 
 def _multiples(name: str, values: list[Any], multiple: Any, place: str) -> list[Any]:
     """Each value rounded to a multiple between the least and the largest; close ones round to one."""
+    if not max(map(abs, values)) / multiple < EXACT:
+        raise InputError(
+            f"multiple_of of {name} must be so large that its values are at most {EXACT:g} times it, got {multiple} "
+            f"({place})"
+        )
     least, most = math.ceil(min(values) / multiple), math.floor(max(values) / multiple)
     if least > most:
         raise InputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import tzinfo
 
 from ettr.core.errors import InputError
+from ettr.core.numbers import number_of
 from ettr.files.clock import Stamps
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
@@ -48,7 +49,7 @@ def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger)
 
 def _number(text: str) -> float | None:
     try:
-        value = float(text)
+        value = number_of(text)
     except ValueError:
         return None
     return value if value >= 0 and value != float("inf") else None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ettr.core.errors import InputError
+from ettr.core.numbers import number_of
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import first_line, header_of, rows
@@ -16,7 +17,7 @@ SILENT = frozenset({"", "-", "n/a", "na", "nan", "null", "none", "err!", "unknow
 """What a tool writes where it has no value; with or without brackets."""
 
 NAN = float("nan")
-_CELL = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\D*)")
+_CELL = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\D*)", re.ASCII)
 
 _UNITS = {
     "power_w": {"w": 1.0, "mw": 1e-3, "kw": 1e3, "watts": 1.0, "watt": 1.0},
@@ -76,7 +77,7 @@ class Cells:
     def read(self, text: str, place: str) -> float:
         """A cell's number; NaN where it is silent or not understood, which is counted."""
         try:
-            return float(text) * (self._plain or NAN) if text[-1:].isdigit() else self._careful(text, place)
+            return number_of(text) * (self._plain or NAN) if text[-1:].isdigit() else self._careful(text, place)
         except ValueError:
             return self._careful(text, place)
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError
+from ettr.core.numbers import number_of
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
@@ -109,7 +110,7 @@ class _Gauges:
             series.known = self._begun(metric, series.labels)
         self.n_samples += 1
         try:
-            at, value = epoch_s(float(sample[0])) if sample[0] else None, float(sample[1])
+            at, value = epoch_s(number_of(sample[0])) if sample[0] else None, number_of(sample[1])
         except ValueError:
             return self.ledger.not_parsed("sample that is no number", place=place)
         if at is None:

@@ -15,7 +15,7 @@ from ettr.files.tables import columns_found, first_line, header_of, same_name
 from ettr.files.time_numbers import epoch_s
 from ettr.telemetry.columns import NAN, Cells, Columns, Names, names_in, scale_of, table
 from ettr.telemetry.gpu_by_order import by_order
-from ettr.telemetry.samples import Samples
+from ettr.telemetry.samples import LONGEST_S, Samples
 
 NAMES = {
     "t_s": ("t_s", "time_s", "seconds", "elapsed_s", "elapsed", "t_ms", "time_ms", "t"),
@@ -44,9 +44,8 @@ UNITS = {
 }
 OURS = {"power": "power_w", "temperature": "temperature_c", "memory": "memory_c", "clock": "clock_mhz"}
 """Shorter names of quantities, as ``--map`` takes them."""
-_LONGEST_S = 1e15
 """No recording counts so far, and differences of such floats are no times."""
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 
 def _sniff(head: list[str]) -> bool:
@@ -114,7 +113,7 @@ def seconds(text: str, stamps: Stamps) -> tuple[float | None, bool]:
         return stamps.read(text), True
     number = float(text)
     since = epoch_s(number)
-    if since is None and abs(number) < _LONGEST_S:
+    if since is None and abs(number) < LONGEST_S:
         return number, False
     return since, True
 

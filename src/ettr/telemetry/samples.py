@@ -16,6 +16,8 @@ from ettr.telemetry.format import GAP_STEPS, QUANTITIES, Telemetry, gaps_of, ste
 
 MOST_POWER_W = 10_000.0
 """No GPU draws so much; what claims to is a blank, or another unit."""
+LONGEST_S = 1e15
+"""No recording lasts so long, nor a window of one."""
 _MOST_CLOCK_MHZ = 20_000.0
 _MOST_GPUS = 100_000
 _WARM_C = 10.0
@@ -66,6 +68,9 @@ class Samples:
 
     def add(self, t_s: float, gpu: str, values: Mapping[str, float], *, step: str = "", length_s: float = NAN) -> None:
         """Take one sample, with values by quantity; what they may be is checked for all together, at the end."""
+        if not abs(t_s) < LONGEST_S or length_s >= LONGEST_S:
+            self.ledger.not_parsed(f"a time or a length of {LONGEST_S:g} s or more")
+            return
         self._t.append(t_s)
         self._gpu.append(_once(self._names, gpu))
         self._step.append(_once(self._steps, step))

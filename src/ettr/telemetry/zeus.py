@@ -125,7 +125,7 @@ def _read_timeline(source: Source, samples: Samples, ledger: Ledger) -> None:
     if len(text) > _MOST_BYTES:
         raise InputError(f"a timeline may have at most {_MOST_BYTES >> 20} MiB; {source.name} has more: split it")
     try:
-        timeline = json.loads(text)
+        timeline = json.loads(text, parse_int=float)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{source.name} is no JSON that can be read: {str(error)[:80]}") from error
     if isinstance(timeline, dict) and (domain := next((name for name in _DOMAINS if name in timeline), None)):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ettr.core.errors import InputError
+from ettr.core.numbers import number_of
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
@@ -97,7 +98,7 @@ class _Gauges:
         if at_us is None:
             return self.ledger.not_parsed("no time stamp", place=place)
         try:
-            value = float(text)
+            value = number_of(text)
         except ValueError:
             return self.ledger.not_parsed("value is no number", place=place)
         self.span.take(at_us)
@@ -159,7 +160,7 @@ def _no_edge(before: int | None, code: int) -> str:
 def _us(text: str) -> int | None:
     """A stamp of Prometheus [us since 1970 UTC]; None if it is none."""
     try:
-        since = epoch_s(float(text))
+        since = epoch_s(number_of(text))
     except ValueError:
         return None
     return None if since is None else round(since * SECOND)

@@ -34,7 +34,7 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
         try:
             record = json.loads(line)
             at_us = int(record[_TIME])
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             ledger.not_parsed("no record of the journal", place=place)
             continue
         if not FIRST_US <= at_us < END_US:

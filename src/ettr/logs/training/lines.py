@@ -17,7 +17,7 @@ _STAMP = re.compile(
     r"(?<![\d-])(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)(?!\d)", re.ASCII
 )
 _STAMP_WITHIN = 160
-_NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
+_NUMBER = r"[0-9]{1,12}(?:\.[0-9]{1,9})?"
 _TIMER = rf"[ .]*:\s*(?:\({_NUMBER},\s*)?(?P<ms>{_NUMBER})"
 """A timer of Megatron: its milliseconds, the longest of all ranks."""
 _COLOUR = re.compile(r"\x1b\[[\d;]{0,12}m")
@@ -71,29 +71,29 @@ def _seconds(match: re.Match[str]) -> float:
 
 
 def _world(line: str) -> int | None:
-    found = re.search(r"using world size: ?(\d{1,7})", line)
+    found = re.search(r"using world size: ?([0-9]{1,7})", line)
     return int(found[1]) if found else None
 
 
 def _mesh(line: str) -> int | None:
     """Product of a mesh's sides; expert parallelism lies within them."""
-    named = re.findall(r"\b(pp|dp_replicate|dp_shard|cp|tp)=(\d{1,6})", line)
-    bare = re.search(r"device mesh with \[[^]]*\], \[([\d, ]+)\]", line)
+    named = re.findall(r"\b(pp|dp_replicate|dp_shard|cp|tp)=([0-9]{1,6})", line)
+    bare = re.search(r"device mesh with \[[^]]*\], \[([0-9, ]+)\]", line)
     sides = [int(size) for _, size in named] or ([int(size) for size in bare[1].split(",")] if bare else [])
     return math.prod(sides) if sides else None
 
 
 MEGATRON = Dialect(
     step=re.compile(
-        r"\biteration\s+(?P<step>\d{1,12})/\s*\d+ \|.{0,400}?elapsed time per iteration \(ms\): "
+        r"\biteration\s+(?P<step>[0-9]{1,12})/\s*\d+ \|.{0,400}?elapsed time per iteration \(ms\): "
         rf"(?P<ms>{_NUMBER})"
     ),
     starts=re.compile(r"using world size: ?\d"),
     goes_on=re.compile(
-        r"successfully loaded checkpoint\b.*?\bat iteration\s+(?P<after>\d{1,12})|before the start of training step"
+        r"successfully loaded checkpoint\b.*?\bat iteration\s+(?P<after>[0-9]{1,12})|before the start of training step"
     ),
     ends=re.compile(r"exiting program (?:at iteration|after)|\[after training is done\]"),
-    saved=re.compile(r"successfully saved checkpoint (?:from|at) iteration\s+(?P<step>\d{1,12})"),
+    saved=re.compile(r"successfully saved checkpoint (?:from|at) iteration\s+(?P<step>[0-9]{1,12})"),
     timed=(
         (SAVE, re.compile(r"\bsave-checkpoint" + _TIMER)),
         (LOAD, re.compile(r"\bload-checkpoint" + _TIMER)),
@@ -101,9 +101,9 @@ MEGATRON = Dialect(
     n_gpus=_world,
 )
 TORCHTITAN = Dialect(
-    step=re.compile(r"\bstep: {0,8}(?P<step>\d{1,12})\s+loss:"),
+    step=re.compile(r"\bstep: {0,8}(?P<step>[0-9]{1,12})\s+loss:"),
     starts=re.compile(r"Building\b.{0,40}\bdevice mesh"),
-    goes_on=re.compile(r"Training starts at step (?P<next>\d{1,12})"),
+    goes_on=re.compile(r"Training starts at step (?P<next>[0-9]{1,12})"),
     ends=re.compile(r"Training completed"),
     saved=re.compile(r"Finished saving the checkpoint"),
     timed=(
@@ -114,13 +114,13 @@ TORCHTITAN = Dialect(
 )
 NEMO = Dialect(
     step=re.compile(
-        r"\bglobal_step: (?P<index>\d{1,12})\b.{0,400}?\btrain_step_timing in s: "
+        r"\bglobal_step: (?P<index>[0-9]{1,12})\b.{0,400}?\btrain_step_timing in s: "
         rf"(?P<s>{_NUMBER})"
     ),
     starts=re.compile(r"GPU available: True"),
-    goes_on=re.compile(r"Restored all states from the checkpoint\b(?:.*?[-_=]step=(?P<after>\d{1,12}))?"),
+    goes_on=re.compile(r"Restored all states from the checkpoint\b(?:.*?[-_=]step=(?P<after>[0-9]{1,12}))?"),
     ends=re.compile(r"`Trainer\.fit` stopped"),
-    saved=re.compile(r"successfully saved checkpoint from iteration\s+(?P<step>\d{1,12})", re.IGNORECASE),
+    saved=re.compile(r"successfully saved checkpoint from iteration\s+(?P<step>[0-9]{1,12})", re.IGNORECASE),
     timed=((SAVE, re.compile(r"\bsave-checkpoint" + _TIMER)),),
 )
 

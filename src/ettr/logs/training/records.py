@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ettr.core.errors import InputError
+from ettr.core.numbers import number_of
 from ettr.files.clock import Stamps
 from ettr.files.formats import Format
 from ettr.files.json_records import json_records
@@ -87,7 +89,7 @@ def _pair(payload: Mapping[str, Any], at_s: float, taken: StepLog, begun: dict[s
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _sniff_table(head: list[str]) -> bool:
@@ -133,7 +135,7 @@ def _whole(text: str) -> int | None:
 
 def _number(text: str) -> float:
     try:
-        number = float(text)
+        number = number_of(text)
     except ValueError:
         return math.nan
     return number if math.isfinite(number) else math.nan
