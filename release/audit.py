@@ -159,10 +159,10 @@ def withdrawn(*options: str, requirements: Path = ROOT / "requirements.txt") -> 
     return re.findall(r"^warning: (.* is yanked.*)$", done.stderr, re.MULTILINE), ""
 
 
-def weaknesses(*options: str) -> tuple[list[str], str]:
+def weaknesses(*options: str, project: Path = ROOT) -> tuple[list[str], str]:
     """Return what ``uv audit`` found, and why that is not known."""
     asked = [UV, "audit", "--frozen", "--preview-features", "audit-command", *options]
-    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(asked, cwd=project, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         return [], "whether weaknesses are known is not known: the service of `uv audit` could not be asked"
     return (done.stdout.strip().splitlines() if done.returncode else []), ""

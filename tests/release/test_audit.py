@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import http.server
 import json
+import subprocess
 import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email.message import Message
+from pathlib import Path
 
 import pytest
 
@@ -112,7 +114,7 @@ def service(weak: str, status: int = 200) -> Iterator[str]:
             self.answer({"results": [known if query["package"]["name"] == weak else {} for query in asked]})
 
         def do_GET(self) -> None:
-            package = {"package": {"name": weak, "ecosystem": "PyPI"}, "versions": ["0"]}
+            package = {"package": {"name": weak, "ecosystem": "PyPI"}, "versions": ["1"]}
             self.answer({"id": "TEST-1", "modified": "2026-01-01T00:00:00Z", "affected": [package]})
 
         def log_message(self, *arguments: object) -> None:
@@ -124,36 +126,46 @@ def service(weak: str, status: int = 200) -> Iterator[str]:
         server.shutdown()
 
 
-def test_known_weaknesses_are_told_apart_from_no_answer():
-    with service("rich") as url:
-        found, unknown = audit.weaknesses("--service-url", url)
-        assert not unknown and any(line.startswith("rich ") for line in found) and "TEST-1" in "".join(found)
-    with service("nothing-locked") as url:
-        assert audit.weaknesses("--service-url", url) == ([], "")
-    with service("rich", status=404) as url:
-        found, unknown = audit.weaknesses("--service-url", url)
-        assert not found and "could not be asked" in unknown
-
-
-def test_a_withdrawn_version_is_named(tmp_path):
-    index = tmp_path / "simple" / "thing"
-    index.mkdir(parents=True)
-    with zipfile.ZipFile(index / "thing-1-py3-none-any.whl", "w") as wheel:
+@pytest.fixture
+def index(tmp_path) -> Path:
+    """An index of one package of nothing, as a folder."""
+    folder = tmp_path / "simple" / "thing"
+    folder.mkdir(parents=True)
+    with zipfile.ZipFile(folder / "thing-1-py3-none-any.whl", "w") as wheel:
         wheel.writestr("thing-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: thing\nVersion: 1\n")
         wheel.writestr("thing-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         wheel.writestr("thing-1.dist-info/RECORD", "")
+    (folder / "index.html").write_text('<a href="thing-1-py3-none-any.whl">thing-1-py3-none-any.whl</a>')
+    return folder.parent
+
+
+def test_known_weaknesses_are_told_apart_from_no_answer(index, tmp_path):
+    needs = 'name = "whole"\nversion = "1"\nrequires-python = ">=3.11"\ndependencies = ["thing"]\n'
+    (tmp_path / "pyproject.toml").write_text(f"[project]\n{needs}")
+    asked = [audit.UV, "lock", "--quiet", "--no-cache", "--default-index", index.as_uri()]
+    subprocess.run(asked, cwd=tmp_path, check=True)
+    with service("thing") as url:
+        found, unknown = audit.weaknesses("--service-url", url, project=tmp_path)
+        assert not unknown and "TEST-1" in "".join(found) and any(line.startswith("thing 1 ") for line in found)
+    with service("another") as url:
+        assert audit.weaknesses("--service-url", url, project=tmp_path) == ([], "")
+    with service("thing", status=404) as url:
+        found, unknown = audit.weaknesses("--service-url", url, project=tmp_path)
+        assert not found and "could not be asked" in unknown
+
+
+def test_a_withdrawn_version_is_named(index, tmp_path):
+    page = index / "thing" / "index.html"
     (tmp_path / "requirements.txt").write_text("thing==1\n")
 
     def asked() -> tuple[list[str], str]:
-        options = ("--no-cache", "--default-index", index.parent.as_uri())
+        options = ("--no-cache", "--default-index", index.as_uri())
         return audit.withdrawn(*options, requirements=tmp_path / "requirements.txt")
 
-    link = '<a href="thing-1-py3-none-any.whl"{}>thing-1-py3-none-any.whl</a>'
-    (index / "index.html").write_text(link.format(""))
     assert asked() == ([], "")
-    (index / "index.html").write_text(link.format(' data-yanked="it was wrong"'))
+    page.write_text(page.read_text().replace('whl">', "whl\" data-yanked='it was wrong'>"))
     assert asked() == (['`thing==1` is yanked (reason: "it was wrong")'], "")
-    (index / "index.html").unlink()
+    page.unlink()
     found, unknown = asked()
     assert not found and "could not be asked" in unknown
 
