@@ -47,7 +47,8 @@ mutants: .venv/installed ## Break the package in the ways of tests/mutants.csv a
 drill: .venv/installed ## Run the recorded drills again: training jobs that are really killed, beside what they should take (12 min, an idle machine)
 	@$(BIN)/python benchmarks/drill.py
 
-bench: .venv/installed ## Measure closed forms, simulation, finishing dates, plans, fits, power, scaling, mitigations, sweeps, the build of the book and its inputs, each beside a reference
+bench: .venv/installed ## Measure installations, closed forms, simulation, finishing dates, plans, fits, power, scaling, mitigations, sweeps, the build of the book and its inputs, each beside a reference
+	@$(BIN)/python benchmarks/install.py
 	@$(BIN)/python benchmarks/closed_forms.py
 	@$(BIN)/python benchmarks/simulator.py
 	@$(BIN)/python benchmarks/finishing.py
