@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -65,6 +66,8 @@ def work(tmp_path) -> Path:
 @pytest.fixture
 def repository(tmp_path) -> Path:
     """One that fits a release of 1.2.3."""
+    if not shutil.which("git"):
+        pytest.skip("there is no git, from which a release is made")
     (tmp_path / "CHANGELOG.md").write_text("# Changes\n\n## 1.2.3 (2026-11-26)\n\n## 1.2.2 (2026-11-25)\n")
     (tmp_path / "CITATION.cff").write_text("date-released: 2026-11-26\nversion: 1.2.3\n")
     git = ("git", "-c", "user.name=A", "-c", "user.email=a@example.org")
