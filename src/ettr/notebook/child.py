@@ -1,21 +1,26 @@
 """The process in which one notebook runs: a forked copy of a prepared one, with a shell and no kernel around it.
 
 Cells come in over a pipe, and what they print and show goes back as the messages that a Jupyter kernel would send. The
-shell is that of ipykernel, so magics, tracebacks, rich output and ``await`` behave as they do there.
+shell is that of ipykernel, so magics, tracebacks, rich output and ``await`` behave as they do there. What this module
+calls between two cells it takes from the standard library before the first one, which may put something else there.
 """
 
 from __future__ import annotations
 
 import asyncio
+import codecs
+import functools
 import io
-import json
 import os
 import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from json import dumps, loads
 from multiprocessing.connection import Connection
+from os import _exit, dup2, fstat, getpid, pread
+from os import write as write_to
 from typing import Any
 
 from ipykernel.zmqshell import ZMQInteractiveShell
@@ -26,14 +31,23 @@ from traitlets.config import Config
 
 from ettr.notebook import rendering
 from ettr.notebook.copies import UNDRAWN_TYPE
-from ettr.notebook.parents import when_parent_ends
+from ettr.notebook.parents import adopt, when_parent_ends
 from ettr.notebook.watch import Watch
 
 
+@functools.partial(codecs.register_error, "ettr-escaped")
+def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Half a character in a JSON text, as the escape that Python shows for it."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(rf"\\u{ord(sign):04x}" for sign in error.object[error.start : error.end]), error.end
+
+
 class PipeSession(Session):
-    """Sends the messages of a shell over a pipe."""
+    """Sends the messages of a shell over a pipe, but for a process that the notebook forked, which has no say in it."""
 
     pipe: Connection
+    owner: int
     lock = threading.RLock()
 
     def send(self, stream: Any, msg_or_type: Any, content: Any = None, *_: Any, **__: Any) -> None:
@@ -41,9 +55,13 @@ class PipeSession(Session):
         kind = msg_or_type
         if isinstance(msg_or_type, dict):
             kind, content = msg_or_type["header"]["msg_type"], msg_or_type["content"]
-        text = json.dumps({"msg_type": kind, "content": content or {}}, default=json_default)
+        if getpid() != self.owner:
+            if kind == "error":
+                write_to(2, "\n".join([*content["traceback"], ""]).encode("utf-8", "backslashreplace"))
+            return
+        text = dumps({"msg_type": kind, "content": content or {}}, default=json_default, ensure_ascii=False)
         with self.lock:
-            self.pipe.send_bytes(text.encode("ascii"))
+            self.pipe.send_bytes(text.encode("utf-8", "ettr-escaped"))
 
 
 class Stream(io.TextIOBase):
@@ -54,7 +72,7 @@ class Stream(io.TextIOBase):
     held = 65_536
 
     def __init__(self, session: PipeSession, name: str, descriptor: int) -> None:
-        self._session, self._descriptor, self._owner = session, descriptor, os.getpid()
+        self._session, self._descriptor = session, descriptor
         self.name = name
         self._texts: list[str] = []
         self._size = 0
@@ -69,8 +87,8 @@ class Stream(io.TextIOBase):
     def write(self, text: str) -> int:
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        if os.getpid() != self._owner:  # a process that the notebook forked has no say in the pipe
-            os.write(self._descriptor, text.encode("utf-8", "replace"))
+        if getpid() != self._session.owner:
+            write_to(self._descriptor, text.encode("utf-8", "backslashreplace"))
             return len(text)
         with self._lock:
             self._texts.append(text)
@@ -80,7 +98,7 @@ class Stream(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        if os.getpid() != self._owner:
+        if getpid() != self._session.owner:
             return
         with self._lock:
             text, self._texts, self._size = "".join(self._texts), [], 0
@@ -94,16 +112,18 @@ class Leftover:
     def __init__(self, stream: Stream, descriptor: int) -> None:
         self._stream = stream
         self._file = tempfile.TemporaryFile()  # noqa: SIM115  (as long-lived as the process)
-        os.dup2(self._file.fileno(), descriptor)
+        self.fileno = self._file.fileno()
+        dup2(self.fileno, descriptor)
         self._read = 0
 
     def forward(self) -> None:
-        """Pass on what came since the last time."""
-        size = os.fstat(self._file.fileno()).st_size
+        """Pass on what came since the last time, and what the stream holds."""
+        size = fstat(self.fileno).st_size
         if size > self._read:
-            text = os.pread(self._file.fileno(), size - self._read, self._read)
+            text = pread(self.fileno, size - self._read, self._read)
             self._read = size
             self._stream.write(text.decode("utf-8", "replace"))
+        self._stream.flush()
 
 
 def new_shell() -> Any:
@@ -120,21 +140,23 @@ def new_shell() -> Any:
 def leave() -> None:
     """Make the copy the head of a group of processes of its own, which ends with the prepared process."""
     os.setsid()
+    adopt()
     when_parent_ends(signal.SIGKILL)
 
 
 def serve(shell: Any, pipe: Connection) -> None:
     """Run the cells that come over the pipe until it is closed; never returns."""
     try:
-        start = json.loads(pipe.recv_bytes())
-        streams = _settle(shell, pipe, start)
+        start = loads(pipe.recv_bytes())
+        leftovers = _settle(shell, pipe, start)
         watch = Watch(start["kept_out"])
-        pipe.send_bytes(json.dumps({"msg_type": "ready", "content": {"pid": os.getpid()}}).encode())
-        asyncio.run(_answer(shell, pipe, streams, watch))
+        ready = {"pid": getpid(), "leftovers": [leftover.fileno for leftover in leftovers]}
+        pipe.send_bytes(dumps({"msg_type": "ready", "content": ready}).encode())
+        asyncio.run(_answer(shell, pipe, leftovers, watch))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass
     finally:
-        os._exit(0)
+        _exit(0)
 
 
 def _settle(shell: Any, pipe: Connection, start: Mapping[str, Any]) -> list[Leftover]:
@@ -151,7 +173,7 @@ def _settle(shell: Any, pipe: Connection, start: Mapping[str, Any]) -> list[Left
     if "numpy.random" in sys.modules:  # Python's own generator does this by itself
         sys.modules["numpy.random"].seed()
     session = shell.display_pub.session
-    session.pipe = pipe
+    session.pipe, session.owner = pipe, getpid()
     leftovers = []
     for descriptor, name in ((1, "stdout"), (2, "stderr")):
         stream = Stream(session, name, descriptor)
@@ -168,18 +190,19 @@ async def _answer(shell: Any, pipe: Connection, leftovers: list[Leftover], watch
     import getpass
 
     builtins.input = getpass.getpass = _no_input
-    shell.ask_exit = _end
+    shell.ask_exit = functools.partial(_end, leftovers)
+    owner = getpid()
     while True:
         await _readable(pipe.fileno())
-        request = json.loads(pipe.recv_bytes())
-        await _run(shell, request["code"])
+        request = loads(pipe.recv_bytes())
+        error = await _run(shell, request["code"])
+        if getpid() != owner:  # a process that the notebook forked, at the end of the cell
+            _exit(_status(error))
         for leftover in leftovers:
             leftover.forward()
-        sys.stdout.flush()
-        sys.stderr.flush()
         shell.payload_manager.clear_payload()
         count = shell.execution_count - 1
-        content = {"execution_count": count, "written": watch.written()}
+        content = {"execution_count": count, "written": watch.written(), "error": _named(error)}
         shell.display_pub.session.send(None, "execute_reply", content)
 
 
@@ -194,16 +217,15 @@ async def _readable(descriptor: int) -> None:
         loop.remove_reader(descriptor)
 
 
-async def _run(shell: Any, code: str) -> None:
-    """Run a cell as ipykernel does: awaited where it awaits something itself."""
+async def _run(shell: Any, code: str) -> BaseException | None:
+    """Run a cell as ipykernel does, awaited where it awaits something itself; return its error."""
     problem = None
     try:
         transformed = shell.transform_cell(code)
     except Exception:
         transformed, problem = code, sys.exc_info()
     if not shell.should_run_async(code, transformed_cell=transformed, preprocessing_exc_tuple=problem):
-        shell.run_cell(code, store_history=True)
-        return
+        return _error_of(shell.run_cell(code, store_history=True))
     result = None
     try:
         result = await shell.run_cell_async(
@@ -212,13 +234,36 @@ async def _run(shell: Any, code: str) -> None:
     finally:
         shell.events.trigger("post_execute")
         shell.events.trigger("post_run_cell", result)
+    return _error_of(result)
 
 
-def _end() -> None:
+def _error_of(result: Any) -> BaseException | None:
+    error: BaseException | None = result.error_before_exec or result.error_in_exec
+    return error
+
+
+def _named(error: BaseException | None) -> list[str]:
+    """The type of an error and what it says; empty for none."""
+    if error is None:
+        return []
+    try:
+        return [type(error).__name__, str(error)]
+    except Exception:  # by its own __str__
+        return [type(error).__name__, ""]
+
+
+def _status(error: BaseException | None) -> int:
+    """The status with which Python ends after an error that nothing caught."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else int(error.code is not None)
+    return int(error is not None)
+
+
+def _end(leftovers: Sequence[Leftover]) -> None:
     """End as a kernel does when a notebook calls ``exit()``."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
+    for leftover in leftovers:
+        leftover.forward()
+    _exit(0)
 
 
 def _no_input(*_: Any, **__: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import math
 import os
 import signal
 import socket
@@ -29,6 +30,8 @@ RUN, DRAW = b"run", b"draw"
 
 MOST_OUTPUT_BYTES = 200_000_000
 STARTED_WITHIN_S = 60
+LOOKED_EVERY_S = 0.25
+"""At how much programs wrote past Python."""
 
 
 class Died(EttrError):
@@ -46,17 +49,24 @@ class Copy:
     ----------
     written : dict
         Files that it opened for writing, as keys, in order.
+    error : list of str
+        Type and text of the error that the last cell ended with, shown or not; empty for none.
     """
 
     def __init__(self, pipe: connection.Connection, cwd: str, kept_out: str) -> None:
         self._pipe = pipe
         self.written: dict[str, None] = {}
+        self.error: list[str] = []
         self._ended: int | None = None
+        self._leftovers: list[int] = []
         self._send({"cwd": cwd, "environment": dict(os.environ), "kept_out": kept_out})
         try:
-            self._pid = self._receive(time.monotonic() + STARTED_WITHIN_S)["content"]["pid"]
+            ready = self._receive(time.monotonic() + STARTED_WITHIN_S)["content"]
         except TimeoutError as error:
             raise Died(f"its process did not start within {STARTED_WITHIN_S} s") from error
+        self._pid = ready["pid"]
+        with contextlib.suppress(OSError):  # it is no more
+            self._leftovers = [os.open(f"/proc/{self._pid}/fd/{number}", os.O_RDONLY) for number in ready["leftovers"]]
         with contextlib.suppress(OSError, AttributeError):  # an old kernel: then its end is that of the pipe
             self._ended = os.pidfd_open(self._pid)
 
@@ -73,14 +83,15 @@ class Copy:
             If it puts out more than a notebook can hold.
         """
         self._send({"code": code})
-        received = 0
+        received, before = 0, self._left_over()
         while True:
-            message = self._receive(deadline)
+            message = self._receive(deadline, before + MOST_OUTPUT_BYTES)
             received += message.pop("size")
             if received > MOST_OUTPUT_BYTES:
                 raise TooMuchOutput
             if message["msg_type"] == "execute_reply":
                 self.written |= dict.fromkeys(message["content"]["written"])
+                self.error = message["content"]["error"]
                 return
             yield message
 
@@ -89,8 +100,8 @@ class Copy:
         self._pipe.close()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
-        if self._ended is not None:
-            os.close(self._ended)
+        for descriptor in [*self._leftovers, *([] if self._ended is None else [self._ended])]:
+            os.close(descriptor)
 
     def _send(self, message: dict[str, Any]) -> None:
         try:
@@ -98,18 +109,31 @@ class Copy:
         except OSError as error:
             raise Died("its kernel died") from error
 
-    def _receive(self, deadline: float | None) -> dict[str, Any]:
-        left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
+    def _left_over(self) -> int:
+        """Bytes that programs wrote past Python."""
+        return sum(os.fstat(descriptor).st_size for descriptor in self._leftovers)
+
+    def _receive(self, deadline: float | None, most: float = math.inf) -> dict[str, Any]:
+        """The next message, unless more than so much is written past Python before it comes."""
         watched: list[Any] = [self._pipe] if self._ended is None else [self._pipe, self._ended]
-        if not connection.wait(watched, left_s):
+        while _left_s(deadline) and not connection.wait(watched, min(LOOKED_EVERY_S, _left_s(deadline))):
+            if self._left_over() > most:
+                raise TooMuchOutput
+        if not _left_s(deadline):
             raise TimeoutError
         try:
             if not self._pipe.poll():  # its last message is read first; programs that it left may hold the pipe open
                 raise Died("its kernel died")
-            text = self._pipe.recv_bytes()
-        except (EOFError, OSError) as error:
+            text = self._pipe.recv_bytes(MOST_OUTPUT_BYTES)
+            return {**json.loads(text), "size": len(text)}
+        except (EOFError, OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno is None:  # a message beyond the most
+                raise TooMuchOutput from error
             raise Died("its kernel died") from error
-        return {**json.loads(text), "size": len(text)}
+
+
+def _left_s(deadline: float | None) -> float:
+    return math.inf if deadline is None else max(0.0, deadline - time.monotonic())
 
 
 @contextlib.contextmanager

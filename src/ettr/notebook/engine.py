@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ettr.core.errors import EttrError
 from ettr.notebook.copies import MOST_OUTPUT_BYTES, UNDRAWN, Copy, Died, TooMuchOutput, forked, prepared
 
 NAME = "ettr"
@@ -130,7 +132,7 @@ def _execute(run: Copy, reader: Any, cell: Any, index: int, deadline: float | No
     """Run one cell into its outputs; whether the notebook ends here."""
     reader.clear_before_next_output = False
     try:
-        for message in run.execute(cell.source, deadline):
+        for message in _joined(run.execute(cell.source, deadline)):
             _put(reader, message, cell, index)
     except TimeoutError:
         return _stopped(reader, cell, index, TOOK_TOO_LONG, f"it took longer than {limit_s:g} s")
@@ -139,6 +141,8 @@ def _execute(run: Copy, reader: Any, cell: Any, index: int, deadline: float | No
     except TooMuchOutput:
         return _stopped(reader, cell, index, TOO_MUCH, f"it put out more than {MOST_OUTPUT_BYTES / 1e6:g} MB")
     failed = any(output.output_type == "error" for output in cell.outputs)
+    if run.error and not failed:  # the notebook does not let its errors be shown
+        failed = _stopped(reader, cell, index, *run.error)
     return failed and "raises-exception" not in cell.metadata.get("tags", [])
 
 
@@ -148,8 +152,33 @@ def _stopped(reader: Any, cell: Any, index: int, name: str, text: str) -> bool:
     return True
 
 
+def _joined(messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The messages, with what one stream wrote in pieces as one, up to an error too."""
+    name, pieces = "", list[str]()
+
+    def whole() -> Iterator[dict[str, Any]]:
+        if pieces:
+            yield {"msg_type": "stream", "content": {"name": name, "text": "".join(pieces)}}
+            pieces.clear()
+
+    try:
+        for message in messages:
+            is_stream, content = message["msg_type"] == "stream", message["content"]
+            if not is_stream or content["name"] != name:
+                yield from whole()
+            if is_stream:
+                name = content["name"]
+                pieces.append(content["text"])
+            else:
+                yield message
+    except (TimeoutError, EttrError):
+        yield from whole()
+        raise
+    yield from whole()
+
+
 def _put(reader: Any, message: dict[str, Any], cell: Any, index: int) -> None:
-    """Let nbclient turn a message into an output, and join what one stream wrote in pieces."""
+    """Let nbclient turn a message into an output, and join one stream's outputs."""
     header = {"msg_type": message["msg_type"]}
     reader.process_message({**message, "header": header, "parent_header": {}}, cell, index)
     if message["msg_type"] == "stream" and len(cell.outputs) > 1:

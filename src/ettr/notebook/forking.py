@@ -2,7 +2,7 @@
 
 Run as ``python -m ettr.notebook.forking DESCRIPTOR``, where the descriptor is a socket. Each message on it says what a
 copy is for, and brings the descriptor of the pipe that it will serve. The process ends when the socket is closed, and
-ends all its copies.
+ends all its copies, and with each copy all that it started.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ import select
 import signal
 import socket
 import sys
+import time
 from multiprocessing.connection import Connection
 
 LIBRARIES = ("altair", "numpy.random", "pandas", "scipy.optimize", "scipy.special", "scipy.stats", "yaml")
 NOT_FOR_NOTEBOOKS = ("cli", "publish", "sweep")
 REAPED_EVERY_S = 1.0
+ENDED_WITHIN_S = 5.0
 
 
 def main() -> None:
@@ -31,8 +33,9 @@ def main() -> None:
     sys.path.insert(sys.path.index(os.path.dirname(os.__file__)), "")  # the working folder, where a kernel has it
     from ettr.notebook import child, drawing
     from ettr.notebook.copies import DRAW
-    from ettr.notebook.parents import when_parent_ends
+    from ettr.notebook.parents import adopt, when_parent_ends
 
+    adopt()
     when_parent_ends(signal.SIGCONT)  # it may be stopped, and then ends itself and its copies
     prepare()
     shell = child.new_shell()
@@ -42,6 +45,7 @@ def main() -> None:
     copies: set[int] = set()
     while True:
         copies -= _ended(copies)
+        _end_others(copies)
         if not select.select([control], [], [], REAPED_EVERY_S)[0]:
             continue
         message, descriptors, _, _ = socket.recv_fds(control, 16, 1)
@@ -56,12 +60,18 @@ def main() -> None:
         if copy == 0:
             control.close()
             pipe = Connection(descriptors[0])
-            drawing.serve(pipe) if message == DRAW else child.serve(shell, pipe)
+            try:
+                drawing.serve(pipe) if message == DRAW else child.serve(shell, pipe)
+            finally:
+                os.kill(os.getpid(), signal.SIGKILL)  # nothing brings it back to here
         os.close(descriptors[0])
         copies.add(copy)
     for copy in copies:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(copy, signal.SIGKILL)
+    until = time.monotonic() + ENDED_WITHIN_S
+    while _end_others(set()) and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 def prepare() -> None:
@@ -92,6 +102,20 @@ def _ended(copies: set[int]) -> set[int]:
         if gone:
             ended.add(copy)
     return ended
+
+
+def _end_others(copies: set[int]) -> bool:
+    """End children that are no copies: a copy that ended left them. Whether there are some."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children") as file:
+            others = {int(pid) for pid in file.read().split()} - copies
+    except OSError:  # a kernel that does not say
+        return False
+    for pid in others:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    _ended(others)
+    return bool(others)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What becomes of a process when its parent ends."""
+"""What becomes of processes whose parent ends."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes
 import signal
 import sys
 
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 """Of prctl(2)."""
 
 
@@ -18,3 +18,9 @@ def when_parent_ends(then: signal.Signals) -> None:
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, then)
+
+
+def adopt() -> None:
+    """Become the parent of processes below this one whose own parents ended; Linux alone knows how."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)

@@ -148,7 +148,7 @@ def _execute(
         else:
             options = {**stack.enter_context(_own_kernel()), **_until(timeout_s), "shutdown_kernel": "immediate"}
         try:
-            papermill.execute_notebook(
+            executed = papermill.execute_notebook(
                 _braces_doubled(notebook),
                 _braces_doubled(part),
                 values,
@@ -165,6 +165,9 @@ def _execute(
             return _stop(notebook, part, f"it took longer than {timeout_s:g} s")
         except DeadKernelError:
             return _stop(notebook, part, "its kernel died")
+    ends = [o.evalue for cell in executed.cells for o in cell.get("outputs", []) if o.get("ename") == "SystemExit"]
+    if ends:  # papermill takes it for a good end
+        return _stop(notebook, part, f"it ended itself before its end, with SystemExit({ends[0]})")
     return None
 
 
