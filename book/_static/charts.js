@@ -303,12 +303,7 @@
 
   function csv(rows) {
     const names = Object.keys(rows[0]);
-    const cell = function (value) {
-      const text = value === null || value === undefined ? "" : String(value);
-      return /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
-    };
-    const lines = rows.map(function (row) { return names.map(function (name) { return cell(row[name]); }).join(","); });
-    return [names.map(cell).join(",")].concat(lines).join("\n") + "\n";
+    return ettrCsv([names].concat(rows.map(function (row) { return names.map(function (name) { return row[name]; }); })));
   }
 
   function offer(address, name) {

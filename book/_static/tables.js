@@ -5,12 +5,9 @@
   const LEAST_ROWS = 8; // a shorter table is read at a glance
 
   function csv(rows) {
-    return rows.map(function (row) {
-      return Array.from(row.cells).map(function (cell) {
-        const text = cell.textContent.trim();
-        return /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
-      }).join(",");
-    }).join("\n") + "\n";
+    return ettrCsv(rows.map(function (row) {
+      return Array.from(row.cells).map(function (cell) { return cell.textContent.trim(); });
+    }));
   }
 
   function offer(text, name) {

@@ -13,6 +13,7 @@ from ettr.cli import options, terminal
 from ettr.cli.options import JsonOption, ScenarioArgument, SetOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
+from ettr.files.spreadsheet import csv_text
 
 
 def power(
@@ -75,4 +76,4 @@ def _written(answer: model.Drawn, resolution_s: float, start_h: float | None, en
     if rows > _MOST_ROWS:
         raise InputError(f"{rows:,.0f} rows are more than {_MOST_ROWS:,}: a longer --resolution, or --from and --to")
     series = model.series(answer.timeline, answer.profile, resolution_s, start_h, end_h)
-    return str(series.to_frame().to_csv(index=False, float_format="%.9g"))
+    return csv_text(series.to_frame(), float_format="%.9g")

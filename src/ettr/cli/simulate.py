@@ -15,6 +15,7 @@ from ettr.cli.options import JsonOption, QuietOption, ScenarioArgument, SetOptio
 from ettr.core.errors import EttrError, InputError
 from ettr.core.report import Note
 from ettr.core.units import H_PER_DAY
+from ettr.files.spreadsheet import csv_text
 
 
 @terminal.stopped_with("stopped before the end; no run is kept")
@@ -98,7 +99,7 @@ def simulate(
     unwritten = None
     if timeline is not None:  # first, as whoever reads the answer may close the pipe
         try:
-            options.write(timeline, outcome.timeline.to_csv(index=False))
+            options.write(timeline, csv_text(outcome.timeline))
         except EttrError as error:
             unwritten = error
     extra: dict[str, Any] = {"changes": changes}

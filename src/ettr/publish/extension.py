@@ -24,6 +24,7 @@ def connect(app: Any) -> dict[str, Any]:
     """Register configuration values and the handlers of Sphinx's events."""
     app.add_config_value("ettr_parameters", {}, "env", types=[dict])
     app.add_config_value("ettr_show_failures", False, "env", types=[bool])
+    app.add_js_file("csv.js", loading_method="defer")
     app.add_js_file("charts.js", loading_method="defer")
     app.add_js_file("formulas.js", loading_method="defer")
     app.add_js_file("inputs.js", loading_method="defer")

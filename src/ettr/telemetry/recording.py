@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ettr.core.errors import InputError
+from ettr.files.spreadsheet import harmless
 from ettr.telemetry import loads
 from ettr.telemetry.nvml import Gpu, library
 from ettr.telemetry.plans import Step, check_steps, plan
@@ -211,6 +212,6 @@ class _Run:
         for gpu in self.gpus:
             at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             written = ",".join("" if math.isnan(value) else f"{value:.6g}" for value in gpu.read().values())
-            self.file.write(f"{at},{t_s:.3f},{gpu.index},{written},{step}\n")
+            self.file.write(f"{at},{t_s:.3f},{gpu.index},{written},{harmless(step)}\n")
             self.n += 1
         self.last_s = t_s
