@@ -27,19 +27,19 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
-LOG, ROOT, LIES = "ETTR_TEST_DISK_LOG", "ETTR_TEST_DISK_ROOT", "ETTR_TEST_DISK_LIES"
+LOG, ROOT, FORGETS = "ETTR_TEST_DISK_LOG", "ETTR_TEST_DISK_ROOT", "ETTR_TEST_DISK_FORGETS"
 JOURNAL, BLOBS, KEPT = "journal", "blobs", "kept"
 
 
 def install() -> None:
     """Note what this process syncs; called in each process by the ``sitecustomize`` that a :class:`Disk` writes."""
     log, root = Path(os.environ[LOG]), Path(os.environ[ROOT])
-    lies = bool(os.environ.get(LIES))
+    forgets = os.environ.get(FORGETS, "")
 
     def fsync(handle) -> None:
         number = handle if isinstance(handle, int) else handle.fileno()
         place = Path(os.readlink(f"/proc/self/fd/{number}"))
-        if place.is_relative_to(root) and not lies:
+        if place.is_relative_to(root) and forgets != ("folders" if place.is_dir() else "files"):
             note(log, number, place)
 
     os.fsync = os.fdatasync = fsync
@@ -75,9 +75,9 @@ class Disk:
         A folder that is there. All in it is taken to be on disk.
     log : Path
         Where notes are kept: outside `root`, on the same file system.
-    lies : bool
-        Whether the disk forgets what it was told to keep as well: what is seen then is what is seen of a program that
-        waits for nothing.
+    forgets : str
+        ``files`` or ``folders``, if the disk forgets contents or names that it was told to keep as well: what is seen
+        then is what a program leaves that does not wait for these.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Disk:
         Variables for the processes that use the disk.
     """
 
-    def __init__(self, root: Path, log: Path, lies: bool = False) -> None:
+    def __init__(self, root: Path, log: Path, forgets: str = "") -> None:
         self.root, self.log = root.resolve(), log.resolve()
         hook = self.log / "hook"
         hook.mkdir(parents=True)
@@ -93,8 +93,8 @@ class Disk:
         (hook / "sitecustomize.py").write_text("import power_cut\npower_cut.install()\n")
         paths = [str(hook), *filter(None, [os.environ.get("PYTHONPATH")])]
         self.environment = {LOG: str(self.log), ROOT: str(self.root), "PYTHONPATH": os.pathsep.join(paths)}
-        if lies:
-            self.environment[LIES] = "1"
+        if forgets:
+            self.environment[FORGETS] = forgets
         self._begin()
 
     def cut(self, chance: random.Random, spared: Collection[int] = ()) -> None:

@@ -165,12 +165,12 @@ def test_a_build_that_ends_at_any_moment_leaves_a_whole_site_and_the_next_one_no
 # --------------------------------------------------------------------------- power cuts
 
 
-def is_whole_after_a_cut(book: Book, log: Path, chance: random.Random, lies: bool = False) -> bool:
+def is_whole_after_a_cut(book: Book, log: Path, chance: random.Random, forgets: str = "") -> bool:
     """Cut the power at a random moment of a build or right after it, and say whether a whole site was left.
 
     It is the new one if that was finished. The next build makes the new one of what it finds, and leaves nothing else.
     """
-    disk = Disk(book.root, log, lies)
+    disk = Disk(book.root, log, forgets)
 
     def work() -> None:
         os.environ |= disk.environment
@@ -200,7 +200,7 @@ def test_on_a_disk_that_keeps_nothing_it_would_not(book, tmp_path):
     chance, whole = random.Random(1), 0
     for n in range(20):
         with contextlib.suppress(InputError):  # half of a site is no book to replace
-            whole += is_whole_after_a_cut(book, tmp_path / f"log-{n}", chance, lies=True)
+            whole += is_whole_after_a_cut(book, tmp_path / f"log-{n}", chance, forgets="files")
     assert 0 < whole < 20
 
 

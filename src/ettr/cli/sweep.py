@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SHOWN_POINTS = 12
 SHOWN_FAILURES = 8
+SHOWN_VALUE, SHOWN_ERROR = 80, 500
 SAID_EVERY_S = 30.0
 
 
@@ -103,22 +104,23 @@ def sweep(
         _preview(job, out, workers, as_json)
         return
     started = time.monotonic()
-    n_kept = 0
+    n_kept, altered = 0, tuple[str, ...]()
     with _progress(quiet) as tell:
 
         def on_progress(progress: Progress) -> None:
-            nonlocal n_kept
-            n_kept = progress.kept
+            nonlocal n_kept, altered
+            n_kept, altered = progress.kept, progress.altered
             tell(progress)
 
         table = swept(job, out, workers, scheduler, retry_failed, on_progress)
-    page = reporting.write(job, table, out) if report else None
+    page = reporting.write(job, table, out, altered) if report else None
     failed = table[table["status"] == "failed"]
     summary = {
         "n_points": len(table),
         "n_done": int((table["status"] == "done").sum()),
         "n_failed": len(failed),
         "n_kept": n_kept,
+        "altered": list(altered),
         "seconds": round(time.monotonic() - started, 3),
         "table": str(out / "results.parquet"),
         "report": str(page) if page else None,
@@ -129,6 +131,8 @@ def sweep(
         terminal.write_json({**summary, "failures": failures, "written_by_several": several})
     else:
         _print(summary, job, failed, retry_failed)
+        if altered:
+            typer.echo(f"ettr: {sweeps.words.altered(altered)}", err=True)
         if several:
             typer.echo(printable(f"ettr: {sweeps.words.several(several)}"), err=True)
     if len(failed):
@@ -166,7 +170,7 @@ def _preview(job: Job, out: Path, workers: int | None, as_json: bool) -> None:
         terminal.write_json({**summary, "points": state.table[["id", *_columns(job), "status"]]})
         return
     columns = ["id", *(["name"] if "name" in state.table else []), *_columns(job), "status"]
-    cells = state.table[columns].astype(str).to_numpy().tolist()
+    cells = state.table[columns].map(_cell).to_numpy().tolist()
     if len(cells) > SHOWN_POINTS:
         cells[SHOWN_POINTS - 3 : -2] = [["..."] * len(columns)]
     terminal.render([Table(columns, cells, words=columns)])
@@ -190,8 +194,9 @@ def _print(summary: dict[str, Any], job: Job, failed: Any, retried: bool) -> Non
         parts.append(f"{summary['n_failed']:,} failed")
     typer.echo(f"{', '.join(parts)}, in {_seconds(summary['seconds'])}.")
     for row in failed.head(SHOWN_FAILURES).to_dict("records"):
-        where = ", ".join(f"{name} = {row[job.column(name)]}" for name in job.grid.parameters)
-        typer.echo(printable(f"  failed at {where}: {row['error']} ({row['notebook']})"))
+        where = ", ".join(f"{name} = {_cell(row[job.column(name)])}" for name in job.grid.parameters)
+        error = sentences.cut(row["error"], SHOWN_ERROR)
+        typer.echo(printable(f"  failed at {where}: {error} ({row['notebook']})"))
     if len(failed) > SHOWN_FAILURES:
         typer.echo(f"  and {len(failed) - SHOWN_FAILURES:,} more, as the table says")
     if len(failed) and summary["n_kept"] and not retried:
@@ -203,6 +208,10 @@ def _print(summary: dict[str, Any], job: Job, failed: Any, retried: bool) -> Non
 
 def _columns(job: Job) -> list[str]:
     return [job.column(name) for name in job.grid.parameters]
+
+
+def _cell(value: Any) -> str:
+    return sentences.cut(str(value), SHOWN_VALUE)
 
 
 def _seconds(value: float) -> str:
@@ -265,6 +274,9 @@ def _lines() -> OnProgress:
         waiting = ", waiting for workers" if progress.threads == 0 else ""
         failed = f", {progress.failed} failed" if progress.failed else ""
         frozen = f"; {_frozen(progress)}" if progress.frozen else ""
-        print(f"[{progress.done}/{progress.total}] points{failed}{waiting}{frozen}", file=sys.stderr, flush=True)
+        n = len(progress.altered)
+        altered = f", {n} file{'s' if n > 1 else ''} made anew" if n else ""
+        said = f"[{progress.done}/{progress.total}] points{failed}{altered}{waiting}{frozen}"
+        print(said, file=sys.stderr, flush=True)
 
     return hear

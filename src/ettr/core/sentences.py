@@ -92,6 +92,17 @@ def plain(text: str) -> str:
     return re.sub(rf"\\([{_MARKDOWN}])", r"\1", _MARK.sub(r"\1", text))
 
 
+def cut(text: str, longest: int) -> str:
+    """The beginning of a text that is longer than so many signs.
+
+    Examples
+    --------
+    >>> cut("a long story", 7)
+    'a long…'
+    """
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def literal(text: str) -> str:
     r"""A text that someone gave, as Markdown that shows it as it stands.
 

@@ -45,6 +45,13 @@ def make_folder(path: Path) -> None:
             sync(folder.parent)
 
 
+def move(source: Path, target: Path) -> None:
+    """Give a file that a disk holds another name, in place of what has it, and wait until the disk holds that too."""
+    sync(source)
+    os.replace(source, target)
+    sync(target.parent)
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A place beside a file at which to write it.
@@ -54,9 +61,7 @@ def replacing(path: Path) -> Iterator[Path]:
     part = path.with_name(f".{path.name}.{os.getpid()}{PART}")
     try:
         yield part
-        sync(part)
-        os.replace(part, path)
-        sync(path.parent)
+        move(part, path)
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)

@@ -131,7 +131,7 @@ def _fitting(parameter: Parameter, value: Any, place: str) -> Any:
     if kind in ("bool", "str", "list", "dict") and type(value).__name__ != kind:
         raise refuse({"bool": "true or false", "str": "a text", "list": "a list", "dict": "a mapping"}[kind])
     try:
-        json.dumps(value, allow_nan=False)
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()  # half a character is no text
     except (TypeError, ValueError) as error:
         raise refuse("made of texts, finite numbers, true or false, lists and mappings") from error
     if isinstance(value, str) and Path(value).suffix and is_file(Path(value)):

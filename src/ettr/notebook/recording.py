@@ -63,13 +63,30 @@ def recorded(notebook: Any) -> dict[str, Any]:
     -------
     dict
         Values by name, in the order in which the names came first; numbers are those of the notebook to the last bit.
+
+    Raises
+    ------
+    InputError
+        If an output of this kind is not one of :func:`record`.
     """
     values: dict[str, Any] = {}
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
-            payload = output.get("data", {}).get(RECORD_TYPE, {})
-            values.update(restored(dict(payload.get("values", []))))
+            payload = output.get("data", {}).get(RECORD_TYPE)
+            if payload is not None:
+                values.update(_payload(payload))
     return values
+
+
+def utf8(text: str) -> str:
+    r"""A text that files can hold: half a character, as broken names of files have, becomes its escape.
+
+    Examples
+    --------
+    >>> print(utf8("caf\udce9"))
+    caf\udce9
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,7 +96,14 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def restored(payload: Mapping[str, Any]) -> dict[str, Any]:
     """What :func:`plain` was given."""
-    return {name: _restored(value) for name, value in payload.items()}
+    return {utf8(name): _restored(value) for name, value in payload.items()}
+
+
+def _payload(payload: Any) -> dict[str, Any]:
+    try:
+        return restored(dict(payload["values"]))
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise InputError(f"an output of type {RECORD_TYPE} must be one of ettr.record") from error
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -105,6 +129,8 @@ def _size(value: Any) -> int:
 def _restored(value: Any) -> Any:
     if isinstance(value, list):
         return [_restored(item) for item in value]
+    if isinstance(value, str):
+        return utf8(value)
     return _NOT_FINITE[value["float"]] if isinstance(value, Mapping) else value
 
 

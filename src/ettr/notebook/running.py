@@ -24,10 +24,12 @@ from typing import Any
 
 from ettr.core import extras
 from ettr.core.errors import InputError, NotebookFailed
+from ettr.files import durable
 from ettr.notebook import engine
 from ettr.notebook.copies import UNDRAWN
 from ettr.notebook.documents import read, repository_root, shown
 from ettr.notebook.parameters import declared_parameters, fitted
+from ettr.notebook.recording import recorded
 
 RECORD = "ettr"  # the key of the notebook's metadata that holds what this module knows about a run
 LONGEST_SOCKET_PATH = 80  # a Unix socket's path may have 104 bytes on macOS, 108 on Linux
@@ -60,8 +62,8 @@ def run(
     notebook : path
         The notebook, which is left untouched.
     out : path
-        Where the executed copy goes. It appears when it is whole; ``<stem>.failed.ipynb`` beside it holds the
-        executed part of a run that failed.
+        Where the executed copy goes. It appears when it is whole and on disk; ``<stem>.failed.ipynb`` beside it holds
+        the executed part of a run that failed.
     parameters : mapping, optional
         Values for declared parameters. A text that names an existing file is made absolute.
     cwd : path, optional
@@ -108,7 +110,7 @@ def run(
         stop = _execute(notebook, part, values, folder, timeout_s, forking, os.fspath(kept_out))
         duration_s = time.monotonic() - started
         _finish(part, {**(record or {}), "parameters": values, "duration_s": round(duration_s, 3)}, stop)
-        os.replace(part, failed if stop else out)
+        durable.move(part, failed if stop else out)
     finally:
         part.unlink(missing_ok=True)
     if stop:
@@ -160,7 +162,7 @@ def _execute(
             )
         except papermill.PapermillExecutionError as error:
             reason = error.evalue if error.ename in engine.OURS else f"{error.ename}: {error.evalue}"
-            return _stop(notebook, part, reason.strip().splitlines()[0])
+            return _stop(notebook, part, (reason.strip() or error.ename).splitlines()[0])
         except CellTimeoutError:
             return _stop(notebook, part, f"it took longer than {timeout_s:g} s")
         except DeadKernelError:
@@ -168,6 +170,10 @@ def _execute(
     ends = [o.evalue for cell in executed.cells for o in cell.get("outputs", []) if o.get("ename") == "SystemExit"]
     if ends:  # papermill takes it for a good end
         return _stop(notebook, part, f"it ended itself before its end, with SystemExit({ends[0]})")
+    try:
+        recorded(executed)
+    except InputError as error:  # made without ettr.record
+        return _stop(notebook, part, str(error))
     return None
 
 

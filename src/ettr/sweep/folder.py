@@ -22,9 +22,10 @@ from ettr.sweep import grid as grids
 from ettr.sweep import points
 from ettr.sweep.grid import Grid, Point
 from ettr.sweep.jobs import Job
-from ettr.sweep.work import Outcome, Task
+from ettr.sweep.work import Outcome, Task, sha256_of
 
 TABLE = "results.parquet"
+_OWN = {".lock", points.FOLDER, TABLE, "report.html"}
 COMPARED = 200_000
 """Grids up to this size are compared point by point."""
 
@@ -60,6 +61,10 @@ class Entry:
 class Folder:
     """A folder that holds one sweep.
 
+    A point, the table and the manifest are on disk when what writes them returns, whole and with a digest of their
+    content. A kill, a full disk or a power cut loses only what was not finished, and a file that is not as it was
+    written, by whatever it was changed, is noticed when it is read, and its point counts as open.
+
     Parameters
     ----------
     path : path
@@ -71,6 +76,8 @@ class Folder:
     ----------
     token : str
         Written into the folder, so that workers can tell whether they see the same one.
+    altered : dict
+        Files that were found to be not as they were written, relative to the folder, as keys.
 
     Raises
     ------
@@ -81,7 +88,8 @@ class Folder:
     def __init__(self, path: str | os.PathLike[str], job: Job) -> None:
         self.path, self._job = Path(path).absolute(), job
         self.token = secrets.token_hex(16)
-        self._check()
+        self.altered: dict[str, None] = {}
+        self._table = self._check()
 
     @contextlib.contextmanager
     def taken(self, wait: bool = False) -> Iterator[None]:
@@ -91,7 +99,9 @@ class Folder:
                 part.unlink(missing_ok=True)  # of a sweep that was cut off
             with _writing(self.path / points.MANIFEST):
                 (self.path / points.FOLDER).mkdir(exist_ok=True)
-                durable.write(self.path / points.MANIFEST, json.dumps(self._manifest(), indent=1))
+                self._write_manifest()
+            if sha256_of(self.path / TABLE) not in ("", self._table):
+                self.altered[TABLE] = None
             yield
 
     def task(self, digest: str, point: Point) -> Task:
@@ -99,22 +109,27 @@ class Folder:
         return replace(self._job.task(digest, point.parameters), out=str(self.path), token=self.token)
 
     def entry(self, digest: str) -> Entry | None:
-        """What is kept of a point, if it was run and its file is whole."""
+        """What is kept of a point, if it was run and its file is as it was written."""
         for failed, status in ((False, "done"), (True, "failed")):
-            name = points.file_name(digest, self._job.suffix, failed)
-            content_and_record = points.record(self.path / points.FOLDER / name, digest)
-            if content_and_record is None:
-                continue
-            content, record = content_and_record
-            stopped, what = record.get("stopped"), record.get("notebook", self._job.what)
-            error = notebook.stop_message(what, stopped) if stopped else record.get("error", "")
-            if self._job.suffix == ".ipynb":
-                recorded = notebook.recorded(content)
-            else:
-                recorded = notebook.restored(record.get("recorded", {}))
-            written = tuple(record.get("written", ()))
-            return Entry(f"{points.FOLDER}/{name}", status, record["duration_s"], error, recorded, written)
+            name = f"{points.FOLDER}/{points.file_name(digest, self._job.suffix, failed)}"
+            try:
+                content_and_record = points.record(self.path / name, digest)
+            except points.Altered:
+                self.altered[name] = None
+                return None
+            if content_and_record is not None:
+                return self._entry(name, status, *content_and_record)
         return None
+
+    def _entry(self, name: str, status: str, content: dict[str, Any], record: dict[str, Any]) -> Entry:
+        stopped, what = record.get("stopped"), record.get("notebook", self._job.what)
+        error = notebook.stop_message(what, stopped) if stopped else record.get("error", "")
+        recorded: Mapping[str, Any] = {}
+        with contextlib.suppress(InputError):  # of a notebook that failed because of it
+            is_notebook = self._job.suffix == ".ipynb"
+            recorded = notebook.recorded(content) if is_notebook else notebook.restored(record.get("recorded", {}))
+        written = tuple(record.get("written", ()))
+        return Entry(name, status, record["duration_s"], notebook.utf8(error), recorded, written)
 
     def keep(self, digest: str, outcome: Outcome) -> None:
         """Write what a point left, whole or not at all, unless its worker did."""
@@ -130,35 +145,46 @@ class Folder:
         kept = pd.DataFrame({name: _column(table[name]) for name in table.columns})
         with _writing(self.path / TABLE), durable.replacing(self.path / TABLE) as part:
             parquet.write_table(pyarrow.Table.from_pandas(kept, preserve_index=False), part)
+        self._table = sha256_of(self.path / TABLE)
+        with _writing(self.path / points.MANIFEST):
+            self._write_manifest()
 
     def read_table(self) -> pd.DataFrame | None:
-        """The table of results, if there is a readable one."""
-        try:
-            return pd.read_parquet(self.path / TABLE)
-        except (OSError, ValueError):
+        """The table of results, if there is one that is as it was written."""
+        if not self._table or sha256_of(self.path / TABLE) != self._table:
             return None
+        return pd.read_parquet(self.path / TABLE)
 
-    def _manifest(self) -> dict[str, Any]:
+    def _write_manifest(self) -> None:
         grid = self._job.grid
-        blocks = [vars(block) for block in grid.blocks]
-        return {"sweep": self._job.what, "token": self.token, "n_points": grid.n_points, "grid": blocks}
+        content = {
+            "sweep": self._job.what,
+            "token": self.token,
+            "n_points": grid.n_points,
+            "grid": [vars(block) for block in grid.blocks],
+            "table": self._table,
+        }
+        points.write(self.path / points.MANIFEST, content, content)
 
-    def _check(self) -> None:
+    def _check(self) -> str:
+        """Refuse a folder of something else; return the digest of the table that it holds."""
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"a sweep needs a folder, and {self.path} is something else")
         if not self.path.is_dir() or not any(self.path.iterdir()):
-            return
+            return ""
+        place = self.path / points.MANIFEST
         try:
-            kept = json.loads((self.path / points.MANIFEST).read_text(encoding="utf-8"))
-            before = Grid(tuple(grids.Block(**block) for block in kept["grid"]))
-        except OSError as error:
-            if {p.name for p in self.path.iterdir() if p.suffix != durable.PART} <= {".lock", points.FOLDER}:
-                return  # a sweep that had only begun
+            kept = points.read(place)
+        except points.Altered as error:
             raise InputError(
-                f"{self.path} holds something that is not a sweep; choose an empty or a new folder"
+                f"{place} is damaged; if the folder is of this sweep, remove the file, and the same command goes on "
+                f"with the points that are whole"
             ) from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{self.path / points.MANIFEST} is damaged; choose another folder") from error
+        if kept is None:
+            if {p.name for p in self.path.iterdir() if p.suffix != durable.PART} <= _OWN:
+                return ""  # a sweep that had only begun, or whose manifest was damaged
+            raise InputError(f"{self.path} holds something that is not a sweep; choose an empty or a new folder")
+        before = Grid(tuple(grids.Block(**block) for block in kept["grid"]))
         if kept["sweep"] != self._job.what:
             raise InputError(
                 f"{self.path} holds a sweep of {kept['sweep']}, not of {self._job.what}; choose another folder"
@@ -169,6 +195,7 @@ class Folder:
                 f"{self.path} holds a sweep of another grid: {lost:,} of its {before.n_points:,} points are not in "
                 f"this one; add them to the grid, or choose another folder"
             )
+        return str(kept["table"])
 
 
 def _points_lost(before: Grid, now: Grid) -> int:

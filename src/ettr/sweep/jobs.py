@@ -183,7 +183,7 @@ def _checked(call: calls.Call, name: str, value: Any) -> Any:
             "parameter", name, ["scenario", *call.own], "others are a scenario's fields, e.g. cluster.n_gpus"
         )
     try:
-        json.dumps(value, allow_nan=False)
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be made of texts, finite numbers, true or false, got {value!r}") from error
     return beside(value, "") if isinstance(value, str) else value  # a GPU or weather file counts with its contents

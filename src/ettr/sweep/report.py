@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import itertools
 import json
+import math
 import os
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.chapters import sweeps
+from ettr.core import sentences
 from ettr.core.errors import EttrError
 from ettr.files import durable
 from ettr.notebook import RESERVED, rendering
@@ -23,9 +28,14 @@ from ettr.sweep.tables import written_by_several
 NAME = "report.html"
 MOST_PANELS = 24
 MOST_ROWS = 2_000
+LONGEST = 80
+LONGEST_ERROR = 500
+"""Signs of a value, and of an error, that the page shows."""
+_UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+"""What has no place in a page or a picture."""
 
 
-def write(job: Job, table: pd.DataFrame, out: str | os.PathLike[str]) -> Path:
+def write(job: Job, table: pd.DataFrame, out: str | os.PathLike[str], altered: Sequence[str] = ()) -> Path:
     """Write ``report.html`` beside the table of a sweep.
 
     Parameters
@@ -36,6 +46,8 @@ def write(job: Job, table: pd.DataFrame, out: str | os.PathLike[str]) -> Path:
         As :func:`ettr.sweep.run` returns it.
     out : path
         Folder of the sweep.
+    altered : sequence of str
+        Files that were found to be not as they were written, as :class:`ettr.sweep.Progress` has them.
 
     Returns
     -------
@@ -44,13 +56,13 @@ def write(job: Job, table: pd.DataFrame, out: str | os.PathLike[str]) -> Path:
     """
     path = Path(out) / NAME
     try:
-        durable.write(path, page(job, table))
+        durable.write(path, page(job, table, altered))
     except OSError as error:
         raise EttrError(f"cannot write {path}: {error.strerror or error}") from error
     return path
 
 
-def page(job: Job, table: pd.DataFrame) -> str:
+def page(job: Job, table: pd.DataFrame, altered: Sequence[str] = ()) -> str:
     """The page as HTML."""
     parameters = [job.column(name) for name in job.grid.parameters]
     recorded = [name for name in table.columns if name not in (*RESERVED, *parameters)]
@@ -61,12 +73,12 @@ def page(job: Job, table: pd.DataFrame) -> str:
     body = [
         f"<h1>{html.escape(title)}</h1>",
         f"<p>{html.escape(sweeps.words.counts(table))}{f' Held: {html.escape(fixed)}.' if fixed else ''}</p>",
-        *_warnings(table),
+        *_warnings(table, altered),
         *_panels(table, [name for name in parameters if name not in held], recorded),
         "<h2>Points</h2>",
         *_rows(table.iloc[order], [*(["name"] if "name" in table else []), *parameters], recorded),
     ]
-    return _PAGE.format(title=html.escape(title), style=_STYLE, body="\n".join(body))
+    return _UNSHOWN.sub("\ufffd", _PAGE.format(title=html.escape(title), style=_STYLE, body="\n".join(body)))
 
 
 def small_multiples(table: pd.DataFrame, varying: list[str], name: str) -> tuple[pd.DataFrame, str, str]:
@@ -77,7 +89,7 @@ def small_multiples(table: pd.DataFrame, varying: list[str], name: str) -> tuple
     DataFrame, str, str
         ``x``, ``group``, ``mean``, ``low``, ``high``; and the names of the two parameters (empty without a group).
     """
-    done = table[(table["status"] == "done") & table[name].notna()]
+    done = table[(table["status"] == "done") & _is_finite(table[name])]
     kinds = {
         p: pd.to_numeric(done[p], errors="coerce").notna().all() and done[p].map(type).ne(bool).all() for p in varying
     }
@@ -98,10 +110,11 @@ def small_multiples(table: pd.DataFrame, varying: list[str], name: str) -> tuple
     return grouped, across, group
 
 
-def _warnings(table: pd.DataFrame) -> list[str]:
-    """Files that several points wrote."""
+def _warnings(table: pd.DataFrame, altered: Sequence[str]) -> list[str]:
+    """Files that were changed, and files that several points wrote."""
     files = written_by_several(table)
-    return [f"<p class=failed>{html.escape(sweeps.words.several(files))}</p>"] if files else []
+    said = [*([sweeps.words.altered(altered)] if altered else []), *([sweeps.words.several(files)] if files else [])]
+    return [f"<p class=failed>{html.escape(text)}</p>" for text in said]
 
 
 def _panels(table: pd.DataFrame, varying: list[str], recorded: list[str]) -> list[str]:
@@ -109,7 +122,7 @@ def _panels(table: pd.DataFrame, varying: list[str], recorded: list[str]) -> lis
     names = [
         name
         for name in recorded
-        if _is_number(table[name]) and table.loc[table["status"] == "done", name].notna().any()
+        if _is_number(table[name]) and _is_finite(table.loc[table["status"] == "done", name]).any()
     ]
     if not varying or not names:
         return []
@@ -118,7 +131,8 @@ def _panels(table: pd.DataFrame, varying: list[str], recorded: list[str]) -> lis
         frame, across, group = small_multiples(table, varying, name)
         rest = [p for p in varying if p not in (across, group)]
         spread = f"line: mean over {', '.join(rest)}; shade: their range" if rest else ""
-        chart = sweeps.charts.panel(frame, across, group, sweeps.words.spread(name, frame["mean"]), spread)
+        title = sweeps.words.spread(_shown(name), frame["mean"])
+        chart = sweeps.charts.panel(frame, across, group, title, spread)
         spec = chart.to_dict()
         picture = base64.b64encode(rendering.svg(spec).encode()).decode()
         alt = html.escape(spec["description"], quote=True)
@@ -131,13 +145,13 @@ def _panels(table: pd.DataFrame, varying: list[str], recorded: list[str]) -> lis
 def _rows(table: pd.DataFrame, given: list[str], recorded: list[str]) -> list[str]:
     """The table, with a link to the file of each point."""
     heads = ["point", *given, "status", "seconds", *recorded]
-    cells = "".join(f"<th scope=col>{html.escape(head)}</th>" for head in heads)
+    cells = "".join(f"<th scope=col>{html.escape(_shown(head))}</th>" for head in heads)
     rows = []
     for row in itertools.islice(table.to_dict("records"), MOST_ROWS):
         link = html.escape(row["id"])
         if row["notebook"]:
             link = f'<a href="{html.escape(row["notebook"], quote=True)}">{link}</a>'
-        state = row["status"] if not row["error"] else f"{row['status']}: {row['error']}"
+        state = row["status"] if not row["error"] else f"{row['status']}: {_shown(row['error'], LONGEST_ERROR)}"
         values = [
             *(_exact(row[name]) for name in given),
             state,
@@ -160,24 +174,38 @@ def _is_number(values: pd.Series) -> bool:
     return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
 
 
+def _is_finite(values: pd.Series) -> pd.Series:
+    return values.notna() & ~values.isin([math.inf, -math.inf])
+
+
+def _shown(text: str, longest: int = LONGEST) -> str:
+    """A text that fits into a page."""
+    return _UNSHOWN.sub("\ufffd", sentences.cut(text, longest))
+
+
 def _exact(value: Any) -> str:
     """A parameter's value, so that two values that differ have two texts."""
-    return f"{value:.15g}" if isinstance(value, float) else _text(value)
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    if len(text) <= LONGEST:
+        return _text(value)
+    return f"{_text(value)} ({len(text):,} signs, {hashlib.sha256(text.encode()).hexdigest()[:8]})"
 
 
 def _text(value: Any) -> str:
     if isinstance(value, float):
         return "" if np.isnan(value) else f"{value:.6g}"
     if isinstance(value, str):
-        return value
+        return _shown(value)
     if value is None or value is pd.NA:
         return ""
     if isinstance(value, list | np.ndarray) and len(value) > 4:
         return f"{len(value)} values: {_text(value[0])} … {_text(value[-1])}"
     if isinstance(value, list | dict | np.ndarray):
         text = json.dumps(value.tolist() if isinstance(value, np.ndarray) else value, default=str)
-        return text if len(text) <= 80 else f"{text[:79]}…"
-    return str(value)
+        return _shown(text)
+    return _shown(str(value))
 
 
 _STYLE = """

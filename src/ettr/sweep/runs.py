@@ -26,6 +26,8 @@ MOST_POINTS = 100_000
 MOST_AT_ONCE = 20_000_000
 """Points of one sweep that the closed form takes all at once."""
 TABLE_EVERY_S = 60.0
+_ROUNDS = 4
+"""How often the files of points may turn out to be changed while a sweep is at work."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Progress:
         What each point left, by its id; none of an open one.
     last : str
         Id of the point that was finished last, in what says so; empty elsewhere.
+    altered : tuple of str
+        Files that were found to be not as they were written; their points run again.
     """
 
     done: int
@@ -56,6 +60,7 @@ class Progress:
     frozen: int = 0
     entries: Mapping[str, Entry | None] = field(default_factory=dict, compare=False, repr=False)
     last: str = ""
+    altered: tuple[str, ...] = ()
 
 
 def limit(call: str | None) -> int:
@@ -241,49 +246,89 @@ def sweep(
     """
     pool.check(workers, scheduler)
     if _is_at_once(job):
-        return _at_once(job, out)
+        return _at_once(job, out, on_progress)
     if job.grid.n_points > MOST_POINTS:
         raise InputError(
             f"the grid has {job.grid.n_points:,} points, and at most {MOST_POINTS:,} are swept where the closed form "
             f"takes one at a time, as it does with these fields"
         )
-    tell = on_progress or (lambda _: None)
     folder = Folder(out, job)
-
     with folder.taken(wait):
         points = job.points()
         entries = {digest: folder.entry(digest) for digest in points}
         if retry_failed:
             entries = {d: entry if entry and entry.status == "done" else None for d, entry in entries.items()}
-        waiting = deque(digest for digest, entry in entries.items() if entry is None)
-        kept = len(points) - len(waiting)
-        failed = sum(entry is not None and entry.status == "failed" for entry in entries.values())
-        progress = Progress(kept, failed, len(points), kept, entries=entries)
-
-        def idle(threads: int, frozen: int) -> None:
-            nonlocal progress
-            progress = replace(progress, frozen=frozen)
-            tell(replace(progress, threads=threads))
-
-        tell(progress)
-        written = time.monotonic()
+        run = _Run(job, folder, points, entries, on_progress or (lambda _: None))
+        run.tell()
         try:
-            if waiting:
-                with pool.connected(workers, scheduler, len(waiting)) as client:
-                    for digest in _finished(folder, client, points, waiting, idle):
-                        entry = entries[digest] = folder.entry(digest)
-                        if entry is None:
-                            raise EttrError(f"{folder.path} does not hold what was just written for point {digest}")
-                        done, failed = progress.done + 1, progress.failed + (entry.status == "failed")
-                        progress = replace(progress, done=done, failed=failed)
-                        tell(replace(progress, last=digest))
-                        if time.monotonic() - written > TABLE_EVERY_S:
-                            folder.write_table(tables.of_points(job, points, entries))
-                            written = time.monotonic()
+            for _ in range(_ROUNDS):
+                if not run.waiting():
+                    break
+                with pool.connected(workers, scheduler, len(run.waiting())) as client:
+                    run.work(client)
+                run.look_again()
+            else:
+                raise EttrError(f"something changes the files of points in {folder.path} while the sweep is at work")
         finally:
             table = tables.of_points(job, points, entries)
             folder.write_table(table)
         return table
+
+
+@dataclass
+class _Run:
+    """The points of a sweep at work."""
+
+    job: Job
+    folder: Folder
+    points: Mapping[str, Point]
+    entries: dict[str, Entry | None]
+    hear: OnProgress
+
+    def __post_init__(self) -> None:
+        self._progress = Progress(0, 0, len(self.points), len(self.points) - len(self.waiting()), entries=self.entries)
+        self._count()
+        self._tables = time.monotonic()
+
+    def waiting(self) -> deque[str]:
+        """Ids of the points that are open."""
+        return deque(digest for digest, entry in self.entries.items() if entry is None)
+
+    def tell(self, **more: Any) -> None:
+        """Say how far it is."""
+        self.hear(replace(self._progress, **more))
+
+    def work(self, client: Any) -> None:
+        """Run the points that are open."""
+
+        def idle(threads: int, frozen: int) -> None:
+            self._progress = replace(self._progress, frozen=frozen)
+            self.tell(threads=threads)
+
+        for digest in _finished(self.folder, client, self.points, self.waiting(), idle):
+            entry = self.entries[digest] = self.folder.entry(digest)
+            if entry is None:
+                continue  # changed already
+            done, failed = self._progress.done + 1, self._progress.failed + (entry.status == "failed")
+            self._progress = replace(self._progress, done=done, failed=failed)
+            self.tell(last=digest)
+            if time.monotonic() - self._tables > TABLE_EVERY_S:
+                self.folder.write_table(tables.of_points(self.job, self.points, self.entries))
+                self._tables = time.monotonic()
+
+    def look_again(self) -> None:
+        """Read all files once more, before they become the table: those that were changed meanwhile are open."""
+        for digest in self.points:
+            self.entries[digest] = self.folder.entry(digest)
+        self._count()
+        if self.waiting():
+            self.tell()
+
+    def _count(self) -> None:
+        finished = [entry for entry in self.entries.values() if entry is not None]
+        failed = sum(entry.status == "failed" for entry in finished)
+        altered = tuple(self.folder.altered)
+        self._progress = replace(self._progress, done=len(finished), failed=failed, altered=altered)
 
 
 def _finished(
@@ -327,8 +372,8 @@ def _is_at_once(job: Job) -> bool:
     return isinstance(job, CallJob) and job.name == "budget" and calls.takes_arrays(job.grid)
 
 
-def _at_once(job: Job, out: str | os.PathLike[str]) -> pd.DataFrame:
-    """The table of a sweep that the closed form answers as a whole."""
+def _at_once(job: Job, out: str | os.PathLike[str], on_progress: OnProgress | None) -> pd.DataFrame:
+    """The table of a sweep that the closed form answers as a whole; told is only that one was changed."""
     folder = Folder(out, job)
     with folder.taken():
         ids = list(job.ids())
@@ -349,4 +394,6 @@ def _at_once(job: Job, out: str | os.PathLike[str]) -> pd.DataFrame:
         table = pd.DataFrame({**columns, **recorded})
         table["duration_s"] = (time.monotonic() - started) / len(table)
         folder.write_table(table)
+        if folder.altered and on_progress:
+            on_progress(Progress(len(ids), int(lost.sum()), len(ids), 0, altered=tuple(folder.altered)))
         return table

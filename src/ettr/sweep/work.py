@@ -111,8 +111,9 @@ def do(task: Task) -> Outcome:
     out, suffix = Path(task.out), ".ipynb" if task.source else ".json"
     shared = points.is_same(out, task.token)
     kept = out / points.FOLDER / points.file_name(task.digest, suffix, failed=False)
-    if shared and points.record(kept, task.digest):
-        return Outcome()  # by a worker that died before it could say so
+    with contextlib.suppress(points.Altered):
+        if shared and points.record(kept, task.digest):
+            return Outcome()  # by a worker that died before it could say so
     with tempfile.TemporaryDirectory(prefix="ettr-point-") as scratch:
         places = {file.path: _placed(file) for file in task.files}
         missing = tuple(path for path, place in places.items() if place is None)

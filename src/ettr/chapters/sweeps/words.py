@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -41,6 +41,20 @@ def counts(table: pd.DataFrame) -> str:
     return (
         f"{count(len(table))} point{'' if len(table) == 1 else 's'}: {', '.join(numbers)}. Together they took {taken}."
     )
+
+
+def altered(files: Sequence[str]) -> str:
+    """That files of a sweep were not as they were written.
+
+    Examples
+    --------
+    >>> altered(["points/1a.ipynb"])
+    '1 file was not as it was written, and was made anew: points/1a.ipynb.'
+    """
+    more = [f"{count(len(files) - _NAMED)} more"] if len(files) > _NAMED else []
+    were = "file was not as it was" if len(files) == 1 else "files were not as they were"
+    made = "was" if len(files) == 1 else "were"
+    return f"{count(len(files))} {were} written, and {made} made anew: {', '.join([*files[:_NAMED], *more])}."
 
 
 def several(written: Mapping[str, int]) -> str:
