@@ -20,6 +20,9 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOKS = tuple(name for name in chapters.docnames(ROOT) if (ROOT / f"{name}.ipynb").is_file())
 OF_A_RUN = tuple(name for name in NOTEBOOKS if "scenario = " in (ROOT / f"{name}.ipynb").read_text(encoding="utf-8"))
 """Those that a book of another scenario computes anew."""
+QUICK = {"n_runs": 6, "n_runs_elsewhere": 3, "n_draws": 2000, "n_dates": 100, "n_points": 4, "power_mw": [30]}
+"""Parameters with which a page says and draws all that it does, of few runs."""
+_ROLE = re.compile(r"\{(?:doc|term|cite:\w|ref|eq|dropdown)\}`?")
 _NUMBER = re.compile(r"\[([^\]]+)\]\{#q-([\w-]+)\}")
 
 
@@ -38,7 +41,7 @@ def cells(page: str) -> list[dict[str, Any]]:
 
 
 @cache
-def shown(page: str, scenario: str = "") -> tuple[Shown, ...]:
+def shown(page: str, scenario: str = "", quickly: bool = False) -> tuple[Shown, ...]:
     """What a page shows for a scenario, a preset or a file; without one for its own."""
     found: list[Shown] = []
     space: dict[str, Any] = {}
@@ -55,6 +58,8 @@ def shown(page: str, scenario: str = "") -> tuple[Shown, ...]:
         keep(run(source, space))
         if "parameters" in tags and scenario and "scenario" in space:
             space["scenario"] = scenario
+        if "parameters" in tags and quickly:
+            space |= {name: value for name, value in QUICK.items() if name in space}
     return tuple(found)
 
 
@@ -71,14 +76,16 @@ def specification(value: Any) -> Any:
     return value.to_dict() if isinstance(value, alt.TopLevelMixin) else value
 
 
-def findings(page: str, scenario: str = "") -> list[Finding]:
+def findings(page: str, scenario: str = "", quickly: bool = False) -> list[Finding]:
     """The sentences of a page."""
-    return [one.value for one in shown(page, scenario) if isinstance(one.value, Finding)]
+    return [one.value for one in shown(page, scenario, quickly) if isinstance(one.value, Finding)]
 
 
-def charts(page: str, scenario: str = "") -> list[dict[str, Any]]:
+def charts(page: str, scenario: str = "", quickly: bool = False) -> list[dict[str, Any]]:
     """The charts of a page."""
-    return [one.value for one in shown(page, scenario) if isinstance(one.value, dict) and "$schema" in one.value]
+    return [
+        one.value for one in shown(page, scenario, quickly) if isinstance(one.value, dict) and "$schema" in one.value
+    ]
 
 
 def numbers(page: str, scenario: str = "") -> dict[str, set[str]]:
@@ -105,3 +112,35 @@ def alone(page: str) -> list[tuple[str, str]]:
         for place, cell in enumerate(code)
         if not UNSEEN & set(cell["metadata"].get("tags", []))
     ]
+
+
+def check(page: str, scenario: str, quickly: bool = False) -> None:
+    """Sentences that read as such, and charts with something in them."""
+    for finding in findings(page, scenario, quickly):
+        text = re.sub(r"<a .*?</a>", "", _ROLE.sub("", plain(f"{finding.title} {finding.text}")))
+        assert finding.title.strip() or finding.text.strip()
+        assert not re.search(
+            r"\b(nan|inf|NaN|array)\b|\bNone\b(?! (pays|of|has|in))|\{|(?<=[a-z,])  +[a-z]|(?<!\d)-0\.?0*%", text
+        ), text
+        assert not re.search(r"\.\.(?!/)|\. ?\.| ,| \.(?!\d)", text.replace("...", "")), text
+    for chart in charts(page, scenario, quickly):
+        check_drawn(chart)
+
+
+def check_drawn(chart: dict[str, Any]) -> None:
+    json.dumps(chart, allow_nan=False)
+    assert chart["title"]["text"].strip() and len(chart["description"]) > 30
+    assert not re.search(r"\b(nan|inf|None)\b", chart["description"]), chart["description"]
+    rows = [row for data in data_of(chart) for row in data]
+    assert rows, f"{chart['title']['text']}: nothing is drawn"
+
+
+def data_of(part: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """All data of a specification."""
+    found = [*part.get("datasets", {}).values()]
+    if isinstance(part.get("data", {}).get("values"), list):
+        found.append(part["data"]["values"])
+    for key in ("layer", "concat", "hconcat", "vconcat"):
+        for child in part.get(key, []):
+            found += data_of(child)
+    return found + (data_of(part["spec"]) if "spec" in part else [])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import warnings
@@ -45,7 +44,6 @@ EXTREMES: dict[str, dict[str, Any]] = {
 MOST_WORDS, MOST_CHARTS = 1000, 5
 ASIDE = {"asked", "incident", "incident-end", "sources", "little"}
 """Exercises, the incident and the sources, which no limit of words counts."""
-_ROLE = re.compile(r"\{(?:doc|term|cite:\w|ref|eq|dropdown)\}`?")
 
 
 @pytest.fixture(scope="module")
@@ -65,50 +63,18 @@ def file_of(tmp_path_factory) -> Callable[[str], str]:
 # ------------------------------------------------------------------ what any page of any run keeps to
 
 
-def check(page: str, scenario: str) -> None:
-    """Sentences that read as such, and charts with something in them."""
-    for finding in pages.findings(page, scenario):
-        text = re.sub(r"<a .*?</a>", "", _ROLE.sub("", plain(f"{finding.title} {finding.text}")))
-        assert finding.title.strip() or finding.text.strip()
-        assert not re.search(
-            r"\b(nan|inf|NaN|array)\b|\bNone\b(?! (pays|of|has|in))|\{|(?<=[a-z,])  +[a-z]|(?<!\d)-0\.?0*%", text
-        ), text
-        assert not re.search(r"\.\.(?!/)|\. ?\.| ,| \.(?!\d)", text.replace("...", "")), text
-    for chart in pages.charts(page, scenario):
-        check_drawn(chart)
-
-
-def check_drawn(chart: dict[str, Any]) -> None:
-    json.dumps(chart, allow_nan=False)
-    assert chart["title"]["text"].strip() and len(chart["description"]) > 30
-    assert not re.search(r"\b(nan|inf|None)\b", chart["description"]), chart["description"]
-    rows = [row for data in data_of(chart) for row in data]
-    assert rows, f"{chart['title']['text']}: nothing is drawn"
-
-
-def data_of(part: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """All data of a specification."""
-    found = [*part.get("datasets", {}).values()]
-    if isinstance(part.get("data", {}).get("values"), list):
-        found.append(part["data"]["values"])
-    for key in ("layer", "concat", "hconcat", "vconcat"):
-        for child in part.get(key, []):
-            found += data_of(child)
-    return found + (data_of(part["spec"]) if "spec" in part else [])
-
-
 @pytest.mark.parametrize("page", pages.NOTEBOOKS)
 @pytest.mark.parametrize("scenario", RUNS)
 def test_a_page_speaks_and_draws(page, scenario):
     if not scenario or page in pages.OF_A_RUN:
-        check(page, scenario)
+        pages.check(page, scenario)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", [name for name in evidence.scenario_names() if name not in RUNS])
 @pytest.mark.parametrize("page", pages.OF_A_RUN)
 def test_a_page_speaks_of_every_preset(page, scenario):
-    check(page, scenario)
+    pages.check(page, scenario)
 
 
 NO_ANSWER = ("finishing_date", "power", "one_by_one", "portfolio", "spares", "calculators", "catalogue", "grid_limits")
@@ -123,9 +89,9 @@ def test_a_page_speaks_at_an_extreme(page, extreme, file_of):
     """Where there is no answer the build keeps the question of the page, and the reason."""
     if extreme == "hopeless" and page.endswith(NO_ANSWER):
         with pytest.raises((NoProgress, OutsideValidity), match=r"get on|practically|gets on"):
-            check(page, file_of(extreme))
+            pages.check(page, file_of(extreme))
     else:
-        check(page, file_of(extreme))
+        pages.check(page, file_of(extreme))
         assert not any(ODD_TITLE in finding.text for finding in pages.findings(page, file_of(extreme))), "as Markdown"
 
 

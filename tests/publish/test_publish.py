@@ -19,6 +19,7 @@ from nbformat import v4
 from ettr import Scenario, plan, publish
 from ettr.core.errors import EttrError, InputError, NotebookFailed, UnknownName
 from ettr.publish import chapters, extension, page_data, pages, site
+from ettr.sweep.folder import Entry
 from notebooks import written
 
 REPOSITORY = Path(__file__).parents[2]
@@ -188,19 +189,42 @@ def test_the_answer_stands_below_the_title():
     assert [cell.source for cell in page.cells] == ["# Q?", "answer()", "n = 3"]
 
 
+def refused_page(stopped: str) -> list[str]:
+    """A page with an answer and a claim, refused at a cell."""
+    cells = [v4.new_markdown_cell(text) for text in ("# What?", "## Claim", "## Limits", "## Next")]
+    for place, (name, tags) in enumerate({"parameters": ["parameters"], "answer": ["answer"], "chart": []}.items(), 1):
+        cells.insert(place, v4.new_code_cell(f"{name} = 1", metadata={"tags": tags}, id=name))
+    cells[3], cells[4] = cells[4], cells[3]
+    page = pages.unanswered(v4.new_notebook(cells=cells), "x_y must be > 0 *h*", stopped, "Read {doc}`/b`.")
+    return [cell.source for cell in page.cells]
+
+
 def test_a_run_without_an_answer_keeps_the_question_and_the_reason():
-    texts = ["# Q?", "## Claim", "## Limits\n\n- one"]
-    cells = [v4.new_markdown_cell(text) for text in texts]
-    cells.insert(1, v4.new_code_cell("scenario = 1", metadata={"tags": ["parameters"]}))
-    cells.insert(2, v4.new_code_cell("answer()"))
-    page = pages.unanswered(v4.new_notebook(cells=cells), "it never ends")
-    question, why, parameters, limits = (cell.source for cell in page.cells)
-    assert (question, parameters) == ("# Q?", "scenario = 1") and limits.startswith("## Limits")
-    assert why.startswith("**There is no answer for this run: it never ends.**")
-    failed = chapters.Chapter(
-        "book/a", "unanswered", Path("a"), error="a stopped at cell 1 (id x): NoProgress: it never ends"
-    )
-    assert failed.is_good and failed.why == "it never ends"
+    question, why, *rest = refused_page("answer")
+    assert (question, rest) == ("# What?", ["parameters = 1", "## Limits", "## Next"])
+    assert why.startswith(r"**This page has no answer for this run: x\_y must be \> 0 \*h\*.**")
+    assert why.endswith("Read {doc}`/b`.")
+
+
+def test_a_page_that_has_its_answer_keeps_all_that_was_computed():
+    *before, why, limits, last = refused_page("chart")
+    assert before == ["# What?", "parameters = 1", "answer = 1", "## Claim"]
+    assert why.startswith("**From here on this page has no answer for this run: ")
+    assert (limits, last) == ("## Limits", "## Next")
+
+
+def test_only_a_refusal_of_a_scenario_that_someone_gave_is_no_fault(own_book):
+    """By the error that a notebook stopped with, in a book with a scenario and in the book's own."""
+    names = {"NoProgress", "OutsideValidity", "NotModelled", "InputError"}
+    faults = {"ValueError", "KeyError", "WrongChart", "UnknownName", "DataError", "NoAnswer"}
+    for parameters in ({"scenario": "rsc-1"}, {}):
+        book = chapters.Book(own_book, parameters)
+        digest = next(iter(book.docnames))
+        for name in names | faults:
+            entry = Entry("a.ipynb", "failed", 1.0, f"a stopped at cell 1 (id x): {name}: it never ends.", {}, ())
+            chapter = book.chapter(digest, entry)
+            is_refusal = bool(parameters) and name in names
+            assert chapter.is_good == is_refusal and chapter.why == ("it never ends" if is_refusal else "")
 
 
 def test_a_failed_page_survives_any_error_text():
@@ -279,6 +303,25 @@ def test_a_chapter_that_fails_leaves_the_site_and_is_shown_apart_with_the_scenar
     assert shown["book/index.html"].count("Mine &amp; &lt;i&gt;yours&lt;/i&gt;, ../x, RSC-2") == 3, "tab, head, side"
     assert "<i>yours" not in shown["book/index.html"]
     assert "<b>mine" not in shown["book/index.html"]
+
+
+def test_a_scenario_in_any_folder_has_a_book_in_any_other_that_says_what_has_no_answer(own_book, tmp_path):
+    folder = tmp_path / "a b'@#%20ü`$x"
+    out, mine = folder / "-my book's @#", folder / "-mi'ne.yml"
+    folder.mkdir()
+    (folder / "-site @.csv").write_text("time,temp_c\n" + "".join(f"2025-06-01T{h:02d}:00,{h}\n" for h in range(24)))
+    mine.write_text(
+        "cluster: {n_gpus: 64}\njob: {productive_h: 20}\nfailures: {job_mttf_h: 40}\nheat: {weather: '-site @.csv'}\n"
+    )
+    write_index(own_book, "from ettr import Scenario", "print('speed', Scenario.load(scenario).speed)")
+    refused = "from ettr.core.errors import NotModelled\nraise NotModelled('no term for *spares* (spares.n_nodes)')"
+    write_first(own_book, refused, text="## Next\n\nNothing.")
+    assert publish.build(own_book, out, scenario=mine, progress=False) == out / "book/index.html"
+    built = html_of(out)
+    assert f"speed {Scenario.load(mine).speed}" in built["book/index.html"]
+    why = "This page has no answer for this run: no term for *spares* (spares.n_nodes)."
+    assert why in built["book/first.html"] and "Nothing." in built["book/first.html"]
+    assert 'href="index.html"' in built["book/first.html"].partition(why)[2]
 
 
 def test_the_site_is_whole_and_that_of_jupyter_book_alone_and_a_warning_leaves_it_as_it_is(own_book, tmp_path):

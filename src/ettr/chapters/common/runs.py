@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ettr import budget, plan
-from ettr.core.errors import OutsideValidity
+from ettr.core.errors import NotModelled, OutsideValidity
 from ettr.core.sentences import listed
 from ettr.plan.intervals import whole_interval_min
 from ettr.scenario import Scenario
@@ -37,6 +39,16 @@ def loaded(name: str) -> Scenario:
     return run.override({INTERVAL: planned_min, "measured": run.measured, "evidence": evidence})
 
 
+def simplified(given: Scenario) -> budget.Simplified:
+    """A run as the closed forms follow it, at its mean rate where they know that, and what they have no term for."""
+    plain = budget.without_extras(given)
+    try:
+        rest = budget.simplified(budget.at_mean_rate(plain.scenario))
+    except NotModelled:
+        rest = budget.simplified(plain.scenario)  # at the settled rate
+    return replace(rest, left_out=(*plain.left_out, *rest.left_out))
+
+
 def followed(given: Scenario) -> Scenario:
     """A run as the closed forms follow it; its title says what they have no term for.
 
@@ -45,7 +57,7 @@ def followed(given: Scenario) -> Scenario:
     >>> followed(Scenario.load("llama3-405b")).title
     'Llama 3 405B on 16,384 H100'
     """
-    plain = budget.simplified(budget.at_mean_rate(given))
+    plain = simplified(given)
     if not plain.left_out:
         return plain.scenario
     title = f"{given.title}, without {listed(list(plain.left_out))}"

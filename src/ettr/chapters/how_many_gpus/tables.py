@@ -10,7 +10,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 import pandas as pd
 
-from ettr import budget, sizing
+from ettr import sizing
+from ettr.chapters.common.runs import simplified
 from ettr.core.errors import InputError
 from ettr.scaling import Layout, StepTime, usual_layers
 from ettr.scenario import Scenario
@@ -83,7 +84,7 @@ def given_by_tokens(scenario: Scenario, n_tokens: float = 15.6e12, n_parameters:
     InputError
         Neither the model nor a smaller one fits; or a number that makes no sense.
     """
-    plain = budget.simplified(budget.at_mean_rate(scenario))
+    plain = simplified(scenario)
     changes = tuple(f"without {words}" for words in plain.left_out)
     run = plain.scenario
     if run.throughput is not None:

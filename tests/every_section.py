@@ -1,0 +1,214 @@
+"""A scenario of every section that there is, alone and in pairs, and at extremes that are valid."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ettr import Gpu, Scenario
+from ettr.core.errors import InputError
+
+BARE: dict[str, Any] = {"cluster": {"n_gpus": 1024}}
+RATE = {"rate_per_1000_node_days": 6.5}
+_WAYS = ("n_events", "rate_per_1000_node_days", "job_mttf_h", "node_mttf_h", "gpu_mttf_h", "components")
+"""How often something fails, of which a scenario gives one."""
+
+_MODEL = {"n_parameters": 7e9}
+_STORE = {"n_parameters": 70e9, "write_gb_s": 50}
+_PEER = {"name": "peer memory", "interval_s": 60, "stall_s": 0.2, "write_s": 5, "load_s": 10, "copies": 2}
+_DISK = {"name": "local disk", "interval_s": 180, "stall_s": 0.5, "write_s": 15, "load_s": 30}
+_GPU_FAULT = {"name": "GPU", "category": "GPU", "share": 0.6}
+_POOL = {"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}}
+_HEAT = {"part": "h100", "cooling": "air_economiser", "mean_c": 22, "swing_k": 7}
+
+SECTIONS: dict[str, dict[str, Any]] = {
+    "hours": {"job": {"productive_h": 500}},
+    "tokens": {"job": {"tokens": 1e12}, "model": _MODEL},
+    "layout": {"job": {"tokens": 1e12}, "model": _MODEL, "layout": {"tensor": 2, "pipeline": 2}},
+    "network": {"job": {"tokens": 1e12}, "model": _MODEL, "network": {"pod_gpus": 256, "oversubscription": 4}},
+    "step": {"job": {"tokens": 1e12}, "model": _MODEL, "scaling": {"like": "llama3", "jitter": 0.02}},
+    "sync": {"job": {"tokens": 1e12}, "model": _MODEL, "sync": {"every_steps": 30, "efficiency": 0.9}},
+    "steady state": {"job": {"include_start": False}},
+    "first queue": {"job": {"first_queue_min": 90}},
+    "speed": {"job": {"throughput_factor": 0.9}},
+    "count": {"failures": {"n_events": 12, "node_days": 5120, "rate_clock": "wall"}},
+    "time between failures": {"failures": {"job_mttf_h": 20}},
+    "time to failure of a node": {"failures": {"node_mttf_h": 5000}},
+    "time to failure of a GPU": {"failures": {"gpu_mttf_h": 50_000}},
+    "components": {
+        "failures": {
+            "components": [
+                {"name": "GPU", "per_node": 8, "mttf_h": 50_000},
+                {"name": "NIC", "per_node": 8, "mttf_h": 3e5},
+            ]
+        }
+    },
+    "known rate": {"failures": {**RATE, "rate_gamma": {"shape": 20, "node_days": 3000}}},
+    "modes": {
+        "failures": {
+            "observed_nodes": 256,
+            "modes": [
+                {**_GPU_FAULT, "restart_min": 20},
+                {"name": "switch", "share": 0.1, "detection_min": 1, "n_out_nodes": 4, "n_lost_nodes": 4},
+                {"name": "software", "share": 0.2, "scales_with": "job", "n_out_nodes": 0},
+            ],
+        }
+    },
+    "silent": {"failures": {"modes": [_GPU_FAULT, {"name": "corruption", "share": 0.1, "latency_h": 4}]}},
+    "silent of two kinds": {
+        "failures": {
+            "modes": [
+                {"name": "corruption", "share": 0.1, "latency_h": 4, "latency_cv": 1},
+                {"name": "slow corruption", "share": 0.1, "latency_h": 40},
+            ]
+        }
+    },
+    "burn-in": {"failures": {"burn_in": {"factor": 3, "decay_days": 20}}},
+    "lifetime": {"failures": {"lifetime": {"shape": 0.7}}},
+    "new nodes": {"failures": {"lifetime": {"shape": 0.7, "start": "new"}}},
+    "lemons": {"failures": {"lemons": {"share": 0.05, "factor": 8}}},
+    "changing lemons": {"failures": {"lemons": {"share": 0.05, "factor": 8, "new_per_1000_node_days": 0.1}}},
+    "groups": {
+        "failures": {
+            "groups": [{"name": "old", "share": 0.25, "factor": 3}, {"name": "new", "share": 0.75, "shape": 0.8}]
+        }
+    },
+    "interval": {"checkpoint": {"interval_min": 60, "stall_s": 45}},
+    "rule": {"checkpoint": {"interval_min": "young"}},
+    "background write": {"checkpoint": {"persist_s": 120, "persist_slowdown": 0.05, "load_s": 60}},
+    "store": {"checkpoint": {"store": _STORE}},
+    "store read": {"checkpoint": {"store": {**_STORE, "read_gb_s": 100, "node_gb_s": 10, "compression_ratio": 1.5}}},
+    "tiers": {"checkpoint": {"persist_s": 30, "tiers": [_PEER]}},
+    "tiers and store": {"checkpoint": {"store": _STORE, "tiers": [_PEER]}},
+    "two tiers": {
+        "checkpoint": {
+            "interval_min": 60,
+            "persist_s": 30,
+            "tiers": [
+                {**_DISK, "name": "memory", "interval_s": 60, "survives": 0.7},
+                {**_DISK, "survives": 0.9, "corrupt": 0.02},
+            ],
+        }
+    },
+    "few kept": {"checkpoint": {"n_kept": 2}},
+    "start-up by size": {"recovery": {"init_s_per_1000_gpus": 3}},
+    "spread": {"recovery": {"detection_cv": 1, "restart_cv": 0.5}},
+    "person": {"recovery": {"person_share": 0.1, "person_min": 60}},
+    "sheltered restarts": {"recovery": {"exposed": False}},
+    "failing restarts": {"recovery": {"restart_fails": 0.1, "failed_restart_min": 5, "person_min": 30, "n_tries": 3}},
+    "false alarms": {"recovery": {"false_alarms_per_day": 0.2}},
+    "measured": {"measured": {"ettr": 0.85}},
+    "measured bounds": {"measured": {"ettr_above": 0.6, "ettr_below": 0.9, "n_gpus": 512}},
+    "maintenance": {"maintenance": {"per_day": 0.5, "duration_min": 30}},
+    "rolling maintenance": {**_POOL, "maintenance": {"per_day": 0.5, "duration_min": 30, "rolling_nodes": 4}},
+    "prediction": {"prediction": {"recall": 0.6, "precision": 0.8, "lead_s": 300, "action_s": 60}},
+    "spares": _POOL,
+    "ranks of spares": {
+        "spares": {"n_nodes": 2, "n_idle": 2, "select_min": 5, "n_preemptible": 2, "preempt_min": 10, "n_cold": 4}
+        | {"fetch_min": 60, "choose": "fewest_failures", "per_1000_node_days": 1},
+        "repair": {"manual_h": 24},
+    },
+    "stages of repair": {
+        "spares": {"n_nodes": 4},
+        "repair": {"automatic_h": 2, "automatic_success": 0.4, "manual_h": 24, "manual_success": 0.9}
+        | {"replacement_h": 200, "cv": 1, "n_crew": 3, "misdiagnosed": 0.05, "recurrence_h": 50}
+        | {"retire_after": 3, "retire_window_days": 30},
+    },
+    "elastic": {**_POOL, "elastic": {"n_replicas": 16, "n_least": 12, "masked": 0.3}},
+    "slow nodes": {"slow_nodes": {"per_1000_node_days": 1, "loss": 0.2, "detection_h": 5}},
+    "heat": {"heat": _HEAT},
+    "heat by water": {"heat": {"part": "b200", "cooling": "cold_plate", "mean_c": 30, "limit_w": 800}},
+    "weather": {"heat": {"weather": "site.csv"}},
+    "heat of modes": {
+        "heat": _HEAT,
+        "failures": {"modes": [{**_GPU_FAULT, "heat_share": 0.5, "cycle_share": 0.2}]},
+    },
+    "power": {"power": {"step_s": 8, "communication_share": 0.3, "country": "FRA", "pue": 1.2}},
+    "own GPU": {"power": {"part": "mine-gpu.yml"}},
+    "price": {"cost": {"usd_per_gpu_h": 2.5, "usd_per_kwh": 0.1, "usd_per_day": 5000, "payback_months": 6}},
+}
+"""What a scenario may say beyond its size and how often it fails, a section or a kind of it each."""
+
+
+def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Sections over each other; what they say of the same field is that of the last, and kinds of failures add up."""
+    whole: dict[str, Any] = {}
+    for part in parts:
+        for key, value in part.items():
+            known = whole.get(key)
+            if isinstance(value, Mapping) and isinstance(known, Mapping):
+                whole[key] = merged(known, value)
+            elif key == "modes" and known:
+                names = {mode["name"] for mode in value}
+                whole[key] = [*(mode for mode in known if mode["name"] not in names), *value]
+            else:
+                whole[key] = value
+    return whole
+
+
+def scenario(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Sections as a scenario would have them written; it may break a rule."""
+    whole = merged(BARE, *parts)
+    failures = whole.get("failures", {})
+    return whole if any(way in failures for way in _WAYS) else merged(whole, {"failures": RATE})
+
+
+def beside(folder: Path) -> None:
+    """The files that sections name: weather of a year, and a GPU."""
+    times = (f"2025-{month:02d}-{day:02d}T{hour:02d}:00,{10 + hour / 2 + month / 2}" for month in range(1, 13)
+             for day in range(1, 29) for hour in range(24))  # fmt: skip
+    (folder / "site.csv").write_text("\n".join(["time,temp_c", *times]), encoding="utf-8")
+    (folder / "mine-gpu.yml").write_text(Gpu.load("h100").to_yaml(), encoding="utf-8")
+
+
+def together(names: Iterable[str], folder: Path) -> bool:
+    """Whether one valid scenario says all of this."""
+    parts = [SECTIONS[name] for name in names]
+    whole = scenario(*parts)
+    path = folder / "together.yml"
+    path.write_text(yaml.safe_dump(whole), encoding="utf-8")
+    try:
+        Scenario.load(path)
+    except InputError:
+        return False
+    return all(_holds(whole, part) for part in parts)
+
+
+def _holds(whole: Any, part: Any) -> bool:
+    if isinstance(part, Mapping):
+        return all(key in whole and _holds(whole[key], value) for key, value in part.items())
+    if isinstance(part, list) and part and "share" in part[0]:  # kinds of failures, which add up
+        return all(one in whole for one in part)
+    return bool(whole == part)
+
+
+def pairs(folder: Path) -> list[tuple[str, str]]:
+    """Sections that may stand beside each other."""
+    return [pair for pair in itertools.combinations(SECTIONS, 2) if together(pair, folder)]
+
+
+def covering(folder: Path, most: int) -> list[tuple[str, ...]]:
+    """A few scenarios of at most so many sections each, in one of which every two stand together that may."""
+    left = dict.fromkeys(pairs(folder))
+    found: list[tuple[str, ...]] = []
+    while left:
+        names = list(next(iter(left)))
+        while len(names) < most:
+            gains = {
+                name: sum((one, name) in left or (name, one) in left for one in names)
+                for name in SECTIONS
+                if name not in names
+            }
+            best = next((name for name in sorted(gains, key=gains.get, reverse=True)
+                         if gains[name] and together([*names, name], folder)), None)  # fmt: skip
+            if best is None:
+                break
+            names.append(best)
+        for pair in itertools.combinations([name for name in SECTIONS if name in names], 2):
+            left.pop(pair, None)
+        found.append(tuple(names))
+    return found
