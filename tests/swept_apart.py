@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -10,6 +11,8 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import psutil
 
 PATIENCE_S = 300
 
@@ -67,6 +70,14 @@ class Machines:
     def end(self) -> None:
         for process in self._all:
             kill(process)
+
+
+def end(process: psutil.Popen) -> None:
+    """End a process and all below it, if it has not ended."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for one in [*process.children(recursive=True), process]:
+            one.kill()
+    process.wait()
 
 
 def kill(process: subprocess.Popen) -> None:
