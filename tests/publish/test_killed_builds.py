@@ -452,6 +452,11 @@ class RealBook:
         return {str(path.relative_to(self.out)): path.read_bytes() for path in self.out.rglob("*") if path.is_file()}
 
 
+def differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
+    """Files that two sites do not share."""
+    return [name for name in {**one, **other} if one.get(name) != other.get(name)]
+
+
 @needs_procfs
 @pytest.mark.slow
 @pytest.mark.parametrize(("how", "n_builds"), [("power cut", 20), ("main", 4), ("group", 4), ("term", 4), ("int", 4)])
@@ -482,10 +487,10 @@ def test_a_real_build_that_ends_at_a_random_moment(tmp_path, how, n_builds):
         place.restore(book.out)
         left = book.pages()
         after = book.build()
-        assert left in (before, after), f"build {n}"
+        assert not differing(left, before) or not differing(left, after), f"build {n}"
         assert f"of version {n}".encode() in after["book/notes.html"]
         assert {path.name for path in book.out.parent.iterdir()} == {".assets", "chapters", "html", "site-default"}
         assert not list(root.rglob(f"*{durable.PART}"))
         before = after
     shutil.rmtree(root / "_build")
-    assert book.build() == before
+    assert differing(book.build(), before) == []
