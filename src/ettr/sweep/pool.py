@@ -95,7 +95,7 @@ def stream(
     work: Callable[[Any], Any],
     waiting: deque[Any],
     piece: Callable[[Any], Any],
-    idle: Callable[[int, int], None],
+    look: Callable[[int, int], None],
 ) -> Iterator[tuple[Hashable, Any]]:
     """Futures of ``work(piece(key))`` for all keys that wait, each with its key as soon as it is there.
 
@@ -112,9 +112,10 @@ def stream(
         Keys, taken from the left. More may be added while results come.
     piece : callable
         From a key to what is sent to the worker.
-    idle : callable
-        Told every second how many threads there are, and how many workers were given up since the start because they
-        said nothing for as long as ``distributed.scheduler.worker-ttl`` of Dask's configuration.
+    look : callable
+        Told every second in which nothing is done how many threads there are, and how many workers were given up since
+        the start because they said nothing for as long as ``distributed.scheduler.worker-ttl`` of Dask's configuration;
+        and at once when one more was.
 
     Yields
     ------
@@ -129,6 +130,7 @@ def stream(
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
     keys: dict[Any, Hashable] = {}
     frozen: list[str] = []
+    n_told = 0
     client.subscribe_topic("scheduler", lambda event: frozen.extend(_given_up(event[1])))
     try:
         while True:
@@ -139,10 +141,13 @@ def stream(
                 future.add_done_callback(done.put)
             if not keys:
                 return
-            try:
+            future = None
+            with contextlib.suppress(queue.Empty):
                 future = done.get(timeout=LOOKED_AFTER_EVERY_S)
-            except queue.Empty:
-                idle(sum(_threads(client)), len(frozen))
+            if future is None or len(frozen) > n_told:
+                n_told = len(frozen)
+                look(sum(_threads(client)), n_told)
+            if future is None:
                 continue
             if future.status in ("cancelled", "lost"):
                 raise SchedulerLost(_LOST)

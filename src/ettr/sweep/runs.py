@@ -301,11 +301,11 @@ class _Run:
     def work(self, client: Any) -> None:
         """Run the points that are open."""
 
-        def idle(threads: int, frozen: int) -> None:
+        def look(threads: int, frozen: int) -> None:
             self._progress = replace(self._progress, frozen=frozen)
             self.tell(threads=threads)
 
-        for digest in _finished(self.folder, client, self.points, self.waiting(), idle):
+        for digest in _finished(self.folder, client, self.points, self.waiting(), look):
             entry = self.entries[digest] = self.folder.entry(digest)
             if entry is None:
                 continue  # changed already
@@ -332,7 +332,7 @@ class _Run:
 
 
 def _finished(
-    folder: Folder, client: Any, points: Mapping[str, Point], waiting: deque[str], idle: Callable[[int, int], None]
+    folder: Folder, client: Any, points: Mapping[str, Point], waiting: deque[str], look: Callable[[int, int], None]
 ) -> Iterator[str]:
     """Hand points to the workers, keep what each leaves, and give its id."""
     lacking: dict[str, tuple[str, ...]] = {}
@@ -340,7 +340,7 @@ def _finished(
     def task(digest: str) -> Task:
         return with_contents(folder.task(digest, points[digest]), lacking.get(digest, ()))
 
-    for key, future in pool.stream(client, do, waiting, task, idle):
+    for key, future in pool.stream(client, do, waiting, task, look):
         digest, error = str(key), future.exception()
         outcome = _unfinished(task(digest), error) if error else future.result()
         if outcome.missing:
