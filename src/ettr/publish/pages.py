@@ -174,18 +174,18 @@ def unanswered(merged: Any, why: str, stopped: str = "", elsewhere: str = "") ->
     ids = [cell.get("id") for cell in merged.cells]
     at = ids.index(stopped) if stopped in ids else 0
     is_answered = any(ANSWER in _tags(cell) for cell in merged.cells[:at])
-    before = merged.cells[:at] if is_answered else [cell for cell in merged.cells if _opens(cell)]
-    after = [cell for cell in merged.cells[at:] if cell.cell_type == "markdown" and cell.source.startswith(_KEPT[1:])]
+    before, rest = merged.cells[:at], merged.cells[at:]
     if not is_answered:
-        after = [cell for cell in merged.cells if PARAMETERS in _tags(cell)] + after
+        before, rest = [cell for cell in merged.cells if _starts(cell, _KEPT[:1])], merged.cells
+    after = [cell for cell in rest if _starts(cell, _KEPT[1:]) or PARAMETERS in _tags(cell) or ANSWERS in cell.source]
     what = "From here on this page has no answer" if is_answered else "This page has no answer"
     text = f"**{what} for this run: {literal(why)}.** What it would compute rests on that, and is left out."
     merged.cells = [*before, _markdown(" ".join(filter(None, [text, elsewhere])), "unanswered"), *after]
     return merged
 
 
-def _opens(cell: Any) -> bool:
-    return bool(cell.cell_type == "markdown" and cell.source.startswith(_KEPT[0]))
+def _starts(cell: Any, words: tuple[str, ...]) -> bool:
+    return bool(cell.cell_type == "markdown" and cell.source.startswith(words))
 
 
 def failed_page(source: Any, path: str, error: str, stopped: dict[str, Any] | None) -> Any:

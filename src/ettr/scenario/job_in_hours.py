@@ -303,10 +303,10 @@ class JobInHours(_Numbers):
         """
         if not self.has_interval_rule:
             beside = "tiers" if self.tiers else "prediction" if self.prediction else "failures of which some are silent"
-            raise NotModelled(
-                f"checkpoint.interval_min: {rule} has no rule for {beside}: give minutes, such as those that "
-                "`ettr plan` finds"
+            instead = (
+                "such as those that `ettr plan` finds" if rule == "best" else "or best, for which a plan finds them"
             )
+            raise NotModelled(f"checkpoint.interval_min: {rule} has no rule for {beside}: give minutes, {instead}")
         rules = {
             "best": lambda: exact_interval(self.stall, self.mttf, self.persist, self.slowdown),
             "young": lambda: young_interval(self.stall, self.mttf),
