@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzz import TARGETS, hold
+from fuzz import TARGETS, bounded, hold
 
 ODD = [
     b'"',
@@ -40,6 +40,13 @@ def seeds(name: str) -> list[bytes]:
 @pytest.mark.parametrize("name", TARGETS)
 def test_valid_inputs_are_read(name):
     assert all(hold(name, seed) for seed in seeds(name))
+
+
+@pytest.mark.parametrize("name", [name for name, target in TARGETS.items() if target.found])
+def test_what_broke_a_promise_once_is_read_or_refused_at_once(name):
+    hold(name, seeds(name)[0])
+    for content in TARGETS[name].found:
+        bounded(name, content)
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -9,18 +9,46 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ettr.core.errors import InputError
 from ettr.drill.settings import STOPPING, Settings
 
 EVENTS, TRAINING = "events.jsonl", "train.log"
+_LARGEST = 1e15
+_HOLDS: dict[str, dict[str, Any]] = {
+    "start": {"step": int, "exposed_s": (int, float)},
+    "ready": {"step": int},
+    "step": {"step": int, "checked": bool},
+    "stalled": {"step": int, "writing": bool},
+    "durable": {"step": int},
+    "fault": {"kind": str, "missed": bool},
+}
+"""What is read of each event beside its time, and of which kind it is."""
 
 
 def events(folder: Path) -> list[dict[str, Any]]:
     """Every event of a drill in the order of time; a last one that is not whole is left out."""
+    path = folder / EVENTS
     try:
-        lines = (folder / EVENTS).read_text().split("\n")
+        lines = path.read_text(encoding="utf-8").split("\n")
     except FileNotFoundError:
         return []
-    return [json.loads(line) for line in lines[:-1]]
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is damaged: it is no text. Name a new folder") from error
+    return [_event(line, f"{path}, line {number:,},") for number, line in enumerate(lines[:-1], 1)]
+
+
+def _event(line: str, place: str) -> dict[str, Any]:
+    """An event with all that is asked of it later."""
+    try:
+        event: dict[str, Any] = json.loads(line)
+        kinds = {"at_s": (int, float), "event": str, **_HOLDS.get(event["event"], {})}
+        is_whole = all(isinstance(event[name], kind) for name, kind in kinds.items())
+        numbers = [value for value in event.values() if isinstance(value, int | float)]
+        if is_whole and all(abs(value) < _LARGEST for value in numbers):
+            return event
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    raise InputError(f"{place} is damaged: it is no event of a drill. Name a new folder")
 
 
 def _mend(path: Path) -> None:

@@ -65,10 +65,13 @@ def is_done(folder: Path) -> bool:
 
 def settings_in(folder: Path) -> Settings | None:
     """What the drill in a folder was asked to do; None where there is none."""
+    path = folder / _SETTINGS
     try:
-        return Settings.of(json.loads((folder / _SETTINGS).read_text()))
+        return Settings.of(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise InputError(f"{path} is damaged: it holds no settings of a drill. Name a new folder") from error
 
 
 def check(folder: Path, settings: Settings) -> None:

@@ -164,7 +164,7 @@ def _contents(folder: Path, described: dict[str, Any]) -> Iterator[str]:
         if "schema" in resource:
             yield from table_problems(resource, folder) or _cells(resource, texts[path], keys)
         elif name == "mitigations" or name.partition("/")[0] in KINDS:
-            yield from _origins(resource, texts[path], keys)
+            yield from origins(resource, texts[path], keys)
 
 
 def _text(folder: Path, path: str) -> str:
@@ -288,7 +288,7 @@ def _cells(resource: dict[str, Any], text: str, keys: set[str]) -> Iterator[str]
             yield from [f"{place} {number}, figure {row['key']}: {problem}"] if problem else []
 
 
-def _origins(resource: dict[str, Any], text: str, keys: set[str]) -> Iterator[str]:
+def origins(resource: dict[str, Any], text: str, keys: set[str]) -> Iterator[str]:
     """The origins in a YAML file: of a preset, or of the catalogue of mitigations."""
     place = f"data/{resource['path']}"
     try:
@@ -296,7 +296,11 @@ def _origins(resource: dict[str, Any], text: str, keys: set[str]) -> Iterator[st
     except InputError as error:
         yield str(error)
         return
-    yield from (_catalogue if resource["name"] == "mitigations" else _preset)(content, place, keys)
+    form = _catalogue if resource["name"] == "mitigations" else _preset
+    try:
+        yield from form(content, place, keys)
+    except (AttributeError, KeyError, TypeError) as error:
+        yield f"{place} lacks what belongs to its kind, or has it in another form: {error}"
 
 
 def _preset(preset: Any, place: str, keys: set[str]) -> Iterator[str]:

@@ -87,7 +87,7 @@ def content_of(folder: Path, path: str) -> bytes:
     """What is in a file of ``data/``."""
     try:
         return (folder / path).read_bytes()
-    except OSError:
+    except (OSError, ValueError):  # a name with a null byte
         raise DataError(f"data/{path} is missing; restore it from version control") from None
 
 
@@ -100,7 +100,7 @@ def state(folder: Path, path: str) -> tuple[int, int] | None:
     """What changes when a file is written again; None where it is missing."""
     try:
         stat = (folder / path).stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     return stat.st_mtime_ns, stat.st_size
 
@@ -111,12 +111,15 @@ def _package(folder: Path, _state: tuple[int, int] | None) -> dict[str, Any]:
     try:
         described: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         for resource in described["resources"]:
-            if not isinstance(resource["name"], str) or not isinstance(resource["path"], str):
+            fields = resource.get("schema", {"fields": []})["fields"]
+            texts = [resource["name"], resource["path"], *(each[key] for each in fields for key in ("name", "type"))]
+            rules = [each.get("constraints", {}) for each in fields]
+            if not all(isinstance(text, str) for text in texts) or not all(isinstance(rule, dict) for rule in rules):
                 raise TypeError
     except OSError:
         raise DataError(f"{path} is missing; restore it from version control") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is not JSON: {error}; restore it from version control") from None
-    except (KeyError, TypeError):
-        raise DataError(f"{path} lists no resources with name and path; restore it from version control") from None
+    except (AttributeError, KeyError, TypeError):
+        raise DataError(f"{path} lists no resources with name, path, fields; restore it from version control") from None
     return described

@@ -234,7 +234,7 @@ def dictionary(folder: Path = DATA) -> pd.DataFrame:
     shown = ("type", "unit", "title", "description")
     rows = [
         {"table": name, "field": field["name"]}
-        | {key: field[key] for key in shown}
+        | {key: field.get(key, "") for key in shown}
         | {"rules": "; ".join(f"{rule}: {_words(value)}" for rule, value in field.get("constraints", {}).items())}
         for name, resource in resources(folder).items()
         for field in resource.get("schema", {}).get("fields", [])
@@ -273,6 +273,8 @@ def _table(name: str, folder: Path, *states: tuple[int, int] | None) -> pd.DataF
     dtypes, blanks = {}, {}
     for field in resource["schema"]["fields"]:
         optional = not field.get("constraints", {}).get("required", False)
+        if field["type"] not in _DTYPES:
+            raise DataError(_unusable(name, [f"the type {field['type']!r} of {field['name']} is not known"]))
         kind = "Int64" if field["type"] == "integer" and optional else _DTYPES[field["type"]]
         dtypes[field["name"]] = kind
         blanks[field["name"]] = [] if kind == "str" else [""]

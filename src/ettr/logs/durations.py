@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.files.time_numbers import UNITS
+from ettr.files.times import END_US
 
 _SPELLED = {
     "s": "s sec secs second seconds",
@@ -68,13 +69,13 @@ def durations_us(texts: Sequence[str], unit: float | None) -> tuple[np.ndarray, 
     """
     values = pd.Series(texts, dtype=object).str.strip()
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
-    is_number = np.isfinite(numbers)
+    is_number = np.abs(numbers) < END_US  # in every unit more than any log lasts
     spelled = values.where(~is_number).str.replace(_DAYS_FIRST, r"\1 days ", regex=True)
     spelled = spelled.str.replace(r"^(\d+:\d\d)$", r"\1:00", regex=True)
     lasted = pd.to_timedelta(spelled, errors="coerce")
     us = lasted.to_numpy().astype("timedelta64[us]").astype(np.int64)
     good = lasted.notna().to_numpy()
     if unit is not None:
-        us, good = np.where(is_number, np.nan_to_num(numbers) * unit, us), good | is_number
-    good = good & (us >= 0)
+        us, good = np.where(is_number, np.where(is_number, numbers, 0.0) * unit, us), good | is_number
+    good = good & (us >= 0) & (us < END_US)
     return np.where(good, us, 0).astype(np.int64), good

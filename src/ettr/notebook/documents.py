@@ -34,10 +34,21 @@ def read(path: str | os.PathLike[str]) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of cells without ids, which old notebooks have
-            return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+            read = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+        _refuse_odd_cells(read.cells)
+        return read
     except Exception as error:
-        first = str(error).splitlines()[0]
+        first = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise InputError(f"{shown(path)} is not a notebook that can be read: {first}") from error
+
+
+def _refuse_odd_cells(cells: Any) -> None:
+    for number, cell in enumerate(cells, 1):
+        tags = cell.metadata.get("tags", [])
+        if not isinstance(cell.source, str) or not isinstance(cell.cell_type, str):
+            raise InputError(f"cell {number} must have a type and a source that are texts")
+        if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+            raise InputError(f"the tags of cell {number} must be a list of texts, got {tags!r:.80}")
 
 
 def text(document: Any) -> str:

@@ -100,13 +100,13 @@ def _declarations(source: str, place: str) -> Iterator[Parameter]:
     try:
         assignments = list(_assignments(source))
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
-    except (SyntaxError, tokenize.TokenError) as error:
+    except (SyntaxError, ValueError, MemoryError, RecursionError, tokenize.TokenError) as error:
         raise InputError(f"the parameters cell of {place} is not Python: {error}") from error
     comments = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
     for name, node in assignments:
         try:
             default = ast.literal_eval(node)
-        except ValueError as error:
+        except (ValueError, TypeError, MemoryError, RecursionError) as error:
             raise InputError(f"{name} in the parameters cell of {place} must be a plain value") from error
         yield Parameter(name, default, comments.get(node.end_lineno or 0, ""), type(default).__name__)
 

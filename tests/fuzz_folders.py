@@ -1,0 +1,254 @@
+"""Inputs for all that reads notebooks, data, and what sweeps and drills left, and what each promises."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import io
+import json
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fuzz_target import Target
+from fuzz_yaml import DATA, ODD_YAML, replaced, valid_catalogues
+
+
+def document(data: bytes, path: Path) -> None:
+    """A notebook that is to be run: its parameters, its identity, what it recorded."""
+    from ettr import notebook
+
+    book = path.with_suffix(".ipynb")
+    book.write_bytes(data)
+    for parameter in notebook.declared_parameters(book):
+        assert parameter.name.isidentifier(), "a parameter without a name"
+    read = notebook.read(book)
+    with replaced("ettr.notebook.identity.package_digest", str), replaced("ettr.notebook.identity._project", str):
+        notebook.Identity.of_notebook(book, path.parent).digest({})
+    notebook.recorded(read)
+
+
+def valid_notebooks() -> Iterator[bytes]:
+    cells = [
+        {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# What?"},
+        {
+            "cell_type": "code",
+            "id": "b",
+            "metadata": {"tags": ["parameters"]},
+            "source": 'scenario = "rsc-1"  # a preset\nn = 8\nx: float = 1.5\nlisted = [1, "a"]',
+            "execution_count": 1,
+            "outputs": [
+                {"output_type": "stream", "name": "stdout", "text": "x"},
+                {
+                    "output_type": "display_data",
+                    "metadata": {},
+                    "data": {"application/vnd.ettr.record+json": {"values": [["ettr", 0.5], ["x", {"float": "nan"}]]}},
+                },
+            ],
+        },
+    ]
+    yield json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+    for cell in cells:
+        del cell["id"]
+    yield json.dumps({"cells": cells, "metadata": {"kernelspec": {}}, "nbformat": 4, "nbformat_minor": 2}).encode()
+
+
+@cache
+def jobs() -> tuple[Any, Any]:
+    """A call and a notebook over one grid, of which each point's id is ``x``."""
+    from ettr.sweep import grid
+    from ettr.sweep.jobs import CallJob
+
+    call = CallJob("budget", "rsc-1", grid.load({"checkpoint.interval_min": [10, 20]}, 10))
+    book = copy.copy(call)
+    book.suffix = ".ipynb"
+    return call, book
+
+
+def left_by_a_sweep(data: bytes, path: Path) -> None:
+    """The first byte chooses the file of a sweep's folder that is damaged: then it is refused, or run again."""
+    from ettr.sweep import points
+    from ettr.sweep.folder import TABLE, Folder
+
+    call, book = jobs()
+    folder = path.with_name("sweep")
+    names = (points.MANIFEST, f"{points.FOLDER}/x.json", f"{points.FOLDER}/x.ipynb", TABLE)
+    name = names[data[0] % len(names) if data else 0]
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / points.FOLDER).mkdir(parents=True)
+    (folder / points.MANIFEST).write_bytes(manifest())
+    (folder / name).write_bytes(data[1:])
+    kept = Folder(folder, book if name.endswith(".ipynb") else call)
+    entry = kept.entry("x")
+    assert entry is None or entry.duration_s == float(entry.duration_s), "an entry without a duration"
+    kept.read_table()
+    points.is_same(folder, "x")
+
+
+@cache
+def manifest() -> bytes:
+    call, _ = jobs()
+    blocks = [vars(block) for block in call.grid.blocks]
+    return json.dumps({"sweep": call.what, "token": "x", "n_points": call.grid.n_points, "grid": blocks}).encode()
+
+
+def valid_sweeps() -> Iterator[bytes]:
+    import pandas as pd
+
+    record = {"digest": "x", "duration_s": 1.5, "recorded": {"ettr": 0.5, "x": {"float": "nan"}}, "written": ["a"]}
+    book = json.loads(next(valid_notebooks()))
+    book["metadata"]["ettr"] = {"digest": "x", "duration_s": 1.0, "stopped": STOPPED}
+    table = io.BytesIO()
+    pd.DataFrame({"id": ["x"], "ettr": [0.5]}).to_parquet(table)
+    yield b"\0" + manifest()
+    yield b"\1" + json.dumps(record).encode()
+    yield b"\2" + json.dumps(book).encode()
+    yield b"\3" + table.getvalue()
+
+
+STOPPED = {"number": 2, "id": "b", "error": "ValueError: x", "source": "x"}
+
+
+def drill(data: bytes, path: Path) -> None:
+    """The first byte chooses the file of a drill's folder that is damaged: then it is refused."""
+    from ettr.drill import checkpoints, log, measured, running
+
+    folder = path.with_name("drill")
+    folder.mkdir(exist_ok=True)
+    name = ("settings.json", log.EVENTS, "step-000000001")[data[0] % 3 if data else 0]
+    if name.startswith("step"):
+        (folder / name).write_bytes(data[1:])
+        checkpoints.newest(folder, 10)
+        return
+    (folder / "settings.json").write_bytes(data[1:] if name == "settings.json" else b"{}")
+    (folder / log.EVENTS).write_bytes(data[1:] if name == log.EVENTS else b"")
+    settings = running.settings_in(folder)
+    running.is_done(folder)
+    if name == "settings.json":
+        return
+    log.Log(folder, settings).standing()
+    measured.measured(log.events(folder), settings)
+
+
+def valid_drills() -> Iterator[bytes]:
+    from ettr.drill.settings import Settings
+
+    yield b"\0" + json.dumps(Settings(faults={"crash": 5.0}).to_dict()).encode()
+    events = (
+        {"event": "start", "at_s": 1.0, "step": 0, "exposed_s": 0.0},
+        {"event": "ready", "at_s": 1.1, "step": 0},
+        {"event": "step", "at_s": 1.2, "step": 1, "checked": False, "loss": 0.5},
+        {"event": "stalled", "at_s": 1.3, "step": 1, "writing": False},
+        {"event": "durable", "at_s": 1.4, "step": 1},
+        {"event": "fault", "at_s": 1.5, "kind": "crash", "missed": False, "rank": 0},
+        {"event": "down", "at_s": 1.6},
+        {"event": "start", "at_s": 2.0, "step": 1, "exposed_s": 0.5},
+        {"event": "ready", "at_s": 2.1, "step": 1},
+        {"event": "step", "at_s": 2.2, "step": 2, "checked": False, "loss": 0.5},
+        {"event": "end", "at_s": 2.3},
+    )
+    yield b"\1" + "".join(f"{json.dumps(event)}\n" for event in events).encode()
+    state = b"state"
+    yield b"\2" + hashlib.sha256(state).digest() + state
+
+
+def package(data: bytes, path: Path) -> None:
+    """The description of a data package: what it lists is checked before it is used."""
+    from ettr import evidence
+
+    folder = path.with_name("data")
+    folder.mkdir(exist_ok=True)
+    (folder / "datapackage.json").write_bytes(data)
+    (folder / "figures.csv").write_bytes(b"key,value\na,1\n")
+    for name in evidence.table_names(folder):
+        evidence.table(name, folder)
+    evidence.verify(folder)
+    evidence.dictionary(folder)
+
+
+def data_file(data: bytes, _: Path) -> None:
+    """The first byte chooses a preset, the catalogue or the sources, which are checked as ``make data-hashes`` does."""
+    from ettr.evidence import checks, sources
+
+    text = data[1:].decode("utf-8", "replace")
+    kind = data[0] % 3 if data else 0
+    if kind == 2:
+        sources.entries(text)
+        return
+    resource = {"name": "mitigations" if kind else "scenarios/x", "path": "x.yml"}
+    assert all(problem.startswith("data/x.yml") for problem in checks.origins(resource, text, {"a"})), "no place"
+
+
+def table_of_contents(data: bytes, path: Path) -> None:
+    """The pages of a book in another folder."""
+    from ettr.publish import chapters
+
+    (path.parent / "_toc.yml").write_bytes(data)
+    assert all(isinstance(name, str) for name in chapters.docnames(path.parent)), "a page without a name"
+    chapters.contents(path.parent)
+
+
+def valid_packages() -> Iterator[bytes]:
+    listed = {"name": "figures", "path": "figures.csv", "title": "x", "description": "x", "format": "csv"}
+    fields = [
+        {"name": name, "type": kind, "description": "x", "title": "x", "unit": "1"}
+        for name, kind in (("key", "string"), ("value", "number"))
+    ]
+    content = hashlib.sha256(b"key,value\na,1\n").hexdigest()
+    listed |= {"schema": {"fields": fields, "primaryKey": ["key"]}, "hash": f"sha256:{content}", "type": "table"}
+    yield json.dumps({"name": "x", "resources": [listed]}).encode()
+
+
+def valid_data() -> Iterator[bytes]:
+    yield b"\0" + (DATA / "scenarios" / "rsc-1.yml").read_bytes()
+    yield from (b"\1" + one for one in valid_catalogues())
+    yield b"\2" + b"\n\n".join((DATA / "references.bib").read_bytes().split(b"\n\n")[:3])
+
+
+def valid_contents() -> Iterator[bytes]:
+    yield (DATA.parent / "_toc.yml").read_bytes()
+
+
+BOOK = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+CELL = b'{"cells": [{"cell_type": "code", "metadata": {"tags": ["parameters"]}, "source": %b, "outputs": []}]}'
+ODD_BOOKS = (
+    b"[" * 100_000,
+    BOOK[:-1] + b', "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    BOOK[:-1] + b', "x": ' + b"9" * 5000 + b"}",
+    BOOK.replace(b"[]", b"5"),
+    BOOK.replace(b"[]", b"[1, 2]"),
+    *(
+        BOOK.replace(b"[]", json.dumps([cell]).encode())
+        for cell in (
+            {"cell_type": "code", "id": "a", "metadata": {"tags": 5}, "source": "1", "outputs": []},
+            {"cell_type": "code", "id": "a", "metadata": {"tags": [5, "a", {}]}, "source": "1", "outputs": []},
+            {"cell_type": "code", "id": {}, "metadata": {}, "source": "\ud800", "outputs": []},
+            {"cell_type": "code", "id": "a", "metadata": {}, "source": "1", "outputs": [5, {"data": 5}]},
+            {
+                "cell_type": "code",
+                "id": "a",
+                "metadata": {"tags": ["parameters"]},
+                "source": "x = " + "-" * 50_000 + "1",
+            },
+            {"cell_type": "code", "id": "a", "metadata": {"tags": ["parameters"]}, "source": "x = " + "[" * 5000},
+            {"cell_type": "code", "id": "a", "metadata": {"tags": ["parameters"]}, "source": "x = 1\0"},
+        )
+    ),
+)
+
+
+def behind(inputs: tuple[bytes, ...], n_kinds: int) -> tuple[bytes, ...]:
+    """The same with each byte before them that chooses what they are."""
+    return tuple(bytes([kind]) + one for one in inputs for kind in range(n_kinds))
+
+
+TARGETS = {
+    "notebooks": Target(document, valid_notebooks, ("notebook",), ODD_BOOKS),
+    "folders of sweeps": Target(left_by_a_sweep, valid_sweeps, ("sweep", "notebook.recording"), behind(ODD_BOOKS, 4)),
+    "folders of drills": Target(drill, valid_drills, ("drill",), behind(ODD_BOOKS, 3)),
+    "the data package": Target(package, valid_packages, ("evidence",), ODD_BOOKS),
+    "files of data": Target(data_file, valid_data, ("evidence", "core.yaml_files"), behind(ODD_YAML, 3)),
+    "tables of contents": Target(table_of_contents, valid_contents, ("publish.chapters", "core.yaml_files"), ODD_YAML),
+}
