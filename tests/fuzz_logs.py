@@ -268,6 +268,16 @@ def many(size: int) -> bytes:
 
 
 ODD_STEPS = (b"time,step\n2024-05-02 00:00:00,1e308\n", b'{"step_count": %b, "step_start_time": 1}' % (b"9" * 400))
+
+
+def broken_archives() -> Iterator[bytes]:
+    """Each valid one with a byte in its middle changed, and without its end."""
+    for whole in valid_packed():
+        middle = len(whole) // 2
+        yield whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :]
+        yield whole[:middle]
+
+
 WEATHER = b"time,temperature\n2023-01-01T00:00,1.5\n2023-01-01T01:00,%b\n"
 TARGETS = {
     "failure logs": Target(log, valid_logs, ("logs", "files"), behind(0, ODD_LOGS)),
@@ -288,7 +298,7 @@ TARGETS = {
         ("files",),
         (WEATHER % b"\r2", WEATHER % b"1e308", WEATHER % "\uff11".encode(), b"time\r,temperature\n" + b"\r" * 5),
     ),
-    "packed files": Target(packed, valid_packed, ("files",), (many(1 << 28),)),
+    "packed files": Target(packed, valid_packed, ("files",), (many(1 << 28), *broken_archives())),
     "limits of a grid": Target(limits, lambda: iter((LIMITS.encode(),)), ("power.limits", "files"), ODD_LOGS),
     "steps done": Target(steps, lambda: iter((STEPS.encode(),)), ("plan.calendar", "files"), ODD_LOGS),
 }

@@ -336,7 +336,7 @@ def test_damage_to_the_description_of_a_field(copied, field, changes, expected):
         (', note: "highest priority"', "", "the status assumed needs a note"),
         ("{status: secondary, source: kokolis2025}", "{status: secondary}", "a source is missing"),
         ("name: rsc-1", "name: rsc-3", "the name 'rsc-3' is not the name of the file"),
-        ("cluster: {", "cluster: {{", "is not YAML"),
+        ("cluster: {", "cluster: {{", "broken YAML"),
         ("evidence:", "origins:", "needs a section evidence"),
     ],
 )

@@ -80,7 +80,9 @@ def spooled_member(stream: IO[bytes], start: bytes, name: str, kind: str) -> Any
                 if copy.tell() != size:
                     raise EOFError(f"{member} ends too early")
             names.append(member)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+    except InputError:
+        raise
+    except Exception as error:  # the readers of archives have one for each way in which they break
         raise InputError(f"{name} is a damaged archive, or one that needs a password: {error}") from error
     if "xl/workbook.xml" in names:
         raise InputError(f"the {kind} must be text; {name} is a spreadsheet: save the sheet as CSV")

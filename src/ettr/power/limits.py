@@ -11,6 +11,7 @@ from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
+from ettr.files.tables import first_line, header_of, without_comments
 from ettr.power.binning import PowerSeries
 from ettr.power.measures import UNITS, metrics
 from ettr.power.spectra import band_share
@@ -22,6 +23,7 @@ BAND = "band_share"
 _COLUMNS = ("rule", "metric", "limit", "unit")
 _TEXTS = {"rule": str, "metric": str, "unit": str}
 _MOST_BYTES = 1_000_000
+_MOST_COLUMNS = 100
 
 
 def specifications() -> tuple[str, ...]:
@@ -110,6 +112,9 @@ def _read(path: str) -> pd.DataFrame:
     source = Source(path, kind="specification")
     if source.size_bytes > _MOST_BYTES:
         raise InputError(f"the specification {path} must be a short table, got {source.size_bytes:,} bytes")
+    n_columns = len(header_of(first_line(without_comments(source.head())))[0])
+    if n_columns > _MOST_COLUMNS:
+        raise InputError(f"the specification {path} must be a short table, got {n_columns:,} columns")
     try:
         with source.utf8(Ledger()) as stream:
             rows = pd.read_csv(stream, comment="#", skipinitialspace=True, dtype=_TEXTS)

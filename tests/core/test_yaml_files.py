@@ -1,0 +1,120 @@
+"""YAML of others: without traps, never larger than agreed, and refused with its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from ettr.core.errors import InputError
+from ettr.core.yaml_files import LIMIT, load, mapping_of, text_of
+from fuzz_yaml import CHAIN, LAUGHS, MERGED
+
+
+def refused(text: str) -> str:
+    with pytest.raises(InputError) as caught:
+        load(text, "x.yml")
+    assert "\n" not in str(caught.value) and str(caught.value).startswith("x.yml")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("text", [LAUGHS, MERGED])
+def test_aliases_and_merges_count_as_often_as_they_stand(text):
+    message = refused(text.decode())
+    assert "more than 100,000 values, aliases counted as often as they stand; split it, or set a higher" in message
+
+
+def test_aliases_and_merges_are_read_where_they_are_few():
+    text = "base: &b {x: 1}\nd: {m: &m {<<: *b, x: 2}}\ntop: {<<: *m, y: 3}\nl: [*b, *b]\n"
+    assert load(text, "x.yml") == {
+        "base": {"x": 1},
+        "d": {"m": {"x": 2}},
+        "top": {"x": 2, "y": 3},
+        "l": [{"x": 1}, {"x": 1}],
+    }
+
+
+@pytest.mark.parametrize("text", [CHAIN.decode(), "[" * 2000, "[" * 51 + "]" * 51, "{a: " * 2000, "a: " + "[1," * 90])
+def test_what_is_deep_is_refused_through_aliases_too(text):
+    assert "nested more than 50 deep: write it flatter" in refused(text)
+
+
+def test_fifty_levels_are_read():
+    deep = load("[" * 50 + "]" * 50, "x.yml")
+    for _ in range(49):
+        (deep,) = deep
+    assert deep == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("!!timestamp x", "!!bool x", "!!int ''", "!!float ''", "!!python/object/apply:os.system [ls]", "!!binary x"),
+        *("!!set {a}", "!!omap [a: 1]", "!!pairs [a: 1]", "!!str 1", "!!null x", "!!seq [1]", "!mine x", "! x"),
+    ],
+)
+def test_tags_are_refused_by_name(value):
+    assert f"line 1, column 4: broken YAML, the tag {value.split()[0]} is not read" in refused(f"a: {value}")
+
+
+@pytest.mark.parametrize("text", ["a: &a [*a]", "a: &a {b: *a}", "a: &a\n  <<: *a\n"])
+def test_what_holds_itself_is_refused(text):
+    assert "*a stands inside what it names" in refused(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: *b", "found undefined alias 'b'"),
+        ("a: \uff11\uff12", "a number must be written with the digits 0 to 9, got '\uff11\uff12': write 12"),
+        ("[1, -\u0663.5]", "write -3.5"),
+        ('a: "\\ud800"', "half of a sign"),
+        ("a: " + "9" * 301, "a whole number may have 300 digits at most, got 301"),
+        ("{a: 1, a: 2}", "key 'a' stands twice"),
+        ("[1, 2]: 3", "a key must be a plain word"),
+    ],
+)
+def test_a_sentence_says_where_and_what(text, words):
+    assert ": line 1, column " in refused(text) and words in refused(text)
+
+
+def test_texts_of_any_script_and_signs_are_read():
+    assert load("{a: n\uff11, b: '\uff11\uff12', c: 2024-01-01, d: 1:30, e: =}", "") == {
+        "a": "n\uff11",
+        "b": "\uff11\uff12",
+        "c": "2024-01-01",
+        "d": "1:30",
+        "e": "=",
+    }
+
+
+def test_minus_zero_is_zero():
+    assert str(load("[-0.0, -0, -.0, -0e5]", "")) == "[0.0, 0, 0.0, 0.0]"
+
+
+def test_a_long_file_is_refused_before_it_is_read_and_the_limit_can_be_raised(tmp_path, monkeypatch):
+    path = tmp_path / "x.yml"
+    path.write_text("a: " + "x" * 5_000_000, encoding="utf-8")
+    message = rf"x.yml has more than 2,000,000 characters; split it, or set a higher {LIMIT} in the environment than"
+    with pytest.raises(InputError, match=message):
+        text_of(path, "scenario")
+    monkeypatch.setenv(LIMIT, "250001")
+    assert len(mapping_of(text_of(path, "scenario"), "x.yml", "scenario")["a"]) == 5_000_000
+    monkeypatch.setenv(LIMIT, "3")
+    assert "more than 3 values" in refused("[1, 2, 3]")
+    assert load("[1, 2]", "") == [1, 2]
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "x", "1e5", "\uff11", "9" * 20])
+def test_a_limit_that_is_none_is_refused(limit, monkeypatch):
+    monkeypatch.setenv(LIMIT, limit)
+    with pytest.raises(InputError, match="must be a whole number above 0"):
+        load("a", "")
+
+
+@pytest.mark.parametrize("content", [b"\xff", "a: 1".encode("utf-16")])
+def test_what_is_no_utf8_is_said(tmp_path, content):
+    path = tmp_path / "x.yml"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="it is not UTF-8 text"):
+        text_of(path, "scenario")
+    with pytest.raises(InputError, match="cannot read scenario .*No such file"):
+        text_of(tmp_path / "none.yml", "scenario")
