@@ -19,7 +19,7 @@ SCALE = BOOK / "book" / "ettr" / "scale.ipynb"
 def test_a_chapter_is_found_from_any_folder(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert notebook.chapter(name) == SCALE
-    assert sweep.NotebookJob(name, sweep.load({"n_gpus": [8192]})).what == "book/ettr/scale.ipynb"
+    assert sweep.NotebookJob(name, sweep.load({"n_gpus": [8192]}, 99)).what == "book/ettr/scale.ipynb"
 
 
 def test_a_file_comes_before_a_chapter_and_each_chapter_has_a_name_of_its_own(tmp_path, monkeypatch):

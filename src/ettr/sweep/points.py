@@ -57,6 +57,14 @@ def record(path: Path, digest: str) -> tuple[dict[str, Any], dict[str, Any]] | N
     return content, run
 
 
+def is_done(path: Path, digest: str) -> bool:
+    """Whether the file of a point is there, and as it was written."""
+    try:
+        return record(path, digest) is not None
+    except Altered:
+        return False
+
+
 def write(path: Path, content: dict[str, Any], holder: dict[str, Any]) -> None:
     """Write JSON with its digest in `holder`, a part of it."""
     holder.pop(SEAL, None)

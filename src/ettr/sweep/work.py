@@ -111,9 +111,8 @@ def do(task: Task) -> Outcome:
     out, suffix = Path(task.out), ".ipynb" if task.source else ".json"
     shared = points.is_same(out, task.token)
     kept = out / points.FOLDER / points.file_name(task.digest, suffix, failed=False)
-    with contextlib.suppress(points.Altered):
-        if shared and points.record(kept, task.digest):
-            return Outcome()  # by a worker that died before it could say so
+    if shared and points.is_done(kept, task.digest):
+        return Outcome()  # by a worker that died before it could say so
     with tempfile.TemporaryDirectory(prefix="ettr-point-") as scratch:
         places = {file.path: _placed(file) for file in task.files}
         missing = tuple(path for path, place in places.items() if place is None)
@@ -125,7 +124,7 @@ def do(task: Task) -> Outcome:
         for path, place in moved.items():  # what is kept speaks of the file as it was asked for
             text = text.replace(json.dumps(place)[1:-1], json.dumps(path)[1:-1])
     if shared:
-        if points.record(kept, task.digest):
+        if points.is_done(kept, task.digest):
             return Outcome()  # by another one: this one was frozen, and its point went on
         with contextlib.suppress(OSError):  # the one that asks may do better, or say what is wrong
             points.keep(out, task.digest, suffix, text, failed)
