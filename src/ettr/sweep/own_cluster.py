@@ -31,10 +31,14 @@ class OwnScheduler(Scheduler):
 
 
 class OwnWorker(Worker):
-    """A worker without an HTTP server, which ends with its cluster even if it is stopped by then."""
+    """A worker without an HTTP server, which ends with its cluster even if it is stopped by then.
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    What it writes for a while lies in `scratch`, which goes with the cluster, however the worker ended.
+    """
+
+    def __init__(self, *arguments: Any, scratch: str, **options: Any) -> None:
         when_parent_ends(signal.SIGCONT)
+        tempfile.tempdir = scratch
         super().__init__(*arguments, **options)
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
@@ -61,6 +65,7 @@ def started(n_workers: int) -> Iterator[SpecCluster]:
             "nthreads": 1,
             "memory_limit": 0,  # notebooks run in processes of their own
             "worker_class": OwnWorker,
+            "scratch": folder,
             "silence_logs": logging.CRITICAL,
         }
         with SpecCluster(
