@@ -12,8 +12,9 @@ import typer
 from typer.core import TyperGroup
 
 from ettr import __version__
-from ettr.core.errors import EttrError
+from ettr.core.errors import EttrError, InputError
 from ettr.core.extras import MissingExtra
+from ettr.core.numbers import refuse_other_digits
 
 COMMANDS = {
     "plan": "plan",
@@ -94,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]  # holds before and after a command
     try:
+        _check_digits(given)
         app(args=given, prog_name="ettr")
     except (EttrError, MissingExtra) as error:
         if debug:
@@ -106,6 +108,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         where = error.filename or "cannot write the answer"
         typer.echo(f"ettr: {where}: {error.strerror or error}", err=True)
         sys.exit(1)
+
+
+def _check_digits(arguments: list[str]) -> None:
+    """Refuse numbers in digits other than 0 to 9, which Python would take."""
+    for argument in arguments:
+        try:
+            refuse_other_digits(argument.partition("=")[2] if argument.startswith("--") else argument)
+        except ValueError as error:
+            raise InputError(f"{error} (on the command line)") from error
 
 
 def _with_each_map(arguments: list[str]) -> list[str]:

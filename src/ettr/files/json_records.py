@@ -116,7 +116,7 @@ class CheckedJson:
         digits = (self._before + block).translate(_DIGITS)
         if b"0" * _LONGEST_RUN in digits:
             raise InputError(f"{self._source.name} holds a number of {_LONGEST_RUN} digits or more, which is not read")
-        self._before = block[-_LONGEST_RUN:]
+        self._before = (self._before + block)[-_LONGEST_RUN:]
         self._n_open += block.count(b"[") + block.count(b"{") - block.count(b"]") - block.count(b"}")
         if self._n_open > MOST_LEVELS and not self._is_flat:
             self._is_flat = True  # texts hold brackets too, such as those of colours

@@ -71,7 +71,16 @@ def spooled_member(stream: IO[bytes], start: bytes, name: str, kind: str) -> Any
         An archive of no file or of several, or a broken one.
     """
     copy = tempfile.NamedTemporaryFile(prefix="ettr-")  # noqa: SIM115 (lives as long as its Source)
-    is_zip = start.startswith(ZIP_MAGIC)
+    try:
+        _fill(copy, stream, name, kind, start.startswith(ZIP_MAGIC))
+    except BaseException:
+        copy.close()
+        raise
+    return copy
+
+
+def _fill(copy: Any, stream: IO[bytes], name: str, kind: str, is_zip: bool) -> None:
+    """Copy the one file in an archive."""
     names: list[str] = []
     try:
         for member, size, content in (_zipped if is_zip else _tarred)(stream, name):
@@ -94,7 +103,6 @@ def spooled_member(stream: IO[bytes], start: bytes, name: str, kind: str) -> Any
             + (f" ({listed}). Take the one that is meant: `{unpack} | ettr ... {STDIN}`" if names else "")
         )
     copy.flush()
-    return copy
 
 
 def refuse_bomb(name: str, n_unpacked: int, n_packed: int) -> None:

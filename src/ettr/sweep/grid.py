@@ -249,15 +249,21 @@ def _range(name: str, written: Mapping[str, Any], place: str) -> Sequence[Any]:
 def _spread(written: Mapping[str, Any], count: int) -> list[Any]:
     """The values of a range: whole numbers where all of them are, else with 12 digits, as a person would write them."""
     low, high = written["from"], written["to"]
-    step = written.get("step", (high - low) / (count - 1) if count > 1 else 0)
-    if float(step).is_integer() and isinstance(low, int) and written.get("scale") != "log":
-        return [low + number * int(step) for number in range(count)]
+    between = count - 1 or 1
+    step = written.get("step", (high - low) / between)
+    if isinstance(low, int) and written.get("scale") != "log":
+        if "step" in written and float(step).is_integer():
+            return [low + number * int(step) for number in range(count)]
+        if "step" not in written and isinstance(high, int) and (high - low) % between == 0:
+            return [low + number * ((high - low) // between) for number in range(count)]
     low, high, step = float(low), float(high), float(step)  # numpy has no logarithm of a whole number above 2^64
     if "step" in written:
         values = low + step * np.arange(count)
     else:
         values = (np.geomspace if written.get("scale") == "log" else np.linspace)(low, high, count)
     values = np.array([float(f"{value:.12g}") for value in values])
+    if "count" in written:
+        values[[0, -1]] = low, high if count > 1 else low
     return [int(v) for v in values] if np.all(values == np.round(values)) else values.tolist()
 
 
