@@ -83,20 +83,20 @@ def shares(answer: np.ndarray, n_inputs: int, seed: int) -> Shares:
     >>> shares(3 * at[:, 0] + at[:, 1], 2, seed=1).total.round(2).tolist()
     [0.9, 0.1]
     """
-    centred = (answer - answer.mean()).reshape(-1, n_inputs + 2)
-    if not np.ptp(centred):
+    if not np.ptp(answer):
         nothing = np.zeros(n_inputs)
         return Shares(nothing, nothing, nothing, nothing)
-    n = len(centred)
-    again = centred[np.random.default_rng(seed).integers(n, size=(n, _RESAMPLES)).T]
+    scaled = ((answer - answer.mean()) / answer.std()).reshape(-1, n_inputs + 2)
+    n = len(scaled)
+    again = scaled[np.random.default_rng(seed).integers(n, size=(n, _RESAMPLES)).T]
     normal = scipy.special.ndtri(0.975)
     first_error, total_error = (normal * index.std(axis=0, ddof=1) for index in _indices(again))
-    return Shares(*_indices(centred), first_error, total_error)
+    return Shares(*_indices(scaled), first_error, total_error)
 
 
-def _indices(centred: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _indices(scaled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """First and total indices, an input along the last axis; pairs of points along the one before."""
-    one, mixed, other = centred[..., :1], centred[..., 1:-1], centred[..., -1:]
+    one, mixed, other = scaled[..., :1], scaled[..., 1:-1], scaled[..., -1:]
     variance = np.concatenate([one, other], axis=-2).var(axis=-2)
     first = (other * (mixed - one)).mean(axis=-2)
     total = ((one - mixed) ** 2).mean(axis=-2) / 2
