@@ -160,7 +160,10 @@ def _refuse_endless(run: Scenario, n_runs: int) -> None:
         return
     ahead = outlook(run)
     if ahead.ettr > 0 and ahead.is_endless(_LEAST_ETTR, _MOST_MET, n_runs):
-        raise NoProgress(f"{ahead.words}, and {n_runs:,} runs would meet {ahead.n_failures * n_runs:.2g} failures")
+        raise NoProgress(
+            f"{ahead.words}, and {n_runs:,} runs would meet {ahead.n_failures * n_runs:.2g} failures; it takes fewer "
+            "GPUs (cluster.n_gpus), fewer failures (failures), or a faster restart (recovery.restart_min)"
+        )
 
 
 def at_interval(scenario: Scenario, interval: Interval) -> Scenario:

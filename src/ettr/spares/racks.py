@@ -12,6 +12,9 @@ from ettr.core.validity import plain
 from ettr.spares.levels import pool_level
 from ettr.spares.numbers import counts, fraction
 
+_LARGEST_SHARE = np.nextafter(1.0, 0.0)
+"""A share below 1 that rounding takes to 1."""
+
 
 def rack_level(n_gpus: Any, n_spares: Any, unavailable: Any) -> Any:
     r"""Probability that a rack has as many GPUs left as are used of it, a fraction.
@@ -104,7 +107,7 @@ def domain_unavailability(unavailable: Any, domain_gpus: Any) -> Any:
     (0.0695, 0.008)
     """
     q, size = fraction("unavailable", unavailable), counts("domain_gpus", domain_gpus, 1)
-    return plain(-np.expm1(size * np.log1p(-q)))
+    return plain(np.minimum(-np.expm1(size * np.log1p(-q)), _LARGEST_SHARE))
 
 
 def domains_level(n_gpus: int, n_spare_gpus: Any, domain_gpus: int, unavailable: float) -> Any:
