@@ -358,6 +358,13 @@ def test_what_cannot_be_set_is_refused_shortly(refused, given):
     assert message.startswith(BAD_SET[given]) and len(message) < 500
 
 
+@pytest.mark.parametrize("given", [["--gpus", "\uff18"], ["--target=\uff10.\uff19"], ["--stall-s", "\u0663"]])
+def test_numbers_in_digits_of_another_script_are_refused(refused, given):
+    message = refused("plan", "--quick", "rsc-1", *given)
+    assert message.startswith("a number must be written with the digits 0 to 9, got ")
+    assert message.endswith("(on the command line)")
+
+
 @pytest.mark.parametrize("where", [0, 1, 2])
 def test_debug_shows_the_traceback_wherever_it_stands(ettr, where):
     arguments = ["plan", "llama3"]

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from ettr.core.errors import InputError
 from ettr.drill.log import EVENTS, TRAINING, Log, events
+from ettr.drill.running import settings_in
 from ettr.drill.settings import Settings
 
 
@@ -25,7 +27,7 @@ def test_exposure_goes_on_where_it_stood(tmp_path):
 
 
 def test_it_stands_still_once_a_fault_has_stopped_the_job(tmp_path):
-    stop = ("fault", 104.0, {"kind": "hang"})
+    stop = ("fault", 104.0, {"kind": "hang", "missed": False})
     late = ("durable", 104.5, {"step": 60})
     assert written(tmp_path, START, STEP, stop, late).standing() == (11.0, 1, 60)
 
@@ -50,3 +52,31 @@ def test_a_line_that_was_cut_off_is_taken_away(tmp_path):
     assert [event["event"] for event in events(tmp_path)] == ["start", "step", "ready"]
     assert "successfully loaded checkpoint at iteration 50" in (tmp_path / TRAINING).read_text()
     assert '{"event"' not in (tmp_path / TRAINING).read_text()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "5",
+        "[" * 5000,
+        '{"event": 5, "at_s": 1}',
+        '{"event": "step", "at_s": 1, "step": 2}',
+        '{"event": "start", "at_s": Infinity, "step": 0, "exposed_s": 0}',
+        '{"event": "start", "at_s": 1, "step": "0", "exposed_s": 0}',
+        '{"event": "end", "at_s": 1e300}',
+        "\xff",
+    ],
+)
+def test_a_line_that_is_damaged_is_said_with_its_number(tmp_path, line):
+    good = '{"event": "ready", "at_s": 1.0, "step": 0}\n'
+    (tmp_path / EVENTS).write_text(f"{good}{line}\n{good}", encoding="latin-1")
+    with pytest.raises(InputError, match=r"events\.jsonl(, line 2,)? is damaged"):
+        events(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "5", '{"n_workers": "x"}', '{"plan": [1]}', '{"faults": 5}', "[" * 5000])
+def test_settings_that_are_damaged_are_said(tmp_path, text):
+    (tmp_path / "settings.json").write_text(text)
+    with pytest.raises(InputError, match=r"settings\.json is damaged"):
+        settings_in(tmp_path)

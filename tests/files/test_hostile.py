@@ -8,8 +8,9 @@ import zipfile
 
 import pytest
 
-from ettr import logs
+from ettr import logs, telemetry
 from ettr.core.errors import InputError
+from ettr.files import weather
 from ettr.files.json_records import MOST_LEVELS, CheckedJson, json_records
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
@@ -115,3 +116,25 @@ def test_times_in_digits_of_another_script_are_none(tmp_path):
         written(tmp_path, LOG.replace(b"03", "\uff10\uff13".encode())), n_nodes=9, window="2024-05-01/2024-06-01"
     )
     assert read.ledger["reason"].tolist() == ["start: not a time"] and len(read.events) == 1
+
+
+@pytest.mark.parametrize("cell", ["\uff12.5", "1e308", "\r2", "9" * 400])
+def test_weather_without_a_number_is_counted(tmp_path, cell):
+    hours = "".join(f"2023-01-02T{hour:02}:00,{hour}.5\n" for hour in range(24)) + "2023-01-03T00:00,1\n" * 15
+    path = written(tmp_path, f"time,temperature\n{hours}2023-01-03T01:00,{cell}\n".encode())
+    assert weather.read(path).ledger["n"].sum() >= 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ("1e308,510,1", "time is no number and no stamp"),
+        ("1,510,1e308", "a time or a length of 1e+15 s or more"),
+        ("1,\uff15,1", "power_w: no number"),
+        ("\uff11,510,1", "time is no number and no stamp"),
+    ],
+)
+def test_samples_beyond_all_are_counted(tmp_path, cells, reason):
+    rows = "".join(f"{t},500,1\n" for t in range(2, 9))
+    path = written(tmp_path, f"t_s,power_w,length_s\n{cells}\n{rows}".encode())
+    assert reason in " ".join(telemetry.read(path).ledger["reason"])

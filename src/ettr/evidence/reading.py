@@ -278,7 +278,10 @@ def _table(name: str, folder: Path, *states: tuple[int, int] | None) -> pd.DataF
         kind = "Int64" if field["type"] == "integer" and optional else _DTYPES[field["type"]]
         dtypes[field["name"]] = kind
         blanks[field["name"]] = [] if kind == "str" else [""]
-    return pd.read_csv(io.BytesIO(content), dtype=dtypes, na_values=blanks, keep_default_na=False)
+    try:
+        return pd.read_csv(io.BytesIO(content), dtype=dtypes, na_values=blanks, keep_default_na=False)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise DataError(_unusable(name, [f"it is not what datapackage.json says of it: {error}"])) from None
 
 
 @lru_cache(maxsize=8)
