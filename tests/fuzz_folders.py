@@ -209,8 +209,11 @@ def valid_contents() -> Iterator[bytes]:
     yield (DATA.parent / "_toc.yml").read_bytes()
 
 
+ODD_CONTENTS = (
+    *ODD_YAML,
+    *(b"root: a\nparts:\n- %b\n" % part for part in (b"a", b"chapters: a", b"chapters: [{file: 5}]")),
+)
 BOOK = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
-CELL = b'{"cells": [{"cell_type": "code", "metadata": {"tags": ["parameters"]}, "source": %b, "outputs": []}]}'
 ODD_BOOKS = (
     b"[" * 100_000,
     BOOK[:-1] + b', "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
@@ -248,5 +251,7 @@ TARGETS = {
     "folders of drills": Target(drill, valid_drills, ("drill",), behind(ODD_BOOKS, 3)),
     "the data package": Target(package, valid_packages, ("evidence",), ODD_BOOKS),
     "files of data": Target(data_file, valid_data, ("evidence", "core.yaml_files"), behind(ODD_YAML, 3)),
-    "tables of contents": Target(table_of_contents, valid_contents, ("publish.chapters", "core.yaml_files"), ODD_YAML),
+    "tables of contents": Target(
+        table_of_contents, valid_contents, ("publish.chapters", "core.yaml_files"), ODD_CONTENTS
+    ),
 }

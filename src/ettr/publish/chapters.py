@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from ettr.sweep.jobs import ID_DIGITS
 from ettr.sweep.work import Task
 
 EXECUTED = Path("_build/chapters")
+_LISTS = ("parts", "chapters", "sections")
 SUFFIXES = (".ipynb", ".md", ".rst")
 
 
@@ -79,13 +81,26 @@ def contents(root: Path) -> list[tuple[str, list[tuple[str, str]]]]:
     return [
         (str(part.get("caption", "")), [(page["file"], page.get("title", Path(page["file"]).name)) for page in pages])
         for part in toc.get("parts") or []
-        for pages in [part.get("chapters") or []]
+        for pages in [[page for page in part.get("chapters") or [] if "file" in page]]
     ]
 
 
 def _toc(root: Path) -> dict[str, Any]:
     file = Path(root) / "_toc.yml"
-    return mapping_of(text_of(file, "table of contents"), str(file), "table of contents")
+    toc = mapping_of(text_of(file, "table of contents"), str(file), "table of contents")
+    _refuse_odd(toc, str(file))
+    return toc
+
+
+def _refuse_odd(part: Any, place: str) -> None:
+    """Refuse a part of a table of contents that is none, and those below it."""
+    below: list[Any] = [part.get(name) or [] for name in _LISTS] if isinstance(part, dict) else [0]
+    if not all(isinstance(listed, list) for listed in below) or not isinstance(part.get("file", ""), str):
+        raise InputError(
+            f"parts, chapters and sections must be lists of pages such as file: a/b, got {part!r:.60} ({place})"
+        )
+    for each in itertools.chain.from_iterable(below):
+        _refuse_odd(each, place)
 
 
 def source(root: Path, docname: str) -> Path:
@@ -234,7 +249,7 @@ def _files(part: Any) -> Iterator[str]:
     """Every page that a table of contents names below its root, in order."""
     for section in part.get("parts") or []:
         yield from _files(section)
-    for name in ("chapters", "sections"):
+    for name in _LISTS[1:]:
         for entry in part.get(name) or []:
             if "file" in entry:
                 yield re.sub(r"\.(ipynb|md|rst)$", "", entry["file"])
