@@ -164,7 +164,7 @@ def test_a_manifest_that_was_changed_is_said_with_what_to_do(swept, tmp_path):
     assert told[0].kept == 3
 
 
-def test_the_page_and_the_command_say_it(ettr, swept, tmp_path, monkeypatch):
+def test_the_page_and_the_command_say_it(ettr, cluster, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "grid.yml").write_text("failures.lifetime: [null]\ncluster.n_gpus: [8192, 16384]\n")
     command = [
@@ -177,8 +177,8 @@ def test_the_page_and_the_command_say_it(ettr, swept, tmp_path, monkeypatch):
         "grid.yml",
         "--out",
         "out",
-        "--workers",
-        "1",
+        "--scheduler",
+        cluster,
     ]
     ettr(*command)
     name = next((tmp_path / "out" / "points").iterdir()).name

@@ -155,8 +155,7 @@ def cuts(kind: str, n_cuts: int, tmp_path: Path, cluster: str, forgets: str = ""
 @pytest.mark.parametrize(
     ("kind", "n_cuts"),
     [
-        ("calls", 2),
-        ("notebooks", 1),
+        ("calls", 3),
         pytest.param("calls", 38, marks=pytest.mark.slow),
         pytest.param("notebooks", 12, marks=pytest.mark.slow),
     ],
