@@ -198,7 +198,8 @@ def _progress(wanted: bool) -> Iterator[chapters.Progress | None]:
 
         def line(done: int, total: int, chapter: chapters.Chapter) -> None:
             took = f", {chapter.duration_s:.1f} s" if chapter.state == "ran" else ""
-            print(f"[{done}/{total}] {chapter.docname}: {chapter.state}{took}", file=sys.stderr, flush=True)
+            state = f"no answer, since {chapter.why}" if chapter.why else chapter.state
+            print(f"[{done}/{total}] {chapter.docname}: {state}{took}", file=sys.stderr, flush=True)
             if done == total:
                 print("building pages", file=sys.stderr, flush=True)
 
