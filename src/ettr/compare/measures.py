@@ -19,7 +19,7 @@ from ettr.power.bills import state_of
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL
 from ettr.simulation.columns import COLUMNS, N_FAILURES, PRODUCTIVE, WAITING
-from ettr.simulation.outlook import outlook
+from ettr.simulation.outlook import REMEDY, outlook
 
 Interval = Literal["best", "given"]
 """Checkpoint at the closed form's best interval of each scenario, or at its own."""
@@ -160,10 +160,8 @@ def _refuse_endless(run: Scenario, n_runs: int) -> None:
         return
     ahead = outlook(run)
     if ahead.ettr > 0 and ahead.is_endless(_LEAST_ETTR, _MOST_MET, n_runs):
-        raise NoProgress(
-            f"{ahead.words}, and {n_runs:,} runs would meet {ahead.n_failures * n_runs:.2g} failures; it takes fewer "
-            "GPUs (cluster.n_gpus), fewer failures (failures), or a faster restart (recovery.restart_min)"
-        )
+        met = f"{n_runs:,} runs would meet {ahead.n_failures * n_runs:.2g} failures"
+        raise NoProgress(f"{ahead.words}, and {met}; {REMEDY}")
 
 
 def at_interval(scenario: Scenario, interval: Interval) -> Scenario:

@@ -12,6 +12,8 @@ from ettr.core.units import ROUNDING
 from ettr.scenario import Scenario
 from ettr.scenario.job_in_hours import AgeingInHours, JobInHours
 
+REMEDY = "it takes fewer GPUs (cluster.n_gpus), fewer failures (failures), or a faster restart (recovery.restart_min)"
+"""What a refused run lacks."""
 _FEWEST_RUNS = 12
 """Fewer would not know their own error."""
 _OUT_OF_RANGE = 1e-300

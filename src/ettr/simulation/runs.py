@@ -18,7 +18,7 @@ from ettr.simulation.chunks import simulate_runs, trace_run
 from ettr.simulation.columns import COLUMNS, CONTROL, N_COLUMNS, N_FAILURES, OUTCOME, PRODUCTIVE, STUCK
 from ettr.simulation.from_scenario import rules_of
 from ettr.simulation.outcome import Simulation
-from ettr.simulation.outlook import Outlook, outlook
+from ettr.simulation.outlook import REMEDY, Outlook, outlook
 from ettr.simulation.rules import MOST_EVENTS, Rules
 from ettr.simulation.trace import STATES
 
@@ -208,7 +208,8 @@ def _check_until(until: Any) -> None:
 
 def _refuse_endless(ahead: Outlook, job_mttf_h: float) -> None:
     if ahead.is_endless(_LEAST_ETTR, _LEAST_LIMIT / _MARGIN):
-        raise NoProgress(f"{ahead.words}, and the limit is {_LEAST_ETTR:g}; failures come every {job_mttf_h:.3g} h")
+        often = f"failures come every {job_mttf_h:.3g} h"
+        raise NoProgress(f"{ahead.words}, and the limit is {_LEAST_ETTR:g}; {often}; {REMEDY}")
 
 
 def _refuse_too_many(ahead: Outlook, n_runs: int, asked: str = "") -> None:

@@ -17,7 +17,7 @@ from ettr.core.errors import InputError, NoProgress, NotModelled
 from ettr.core.units import H_PER_DAY, ROUNDING
 from ettr.failures import gamma_interval
 from ettr.scenario import Scenario
-from ettr.simulation.outlook import affordable_runs
+from ettr.simulation.outlook import REMEDY, affordable_runs
 
 CHEAPEST = "cheapest"
 
@@ -286,7 +286,7 @@ def simulated_pools(
             frames.append(_simulated(CREWS, limited, _wider(sizes, math.ceil(run.in_repair / 2)), n, seed))
     pools = pd.concat(frames, ignore_index=True)
     if pools.empty:
-        raise NoProgress("with no pool of spares does the job get on")
+        raise NoProgress(f"no pool of spares is large enough for the job to get on; {REMEDY}")
     whole = {name: pools[name] / part for name in pools.columns if name.endswith(("_h", "_usd"))}
     return pools.assign(**whole, **{f"extra{end}": pools[f"cost{end}"] - 1 for end in ("", "_low", "_high")})
 
