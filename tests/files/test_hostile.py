@@ -138,3 +138,9 @@ def test_samples_beyond_all_are_counted(tmp_path, cells, reason):
     rows = "".join(f"{t},500,1\n" for t in range(2, 9))
     path = written(tmp_path, f"t_s,power_w,length_s\n{cells}\n{rows}".encode())
     assert reason in " ".join(telemetry.read(path).ledger["reason"])
+
+
+@pytest.mark.parametrize("start", [b'"', b""])
+def test_a_file_of_lines_that_are_no_rows_is_not_read_to_its_end(tmp_path, start):
+    path = written(tmp_path, LOG + start + b"x\n" * 100_010)
+    assert refused(path).startswith("a table has rows with the cells of its header: 100,001 of the first 100,00")

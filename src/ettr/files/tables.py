@@ -22,6 +22,8 @@ MOST_COLUMNS = 10_000
 LONGEST_NAME = 300
 """Characters of a column's name; the rest is left out."""
 _BATCH = 10_000
+_MANY_BAD, _MOST_BAD = 100_000, 0.9
+"""So many lines, and such a share of all, that are no rows: what follows will be none either."""
 _MOST_LINES = 200
 _MOST_CHARACTERS = 1 << 20
 
@@ -183,7 +185,7 @@ class Table:
             raise InputError("a table must have a header; the file holds only blank lines")
         self.header, self._delimiter = header_of(first)
         self._others = [each for each in _DELIMITERS if each != self._delimiter]
-        self._n_other = self._first_other = self._last_short = 0
+        self._n_other = self._first_other = self._last_short = self._n_bad = 0
         ledger.at_end(self._finish)
 
     def batches(self) -> Iterator[tuple[list[int], list[list[str]]]]:
@@ -254,6 +256,11 @@ class Table:
         self._last_short = number
         reason = "a quote that never closes" if row is None else f"too {'many' if len(row) > width else 'few'} cells"
         self._ledger.not_parsed(reason, 1, f"line {number:,}")
+        self._n_bad += 1
+        if self._n_bad > _MANY_BAD and self._n_bad > _MOST_BAD * number:
+            raise InputError(
+                f"a table has rows with the cells of its header: {self._n_bad:,} of the first {number:,} lines are none"
+            )
         # what this row swallowed may be whole rows
         self._back.extendleft(reversed(more))
         return None
