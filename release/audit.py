@@ -27,7 +27,7 @@ REVIEWED = ROOT / "release" / "licences.csv"
 UV = str(Path(sys.executable).with_name("uv"))
 LICENSING = Licensing()
 PERMISSIVE = {
-    *("0BSD", "BSD", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-CMU", "PSF-2.0", "Zlib"),
+    *("0BSD", "BSD", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0", "MIT-CMU", "PSF-2.0", "Zlib"),
     *("Apache-2.0", "Apache-2.0 WITH LLVM-exception"),
 }
 """Licences under which a package may be used and passed on whatever the licence of the whole."""

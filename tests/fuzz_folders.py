@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import shutil
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -76,7 +77,8 @@ def left_by_a_sweep(data: bytes, path: Path) -> None:
     name = names[data[0] % len(names) if data else 0]
     shutil.rmtree(folder, ignore_errors=True)
     (folder / points.FOLDER).mkdir(parents=True)
-    (folder / points.MANIFEST).write_bytes(manifest())
+    whole = manifest()
+    points.write(folder / points.MANIFEST, whole, whole)
     (folder / name).write_bytes(data[1:])
     kept = Folder(folder, book if name.endswith(".ipynb") else call)
     entry = kept.entry("x")
@@ -85,25 +87,35 @@ def left_by_a_sweep(data: bytes, path: Path) -> None:
     points.is_same(folder, "x")
 
 
-@cache
-def manifest() -> bytes:
+def manifest() -> dict[str, Any]:
     call, _ = jobs()
     blocks = [vars(block) for block in call.grid.blocks]
-    return json.dumps({"sweep": call.what, "token": "x", "n_points": call.grid.n_points, "grid": blocks}).encode()
+    return {"sweep": call.what, "token": "x", "n_points": call.grid.n_points, "grid": blocks, "table": ""}
 
 
 def valid_sweeps() -> Iterator[bytes]:
     import pandas as pd
 
+    whole = manifest()
     record = {"digest": "x", "duration_s": 1.5, "recorded": {"ettr": 0.5, "x": {"float": "nan"}}, "written": ["a"]}
     book = json.loads(next(valid_notebooks()))
     book["metadata"]["ettr"] = {"digest": "x", "duration_s": 1.0, "stopped": STOPPED}
     table = io.BytesIO()
     pd.DataFrame({"id": ["x"], "ettr": [0.5]}).to_parquet(table)
-    yield b"\0" + manifest()
-    yield b"\1" + json.dumps(record).encode()
-    yield b"\2" + json.dumps(book).encode()
+    yield b"\0" + with_digest(whole, whole)
+    yield b"\1" + with_digest(record, record)
+    yield b"\2" + with_digest(book, book["metadata"]["ettr"])
     yield b"\3" + table.getvalue()
+
+
+def with_digest(content: dict[str, Any], holder: dict[str, Any]) -> bytes:
+    """A file of a sweep, as it is written."""
+    from ettr.sweep import points
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.json")
+        points.write(path, content, holder)
+        return path.read_bytes()
 
 
 STOPPED = {"number": 2, "id": "b", "error": "ValueError: x", "source": "x"}

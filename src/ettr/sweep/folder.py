@@ -25,7 +25,7 @@ from ettr.sweep.jobs import Job
 from ettr.sweep.work import Outcome, Task, sha256_of
 
 TABLE = "results.parquet"
-_OWN = {".lock", points.FOLDER, TABLE, "report.html"}
+_OWN = {".lock", points.MANIFEST, points.FOLDER, TABLE, "report.html"}
 COMPARED = 200_000
 """Grids up to this size are compared point by point."""
 
@@ -172,17 +172,14 @@ class Folder:
             raise InputError(f"a sweep needs a folder, and {self.path} is something else")
         if not self.path.is_dir() or not any(self.path.iterdir()):
             return ""
-        place = self.path / points.MANIFEST
+        kept = None
         try:
-            kept = points.read(place)
-        except points.Altered as error:
-            raise InputError(
-                f"{place} is damaged; if the folder is of this sweep, remove the file, and the same command goes on "
-                f"with the points that are whole"
-            ) from error
+            kept = points.read(self.path / points.MANIFEST)
+        except points.Altered:
+            self.altered[points.MANIFEST] = None
         if kept is None:
             if {p.name for p in self.path.iterdir() if p.suffix != durable.PART} <= _OWN:
-                return ""  # a sweep that had only begun, or whose manifest was damaged
+                return ""  # a sweep that had only begun, or whose manifest was damaged; points are known by their names
             raise InputError(f"{self.path} holds something that is not a sweep; choose an empty or a new folder")
         before = Grid(tuple(grids.Block(**block) for block in kept["grid"]))
         if kept["sweep"] != self._job.what:
