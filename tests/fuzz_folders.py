@@ -90,7 +90,7 @@ def left_by_a_sweep(data: bytes, path: Path) -> None:
 def manifest() -> dict[str, Any]:
     call, _ = jobs()
     blocks = [vars(block) for block in call.grid.blocks]
-    return {"sweep": call.what, "token": "x", "n_points": call.grid.n_points, "grid": blocks, "table": ""}
+    return {"sweep": call.what, "token": "x", "n_points": call.grid.n_points, "grid": blocks, "tables": []}
 
 
 def valid_sweeps() -> Iterator[bytes]:

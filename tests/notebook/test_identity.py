@@ -62,6 +62,20 @@ def test_a_scenario_counts_with_the_files_that_it_names_itself(tmp_path):
     assert notebook.digest(path, values, root=tmp_path) not in seen
 
 
+@pytest.mark.parametrize(
+    "text", ["w: !mine inner.txt\n", "w: inner.txt\nw: inner.txt\n", "w: [inner.txt, {\n", "a: b.yml\nw: inner.txt\n"]
+)
+def test_files_count_that_a_file_names_which_only_the_notebook_can_read(text, tmp_path):
+    book = written(tmp_path / "a.ipynb", "1", parameters="x = ''  # a file")
+    (tmp_path / "a.yml").write_text(text)
+    (tmp_path / "b.yml").write_text("a: a.yml\n")  # names the first one in turn
+    seen = set()
+    for content in ("old", "new", "newer"):
+        (tmp_path / "inner.txt").write_text(content)
+        seen.add(notebook.digest(book, {"x": "a.yml"}, root=tmp_path))
+    assert len(seen) == 3
+
+
 def test_a_digest_does_not_depend_on_text_cells(tmp_path):
     path = written(tmp_path / "a.ipynb", "print(1)")
     before = notebook.digest(path, {})
@@ -71,11 +85,10 @@ def test_a_digest_does_not_depend_on_text_cells(tmp_path):
     assert notebook.digest(path, {}) == before
 
 
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3),
-    max_leaves=4,
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5)
 )
+VALUES = SCALARS | st.lists(SCALARS | st.lists(SCALARS, max_size=2), max_size=3)
 PARAMETERS = st.dictionaries(st.text("ab.", min_size=1, max_size=3), VALUES, max_size=3)
 
 

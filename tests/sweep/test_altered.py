@@ -10,6 +10,9 @@ import pytest
 
 from ettr import sweep
 from ettr.core.errors import EttrError
+from ettr.sweep import grid
+from ettr.sweep.folder import Folder
+from ettr.sweep.jobs import CallJob
 
 BUDGETS = {"failures.lifetime": [None], "cluster.n_gpus": [8192, 16384, 32768]}
 AT_ONCE = {"cluster.n_gpus": [8192, 16384]}
@@ -122,6 +125,26 @@ def test_something_that_changes_files_again_and_again_is_said(swept, tmp_path):
 
     with pytest.raises(EttrError, match="something changes the files of points"):
         swept("calls", hear=meddle)
+
+
+def test_a_file_that_is_whole_in_the_last_round_is_no_error(swept, tmp_path):
+    changed = []
+
+    def meddle(progress):
+        if progress.last and len(changed) < 9:
+            changed.append(progress.last)
+            (tmp_path / "calls" / "points" / f"{progress.last}.json").write_text("{}")
+
+    table, _ = swept("calls", hear=meddle)  # three points in three rounds, and the fourth is calm
+    assert len(changed) == 9 and table["status"].tolist() == ["done"] * 3
+
+
+def test_a_table_that_another_sweep_wrote_meanwhile_is_not_altered(swept, tmp_path):
+    swept("calls")
+    late = Folder(tmp_path / "calls", CallJob("budget", "llama3-405b", grid.load(BUDGETS, 10)))
+    swept("calls")
+    with late.taken():
+        assert not late.altered
 
 
 def test_a_table_that_was_changed_is_made_anew(swept, tmp_path):

@@ -92,8 +92,19 @@ def plain(text: str) -> str:
     return re.sub(rf"\\([{_MARKDOWN}])", r"\1", _MARK.sub(r"\1", text))
 
 
+def encodable(text: str) -> str:
+    r"""A text that UTF-8 can hold: a lone surrogate, as undecodable names of files have, becomes its escape.
+
+    Examples
+    --------
+    >>> print(encodable("caf\udce9"))
+    caf\udce9
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def cut(text: str, longest: int) -> str:
-    """The beginning of a text that is longer than so many signs.
+    """The beginning of a text that is longer than so many characters.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from ettr.notebook.book import BOOK, chapter, unpacked
 from ettr.notebook.documents import read, repository_root, shown, text
 from ettr.notebook.identity import Identity, contents, digest, package_digest, surroundings
 from ettr.notebook.parameters import Parameter, assigned, declared_parameters, fitted, replaced_values
-from ettr.notebook.recording import RESERVED, plain, record, recorded, restored, utf8
+from ettr.notebook.recording import RESERVED, plain, record, recorded, restored
 from ettr.notebook.running import RECORD, Run, run, stop_message
 
 __all__ = [
@@ -39,5 +39,4 @@ __all__ = [
     "surroundings",
     "text",
     "unpacked",
-    "utf8",
 ]

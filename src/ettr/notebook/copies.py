@@ -9,6 +9,7 @@ import math
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -59,6 +60,7 @@ class Copy:
         self.error: list[str] = []
         self._ended: int | None = None
         self._leftovers: list[int] = []
+        self._socket = socket.fromfd(pipe.fileno(), socket.AF_UNIX, socket.SOCK_STREAM)
         self._send({"cwd": cwd, "environment": dict(os.environ), "kept_out": kept_out})
         try:
             ready = self._receive(time.monotonic() + STARTED_WITHIN_S)["content"]
@@ -82,7 +84,7 @@ class Copy:
         TooMuchOutput
             If it puts out more than a notebook can hold.
         """
-        self._send({"code": code})
+        self._send({"code": code}, deadline)
         received, before = 0, self._left_over()
         while True:
             message = self._receive(deadline, before + MOST_OUTPUT_BYTES)
@@ -98,16 +100,25 @@ class Copy:
     def end(self) -> None:
         """End the process and all that it started."""
         self._pipe.close()
+        self._socket.close()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
         for descriptor in [*self._leftovers, *([] if self._ended is None else [self._ended])]:
             os.close(descriptor)
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send(self, message: dict[str, Any], deadline: float | None = None) -> None:
+        self._bound(socket.SO_SNDTIMEO, deadline)
         try:
             self._pipe.send_bytes(json.dumps(message).encode())
+        except BlockingIOError as error:
+            raise TimeoutError from error
         except OSError as error:
             raise Died("its kernel died") from error
+
+    def _bound(self, option: int, deadline: float | None) -> None:
+        """End the next transfer at the deadline: a process that is stopped amid one would keep it waiting for ever."""
+        fraction, whole = (0.0, 0.0) if deadline is None else math.modf(max(_left_s(deadline), 0.001))
+        self._socket.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", int(whole), int(1e6 * fraction)))
 
     def _left_over(self) -> int:
         """Bytes that programs wrote past Python."""
@@ -124,8 +135,11 @@ class Copy:
         try:
             if not self._pipe.poll():  # its last message is read first; programs that it left may hold the pipe open
                 raise Died("its kernel died")
+            self._bound(socket.SO_RCVTIMEO, deadline)
             text = self._pipe.recv_bytes(MOST_OUTPUT_BYTES)
             return {**json.loads(text), "size": len(text)}
+        except BlockingIOError as error:
+            raise TimeoutError from error
         except (EOFError, OSError, ValueError) as error:
             if isinstance(error, OSError) and error.errno is None:  # a message beyond the most
                 raise TooMuchOutput from error

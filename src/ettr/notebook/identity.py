@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import importlib.metadata
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -66,16 +66,19 @@ class Identity:
         return total.hexdigest()
 
     def _file(self, text: str) -> str:
-        """Digest of a file, and of those that it names itself if it is YAML: a scenario names parts and weather."""
-        path = self._root / text
-        if not is_file(path):
-            return ""
-        content = path.read_bytes()
-        own = hashlib.sha256(content).hexdigest()
-        if path.suffix not in (".yml", ".yaml"):
-            return own
-        named = {str(path.parent / name) if is_file(path.parent / name) else name for name in _named(content)}
-        return own + "".join(self._files(name) for name in sorted(named) if self._root / name != path)
+        """Digests of a file, and of those that it names if it is YAML, and so on: scenarios name parts and weather."""
+        digests: dict[Path, str] = {}
+        waiting = [self._root / text]
+        while waiting:
+            path = waiting.pop()
+            if path in digests or not is_file(path):
+                continue
+            content = path.read_bytes()
+            digests[path] = hashlib.sha256(content).hexdigest()
+            if path.suffix in (".yml", ".yaml"):
+                names = sorted(set(_named(content)))
+                waiting += [path.parent / name if is_file(path.parent / name) else self._root / name for name in names]
+        return "".join(digests.values())
 
 
 def digest(
@@ -136,10 +139,13 @@ def contents(parts: Iterable[tuple[Path, str]]) -> str:
     return total.hexdigest()
 
 
-def _named(content: bytes) -> Iterator[str]:
-    """Texts of a YAML file; of one that cannot be read none, as whoever reads it will say so."""
-    with contextlib.suppress(ValueError):
-        yield from _texts(load(content.decode(), "a file"))
+def _named(content: bytes) -> list[str]:
+    """Texts of a YAML file; of one that only the notebook's own reader takes, all that a name could be."""
+    text = content.decode("utf-8", "replace")
+    try:
+        return list(_texts(load(text, "a file")))
+    except ValueError:
+        return re.split(r"""[\s,'"\[\]{}]+|:(?=\s)""", text)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ettr.core.errors import InputError
+from ettr.core.sentences import encodable
 
 RECORD_TYPE = "application/vnd.ettr.record+json"
 MOST_ELEMENTS = 10_000
@@ -78,17 +79,6 @@ def recorded(notebook: Any) -> dict[str, Any]:
     return values
 
 
-def utf8(text: str) -> str:
-    r"""A text that files can hold: half a character, as broken names of files have, becomes its escape.
-
-    Examples
-    --------
-    >>> print(utf8("caf\udce9"))
-    caf\udce9
-    """
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values to record as JSON holds them; numbers that JSON has no word for become ``{"float": "nan"}``."""
     return {name: _plain(name, value) for name, value in values.items()}
@@ -96,13 +86,13 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def restored(payload: Mapping[str, Any]) -> dict[str, Any]:
     """What :func:`plain` was given."""
-    return {utf8(name): _restored(value) for name, value in payload.items()}
+    return {encodable(name): _restored(value) for name, value in payload.items()}
 
 
 def _payload(payload: Any) -> dict[str, Any]:
     try:
         return restored(dict(payload["values"]))
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
+    except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise InputError(f"an output of type {RECORD_TYPE} must be one of ettr.record") from error
 
 
@@ -130,7 +120,7 @@ def _restored(value: Any) -> Any:
     if isinstance(value, list):
         return [_restored(item) for item in value]
     if isinstance(value, str):
-        return utf8(value)
+        return encodable(value)
     return _NOT_FINITE[value["float"]] if isinstance(value, Mapping) else value
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 from ettr import notebook
 from ettr.core import extras
 from ettr.core.errors import EttrError, InputError
+from ettr.core.sentences import encodable
 from ettr.files import durable
 from ettr.files.locking import locked
 from ettr.sweep import grid as grids
@@ -89,18 +90,20 @@ class Folder:
         self.path, self._job = Path(path).absolute(), job
         self.token = secrets.token_hex(16)
         self.altered: dict[str, None] = {}
-        self._table = self._check()
+        self._read: dict[str, tuple[tuple[int, ...], Entry]] = {}
+        self._tables = self._check()
 
     @contextlib.contextmanager
     def taken(self, wait: bool = False) -> Iterator[None]:
         """Keep other sweeps out, or wait for one; the folder is free again when the process ends, however it ends."""
         with locked(self.path / ".lock", "sweep", wait):
+            self._tables = self._check()  # another may have been at work until now
             for part in self.path.glob(f"**/*{durable.PART}"):
                 part.unlink(missing_ok=True)  # of a sweep that was cut off
             with _writing(self.path / points.MANIFEST):
                 (self.path / points.FOLDER).mkdir(exist_ok=True)
                 self._write_manifest()
-            if sha256_of(self.path / TABLE) not in ("", self._table):
+            if sha256_of(self.path / TABLE) not in ("", *self._tables):
                 self.altered[TABLE] = None
             yield
 
@@ -113,13 +116,27 @@ class Folder:
         for failed, status in ((False, "done"), (True, "failed")):
             name = f"{points.FOLDER}/{points.file_name(digest, self._job.suffix, failed)}"
             try:
-                content_and_record = points.record(self.path / name, digest)
+                state = self._state(name)
+                if state is None:
+                    continue
+                if name not in self._read or self._read[name][0] != state:
+                    content_and_record = points.record(self.path / name, digest)
+                    if content_and_record is None:
+                        continue
+                    self._read[name] = state, self._entry(name, status, *content_and_record)
             except points.Altered:
                 self.altered[name] = None
                 return None
-            if content_and_record is not None:
-                return self._entry(name, status, *content_and_record)
+            return self._read[name][1]
         return None
+
+    def _state(self, name: str) -> tuple[int, ...] | None:
+        """What changes with the content of a file, if it is there."""
+        try:
+            found = (self.path / name).stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
     def _entry(self, name: str, status: str, content: dict[str, Any], record: dict[str, Any]) -> Entry:
         stopped, what = record.get("stopped"), record.get("notebook", self._job.what)
@@ -129,7 +146,7 @@ class Folder:
             is_notebook = self._job.suffix == ".ipynb"
             recorded = notebook.recorded(content) if is_notebook else notebook.restored(record.get("recorded", {}))
         written = tuple(record.get("written", ()))
-        return Entry(name, status, record["duration_s"], notebook.utf8(error), recorded, written)
+        return Entry(name, status, record["duration_s"], encodable(error), recorded, written)
 
     def keep(self, digest: str, outcome: Outcome) -> None:
         """Write what a point left, whole or not at all, unless its worker did."""
@@ -145,13 +162,12 @@ class Folder:
         kept = pd.DataFrame({name: _column(table[name]) for name in table.columns})
         with _writing(self.path / TABLE), durable.replacing(self.path / TABLE) as part:
             parquet.write_table(pyarrow.Table.from_pandas(kept, preserve_index=False), part)
-        self._table = sha256_of(self.path / TABLE)
-        with _writing(self.path / points.MANIFEST):
-            self._write_manifest()
+            self._tables = (*self._tables[-1:], sha256_of(part))
+            self._write_manifest()  # with both digests, as a crash may leave the one table or the other
 
     def read_table(self) -> pd.DataFrame | None:
         """The table of results, if there is one that is as it was written."""
-        if not self._table or sha256_of(self.path / TABLE) != self._table:
+        if sha256_of(self.path / TABLE) not in self._tables:
             return None
         return pd.read_parquet(self.path / TABLE)
 
@@ -162,16 +178,16 @@ class Folder:
             "token": self.token,
             "n_points": grid.n_points,
             "grid": [vars(block) for block in grid.blocks],
-            "table": self._table,
+            "tables": self._tables,
         }
         points.write(self.path / points.MANIFEST, content, content)
 
-    def _check(self) -> str:
-        """Refuse a folder of something else; return the digest of the table that it holds."""
+    def _check(self) -> tuple[str, ...]:
+        """Refuse a folder of something else; return the digests of the tables that it may hold."""
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"a sweep needs a folder, and {self.path} is something else")
         if not self.path.is_dir() or not any(self.path.iterdir()):
-            return ""
+            return ()
         kept = None
         try:
             kept = points.read(self.path / points.MANIFEST)
@@ -179,7 +195,7 @@ class Folder:
             self.altered[points.MANIFEST] = None
         if kept is None:
             if {p.name for p in self.path.iterdir() if p.suffix != durable.PART} <= _OWN:
-                return ""  # a sweep that had only begun, or whose manifest was damaged; points are known by their names
+                return ()  # a sweep that had only begun, or whose manifest was damaged; points are known by their names
             raise InputError(f"{self.path} holds something that is not a sweep; choose an empty or a new folder")
         before = Grid(tuple(grids.Block(**block) for block in kept["grid"]))
         if kept["sweep"] != self._job.what:
@@ -192,7 +208,7 @@ class Folder:
                 f"{self.path} holds a sweep of another grid: {lost:,} of its {before.n_points:,} points are not in "
                 f"this one; add them to the grid, or choose another folder"
             )
-        return str(kept["table"])
+        return tuple(kept["tables"])
 
 
 def _points_lost(before: Grid, now: Grid) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ettr.core.errors import InputError
 from ettr.core.numbers import refuse_infinite
+from ettr.core.sentences import encodable
 from ettr.core.units import LAST_DIGITS
 from ettr.core.yaml_files import load as load_yaml
 from ettr.core.yaml_files import text_of
@@ -213,7 +214,11 @@ def _points(block: Any, place: str) -> Block:
         for name, value in point.items():
             refuse_infinite(name, value, place)
     columns = tuple(points[0])
-    return Block(columns, [[point[c] for c in columns] for point in points], tuple(map(str, block)) if named else ())
+    return Block(
+        columns,
+        [[point[c] for c in columns] for point in points],
+        tuple(encodable(str(name)) for name in block) if named else (),
+    )
 
 
 def _range(name: str, written: Mapping[str, Any], place: str) -> Sequence[Any]:

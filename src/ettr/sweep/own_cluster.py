@@ -56,7 +56,7 @@ def started(n_workers: int) -> Iterator[SpecCluster]:
     """
     security = Security.temporary()
     with (
-        tempfile.TemporaryDirectory(prefix="ettr-workers-", ignore_cleanup_errors=True) as folder,
+        tempfile.TemporaryDirectory(prefix="ettr-", ignore_cleanup_errors=True) as folder,
         dask.config.set({"distributed.deploy.lost-worker-timeout": _GONE_FOR_GOOD}),
     ):
         common = {"host": _HOST, "protocol": "tls://", "security": security, "local_directory": folder}

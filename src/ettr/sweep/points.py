@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ettr.core.errors import EttrError
+from ettr.core.sentences import encodable
 from ettr.files import durable
 from ettr.notebook import RECORD
 
@@ -70,7 +71,7 @@ def write(path: Path, content: dict[str, Any], holder: dict[str, Any]) -> None:
     holder.pop(SEAL, None)
     holder[SEAL] = _digest(content)
     text = json.dumps(content, ensure_ascii=False, indent=1)
-    durable.write(path, text.encode("utf-8", "backslashreplace").decode() + "\n")
+    durable.write(path, encodable(text) + "\n")
 
 
 def read(path: Path, suffix: str = ".json") -> dict[str, Any] | None:

@@ -90,9 +90,7 @@ def small_multiples(table: pd.DataFrame, varying: list[str], name: str) -> tuple
         ``x``, ``group``, ``mean``, ``low``, ``high``; and the names of the two parameters (empty without a group).
     """
     done = table[(table["status"] == "done") & _is_finite(table[name])]
-    kinds = {
-        p: pd.to_numeric(done[p], errors="coerce").notna().all() and done[p].map(type).ne(bool).all() for p in varying
-    }
+    kinds = {p: _are_numbers(done[p]) for p in varying}
     sizes = {p: done[p].map(_exact).nunique() for p in varying}
     across = max(varying, key=lambda p: (kinds[p], sizes[p]))
     fitting = [p for p in varying if p != across and sizes[p] <= sweeps.charts.MOST_GROUPS]
@@ -174,6 +172,14 @@ def _is_number(values: pd.Series) -> bool:
     return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
 
 
+def _are_numbers(values: pd.Series) -> bool:
+    """Whether they can stand on an axis."""
+    try:
+        return bool(pd.to_numeric(values, errors="coerce").notna().all() and values.map(type).ne(bool).all())
+    except OverflowError:  # a whole number beyond what a float can hold
+        return False
+
+
 def _is_finite(values: pd.Series) -> pd.Series:
     return values.notna() & ~values.isin([math.inf, -math.inf])
 
@@ -186,11 +192,11 @@ def _shown(text: str, longest: int = LONGEST) -> str:
 def _exact(value: Any) -> str:
     """A parameter's value, so that two values that differ have two texts."""
     if isinstance(value, float):
-        return f"{value:.15g}"
+        return repr(float(value)).removesuffix(".0")
     text = value if isinstance(value, str) else json.dumps(value, default=str)
     if len(text) <= LONGEST:
         return _text(value)
-    return f"{_text(value)} ({len(text):,} signs, {hashlib.sha256(text.encode()).hexdigest()[:8]})"
+    return f"{_text(value)} ({len(text):,} characters, {hashlib.sha256(text.encode()).hexdigest()[:8]})"
 
 
 def _text(value: Any) -> str:

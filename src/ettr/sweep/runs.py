@@ -267,7 +267,7 @@ def sweep(
                 with pool.connected(workers, scheduler, len(run.waiting())) as client:
                     run.work(client)
                 run.look_again()
-            else:
+            if run.waiting():
                 raise EttrError(f"something changes the files of points in {folder.path} while the sweep is at work")
         finally:
             table = tables.of_points(job, points, entries)
@@ -317,7 +317,7 @@ class _Run:
                 self._tables = time.monotonic()
 
     def look_again(self) -> None:
-        """Read all files once more, before they become the table: those that were changed meanwhile are open."""
+        """Look at all files once more, before they become the table: those that were changed meanwhile are open."""
         for digest in self.points:
             self.entries[digest] = self.folder.entry(digest)
         self._count()

@@ -90,9 +90,24 @@ class Outcome:
 
 
 def with_contents(task: Task, paths: Collection[str]) -> Task:
-    """The same task with the contents of these files."""
-    files = (replace(f, contents=Path(f.path).read_bytes()) if f.path in paths else f for f in task.files)
+    """The same task with the contents of these files.
+
+    Raises
+    ------
+    EttrError
+        If one is no longer as it was when the point got its id.
+    """
+    files = (replace(file, contents=_contents(file)) if file.path in paths else file for file in task.files)
     return replace(task, files=tuple(files)) if paths else task
+
+
+def _contents(file: File) -> bytes:
+    contents = Path(file.path).read_bytes()
+    if hashlib.sha256(contents).hexdigest() != file.sha256:
+        raise EttrError(
+            f"{file.path} was changed while the sweep was at work; run the sweep again to use it as it is now"
+        )
+    return contents
 
 
 def do(task: Task) -> Outcome:
@@ -109,7 +124,7 @@ def do(task: Task) -> Outcome:
         pairs = (f"{name} {own.get(name, 'missing')} and not {version}" for name, version in different.items())
         raise WorkerDiffers(f"a worker on {platform.node()} has {', '.join(pairs)}; install the same versions there")
     out, suffix = Path(task.out), ".ipynb" if task.source else ".json"
-    shared = points.is_same(out, task.token)
+    shared = _sees(out, task.token)
     kept = out / points.FOLDER / points.file_name(task.digest, suffix, failed=False)
     if shared and points.is_done(kept, task.digest):
         return Outcome()  # by a worker that died before it could say so
@@ -161,6 +176,16 @@ def _call(task: Task, values: dict[str, Any], scratch: Path) -> tuple[str, bool]
         record["error"] = str(error)
     record["duration_s"] = round(time.monotonic() - started, 3)
     return json.dumps(record, allow_nan=False), "error" in record
+
+
+_SEEN: set[tuple[Path, str]] = set()
+"""Folders that this worker sees, with their sweeps: to read a long grid for each point would take long."""
+
+
+def _sees(out: Path, token: str) -> bool:
+    if (out, token) not in _SEEN and points.is_same(out, token):
+        _SEEN.add((out, token))
+    return (out, token) in _SEEN
 
 
 @functools.cache
