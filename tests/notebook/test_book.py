@@ -65,8 +65,11 @@ def test_a_copy_is_brought_up_to_date_and_else_left_alone(tmp_path):
 
 def test_the_book_is_that_of_the_folder_or_else_of_the_package(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert site._root(None) == (tmp_path / "_build/ettr-book", tmp_path / "ettr-book")
-    assert (tmp_path / "_build/ettr-book/_toc.yml").is_file()
-    assert site._root("other") == (tmp_path / "other", tmp_path / "other/_build/html")
+    for name in ("_toc.yml", "_config.yml"):  # of a book by somebody else
+        (tmp_path / name).write_text("title: Mine\n")
+    assert site._folders(None) == (tmp_path / "_build/ettr-book", tmp_path / "ettr-book")
+    assert site._folders("other") == (tmp_path / "other", tmp_path / "other/_build/html")
+    with pytest.raises(InputError, match="name another one"):
+        site.build(out=tmp_path, progress=False)
     monkeypatch.chdir(BOOK)
-    assert site._root(None) == (BOOK, BOOK / "_build/html")
+    assert site._folders(None) == (BOOK, BOOK / "_build/html")

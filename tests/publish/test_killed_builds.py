@@ -89,7 +89,7 @@ def book(tmp_path, monkeypatch) -> Book:
     small = Book(tmp_path / "small")
     small.root.mkdir()
     (small.root / "_toc.yml").write_text("root: book/index")
-    (small.root / "_config.yml").write_text("title: A book")
+    (small.root / "_config.yml").write_text("title: A book\nsphinx: {config: {extensions: [ettr.publish]}}\n")
     monkeypatch.setattr(chapters, "execute", lambda *_, **__: [])
     monkeypatch.setattr(site, "_jupyter_book", small.jupyter_book)
     small.build("old")
@@ -161,6 +161,21 @@ def test_a_build_that_ends_at_any_moment_leaves_a_whole_site_and_the_next_one_no
         assert ended in (-how, 130), moment
         n += 1
     assert seen == {True, False} and n > 40
+
+
+def test_an_exchange_that_fails_leaves_the_site_before(book, monkeypatch):
+    """As where a virus scanner holds a file of the new one."""
+    rename = Path.rename
+
+    def refuse(path, target):
+        if path.name.startswith(".") and Path(target) == book.out and "whole" in path.name:
+            raise PermissionError(13, "held")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(EttrError, match="could not be put at .*: held"):
+        book.build("new")
+    assert pages(book.out) == made("old") and book.left_over() == []
 
 
 # --------------------------------------------------------------------------- power cuts

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ettr import evidence
 from ettr.core.errors import UnknownName
+from ettr.files import durable
 
 PAGES = "book"
 _SETTINGS = ("_config.yml", "_toc.yml")
@@ -72,10 +73,12 @@ def unpacked(folder: Path) -> Path:
         copy = folder / place
         if not copy.is_file() or copy.read_bytes() != source.read_bytes():
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, copy)
+            with durable.replacing(copy) as part:
+                shutil.copyfile(source, part)
     for page in (folder / PAGES).rglob("*"):
-        if page.is_file() and page.relative_to(folder).as_posix() not in wanted:
-            page.unlink()
+        name = page.relative_to(folder).as_posix()
+        if page.is_file() and name not in wanted and page.suffix != durable.PART:
+            page.unlink(missing_ok=True)
     return folder
 
 

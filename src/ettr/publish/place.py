@@ -36,7 +36,7 @@ def check(out: Path, root: Path) -> None:
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise InputError(f"the site needs a folder, and {out} is something else")
     if root.is_relative_to(out.resolve()):
-        raise InputError(f"the site would replace the repository: {out}")
+        raise InputError(f"the site would replace the folder that the book is built in, {out}: name another one")
     if os.path.ismount(out):
         raise InputError(f"the site replaces a folder, and a disk is mounted at {out}: name a folder in it")
     inside = next((name for name in READ if out.resolve().is_relative_to(root / name)), None)
@@ -102,14 +102,16 @@ def _settle(out: Path, copy: Path, whole: Path, old: Path) -> None:
     shutil.rmtree(copy, ignore_errors=True)
     if whole.exists():
         shutil.rmtree(old, ignore_errors=True)
-        if out.exists():
-            try:
+        try:
+            if out.exists():
                 out.rename(old)
-            except OSError:
-                whole.rename(copy)  # half of it would not be whole
-                shutil.rmtree(copy, ignore_errors=True)
-                raise
-        whole.rename(out)
+            whole.rename(out)
+        except OSError:
+            if old.exists():
+                old.rename(out)
+            whole.rename(copy)  # half of it would not be whole
+            shutil.rmtree(copy, ignore_errors=True)
+            raise
         durable.sync(out.parent)
     shutil.rmtree(old, ignore_errors=True)
 

@@ -23,7 +23,8 @@ from ettr.publish import assets, chapters, place, sealed
 
 UNPACKED, UNPACKED_OUT = Path("_build/ettr-book"), Path("ettr-book")
 """Where a book that is not here is built, and the site of it."""
-FAILED_OUT = Path("_build/failed/html")
+EXTENSION = "ettr.publish"
+"""By what the configuration of a book that is built here is known."""
 SHOWN_WARNINGS = 12
 
 
@@ -33,26 +34,27 @@ def build(
     scenario: str | os.PathLike[str] | None = None,
     progress: bool = True,
 ) -> Path:
-    """Run the chapters that changed, build the site with warnings as errors, and put it at `out` in one step.
+    """Run the chapters that changed, build the site with warnings as errors, and put it at `out`.
 
     A build may end at any moment, by a kill, a full disk or a power cut: the site is the one before or the new one,
     whole and on disk. If it ended between the two renames that exchange them, there is none until the next build to
     this place, which begins by putting one there. Finished chapters are kept, and of pages only what is as a whole
-    build left it. Another build of this book is waited for, and so is what a killed one left running; on Windows, which
-    has no such locks, it is not.
+    build left it. Another build for the same scenario is waited for, and so is what a killed one left running; on
+    Windows, which has no such locks, it is not.
 
     Parameters
     ----------
     root : path, optional
-        A folder with ``_config.yml`` and ``_toc.yml``, such as a copy of the repository. If not given, the current
-        folder where it is one, and else the chapters that came with the package, built in ``_build/ettr-book``.
+        A folder with ``_config.yml``, which lists the extension ``ettr.publish``, and ``_toc.yml``, such as a copy of
+        the repository. If not given, the current folder where it is one, and else the chapters that came with the
+        package, built in ``_build/ettr-book``.
     out : path, optional
         The folder of the site; ``_build/html`` of the root if not given, or ``ettr-book`` for the chapters of the
         package. An existing site there is replaced.
     scenario : str or path, optional
         Name of a preset or a scenario file for the whole book; each chapter's own if not given.
     progress : bool
-        Whether to show which chapter is done, and which build is waited for.
+        Whether to show which chapter is done or has no answer, and which build is waited for.
 
     Returns
     -------
@@ -73,12 +75,15 @@ def build(
         If the pages could not be built without a warning, or a disk did not take them.
     """
     assets.versions_of(*assets.BUILT_WITH)
-    root, default_out = _root(root)
-    out = Path(out).absolute() if out else default_out
-    names = chapters.docnames(root)
-    if not (root / "_config.yml").is_file():
-        raise InputError(f"there is no book in {root}: it has no _config.yml")
+    is_unpacked = root is None and not _is_book(Path.cwd())
+    root, default_out = _folders(root)
+    out = Path(out or default_out).absolute()
     place.check(out, root)
+    if is_unpacked:
+        _unpack(root)
+    names = chapters.docnames(root)
+    if not _is_book(root):
+        raise InputError(f"there is no book in {root}: it has no _config.yml that lists the extension {EXTENSION}")
     parameters, label = _scenario(scenario)
     work = root / "_build" / f"site-{chapters.key(parameters)}"
 
@@ -93,19 +98,37 @@ def build(
             failed = [chapter for chapter in ran if not chapter.is_good]
             made = work.with_name(f"{work.name}-failed") if failed else work
             site = _rendered(root, made, _config(root, parameters, label, bool(failed)), lock, bool(failed))
-            place.put(site, root / FAILED_OUT if failed else out)
-            if failed:
-                raise NotebookFailed(_failure(root, failed))
+        if failed:
+            raise NotebookFailed(_failure(site, failed))
+        place.put(site, out)
+    unanswered = [chapter.docname for chapter in ran if chapter.why]
+    if progress and unanswered:
+        print(f"no answer for this run, as the page says: {', '.join(unanswered)}", file=sys.stderr)
     return out / f"{names[0]}.html"
 
 
-def _root(given: str | os.PathLike[str] | None) -> tuple[Path, Path]:
+def _is_book(root: Path) -> bool:
+    """Whether this is the folder of a book that is built here, and not another Jupyter Book."""
+    try:
+        return EXTENSION in (root / "_config.yml").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+
+
+def _folders(given: str | os.PathLike[str] | None) -> tuple[Path, Path]:
     """The folder of the book, and where its site goes if nobody says."""
     here = Path.cwd()
-    if given is None and not (here / "_toc.yml").is_file():
-        return notebook.unpacked(here / UNPACKED), here / UNPACKED_OUT
-    root = Path(given).resolve() if given is not None else here
+    if given is None and not _is_book(here):
+        return here / UNPACKED, here / UNPACKED_OUT
+    root = Path(given or here).resolve()
     return root, root / place.DEFAULT
+
+
+def _unpack(root: Path) -> None:
+    try:
+        notebook.unpacked(root)
+    except OSError as error:
+        raise InputError(f"the chapters cannot be written to {root}: {error.strerror or error}") from error
 
 
 def _scenario(scenario: str | os.PathLike[str] | None) -> tuple[dict[str, str], str]:
@@ -176,11 +199,11 @@ def _not_built(log: Path, missing: list[str]) -> str:
     return "\n  ".join([f"Jupyter Book stopped{pages}; all it said is in {log}:", *warnings])
 
 
-def _failure(root: Path, failed: list[chapters.Chapter]) -> str:
+def _failure(site: Path, failed: list[chapters.Chapter]) -> str:
     several = f"{len(failed)} chapters failed" if len(failed) > 1 else "a chapter failed"
     lines = [f"{several}, the site was left as it was:"]
     for chapter in failed:
-        lines += [f"  {chapter.error}", f"    page: {root / FAILED_OUT / chapter.docname}.html"]
+        lines += [f"  {chapter.error}", f"    page: {site / chapter.docname}.html"]
     return "\n".join(lines)
 
 
