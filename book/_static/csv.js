@@ -2,8 +2,8 @@
 window.ettrCsv = (function () {
   "use strict";
 
-  const FORMULA = /^[=+\-@\t\r]/;
-  const NUMBER = /^[+-]?[\d,]*\.?\d+([eE][+-]?\d+)?\s?%?$/;
+  const FORMULA = /^[=+\-@\t\r\n]/;
+  const NUMBER = /^[+-]?(\d[\d,]*(\.\d+)?|\.\d+)([eE][+-]?\d+)?\s?%?$/;
 
   function cell(value) {
     let text = value === null || value === undefined ? "" : String(value);

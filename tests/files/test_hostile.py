@@ -81,9 +81,24 @@ def test_a_number_that_ends_the_parser_is_refused(tmp_path, form):
 
 def test_a_run_of_digits_over_two_blocks_is_found(tmp_path):
     path = written(tmp_path, b'[{"a": ' + b"9" * 5000 + b"}]")
-    stream = CheckedJson(io.BytesIO(path.read_bytes()), Source(path), Ledger())
+    stream = CheckedJson(io.BytesIO(path.read_bytes()), path.name)
     with pytest.raises(InputError, match="a number of 600 digits or more"):
         list(iter(lambda: stream.read(100), b""))
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 10_000])
+def test_texts_hide_no_levels_and_are_none(size):
+    def read(text: bytes) -> bytes:
+        stream = CheckedJson(io.BytesIO(text), "mine.json")
+        return b"".join(iter(lambda: stream.read(size), b""))
+
+    harmless = b'[{"map": "' + b"0" * 700 + b'", "a\\"[": "\\\\", "b": "' + b"[{" * 900 + b'"}, 7]'
+    assert read(harmless) == harmless
+    for closed in (b'["' + b"]" * 900 + b'"],', b'"}]\\\\",' * 400, b'"\\"]]",' * 400):
+        with pytest.raises(InputError, match="nested more than"):
+            read(b"[" + closed + b"[" * 500 + b"]" * 500)
+    with pytest.raises(InputError, match="a number of 600 digits"):
+        read(b'["0", ' + b"1" * 700 + b"]")
 
 
 def test_json_of_a_few_levels_is_read(tmp_path):

@@ -14,7 +14,9 @@ CELLS = {
     "-2+3": "'-2+3",
     "@SUM(A1)": "'@SUM(A1)",
     "\tx": "'\tx",
-    "\r=x": "'\r=x",
+    "\r=x": "'\n=x",
+    "a\r=x\r\nb": "a\n=x\nb",
+    "-.5": "-.5",
     "-": "'-",
     "=": "'=",
     "-3.5e-7": "-3.5e-7",
@@ -31,6 +33,10 @@ CELLS = {
 @pytest.mark.parametrize(("text", "cell"), CELLS.items(), ids=ascii)
 def test_a_cell_is_no_formula(text, cell):
     assert harmless(text) == cell
+
+
+def test_a_lone_carriage_return_begins_no_row():
+    assert list(csv.reader(io.StringIO(csv_text(pd.DataFrame({"x": ["ok\r=1+1"]}))))) == [["x"], ["ok\n=1+1"]]
 
 
 def test_texts_and_titles_of_a_table_are_and_numbers_stay():

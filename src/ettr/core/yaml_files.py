@@ -72,13 +72,14 @@ class StrictLoader(yaml.SafeLoader):
 
     def compose_mapping_node(self, anchor: Any) -> Any:
         node: Any = super().compose_mapping_node(anchor)
-        seen: set[str] = set()
+        seen: set[Any] = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise _at(key, "a key must be a plain word")
-            if key.value in seen:
+            name = key.value if key.tag == f"{_TAGS}merge" else self.construct_object(key)
+            if name in seen:
                 raise _at(key, f"key {key.value!r} stands twice")
-            seen.add(key.value)
+            seen.add(name)
         return node
 
     def _count(self, event: Any, n_values: int, n_levels: int) -> None:
@@ -96,7 +97,9 @@ _WHOLE = r"(0|[1-9][0-9_]*)"
 StrictLoader.add_implicit_resolver(f"{_TAGS}int", re.compile(rf"[-+]?{_WHOLE}$"), list("-+0123456789"))
 StrictLoader.add_implicit_resolver(
     f"{_TAGS}float",
-    re.compile(rf"[-+]?({_WHOLE}?\.[0-9_]+|{_WHOLE}\.?)([eE][-+]?[0-9]+)?$|[-+]?\.(inf|Inf|INF)$|\.(nan|NaN|NAN)$"),
+    re.compile(
+        rf"[-+]?({_WHOLE}?\.[0-9][0-9_]*|{_WHOLE}\.?)([eE][-+]?[0-9]+)?$|[-+]?\.(inf|Inf|INF)$|\.(nan|NaN|NAN)$"
+    ),
     list("-+0123456789."),
 )
 
@@ -197,12 +200,12 @@ def _at(where: Any, problem: str) -> yaml.MarkedYAMLError:
 
 
 def _check_signs(event: Any) -> None:
-    """Refuse a text with half a sign, and a number without quotes in other digits than 0 to 9."""
+    """Refuse a text with a lone surrogate, and a number without quotes in other digits than 0 to 9."""
     try:
         event.value.encode()
         if event.implicit[0]:
             refuse_other_digits(event.value)
     except UnicodeEncodeError:
-        raise _at(event, "half of a sign, as \\ud800 is one, stands alone") from None
+        raise _at(event, "a lone surrogate, such as \\ud800, is no text") from None
     except ValueError as error:
         raise _at(event, str(error)) from error

@@ -6,10 +6,10 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, Protocol
 
 import ijson
+import numpy as np
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
@@ -23,11 +23,14 @@ _LONGEST_NUMBER = 64
 _LONGEST_RUN = 600
 """Digits in a row: with more the parser's own conversion ends the process."""
 _DIGITS = bytes.maketrans(b"123456789", b"0" * 9)
+_TEXTS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|(\\?)\Z)', re.DOTALL)
+"""Texts of JSON; a group, empty or a backslash, where the end of one is yet to come."""
+_STEPS = bytes.maketrans(b"[{]}", b"\1\1\xff\xff")
+_NO_STEP = bytes(set(range(256)) - set(b"[{]}"))
 MOST_LEVELS = 200
 """Lists and objects inside each other: the parser gives each of them a path as long as it is deep."""
 _NOT_A_NUMBER = re.compile(rb"([:\[,]\s*)-?(?:NaN|Infinity)\b")
 _BROKEN = (ijson.JSONError, ValueError, RecursionError, OverflowError)
-_BROKEN_JSON = (ijson.JSONError, UnicodeDecodeError)
 
 
 def json_records(source: Source, ledger: Ledger) -> tuple[Iterator[tuple[int, Any]], str]:
@@ -73,7 +76,7 @@ def _by_item(source: Source, prefix: str, ledger: Ledger) -> Iterator[tuple[int,
     number = 0
     with source.utf8(ledger) as stream:
         try:
-            checked = _NullForNaN(CheckedJson(stream, source, ledger))
+            checked = _NullForNaN(CheckedJson(stream, source.name))
             items = ijson.items(checked, prefix, multiple_values=True, use_float=True)
             for number, item in enumerate(items, 1):
                 yield number, item
@@ -95,10 +98,8 @@ class CheckedJson:
     ----------
     stream : file
         The bytes.
-    source : Source
-        Where they come from, to be looked at once more where brackets seem to stay open.
-    ledger : Ledger
-        As for ``Source.utf8``.
+    name : str
+        Of the file, for errors.
 
     Raises
     ------
@@ -106,32 +107,28 @@ class CheckedJson:
         While it is read: one of both.
     """
 
-    def __init__(self, stream: _Stream, source: Source, ledger: Ledger) -> None:
-        self._stream, self._source, self._ledger = stream, source, ledger
-        self._before, self._n_open, self._is_flat = b"", 0, False
+    def __init__(self, stream: _Stream, name: str) -> None:
+        self._stream, self._name = stream, name
+        self._text, self._before, self._level = b"", b"", 0
 
     def read(self, size: int = -1) -> bytes:
         """Some of the bytes, none at the end."""
         block = self._stream.read(size)
-        digits = (self._before + block).translate(_DIGITS)
-        if b"0" * _LONGEST_RUN in digits:
-            raise InputError(f"{self._source.name} holds a number of {_LONGEST_RUN} digits or more, which is not read")
-        self._before = (self._before + block)[-_LONGEST_RUN:]
-        self._n_open += block.count(b"[") + block.count(b"{") - block.count(b"]") - block.count(b"}")
-        if self._n_open > MOST_LEVELS and not self._is_flat:
-            self._is_flat = True  # texts hold brackets too, such as those of colours
-            self._check_depth()
+        pieces = _TEXTS.split(self._text + block)
+        is_cut = len(pieces) > 1 and pieces[-2] is not None
+        self._text = b'"' + pieces[-2] if is_cut else b""
+        outside = b'"'.join(pieces[::2])
+        signs = self._before + outside
+        if b"0" * _LONGEST_RUN in signs.translate(_DIGITS):
+            raise InputError(f"{self._name} holds a number of {_LONGEST_RUN} digits or more, which is not read")
+        self._before = signs[-_LONGEST_RUN:]
+        steps = np.frombuffer(outside.translate(_STEPS, _NO_STEP), np.int8)
+        if steps.size:
+            levels = self._level + steps.cumsum(dtype=np.int64)
+            self._level = int(levels[-1])
+            if levels.max() > MOST_LEVELS:
+                raise InputError(f"{self._name} is JSON nested more than {MOST_LEVELS} deep, which is not read")
         return block
-
-    def _check_depth(self) -> None:
-        depth = 0
-        with self._source.utf8(self._ledger) as stream, suppress(*_BROKEN_JSON):
-            for event, _ in ijson.basic_parse(_NullForNaN(stream), multiple_values=True, use_float=True):
-                depth += event.startswith("start") - event.startswith("end_")
-                if depth > MOST_LEVELS:
-                    break
-        if depth > MOST_LEVELS:
-            raise InputError(f"{self._source.name} is JSON nested more than {MOST_LEVELS} deep, which is not read")
 
 
 class _NullForNaN:
@@ -158,7 +155,7 @@ def _array_prefix(source: Source, ledger: Ledger) -> str:
     with source.utf8(ledger) as stream:
         try:
             before = ""
-            tokens = ijson.parse(CheckedJson(stream, source, ledger), multiple_values=True, buf_size=_BLOCK)
+            tokens = ijson.parse(CheckedJson(stream, source.name), multiple_values=True, buf_size=_BLOCK)
             for prefix, token, _ in itertools.islice(tokens, _MOST_TOKENS):
                 if before and token == "start_map":
                     return f"{before}.item"

@@ -48,8 +48,10 @@ def locked(path: Path, what: str, wait: bool = False, on_wait: Callable[[], None
         with file:
             try:
                 _take(file, wait, on_wait)
-            except OSError as error:
+            except BlockingIOError as error:
                 raise InputError(f"another {what} is at work in {path.parent}") from error
+            except OSError as error:
+                raise InputError(f"cannot lock {path}: {error.strerror or error}") from error
             if _is_at(file, path):
                 yield file
                 return

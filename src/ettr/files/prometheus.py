@@ -96,7 +96,7 @@ def samples_in(
     with source.binary() as stream:
         try:
             yield from _walk(
-                ijson.parse(CheckedJson(stream, source, ledger), buf_size=_BLOCK, multiple_values=True), answer
+                ijson.parse(CheckedJson(stream, source.name), buf_size=_BLOCK, multiple_values=True), answer
             )
         except (ijson.JSONError, UnicodeDecodeError) as error:
             ledger.not_parsed("JSON that is broken, or ends too early", place=f"after {n_read():,} samples")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from ettr.core.sentences import encodable
+
 if TYPE_CHECKING:
     import pandas as pd
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_NUMBER = re.compile(r"[+-]?[\d,]*\.?\d+([eE][+-]?\d+)?\s?%?")
+_FORMULA = ("=", "+", "-", "@", "\t", "\n")
+_NUMBER = re.compile(r"[+-]?(\d[\d,]*(\.\d+)?|\.\d+)([eE][+-]?\d+)?\s?%?")
 
 
 def harmless(text: str) -> str:
@@ -20,7 +22,7 @@ def harmless(text: str) -> str:
     >>> harmless("=HYPERLINK(1)"), harmless("-3.5"), harmless("node-7")
     ("'=HYPERLINK(1)", '-3.5', 'node-7')
     """
-    text = text.encode("utf-8", "backslashreplace").decode()  # half a character has no place in a file
+    text = encodable(text).replace("\r\n", "\n").replace("\r", "\n")  # pandas leaves a lone CR unquoted
     return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
 
 

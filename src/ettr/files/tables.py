@@ -275,8 +275,8 @@ class Table:
     def _finish(self) -> None:
         if self._n_other:
             self._ledger.note(
-                f"rows whose cells another sign parts than those of the header: {self._n_other:,} (the first: line "
-                f"{self._first_other:,})"
+                f"rows whose cells are separated by another character than those of the header: "
+                f"{self._n_other:,} (the first: line {self._first_other:,})"
             )
 
     def _quoted(self, first: tuple[int, str], more: list[tuple[int, str]]) -> list[str] | None:
