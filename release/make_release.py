@@ -159,9 +159,11 @@ def left_to_do(version: str) -> str:
     """Return what no script does, each with its command."""
     files = f"dist/ettr-{version}-py3-none-any.whl dist/ettr-{version}.tar.gz"
     return f"""
+    # first: the day into CHANGELOG.md and CITATION.cff, and where there is an address of the repository, that into
+    # [project.urls] and before the relative links of README.md, which PyPI does not follow
     git tag --annotate v{version} --message "ettr {version}" && git push origin v{version}
     .venv/bin/uv publish {files}    # asks for a token of PyPI
-    (cd dist && sha256sum --check SHA256SUMS)    # then upload all of dist/ at https://zenodo.org/uploads/new
+    (cd dist && sha256sum --check SHA256SUMS)    # then let Zenodo archive the tag, as .zenodo.json says
     echo "doi: <the DOI of this version>" >> CITATION.cff && git commit --message "cff: name the DOI" CITATION.cff
     sed -n '/^## {version} /,/^## /p' CHANGELOG.md | sed '$d'    # the text to announce it with
 """

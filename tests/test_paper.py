@@ -12,7 +12,7 @@ import yaml
 
 from agreement import FOUR
 from computed.chapters import drills, published, table
-from ettr import Scenario, evidence, mitigation, validation
+from ettr import Scenario, evidence, mitigation, notebook, validation
 from ettr.chapters import drill, scale
 from ettr.publish import chapters
 from ettr.validation import comparing, forecasts
@@ -86,8 +86,9 @@ def sizes() -> dict[str, Any]:
 
 
 def contents() -> dict[str, Any]:
+    pages = [chapters.source(ROOT, name) for name in chapters.docnames(ROOT)]
     return {
-        "notebooks": sum(chapters.source(ROOT, name).suffix == ".ipynb" for name in chapters.docnames(ROOT)),
+        "notebooks": sum(bool(notebook.declared_parameters(path)) for path in pages if path.suffix == ".ipynb"),
         "figures": len(evidence.table("figures")),
         "mitigations": len(mitigation.catalogue()),
         "forecasts": forecasts.score().n,
@@ -97,7 +98,7 @@ def contents() -> dict[str, Any]:
 
 STATED: dict[str, Callable[[], dict[str, Any]]] = {
     "a run on {n_gpus:,} GPUs was interrupted unexpectedly {n_events} times in {days:.0f} days": the_run,
-    "a book of {notebooks} parameterised notebooks": contents,
+    "with {notebooks} notebooks that take parameters": contents,
     "The package holds {n} of them and": calculators,
     "over {draws:,} runs drawn from what is plausible": calculators,
     "is within one point of the exact ETTR in {daly:.0%} of these runs": calculators,
