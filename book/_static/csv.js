@@ -2,13 +2,14 @@
 window.ettrCsv = (function () {
   "use strict";
 
-  const FORMULA = /^[=+\-@\t\r\n]/;
+  const FORMULA = /^[=+\-@\t\n]/;
   const NUMBER = /^[+-]?(\d[\d,]*(\.\d+)?|\.\d+)([eE][+-]?\d+)?\s?%?$/;
 
   function cell(value) {
     let text = value === null || value === undefined ? "" : String(value);
+    text = text.replace(/\r\n?/g, "\n");
     if (typeof value === "string" && FORMULA.test(text) && !NUMBER.test(text)) { text = "'" + text; }
-    return /[",\n\r]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
+    return /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
   }
 
   return function (rows) {
