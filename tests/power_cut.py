@@ -102,7 +102,8 @@ class Disk:
         self.kill(spared)
         names, blobs = self._synced()
         after = self.log / "after"
-        self._survive(self.root, self.root.stat().st_ino, after, names, blobs, chance)
+        live = {path.stat().st_ino: path for path in (self.root, *self.root.rglob("*"))}
+        self._survive(self.root.stat().st_ino, after, live, names, blobs, chance)
         shutil.rmtree(self.root)
         after.rename(self.root)
         self._begin()
@@ -144,17 +145,17 @@ class Disk:
                     blobs[line["inode"]] = (self.log / BLOBS / line["blob"]).read_bytes()
         return names, blobs
 
-    def _survive(self, live: Path | None, inode: int, after: Path, names, blobs, chance: random.Random) -> None:
-        """Write into `after` what a folder may hold."""
+    def _survive(self, inode: int, after: Path, live: dict[int, Path], names, blobs, chance: random.Random) -> None:
+        """Write into `after` what a folder may hold, under whatever name it is `live` now."""
         after.mkdir()
-        old, new = names.get(inode, {}), listed(live) if live else {}
+        old, new = names.get(inode, {}), listed(live[inode]) if inode in live else {}
         for name in sorted({*old, *new}):
             chosen = old.get(name) if old.get(name) == new.get(name) else chance.choice([old.get(name), new.get(name)])
             if chosen is None:
                 continue
-            place = live / name if live and chosen == new.get(name) else None
+            place = live.get(chosen)
             if chosen in names or (place and place.is_dir()):
-                self._survive(place, chosen, after / name, names, blobs, chance)
+                self._survive(chosen, after / name, live, names, blobs, chance)
             else:
                 (after / name).write_bytes(
                     self._content(place or self.log / KEPT / str(chosen), blobs.get(chosen), chance)
