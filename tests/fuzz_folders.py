@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import io
+import itertools
 import json
 import shutil
 import tempfile
@@ -106,6 +107,12 @@ def valid_sweeps() -> Iterator[bytes]:
     yield b"\1" + with_digest(record, record)
     yield b"\2" + with_digest(book, book["metadata"]["ettr"])
     yield b"\3" + table.getvalue()
+
+
+def misplaced() -> Iterator[bytes]:
+    """Files of a sweep under each other's names."""
+    for number, content in itertools.product(range(4), valid_sweeps()):
+        yield bytes([number]) + content[1:]
 
 
 def with_digest(content: dict[str, Any], holder: dict[str, Any]) -> bytes:
@@ -259,8 +266,12 @@ def behind(inputs: tuple[bytes, ...], n_kinds: int) -> tuple[bytes, ...]:
 
 TARGETS = {
     "notebooks": Target(document, valid_notebooks, ("notebook",), ODD_BOOKS),
-    "folders of sweeps": Target(left_by_a_sweep, valid_sweeps, ("sweep", "notebook.recording"), behind(ODD_BOOKS, 4)),
-    "folders of drills": Target(drill, valid_drills, ("drill",), behind(ODD_BOOKS, 3)),
+    "folders of sweeps": Target(
+        left_by_a_sweep, valid_sweeps, ("sweep", "notebook.recording"), (*behind(ODD_BOOKS, 4), *misplaced())
+    ),
+    "folders of drills": Target(
+        drill, valid_drills, ("drill",), (*behind(ODD_BOOKS, 3), b'\1{"event": "end", "at_s": 2.3}\n')
+    ),
     "the data package": Target(package, valid_packages, ("evidence",), ODD_BOOKS),
     "files of data": Target(data_file, valid_data, ("evidence", "core.yaml_files"), behind(ODD_YAML, 3)),
     "tables of contents": Target(

@@ -252,6 +252,7 @@ ODD_RECORDINGS = (
     RECORDINGS["zeus"].encode().replace(b"1714644000.5", b"1e308"),
     RECORDINGS["codecarbon"].encode().replace(b"15", b"1e308"),
     RECORDINGS["dcgm"].encode().replace(b"1714644060", b"9" * 400),
+    RECORDINGS["dcgm"].encode().replace(b"1714644060", b"1e40099999999999999999999"),
     b'{"device_instant": {"0": [[1, 5], [%b, 7], [3, %b]]}}' % (b"9" * 400, b"9" * 400),
     b'{"device_instant": {"0": ' + b"[" * 100_000,
 )
@@ -299,6 +300,11 @@ TARGETS = {
         (WEATHER % b"\r2", WEATHER % b"1e308", WEATHER % "\uff11".encode(), b"time\r,temperature\n" + b"\r" * 5),
     ),
     "packed files": Target(packed, valid_packed, ("files",), (many(1 << 28), *broken_archives())),
-    "limits of a grid": Target(limits, lambda: iter((LIMITS.encode(),)), ("power.limits", "files"), ODD_LOGS),
+    "limits of a grid": Target(
+        limits,
+        lambda: iter((LIMITS.encode(),)),
+        ("power.limits", "files"),
+        (*ODD_LOGS, LIMITS.replace(",,\n", ",\5,\n").encode()),
+    ),
     "steps done": Target(steps, lambda: iter((STEPS.encode(),)), ("plan.calendar", "files"), ODD_LOGS),
 }

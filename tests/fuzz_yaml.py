@@ -184,7 +184,10 @@ TARGETS = {
         option,
         lambda: (bytes([place]) + text.encode() for place, text in enumerate(OPTIONS)),
         ("cli.options", "plan.calendar", "logs.options"),
-        tuple(bytes([place]) + text.translate(FULL_WIDTH).encode() for place, text in enumerate(OPTIONS)),
+        (
+            *(bytes([place]) + text.translate(FULL_WIDTH).encode() for place, text in enumerate(OPTIONS)),
+            *(bytes([place]) + text.encode() + b"\x1f" for place, text in enumerate(OPTIONS)),
+        ),
     ),
     "files of parameters": Target(
         parameter_file, files("scenarios"), ("notebook.identity", "core.yaml_files"), ODD_YAML

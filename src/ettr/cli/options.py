@@ -77,7 +77,7 @@ def cohorts(split: str | None) -> tuple[str | None, dict[str, int]]:
             raise InputError(f"--split takes COLUMN=VALUE:NODES,VALUE:NODES, got {item!r}")
         if value.strip() in sizes:
             raise InputError(f"--split names {value.strip()!r} twice, got {split!r}")
-        sizes[value.strip()] = int(n_nodes)
+        sizes[value.strip()] = int(n_nodes.strip())
     if not column.strip():
         raise InputError(f"--split takes COLUMN=VALUE:NODES,VALUE:NODES, got {split!r}")
     return column.strip(), sizes

@@ -131,6 +131,8 @@ def measured(events: Sequence[Mapping[str, Any]], settings: Settings) -> Measure
     if not events or events[-1]["event"] != "end":
         raise InputError("the drill is not done: the same command goes on with it")
     starts = [place for place, event in enumerate(events) if event["event"] == "start"]
+    if not starts:
+        raise InputError("the drill has an end and no start: its log is damaged")
     found = Measured(Account(), [], [], [], [], [], [], {}, 0, 0.0, 0)
     durable: set[int] = set()
     spoilt: set[int] = set()

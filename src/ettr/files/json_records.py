@@ -30,7 +30,7 @@ _NO_STEP = bytes(set(range(256)) - set(b"[{]}"))
 MOST_LEVELS = 200
 """Lists and objects inside each other: the parser gives each of them a path as long as it is deep."""
 _NOT_A_NUMBER = re.compile(rb"([:\[,]\s*)-?(?:NaN|Infinity)\b")
-_BROKEN = (ijson.JSONError, ValueError, RecursionError, OverflowError)
+_BROKEN = (ijson.JSONError, ValueError, RecursionError, ArithmeticError)
 
 
 def json_records(source: Source, ledger: Ledger) -> tuple[Iterator[tuple[int, Any]], str]:

@@ -98,9 +98,11 @@ def samples_in(
             yield from _walk(
                 ijson.parse(CheckedJson(stream, source.name), buf_size=_BLOCK, multiple_values=True), answer
             )
-        except (ijson.JSONError, UnicodeDecodeError) as error:
+        except (ijson.JSONError, UnicodeDecodeError, ArithmeticError) as error:  # a number that Decimal refuses
             ledger.not_parsed("JSON that is broken, or ends too early", place=f"after {n_read():,} samples")
-            ledger.note(f"the JSON could be read up to sample {n_read():,} only ({str(error).splitlines()[0][:80]})")
+            ledger.note(
+                f"the JSON could be read up to sample {n_read():,} only ({(str(error).splitlines() or [''])[0][:80]})"
+            )
     if answer.get("status") == "error":
         message = ": ".join(answer[name] for name in ("errorType", "error") if name in answer)
         raise InputError(f"Prometheus answered with an error, not with data: {message[:300]}")

@@ -139,7 +139,9 @@ def _refuse_row(row: dict[str, object], place: str) -> None:
         raise UnknownName("measure", metric, units, place)
     if str(row["unit"]) != units[metric]:
         raise InputError(f"unit must be {units[metric]} for {metric}, got {row['unit']} ({place})")
-    for name in ("limit", "low_hz", "high_hz") if metric == BAND else ("limit",):
+    for name in ("limit", "low_hz", "high_hz"):
+        if pd.isna(row[name]) and name != "limit" and metric != BAND:
+            continue
         value = pd.to_numeric(pd.Series([row[name]]), errors="coerce").iloc[0]
         if not (math.isfinite(value) and value >= 0):
             raise InputError(f"{name} must be a number >= 0 for {metric}, got {row[name]} ({place})")

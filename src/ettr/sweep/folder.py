@@ -191,24 +191,24 @@ class Folder:
         kept = None
         try:
             kept = points.read(self.path / points.MANIFEST)
-        except points.Altered:
-            self.altered[points.MANIFEST] = None
+            if kept is not None:
+                what, tables = kept["sweep"], tuple(kept["tables"])
+                before = Grid(tuple(grids.Block(**block) for block in kept["grid"]))
+        except (points.Altered, KeyError, TypeError):  # the last two: another file under this name
+            kept, self.altered[points.MANIFEST] = None, None
         if kept is None:
             if {p.name for p in self.path.iterdir() if p.suffix != durable.PART} <= _OWN:
                 return ()  # a sweep that had only begun, or whose manifest was damaged; points are known by their names
             raise InputError(f"{self.path} holds something that is not a sweep; choose an empty or a new folder")
-        before = Grid(tuple(grids.Block(**block) for block in kept["grid"]))
-        if kept["sweep"] != self._job.what:
-            raise InputError(
-                f"{self.path} holds a sweep of {kept['sweep']}, not of {self._job.what}; choose another folder"
-            )
+        if what != self._job.what:
+            raise InputError(f"{self.path} holds a sweep of {what}, not of {self._job.what}; choose another folder")
         lost = _points_lost(before, self._job.grid)
         if lost:
             raise InputError(
                 f"{self.path} holds a sweep of another grid: {lost:,} of its {before.n_points:,} points are not in "
                 f"this one; add them to the grid, or choose another folder"
             )
-        return tuple(kept["tables"])
+        return tables
 
 
 def _points_lost(before: Grid, now: Grid) -> int:
