@@ -112,7 +112,7 @@ BAD = {
     "too deep": ('{"0":' + "[" * 100_000, "is no JSON that can be read"),
     "deep": (
         '{"status":"success","data":{"resultType":"matrix","result":' + "[" * 100_000,
-        "nested (at most|more than) ",
+        "nested more than 200 deep",
     ),
     "no time": ("power_w,temperature_c\n500,60\n", "the format of telemetry.csv is not known"),
     "no header": ("2025/07/27 00:00:00.000, 0, 71.85 W\n", "the format of telemetry.csv is not known"),

@@ -100,9 +100,8 @@ def samples_in(
             )
         except (ijson.JSONError, UnicodeDecodeError, ArithmeticError) as error:  # a number that Decimal refuses
             ledger.not_parsed("JSON that is broken, or ends too early", place=f"after {n_read():,} samples")
-            ledger.note(
-                f"the JSON could be read up to sample {n_read():,} only ({(str(error).splitlines() or [''])[0][:80]})"
-            )
+            why = str(error).partition("\n")[0][:80]
+            ledger.note(f"the JSON could be read up to sample {n_read():,} only ({why})")
     if answer.get("status") == "error":
         message = ": ".join(answer[name] for name in ("errorType", "error") if name in answer)
         raise InputError(f"Prometheus answered with an error, not with data: {message[:300]}")

@@ -107,7 +107,7 @@ def _settle(out: Path, copy: Path, whole: Path, old: Path) -> None:
                 out.rename(old)
             whole.rename(out)
         except OSError:
-            if old.exists():
+            if old.exists() and not out.exists():
                 old.rename(out)
             whole.rename(copy)  # half of it would not be whole
             shutil.rmtree(copy, ignore_errors=True)
