@@ -1,10 +1,15 @@
 """The order in which files reach a disk."""
 
+import contextlib
+import errno
+import fcntl
 import os
 
 import pytest
 
+from ettr.core.errors import InputError
 from ettr.files import durable
+from ettr.files.locking import locked
 
 
 @pytest.fixture
@@ -48,3 +53,25 @@ def test_a_folder_is_synced_with_all_that_it_holds(tmp_path, calls):
     (tmp_path / "inner" / "b").write_text("2")
     durable.sync_tree(tmp_path)
     assert {name for _, name in calls} == {"a", "b", "inner", tmp_path.name}
+
+
+@pytest.mark.parametrize(("number", "is_said"), [(errno.EINVAL, False), (errno.ENOTSUP, False), (errno.EIO, True)])
+def test_a_folder_that_cannot_be_synced_is_no_error_and_one_whose_disk_fails_is(tmp_path, monkeypatch, number, is_said):
+    def refuse(_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(OSError) if is_said else contextlib.nullcontext():
+        durable.sync(tmp_path)
+    (tmp_path / "a").touch()
+    with pytest.raises(OSError):
+        durable.sync(tmp_path / "a")
+
+
+def test_a_file_system_without_locks_is_not_taken_for_another_process(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(InputError, match="cannot lock .*: No locks available"), locked(tmp_path / "lock", "sweep"):
+        pass

@@ -10,7 +10,7 @@ import pytest
 
 from ettr import sweep
 from ettr.core.errors import EttrError
-from ettr.sweep import grid
+from ettr.sweep import grid, work
 from ettr.sweep.folder import Folder
 from ettr.sweep.jobs import CallJob
 
@@ -145,6 +145,18 @@ def test_a_table_that_another_sweep_wrote_meanwhile_is_not_altered(swept, tmp_pa
     swept("calls")
     with late.taken():
         assert not late.altered
+
+
+def test_a_parameter_file_that_was_changed_meanwhile_is_not_sent_to_a_worker(tmp_path):
+    path = tmp_path / "w.csv"
+    path.write_text("old")
+    file = work.File(str(path), work.sha256_of(path))
+    task = work.Task("a", "", {}, "x", (file,), "", {})
+    assert work.with_contents(task, [file.path]).files[0].contents == b"old"
+    path.write_text("new")
+    with pytest.raises(EttrError, match=r"w\.csv was changed while the sweep was at work"):
+        work.with_contents(task, [file.path])
+    assert work.with_contents(task, []) is task
 
 
 def test_a_table_that_was_changed_is_made_anew(swept, tmp_path):

@@ -168,3 +168,8 @@ def test_values_from_python_may_be_arrays():
 
 def test_true_is_not_one():
     assert points("a: [1, true]") == [{"a": 1}, {"a": True}]
+
+
+def test_a_name_with_a_lone_surrogate_is_kept_as_its_escape():
+    (point,) = load({"points": {"a\ud800": {"n": 1}}}, 9).points()
+    assert point.name == "a\\ud800"

@@ -59,6 +59,14 @@ def test_every_point_has_a_link_and_every_number_a_panel(job, table):
     assert "5 values: 1 … 5" in page
 
 
+def test_parameters_that_differ_in_their_last_digit_are_two_and_those_beyond_floats_are_texts(table):
+    table = table.assign(close=np.where(table["seed"] == 0, 0.3, 0.1 + 0.2), huge=[10**400] * 6 + [10**401] * 6)
+    frame, across, group = report.small_multiples(table, ["close", "huge"], "ettr")
+    assert (across, group) == ("close", "huge") and frame["x"].nunique() == frame["group"].nunique() == 2
+    frame, across, _ = report.small_multiples(table, ["huge"], "ettr")
+    assert across == "huge" and frame["x"].map(type).eq(str).all()
+
+
 def test_names_cannot_become_markup_and_nothing_is_fetched(job, table):
     page = report.page(job, table)
     outside = re.sub(r'src="data:[^"]*"', "", page)
