@@ -359,6 +359,16 @@ SWEPT = {
 }
 
 
+BURN_IN = """
+name: burn-in
+title: A year of a run whose failures become fewer
+cluster: {n_gpus: 1024}
+job: {productive_h: 8766}
+failures: {rate_per_1000_node_days: 6.5, burn_in: {factor: 3, decay_days: 20}}
+checkpoint: {interval_min: 41.27}
+"""
+
+
 @pytest.mark.parametrize("form", SWEPT)
 def test_arrays_give_what_single_runs_give(run, form):
     changes, paths = SWEPT[form]
@@ -376,6 +386,14 @@ def test_arrays_give_what_single_runs_give(run, form):
         assert at_h[:, i, 1] == pytest.approx(single.quantile(LEVELS), rel=1e-8 if alike else 3e-7)
         assert grid.cdf(single.mean_h)[i, 1] == pytest.approx(single.cdf(single.mean_h), abs=1e-9 if alike else 1e-7)
         assert grid.at((i, 1)).quantile(0.9) == grid.quantile(0.9)[i, 1]
+
+
+def test_a_point_with_few_failures_takes_nothing_from_one_whose_many_become_fewer():
+    """The one asks for terms at which those of the other have faded to nothing."""
+    run = Scenario.parse(BURN_IN)
+    both = budget.finishing(run, {RATE: [0.017, 51.4]})
+    alone = budget.finishing(run.override({RATE: 51.4}))
+    assert both.at(1).quantile(LEVELS) == pytest.approx(alone.quantile(LEVELS), rel=3e-7)
 
 
 def test_hours_and_probabilities_broadcast_against_the_points(run):
@@ -405,6 +423,15 @@ IDLE = {
 def test_a_rule_that_does_nothing_changes_nothing(run, name, rate):
     run = run.override({RATE: rate})
     same(budget.finishing(run.override(IDLE[name])), budget.finishing(run), rel=1e-7)
+
+
+def test_a_tier_that_survives_all_is_a_store_however_many_failures_come_between_writes_to_it(run):
+    run = run.override({RATE: 150.0, WORK: 3000.0, "checkpoint.interval_min": 10, "checkpoint.persist_s": 0})
+    memory = {"name": "memory", "interval_s": 600, "survives": 1.0, "stall_s": run.checkpoint.stall_s}
+    memory |= {"load_s": run.checkpoint.load_s, "write_s": 0}
+    never = {**tiers(memory), "checkpoint.interval_min": 6 * 3000 * 10, "checkpoint.stall_s": 0}
+    assert budget.accepted(run).rate * 3000 > 300
+    same(budget.finishing(run.override(never)), budget.finishing(run), rel=1e-7)
 
 
 def test_restarts_that_hardly_vary_are_fixed_ones(run):

@@ -232,18 +232,26 @@ def _of(run: JobInHours, starts: bool, warns: bool = True, terms: int = MOST_TER
 def _limits(run: JobInHours) -> dict[str, Any]:
     """What must hold, in words, and where it does not."""
     with np.errstate(all="ignore"):
-        once_h = np.minimum(run.tau, run.work) + sum(run.stalls) + run.persist
         most = run.rate * (1.0 if run.ageing is None else max(1.0, changing.relative(run, 0.0)))
         limits = {
             "intervals no shorter than the training during the background write": run.head * (1 - LAST_DIGITS)
             > run.tau,
-            ENDS: np.logical_not(most * (once_h + run.restart_after) <= _LARGEST_EXPONENT),
+            ENDS: np.logical_not(most * (_in_one_go_h(run) + run.restart_after) <= _LARGEST_EXPONENT),
         }
         if run.tiers:
             limits["tiers whose intervals do not fall, and none shorter than its write"] = out_of_order(run)
         if run.prediction is not None:
             limits["runs in which some sixteen failures or more come without warning"] = _alarms_blur(run)
     return limits
+
+
+def _in_one_go_h(run: JobInHours) -> Any:
+    """What has to be trained without a failure: of a tier, without one that no faster tier survives. [h]"""
+    hours = sum(run.stalls) + run.persist
+    for tier, tau in enumerate(run.taus):
+        struck = sum(kind.share * (1 - kind.survives[tier - 1]) for kind in kinds_of(run, 0)) if tier else 1.0
+        hours = hours + struck * np.minimum(tau, run.work)
+    return hours
 
 
 def _alarms_blur(run: JobInHours) -> Any:

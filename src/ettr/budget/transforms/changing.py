@@ -69,14 +69,19 @@ def whole(run: JobInHours, starts: bool, end_h: Any, steady: Whole, log_cycle: L
             before, was, now = now, value, now - step
             if np.all(np.abs(step) <= _ENOUGH * np.abs(now)):
                 break
-        extra = np.exp((now * width_h[..., None]).sum(axis=-2))
+        as_settled = settled(at)
+        excess = (now * width_h[..., None]).sum(axis=-2)
+        # no transform exceeds 1 in size, but where it has faded to nothing its root may be found anywhere
+        size = np.abs(as_settled)
+        most = -np.log(np.where(size > 0, size, 1.0))
+        value = as_settled * np.exp(np.minimum(excess.real, most) + 1j * excess.imag)
         if not starts:
-            return settled(at) * extra
+            return value
         begun = [
             planned_restart(wide, loss(wide, first_kinds, each), each)
             for each in (Exposure(np.asarray(first_rate)[..., None], at.s, at.down), at)
         ]
-        return settled(at) * extra * begun[0] / begun[1]
+        return value * begun[0] / begun[1]
 
     return lambda at: of(Exposure(np.asarray(at_end.rate, dtype=float)[..., None], at.s, at.down))
 

@@ -401,7 +401,8 @@ class _Blocks:
 
 
 def _chain(block: _Value, n: Any) -> _Value:
-    """Blocks of one kind, one after the other."""
+    """Blocks of one kind, one after the other; fewer than none, of a run that has no such block, count as none."""
+    n = np.maximum(n, 0)
     power = block.end**n
     short = np.abs(1 - block.end) * (1 + np.abs(n)) < 1e-9
     total = np.where(short, n, (1 - power) / np.where(short, 1.0, 1 - block.end))
