@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -166,13 +167,13 @@ def beside(folder: Path) -> None:
 
 
 def together(names: Iterable[str], folder: Path) -> bool:
-    """Whether one valid scenario says all of this."""
+    """Whether one valid scenario says all of this, with a rule for its interval that there is."""
     parts = [SECTIONS[name] for name in names]
     whole = scenario(*parts)
     path = folder / "together.yml"
     path.write_text(yaml.safe_dump(whole), encoding="utf-8")
     try:
-        Scenario.load(path)
+        _ = Scenario.load(path).interval_h
     except InputError:
         return False
     return all(_holds(whole, part) for part in parts)
@@ -191,6 +192,7 @@ def pairs(folder: Path) -> list[tuple[str, str]]:
     return [pair for pair in itertools.combinations(SECTIONS, 2) if together(pair, folder)]
 
 
+@functools.cache
 def covering(folder: Path, most: int) -> list[tuple[str, ...]]:
     """A few scenarios of at most so many sections each, in one of which every two stand together that may."""
     left = dict.fromkeys(pairs(folder))

@@ -30,9 +30,9 @@ def store_only(scenario: Scenario) -> Scenario:
     """The run with the store alone, in the steady state: the lowest rung of :func:`ladder`.
 
     Faster tiers are left out, and with them what no closed form combines with tiers: planned maintenance, the slowdown
-    by the background write, announced and silent failures, rates that change. Where the scenario's restart holds the
-    loading, the published time to load 405 billion parameters is taken out of it as ``checkpoint.load_s``, or the whole
-    restart where that is shorter: the sum stays, and a faster tier can load faster.
+    by the background write, announced and silent failures, rates that change, checkpoints that are not kept. Where the
+    scenario's restart holds the loading, the published time to load 405 billion parameters is taken out of it as
+    ``checkpoint.load_s``, or the whole restart where that is shorter: the sum stays, and a faster tier can load faster.
 
     Parameters
     ----------
@@ -50,6 +50,7 @@ def store_only(scenario: Scenario) -> Scenario:
             "job.include_start": False,
             TIERS: [],
             SLOWDOWN: 0,
+            "checkpoint.n_kept": None,
             "failures.burn_in": None,
             "failures.lifetime": None,
             "maintenance": None,
