@@ -9,7 +9,7 @@ import pytest
 
 from ettr import Scenario, budget, compare, plan
 from ettr.chapters import failure_log, finishing_date, one_by_one, portfolio, scale, spares, thermal, what_failed
-from ettr.chapters.common.runs import affordable, followed, shortened
+from ettr.chapters.common.runs import affordable, followed, for_timeline, shortened
 from ettr.chapters.sources.tables import interruption_shares
 from ettr.core.errors import UnknownName
 
@@ -79,6 +79,13 @@ def test_a_run_of_many_failures_is_simulated_less():
     assert affordable(run(), 300) == 300 and affordable(large, 300) < 30
     assert shortened(run()) == run() and shortened(large).productive_h < run().productive_h
     assert shortened(run(), 0.5).productive_h == run().productive_h / 2
+
+
+def test_a_timeline_is_of_as_many_checkpoints_as_it_can_hold():
+    free = {"checkpoint.interval_min": 1 / 60, "checkpoint.stall_s": 0, "checkpoint.persist_s": 0}
+    often = run().override({**free, "job.productive_h": 2000})
+    assert for_timeline(run()) == run()
+    assert for_timeline(often).productive_h / often.interval_h == pytest.approx(1e6)
 
 
 def test_the_ranking_has_each_that_may_save_best_first():

@@ -7,6 +7,7 @@ from dataclasses import replace
 from ettr import budget, plan
 from ettr.core.errors import NotModelled, OutsideValidity
 from ettr.core.sentences import listed
+from ettr.core.units import S_PER_H
 from ettr.plan.intervals import whole_interval_min
 from ettr.scenario import Scenario
 from ettr.scenario.basics import LONGEST_TEXT
@@ -16,8 +17,8 @@ from ettr.simulation.outlook import affordable_runs
 
 _MOST_FAILURES = 2e6
 """Of all runs with one mitigation together."""
-_MOST_OF_ONE = 1e5
-"""Of a run whose timeline is looked at."""
+_MOST_OF_ONE, _MOST_CHECKPOINTS = 1e5, 1e6
+"""Failures and checkpoints of a run whose timeline is looked at."""
 
 
 _PLANNED = {"status": "derived", "note": "the best one of its plan, as no rule gives it"}
@@ -79,6 +80,12 @@ def shortened(run: Scenario, part: float | None = None, most_failures: float = _
     if part is None:
         part = most_failures / max(_failures(run), 1.0)
     return run.override({"job.productive_h": part * run.productive_h}) if part < 1 else run
+
+
+def for_timeline(run: Scenario) -> Scenario:
+    """As much of the run as a timeline can hold, of failures and of checkpoints."""
+    every_h = min([run.interval_h, *(tier.interval_s / S_PER_H for tier in run.checkpoint.tiers)])
+    return shortened(shortened(run, _MOST_CHECKPOINTS * every_h / run.productive_h))
 
 
 def _failures(run: Scenario) -> float:

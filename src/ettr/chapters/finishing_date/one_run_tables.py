@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget, simulation
-from ettr.chapters.common.runs import shortened
+from ettr.chapters.common.runs import for_timeline
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, MIN_PER_H, ROUNDING
 from ettr.scenario import Scenario
@@ -25,7 +25,7 @@ def typical_run(scenario: Scenario, seed: int = 0) -> tuple[Simulation, int]:
 
     Only the beginning of a run that meets more failures than can be written down.
     """
-    scenario = shortened(scenario)
+    scenario = for_timeline(scenario)
     failures = float(budget.exact(budget.simplified(scenario).scenario).n_failures)
     n = affordable_runs(failures, _RUNS_TO_CHOOSE_FROM, _MOST_FAILURES)
     middle = int(np.argsort(simulation.simulate(scenario, n, seed).total_h)[n // 2])
