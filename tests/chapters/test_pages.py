@@ -84,7 +84,7 @@ def test_a_page_speaks_and_draws(page, scenario):
 @pytest.mark.parametrize("scenario", [name for name in evidence.scenario_names() if name not in RUNS])
 @pytest.mark.parametrize("page", pages.OF_A_RUN)
 def test_a_page_speaks_of_every_preset(page, scenario):
-    pages.check(page, scenario)
+    pages.check(page, scenario, quickly=True)
 
 
 NO_ANSWER = {
@@ -111,10 +111,12 @@ def test_a_page_speaks_at_an_extreme(page, extreme, file_of):
     """Where there is no answer the build keeps the question of the page, and the reason."""
     if page.endswith(NO_ANSWER.get(extreme, ("nothing",))):
         with pytest.raises((NoProgress, OutsideValidity), match=r"get on|practically|gets on"):
-            pages.check(page, file_of(extreme))
+            pages.check(page, file_of(extreme), quickly=True)
     else:
-        pages.check(page, file_of(extreme))
-        assert not any(ODD_TITLE in finding.text for finding in pages.findings(page, file_of(extreme))), "as Markdown"
+        pages.check(page, file_of(extreme), quickly=True)
+        assert not any(ODD_TITLE in finding.text for finding in pages.findings(page, file_of(extreme), quickly=True)), (
+            "as Markdown"
+        )
 
 
 # ------------------------------------------------------------------ the form of a chapter
