@@ -23,7 +23,9 @@ LogCycle = Callable[[JobInHours, list[Kind], Exposure], Any]
 Whole = Callable[[JobInHours, bool], Of]
 
 _NODES = 24
-_STEPS, _ENOUGH, _TINY = 12, 1e-12, 1e-300
+_STEPS, _TINY = 12, 1e-300
+_ENOUGH, _FADED = 1e-9, 1e-20
+"""Change of the transform's logarithm at which a root is found, and size at which none is looked for."""
 
 
 def whole(run: JobInHours, starts: bool, end_h: Any, steady: Whole, log_cycle: LogCycle) -> Of:
@@ -49,6 +51,8 @@ def whole(run: JobInHours, starts: bool, end_h: Any, steady: Whole, log_cycle: L
     rates = (np.asarray(run.rate)[..., None] * relative(run, moment_h))[..., None]
     end_rate = np.asarray(at_end.rate, dtype=float)[..., None, None]
     first_kinds = kinds_of(run)
+    # more failures than at the end leave less of a transform, fewer leave more
+    only_more = bool(run.ageing is not None and run.ageing.factor >= 1)
 
     def of(at: Exposure) -> Any:
         s, down = at.s[..., None, :], at.down[..., None, :]
@@ -56,6 +60,9 @@ def whole(run: JobInHours, starts: bool, end_h: Any, steady: Whole, log_cycle: L
         def cycle(rate: Any, omega: Any) -> Any:
             return log_cycle(replace(inner, rate=rate), kinds, Exposure(rate, s + omega, down))
 
+        as_settled = settled(at)
+        size = np.abs(as_settled)
+        faded = (size <= _FADED)[..., None, :] & only_more
         target = cycle(end_rate, 0.0)
         before, was = np.zeros(np.broadcast_shapes(rates.shape, s.shape), dtype=complex), cycle(rates, 0.0) - target
         now = was / inner.cycle
@@ -67,12 +74,10 @@ def whole(run: JobInHours, starts: bool, end_h: Any, steady: Whole, log_cycle: L
             longest = np.abs(value) / inner.cycle
             step = step * np.where(np.abs(step) > longest, longest / np.maximum(np.abs(step), _TINY), 1.0)
             before, was, now = now, value, now - step
-            if np.all(np.abs(step) <= _ENOUGH * np.abs(now)):
+            if np.all((np.abs(step) * width_h[..., None] <= _ENOUGH) | faded):
                 break
-        as_settled = settled(at)
         excess = (now * width_h[..., None]).sum(axis=-2)
         # no transform exceeds 1 in size, but where it has faded to nothing its root may be found anywhere
-        size = np.abs(as_settled)
         most = -np.log(np.where(size > 0, size, 1.0))
         value = as_settled * np.exp(np.minimum(excess.real, most) + 1j * excess.imag)
         if not starts:
