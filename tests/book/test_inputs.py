@@ -64,8 +64,8 @@ def entry(page, label):
 
 
 def settle(page):
-    """Wait until the slower answers are there, and the address."""
-    page.wait_for_timeout(500)
+    """Wait until the slower answers are there, and the address: those timers of the page are shorter than this one."""
+    page.evaluate("() => new Promise(done => setTimeout(() => requestAnimationFrame(done), 500))")
 
 
 def answers(page):
