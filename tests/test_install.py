@@ -55,7 +55,11 @@ def test_it_has_few_packages(base):
     assert there == lean.brought(lean.BASE) | {"ettr"}
 
 
-@pytest.mark.parametrize("arguments", [*lean.ANSWERS, ("drill", "drilled", "--work", "1", "--quiet")], ids=str)
+DRILL = ("drill", "drilled", "--work", "1", "--workers", "2", "--fault", "crash=1000", "--quiet")
+"""Calm, since a fault that strikes workers while they start, as on a busy machine, tells nothing and is refused."""
+
+
+@pytest.mark.parametrize("arguments", [*lean.ANSWERS, DRILL], ids=str)
 def test_it_answers(base, folder, arguments):
     assert run(str(base / "ettr"), *arguments, cwd=folder)
 
