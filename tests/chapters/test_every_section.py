@@ -63,9 +63,8 @@ def test_each_page_speaks_of_what_the_readme_shows(page, folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", pages.OF_A_RUN)
-def test_a_page_speaks_of_a_section_alone(page, folder):
-    """Of every third one, and of the others the next two pages; all stand in the pairs."""
-    for name in list(every.SECTIONS)[pages.OF_A_RUN.index(page) % 3 :: 3]:
+def test_a_page_speaks_of_each_section_alone(page, folder):
+    for name in every.SECTIONS:
         pages.check(page, with_sections([name], folder), quickly=True)
 
 
@@ -83,6 +82,6 @@ def refusal(page: str, scenario: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", pages.OF_A_RUN)
 def test_a_page_speaks_of_any_two_sections_or_refuses_them_by_name(page, folder):
-    refused = [refusal(page, with_sections(names, folder)) for names in every.covering(folder, 20)]
+    refused = [refusal(page, with_sections(names, folder)) for names in every.covering(folder, 12)]
     assert all(len(why) > 30 for why in refused if why)
     assert page != "book/index" or not any(refused)

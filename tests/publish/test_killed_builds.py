@@ -486,7 +486,7 @@ def differing(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
 
 @needs_procfs
 @pytest.mark.slow
-@pytest.mark.parametrize(("how", "n_builds"), [("power cut", 8), ("main", 2), ("group", 2), ("term", 2), ("int", 2)])
+@pytest.mark.parametrize(("how", "n_builds"), [("power cut", 20), ("main", 4), ("group", 4), ("term", 4), ("int", 4)])
 def test_a_real_build_that_ends_at_a_random_moment(tmp_path, how, n_builds):
     """The site is then the one before or the new one, and the next build makes the one that a calm build makes."""
     chance, root = random.Random(1), tmp_path / "real"
