@@ -137,6 +137,7 @@ LAUGHS = b"a0: &a0 [x,x,x,x,x,x,x,x,x]\n" + b"".join(
 MERGED = b"a0: &a0 {k: 1}\n" + b"".join(
     b"a%d: &a%d {<<: [%b]}\n" % (n, n, b",".join([b"*a%d" % (n - 1)] * 30)) for n in range(1, 6)
 )
+DIRECTIVES = b"".join(b"%%TAG !a%d! x\n" % n for n in range(60_000))
 CHAIN = b"a0: &a0 [1]\n" + b"".join(b"a%d: &a%d [*a%d]\n" % (n, n, n - 1) for n in range(1, 400))
 ODD_VALUES = (
     *(b"!!timestamp x", b"!!bool x", b"!!int ''", b"!!float ''", b"!!null x", b"!!binary eA==", b"!!str 1", b"!x y"),
@@ -153,7 +154,8 @@ ODD_VALUES = (
         b"[" + b"1," * 200_000 + b"]",
     ),
 )
-ODD_YAML = (LAUGHS, MERGED, CHAIN, *(b"a: " + value + b"\n" for value in ODD_VALUES), b"\0", "a: 1".encode("utf-16"))
+ODD_YAML = (LAUGHS, MERGED, CHAIN, *(b"a: " + value + b"\n" for value in ODD_VALUES), b"\0")
+ODD_YAML += ("a: 1".encode("utf-16"), DIRECTIVES)
 RANGE = b"a: {from: %b, to: %b, count: 3, multiple_of: %b}\n"
 ODD_GRIDS = (
     *ODD_YAML,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ettr.core.errors import InputError
-from ettr.core.yaml_files import LIMIT, load, mapping_of, text_of
+from ettr.core.yaml_files import LEVELS, VALUES, load, mapping_of, text_of
 from fuzz_yaml import CHAIN, LAUGHS, MERGED
 
 
@@ -34,14 +34,21 @@ def test_aliases_and_merges_are_read_where_they_are_few():
 
 @pytest.mark.parametrize("text", [CHAIN.decode(), "[" * 2000, "[" * 51 + "]" * 51, "{a: " * 2000, "a: " + "[1," * 90])
 def test_what_is_deep_is_refused_through_aliases_too(text):
-    assert "nested more than 50 deep: write it flatter" in refused(text)
+    assert "nested more than 50 deep; write it flatter, or set a higher ETTR_YAML_LEVELS in the environ" in refused(
+        text
+    )
 
 
-def test_fifty_levels_are_read():
-    deep = load("[" * 50 + "]" * 50, "x.yml")
-    for _ in range(49):
-        (deep,) = deep
-    assert deep == []
+@pytest.mark.parametrize("n_levels", [50, 150])
+def test_levels_are_read_to_the_limit_which_can_be_raised(n_levels, monkeypatch):
+    if n_levels > 50:
+        monkeypatch.setenv(LEVELS, str(n_levels))
+    n_pairs = n_levels // 2
+    deep = load("[{a: " * n_pairs + "1" + "}]" * n_pairs, "x.yml")
+    for _ in range(n_pairs):
+        deep = deep[0]["a"]
+    assert deep == 1
+    assert f"nested more than {n_levels} deep" in refused("[" * (n_levels + 1) + "]" * (n_levels + 1))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +73,9 @@ def test_what_holds_itself_is_refused(text):
         ("a: *b", "found undefined alias 'b'"),
         ("a: \uff11\uff12", "a number must be written with the digits 0 to 9, got '\uff11\uff12': write 12"),
         ("[1, -\u0663.5]", "write -3.5"),
-        ('a: "\\ud800"', "a lone surrogate"),
+        ('a: "\\ud800"', "found invalid Unicode character escape code"),
+        ("{a:, b: 1}", "write a value, or a space, behind ':'"),
+        ("%TAG ! tag:x,2000:\n---\na: 1", "%TAG is not read: write values without tags"),
         ("{yes: 1, true: 2}", "key 'true' stands twice"),
         ("a: " + "9" * 301, "a whole number may have 300 digits at most, got 301"),
         ("{a: 1, a: 2}", "key 'a' stands twice"),
@@ -94,20 +103,26 @@ def test_minus_zero_is_zero():
 def test_a_long_file_is_refused_before_it_is_read_and_the_limit_can_be_raised(tmp_path, monkeypatch):
     path = tmp_path / "x.yml"
     path.write_text("a: " + "x" * 5_000_000, encoding="utf-8")
-    message = rf"x.yml has more than 2,000,000 characters; split it, or set a higher {LIMIT} in the environment than"
+    message = rf"x.yml has more than 2,000,000 characters; split it, or set a higher {VALUES} in the environment than"
     with pytest.raises(InputError, match=message):
         text_of(path, "scenario")
-    monkeypatch.setenv(LIMIT, "250001")
+    monkeypatch.setenv(VALUES, "250001")
     assert len(mapping_of(text_of(path, "scenario"), "x.yml", "scenario")["a"]) == 5_000_000
-    monkeypatch.setenv(LIMIT, "3")
+    monkeypatch.setenv(VALUES, "3")
     assert "more than 3 values" in refused("[1, 2, 3]")
     assert load("[1, 2]", "") == [1, 2]
 
 
+def test_a_lone_surrogate_is_no_text():
+    with pytest.raises(InputError, match=r"x.yml: broken YAML, a lone surrogate, such as .ud800, is no text"):
+        load("a: \ud800", "x.yml")
+
+
 @pytest.mark.parametrize("limit", ["0", "-1", "x", "1e5", "\uff11", "9" * 20])
-def test_a_limit_that_is_none_is_refused(limit, monkeypatch):
-    monkeypatch.setenv(LIMIT, limit)
-    with pytest.raises(InputError, match="must be a whole number above 0"):
+@pytest.mark.parametrize(("name", "most"), [(VALUES, "1,000,000,000,000"), (LEVELS, "150")])
+def test_a_limit_that_is_none_is_refused(name, most, limit, monkeypatch):
+    monkeypatch.setenv(name, limit)
+    with pytest.raises(InputError, match=f"{name} must be a whole number from 1 to {most}, got"):
         load("a", "")
 
 

@@ -89,11 +89,11 @@ def test_a_file_that_is_no_mapping_is_refused(text, got):
     [
         (
             "name: x\ncluster: {n_gpus: [8\njob: 3",
-            "mine.yml: line 3, column 4: broken YAML, expected ',' or ']', but got ':'",
+            "mine.yml: line 3, column 4: broken YAML, did not find expected ',' or ']'",
         ),
         (
             "name: x\n\tcluster: 3",
-            "mine.yml: line 2, column 1: broken YAML, found character '\\t' that cannot start any token",
+            "mine.yml: line 2, column 1: broken YAML, found a tab character that violates indentation",
         ),
         (
             changed("n_gpus: 8000", "n_gpus: 8000, n_gpus: 9"),
@@ -107,9 +107,13 @@ def test_a_file_that_is_no_mapping_is_refused(text, got):
         ),
         (PLAIN + "---\n" + PLAIN, "mine.yml: line 9, column 1: broken YAML, but found another document"),
         ("{a: 1}: 2\n", "mine.yml: line 1, column 1: broken YAML, a key must be a plain word"),
-        ("a: " + "[" * 1000, "mine.yml: line 1, column 53: broken YAML, nested more than 50 deep: write it flatter"),
+        (
+            "a: " + "[" * 1000,
+            "mine.yml: line 1, column 53: broken YAML, nested more than 50 deep; write it flatter, or set a higher "
+            "ETTR_YAML_LEVELS in the environment, 150 at most",
+        ),
         (PLAIN + "qqqq: 2024-13-45\n", f"unknown field qqqq. Valid: {SECTIONS} (mine.yml)"),  # text: no date is read
-        ("name: x\x00", "mine.yml: broken YAML, unacceptable character #x0000: special characters are not allowed"),
+        ("name: x\x00", "mine.yml: broken YAML, unacceptable character #x0000: control characters are not allowed"),
         (PLAIN + "3: 4\n", "3: a field's name must be text, got 3 (mine.yml)"),
     ],
     ids=range(11),
@@ -222,7 +226,7 @@ FAULTS = {
         "cluster.n_gpus must be a whole number [GPUs], got 8000.5 (mine.yml)",
     ),
     "nothing": (
-        changed("interval_min: 60", "interval_min:"),
+        changed("interval_min: 60", "interval_min: "),
         "checkpoint.interval_min must be a number [min], or one of best, young, daly, got None (mine.yml)",
     ),
     "number for a switch": (

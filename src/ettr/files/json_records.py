@@ -127,7 +127,9 @@ class CheckedJson:
             levels = self._level + steps.cumsum(dtype=np.int64)
             self._level = int(levels[-1])
             if levels.max() > MOST_LEVELS:
-                raise InputError(f"{self._name} is JSON nested more than {MOST_LEVELS} deep, which is not read")
+                raise InputError(
+                    f"{self._name} is JSON nested more than {MOST_LEVELS} deep, which is not read: flatten it first"
+                )
         return block
 
 
