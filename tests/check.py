@@ -13,7 +13,7 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--no-loadscope-re
 CHECKED = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(REPOSITORY / "_build" / "boundscheck")}
 """Compiled code that checks each index, kept apart from the other and for the next time."""
 STEPS = {
-    "full samples and all combinations": ([*PYTEST, "-m", "slow"], {}),
+    "full samples and all combinations": ([*PYTEST, "-m", "slow", "--durations=30"], {}),
     "the simulator with every index checked": ([*PYTEST, "tests/simulation"], CHECKED),
     "drills": ([sys.executable, "benchmarks/drill.py", "--quick", "--fresh"], {}),
     "fuzzing": ([sys.executable, "tests/fuzz.py"], {}),

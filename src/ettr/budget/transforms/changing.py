@@ -23,6 +23,8 @@ LogCycle = Callable[[JobInHours, list[Kind], Exposure], Any]
 Whole = Callable[[JobInHours, bool], Of]
 
 _NODES = 24
+_AT_ONCE = 1 << 15
+"""Roots that are looked for together: as many as a core keeps near it, and the next ones may take fewer steps."""
 _STEPS, _TINY = 12, 1e-300
 _ENOUGH, _FADED = 1e-9, 1e-20
 """Change of the transform's logarithm at which a root is found, and size at which none is looked for."""
@@ -88,7 +90,14 @@ def whole(run: JobInHours, starts: bool, end_h: Any, steady: Whole, log_cycle: L
         ]
         return value * begun[0] / begun[1]
 
-    return lambda at: of(Exposure(np.asarray(at_end.rate, dtype=float)[..., None], at.s, at.down))
+    settled_rate = np.asarray(at_end.rate, dtype=float)[..., None]
+    n = max(1, _AT_ONCE // rates.size)
+
+    def in_blocks(at: Exposure) -> Any:
+        blocks = (slice(first, first + n) for first in range(0, at.s.shape[-1], n))
+        return np.concatenate([of(Exposure(settled_rate, at.s[..., some], at.down[..., some])) for some in blocks], -1)
+
+    return in_blocks
 
 
 def quiet(run: JobInHours, plain: Quiet) -> Quiet:
