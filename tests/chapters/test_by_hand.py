@@ -9,7 +9,7 @@ import pytest
 
 from ettr import Scenario, budget, compare, plan
 from ettr.chapters import failure_log, finishing_date, one_by_one, portfolio, scale, spares, thermal, what_failed
-from ettr.chapters.common.runs import affordable, followed, for_timeline, shortened
+from ettr.chapters.common.runs import affordable, followed, for_timeline, of_failures, shortened
 from ettr.chapters.sources.tables import interruption_shares
 from ettr.core.errors import UnknownName
 
@@ -77,7 +77,7 @@ def test_what_no_closed_form_follows_is_named_in_the_title():
 def test_a_run_of_many_failures_is_simulated_less():
     large = run().override({"cluster.n_gpus": 1_000_000})
     assert affordable(run(), 300) == 300 and affordable(large, 300) < 30
-    assert shortened(run()) == run() and shortened(large).productive_h < run().productive_h
+    assert of_failures(run(), 1e5) == run() and of_failures(large, 1e5).productive_h < run().productive_h
     assert shortened(run(), 0.5).productive_h == run().productive_h / 2
 
 

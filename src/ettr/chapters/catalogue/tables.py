@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import compare, evidence, mitigation
-from ettr.chapters.common.runs import shortened
+from ettr.chapters.common.runs import of_failures
 from ettr.compare import IN_PLACE, TRIED, Attribution, Comparison, Study
 from ettr.core.errors import EttrError, InputError
 from ettr.core.units import unit_of
@@ -261,7 +261,7 @@ def indices(
         Runs of each point, with common random numbers, with as much of the work as meets some thousand failures.
     """
     chosen = tuple(ids)
-    scenario, baseline = (shortened(run, most_failures=_MOST_FAILURES) for run in (study.scenario, study.baseline))
+    scenario, baseline = (of_failures(run, _MOST_FAILURES) for run in (study.scenario, study.baseline))
     few = replace(study, scenario=scenario, baseline=baseline, n_runs=n_runs).together(chosen)
     known = {
         one.field: one for one in (*compare.uncertain(few.baseline, _MEASURE), *compare.effects(few.catalogue, chosen))

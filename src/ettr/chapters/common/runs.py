@@ -75,17 +75,20 @@ def affordable(run: Scenario, n_runs: int) -> int:
     return affordable_runs(_failures(run), n_runs, _MOST_FAILURES)
 
 
-def shortened(run: Scenario, part: float | None = None, most_failures: float = _MOST_OF_ONE) -> Scenario:
-    """The run with a part of its work; if none is given with as much of it as meets so many failures."""
-    if part is None:
-        part = most_failures / max(_failures(run), 1.0)
+def shortened(run: Scenario, part: float) -> Scenario:
+    """The run with a part of its work; with all of it from 1 on."""
     return run.override({"job.productive_h": part * run.productive_h}) if part < 1 else run
+
+
+def of_failures(run: Scenario, most: float) -> Scenario:
+    """As much of the run as meets so many failures."""
+    return shortened(run, most / max(_failures(run), 1.0))
 
 
 def for_timeline(run: Scenario) -> Scenario:
     """As much of the run as a timeline can hold, of failures and of checkpoints."""
     every_h = min([run.interval_h, *(tier.interval_s / S_PER_H for tier in run.checkpoint.tiers)])
-    return shortened(shortened(run, _MOST_CHECKPOINTS * every_h / run.productive_h))
+    return of_failures(shortened(run, _MOST_CHECKPOINTS * every_h / run.productive_h), _MOST_OF_ONE)
 
 
 def _failures(run: Scenario) -> float:
