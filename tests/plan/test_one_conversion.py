@@ -10,7 +10,7 @@ import pytest
 from ettr import budget, plan
 from ettr.plan import intervals
 from ettr.plan.intervals import at_best
-from ettr.scenario import job_in_hours
+from ettr.scenario import to_hours
 
 PEER = {"name": "peer", "interval_s": 40, "stall_s": 0.5, "write_s": 10, "load_s": 5, "survives": 0.9}
 RUNS = {
@@ -28,13 +28,13 @@ RUNS = {
 @pytest.fixture
 def conversions(monkeypatch):
     """The scenarios that became hours."""
-    made, convert = [], job_in_hours.before_interval
+    made, convert = [], to_hours.before_interval
 
     def counted(scenario, at=None):
         made.append(scenario)
         return convert(scenario, at)
 
-    for module in (job_in_hours, intervals):
+    for module in (to_hours, intervals):
         monkeypatch.setattr(module, "before_interval", counted)
     return made
 

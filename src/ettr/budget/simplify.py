@@ -11,9 +11,9 @@ import numpy as np
 from ettr.budget.refusals import EXTRAS, SILENT, silent_modes, together
 from ettr.scenario import Scenario
 from ettr.scenario.fields import idle_value
-from ettr.scenario.job_in_hours import before_interval
 from ettr.scenario.long_run import settled
 from ettr.scenario.paths import PREDICTION, SLOWDOWN, TIERS
+from ettr.scenario.to_hours import before_interval
 
 
 @dataclass(frozen=True)

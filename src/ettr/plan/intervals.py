@@ -17,8 +17,8 @@ from ettr.core.validity import plain
 from ettr.failures import gamma_interval
 from ettr.plan.search import lowest
 from ettr.scenario import JobInHours, Scenario
-from ettr.scenario.job_in_hours import before_interval
 from ettr.scenario.paths import INTERVAL
+from ettr.scenario.to_hours import before_interval
 
 BAND_POINTS = 0.005
 """An interval is as good as the best while it costs no more than this in ETTR: half a point."""

@@ -27,7 +27,7 @@ from ettr.plan.luck import Luck
 from ettr.plan.pools import cheapest_pool
 from ettr.plan.ranges import Assumptions, span
 from ettr.scenario import Scenario
-from ettr.scenario.job_in_hours import before_interval
+from ettr.scenario.to_hours import before_interval
 
 if TYPE_CHECKING:
     from ettr.plan.answer import Plan

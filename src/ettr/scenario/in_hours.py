@@ -25,10 +25,11 @@ from ettr.scenario.fleet import Elastic, Repair, SlowNodes, Spares
 from ettr.scenario.gpu import Gpu
 from ettr.scenario.heat import Heat
 from ettr.scenario.heat_response import HeatResponse, heat_response
-from ettr.scenario.job_in_hours import JobInHours, Values, before_interval, job_in_hours, weights_of
+from ettr.scenario.job_in_hours import JobInHours
 from ettr.scenario.loader import stamp
 from ettr.scenario.sections import Cluster, Job, Maintenance, Measured, Prediction, Recovery
 from ettr.scenario.survival import survival_by_mode
+from ettr.scenario.to_hours import Values, before_interval, job_in_hours, weights_of
 from ettr.scenario.training import Interconnect, Model, Parallelism, StepModel, Synchronisation
 
 if TYPE_CHECKING:

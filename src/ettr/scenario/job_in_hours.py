@@ -1,42 +1,28 @@
-"""What formulas and the simulator need of a scenario: numbers or arrays, with all times in hours.
-
-Fields keep the units that people say; that they become hours happens here and nowhere else.
-"""
+"""What formulas and the simulator need of a scenario: numbers or arrays, with all times in hours."""
 
 from __future__ import annotations
 
 import functools
 import itertools
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ettr.checkpoint.intervals import daly_interval, exact_interval, young_interval
-from ettr.core.errors import InputError, NotModelled, UnknownName
-from ettr.core.units import H_PER_DAY, LAST_DIGITS, MIN_PER_H, S_PER_H
-from ettr.core.validity import plain, warn_outside
+from ettr.core.errors import NotModelled
+from ettr.core.units import LAST_DIGITS, MIN_PER_H
+from ettr.core.validity import plain
 from ettr.scenario.basics import LARGEST_NUMBER
-from ettr.scenario.long_run import long_run_rate, starts_new
-from ettr.scenario.paths import INTERVAL, RATE, check_values, list_of
-from ettr.scenario.survival import by_mode
 
 if TYPE_CHECKING:
-    from ettr.scenario.checkpoints import Tier
-    from ettr.scenario.in_hours import InHours
+    pass
 
 SHORTEST_MIN = 1 / 60
 """Nobody checkpoints more often than each second, even where a checkpoint is free."""
 _HAIR = 1 + LAST_DIGITS
 """Above a limit by this much, so that rounding does not put an interval below it."""
-_IN_AN_HOUR = {"h": 1.0, "min": MIN_PER_H, "s": S_PER_H}
-"""Of the unit that a field's name ends with."""
-
-
-def _in_an_hour(path: str) -> float:
-    return _IN_AN_HOUR[path.rpartition("_")[2]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,270 +309,3 @@ class JobInHours(_Numbers):
         """The same at some points, given as an index into arrays of its :attr:`shape`."""
         shape = self.shape
         return self.map(lambda array: np.broadcast_to(array, shape)[where])
-
-
-class Values:
-    """Values of a scenario's fields, those of ``at`` first."""
-
-    def __init__(self, scenario: InHours, at: Mapping[str, Any] | None = None) -> None:
-        self.scenario = scenario
-        self.given: dict[str, np.ndarray] = {}
-        if not at:
-            return
-        for path in at:
-            if path not in scenario.swept:
-                _refuse(path, scenario.swept)
-        self.given = {path: check_values(path, values, type(scenario)) for path, values in at.items()}
-        try:
-            np.broadcast_shapes(*(values.shape for values in self.given.values()))
-        except ValueError as error:
-            shapes = ", ".join(f"{path} {values.shape}" for path, values in self.given.items())
-            raise InputError(f"arrays must broadcast against each other, got {shapes}") from error
-
-    def __call__(self, path: str) -> Any:
-        """The value at a path; 0 in a section that is left out, as of no maintenance."""
-        if path in self.given:
-            return self.given[path]
-        section, field = path.split(".")
-        return getattr(getattr(self.scenario, section), field, 0.0)
-
-    def hours(self, path: str) -> Any:
-        """A time. [h]"""
-        return self(path) / _in_an_hour(path)
-
-    def below(self, prefix: str) -> dict[str, np.ndarray]:
-        """Those of ``at`` in one section, by field."""
-        return {
-            path.removeprefix(f"{prefix}."): values
-            for path, values in self.given.items()
-            if path.startswith(f"{prefix}.")
-        }
-
-    @property
-    def n_nodes(self) -> Any:
-        """Nodes of the job."""
-        return self("cluster.n_gpus") / self.scenario.cluster.gpus_per_node
-
-    @property
-    def persist_h(self) -> Any:
-        """Background write of one checkpoint to the store. [h]"""
-        store = self.scenario.checkpoint.store
-        if store is None:
-            return self.hours("checkpoint.persist_s")
-        return store.write_h(self.n_nodes, self.below("checkpoint.store"))
-
-    @property
-    def load_h(self) -> Any:
-        """Loading from the store, on top of the restart. [h]"""
-        store = self.scenario.checkpoint.store
-        if store is None or store.read_gb_s is None:
-            return self.hours("checkpoint.load_s")
-        return store.load_h(self.n_nodes, self.below("checkpoint.store"))
-
-    @property
-    def init_h(self) -> Any:
-        """What each start takes for the number of GPUs, on top of the restart and of loading. [h]"""
-        return self("recovery.init_s_per_1000_gpus") * self("cluster.n_gpus") / (1000 * S_PER_H)
-
-    @property
-    def productive_h(self) -> Any:
-        """Work at full speed; of a job given by its tokens it follows from the size. [h]"""
-        run, n_gpus = self.scenario, self.given.get("cluster.n_gpus")
-        if "job.productive_h" in self.given:
-            return self.given["job.productive_h"]
-        if n_gpus is None or run.job.tokens is None:
-            return run.productive_h
-        work_h = run.productive_h_on(n_gpus)
-        nothing = np.isnan(work_h)
-        if not nothing.any():
-            return work_h
-        if not run.starts:  # the work only scales, and shares of time hold where no layout fits, too
-            return np.where(nothing, run.productive_h * run.cluster.n_gpus / n_gpus, work_h)
-        n_out, n_all = int(np.count_nonzero(nothing)), int(np.size(nothing))
-        warn_outside("job.tokens", "sizes that some layout of the model and batch fits", n_out, n_all)
-        return work_h
-
-
-def _refuse(path: str, valid: tuple[str, ...]) -> None:
-    """Say what is missing, rather than that a name is unknown, where a section is."""
-    for section in ("checkpoint.store", "prediction"):
-        if path.startswith(f"{section}.") and not any(known.startswith(f"{section}.") for known in valid):
-            raise InputError(f"the scenario has no {section} section, so there is no {path} to sweep")
-    if path == "checkpoint.persist_s":
-        raise InputError("checkpoint.persist_s follows from checkpoint.store here: sweep checkpoint.store.write_gb_s")
-    raise UnknownName("field to sweep", path, valid, list_of(path))
-
-
-def job_in_hours(scenario: InHours, at: Mapping[str, Any] | None = None) -> JobInHours:
-    """Turn a scenario, with arrays for some of its fields, into hours; see ``Scenario.in_hours``."""
-    run, rule = before_interval(scenario, at), scenario.checkpoint.interval_min
-    return replace(run, tau=run.interval_by(rule)) if isinstance(rule, str) and INTERVAL not in (at or {}) else run
-
-
-def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> JobInHours:
-    """The same before a rule for the interval is followed: endless where the scenario gives one."""
-    value = Values(scenario, at)
-    rate, weight = _rate_and_weights(scenario, value)
-    survives = _survival(scenario, value)
-    modes = _modes(scenario, value, weight, survives)
-    silent = ~np.isnan(modes.latency)
-    restarts, kept = _restarts(scenario, value, weight, survives)
-    recovery = scenario.recovery
-    person = value.hours("recovery.person_min")
-    first = "recovery.queue_min" if scenario.job.first_queue_min is None else "job.first_queue_min"
-    return JobInHours(
-        n_nodes=value.n_nodes,
-        work=value.productive_h / scenario.speed,
-        tau=math.inf if isinstance(value(INTERVAL), str) else value.hours(INTERVAL),
-        stall=value.hours("checkpoint.stall_s"),
-        persist=value.persist_h,
-        slowdown=value("checkpoint.persist_slowdown"),
-        load=value.load_h,
-        init=value.init_h,
-        rate=rate,
-        detection=_mean(weight, modes.detection),
-        queue=_mean(weight, modes.queue) + value("recovery.person_share") * person,
-        first_queue=value.hours(first),
-        restart=value.hours("recovery.restart_min"),
-        restarts=restarts,
-        stops_per_h=value("maintenance.per_day") / H_PER_DAY,
-        stop=value.hours("maintenance.duration_min"),
-        silent=weight[silent].sum(axis=0),
-        latency=_mean(weight, np.where(silent, modes.latency, 0.0)),
-        include_start=scenario.starts,
-        tiers=_tiers(scenario, value, kept),
-        prediction=_prediction(value) if scenario.prediction else None,
-        restart_cv=recovery.restart_cv,
-        person_share=recovery.person_share,
-        person=person,
-        false_alarms_per_h=recovery.false_alarms_per_day / H_PER_DAY,
-        preempt=value.hours("spares.preempt_min"),
-        fetch=value.hours("spares.fetch_min"),
-        select=value.hours("spares.select_min"),
-        failed_restart=math.nan if recovery.failed_restart_min is None else recovery.failed_restart_min / MIN_PER_H,
-        retire_window=(value("repair.retire_window_days") or math.inf) * H_PER_DAY,
-        modes=modes,
-        ageing=_ageing(scenario),
-    )
-
-
-def _rate_and_weights(scenario: InHours, value: Values) -> tuple[Any, np.ndarray]:
-    """λ, and the probability of each mode with the modes on the first axis."""
-    node_rate = scenario.failures.per_node_h(value.given.get(RATE, scenario.failure_rate))
-    exposure = own = scenario.mode_exposure()
-    if "cluster.n_gpus" in value.given:
-        exposure = scenario.mode_exposure(value.n_nodes)
-    rate = node_rate * exposure.sum(axis=-1)
-    alike = all(mode.scales_with == "nodes" for mode in scenario.failures.modes)
-    return (rate if np.ndim(rate) else float(rate)), weights_of(own if alike else exposure)
-
-
-def weights_of(exposure: np.ndarray) -> np.ndarray:
-    """Probability of each mode, from exposures with the modes on the last axis; where none is exposed, of the last."""
-    total = exposure.sum(axis=-1, keepdims=True)
-    never = np.arange(exposure.shape[-1]) == exposure.shape[-1] - 1
-    return np.moveaxis(np.where(total > 0, exposure / np.where(total > 0, total, 1.0), never), -1, 0)
-
-
-def _survival(scenario: InHours, value: Values) -> list[np.ndarray]:
-    """Share of the failures of each mode that each faster tier survives, the modes on the first axis."""
-    tiers, given = scenario.checkpoint.tiers, value.below("checkpoint.tiers")
-    shares = {tier.name: given[f"{tier.name}.survives"] for tier in tiers if f"{tier.name}.survives" in given}
-    return list(scenario.survival(value.n_nodes if "cluster.n_gpus" in value.given else None, shares))
-
-
-def _modes(scenario: InHours, value: Values, weight: np.ndarray, survives: list[np.ndarray]) -> ModesInHours:
-    modes, recovery = scenario.failures.modes, scenario.recovery
-
-    def own_or(path: str) -> np.ndarray:
-        own, general = _own_h(scenario, path.rpartition(".")[2]), np.asarray(value.hours(path))
-        own = own.reshape(-1, *(1,) * general.ndim)
-        return np.where(np.isnan(own), general, own)
-
-    return ModesInHours(
-        weight=weight,
-        detection=own_or("recovery.detection_min"),
-        queue=own_or("recovery.queue_min"),
-        restart=own_or("recovery.restart_min"),
-        latency=_own_h(scenario, "latency_h"),
-        repair=_own_h(scenario, "repair_h"),
-        n_out=np.array([*(mode.n_out_nodes for mode in modes), 1]),
-        detection_cv=_own_cv([mode.detection_cv for mode in modes], recovery.detection_cv),
-        restart_cv=_own_cv([mode.restart_cv for mode in modes], recovery.restart_cv),
-        survives=tuple(survives),
-    )
-
-
-def _own_cv(own: list[float | None], general: float) -> np.ndarray:
-    return np.array([general if cv is None else cv for cv in [*own, None]])
-
-
-def _own_h(scenario: InHours, field: str) -> np.ndarray:
-    """A time of each mode, NaN where it has no own. [h]"""
-    own = [getattr(mode, field) for mode in scenario.failures.modes]
-    return np.array([math.nan if value is None else value for value in [*own, None]]) / _in_an_hour(field)
-
-
-def _mean(weight: np.ndarray, of_modes: np.ndarray) -> Any:
-    """Mean of a time over all failures. [h]"""
-    weight, of_modes = by_mode(weight, of_modes)
-    return (weight * of_modes).sum(axis=0)
-
-
-def _restarts(
-    scenario: InHours, value: Values, weight: np.ndarray, survives: list[np.ndarray]
-) -> tuple[tuple[RestartInHours, ...], list[tuple[Any, ...]]]:
-    """The restart times of failures, the general one first; and for each tier, the share that it survives of each."""
-    own = _own_h(scenario, "restart_min")
-    weight, *survives = by_mode(weight, *survives)
-    restarts = []
-    kept: list[tuple[Any, ...]] = [() for _ in survives]
-    for restart in (None, *np.unique(own[~np.isnan(own)])):
-        group = np.isnan(own) if restart is None else own == restart
-        hours = value.hours("recovery.restart_min") if restart is None else restart
-        restarts.append(RestartInHours(weight[group].sum(axis=0), hours))
-        of_group = [(weight[group] * survived[group]).sum(axis=0) for survived in survives]
-        kept = [(*before, one) for before, one in zip(kept, of_group, strict=True)]
-    return tuple(restarts), kept
-
-
-def _tiers(scenario: InHours, value: Values, kept: list[tuple[Any, ...]]) -> tuple[TierInHours, ...]:
-    given = value.below("checkpoint.tiers")
-
-    def hours(tier: Tier, field: str) -> Any:
-        return given.get(f"{tier.name}.{field}", getattr(tier, field)) / S_PER_H
-
-    return tuple(
-        TierInHours(
-            tau=hours(tier, "interval_s"),
-            stall=hours(tier, "stall_s"),
-            persist=hours(tier, "write_s"),
-            load=hours(tier, "load_s"),
-            kept=shares,
-        )
-        for tier, shares in zip(scenario.checkpoint.tiers, kept, strict=True)
-    )
-
-
-def _prediction(value: Values) -> PredictionInHours:
-    in_time = np.asarray(value("prediction.lead_s")) >= np.asarray(value("prediction.action_s"))
-    return PredictionInHours(
-        recall=np.where(in_time, value("prediction.recall"), 0.0),
-        precision=value("prediction.precision"),
-        action=value.hours("prediction.action_s"),
-    )
-
-
-def _ageing(scenario: InHours) -> AgeingInHours | None:
-    failures = scenario.failures
-    burn_in, lifetime = failures.burn_in, failures.lifetime
-    if burn_in is None and lifetime is None:
-        return None
-    return AgeingInHours(
-        factor=burn_in.factor if burn_in else 1.0,
-        decay=(burn_in.decay_days if burn_in else 1.0) * H_PER_DAY,
-        age=(burn_in.age_days if burn_in else 0.0) * H_PER_DAY,
-        shape=lifetime.shape if lifetime else 1.0,
-        starts_new=starts_new(scenario),
-        long_run=long_run_rate(scenario) / scenario.failure_rate if scenario.failure_rate else 1.0,
-    )

@@ -11,8 +11,8 @@ from ettr.core.units import S_PER_H
 from ettr.plan.intervals import whole_interval_min
 from ettr.scenario import Scenario
 from ettr.scenario.basics import LONGEST_TEXT
-from ettr.scenario.job_in_hours import before_interval
 from ettr.scenario.paths import INTERVAL
+from ettr.scenario.to_hours import before_interval
 from ettr.simulation.outlook import affordable_runs
 
 _MOST_FAILURES = 2e6
