@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from ettr.core.errors import InputError
@@ -84,6 +87,12 @@ def test_what_holds_itself_is_refused(text):
 )
 def test_a_sentence_says_where_and_what(text, words):
     assert ": line 1, column " in refused(text) and words in refused(text)
+
+
+def test_a_pyyaml_without_libyaml_is_said():
+    code = "import yaml; yaml.__with_libyaml__ = False; import ettr.core.yaml_files"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode and "ImportError: ettr needs PyYAML with libyaml" in done.stderr
 
 
 def test_texts_of_any_script_and_signs_are_read():

@@ -13,6 +13,11 @@ from yaml.composer import Composer
 from ettr.core.errors import InputError
 from ettr.core.numbers import refuse_other_digits
 
+if not yaml.__with_libyaml__:
+    raise ImportError(
+        "ettr needs PyYAML with libyaml, as in its wheels: pip install --force-reinstall --only-binary :all: pyyaml"
+    )
+
 VALUES, LEVELS = "ETTR_YAML_VALUES", "ETTR_YAML_LEVELS"
 """Name, in the environment, how many values a file may hold, and how many lists and mappings inside each other."""
 MOST_VALUES, MOST_LEVELS = 100_000, 50
