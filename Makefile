@@ -38,7 +38,7 @@ format: .venv/installed ## Format code and strip notebooks
 	$(BIN)/ruff format .
 	$(BIN)/nbstripout --keep-id $(NOTEBOOKS)
 
-check: .venv/installed ## Run what is slow: full samples, every index checked, mutants, a minute of fuzzing each reader
+check: .venv/installed ## Run what is slow: full samples, every index checked, mutants, half a minute of fuzzing each reader
 	@$(BIN)/python tests/check.py
 
 mutants: .venv/installed ## Break the package in the ways of tests/mutants.csv and see whether tests notice

@@ -1,8 +1,9 @@
 """Inputs that nobody meant, for everything that reads: each is read and keeps what it promises, or is refused in words.
 
 ``tests/test_fuzz.py`` tries some of each. ``make check`` has libFuzzer look for more, guided by the branches that an
-input takes, for a minute each: ``python tests/fuzz.py [SECONDS | --runs N] [NAME...]``. An input that breaks a promise,
-or takes more than 5 s of a core or 1 GiB, is kept in ``_build/fuzz``.
+input takes, for half a minute each: ``python tests/fuzz.py [SECONDS | --runs N] [NAME...]``. An input that breaks a
+promise, or takes more than 5 s of a core or 1 GiB, is kept in ``_build/fuzz``, and so are those that took a new branch,
+from which the next time goes on.
 """
 
 from __future__ import annotations
@@ -70,6 +71,10 @@ def _peak_kib() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
+def _slug(name: str) -> str:
+    return re.sub(r"\W+", "-", name).strip("-")
+
+
 def fuzz(name: str, *options: str) -> None:
     """Let libFuzzer look for an input that breaks a promise; does not return."""
     import atheris
@@ -83,14 +88,17 @@ def fuzz(name: str, *options: str) -> None:
     words = seeds.with_suffix(".dict")
     spelled = ("".join(f"\\x{byte:02x}" for byte in word.encode()) for word in WORDS)
     words.write_text("".join(f'"{word}"\n' for word in spelled))
-    atheris.Setup([sys.argv[0], *options, f"-dict={words}", str(seeds)], lambda data: bounded(name, data))
+    branches = FOUND / "branches" / _slug(name)
+    branches.mkdir(parents=True, exist_ok=True)
+    folders = (str(branches), str(seeds))
+    atheris.Setup([sys.argv[0], *options, f"-dict={words}", *folders], lambda data: bounded(name, data))
     atheris.Fuzz()
 
 
 def report(name: str, limit: str) -> bool:
     """Fuzz in a process of its own and print what was found; whether nothing was."""
     FOUND.mkdir(parents=True, exist_ok=True)
-    kept = FOUND / re.sub(r"\W+", "-", name).strip("-")
+    kept = FOUND / _slug(name)
     # waiting for a core counts for libFuzzer, which ends what never returns; memory of all that is imported too
     options = [limit, "-timeout=120", f"-rss_limit_mb={2 * MOST_MIB}", f"-malloc_limit_mb={MOST_MIB}"]
     done = subprocess.run(
@@ -117,7 +125,7 @@ def report(name: str, limit: str) -> bool:
 
 def main(arguments: list[str]) -> int:
     """Fuzz every target, or those named, as many at a time as there are cores."""
-    limit = "-max_total_time=60"
+    limit = "-max_total_time=30"
     if arguments[:1] == ["--runs"]:
         limit, arguments = f"-runs={int(arguments[1])}", arguments[2:]
     elif arguments and arguments[0].isdecimal():

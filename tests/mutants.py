@@ -10,11 +10,13 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
@@ -76,14 +78,17 @@ class Mutant(NamedTuple):
             return str(error)
         return ""
 
-    def is_killed(self, tree: Path) -> bool:
-        """Whether a test of it fails in a copy of the project."""
+    def noticed(self, tree: Path) -> str:
+        """The test of it that fails in a copy of the project; empty if none does."""
         (tree / self.path).write_text(self.code(), encoding="utf-8")
         try:
-            outcome, _ = run_tests(command(tree, self.tests), LONGEST_S)
+            outcome, output = run_tests(command(tree, self.tests), LONGEST_S)
         finally:
             shutil.copy2(REPOSITORY / self.path, tree / self.path)
-        return outcome is not TestOutcome.SURVIVED
+        if outcome is TestOutcome.SURVIVED:
+            return ""
+        failed = re.search(r"^(?:FAILED|ERROR) tests/(\S+)", output, re.MULTILINE)
+        return failed[1] if failed else "tests that never end, or never start"
 
 
 def listed() -> list[Mutant]:
@@ -130,17 +135,17 @@ def main() -> int:
             print(f"the tests cannot run:\n{collected.stdout[-2000:]}")
             return 1
 
-        def judge(mutant: Mutant) -> bool:
-            tree = free.get()
+        def judge(mutant: Mutant) -> tuple[str, float]:
+            tree, began = free.get(), time.monotonic()
             try:
-                return mutant.is_killed(tree)
+                return mutant.noticed(tree), time.monotonic() - began
             finally:
                 free.put(tree)
 
-        for i, (mutant, killed) in enumerate(zip(mutants, workers.map(judge, mutants), strict=True), 1):
-            verdict = "killed" if killed else f"LIVES ({mutant.known})"
-            print(f"[{i}/{len(mutants)}] {mutant.path}: {verdict}: {mutant.line} -> {mutant.becomes}", flush=True)
-            if not killed:
+        for i, (mutant, (by, took_s)) in enumerate(zip(mutants, workers.map(judge, mutants), strict=True), 1):
+            verdict = f"killed in {took_s:.0f} s by {by}" if by else f"LIVES ({mutant.known})"
+            print(f"[{i}/{len(mutants)}] {mutant.path}: {mutant.line} -> {mutant.becomes}: {verdict}", flush=True)
+            if not by:
                 lives.append(mutant)
     new = [mutant for mutant in lives if mutant.known == "killed"]
     print(f"{len(mutants) - len(lives)} of {len(mutants)} killed, {len(lives)} live, {len(new)} of them unexpectedly")
