@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +48,7 @@ class Exposure:
     s: Any
     down: Any
 
-    @property
+    @functools.cached_property
     def ends(self) -> Any:
         """λ + s. [1/h]"""
         return self.rate + self.s
@@ -148,7 +149,10 @@ def missing_down(run: JobInHours, kind: Kind, down: Any) -> Any:
 
 def missing_restart(run: JobInHours, restart_h: Any, restart_cv: float, load_h: Any, ends: Any) -> Any:
     """What a restart that nothing strikes leaves of 1, with its initialisation and load."""
-    return together((missing(restart_h, restart_cv, ends), -np.expm1(-ends * (run.init + load_h))))
+    fixed_h = run.init + load_h
+    if restart_cv == 0:
+        return -np.expm1(-ends * (restart_h + fixed_h))
+    return together((missing(restart_h, restart_cv, ends), -np.expm1(-ends * fixed_h)))
 
 
 def loss(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
