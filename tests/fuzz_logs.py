@@ -279,6 +279,7 @@ def broken_archives() -> Iterator[bytes]:
         yield whole[:middle]
 
 
+STEP_LINE = b"Training epoch 0, iteration 97/99 | global_step: %d | train_step_timing in s: 12.22"
 WEATHER = b"time,temperature\n2023-01-01T00:00,1.5\n2023-01-01T01:00,%b\n"
 TARGETS = {
     "failure logs": Target(log, valid_logs, ("logs", "files"), behind(0, ODD_LOGS)),
@@ -287,7 +288,12 @@ TARGETS = {
         valid_training,
         ("logs", "files"),
         behind(
-            0, (b"time,step\n2024-05-02 00:00:00,1e308\n", b'{"step_count": %b, "step_start_time": 1}' % (b"9" * 400))
+            0,
+            (
+                b"time,step\n2024-05-02 00:00:00,1e308\n",
+                b'{"step_count": %b, "step_start_time": 1}' % (b"9" * 400),
+                b"[2025-11-20T14:55:23+08:00] " + b"\n".join(STEP_LINE % n for n in (97, 98, 10**10, 98, 99)),
+            ),
         ),
     ),
     "lifetimes": Target(lifetimes, lambda: (text.encode() for text in LIVES), ("logs", "files"), ODD_LOGS),

@@ -108,6 +108,12 @@ def test_lines_without_a_time_count_from_the_last_one_and_are_a_doubt(read):
     assert "steps carry no time" in run.doubts[0]
 
 
+def test_a_step_so_far_ahead_that_its_time_is_beyond_any_clock_is_left_out(read):
+    line = "Training epoch 0, iteration 97/99 | global_step: {} | train_step_timing in s: 12.22"
+    run = read(["[2025-11-20T14:55:23+08:00] " + line.format(97), *(line.format(n) for n in (98, 10**10, 99))])
+    assert run.wall_h * 3600 == pytest.approx(2 * 12.22) and run.stops.empty
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [

@@ -9,6 +9,7 @@ import numpy as np
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, S_PER_H
 from ettr.files.ledger import Ledger
+from ettr.files.times import END_US, LAST_YEAR, SECOND
 
 SAVE, LOAD = "saves", "loading"
 """Names of what logs time by name, beside those that only one of them has."""
@@ -152,6 +153,8 @@ class StepLog:
             at_s = self._reckoned(step, step_s)
         if at_s is None:
             return self.ledger.not_parsed("a step before any line with a time", place=place)
+        if not at_s < END_US / SECOND:  # reckoned over a step number that is far ahead
+            return self.ledger.not_parsed(f"a time after the year {LAST_YEAR}", place=place)
         if at_s < self.last_s - _SLACK_S:
             self._n_back += 1
             self._first_back = self._first_back or place
