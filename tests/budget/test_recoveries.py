@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -38,3 +41,8 @@ def test_a_time_of_little_spread_is_a_fixed_one():
     s = 1j * np.geomspace(1e-3, 100, 50)
     assert missing(0.25, 1e-6, s) == pytest.approx(missing(0.25, 0.0, s), abs=1e-9)
     assert missing(0.25, 0.0, np.array([2.0])) == pytest.approx(1 - np.exp(-0.5), rel=1e-12)
+
+
+def test_scipy_is_loaded_where_a_random_time_is_asked_for_and_not_before():
+    code = "import sys, ettr.budget, ettr.plan; sys.exit('scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

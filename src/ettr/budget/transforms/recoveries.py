@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import lambertw
 
 from ettr.core.units import ROUNDING
 from ettr.scenario import JobInHours
@@ -119,14 +118,15 @@ def missing(hours: Any, cv: float, s: Any) -> Any:
     """
     if cv == 0:
         return -np.expm1(-s * hours)
+    from scipy.special import lambertw  # 0.1 s to load, and needed here alone
+
     variance = np.log1p(cv**2)
+    sigma = np.sqrt(variance)
     at_saddle = lambertw(variance * np.exp(-variance / 2) * hours * s) / variance
     x = np.linspace(-_REACH, _REACH, int(48 + 32 * variance * (1 + variance)))
     weight = np.exp(-x * x / 2)
-    beside: Any = (
-        0.0  # what the line adds to the saddle point, one place after the other: together they need much memory
-    )
-    for share, bend in zip(weight / weight.sum(), np.expm1(np.sqrt(variance) * x) - np.sqrt(variance) * x, strict=True):
+    beside: Any = 0.0  # one place of the line after the other: all of them together would need much memory
+    for share, bend in zip(weight / weight.sum(), np.expm1(sigma * x) - sigma * x, strict=True):
         beside = beside + share * np.expm1(-bend * at_saddle)
     exponent = -at_saddle * (1 + variance * at_saddle / 2)
     lacks = -(np.expm1(exponent) + np.exp(exponent) * beside)
