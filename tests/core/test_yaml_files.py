@@ -122,6 +122,14 @@ def test_a_long_file_is_refused_before_it_is_read_and_the_limit_can_be_raised(tm
     assert load("[1, 2]", "") == [1, 2]
 
 
+@pytest.mark.parametrize("before", ["", "\n", "# c\r", "%YAML 1.1\r\n", "# c\x85", "# c\u2028", "\ufeff"])
+def test_a_directive_for_tags_is_found_whatever_ended_the_line_before(before):
+    line = len(before.splitlines()) - (before == "\ufeff") + 1
+    assert f": line {line}, column 1: broken YAML, %TAG is not read" in refused(
+        f"{before}%TAG ! tag:x,2000:\n---\na: 1"
+    )
+
+
 def test_a_lone_surrogate_is_no_text():
     with pytest.raises(InputError, match=r"x.yml: broken YAML, a lone surrogate, such as .ud800, is no text"):
         load("a: \ud800", "x.yml")

@@ -107,6 +107,8 @@ class StrictLoader(Composer, yaml.CSafeLoader):
 
 
 _TAGS = "tag:yaml.org,2002:"
+_TAG_DIRECTIVE = re.compile(r"(?:\A|[\r\n\x85\u2028\u2029\ufeff])(%TAG)\b")
+"""At the start of a line, whatever ended the one before."""
 _WHOLE = r"(0|[1-9][0-9_]*)"
 StrictLoader.add_implicit_resolver(f"{_TAGS}int", re.compile(rf"[-+]?{_WHOLE}$"), list("-+0123456789"))
 StrictLoader.add_implicit_resolver(
@@ -221,9 +223,9 @@ def _remedy() -> str:
 
 def _refuse_tag_directives(text: str) -> None:
     """libyaml compares each with all that stand before it, in a time of their number's square."""
-    found = re.search(r"^%TAG\b", text, re.MULTILINE)
+    found = _TAG_DIRECTIVE.search(text)
     if found:
-        mark = yaml.Mark("", found.start(), text.count("\n", 0, found.start()), 0, None, None)  # type: ignore[arg-type]
+        mark = yaml.Mark("", found.start(1), len(text[: found.start(1)].lstrip("\ufeff").splitlines()), 0, None, None)  # type: ignore[arg-type]
         raise yaml.MarkedYAMLError(problem="%TAG is not read: write values without tags", problem_mark=mark)
 
 
