@@ -8,14 +8,15 @@ import sys
 import time
 from pathlib import Path
 
+from conftest import cores
+
 REPOSITORY = Path(__file__).parents[1]
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--no-loadscope-reorder", "-n"]
 CHECKED = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(REPOSITORY / "_build" / "boundscheck")}
 """Compiled code that checks each index, kept apart from the other and for the next time."""
 # one process more than there are cores: many of these tests wait for others that they have started
 STEPS = {
-    "full samples and all combinations": ([*PYTEST, str(CORES + 1), "-m", "slow", "--durations=30"], {}),
+    "full samples and all combinations": ([*PYTEST, str(cores() + 1), "-m", "slow", "--durations=30"], {}),
     "the simulator with every index checked": ([*PYTEST, "auto", "tests/simulation"], CHECKED),
     "drills": ([sys.executable, "benchmarks/drill.py", "--quick", "--fresh"], {}),
     "fuzzing": ([sys.executable, "tests/fuzz.py"], {}),

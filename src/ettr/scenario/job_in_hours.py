@@ -6,7 +6,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from ettr.core.errors import NotModelled
 from ettr.core.units import LAST_DIGITS, MIN_PER_H
 from ettr.core.validity import plain
 from ettr.scenario.basics import LARGEST_NUMBER
-
-if TYPE_CHECKING:
-    pass
 
 SHORTEST_MIN = 1 / 60
 """Nobody checkpoints more often than each second, even where a checkpoint is free."""
