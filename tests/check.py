@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from conftest import cores
+from processors import cores
 
 REPOSITORY = Path(__file__).parents[1]
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--no-loadscope-reorder", "-n"]

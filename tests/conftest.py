@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import signal
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +13,8 @@ from hypothesis import HealthCheck, settings
 
 from ettr import Scenario
 from ettr.cli import app
+from processors import cores
 
-TESTS = Path(__file__).parent
-sys.path[:0] = [str(TESTS), str(TESTS.parent / "release")]  # models, logs and notebooks that several files use; scripts
 BROWSERS = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome", "msedge")
 TEMPORARY_MB = 1000
 """What the tests may write to the temporary folder, with the whole book in it."""
@@ -46,11 +43,6 @@ def pytest_configure(config):
             f"free some, or set TMPDIR to a folder that has them",
             1,
         )
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @pytest.hookimpl(optionalhook=True)
