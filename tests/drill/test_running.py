@@ -17,7 +17,7 @@ import pytest
 
 from ettr import logs
 from ettr.core.errors import EttrError, InputError
-from ettr.drill import Settings, checkpoints, running
+from ettr.drill import Settings, answer, calibrated, checkpoints, running
 from ettr.drill.log import TRAINING, events
 from ettr.drill.measured import measured
 from ettr.drill.model import undisturbed
@@ -143,13 +143,13 @@ def test_its_supervisor_may_die_at_any_moment(tmp_path, n_times):
 def test_ctrl_c_leaves_no_process_and_whole_checkpoints(tmp_path):
     folder = tmp_path / "drill"
     child = subprocess.Popen(command(folder, "--fault", "hang=9"), stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: any(event["event"] == "durable" for event in events(folder / "calibration")), 40.0)
+    wait_for(lambda: any(event["event"] == "durable" for event in events(folder / "calibration" / "1")), 40.0)
     child.send_signal(signal.SIGINT)
     _, said = child.communicate(timeout=20)
     assert child.returncode == 130
     assert said == "ettr: stopped; every checkpoint is whole, and the same command goes on from the newest\n"
     wait_for(lambda: not children(folder), 5.0)
-    where = checkpoints.folder_of(folder / "calibration")
+    where = checkpoints.folder_of(folder / "calibration" / "1")
     assert all(checkpoints.read(checkpoints.path_of(where, step)) for step in checkpoints.steps(where))
 
 
@@ -195,3 +195,11 @@ def test_workers_that_cannot_start_end_it(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
     with pytest.raises(OSError, match="did not begin to train, 5 times in a row"):
         Supervisor(tmp_path, Settings(**SHORT)).run()
+
+
+@pytest.mark.slow
+def test_a_calibration_that_finds_workers_still_starting_waits_longer(tmp_path, monkeypatch):
+    monkeypatch.setattr(answer, "_PATIENCE", (0.02, 1))
+    known = calibrated(tmp_path, Settings(n_workers=2))
+    assert {path.name for path in tmp_path.iterdir()} == {"0.02", "1"}
+    assert set(known.detection_s) == {*STOPPING, FLIP} and known.restart_s > 0.02

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ettr.core.errors import NotModelled
+from ettr.core.errors import EttrError, NotModelled
 from ettr.core.report import Answer, Headline, Note, Report, Table
 from ettr.core.results import PARTS, TimeBudget
 from ettr.core.sentences import pct
@@ -23,6 +23,8 @@ from ettr.drill.predicted import Band, Calibration, band, calibrating, calibrati
 from ettr.drill.settings import Settings
 
 _CALIBRATION = "calibration"
+_PATIENCE = (1, 3, 9)
+"""A calibration waits longer between its faults where the one before found workers still starting: 20 s to 3 min."""
 SCENARIO = "scenario.yml"
 
 
@@ -187,7 +189,20 @@ def drill(
 def calibrated(
     folder: Path, settings: Settings, on_progress: Callable[[int, int], None] = lambda done, total: None
 ) -> Calibration:
-    """What a short drill measures of this machine, for such settings."""
-    short = calibrating(settings)
-    running.run(folder, short, on_progress)
-    return calibration_of(measured(events(folder), short))
+    """What a short drill measures of this machine, for such settings.
+
+    Raises
+    ------
+    EttrError
+        Its workers take too long to start.
+    """
+    for patience in _PATIENCE:
+        short, place = calibrating(settings, patience), folder / f"{patience}"
+        running.run(place, short, on_progress)
+        known = calibration_of(measured(events(place), short))
+        if known:
+            return known
+    raise EttrError(
+        "the calibration found the workers still starting when each fault came: use fewer of them, or a machine "
+        "with less to do, and another folder"
+    )

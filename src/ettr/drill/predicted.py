@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ettr import budget
-from ettr.core.errors import EttrError, NoProgress, NotModelled
+from ettr.core.errors import NoProgress, NotModelled
 from ettr.core.units import MIN_PER_H, S_PER_H
 from ettr.drill.measured import Account, Measured, Strike
 from ettr.drill.settings import (
@@ -72,9 +72,12 @@ class Calibration:
         return max(0.0, 1.0 - self.step_s / self.writing_step_s)
 
 
-def calibrating(settings: Settings) -> Settings:
-    """The short drill that measures: some undisturbed writes, then stops of each kind, each before the next write."""
-    each_s = 0.5 + 0.3 * max(1.0, settings.n_workers / (os.cpu_count() or 1))
+def calibrating(settings: Settings, patience: float = 1.0) -> Settings:
+    """The short drill that measures: some undisturbed writes, then stops of each kind, each before the next write.
+
+    Between two stops lies the time that workers take to start, as often as its patience says.
+    """
+    each_s = patience * (0.5 + 0.3 * max(1.0, settings.n_workers / (os.cpu_count() or 1)))
     interval_s = max(1.1 * each_s, 2 * settings.write_s)
     begin_s = each_s + 3 * (interval_s + settings.write_s)
     kinds = [CRASH] * 3 + [HANG] * 2 + [SUPERVISOR] * 2
@@ -83,13 +86,10 @@ def calibrating(settings: Settings) -> Settings:
     return replace(settings, **changes, check_steps=0, seed=0)
 
 
-def calibration_of(found: Measured) -> Calibration:
-    """What the short drill measured."""
+def calibration_of(found: Measured) -> Calibration | None:
+    """What the short drill measured; None if its workers were still starting whenever a fault of some kind came."""
     if not set(STOPPING) <= set(found.detection_s):
-        raise EttrError(
-            "the calibration found the workers still starting when each fault came: use fewer of them, or a machine "
-            "with less to do, and another folder"
-        )
+        return None
     step_s = fmean(found.free_step_s)
     detection_s = {kind: fmean(found.detection_s[kind]) for kind in STOPPING}
     return Calibration(
