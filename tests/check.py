@@ -15,8 +15,9 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "--no-loadscope-reorder", "-n"]
 CHECKED = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(REPOSITORY / "_build" / "boundscheck")}
 """Compiled code that checks each index, kept apart from the other and for the next time."""
 # one process more than there are cores: many of these tests wait for others that they have started
+SLOW = [str(cores() + 1), "--dist", "worksteal", "-m", "slow", "--durations=30"]
 STEPS = {
-    "full samples and all combinations": ([*PYTEST, str(cores() + 1), "-m", "slow", "--durations=30"], {}),
+    "full samples and all combinations": ([*PYTEST, *SLOW], {}),
     "the simulator with every index checked": ([*PYTEST, "auto", "tests/simulation"], CHECKED),
     "drills": ([sys.executable, "benchmarks/drill.py", "--quick", "--fresh"], {}),
     "fuzzing": ([sys.executable, "tests/fuzz.py"], {}),

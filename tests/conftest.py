@@ -57,7 +57,12 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """A file's tests run in one process, and so do those of a chapter and of the site, which share what takes long."""
+    """A file's tests run in one process, and so do those of a chapter and of the site, which share what takes long.
+
+    With ``--dist worksteal`` any process takes any test: for slow ones, which share little and differ much.
+    """
+    if config.getoption("dist") == "worksteal":
+        return None
     from xdist.scheduler import LoadScopeScheduling
 
     class ByRoom(LoadScopeScheduling):
