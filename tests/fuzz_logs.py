@@ -97,13 +97,13 @@ def valid_logs() -> Iterator[bytes]:
 
 
 def training(data: bytes, path: Path) -> None:
-    """The first byte chooses the format, the rest is the file."""
+    """The first byte chooses the format, and whether a step is told to take a second; the rest is the file."""
     from ettr import logs
     from ettr.logs.training.runs import FORMATS
 
-    names = [None, *FORMATS]
+    names, first = [None, *FORMATS], data[0] if data else 0
     path.write_bytes(data[1:])
-    run = logs.read_training(path, names[data[0] % len(names)] if data else None, step_s=data[:1] < b"\x80" or None)
+    run = logs.read_training(path, names[first // 2 % len(names)], step_s=None if first % 2 else 1.0)
     assert run.wall_h > 0 and run.step_s > 0, "no time passed"
     assert math.isclose(sum(run.hours.values()), run.wall_h, rel_tol=1e-6, abs_tol=1e-6), "hours do not add up"
     assert (run.stops[["rework_h", "down_h"]] >= 0).all(axis=None), "a stop that took less than no time"
@@ -112,7 +112,7 @@ def training(data: bytes, path: Path) -> None:
 def valid_training() -> Iterator[bytes]:
     from ettr.logs.training.runs import FORMATS
 
-    yield from (b"\0" + one.sample.encode() for one in FORMATS.values())
+    yield from (bytes([first]) + one.sample.encode() for one in FORMATS.values() for first in (0, 1))
 
 
 def lifetimes(data: bytes, path: Path) -> None:
@@ -268,7 +268,13 @@ def many(size: int) -> bytes:
     return gzip.compress(bytes(size), compresslevel=1, mtime=0)
 
 
-ODD_STEPS = (b"time,step\n2024-05-02 00:00:00,1e308\n", b'{"step_count": %b, "step_start_time": 1}' % (b"9" * 400))
+STEP_LINE = b"Training epoch 0, iteration 97/99 | global_step: %d | train_step_timing in s: 12.22"
+ODD_STEPS = (
+    b"time,step\n2024-05-02 00:00:00,1e308\n",
+    b'{"step_count": %b, "step_start_time": 1}' % (b"9" * 400),
+    b"[2025-11-20T14:55:23+08:00] " + b"\n".join(STEP_LINE % n for n in (97, 98, 10**10, 98, 99)),
+    b"time,step\n2024-05-02 00:00:00,0\n2024-05-02 00:00:00,100\n2024-05-02 00:00:01,101\n",
+)
 
 
 def broken_archives() -> Iterator[bytes]:
@@ -279,23 +285,10 @@ def broken_archives() -> Iterator[bytes]:
         yield whole[:middle]
 
 
-STEP_LINE = b"Training epoch 0, iteration 97/99 | global_step: %d | train_step_timing in s: 12.22"
 WEATHER = b"time,temperature\n2023-01-01T00:00,1.5\n2023-01-01T01:00,%b\n"
 TARGETS = {
     "failure logs": Target(log, valid_logs, ("logs", "files"), behind(0, ODD_LOGS)),
-    "training logs": Target(
-        training,
-        valid_training,
-        ("logs", "files"),
-        behind(
-            0,
-            (
-                b"time,step\n2024-05-02 00:00:00,1e308\n",
-                b'{"step_count": %b, "step_start_time": 1}' % (b"9" * 400),
-                b"[2025-11-20T14:55:23+08:00] " + b"\n".join(STEP_LINE % n for n in (97, 98, 10**10, 98, 99)),
-            ),
-        ),
-    ),
+    "training logs": Target(training, valid_training, ("logs", "files"), behind(0, ODD_STEPS) + behind(1, ODD_STEPS)),
     "lifetimes": Target(lifetimes, lambda: (text.encode() for text in LIVES), ("logs", "files"), ODD_LOGS),
     "inventories": Target(inventory, lambda: (text.encode() for text in INVENTORIES), ("logs", "files"), ODD_LOGS),
     "recordings": Target(recording, valid_recordings, ("telemetry", "files"), behind(0, ODD_RECORDINGS)),

@@ -119,6 +119,7 @@ def test_a_step_so_far_ahead_that_its_time_is_beyond_any_clock_is_left_out(read)
     [
         (texts.nemo(texts.run(1)[0], stamped=False), "must hold two steps at different times"),
         (["time,step", "2025-06-01,100", "2025-06-02,900"], "give --step-s"),
+        (["time,step", *(f"2025-06-01 10:00:0{n // 100},{n}" for n in (0, 99, 100))], "give --step-s"),
         (["time,step", "2025-06-01 10:00:00,100"], "must hold two steps"),
         (
             ["time,step", *(f"2025-06-0{9 - i} 10:00:00,{i}" for i in range(8))],

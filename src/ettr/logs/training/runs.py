@@ -288,13 +288,14 @@ def _step_times(processes: list[Process], name: str) -> tuple[float, float, floa
     if not own.size:
         pairs = [(np.diff(one.time_s), np.diff(one.step)) for one in processes if len(one.step) > 1]
         times, steps = (np.concatenate(each) for each in zip(*pairs, strict=True)) if pairs else (np.empty(0),) * 2
-        if not times.size or np.all(times % _DAY_S == 0):
-            raise InputError(
-                f"{name} does not say what a step takes, and its times are too coarse to tell: give --step-s, the "
-                "seconds of one step while training"
-            )
-        own = np.repeat(times / steps, np.minimum(steps, 1000).astype(int))
-    low, middle, high = np.quantile(own, (0.25, 0.5, 0.75))
+        if times.size and not np.all(times % _DAY_S == 0):
+            own = np.repeat(times / steps, np.minimum(steps, 1000).astype(int))
+    low, middle, high = np.quantile(own, (0.25, 0.5, 0.75)) if own.size else (0.0,) * 3
+    if middle == 0:
+        raise InputError(
+            f"{name} does not say what a step takes, and its times are too coarse to tell: give --step-s, the "
+            "seconds of one step while training"
+        )
     return float(low), float(middle), float(high)
 
 
