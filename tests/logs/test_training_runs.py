@@ -115,6 +115,14 @@ def test_a_step_so_far_ahead_that_its_time_is_beyond_any_clock_is_left_out(read)
 
 
 @pytest.mark.parametrize(
+    ("space", "zone", "starts"), [(" ", "", "00:05"), ("T", "Z", "00:05"), (" ", "+02:00", "22:05")]
+)
+def test_a_table_may_have_times_to_the_minute(read, space, zone, starts):
+    run = read(["time,step", *(f"2025-06-01{space}00:{m:02}{zone},{20 * m}" for m in (5, 10, 15))])
+    assert run.wall_h * 60 == pytest.approx(10) and run.step_s == 3 and f"{run.start:%H:%M}" == starts
+
+
+@pytest.mark.parametrize(
     ("lines", "message"),
     [
         (texts.nemo(texts.run(1)[0], stamped=False), "must hold two steps at different times"),
