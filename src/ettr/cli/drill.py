@@ -59,7 +59,7 @@ def drill(
     for 3 s; a separate disk in memory, which needs root on Linux). Time until the next fault passes while the job
     trains, stalls or starts. In a start, flip, corrupt and slow find nothing to spoil.
 
-    A calibration before, about 20 s long (up to 4 min where workers start slowly), measures steps, stalls, starts and
+    A calibration before, about 20 s long (minutes where workers start slowly), measures steps, stalls, starts and
     detection. From these follow the parts of the time with the faults as they struck, and the band of the finishing
     time without knowing them. At the end the parameters are compared with those of an undisturbed run, bit by bit.
 

@@ -40,7 +40,7 @@ _HALF_YEAR = timedelta(days=183)
 _A_LEAP_YEAR = 2000
 _N_SAMPLES = 24
 _TO_THE_SECOND = re.compile(
-    r"(\d{4}(?:-\d\d-|/\d\d/)\d\d[ T]\d\d:\d\d):(\d\d)(?:[.,](\d+))?\s*(Z|[-+]\d\d:?\d\d)?", re.ASCII
+    r"(\d{4}(?:-\d\d-|/\d\d/)\d\d[ T]\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s*(Z|[-+]\d\d:?\d\d)?", re.ASCII
 )
 
 
@@ -328,7 +328,7 @@ class Stamps:
         if not match:
             return None
         minute, second, fraction, zone = match.groups()
-        seconds = float(f"{second}.{fraction or 0}")
+        seconds = float(f"{second or 0}.{fraction or 0}")
         if seconds >= 61:
             return None
         if (minute, zone) != self._minute:  # thousands of stamps lie in one minute

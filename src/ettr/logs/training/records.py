@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -102,10 +101,6 @@ def _sniff_table(head: list[str]) -> bool:
     )
 
 
-_TO_THE_MINUTE = re.compile(r"^(\d{4}-\d\d-\d\d[ T]\d\d:\d\d)(?!:?\d)", re.ASCII)
-"""A time without seconds, as spreadsheets write it."""
-
-
 def _at(header: Sequence[str], names: tuple[str, ...]) -> int | None:
     lower = [cell.strip().lower() for cell in header]
     return next((lower.index(name) for name in names if name in lower), None)
@@ -124,7 +119,7 @@ def _read_table(source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger) 
             ledger.not_parsed("row that is too short", place=place)
             continue
         text = row[time].strip()
-        at_s = stamps.read(_TO_THE_MINUTE.sub(r"\1:00", text) if ":" in text else f"{text} 00:00:00")
+        at_s = stamps.read(text if ":" in text else f"{text} 00:00:00")
         done = _whole(row[step])
         if at_s is None or done is None:
             ledger.not_parsed("no stamp, or no whole number of steps", place=place)
