@@ -504,6 +504,21 @@ def test_a_count_of_failures_is_a_rate_with_its_error(as_json):
     assert over["wall_mttf_h"] == pytest.approx(7.2, rel=0.02) and over["changes"]["failures.modes"] == []
 
 
+def test_failures_counted_on_fewer_nodes_scale_to_the_job(as_json, refused, tmp_path):
+    """195 failures in 181 days on 256 nodes; the job has 6,250 nodes, and so fails 24 times as often."""
+    counted = ("--gpus", "50000", "--failures", "195", "--in-days", "181")
+    elsewhere = as_json("plan", *counted, "--set", "failures.observed_nodes=256", "--save", str(tmp_path / "f.yml"))
+    mtbf_h = str(181 * 24 / 195)
+    mean = as_json("plan", "--gpus", "50000", "--mtbf-h", mtbf_h, "--set", "failures.observed_nodes=256")
+    assert elsewhere["wall_mttf_h"] == pytest.approx(0.99, abs=0.01)
+    assert elsewhere["ettr"] == pytest.approx(mean["ettr"], abs=1e-3) == pytest.approx(0.66, abs=0.005)
+    assert Scenario.load(tmp_path / "f.yml").failures.node_days == 256 * 181
+    preset = as_json("plan", "llama3-405b", *counted, "--set", "failures.observed_nodes=256")
+    on_the_job = as_json("plan", "llama3-405b", *counted)
+    assert preset["job_mttf_h"] < 0.1 * on_the_job["job_mttf_h"]
+    assert "observed_nodes must be > 0" in refused("plan", *counted, "--set", "failures.observed_nodes=0")
+
+
 def test_flags_stand_over_a_preset_and_are_shown(in_words):
     out = in_words("plan", "llama3-405b", "--gpus", "8192", "--mtbf-h", "4")
     lines = out.splitlines()

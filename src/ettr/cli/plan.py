@@ -34,6 +34,7 @@ FLAGS = {
 }
 """Options that set a field, by the name of the parameter."""
 _SIZE = ("cluster.n_gpus", "cluster.gpus_per_node")
+_OBSERVED = "failures.observed_nodes"
 
 
 def _flag(name: str, metavar: str, help_: str) -> Any:
@@ -219,7 +220,7 @@ def _asked(
     if scenario is not None:
         run = Scenario.load(scenario)
         cluster = run.override({path: value for path, value in values.items() if path in _SIZE}).cluster
-        values |= _counted(in_days, cluster.n_nodes)
+        values |= _exposure_of_count(in_days, changes.get(_OBSERVED, cluster.n_nodes))
         if in_days is not None and run.failures.modes:  # which are shares of another count
             values["failures.modes"] = []
         changes = {**values, **changes}
@@ -236,7 +237,7 @@ def _asked(
         )
     n_gpus, per_node = ({**values, **changes}.get(path, 8) for path in _SIZE)
     if isinstance(n_gpus, (int, float)) and isinstance(per_node, (int, float)):
-        values |= _counted(in_days, n_gpus / per_node)
+        values |= _exposure_of_count(in_days, changes.get(_OBSERVED, n_gpus / per_node))
     return Scenario.of(options.nested({**values, **changes}), "the command line"), changes
 
 
@@ -253,13 +254,19 @@ def _calendar(
     return calendar_of(start, deadline, zone, done if done is not None else 0.0, of_steps)
 
 
-def _counted(in_days: float | None, n_nodes: float) -> dict[str, Any]:
-    """The exposure of failures that were counted in so many days on these nodes, by the wall clock."""
+def _exposure_of_count(in_days: float | None, observed_nodes: Any) -> dict[str, Any]:
+    """Return the fields that say on how many nodes, and for how long by the wall clock, failures were counted."""
     if in_days is None:
         return {}
     if in_days <= 0:
         raise InputError(f"--in-days must be > 0 days, got {in_days:g}")
-    return {"failures.node_days": in_days * n_nodes, "failures.rate_clock": "wall"}
+    if not isinstance(observed_nodes, (int, float)) or not observed_nodes > 0:
+        return {}  # the scenario refuses the number by its own rule
+    return {
+        _OBSERVED: observed_nodes,
+        "failures.node_days": in_days * observed_nodes,
+        "failures.rate_clock": "wall",
+    }
 
 
 def _check_target(target: float | None, fields: list[str]) -> None:
