@@ -82,8 +82,7 @@ class Recovery:
                 for k, m in keys
             ]
         )
-        tries_h = np.array([run.modes[m].restart[0] + run.tiers[k].load for k, m in keys])
-        fails = -np.expm1(-self.rate * tries_h)
+        fails = np.array([self._fails(*run.modes[m].restart, run.tiers[k].load) for k, m in keys])
         again = np.zeros((len(keys), len(keys)))
         for number, (tier, _) in enumerate(keys):
             for (severity, mode), probability in zip(keys, strikes, strict=True):
@@ -101,3 +100,10 @@ class Recovery:
             "restart_h": float(tried @ fails / self.rate),
             "n_failures": float(tried.sum()),
         }
+
+    def _fails(self, restart_h: float, cv: float, load_h: float) -> float:
+        """Probability that a failure strikes in a log-normal restart and its load, by Gauss-Hermite quadrature."""
+        variance = math.log1p(cv**2)
+        z, weight = np.polynomial.hermite_e.hermegauss(150)
+        hours = restart_h * np.exp(math.sqrt(variance) * z - variance / 2) + load_h
+        return float(weight @ -np.expm1(-self.rate * hours) / weight.sum())

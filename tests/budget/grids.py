@@ -17,6 +17,8 @@ KINDS = [
 ]
 MODES = {"failures.modes": KINDS}
 START = {"job.include_start": True}
+VARYING = {"recovery.restart_min": 40, "recovery.restart_cv": 2}
+"""Restarts that are mostly short, and now and then take hours."""
 
 
 def slower(run: Scenario, factor: float) -> Scenario:
@@ -89,6 +91,11 @@ ODD = {
     },
     "people": DEAD | {"recovery.person_share": 0.3, "recovery.person_min": 45},
     "detection that varies": DEAD | {"recovery.detection_cv": 1.5},
+    "restarts that vary": DEAD | VARYING | START | {"cluster.n_gpus": 24_000},
+    "restarts that vary by mode": DEAD
+    | {"failures.modes": [KINDS[0] | {"restart_cv": 1.5}, KINDS[1] | {"restart_cv": 0}, KINDS[2]]}
+    | {"recovery.restart_cv": 0.7, "checkpoint.load_s": 300},
+    "restarts that vary, with stops": VARYING | WRITE | {"maintenance": {"per_day": 0.02, "duration_min": 30}},
     "throttled": DEAD | {"job.throughput_factor": 0.8, "job.include_start": True},
 }
 
@@ -138,6 +145,10 @@ TIERED = {
     | DEAD
     | STORE
     | {"failures.rate_per_1000_node_days": 1.5},
+    "restarts that vary": tiers(MEMORY | {"load_s": 600}, DISK)
+    | VARYING
+    | STORE
+    | {"failures.modes": [KINDS[0] | {"restart_cv": 1}, *KINDS[1:]], "cluster.n_gpus": 16_000},
     "one of no use": tiers(MEMORY | {"survives": 0}, DISK) | STORE,
     "one that keeps all": tiers(MEMORY | {"survives": 0.3}, DISK | {"survives": 1}) | DEAD | STORE,
     "two with one interval": tiers(DISK | {"name": "fast", "write_s": 100, "survives": 0.5}, DISK) | STORE,
@@ -166,6 +177,7 @@ ANNOUNCED = {
     "write as long as the interval": GOOD | LONG_WRITE,
     "low ETTR": alarms(0.5, 0.5, 120) | WRITE | {"cluster.n_gpus": 40_000},
     "rare failures": GOOD | WRITE | DEAD | {"failures.rate_per_1000_node_days": 1},
+    "restarts that vary": GOOD | VARYING,
     "announced too late": alarms(0.9, 0.9, 60, lead_s=59) | DEAD | WRITE,
     "never worth an answer": alarms(0.9, 0.01, 60) | DEAD | WRITE,
 }
@@ -188,6 +200,7 @@ SILENT = {
     "as long as two intervals": silent(2 * (1 + 300 / 3600)) | DEAD,
     "recovery by mode": silent(2, **OWN) | DEAD | {"checkpoint.load_s": 600},
     "rare, found after a day": silent(24) | {"failures.rate_per_1000_node_days": 1},
+    "restarts that vary": silent(2, **OWN) | VARYING,
     "low ETTR": silent(3, **OWN) | DEAD | {"failures.rate_per_1000_node_days": 24},
 }
 
@@ -209,6 +222,7 @@ CHANGING = {
     "young": burn_in(5, 4, work_h=100) | DEAD,
     "young, with writes": burn_in(4, 4, age_days=1, work_h=100) | DEAD | WRITE,
     "young, fewer at first": burn_in(0.2, 4) | DEAD,
+    "young, restarts that vary": burn_in(5, 4, work_h=100) | VARYING,
     "new nodes": lifetime(0.7, work_h=100) | DEAD,
     "new nodes that wear": lifetime(1.4, work_h=400) | DEAD | {"failures.rate_per_1000_node_days": 20},
 }

@@ -25,15 +25,6 @@ WRITE = {"checkpoint.persist_s": 1200}
 FORMULAS = {"exact": budget.exact, "first_order": budget.first_order, "rsc": budget.rsc, "over_time": budget.over_time}
 
 EXTRAS = {
-    "restarts": ({"recovery.restart_cv": 0.5}, "restarts that vary (recovery.restart_cv)"),
-    "restarts of a mode": (
-        MODES | {"failures.modes.crash.restart_cv": 1},
-        "restarts that vary (failures.modes.crash.restart_cv)",
-    ),
-    "restarts of both": (
-        MODES | {"failures.modes.crash.restart_cv": 1, "recovery.restart_cv": 1},
-        "restarts that vary (recovery.restart_cv, failures.modes.crash.restart_cv)",
-    ),
     "latencies": (
         SILENT | {"failures.modes.SDC.latency_cv": 1},
         "latencies that vary (failures.modes.SDC.latency_cv)",
@@ -187,14 +178,12 @@ def test_nothing_else_is_left_out(plain_run):
             "elastic": {"n_replicas": 8, "n_least": 7},
             "maintenance.rolling_nodes": 2,
             "slow_nodes": {"per_1000_node_days": 1, "loss": 0.1, "detection_h": 1},
-            "recovery.restart_cv": 1,
             "recovery.false_alarms_per_day": 1,
         }
     )
     simple = budget.simplified(full)
     assert simple.scenario == run
     assert simple.left_out == (
-        "restarts that vary (recovery.restart_cv)",
         "time-outs that kill a healthy job (recovery.false_alarms_per_day)",
         "slow nodes (slow_nodes)",
         "jobs that go on without some replicas (elastic)",

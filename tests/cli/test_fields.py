@@ -146,7 +146,7 @@ def test_formulas_take_no_field_that_only_simulation_follows(path):
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [("recovery.restart_cv", 0.5), ("recovery.false_alarms_per_day", 1), ("spares.n_nodes", 9), ("power.pue", 1.3)],
+    [("recovery.false_alarms_per_day", 1), ("spares.n_nodes", 9), ("power.pue", 1.3)],
 )
 def test_what_no_closed_form_takes_leaves_the_budget_as_it_is(llama3, path, value):
     extra = {"repair": {"manual_h": 24}} if path.startswith("spares") else {}

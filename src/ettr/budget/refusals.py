@@ -30,13 +30,10 @@ class Extra:
         What it is, in a few words.
     found_at : callable
         From a scenario to the paths of its fields; empty where the scenario does without it.
-    has_transform : bool
-        Whether the form of the finishing date follows it nonetheless.
     """
 
     words: str
     found_at: Callable[[Scenario], tuple[str, ...]]
-    has_transform: bool = False
 
 
 def _if(path: str, occurs: Callable[[Scenario], Any]) -> Callable[[Scenario], tuple[str, ...]]:
@@ -48,11 +45,6 @@ def _of_modes(scenario: Scenario, field: str, occurs: Callable[[Any], Any]) -> I
     for mode, weight in zip(scenario.failures.modes, scenario.mode_weights[:-1], strict=True):
         if weight > 0 and occurs(mode):
             yield f"failures.modes.{mode.name}.{field}"
-
-
-def _varying_restarts(scenario: Scenario) -> tuple[str, ...]:
-    general = ("recovery.restart_cv",) if scenario.recovery.restart_cv > 0 else ()
-    return (*general, *_of_modes(scenario, "restart_cv", lambda mode: mode.restart_cv))
 
 
 def _varying_latencies(scenario: Scenario) -> tuple[str, ...]:
@@ -81,7 +73,6 @@ def silent_modes(scenario: Scenario) -> tuple[str, ...]:
 
 
 EXTRAS = (
-    Extra("restarts that vary", _varying_restarts, has_transform=True),
     Extra("latencies that vary", _varying_latencies),
     Extra(
         "time-outs that kill a healthy job",
@@ -111,8 +102,6 @@ EXTRAS = (
 def refuse_extras(formula: str, scenario: Scenario) -> None:
     """Refuse a scenario with something that only simulation follows."""
     for extra in EXTRAS:
-        if formula == FINISHING and extra.has_transform:
-            continue
         if paths := extra.found_at(scenario):
             raise NotModelled(
                 f"{formula} has no term for {extra.words} ({', '.join(paths)}): {SIMULATE}, or leave them out with "

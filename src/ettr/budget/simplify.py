@@ -39,7 +39,7 @@ class Simplified:
 def simplified(scenario: Scenario) -> Simplified:
     """The same scenario without what :func:`exact` has no term for, to set beside a simulation.
 
-    Spares never run out, restarts take their mean, the failure rate is the settled one. Silent failures that stand
+    Spares never run out, the failure rate is the settled one. Silent failures that stand
     beside something else count as noticed at once; of different latencies all get the mean. Beside tiers the
     prediction goes.
 
@@ -65,15 +65,13 @@ def simplified(scenario: Scenario) -> Simplified:
     return _without_different_latencies(_without_what_excludes_others(_at_the_settled_rate(simple)))
 
 
-def without_extras(scenario: Scenario, formula: str = "exact") -> Simplified:
+def without_extras(scenario: Scenario) -> Simplified:
     """The same scenario without what no closed form has a term for, whatever stands beside it.
 
     Parameters
     ----------
     scenario : Scenario
         The run.
-    formula : str
-        ``"finishing"`` keeps what has a transform, ``"exact"`` only what has a mean.
 
     Returns
     -------
@@ -83,8 +81,6 @@ def without_extras(scenario: Scenario, formula: str = "exact") -> Simplified:
     changes: dict[str, Any] = {}
     words: list[str] = []
     for extra in EXTRAS:
-        if formula == "finishing" and extra.has_transform:
-            continue
         if paths := extra.found_at(scenario):
             changes |= {path: idle_value(path, Scenario) for path in paths}
             words.append(f"{extra.words} ({', '.join(paths)})")

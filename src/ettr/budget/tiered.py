@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ettr.budget.training import Training
-from ettr.checkpoint import growth, mean_until
+from ettr.checkpoint import growth
 from ettr.scenario import JobInHours
 
 Table = list[list[Any]]
@@ -55,7 +55,7 @@ def tiered(run: JobInHours) -> Training:
 
 def recover(run: JobInHours, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
     """Failures and hours of restarts: a failure while a tier is loaded may need a safer one."""
-    planned_h = n_planned * mean_until(run.rate, run.start)
+    planned_h = n_planned * run.planned_restart_h
     at_risk_h, back = risk_h + planned_h, _recoveries(run)
     loading = _loading([run.rate * at_risk_h * cut_h for cut_h in back.cut_h[0]], run.rate, back)
     restart_h = sum(loading)
@@ -71,9 +71,8 @@ def restart_after_h(run: JobInHours) -> Any:
 def _recoveries(run: JobInHours) -> _Recoveries:
     n, groups = range(len(run.loads)), range(len(run.restarts))
     kept = [[0.0, *(tier.kept[i] for tier in run.tiers), run.restarts[i].share] for i in groups]
-    hours = [[run.restarts[i].restart + run.init + load for load in run.loads] for i in groups]
-    survive = [[np.exp(-run.rate * restart_h) for restart_h in row] for row in hours]
-    cut_h = [[mean_until(run.rate, restart_h) for restart_h in row] for row in hours]
+    survive = [[run.survives_restart(one.restart, one.cv, load) for load in run.loads] for one in run.restarts]
+    cut_h = [[run.until_struck_h(one.restart, one.cv, load) for load in run.loads] for one in run.restarts]
 
     def answered(group: int, floor: int, tier: int) -> Any:
         """Probability that a failure has this restart and is answered from a tier, while tier ``floor`` loads."""

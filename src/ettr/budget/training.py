@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ettr.checkpoint import growth, mean_until
+from ettr.checkpoint import growth
 from ettr.core.units import ROUNDING
 from ettr.scenario import JobInHours
 
@@ -47,7 +47,7 @@ class Training:
 
 def recover(run: JobInHours, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
     """Failures, and hours of restarts, of a stretch of training with planned restarts in it."""
-    planned_h = n_planned * mean_until(run.rate, run.start)
+    planned_h = n_planned * run.planned_restart_h
     at_risk_h = risk_h + planned_h
     survive = run.survive_restart
     return run.rate * at_risk_h / survive, planned_h + at_risk_h * run.cut_restart / survive

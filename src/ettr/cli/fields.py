@@ -116,7 +116,7 @@ _ALL_EXTRAS: dict[str, Any] = {
     "cluster": {"n_gpus": 64},
     "failures": {
         "rate_per_1000_node_days": 5,
-        "modes": [{"name": "silent", "share": 0.5, "restart_cv": 1, "latency_h": 1, "latency_cv": 1}],
+        "modes": [{"name": "silent", "share": 0.5, "latency_h": 1, "latency_cv": 1}],
         "lemons": {
             "share": 0.1,
             "factor": 2,
@@ -132,7 +132,6 @@ _ALL_EXTRAS: dict[str, Any] = {
         "tiers": [{"name": "peers", "interval_s": 60, "survives": 0.5, "corrupt": 0.1}],
     },
     "recovery": {
-        "restart_cv": 1,
         "false_alarms_per_day": 1,
         "exposed": False,
         "restart_fails": 0.1,
@@ -167,7 +166,7 @@ def answers_of(path: str) -> list[str]:
 
     Examples
     --------
-    >>> answers_of("recovery.restart_min"), answers_of("recovery.restart_cv")
+    >>> answers_of("recovery.restart_min"), answers_of("recovery.n_tries")
     (['plan', 'simulate', 'compare', 'power'], ['simulate', 'compare', 'power'])
     """
     from ettr.scenario.field_list import without_items

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from ettr.checkpoint.intervals import daly_interval, exact_interval, young_interval
+from ettr.checkpoint.waiting import laplace, laplace_complement, mean_until
 from ettr.core.errors import NotModelled
 from ettr.core.units import LAST_DIGITS, MIN_PER_H
 from ettr.core.validity import plain
@@ -91,10 +92,14 @@ class ModesInHours:
 
 @dataclass(frozen=True, eq=False)
 class RestartInHours(_Numbers):
-    """One of the restart times that modes have: the share of failures with it, and its hours as in ``restart``."""
+    """One of the restart times that modes have: the share of failures with it, its mean and coefficient of variation.
+
+    The hours are without initialisation and loading, as in ``restart``.
+    """
 
     share: Any
     restart: Any
+    cv: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,15 +226,40 @@ class JobInHours(_Numbers):
     @functools.cached_property
     def survive_restart(self) -> Any:
         """Probability that none strikes in the restart and load after a failure, from the store."""
-        return self._over_restarts(lambda hours: np.exp(-self.rate * hours))
+        return sum(one.share * self.survives_restart(one.restart, one.cv, self.load) for one in self.restarts)
 
     @functools.cached_property
     def cut_restart(self) -> Any:
         """One less it, with the digits that a difference would lose."""
-        return self._over_restarts(lambda hours: -np.expm1(-self.rate * hours))
+        return sum(one.share * self._strikes_restart(one.restart, one.cv, self.load) for one in self.restarts)
 
-    def _over_restarts(self, function: Callable[[Any], Any]) -> Any:
-        return sum(one.share * function(one.restart + self.init + self.load) for one in self.restarts)
+    def survives_restart(self, restart_h: Any, cv: float, load_h: Any) -> Any:
+        """Probability that no failure strikes during a restart with its initialisation and load."""
+        fixed_h = self.init + load_h
+        if cv == 0:
+            return np.exp(-self.rate * (restart_h + fixed_h))
+        return laplace(restart_h, cv, self.rate) * np.exp(-self.rate * fixed_h)
+
+    def until_struck_h(self, restart_h: Any, cv: float, load_h: Any) -> Any:
+        """Mean time in such a restart until a failure strikes or it is done, whichever is first. [h]"""
+        fixed_h = self.init + load_h
+        if cv == 0:
+            return mean_until(self.rate, restart_h + fixed_h)
+        rate = np.asarray(self.rate, dtype=float)
+        mean_h = self._strikes_restart(restart_h, cv, load_h) / np.where(rate > 0, rate, 1.0)
+        return np.where(rate > 0, mean_h, restart_h + fixed_h)
+
+    def _strikes_restart(self, restart_h: Any, cv: float, load_h: Any) -> Any:
+        fixed_h = self.init + load_h
+        if cv == 0:
+            return -np.expm1(-self.rate * (restart_h + fixed_h))
+        strikes = laplace_complement(restart_h, cv, self.rate)
+        return strikes - (1 - strikes) * np.expm1(-self.rate * fixed_h)
+
+    @property
+    def planned_restart_h(self) -> Any:
+        """Mean time in a planned restart until a failure strikes or it is done, whichever is first. [h]"""
+        return self.until_struck_h(self.restart, self.restart_cv, self.load)
 
     @property
     def taus(self) -> tuple[Any, ...]:

@@ -251,14 +251,18 @@ def _restarts(
     scenario: InHours, value: Values, weight: np.ndarray, survives: list[np.ndarray]
 ) -> tuple[tuple[RestartInHours, ...], list[tuple[Any, ...]]]:
     """The restart times of failures, the general one first; and for each tier, the share that it survives of each."""
-    own = _own_h(scenario, "restart_min")
+    own, general_cv = _own_h(scenario, "restart_min"), scenario.recovery.restart_cv
+    own_cv = _own_cv([mode.restart_cv for mode in scenario.failures.modes], general_cv)
     weight, *survives = by_mode(weight, *survives)
     restarts = []
     kept: list[tuple[Any, ...]] = [() for _ in survives]
-    for restart in (None, *np.unique(own[~np.isnan(own)])):
-        group = np.isnan(own) if restart is None else own == restart
-        hours = value.hours("recovery.restart_min") if restart is None else restart
-        restarts.append(RestartInHours(weight[group].sum(axis=0), hours))
+    general = -1.0  # in place of NaN, which equals nothing
+    own_or_general = np.where(np.isnan(own), general, own)
+    others = {*zip(own_or_general.tolist(), own_cv.tolist(), strict=True)} - {(general, general_cv)}
+    for restart, cv in [(general, general_cv), *sorted(others)]:
+        group = (own_or_general == restart) & (own_cv == cv)
+        hours = value.hours("recovery.restart_min") if restart == general else restart
+        restarts.append(RestartInHours(weight[group].sum(axis=0), hours, cv))
         of_group = [(weight[group] * survived[group]).sum(axis=0) for survived in survives]
         kept = [(*before, one) for before, one in zip(kept, of_group, strict=True)]
     return tuple(restarts), kept

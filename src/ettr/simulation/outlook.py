@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ettr.checkpoint import growth, mean_until
+from ettr.checkpoint import growth
 from ettr.core.units import ROUNDING
 from ettr.scenario import Scenario
 from ettr.scenario.job_in_hours import AgeingInHours, JobInHours
@@ -105,7 +105,7 @@ def outlook(scenario: Scenario) -> Outlook:
         exposed_h, stalled_h = _training_h(run, rate)
         # silent failures do not strike while nothing is computed, and all but the fastest tier load longer
         loud = replace(run, rate=rate * (1 - run.silent), load=run.loads[0])
-        planned_h = starts * float(mean_until(rate, run.start))
+        planned_h = starts * float(replace(run, rate=rate).planned_restart_h)
         n_failures = float(rate * (exposed_h + planned_h) / loud.survive_restart)
         restart_h = float(loud.cut_restart / loud.rate if loud.rate > 0 else loud.restart_after)
         undetected_h = float(run.latency) if run.silent > 1 - ROUNDING else 0.0

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ettr.checkpoint import laplace_complement
 from ettr.core.units import ROUNDING
 from ettr.scenario import JobInHours
-
-_REACH = 8.5
-"""Standard deviations of a log-normal time's logarithm that its quadrature covers."""
 
 
 @dataclass(frozen=True)
@@ -110,29 +108,6 @@ def _wide(values: Any, axes: int) -> Any:
     return array.reshape(array.shape + (1,) * axes) if array.ndim else float(array)
 
 
-def missing(hours: Any, cv: float, s: Any) -> Any:
-    r"""What a time leaves of 1, :math:`1 - E\,e^{-sX}`: of fixed hours, or of a log-normal time of that mean.
-
-    The integral over :math:`\ln X` runs along the line through its saddle point, where it hardly turns however large s
-    is (Asmussen, Jensen and Rojas-Nandayapa 2016, On the Laplace transform of the lognormal distribution).
-    """
-    if cv == 0:
-        return -np.expm1(-s * hours)
-    from scipy.special import lambertw  # 0.1 s to load, and needed here alone
-
-    variance = np.log1p(cv**2)
-    sigma = np.sqrt(variance)
-    at_saddle = lambertw(variance * np.exp(-variance / 2) * hours * s) / variance
-    x = np.linspace(-_REACH, _REACH, int(48 + 32 * variance * (1 + variance)))
-    weight = np.exp(-x * x / 2)
-    beside: Any = 0.0  # one place of the line after the other: all of them together would need much memory
-    for share, bend in zip(weight / weight.sum(), np.expm1(sigma * x) - sigma * x, strict=True):
-        beside = beside + share * np.expm1(-bend * at_saddle)
-    exponent = -at_saddle * (1 + variance * at_saddle / 2)
-    lacks = -(np.expm1(exponent) + np.exp(exponent) * beside)
-    return lacks if np.iscomplexobj(s) else lacks.real
-
-
 def together(parts: Iterable[Any]) -> Any:
     """What several times, one after the other, leave of 1, from what each leaves."""
     result: Any = 0.0
@@ -144,7 +119,9 @@ def together(parts: Iterable[Any]) -> Any:
 def missing_down(run: JobInHours, kind: Kind, down: Any) -> Any:
     """What detection and queue of a failure leave of 1, with the wait for a person."""
     person = run.person_share * down * run.person / (1 + down * run.person)
-    return together((missing(kind.detection_h, kind.detection_cv, down), -np.expm1(-down * kind.queue_h), person))
+    return together(
+        (laplace_complement(kind.detection_h, kind.detection_cv, down), -np.expm1(-down * kind.queue_h), person)
+    )
 
 
 def missing_restart(run: JobInHours, restart_h: Any, restart_cv: float, load_h: Any, ends: Any) -> Any:
@@ -152,7 +129,7 @@ def missing_restart(run: JobInHours, restart_h: Any, restart_cv: float, load_h: 
     fixed_h = run.init + load_h
     if restart_cv == 0:
         return -np.expm1(-ends * (restart_h + fixed_h))
-    return together((missing(restart_h, restart_cv, ends), -np.expm1(-ends * fixed_h)))
+    return together((laplace_complement(restart_h, restart_cv, ends), -np.expm1(-ends * fixed_h)))
 
 
 def loss(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:

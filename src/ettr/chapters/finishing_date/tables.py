@@ -121,7 +121,7 @@ def _followed(scenario: Scenario) -> tuple[Scenario, tuple[str, ...], Finishing]
 
 
 def _ever_simpler(scenario: Scenario) -> list[budget.Simplified]:
-    simple = [budget.without_extras(scenario, "finishing"), budget.simplified(scenario)]
+    simple = [budget.without_extras(scenario), budget.simplified(scenario)]
     for path, words in ((paths.PREDICTION, "warnings of failures"), ("maintenance", "stops for maintenance")):
         if getattr(simple[-1].scenario, path) is not None:
             simple.append(simple[-1].without(f"{words} ({path})", {path: None}))
