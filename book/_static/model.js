@@ -1804,7 +1804,7 @@
     return hours(high);
   }
 
-  // ---- money and luck
+  // ---- money
 
   const usdPerH = (scenario) =>
     scenario.cluster.n_gpus * scenario.cost.usd_per_gpu_h + scenario.cost.usd_per_day / H_PER_DAY;
@@ -1819,33 +1819,6 @@
     const total = of("total", 1 - hours.ettr),
       ends = given(scenario.job.productive_h);
     return { parts, total, bill, usdPerRun: ends ? total.share * hours.total_h * usdPerH(scenario) : null };
-  }
-
-  // The 95% interval of the ETTR, and of the failures, by chance alone, in a run or (of one without an end) a month.
-  function luck(scenario, hours) {
-    const ends = given(scenario.job.productive_h),
-      window = ends ? hours.total_h : H_PER_MONTH,
-      scale = window / hours.total_h;
-    const n = hours.n_failures * scale,
-      known = posterior(scenario);
-    if (n <= 0) {
-      return { low: hours.ettr, high: hours.ettr, n: 0, nLow: 0, nHigh: 0, window: ends ? "run" : "month" };
-    }
-    const of = (part) => (hours[part] * scale) / n,
-      each = of("rework_h") + of("detection_h") + of("queue_h") + of("restart_h");
-    const ofRate = known ? (n * each) ** 2 / known.shape : 0;
-    const sd = Math.sqrt(n * (each ** 2 + of("rework_h") ** 2 / 3) + ofRate),
-      nSd = Math.sqrt(n + (known ? n ** 2 / known.shape : 0));
-    const productive = hours.productive_h * scale,
-      end = (sign) => productive / Math.max(window + sign * 1.96 * sd, productive);
-    return {
-      low: end(1),
-      high: end(-1),
-      n,
-      nLow: Math.max(0, n - 1.96 * nSd),
-      nHigh: n + 1.96 * nSd,
-      window: ends ? "run" : "month",
-    };
   }
 
   // What a measured ETTR leaves unexplained: null where nothing was measured on this size, or it agrees within half a
@@ -1937,14 +1910,14 @@
   }
 
   // Points of the unit cube that fill it evenly: multiples of the square roots of primes, modulo 1 (Richtmyer).
-  function evenPoints(n, d) {
+  function evenPoints(n, d, after = 0) {
     const primes = [];
     for (let p = 2; primes.length < d; p += 1) {
       if (primes.every((q) => p % q)) {
         primes.push(p);
       }
     }
-    return Array.from({ length: n }, (_, i) => primes.map((p) => (0.5 + (i + 1) * Math.sqrt(p)) % 1));
+    return Array.from({ length: n }, (_, i) => primes.map((p) => (0.5 + (after + i + 1) * Math.sqrt(p)) % 1));
   }
 
   // What is assumed in a scenario: inputs { field, value, low, high, unit, ... } of the page that still stand.
@@ -1965,12 +1938,17 @@
   // ETTR with an interval, or the run's own; 0 without an end, and to first order where maintenance is too frequent.
   function ettrAt(run, tau) {
     const there = withTau(run, Math.max(tau === undefined ? run.tau : tau, head(run)));
+    if (there.tiers.length && outOfOrder(there)) {
+      return NaN; // the values together break a rule of the faster tiers
+    }
     let ettr = ettrOf(there);
     if (!isFinite(ettr) && run.stopsPerH > 0) {
       ettr = ettrOf({ ...there, stopsPerH: 0 }) * (1 - run.stopsPerH * run.stop);
     }
     return isFinite(ettr) ? Math.max(ettr, 0) : 0;
   }
+
+  const MOST_TRIES = 8; // points tried for each draw
 
   // The range of the ETTR at the best interval over the plausible ranges of all that is assumed, without draws that
   // contradict what is known of the run: { inputs, ettr, low, high, values, n, leading, atHalf, atTwice, agrees }.
@@ -1995,16 +1973,32 @@
         mine = ettrAt(there, rule ? best(there).tau : there.tau);
       return mine >= (known.ettr || known.ettr_above || 0) && mine <= (known.ettr_below || 1);
     };
-    const points = evenPoints(draws, assumed.length),
+    const points = [],
       all = [],
       kept = [];
-    for (const u of points) {
+    let tried = 0;
+    const draw = (u) => {
       const values = Object.fromEntries(assumed.map((one, j) => [one.field, valueAt(one, u[j])]));
       const value = ettrAt(patched(run, scenario, values), tau);
+      tried += 1;
+      if (isNaN(value)) {
+        return; // rejected: a later point is drawn in its place
+      }
+      points.push(u);
       all.push(value);
       if (agrees(values)) {
         kept.push(value);
       }
+    };
+    while (all.length < draws && tried < MOST_TRIES * draws) {
+      for (const u of evenPoints(draws, assumed.length, tried)) {
+        if (all.length < draws) {
+          draw(u);
+        }
+      }
+    }
+    if (!all.length) {
+      return result;
     }
     const shares = assumed.map(
       (_, j) =>
@@ -2018,7 +2012,8 @@
     Object.assign(result, {
       inputs: order.map((j) => assumed[j]),
       shares: order.map((j) => shares[j]),
-      n: draws,
+      n: all.length,
+      nRedrawn: tried - all.length,
       values: kept,
       leading,
       agrees: agrees(Object.fromEntries(assumed.map((one) => [one.field, one.value]))),
@@ -2228,7 +2223,6 @@
     gammaQuantile,
     finishing,
     losses,
-    luck,
     usdPerH,
     unexplained,
     overAssumed,

@@ -603,6 +603,9 @@
     if (!assumed || !assumed.inputs.length) {
       return "nothing is assumed";
     }
+    if (!assumed.n) {
+      return "no plausible range: every draw of the assumed inputs breaks a rule of the faster tiers";
+    }
     const known = assumed.values.length < assumed.n ? knownWords(model) : "",
       given = known ? ", given " + known : "";
     const mostly = "the " + assumed.leading.name;
@@ -616,7 +619,9 @@
             mostly +
             ", which is assumed";
     }
-    return span(assumed.low, assumed.high) + " over what is assumed" + given + "; mostly " + mostly;
+    const redrawn = assumed.nRedrawn / (assumed.nRedrawn + assumed.n);
+    const noted = redrawn > 0.05 ? "; " + pct(redrawn, 0) + " of the draws broke a rule and were redrawn" : "";
+    return span(assumed.low, assumed.high) + " over what is assumed" + given + "; mostly " + mostly + noted;
   }
   function knownWords(model) {
     const measured = model.now.scenario.measured;

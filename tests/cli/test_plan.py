@@ -497,7 +497,7 @@ def test_a_count_of_failures_is_a_rate_with_its_error(as_json):
     """Llama 3's count, by hand: 54 days of wall clock over 419."""
     record = as_json("plan", "--gpus", "16384", "--failures", "419", "--in-days", "54", "--stall-s", "10")
     assert record["wall_mttf_h"] == pytest.approx(54 * 24 / 419, rel=0.02)
-    assert record["luck"]["counted"] == 419 and record["bands"]
+    assert record["prediction_interval"]["counted"] == 419 and record["bands"]
     none = as_json("plan", "--gpus", "512", "--failures", "0", "--in-days", "30")
     assert none["is_bound"] and none["job_mttf_h"] > 24
     over = as_json("plan", "llama3-405b", "--gpus", "8192", "--failures", "100", "--in-days", "30")

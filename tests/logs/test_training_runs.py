@@ -189,7 +189,7 @@ def test_the_model_agrees_with_a_run_that_does_what_it_assumes(read):
         events, _ = texts.run(seed, days=12)
         answer = plan.from_training(read(texts.torchtitan(events)), "llama3-405b")
         off.append(float(answer.own.budget.ettr) - answer.run.ettr)
-        assert answer.own.luck.low <= answer.run.ettr <= answer.own.luck.high
+        assert answer.own.interval.low <= answer.run.ettr <= answer.own.interval.high
     assert abs(sum(off) / len(off)) < 0.006
 
 

@@ -111,7 +111,7 @@ def test_the_answer_fits_one_screen(answer, render):
         "every 39 min",
         "(ETTR): 90% (",
         "over what is assumed",
-        "Chance",
+        "95% prediction interval",
     ):
         assert words in text
     assert "detection time 5 min" in text and "recovery." not in text

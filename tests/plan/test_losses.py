@@ -1,15 +1,13 @@
-"""Chance, remedies, what was measured beyond the model: against other roads to the same numbers."""
+"""Remedies, what was measured beyond the model: against other roads to the same numbers."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 
-from ettr import Scenario, mitigation, plan, simulate
+from ettr import Scenario, mitigation, plan
 from ettr.core.errors import InputError, OutsideValidity
-from ettr.plan.luck import luck
 from ettr.plan.remedies import ASSUMED, PARTLY, PUBLISHED, remedies
 
 FIRST = {
@@ -23,43 +21,6 @@ FIRST = {
 @pytest.fixture
 def first() -> Scenario:
     return Scenario.of(FIRST)
-
-
-# --------------------------------------------------------------------------- chance
-
-
-def test_chance_is_that_of_simulated_runs(llama3):
-    """The closed interval takes lost work as uniform and the sum as normal: within a tenth of its width."""
-    run = llama3.override({"failures.rate_per_1000_node_days": llama3.failure_rate, "maintenance": None})
-    answer = plan.make(run)
-    told = answer.luck
-    runs = simulate(answer.best, n_runs=4000, seed=3)
-    ettr = np.asarray(runs.runs["productive_h"] / runs.runs["total_h"])
-    low, high = np.quantile(ettr, (0.025, 0.975))
-    assert told.counted is None
-    assert (told.low, told.high) == pytest.approx((low, high), abs=0.1 * (high - low))
-    failures = np.quantile(runs.runs["n_failures"], (0.025, 0.975))
-    assert (told.n_low, told.n_high) == pytest.approx(tuple(failures), rel=0.03)
-
-
-def test_a_rate_that_was_counted_is_chance_too(llama3):
-    exact = llama3.override({"failures.rate_per_1000_node_days": llama3.failure_rate})
-    counted, known = plan.make(llama3).luck, plan.make(exact).luck
-    assert counted.counted == 419
-    assert counted.high - counted.low > known.high - known.low
-
-
-def test_a_job_that_does_not_end_is_asked_about_for_a_month(first):
-    told = plan.make(first).luck
-    assert told.window == "month" and told.n_failures == pytest.approx(730.5 / 9, rel=2e-3)
-
-
-def test_no_failures_leave_nothing_to_chance(plain_run):
-    still = plain_run.override({"failures.rate_per_1000_node_days": 0})
-    answer = plan.make(still)
-    assert answer.luck is None and answer.remedies is None
-    told = luck(still, answer.budget)
-    assert told.low == told.high == float(answer.budget.ettr)
 
 
 # --------------------------------------------------------------------------- remedies
@@ -162,15 +123,6 @@ def test_no_failures_seen_contradict_no_measurement():
     run = Scenario.of({"cluster": {"n_gpus": 1024}, "failures": {"n_events": 0, "node_days": 256}})
     answer = plan.make(run.override({"measured.ettr": 0.97}))
     assert answer.is_bound and answer.unexplained is None and answer.report()
-
-
-def test_a_bound_of_the_rate_is_not_chance_twice():
-    run = Scenario.of({"cluster": {"n_gpus": 1024}, "failures": {"n_events": 0, "node_days": 300}})
-    told = plan.make(run).luck
-    assert told.counted is None
-    assert (told.n_low, told.n_high) == pytest.approx(
-        (told.n_failures - 1.96 * told.n_failures**0.5, told.n_failures + 1.96 * told.n_failures**0.5)
-    )
 
 
 def test_what_changes_the_speed_is_ranked_by_what_it_saves(llama3):

@@ -180,7 +180,17 @@ def test_the_answer_for_machines_has_these_fields(llama3):
         *("scenario", "n_gpus", "job_mttf_h", "wall_mttf_h", "job_mttf_95_h", "failures_per_day"),
         *("interval_min", "band_min", "band_points", "ettr", "speed", "effective_throughput"),
         *("time_budget", "over_time", "as_given", "tiers", "ettr_of_tiers", "checkpoints_to_keep"),
-        *("bands", "band_source", "left_out", "assumed", "losses", "losses_at_best", "luck", "assumptions"),
+        *(
+            "bands",
+            "band_source",
+            "left_out",
+            "assumed",
+            "losses",
+            "losses_at_best",
+            "prediction_interval",
+            "warnings",
+            "assumptions",
+        ),
         *("advice", "unexplained", "simulated", "is_bound", "dates", "deadline"),
     ]
     assert record["assumed"] == plan.assumed_fields(llama3) and "recovery.restart_min" in record["assumed"]

@@ -180,6 +180,48 @@ def test_an_interval_that_alone_is_assumed_moves_nothing(first):
     assert [one.field for one in told.inputs] == ["checkpoint.interval_min"] and np.ptp(told.values) == 0
 
 
+README_TIER = {"name": "peer memory", "interval_s": 60, "stall_s": 0.2, "write_s": 5, "load_s": 10, "copies": 2}
+
+
+def with_a_store(write_gb_s: float) -> Scenario:
+    """A run with peer memory, whose write to the store takes 16.8 s at 50 GB/s and may not be shorter than 5 s."""
+    return Scenario.of(
+        {
+            "cluster": {"n_gpus": 1024},
+            "job": {"productive_h": 500},
+            "failures": {"rate_per_1000_node_days": 6.5},
+            "checkpoint": {
+                "interval_min": 60,
+                "stall_s": 45,
+                "store": {"n_parameters": 70e9, "write_gb_s": write_gb_s},
+                "tiers": [README_TIER],
+            },
+        }
+    )
+
+
+def test_draws_that_break_a_rule_of_the_scenario_are_redrawn():
+    """A smaller checkpoint is written faster than the faster tier allows, which is no run that never ends."""
+    told = plan.assumptions(with_a_store(50))
+    assert told.n_redrawn > 0.05 * told.n_draws and told.n_draws == told.values.size == 4096
+    assert told.values.min() > 0.97
+    assert told.range[0] == pytest.approx(0.98, abs=0.002) and told.range[1] == pytest.approx(0.992, abs=0.002)
+    assert "redrawn" in told.words and told.to_dict()["n_redrawn"] == told.n_redrawn
+    slow = plan.assumptions(with_a_store(10))  # which no draw makes too fast
+    assert slow.n_redrawn == 0 and "redrawn" not in slow.words
+    assert slow.range == pytest.approx(told.range, abs=0.003), "the store hardly matters: nothing is loaded from it"
+
+
+def test_where_every_draw_breaks_a_rule_there_is_no_range_and_the_rule_is_named(monkeypatch):
+    run = with_a_store(50)
+    slowest = plan.ranges.Assumed("checkpoint.store.changed_share", "the share", 1.0, 0.01, 0.02, "", "", "")
+    monkeypatch.setattr(plan.ranges, "assumed_inputs", lambda scenario: [slowest])
+    told = plan.assumptions(run)
+    assert told.range is None and told.n_draws == 0 and told.values.size == 0
+    assert "must be >= 5 s, the write of the faster tier 'peer memory'" in told.words
+    assert told.to_dict()["low"] is None and told.report()
+
+
 def test_half_and_twice_keep_to_the_rule_of_the_field(first):
     run = first.override({"recovery.person_share": 0.9, "recovery.person_min": 1})
     evidence_of = {"recovery.person_share": {"status": "assumed", "note": "most"}}

@@ -16,7 +16,6 @@ from ettr.core.errors import EttrError
 from ettr.core.results import PARTS
 from ettr.plan.intervals import flat_band
 from ettr.plan.losses import Losses, record_of
-from ettr.plan.luck import luck
 from ettr.plan.ranges import assumptions
 from ettr.publish import page_data
 from ettr.validation import beside
@@ -49,7 +48,6 @@ ASK = """({given, levels, whole}) => given.map(({scenario, inputs}) => {
   if (whole) {
     ask("datesAtRate", () => dates(ettr.finishing(scenario, {rateKnown: true, done: 0.25})));
     ask("losses", () => ettr.losses(scenario, ettr.exact(ettr.inHours(scenario))));
-    ask("luck", () => ettr.luck(scenario, ettr.exact(ettr.inHours(scenario))));
     ask("assumed", () => ettr.overAssumed(scenario, inputs, 200));
     ask("restart", () => ettr.largestReaching(scenario, "recovery.restart_min", 0.85));
     ask("rate", () => ettr.largestReaching(scenario, "failures.rate_per_1000_node_days", 0.85));
@@ -186,10 +184,6 @@ def _rest(apart: Apart, scenario: Scenario, hours: Any, theirs: dict[str, Any]) 
     apart.note_relative("dollars: a month", ours["bill_usd_per_month"], told["bill"], scenario)
     for one, other in zip([*ours["parts"], ours["total"]], [*told["parts"], told["total"]], strict=True):
         apart.note_relative("dollars: a part", one["usd_per_month"], other["usd"], scenario)
-    if hours.n_failures > 0:
-        by_chance, told = luck(scenario, hours), theirs["luck"]
-        for mine, name in (("low", "low"), ("high", "high"), ("n_low", "nLow"), ("n_high", "nHigh")):
-            apart.note_relative("luck", getattr(by_chance, mine), told[name], scenario)
     _assumed(apart, scenario, theirs["assumed"])
     for name, path in (("restart", "recovery.restart_min"), ("rate", "failures.rate_per_1000_node_days")):
         need = _or_none(lambda path=path: plan.required(scenario, path, 0.85))

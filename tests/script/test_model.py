@@ -140,6 +140,24 @@ def test_an_input_changes_what_an_override_changes(page, data, name, changes):
     assert [assumed["low"], assumed["high"]] == pytest.approx(list(ours.assumptions.range or (None, None)), rel=1e-9)
 
 
+@pytest.mark.parametrize(("write_s", "n_left"), [(40, 4096), (1e6, 0)])
+def test_draws_that_break_a_rule_of_the_tiers_are_redrawn_as_in_the_package(page, write_s, n_left):
+    """The assumed write to the store is drawn from 20 to 200 s, and may not be shorter than that of the faster tier."""
+    tier = {"name": "peer", "interval_s": 60, "stall_s": 0.1, "write_s": 40, "load_s": 5, "survives": 0.9}
+    write = {"checkpoint.persist_s": 60, "checkpoint.tiers": [tier], "checkpoint.interval_min": 30}
+    assumed = {"evidence": {"checkpoint.persist_s": {"status": "assumed", "note": "for this test"}}}
+    run = Scenario.of(nested(STORY | write) | assumed)
+    ours, inputs = plan.assumptions(run), page_data.start(run)["assumed"]
+    assert "checkpoint.persist_s" in [one["field"] for one in inputs]
+    given = plain(run)
+    given["checkpoint"]["tiers"][0]["write_s"] = write_s  # the longest is refused by the package itself
+    told = page.evaluate("([one, inputs]) => ettr.overAssumed(one, inputs)", [given, inputs])
+    assert told["n"] == n_left
+    if n_left:
+        assert told["nRedrawn"] == ours.n_redrawn > 0
+        assert [told["low"], told["high"]] == pytest.approx(list(ours.range), rel=1e-9)
+
+
 @pytest.mark.parametrize("name", [*PRESETS, "story"])
 def test_what_to_do_first_is_the_same(page, data, name):
     scenario = Scenario.of(nested(STORY)) if name == "story" else Scenario.of(data["starts"][name]["written"])

@@ -28,8 +28,6 @@ from .intervals import shortest_interval_min as shortest_interval_min
 from .intervals import whole_interval_min as whole_interval_min
 from .losses import Loss as Loss
 from .losses import Losses as Losses
-from .luck import Luck as Luck
-from .luck import luck as luck
 from .maps import Frontier as Frontier
 from .maps import ettr_map as ettr_map
 from .maps import frontier as frontier
@@ -48,6 +46,8 @@ from .realised import from_training as from_training
 from .remedies import Remedies as Remedies
 from .remedies import Remedy as Remedy
 from .remedies import remedies as remedies
+from .single_run import PredictionInterval as PredictionInterval
+from .single_run import prediction_interval as prediction_interval
 from .solving import ettr_at_best as ettr_at_best
 from .spare_nodes import LeastPool as LeastPool
 from .spare_nodes import least_pool as least_pool

@@ -33,10 +33,10 @@ from ettr.plan.intervals import (
     whole_interval_min,
 )
 from ettr.plan.losses import Losses, record_of
-from ettr.plan.luck import Luck, luck
 from ettr.plan.ranges import Assumptions, assumptions
 from ettr.plan.remedies import Remedies, remedies
-from ettr.plan.report import BOUND, HOPELESS, hopeless, plan_report
+from ettr.plan.report import BOUND, HOPELESS, hopeless, plan_report, plan_warnings
+from ettr.plan.single_run import PredictionInterval, of_simulated, prediction_interval
 from ettr.plan.tiers import TierPlan, best_tiers_h, tier_plans
 from ettr.plan.unexplained import Unexplained, unexplained
 from ettr.scenario import JobInHours, Scenario
@@ -93,8 +93,6 @@ class Plan(Answer):
         Whether no failure was seen, and the rate is the most that fits with that.
     simulates : bool
         Whether the simulator may be asked about what was left out.
-    unexplained : Unexplained or None
-        What was measured beyond the model; None where nothing was.
     calendar : Calendar
         When the run starts, by when it has to be done, and how much of it is.
     """
@@ -116,7 +114,6 @@ class Plan(Answer):
     given: Scenario | None = None
     is_bound: bool = False
     simulates: bool = True
-    unexplained: Unexplained | None = None
     calendar: Calendar = field(default_factory=Calendar)
 
     @property
@@ -137,18 +134,36 @@ class Plan(Answer):
 
     @functools.cached_property
     def losses(self) -> Losses:
-        """What is lost as the run is now, or at the best interval where its own has no answer."""
-        return Losses(self.scenario, self.shown[1])
+        """Hours and money lost as the run is now, or at the best interval where its own has no answer.
+
+        They come from the simulation wherever the ETTR does.
+        """
+        now = self.simulation_as_given or self.simulation
+        return Losses(self.scenario, now.budget if now else self.shown[1])
 
     @functools.cached_property
     def losses_at_best(self) -> Losses:
-        """What is lost at the best interval."""
-        return Losses(self.scenario, self.budget)
+        """Hours and money lost at the best interval; from the simulation wherever the ETTR is."""
+        return Losses(self.scenario, self.simulation.budget if self.simulation else self.budget)
 
     @functools.cached_property
-    def luck(self) -> Luck | None:
-        """The 95% interval by chance alone; None without failures."""
-        return luck(self.scenario, self.budget, rate_is_exact=self.is_bound) if self.budget.n_failures > 0 else None
+    def prediction_interval(self) -> PredictionInterval | None:
+        """The 95% prediction interval of a single run at the best interval; None without failures."""
+        if self.simulation:
+            return of_simulated(self.simulation)
+        return prediction_interval(
+            self.scenario.override({INTERVAL: self._whole_min}),
+            self.budget,
+            None if self.calendar.done else self.dates,
+            rate_is_exact=self.is_bound,
+            simulate=self.simulates,
+        )
+
+    @functools.cached_property
+    def unexplained(self) -> Unexplained | None:
+        """What was measured beyond the model; None where nothing was."""
+        ettr = 1 - self.losses.total.share
+        return None if self.is_bound else unexplained(self.asked, ettr)
 
     @functools.cached_property
     def assumptions(self) -> Assumptions:
@@ -165,6 +180,12 @@ class Plan(Answer):
     def simulation(self) -> Simulation | None:
         """Runs of what no closed form follows, at the best interval; None where nothing is left out."""
         return _simulated(self.asked, self.band.interval_min) if self.left_out and self.simulates else None
+
+    @functools.cached_property
+    def simulation_as_given(self) -> Simulation | None:
+        """The same at the scenario's own interval; None where it has none, or nothing is left out."""
+        own = self.has_own_interval and self.budget_as_given is not None
+        return _simulated(self.asked, self.scenario.interval_min) if own and self.simulation else None
 
     @functools.cached_property
     def dates(self) -> Dates | None:
@@ -235,6 +256,11 @@ class Plan(Answer):
         return self.known.source
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Risks that the best ETTR does not show, a sentence each."""
+        return tuple(plan_warnings(self))
+
+    @property
     def failures_per_day(self) -> float:
         """Failures per day of wall clock at the best interval. [1/d]"""
         return float(self.budget.n_failures / self.budget.total_h * 24)
@@ -282,7 +308,8 @@ class Plan(Answer):
             "assumed": assumed_fields(given),
             "losses": record_of(self.losses),
             "losses_at_best": record_of(self.losses_at_best),
-            "luck": self.luck,
+            "prediction_interval": self.prediction_interval,
+            "warnings": self.warnings,
             "assumptions": self.assumptions.to_dict(),
             "advice": self.remedies.to_dict() if self.remedies else None,
             "unexplained": self.unexplained,
@@ -374,6 +401,8 @@ def make(scenario: Scenario | str | Path, simulate: bool = True, calendar: Calen
         as_given = budget.exact(run)
     except OutsideValidity as error:
         reason = str(error)
+    if seen is asked:
+        unexplained(asked, float((as_given or at_best).ettr))  # a measured ETTR that the inputs do not allow is refused
     of_tiers_h = best_tiers_h(run) if run.tiers else None
     bands = bands_of(scenario, band.interval_min, at_best, as_given, run)
     return Plan(
@@ -395,7 +424,6 @@ def make(scenario: Scenario | str | Path, simulate: bool = True, calendar: Calen
         is_bound=seen is not asked,
         simulates=simulate,
         calendar=calendar,
-        unexplained=None if seen is not asked else unexplained(asked, float((as_given or at_best).ettr)),
     )
 
 

@@ -88,12 +88,11 @@ class Dates(Answer):
     def words(self) -> str:
         """The dates as sentences: the range over what is assumed, then chance."""
         known = f", the rate being known from {count(self.counted)} failures" if self.counted else ""
+        if self.simulated is not None:  # the range over the assumed inputs is one of the analytical model
+            return f"Done {_by(self)}, simulated with {listed(list(self.left_out))}."
         text = f"Done {_by(self)}{known}."
         if (over := self.over_assumed_h) is not None:
             text += f" Over what is assumed, half of the runs are done {_by_between(self, *over)}."
-        if (seen := self.simulated) is not None:
-            when = _until(self, seen.quantile(LEVELS[0]))
-            text += f" With {listed(list(self.left_out))}, simulated: {when} ({in_n(LEVELS[0])})."
         return text
 
     @property
@@ -188,7 +187,7 @@ def dates_of(
 
 def _followed(scenario: Scenario) -> tuple[Scenario, tuple[str, ...]]:
     """The run without what no transform follows, and what that is."""
-    kept = budget.without_extras(scenario, "finishing")
+    kept = budget.without_extras(scenario)
     try:
         budget.accepted(kept.scenario, formula="finishing")
         return kept.scenario, kept.left_out
@@ -229,7 +228,7 @@ def in_n(p: float) -> str:
 
 def _by(dates: Dates) -> str:
     """Dates at both probabilities, e.g. ``by 14 March 2027 (chance 9 in 10), 20 March 2027 (99 in 100)``."""
-    first_h, last_h = dates.finishing.quantile(LEVELS).tolist()
+    first_h, last_h = (dates.simulated or dates.finishing).quantile(LEVELS).tolist()
     first, last = (in_n(p) for p in LEVELS)
     if not math.isfinite(first_h):
         return f"by no date with a chance of {first}"

@@ -112,13 +112,14 @@ class Deadline(Answer):
     @property
     def words(self) -> str:
         """The probability, what a day is worth, and what would change it."""
-        text = f"Done by the deadline, {self.dates.calendar.deadline_day}, with a chance of {share(self.probability)}"
+        text = f"Done by the deadline, {self.dates.calendar.deadline_day}, with a chance of "
+        if self.simulated is not None:
+            left_out = listed(list(self.dates.left_out))
+            text += f"{share(self.simulated)}, simulated. Without {left_out}, by the analytical model: "
+        text += share(self.probability)
         if len({share(p) for p in (self.day_earlier, self.probability, self.day_later)}) > 1:
             text += f"; a day earlier {share(self.day_earlier)}, a day later {share(self.day_later)}"
-        text += "."
-        if self.simulated is not None:
-            text += f" With {listed(list(self.dates.left_out))}, simulated: {share(self.simulated)}."
-        text += f" A day of the job costs {usd(about(self.usd_per_day))}."
+        text += f". A day of the job costs {usd(about(self.usd_per_day))}."
         if self.at_interval > self.probability + _WORTH:
             every = duration(self.interval_min / MIN_PER_H)
             text += f" Likeliest with a checkpoint every {every}: {share(self.at_interval)}."

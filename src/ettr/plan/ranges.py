@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ettr.budget.closed_forms import quiet_budget
+from ettr.budget.closed_forms import out_of_order, quiet_budget
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Headline, Report, Table, plain_values
 from ettr.core.sentences import gpus, limit, pct
@@ -28,6 +28,10 @@ TAILS = (0.05, 0.95)
 _DRAWS, _SEED = 4096, 0
 _FEWEST = 100
 """Draws that must agree with what is known of the run for a range to be printed."""
+_MOST_TRIES = 8
+"""Points that are tried for each draw that is wanted, before fewer valid draws are used."""
+_WORTH_SAYING = 0.05
+"""Share of redrawn points from which on the range says so."""
 _AROUND = 2.0
 """How many times smaller or larger a value may be for whose range there is no source (assumed)."""
 _NOT_ASSUMED = (N_GPUS, "job.productive_h")
@@ -87,11 +91,15 @@ class Assumptions(Answer):
     values : ndarray
         ETTR of each draw that does not contradict what is known of the run.
     n_draws : int
-        Draws, those among them that contradict it.
+        Valid draws, including those that contradict it.
     at_half, at_twice : float or None
         ETTR with half and twice the input that matters most.
     agrees : bool
         Whether what is assumed itself does not contradict what is known of the run.
+    n_redrawn : int
+        Draws that were rejected and redrawn because together they break a rule of the scenario.
+    rule : str
+        The rule that the first of them breaks; empty if none does.
     """
 
     scenario: Scenario
@@ -103,6 +111,8 @@ class Assumptions(Answer):
     at_half: float | None
     at_twice: float | None
     agrees: bool = True
+    n_redrawn: int = 0
+    rule: str = ""
 
     @cached_property
     def sourced(self) -> bool:
@@ -135,6 +145,8 @@ class Assumptions(Answer):
         leading = self.leading
         if leading is None:
             return "nothing is assumed"
+        if not self.n_draws:
+            return f"no plausible range: every draw of the assumed inputs breaks a rule: {self.rule}"
         given = f", given {self.condition}" if self.condition else ""
         if self.range is None:
             if self.at_half is None or self.at_twice is None:
@@ -142,7 +154,9 @@ class Assumptions(Answer):
             ends = f"{pct(self.at_half, 0)} or {pct(self.at_twice, 0)}"
             return f"{ends} with half or twice {leading.name}, which is assumed"
         low, high = self.range
-        return f"{span(low, high)} over what is assumed{given}; mostly {leading.name}"
+        redrawn = self.n_redrawn / (self.n_redrawn + self.n_draws)
+        noted = f"; {pct(redrawn, 0)} of the draws broke a rule and were redrawn" if redrawn > _WORTH_SAYING else ""
+        return f"{span(low, high)} over what is assumed{given}; mostly {leading.name}{noted}"
 
     @property
     def headline(self) -> str:
@@ -162,6 +176,7 @@ class Assumptions(Answer):
             "given": self.condition,
             "n_draws": self.n_draws,
             "n_kept": self.values.size,
+            "n_redrawn": self.n_redrawn,
             "inputs": [
                 vars(one) | {"share_of_range": share} for one, share in zip(self.inputs, self.shares, strict=True)
             ],
@@ -243,7 +258,8 @@ def assumptions(scenario: Scenario, n: int = _DRAWS, seed: int = _SEED) -> Assum
     Points that fill all ranges evenly (:func:`even_points`), log-uniform; shares, and ranges that begin at zero,
     uniform. Draws whose ETTR at the scenario's own interval, and on the GPUs that it was measured on, contradicts
     ``measured`` are left out: a measured ETTR may be lower than a draw's, as a job loses time to more than what is
-    modelled, and never higher.
+    modelled, and never higher. Draws that together break a rule of the scenario, such as a write to the store that is
+    shorter than the write of a faster tier, are rejected and replaced by further points of the sequence.
 
     Examples
     --------
@@ -260,10 +276,9 @@ def assumptions(scenario: Scenario, n: int = _DRAWS, seed: int = _SEED) -> Assum
     inputs = tuple(assumed_inputs(scenario))
     if not inputs:
         return Assumptions(scenario, (), (), ettr, np.array([]), 0, None, None)
-    u = even_points(n, len(inputs), seed)
+    u, values, n_redrawn = _valid_draws(scenario, inputs, tau_h, n, seed)
     at = {one.field: one.at(column) for one, column in zip(inputs, u.T, strict=True)}
-    kept = agrees_with_what_is_known(scenario, at)
-    values = np.resize(ettr_at(scenario, {path: of for path, of in at.items() if path != INTERVAL}, tau_h), n)
+    kept = agrees_with_what_is_known(scenario, at) if values.size else np.zeros(0, dtype=bool)
     shares = _explained(values, u)
     order = np.argsort(-shares, kind="stable")
     leading = inputs[order[0]]
@@ -274,11 +289,46 @@ def assumptions(scenario: Scenario, n: int = _DRAWS, seed: int = _SEED) -> Assum
         tuple(float(shares[i]) for i in order),
         ettr,
         values[kept],
-        n,
+        values.size,
         half,
         twice,
         bool(agrees_with_what_is_known(scenario, {one.field: np.array([one.value]) for one in inputs})[0]),
+        n_redrawn,
+        _broken_rule(scenario, inputs, tau_h, seed) if n_redrawn else "",
     )
+
+
+def _values_at(inputs: Sequence[Assumed], u: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the drawn values of all inputs but the interval, which the plan chooses."""
+    columns = zip(inputs, u.T, strict=True)
+    return {assumed.field: assumed.at(column) for assumed, column in columns if assumed.field != INTERVAL}
+
+
+def _valid_draws(
+    scenario: Scenario, inputs: Sequence[Assumed], tau_h: Any, n: int, seed: int
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the first ``n`` valid points, the ETTR at each, and how many points were rejected on the way."""
+    points, values = np.zeros((0, len(inputs))), np.zeros(0)
+    for tries in range(1, _MOST_TRIES + 1):
+        more = even_points(tries * n, len(inputs), seed)[points.shape[0] :]
+        points = np.vstack([points, more])
+        values = np.append(values, np.resize(ettr_at(scenario, _values_at(inputs, more), tau_h), len(more)))
+        valid = np.flatnonzero(~np.isnan(values))[:n]
+        if valid.size == n:
+            return points[valid], values[valid], int(valid[-1]) + 1 - n
+    return points[valid], values[valid], len(points) - valid.size
+
+
+def _broken_rule(scenario: Scenario, inputs: Sequence[Assumed], tau_h: Any, seed: int) -> str:
+    """Return the scenario's own message about the first draw that breaks a rule."""
+    for u in even_points(_DRAWS, len(inputs), seed)[:, None]:
+        at = _values_at(inputs, u)
+        if np.isnan(ettr_at(scenario, at, tau_h)).any():
+            try:
+                scenario.override({path: float(values[0]) for path, values in at.items()} | {"measured": None})
+            except InputError as error:
+                return str(error)
+    return "faster tiers must save and write no more slowly than the tiers above them"
 
 
 def even_points(n: int, n_inputs: int, seed: int = 0) -> np.ndarray:
@@ -341,7 +391,10 @@ def around(path: str, value: float) -> tuple[float, float]:
 
 
 def ettr_at(scenario: Scenario, at: Mapping[str, Any], tau_h: Any = None) -> np.ndarray:
-    """ETTR at points, with this interval or the scenario's own; never shorter than the write allows, 0 without end."""
+    """Return the ETTR at points, with this interval or the scenario's own, but none shorter than the write.
+
+    It is 0 where the run practically never ends, and NaN where the values together break a rule of the faster tiers.
+    """
     run = any_interval(scenario, at)
     tau_h = run.tau if tau_h is None else tau_h
     run = replace(run, tau=np.maximum(np.atleast_1d(tau_h), run.head))
@@ -349,7 +402,8 @@ def ettr_at(scenario: Scenario, at: Mapping[str, Any], tau_h: Any = None) -> np.
     if np.any(run.stops_per_h) and not np.isfinite(ettr).all():  # stops too many for their form: to first order then
         without = np.asarray(quiet_budget(replace(run, stops_per_h=0.0)).ettr) * (1 - run.stops_per_h * run.stop)
         ettr = np.where(np.isfinite(ettr), ettr, without)
-    return np.asarray(np.maximum(np.nan_to_num(ettr, nan=0.0), 0.0))
+    ettr = np.maximum(np.nan_to_num(ettr, nan=0.0), 0.0)
+    return np.asarray(np.where(out_of_order(run), np.nan, ettr) if run.tiers else ettr)
 
 
 def own_interval_h(scenario: Scenario, run: JobInHours) -> Any:
@@ -380,5 +434,5 @@ def _explained(values: np.ndarray, u: np.ndarray) -> np.ndarray:
 def _half_and_twice(scenario: Scenario, one: Assumed, tau_h: Any) -> tuple[float | None, float | None]:
     if one.field == INTERVAL or one.value == 0:
         return None, None
-    half, twice = ettr_at(scenario, {one.field: np.array(around(one.field, one.value))}, tau_h)
-    return float(half), float(twice)
+    half, twice = ettr_at(scenario, {one.field: np.array(around(one.field, one.value))}, tau_h).tolist()
+    return None if math.isnan(half) else half, None if math.isnan(twice) else twice

@@ -13,7 +13,7 @@ from ettr.core.units import H_PER_DAY, MIN_PER_H, S_PER_H
 from ettr.logs.training.runs import TrainingRun
 from ettr.plan import realised_words
 from ettr.plan.intervals import best_interval_min
-from ettr.plan.luck import Luck, luck
+from ettr.plan.single_run import PredictionInterval, prediction_interval
 from ettr.scenario import Scenario
 
 
@@ -27,13 +27,13 @@ class Prediction:
         The run.
     budget : TimeBudget or None
         Its hours at its own interval; None where it would practically never end.
-    luck : Luck or None
-        The 95% interval of a single run; None with the budget.
+    interval : PredictionInterval or None
+        The 95% prediction interval of a single run; None without a budget or without failures.
     """
 
     scenario: Scenario
     budget: TimeBudget | None
-    luck: Luck | None
+    interval: PredictionInterval | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -151,7 +151,7 @@ def _predicted(scenario: Scenario) -> Prediction:
         hours = budget.exact(scenario)
     except OutsideValidity:
         return Prediction(scenario, None, None)
-    return Prediction(scenario, hours, luck(scenario, hours))
+    return Prediction(scenario, hours, prediction_interval(scenario, hours, simulate=False))
 
 
 def _scenario(
@@ -208,5 +208,5 @@ def _values(one: Prediction) -> dict[str, Any]:
     return {
         "scenario": one.scenario.name,
         "ettr": one.budget and float(one.budget.ettr),
-        "ettr_range": one.luck and [one.luck.low, one.luck.high],
+        "ettr_range": one.interval and [one.interval.low, one.interval.high],
     }

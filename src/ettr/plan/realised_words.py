@@ -131,11 +131,12 @@ def _predicted(one: Prediction) -> list[str]:
     recovery = run.recovery
     waits_h = (recovery.detection_min + recovery.queue_min + recovery.restart_min) / MIN_PER_H
     rate = run.failure_rate
-    if one.budget is None or one.luck is None:
+    if one.budget is None:
         return ["never ends", *[""] * 5]
     budget = one.budget
     again = roughly(budget.rework_h / budget.n_failures) if budget.n_failures > 0 else ""
-    spread = f" ({pct(one.luck.low, 0)} to {pct(one.luck.high, 0)})" if one.luck.high > one.luck.low else ""
+    ends = one.interval
+    spread = f" ({pct(ends.low, 0)} to {pct(ends.high, 0)})" if ends and ends.high > ends.low else ""
     return [
         f"{pct(float(budget.ettr), 0)}{spread}",
         roughly(run.job_mttf_h) if rate > 0 else "none",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -117,9 +117,16 @@ class Remedies(Answer):
         }
         return dict(plain_values(record))
 
-    def report(self) -> Report:
-        """The steps, and where the others are answered."""
+    def report(self, left_out: Sequence[str] = ()) -> Report:
+        """The steps, and where the others are answered; ``left_out`` is what the run has and the model leaves out."""
         sections: Report = []
+        if left_out:
+            sections.append(
+                Note(
+                    f"What mitigations save is calculated without {listed(list(left_out))}; `ettr compare` simulates "
+                    "them with it."
+                )
+            )
         if self.steps:
             rows = [
                 (

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ettr.core.report import Headline, Note, Report, Table
+from ettr.core.results import TimeBudget
 from ettr.core.sentences import (
     about,
     capital,
@@ -20,12 +21,13 @@ from ettr.core.sentences import (
     roughly,
     usd,
 )
+from ettr.core.units import ROUNDING
 from ettr.plan.assumed import fitted_words, no_answer
 from ettr.plan.details import planned_at_mean, speed_lines, tiers_report, unused_prediction
 from ettr.plan.losses import Losses
-from ettr.plan.luck import Luck
 from ettr.plan.pools import cheapest_pool
 from ettr.plan.ranges import Assumptions, span
+from ettr.plan.single_run import PredictionInterval
 from ettr.scenario import Scenario
 from ettr.scenario.to_hours import before_interval
 
@@ -53,7 +55,7 @@ def plan_report(plan: Plan, short: bool = False) -> Report:
     sections += plan.due.report() if plan.due else []
     sections += [*tiers_report(plan), _lost(plan), Note(_bill(plan), dim=True)]
     if plan.remedies:
-        sections += plan.remedies.report()
+        sections += plan.remedies.report(plan.left_out if plan.simulation else ())
     return [*sections, *(Note(line, dim=True) for line in _rests_on(plan))]
 
 
@@ -92,6 +94,7 @@ def _answer(plan: Plan) -> Iterator[str]:
         nodes = f"{count(pool.n_spares)} spare node{'' if pool.n_spares == 1 else 's'}"
         yield f"Hold {nodes} (you hold {count(held)}){near}."
     yield _interval(plan)
+    yield from plan_warnings(plan)
     yield _ettr(plan)
     if plan.dates:
         yield plan.dates.words
@@ -111,33 +114,59 @@ def _interval(plan: Plan) -> str:
     band = plan.band
     where = " to the store" if plan.scenario.checkpoint.tiers else ""
     ends = f"to {roughly(band.high_min / 60)}" if not band.ends_job else "on"
-    return (
-        f"Checkpoint{where} every {roughly(band.interval_min / 60)}; anything from {roughly(band.low_min / 60)} {ends} "
-        f"costs at most {pct(band.points)} of the time more."
-    )
+    range_ = f"anything from {roughly(band.low_min / 60)} {ends} costs at most {pct(band.points)} of the time more"
+    every = f"Checkpoint{where} every {roughly(band.interval_min / 60)}"
+    if plan.scenario.ends and (n := float(plan.budget.n_failures)) < 1:
+        return f"{every}. The job expects only {number(n)} failures, so the interval hardly matters: {range_}."
+    return f"{every}; {range_}."
+
+
+def plan_warnings(plan: Plan) -> Iterator[str]:
+    """Risks that the best ETTR does not show, a sentence each."""
+    if plan.scenario.checkpoint.tiers and plan.band.interval_min / 60 >= plan.scenario.work_h * (1 - ROUNDING):
+        during = "during the job" if plan.scenario.ends else "in a year of training"
+        yield (
+            f"With this interval no checkpoint reaches the store {during}: one failure that the faster tiers do not "
+            "survive, such as a software fault that corrupts the state or the loss of a rack, loses everything. "
+            f"Writing to the store every {roughly(plan.band.low_min / 60)} costs at most {pct(plan.band.points)} of "
+            "the time more."
+        )
 
 
 def _ettr(plan: Plan) -> str:
-    """ETTR with its range over what is assumed, and then over chance."""
+    """ETTR with its plausible range, and then the prediction interval of a single run."""
     best = float(plan.budget.ettr)
-    told = plan.assumptions
-    assumed = f" ({told.words})" if told.inputs else ""
-    now = ""
-    if plan.has_own_interval and plan.budget_as_given:
-        own = pct(float(plan.budget_as_given.ettr), _digits(best, told))
-        now = f"; {own} with a checkpoint every {duration(plan.scenario.interval_h)}, as given"
-    what = "By formula" if plan.simulation else "Useful time (ETTR)"
-    text = f"{what}: {pct(best, _digits(best, told))}{assumed}{now}."
-    return " ".join(filter(None, [text, _chance(plan.luck), fitted_words(plan.asked)]))
+    assumed = f" ({plan.assumptions.words})" if plan.assumptions.inputs else ""
+    own = plan.budget_as_given if plan.has_own_interval and not plan.simulation else None
+    what = (
+        f"Without {listed(list(plan.left_out))}, by the analytical model" if plan.simulation else "Useful time (ETTR)"
+    )
+    text = f"{what}: {pct(best, _digits(best, plan.assumptions))}{assumed}{_as_given(plan, own)}."
+    single = "" if plan.simulation else _single_run(plan.prediction_interval)
+    return " ".join(filter(None, [text, single, fitted_words(plan.asked)]))
 
 
-def _chance(told: Luck | None) -> str:
-    """What chance alone may do; empty without failures."""
-    if told is None:
+def _as_given(plan: Plan, own: TimeBudget | None) -> str:
+    """The ETTR with the interval that the scenario gives, as a clause; empty where it gives none."""
+    if own is None:
         return ""
-    known = f", and a rate known from {count(told.counted)} failures" if told.counted else " alone"
-    met = f"{about(told.n_low):,.0f} to {about(told.n_high):,.0f} failures a {told.window}"
-    return f"Chance{known}: {met}, and {span(told.low, told.high)}, 19 times in 20."
+    digits = _digits(float(own.ettr), plan.assumptions)
+    return f"; {pct(float(own.ettr), digits)} with the current interval of {duration(plan.scenario.interval_h)}"
+
+
+def _single_run(interval: PredictionInterval | None) -> str:
+    """The 95% prediction interval of a single run as a sentence; empty where there is none."""
+    if interval is None:
+        return ""
+    rate = f", with a failure rate estimated from {count(interval.counted)} failures" if interval.counted else ""
+    failures = (
+        f"{about(interval.n_low):,.0f} to {about(interval.n_high):,.0f} failures" if interval.n_high else "no failure"
+    )
+    per = f"per {interval.window}" if interval.window == "month" else f"in a {interval.window}"
+    return (
+        f"Run-to-run variation (95% prediction interval{rate}): {failures} {per}, ETTR "
+        f"{span(interval.low, interval.high)}."
+    )
 
 
 def _digits(ettr: float, told: Assumptions) -> int:
@@ -147,27 +176,34 @@ def _digits(ettr: float, told: Assumptions) -> int:
 
 
 def _beyond_formulas(plan: Plan) -> str:
-    """What a simulation says of what no closed form follows."""
+    """The simulated ETTR of a run that the analytical model does not cover."""
     what = listed(list(plan.left_out))
-    if plan.simulation is None:
+    runs = plan.simulation
+    if runs is None:
         return f"No formula follows {what}: `ettr simulate` does."
-    return (
-        f"Useful time (ETTR): {pct(plan.simulation.ettr, 0)} in {count(plan.simulation.n_runs)} simulated runs, as no "
-        f"formula follows {what}. All below is without that."
+    text = (
+        f"Useful time (ETTR): {pct(runs.ettr, 0)}{_as_given(plan, _simulated_as_given(plan))}, simulated in "
+        f"{count(runs.n_runs)} runs because the analytical model does not cover {what}."
     )
+    return " ".join(filter(None, [text, _single_run(plan.prediction_interval)]))
+
+
+def _simulated_as_given(plan: Plan) -> TimeBudget | None:
+    return plan.simulation_as_given.budget if plan.simulation_as_given else None
 
 
 def _lost(plan: Plan) -> Table:
-    """What is lost a month by part, now and at the best interval."""
+    """What is lost per month by part, now and at the best interval."""
     best = plan.losses_at_best
     named = {f"every {roughly(plan.best.interval_h)}": best}
     if plan.has_own_interval and plan.budget_as_given:
-        named = {f"every {duration(plan.scenario.interval_h)}, as given": plan.losses, **named}
-    parts = {one.part: one.words for each in named.values() for one in (*each.parts, each.total)}
+        named = {f"every {duration(plan.scenario.interval_h)}, current": plan.losses, **named}
+    parts = {loss.part: loss.words for losses in named.values() for loss in (*losses.parts, losses.total)}
     total = parts.pop("total")
     rows = [(words, *_cells(part, named.values())) for part, words in parts.items()]
     rows.append((total, *_cells("total", named.values())))
-    columns = ["lost a month, a checkpoint", *(title for name in named for title in (name, ""))]
+    how = " (simulated)" if plan.simulation else ""
+    columns = [f"lost per month{how}, a checkpoint", *(title for name in named for title in (name, ""))]
     return Table(columns, rows, total=True, bars=_bars([*parts], best))
 
 
@@ -186,15 +222,20 @@ def _cells(part: str, each: Iterable[Losses]) -> Iterator[str]:
 
 
 def _bill(plan: Plan) -> str:
+    """What the job costs per month; and what the whole of it costs and loses, where it has an end."""
     losses = plan.losses
     assumed = ", which is assumed" if losses.price_is_assumed else ""
     text = (
-        f"The job costs {usd(about(losses.bill_usd_per_month))} a month, at {losses.scenario.prices.usd_per_gpu_h:g} "
-        f"USD a GPU-hour{assumed}, without electricity."
+        f"The job costs {usd(about(losses.bill_usd_per_month))} per month at {losses.scenario.prices.usd_per_gpu_h:g} "
+        f"USD per GPU-hour{assumed}, without electricity."
     )
     if (of_run := losses.total.usd_per_run) is not None:
-        given = ", as given," if plan.has_own_interval and plan.budget_as_given else ""
-        text += f" The whole run{given} takes {roughly(float(losses.budget.total_h))} and loses {usd(about(of_run))}."
+        now = " with the current interval" if plan.has_own_interval and plan.budget_as_given else ""
+        total_h = float(losses.budget.total_h)
+        text += (
+            f" The whole run takes {roughly(total_h)}{now} and costs {usd(about(losses.usd_per_h * total_h))}, "
+            f"{usd(about(of_run))} of it lost."
+        )
     return text
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ettr import budget
 from ettr.core.errors import InputError
 from ettr.core.sentences import about, limit, pct, roughly, usd
 from ettr.core.units import H_PER_MONTH, unit_of
@@ -81,7 +82,7 @@ def unexplained(scenario: Scenario, modelled: float) -> Unexplained | None:
 
 def _too_good(scenario: Scenario, measured: float, modelled: float) -> str:
     """Which inputs could be wrong, and what each would have to be at the run's own interval."""
-    could = list(_could_be(scenario, measured))
+    could = list(_could_be(budget.without_extras(scenario).scenario, measured))
     remedy = f": it takes {', or '.join(could)}" if could else ": more than one input must be wrong"
     return (
         f"a measured ETTR of {pct(measured)} is more than the {pct(modelled)} that the other inputs allow{remedy} "

@@ -1,0 +1,189 @@
+"""How far a single run may be from its expected ETTR: the 95% prediction interval of the run, or of one month of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ettr.core.results import TimeBudget
+from ettr.core.units import H_PER_MONTH
+from ettr.plan.dates import Dates, dates_of
+from ettr.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ettr.simulation import Simulation
+
+TAILS = (0.025, 0.975)
+"""Quantiles at the ends of a 95% interval."""
+_LITTLE = 1e-9
+"""Variance beyond that of a Poisson count, over its mean, that makes no difference."""
+_FEWEST_RUNS = 100
+"""Simulated runs from which on the ends of the interval are worth printing."""
+
+
+@dataclass(frozen=True)
+class PredictionInterval:
+    """The ETTR and the failures of a single run, where all inputs are as the scenario says.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the 95% interval of the ETTR.
+    n_failures : float
+        Expected failures.
+    n_low, n_high : int
+        Ends of the 95% interval of the number of failures.
+    window : {"run", "month", "year of training"}
+        What the interval is of: a job that ends; one month of a job that does not; or, where that was simulated, a
+        year of its training.
+    counted : float or None
+        Failures from which the failure rate was estimated, whose error is included; None where the rate is taken as
+        exact.
+    """
+
+    low: float
+    high: float
+    n_failures: float
+    n_low: int
+    n_high: int
+    window: str
+    counted: float | None
+
+
+def prediction_interval(
+    scenario: Scenario,
+    budget: TimeBudget,
+    dates: Dates | None = None,
+    *,
+    rate_is_exact: bool = False,
+    simulate: bool = True,
+) -> PredictionInterval | None:
+    """Return the 95% prediction interval of the ETTR and of the failures of a single run.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    budget : TimeBudget
+        Its expected hours.
+    dates : Dates, optional
+        When the whole run is done, where that is known; calculated without.
+    rate_is_exact : bool
+        Whether the uncertainty of the failure rate is left out.
+    simulate : bool
+        Whether runs may be simulated where the finishing time has no transform.
+
+    Returns
+    -------
+    PredictionInterval or None
+        Of the whole run, or of one month of a job without an end. None without failures, or where the distribution of
+        the finishing time is not known.
+
+    Raises
+    ------
+    OutsideValidity
+        The run practically never ends.
+
+    Notes
+    -----
+    The ends are the work over the 97.5% and 2.5% quantiles of the finishing time (:func:`ettr.budget.finishing`). For a
+    job without an end the work is what it does in a month on average, without the first start. The number of failures
+    in a month is Poisson. In a run it is negative binomial, with the variance of a branching process (failures make
+    the job repeat work in which more can strike); so it is where the rate has a gamma distribution.
+
+    Examples
+    --------
+    >>> from ettr import budget
+    >>> run = Scenario.load("llama3-405b")
+    >>> interval = prediction_interval(run, budget.exact(run))
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (0.9, 0.918)
+    """
+    if not float(budget.n_failures) > 0:
+        return None
+    of = scenario if scenario.ends else _month(scenario, float(budget.ettr))
+    if dates is None or not scenario.ends:
+        dates = dates_of(of, rate_is_exact=rate_is_exact, simulate=simulate)
+    if dates is None:
+        return None
+    low_h, high_h = dates.finishing.quantile(TAILS).tolist()
+    window_h = float(budget.total_h) if scenario.ends else H_PER_MONTH
+    n = float(budget.n_failures / budget.total_h) * window_h
+    posterior = None if dates.counted is None else scenario.failures.posterior
+    # beyond Poisson: failures that strike while work is repeated, and the error of the rate
+    extra_variance = n * (_dispersion(budget) - 1 if scenario.ends else 0.0) + (
+        n**2 / posterior.shape if posterior else 0.0
+    )
+    shape = n**2 / extra_variance if extra_variance > _LITTLE * n else None
+    n_low, n_high = (count_quantile(p, n, shape) for p in TAILS)
+    window = "run" if scenario.ends else "month"
+    return PredictionInterval(of.work_h / high_h, of.work_h / low_h, n, n_low, n_high, window, dates.counted)
+
+
+def _dispersion(budget: TimeBudget) -> float:
+    """Return variance over mean of the number of failures of a job that has to do a certain work.
+
+    Each failure makes the job repeat hours in which more can strike, a share m of one failure on average: a branching
+    process, whose index of dispersion is 1/(1 - m)².
+    """
+    repeated_h = float(budget.rework_h + budget.restart_h)
+    exposed_h = repeated_h + float(budget.productive_h + budget.checkpoint_h + budget.slowdown_h)
+    return (1 - repeated_h / exposed_h) ** -2
+
+
+def of_simulated(runs: Simulation) -> PredictionInterval | None:
+    """Return the 95% prediction interval from simulated runs; None where they are too few."""
+    if runs.n_runs < _FEWEST_RUNS:
+        return None
+    low, high = np.quantile(runs.runs["ettr"], TAILS)
+    n_low, n_high = np.quantile(runs.runs["n_failures"], TAILS, method="inverted_cdf")
+    window = "run" if runs.scenario.ends else "year of training"
+    return PredictionInterval(
+        float(low), float(high), float(runs.budget.n_failures), int(n_low), int(n_high), window, None
+    )
+
+
+def _month(scenario: Scenario, ettr: float) -> Scenario:
+    """The job with the work that it does in one month on average, in its steady state."""
+    work_h = H_PER_MONTH * ettr * scenario.speed
+    return scenario.override({"job.productive_h": work_h, "job.include_start": False, "measured": None})
+
+
+def count_quantile(p: float, mean: float, shape: float | None) -> int:
+    """Return a quantile of a Poisson count, or of one whose mean has a gamma distribution.
+
+    Parameters
+    ----------
+    p : float
+        Probability, in (0, 1).
+    mean : float
+        Expected count.
+    shape : float or None
+        Shape of the gamma distribution of the mean; None for a mean that is known.
+
+    Examples
+    --------
+    >>> count_quantile(0.975, 81.2, None), count_quantile(0.975, 81.2, 20.0), count_quantile(0.975, 0.014, None)
+    (99, 125, 0)
+    """
+    from scipy import special  # 0.1 s to load, and needed for this alone
+
+    if shape is None:
+
+        def below(n: Any) -> Any:
+            return special.pdtr(n, mean)
+
+    else:
+
+        def below(n: Any) -> Any:
+            return special.betainc(shape, n + 1, shape / (shape + mean))
+
+    low, high = -1, 1  # the smallest count with a probability of at least p lies above low, up to high
+    while below(high) < p:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if below(middle) >= p else (middle, high)
+    return high
