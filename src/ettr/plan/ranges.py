@@ -325,9 +325,9 @@ def _broken_rule(scenario: Scenario, inputs: Sequence[Assumed], tau_h: Any, seed
         at = _values_at(inputs, u)
         if np.isnan(ettr_at(scenario, at, tau_h)).any():
             try:
-                scenario.override({path: float(values[0]) for path, values in at.items()} | {"measured": None})
+                scenario.override({path: float(values[0]) for path, values in at.items()})
             except InputError as error:
-                return str(error)
+                return str(error).partition(f" ({next(iter(at))}=")[0]  # without the values of all inputs
     return "faster tiers must save and write no more slowly than the tiers above them"
 
 

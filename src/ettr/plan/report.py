@@ -117,7 +117,7 @@ def _interval(plan: Plan) -> str:
     range_ = f"anything from {roughly(band.low_min / 60)} {ends} costs at most {pct(band.points)} of the time more"
     every = f"Checkpoint{where} every {roughly(band.interval_min / 60)}"
     if plan.scenario.ends and (n := float(plan.budget.n_failures)) < 1:
-        return f"{every}. The job expects only {number(n)} failures, so the interval hardly matters: {range_}."
+        return f"{every}. The job expects only {number(about(n))} failures, so the interval hardly matters: {range_}."
     return f"{every}; {range_}."
 
 
