@@ -214,7 +214,13 @@ def test_a_plan_leaves_out_what_only_simulation_follows_and_says_so(in_words, as
 def test_a_plan_simulates_what_no_formula_follows(in_words, as_json):
     record, out = as_json(*FLEET), in_words(*FLEET)
     assert record["simulated"]["ettr"] < record["ettr"]  # eight spares are too few
-    assert f"Useful time (ETTR): {100 * record['simulated']['ettr']:.0f}% in " in out
+    simulated = f"{100 * record['simulated']['ettr']:.0f}%"
+    assert out.index("(ETTR): " + simulated) < out.index(f"{100 * record['ettr']:.0f}%")
+    # hours and money below the ETTR are those of the same runs
+    total = record["losses_at_best"]["total"]
+    assert total["share"] == pytest.approx(1 - record["simulated"]["ettr"], rel=1e-9)
+    assert total["usd_per_month"] == pytest.approx(total["share"] * record["losses"]["bill_usd_per_month"])
+    assert sum(part["share"] for part in record["losses_at_best"]["parts"]) == pytest.approx(total["share"], rel=1e-6)
     assert re.search(r"Hold \d+ spare nodes \(you hold 8\)", out)
 
 

@@ -441,3 +441,12 @@ def test_a_fleet_that_shrinks_is_told(ettr):
     status, out, _ = ettr("simulate", "rsc-1", "--set", "spares={n_nodes: 9}", "--set", shrinks, "--runs", "50")
     assert status == 0 and "Too few nodes were left in 100% of the runs, which ended there: after" in out
     assert out.count("never") == 10
+
+
+def test_a_job_without_an_end_has_no_finishing_dates(in_words, tmp_path):
+    endless = tmp_path / "endless.yml"
+    endless.write_text("cluster: {n_gpus: 1024}\nfailures: {job_mttf_h: 20}\n", encoding="utf-8")
+    out = in_words("simulate", str(endless), "--runs", "20", "-q")
+    assert "Finishing dates" not in out and "a year of training" in out
+    ending = in_words("simulate", str(endless), "--set", "job.productive_h=100", "--runs", "20", "-q")
+    assert "Finishing dates" in ending and "year of training" not in ending

@@ -107,7 +107,7 @@ def test_the_answer_fits_one_screen(answer, render):
     assert len(lines) <= 40 and max(map(len, lines)) <= 100
     text = " ".join(lines)
     for words in (
-        "9 h of wall clock",
+        "MTBF 9 h (wall clock)",
         "every 39 min",
         "(ETTR): 90% (",
         "over what is assumed",

@@ -41,6 +41,16 @@ def of_starts(start_h: list[float], days: float = 100.0, components: list[str] |
     return failures.fit(logs.from_frame(frame, 400, (BEGIN, BEGIN + pd.Timedelta(days=days))))
 
 
+def test_a_fit_assumes_the_recovery_that_a_plan_of_the_same_cluster_assumes():
+    answer = plan.from_fit(fitted()).plan
+    size, rate = answer.scenario.cluster.n_gpus, answer.scenario.failure_rate
+    typed = plan.make(Scenario.of({"cluster": {"n_gpus": size}, "failures": {"rate_per_1000_node_days": rate}}))
+    assert answer.scenario.recovery == typed.scenario.recovery
+    assert answer.band.interval_min == pytest.approx(typed.band.interval_min, rel=1e-9)
+    assumed = {one.field for one in answer.assumptions.inputs}
+    assert {"recovery.restart_min", "recovery.detection_min", "checkpoint.stall_s"} <= assumed
+
+
 def test_the_scenario_has_the_rate_and_what_is_known_of_it():
     fit = fitted()
     run = plan.scenario_of(fit)

@@ -17,7 +17,7 @@ from ettr.core.errors import InputError
 from ettr.core.report import Note
 from ettr.logs.lifetimes import read_lifetimes
 from ettr.logs.training import runs as training_runs
-from ettr.plan import LIKE, from_fit, from_training
+from ettr.plan import from_fit, from_training
 from ettr.scenario import Scenario
 
 
@@ -105,7 +105,9 @@ def fit(
     like: Annotated[
         str | None,
         typer.Option(
-            "--like", metavar="SCENARIO", help="Preset or file whose checkpoint and recovery times are assumed."
+            "--like",
+            metavar="SCENARIO",
+            help="Preset or file whose checkpoint and recovery times are assumed; as in `ettr plan` without.",
         ),
     ] = None,
     scenario_out: Annotated[
@@ -157,7 +159,8 @@ def fit(
         raise InputError(f"--gpus must be >= 1, got {gpus}")
     if scenario_out is not None:
         options.check_yaml_out("--scenario-out", scenario_out, "scenario")
-    Scenario.load(like or LIKE)
+    if like is not None:
+        Scenario.load(like)
     patterns = options.where(where or [])
     if format_ in training_runs.FORMATS or (format_ is None and not map_ and training_runs.knows(log, encoding)):
         unread = {"--nodes": nodes, "--inventory": inventory, "--window": window, "--split": split, "--where": where}
@@ -166,7 +169,7 @@ def fit(
         name = options.short_name(scenario_out or log)
         with terminal.progress(quiet or as_json) as report:
             run = logs.read_training(log, format_, step_s=step_s, zone=zone, encoding=encoding, progress=report.bytes)
-            realised = from_training(run, like or LIKE, gpus, gpus_per_node, name, planned=like is not None)
+            realised = from_training(run, like, gpus, gpus_per_node, name)
         with _kept(realised.scenario, scenario_out, as_json):
             terminal.show(realised, as_json, {})
         return
@@ -196,7 +199,7 @@ def fit(
         )
         fitted = failures.fit(read, split=column, progress=report.step)
         report.step("plan")
-        answer = from_fit(fitted, gpus, gpus_per_node, like or LIKE, options.short_name(scenario_out or log))
+        answer = from_fit(fitted, gpus, gpus_per_node, like, options.short_name(scenario_out or log))
     with _kept(answer.scenario, scenario_out, as_json):
         terminal.show(fitted, as_json, {"plan": answer.to_dict()}, answer.report())
 

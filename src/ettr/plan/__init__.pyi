@@ -12,7 +12,6 @@ from .deadline import Deadline as Deadline
 from .deadline import Lever as Lever
 from .deadline import deadline_of as deadline_of
 from .fields import solvable as solvable
-from .fitted import LIKE as LIKE
 from .fitted import PRODUCTIVE_H as PRODUCTIVE_H
 from .fitted import FittedPlan as FittedPlan
 from .fitted import from_fit as from_fit

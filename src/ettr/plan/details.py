@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ettr.plan.answer import Plan
 
 _QUANTITIES = {
-    "job_mttf_h": "time to failure",
+    "job_mttf_h": "MTTF of the job, exposed hours",
     "best_interval_min": "best interval",
     "ettr_at_best": "ETTR at the best interval",
     "ettr_as_given": "ETTR as given",
@@ -119,8 +119,9 @@ def plan_lines(plan: Plan) -> list[str]:
     often = "The job does not fail: its failure rate is 0"
     if math.isfinite(plan.job_mttf_h):
         often = (
-            f"Time to failure of the job: {duration(plan.job_mttf_h)}{interval}; {number(plan.failures_per_day)} "
-            f"failures a day"
+            f"MTTF of the job: {duration(plan.job_mttf_h)}{interval} of exposed time (training, stalls and "
+            f"restarts, when failures can strike), MTBF {duration(plan.wall_mttf_h)} by the wall clock; "
+            f"{number(plan.failures_per_day)} failures per day"
         )
     best = "A checkpoint gains nothing"
     if math.isfinite(plan.job_mttf_h):

@@ -24,9 +24,6 @@ from ettr.plan.intervals import best_interval_min
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.paths import RATE
 
-LIKE = "llama3-405b"
-"""Preset whose checkpoints and recovery a fitted scenario takes over, unless another is named: a log knows neither."""
-
 PRODUCTIVE_H = 720.0
 """Work of a fitted scenario: thirty days of training, assumed."""
 
@@ -89,7 +86,7 @@ class FittedPlan(Answer):
 
 
 def from_fit(
-    fit: Fit, n_gpus: int | None = None, gpus_per_node: int = 8, like: str = LIKE, name: str = "fitted"
+    fit: Fit, n_gpus: int | None = None, gpus_per_node: int = 8, like: str | None = None, name: str = "fitted"
 ) -> FittedPlan:
     """Plan a job on the cluster whose log was fitted.
 
@@ -101,8 +98,9 @@ def from_fit(
         GPUs of the job; all that were watched if not given. [GPUs]
     gpus_per_node : int
         GPUs of a node. [GPUs]
-    like : str
-        Preset or scenario file whose checkpoint and recovery times are assumed.
+    like : str, optional
+        Preset or scenario file whose checkpoint and recovery times are assumed; those of any scenario that does not
+        say, as in ``ettr plan``, if not given.
     name : str
         Short name of the scenario.
 
@@ -132,24 +130,22 @@ def from_fit(
 
 
 def scenario_of(
-    fit: Fit, n_gpus: int | None = None, gpus_per_node: int = 8, like: str = LIKE, name: str = "fitted"
+    fit: Fit, n_gpus: int | None = None, gpus_per_node: int = 8, like: str | None = None, name: str = "fitted"
 ) -> Scenario:
     """The scenario that a fit gives: its rate with what is known of it, its components as modes.
 
-    Checkpoint and recovery come from the scenario ``like`` and are marked as assumed. Without failures the rate is
-    the mean of its posterior. Parameters as for :func:`from_fit`.
+    Checkpoint and recovery are assumed: those of the scenario ``like``, else those of any scenario that does not say.
+    Without failures the rate is the mean of its posterior. Parameters as for :func:`from_fit`.
     """
     if gpus_per_node < 1:
         raise InputError(f"gpus_per_node must be >= 1, got {gpus_per_node}")
     if n_gpus is not None and n_gpus < 1:
         raise InputError(f"n_gpus must be >= 1, got {n_gpus}")
-    reference = Scenario.load(like)
     rate = (fit.recent_rate or fit.rate).per_1000_node_days
     rate = rate or NODE_DAYS * fit.knowledge.shape / fit.knowledge.node_days
     part = f" the last {fit.forecast.past.window_h / H_PER_DAY:.0f} days of" if fit.recent_rate and fit.forecast else ""
     log = f"fitted from{part} {fit.log.source or 'a log'}"
-    assumed = {"status": "assumed", "note": f"as in {reference.name}; a log of failures does not hold it"}
-    checkpoint, recovery = reference.checkpoint.model_dump(), reference.recovery.model_dump()
+    taken_over = _taken_over(Scenario.load(like)) if like else {"checkpoint": {}, "recovery": {}, "evidence": {}}
     values = {
         "name": name,
         "title": f"A job on {n_gpus or fit.log.n_nodes * gpus_per_node:,} GPUs, from a failure log",
@@ -160,8 +156,8 @@ def scenario_of(
             "rate_gamma": {"shape": fit.knowledge.shape, "node_days": fit.knowledge.node_days},
             "modes": _modes(fit),
         },
-        "checkpoint": checkpoint,
-        "recovery": recovery,
+        "checkpoint": taken_over["checkpoint"],
+        "recovery": taken_over["recovery"],
         "evidence": {
             "cluster.gpus_per_node": {"status": "assumed", "note": "given with the fit"},
             "job.productive_h": {"status": "assumed", "note": "thirty days of training"},
@@ -169,15 +165,26 @@ def scenario_of(
             "failures.rate_gamma.shape": {"status": "derived", "note": "widened by the index of dispersion"},
             "failures.rate_gamma.node_days": {"status": "derived", "note": "widened by the index of dispersion"},
             "failures.rate_clock": {"status": "assumed", "note": "nodes were watched whatever the job did"},
-            **{
-                path: assumed
-                for path, value in reference.flat().items()
-                if path.startswith(("checkpoint.", "recovery.")) and value is not None
-            },
-            **({"checkpoint.tiers": assumed} if reference.checkpoint.tiers else {}),
+            **taken_over["evidence"],
         },
     }
     return Scenario.of(values, f"scenario from {fit.log.source or 'a log'}")
+
+
+def _taken_over(reference: Scenario) -> dict[str, Any]:
+    """Return checkpoints and recovery of another scenario, as assumptions: a log of failures holds neither."""
+    assumed = {"status": "assumed", "note": f"as in {reference.name}; a log of failures does not hold it"}
+    evidence = {
+        path: assumed
+        for path, value in reference.flat().items()
+        if path.startswith(("checkpoint.", "recovery.")) and value is not None
+    }
+    tiers = {"checkpoint.tiers": assumed} if reference.checkpoint.tiers else {}
+    return {
+        "checkpoint": reference.checkpoint.model_dump(),
+        "recovery": reference.recovery.model_dump(),
+        "evidence": evidence | tiers,
+    }
 
 
 def _plain(text: str) -> str:

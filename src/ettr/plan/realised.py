@@ -15,6 +15,8 @@ from ettr.plan import realised_words
 from ettr.plan.intervals import best_interval_min
 from ettr.plan.single_run import PredictionInterval, prediction_interval
 from ettr.scenario import Scenario
+from ettr.scenario.checkpoints import Checkpoint
+from ettr.scenario.sections import Recovery
 
 
 @dataclass(frozen=True)
@@ -103,11 +105,10 @@ class RealisedPlan(Answer):
 
 def from_training(
     run: TrainingRun,
-    like: str,
+    like: str | None = None,
     n_gpus: int | None = None,
     gpus_per_node: int = 8,
     name: str = "realised",
-    planned: bool = False,
 ) -> RealisedPlan:
     """Hold a run against the model.
 
@@ -115,16 +116,15 @@ def from_training(
     ----------
     run : TrainingRun
         From :func:`ettr.logs.read_training`.
-    like : str
-        Preset or scenario file from which comes what the log does not hold.
+    like : str, optional
+        Preset or scenario file from which comes what the log does not hold; without one it is assumed as in any
+        scenario that does not say.
     n_gpus : int, optional
-        GPUs of the run; as the log says, else those of ``like``. [GPUs]
+        GPUs of the run; as the log says, else those of ``like``, else those of one node. [GPUs]
     gpus_per_node : int
         GPUs of a node. [GPUs]
     name : str
         Short name of the scenario.
-    planned : bool
-        Whether ``like`` is what the run was planned with, and stands beside it.
 
     Returns
     -------
@@ -135,13 +135,13 @@ def from_training(
     InputError
         ``n_gpus`` is no multiple of ``gpus_per_node``, or ``like`` is unknown.
     """
-    reference = Scenario.load(like)
+    reference = Scenario.load(like) if like else None
     scenario, assumed = _scenario(run, reference, n_gpus, gpus_per_node, name)
     return RealisedPlan(
         run=run,
         own=_predicted(scenario),
         assumed=assumed,
-        planned=_predicted(reference) if planned else None,
+        planned=_predicted(reference) if reference else None,
         best_interval_min=best_interval_min(scenario),
     )
 
@@ -155,25 +155,30 @@ def _predicted(scenario: Scenario) -> Prediction:
 
 
 def _scenario(
-    run: TrainingRun, reference: Scenario, n_gpus: int | None, gpus_per_node: int, name: str
+    run: TrainingRun, reference: Scenario | None, n_gpus: int | None, gpus_per_node: int, name: str
 ) -> tuple[Scenario, tuple[str, ...]]:
     """The scenario of a run by its own log, and the fields that are assumed."""
-    gpus = n_gpus or run.n_gpus or reference.cluster.n_gpus
+    gpus = n_gpus or run.n_gpus or (reference.cluster.n_gpus if reference else gpus_per_node)
     per_node = min(gpus_per_node, gpus)
     measured: dict[str, float | None] = {
         "checkpoint.interval_min": run.save_every_h and run.save_every_h * MIN_PER_H,
         "checkpoint.stall_s": run.save_s,
         "recovery.restart_min": run.wait_h * MIN_PER_H if run.n_failures else None,
     }
-    own = reference.recovery
+    checkpoint, recovery = (
+        (reference.checkpoint, reference.recovery)
+        if reference
+        else (Checkpoint.model_validate({}), Recovery.model_validate({}))
+    )
     likely = {
-        "checkpoint.interval_min": reference.interval_h * MIN_PER_H,
-        "checkpoint.stall_s": reference.checkpoint.stall_s,
-        "recovery.restart_min": own.restart_min + own.detection_min + own.queue_min,
+        "checkpoint.interval_min": reference.interval_h * MIN_PER_H if reference else "best",
+        "checkpoint.stall_s": checkpoint.stall_s,
+        "recovery.restart_min": recovery.restart_min + recovery.detection_min + recovery.queue_min,
     }
     used = {path: likely[path] if value is None else value for path, value in measured.items()}
     told = {"status": "derived", "note": "from the training log"}
-    as_there = {"status": "assumed", "note": f"as in {reference.name}; the training log does not hold it"}
+    as_where = f"as in {reference.name}" if reference else "as in any scenario that does not say"
+    as_there = {"status": "assumed", "note": f"{as_where}; the training log does not hold it"}
     given = {"status": "assumed", "note": "given with the log, or as in the scenario named"}
     nodes = gpus / per_node
     values = {

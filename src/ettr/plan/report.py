@@ -75,7 +75,7 @@ def _often(plan: Plan) -> str:
     size = "" if f"{n_gpus:,}" in plan.asked.title else f"{gpus(n_gpus)}, "
     if not math.isfinite(plan.job_mttf_h):
         return f"{size}no failures"
-    return f"{size}a failure every {roughly(plan.wall_mttf_h)} of wall clock"
+    return f"{size}MTBF {roughly(plan.wall_mttf_h)} (wall clock)"
 
 
 def _answer(plan: Plan) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _ettr(plan: Plan) -> str:
         f"Without {listed(list(plan.left_out))}, by the analytical model" if plan.simulation else "Useful time (ETTR)"
     )
     text = f"{what}: {pct(best, _digits(best, plan.assumptions))}{assumed}{_as_given(plan, own)}."
-    single = "" if plan.simulation else _single_run(plan.prediction_interval)
+    single = "" if plan.simulation else _single_run(plan.prediction_interval, plan.asked.failures.n_events)
     return " ".join(filter(None, [text, single, fitted_words(plan.asked)]))
 
 
@@ -154,11 +154,16 @@ def _as_given(plan: Plan, own: TimeBudget | None) -> str:
     return f"; {pct(float(own.ettr), digits)} with the current interval of {duration(plan.scenario.interval_h)}"
 
 
-def _single_run(interval: PredictionInterval | None) -> str:
+def _single_run(interval: PredictionInterval | None, n_events: float | None) -> str:
     """The 95% prediction interval of a single run as a sentence; empty where there is none."""
     if interval is None:
         return ""
-    rate = f", with a failure rate estimated from {count(interval.counted)} failures" if interval.counted else ""
+    rate = ""
+    if interval.counted:
+        n = count(interval.counted)
+        rate = f", with a failure rate estimated from {n} failures"
+        if n_events is None:
+            rate = f", with a failure rate as uncertain as if {n} independent failures had been counted"
     failures = (
         f"{about(interval.n_low):,.0f} to {about(interval.n_high):,.0f} failures" if interval.n_high else "no failure"
     )
@@ -185,7 +190,7 @@ def _beyond_formulas(plan: Plan) -> str:
         f"Useful time (ETTR): {pct(runs.ettr, 0)}{_as_given(plan, _simulated_as_given(plan))}, simulated in "
         f"{count(runs.n_runs)} runs because the analytical model does not cover {what}."
     )
-    return " ".join(filter(None, [text, _single_run(plan.prediction_interval)]))
+    return " ".join(filter(None, [text, _single_run(plan.prediction_interval, plan.asked.failures.n_events)]))
 
 
 def _simulated_as_given(plan: Plan) -> TimeBudget | None:

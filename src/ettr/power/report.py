@@ -94,7 +94,7 @@ class Drawn(Answer):
                 f"{megawatts(self.measured.mean_mw)} from the grid on average over {duration(self.measured_h)}"
             ),
             table,
-            Headline("Of the whole run"),
+            Headline("Of the whole run" if self.run.ends else "Of a year of training, as the job has no end"),
             _bill_table(self.bill),
             *judged,
             *unknown,

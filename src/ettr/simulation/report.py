@@ -75,6 +75,8 @@ def _dates(outcome: Simulation) -> Table:
 
 def _when(outcome: Simulation) -> str:
     since = "submission" if outcome.scenario.starts else "the start, in the steady state"
+    if outcome.horizon_h is None and not outcome.scenario.ends:
+        return f"Time for a year of training, since {since}: the job has no end (job.productive_h sets one)"
     if outcome.horizon_h is None:
         return f"Finishing dates, since {since}"
     return f"Work done {duration(outcome.horizon_h)} after {since}"
