@@ -73,13 +73,28 @@ def test_the_answers_in_the_console_are_those_of_the_command(command, shown, ett
     assert excerpt(shown, out) == shown, "run `make readme`"
 
 
-@pytest.mark.parametrize("command", re.findall(r"^    ettr (plan .*?|fields .*?)(?:  +#.*)?$", README, re.MULTILINE))
-def test_a_plan_of_the_examples_can_be_made(command, ettr, monkeypatch, tmp_path):
-    (tmp_path / "mine.yml").write_text(re.search(r"```yaml\n(.*?)```", README, re.DOTALL)[1], encoding="utf-8")
+COMMANDS = re.findall(
+    r"^    ettr ((?:plan|fields|compare|simulate|power|scenarios)\b.*?)(?:  +#.*)?$", README, re.MULTILINE
+)
+
+
+@pytest.mark.parametrize("slow_too", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_commands_work_in_the_order_in_which_they_are_written(slow_too, ettr, monkeypatch, tmp_path):
+    """Each in the folder that those before it have left."""
     monkeypatch.chdir(tmp_path)
-    status, out, err = ettr(*shlex.split(command))
-    assert (status, err) == (0, "") and out
-    assert all((tmp_path / name).is_file() for name in re.findall(r"--(?:save|html) (\S+)", command))
+    made = set()
+    for command in COMMANDS:
+        name = command.split()[0]
+        if name in ("compare", "power") and not slow_too:
+            continue
+        quick = ["--runs", "50"] if name == "simulate" and not slow_too else []
+        status, out, err = ettr(
+            *shlex.split(command), *quick, *(["-q"] if name in ("simulate", "compare", "power") else [])
+        )
+        assert (status, err) == (0, "") and out, command
+        made |= set(re.findall(r"--(?:save|html) (\S+)", command))
+    assert made == {"mine.yml", "plan.html"} <= {path.name for path in tmp_path.iterdir()}
+    assert Scenario.load(tmp_path / "mine.yml").ends
 
 
 def test_make_targets_and_commands_exist():

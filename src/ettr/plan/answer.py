@@ -132,19 +132,27 @@ class Plan(Answer):
         hours = self.shown[1]
         return float(hours.total_h / hours.n_failures) if hours.n_failures > 0 else math.inf
 
+    @property
+    def hours_at_best(self) -> TimeBudget:
+        """Hours at the best interval, as reported: simulated where the analytical model leaves something out."""
+        return self.simulation.budget if self.simulation else self.budget
+
+    @property
+    def hours_as_given(self) -> TimeBudget | None:
+        """The same at the scenario's own interval; None where it gives none, or has no answer there."""
+        if not self.has_own_interval:
+            return None
+        return self.simulation_as_given.budget if self.simulation_as_given else self.budget_as_given
+
     @functools.cached_property
     def losses(self) -> Losses:
-        """Hours and money lost as the run is now, or at the best interval where its own has no answer.
-
-        They come from the simulation wherever the ETTR does.
-        """
-        now = self.simulation_as_given or self.simulation
-        return Losses(self.scenario, now.budget if now else self.shown[1])
+        """Hours and money lost as the run is now, or at the best interval where its own has no answer."""
+        return Losses(self.scenario, self.hours_as_given or self.hours_at_best)
 
     @functools.cached_property
     def losses_at_best(self) -> Losses:
-        """Hours and money lost at the best interval; from the simulation wherever the ETTR is."""
-        return Losses(self.scenario, self.simulation.budget if self.simulation else self.budget)
+        """Hours and money lost at the best interval."""
+        return Losses(self.scenario, self.hours_at_best)
 
     @functools.cached_property
     def prediction_interval(self) -> PredictionInterval | None:

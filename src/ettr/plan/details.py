@@ -50,9 +50,9 @@ def _others(plan: Plan) -> Report:
 
 
 def _hours(plan: Plan) -> Table:
-    budgets = {f"best interval, {duration(plan.best.interval_h)}": plan.budget}
-    if plan.budget_as_given:
-        budgets[f"as given, {duration(plan.scenario.interval_h)}"] = plan.budget_as_given
+    budgets = {f"best interval, {duration(plan.best.interval_h)}": plan.hours_at_best}
+    if plan.hours_as_given:
+        budgets[f"current interval, {duration(plan.scenario.interval_h)}"] = plan.hours_as_given
     rows = []
     for part in PARTS:
         each = [(float(getattr(hours, part)), float(hours.total_h)) for hours in budgets.values()]
@@ -61,7 +61,8 @@ def _hours(plan: Plan) -> Table:
             rows.append([part.removesuffix("_h"), *cells])
     total = [cell for hours in budgets.values() for cell in (f"{hours.total_h:,.1f} h", "")]
     columns = ["part", *(cell for name in budgets for cell in (name, ""))]
-    return Table(columns, [*rows, ["total", *total]], title="Time budget", total=True)
+    title = "Time budget (simulated)" if plan.simulation else "Time budget"
+    return Table(columns, [*rows, ["total", *total]], title=title, total=True)
 
 
 def tiers_report(plan: Plan) -> Report:
@@ -114,7 +115,7 @@ def plan_lines(plan: Plan) -> list[str]:
     band, known = plan.band, plan.job_mttf_95_h
     given = no_answer(plan)
     if plan.budget_as_given:
-        given = f"{pct(plan.budget_as_given.ettr)} at the given {duration(plan.scenario.interval_h)}"
+        given = f"{pct((plan.hours_as_given or plan.budget_as_given).ettr)} at {duration(plan.scenario.interval_h)}"
     interval = f", 95% interval {_range(known)}" if known else ""
     often = "The job does not fail: its failure rate is 0"
     if math.isfinite(plan.job_mttf_h):
@@ -130,14 +131,17 @@ def plan_lines(plan: Plan) -> list[str]:
             f"{duration(band.interval_min / 60)}; between {duration(band.low_min / 60)} and "
             f"{duration(band.high_min / 60)} it costs at most {points(band.points)} of ETTR"
         )
-    ettr = f"ETTR: {pct(plan.budget.ettr)} at the best interval, {given}"
+    simulated = ", simulated" if plan.simulation else ""
+    ettr = f"ETTR{simulated}: {pct(plan.hours_at_best.ettr)} at the best interval, {given}"
     return [often, best, ettr, *speed_lines(plan), *unused_prediction(plan.best), *_left_out(plan)]
 
 
 def _left_out(plan: Plan) -> list[str]:
     if not plan.left_out:
         return []
-    return [f"Planned without what only a simulation follows (`ettr simulate`): {listed(list(plan.left_out))}"]
+    return [
+        f"Interval and savings are calculated without what only a simulation follows: {listed(list(plan.left_out))}"
+    ]
 
 
 def speed_lines(plan: Plan) -> list[str]:

@@ -137,7 +137,7 @@ def _ettr(plan: Plan) -> str:
     """ETTR with its plausible range, and then the prediction interval of a single run."""
     best = float(plan.budget.ettr)
     assumed = f" ({plan.assumptions.words})" if plan.assumptions.inputs else ""
-    own = plan.budget_as_given if plan.has_own_interval and not plan.simulation else None
+    own = None if plan.simulation else plan.hours_as_given
     what = (
         f"Without {listed(list(plan.left_out))}, by the analytical model" if plan.simulation else "Useful time (ETTR)"
     )
@@ -187,21 +187,17 @@ def _beyond_formulas(plan: Plan) -> str:
     if runs is None:
         return f"No formula follows {what}: `ettr simulate` does."
     text = (
-        f"Useful time (ETTR): {pct(runs.ettr, 0)}{_as_given(plan, _simulated_as_given(plan))}, simulated in "
+        f"Useful time (ETTR): {pct(runs.ettr, 0)}{_as_given(plan, plan.hours_as_given)}, simulated in "
         f"{count(runs.n_runs)} runs because the analytical model does not cover {what}."
     )
     return " ".join(filter(None, [text, _single_run(plan.prediction_interval, plan.asked.failures.n_events)]))
-
-
-def _simulated_as_given(plan: Plan) -> TimeBudget | None:
-    return plan.simulation_as_given.budget if plan.simulation_as_given else None
 
 
 def _lost(plan: Plan) -> Table:
     """What is lost per month by part, now and at the best interval."""
     best = plan.losses_at_best
     named = {f"every {roughly(plan.best.interval_h)}": best}
-    if plan.has_own_interval and plan.budget_as_given:
+    if plan.hours_as_given:
         named = {f"every {duration(plan.scenario.interval_h)}, current": plan.losses, **named}
     parts = {loss.part: loss.words for losses in named.values() for loss in (*losses.parts, losses.total)}
     total = parts.pop("total")
@@ -235,7 +231,7 @@ def _bill(plan: Plan) -> str:
         f"USD per GPU-hour{assumed}, without electricity."
     )
     if (of_run := losses.total.usd_per_run) is not None:
-        now = " with the current interval" if plan.has_own_interval and plan.budget_as_given else ""
+        now = " with the current interval" if plan.hours_as_given else ""
         total_h = float(losses.budget.total_h)
         text += (
             f" The whole run takes {roughly(total_h)}{now} and costs {usd(about(losses.usd_per_h * total_h))}, "
