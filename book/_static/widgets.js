@@ -497,6 +497,16 @@
       element("option", { value: "failures.node_mttf_h" }, "A node"),
       element("option", { value: "failures.gpu_mttf_h" }, "A GPU")
     );
+    function follow() {
+      const given =
+        RATES.slice(0, 3).find((path) => own(state.values, path)) ||
+        RATES.slice(0, 3).find((path) => ettr.at(model.start.written, path) !== undefined);
+      if (given && given !== choice.value) {
+        choice.value = given;
+      }
+    }
+    model.on("change", follow); // before the input, which shows the value of what was chosen
+    follow();
     const kind = () => choice.value;
     const row = input(model, "failures.mttf", {
       label: "Time between failures",
@@ -507,22 +517,12 @@
     label.textContent = "fails every";
     label.before(choice);
     row.querySelector("input").setAttribute("aria-label", "Time between failures");
-    function follow() {
-      const given =
-        RATES.slice(0, 3).find((path) => own(state.values, path)) ||
-        RATES.slice(0, 3).find((path) => ettr.at(model.start.written, path) !== undefined);
-      if (given && given !== choice.value) {
-        choice.value = given;
-      }
-    }
     choice.addEventListener("change", function () {
       const value = meanTime(model, choice.value); // the same failures, said of something else
       if (value) {
         model.set(choice.value, Number(value.toPrecision(3)));
       }
     });
-    model.on("change", follow);
-    follow();
     return row;
   }
 

@@ -375,6 +375,12 @@ def test_numbers_read_as_the_package_writes_them(opened):
     ]
 
 
+def test_the_time_to_failure_is_that_of_what_the_address_says_fails(opened):
+    page = opened(INDEX, "#failures.node_mttf_h=20000")
+    assert page.get_by_label("What fails").first.input_value() == "failures.node_mttf_h"
+    assert entry(page, "Time between failures").input_value() == "20000"
+
+
 def test_it_works_by_keyboard_alone(opened):
     page = opened(INDEX)
     box = entry(page, "GPUs")
