@@ -6,6 +6,7 @@
   const SPEC_TYPE = "application/vnd.vegalite.v6+json";
   const NARROWEST_PANEL = 210; // px
   const LABEL_CHARACTER_PX = 6.7, LINE_PX = 12, LABEL_LIMIT_PX = 180; // of Vega
+  const SAVED_PX = 700, SAVED_TITLE_PX = 15; // of a picture that is saved, and of its title's font
   const MOST_LABELS = 40; // on a phone, where names do not fit in a line
   const bundleAddress = new URL("vega-bundle.js", document.currentScript.src).href;
   let bundle = null;
@@ -151,6 +152,10 @@
     this.source = JSON.parse(figure.querySelector('script[type="' + SPEC_TYPE + '"]').textContent);
     this.isPanels = panels(this.source) !== null;
     this.correction = this.isPanels ? -60 : 0;
+    this.built = { subtitle: textOf(figure, ".book-chart-subtitle"), below: textOf(figure, ".book-chart-source"), rows: {} };
+    this.built.description = this.source.description;
+    this.below = this.built.below;
+    this.isBehind = false; // whether the rows or the caption are newer than what is drawn
     this.result = null;
     this.work = Promise.resolve();
     this.width = 0;
@@ -158,14 +163,47 @@
     figure.bookChart = this;
   }
 
-  // Other rows for datasets of these names, in the specification and on the page.
-  Chart.prototype.follow = function (rows) {
-    const chart = this, names = namedData(this.source).filter(function (one) { return Array.isArray(rows[one.name]); });
-    names.forEach(function (one) { one.values = rows[one.name]; });
-    if (!chart.result) { return Promise.resolve(); }
-    names.forEach(function (one) { chart.result.view.data(one.name, rows[one.name]); });
-    return chart.result.view.runAsync();
+  // Other rows for datasets of these names, with the subtitle and the source that are true of them, in the specification,
+  // in what is saved and on the page. No caption: that of the built chart; no rows: those of the built chart.
+  Chart.prototype.follow = function (rows, caption) {
+    const chart = this, source = this.source, built = this.built;
+    const subtitle = caption ? caption.subtitle : built.subtitle, beside = (source.usermeta || {}).beside;
+    namedData(source).forEach(function (one) {
+      if (rows && Array.isArray(rows[one.name])) { built.rows[one.name] = built.rows[one.name] || one.values; }
+      const now = (rows || built.rows)[one.name];
+      if (Array.isArray(now)) { one.values = now.map(function (row) { return Object.assign({}, row, { scenario: subtitle }); }); }
+    });
+    source.title.subtitle = subtitle;
+    source.description = (caption ? caption.subtitle + ". " : "") + built.description;
+    this.below = caption ? [caption.source, beside].filter(Boolean).join(" ") : built.below;
+    this.isBehind = true;
+    return this.next(function () { return chart.catchUp(); });
   };
+
+  // What is drawn, with the newest rows and their caption.
+  Chart.prototype.catchUp = function () {
+    const view = this.result && this.result.view;
+    if (!view || !this.isBehind) { return; }
+    this.isBehind = false;
+    const followed = this.built.rows;
+    namedData(this.source).forEach(function (one) { if (one.name in followed) { view.data(one.name, one.values); } });
+    this.say(this.source.title.subtitle, this.below, this.source.description);
+    return view.runAsync();
+  };
+
+  Chart.prototype.say = function (subtitle, below, description) {
+    const figure = this.figure, drawing = this.target.querySelector("svg");
+    [[".book-chart-subtitle", subtitle], [".book-chart-source", below]].forEach(function (pair) {
+      const place = figure.querySelector(pair[0]);
+      if (place) { place.textContent = pair[1]; }
+    });
+    if (drawing) { drawing.setAttribute("aria-label", description); }
+  };
+
+  function textOf(figure, selector) {
+    const place = figure.querySelector(selector);
+    return place ? place.textContent : "";
+  }
 
   function namedData(part) {
     const own = part.data && part.data.name && part.data.values ? [part.data] : [];
@@ -174,11 +212,20 @@
     }, own.concat(part.spec ? namedData(part.spec) : []));
   }
 
-  // One drawing at a time: the page's own script may switch the theme while the first is under way.
   Chart.prototype.draw = function () {
     const chart = this;
-    chart.work = chart.work.then(function () { return chart.drawNow(); }).catch(function (error) {
+    return chart.next(function () { return chart.drawNow(); });
+  };
+
+  // One step at a time: the page's own script may switch the theme, or the reader move a value, while the chart is drawn.
+  // After a failure the still picture is back, and so is its caption.
+  Chart.prototype.next = function (step) {
+    const chart = this, built = this.built;
+    chart.work = chart.work.then(step).catch(function (error) {
       chart.figure.classList.remove("is-drawn");
+      chart.result = null;
+      chart.isBehind = true;
+      chart.say(built.subtitle, built.below, built.description);
       console.error("chart:", error);
     });
     return chart.work;
@@ -197,6 +244,7 @@
       await this.embedOnce(embed);
     }
     this.restore(values);
+    await this.catchUp();
     this.figure.dataset.theme = isDark() ? "dark" : "light";
     if (this.isStale()) { this.draw(); } // the window moved on while this was drawn
   };
@@ -282,9 +330,14 @@
     const box = document.createElement("div"); // drawn anew, with its title, on the light theme
     box.style.cssText = "position:absolute;left:-9999px;width:720px";
     document.body.appendChild(box);
-    const spec = fitted(this.source, 700, this.isPanels ? -60 : 0);
+    const spec = fitted(this.source, SAVED_PX, this.isPanels ? -60 : 0);
     spec.config = Object.assign({}, spec.config, { background: "white" });
-    spec.padding = 10;
+    spec.padding = 20; // the label at the end of an axis stands half beyond it
+    if (spec.title) { // over the whole picture, in lines: it does not break them by itself
+      const room = SAVED_PX - 2 * spec.padding;
+      spec.title = Object.assign({}, spec.title, { frame: "bounds", text: inLines(spec.title.text, room * LINE_PX / SAVED_TITLE_PX) });
+      if (spec.title.subtitle) { spec.title.subtitle = inLines(spec.title.subtitle, room); }
+    }
     const result = await embed(box, spec, { mode: "vega-lite", renderer: "svg", actions: false });
     this.values().forEach(function (pair) { result.view.signal(pair[0], pair[1]); });
     await result.view.runAsync();
@@ -294,9 +347,10 @@
   };
 
   function tables(spec) {
-    const own = spec.data && Array.isArray(spec.data.values) ? [spec.data.values] : [];
-    const named = namedData(spec).map(function (one) { return one.values; });
-    return own.concat(named, Object.values(spec.datasets || {})).filter(function (rows) {
+    const own = spec.data && !spec.data.name && Array.isArray(spec.data.values) ? [spec.data.values] : [];
+    const named = {}; // layers may share one
+    namedData(spec).forEach(function (one) { named[one.name] = one.values; });
+    return own.concat(Object.values(named), Object.values(spec.datasets || {})).filter(function (rows) {
       return rows.length && typeof rows[0] === "object";
     });
   }

@@ -14,10 +14,11 @@
     answersPanel,
     choices,
     portfolioRows,
+    numbersInWords,
+    sourceInWords,
     copyButton,
     command,
     orNull,
-    own,
     short,
     fieldOf,
   } = window.ettrWidgets.parts;
@@ -363,18 +364,19 @@
   function page(model, answers) {
     const copy = answers.cloneNode(true);
     copy.querySelectorAll("input, .ettr-live, button, label").forEach((one) => one.remove());
-    const values = SECTIONS.flatMap(([title, paths]) =>
-      paths
-        .filter((path) => own(state.values, path))
-        .map((path) => [title, fieldOf(path).label, state.values[path] + " " + fieldOf(path).unit])
-    );
-    const rows = values.map((row) => element("tr", {}, ...row.map((text) => element("td", {}, text))));
+    const values = Object.entries(state.values).map(([path, value]) => [
+      fieldOf(path).label,
+      value === "best" ? value : value + " " + fieldOf(path).unit,
+    ]);
+    const rows = values.map((row) => element("tr", {}, ...row.map((text) => element("td", {}, text)))),
+      numbers = numbersInWords(model);
     const style =
       "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#222}table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .8rem .2rem 0;text-align:left}.ettr-bar{display:inline-block;height:.8rem}.ettr-track{width:12rem}.ettr-big{font-size:1.3rem}pre{overflow:auto;background:#f4f5f6;padding:1rem}[hidden]{display:none}";
     const body = element(
       "body",
       {},
-      element("h1", {}, "What failures cost: " + (state.start === data.own ? "your cluster" : model.start.title)),
+      element("h1", {}, "What failures cost"),
+      element("p", {}, numbers.title),
       ...copy.childNodes,
       element("h2", {}, "Your numbers"),
       rows.length ? element("table", {}, ...rows) : element("p", {}, "As the book has them."),
@@ -385,7 +387,7 @@
       element(
         "p",
         {},
-        "Made with Every Three Hours, by the exact closed form. Values that nobody published are assumed."
+        "Made with Every Three Hours, by the exact closed form. " + sourceInWords(model, numbers.given)
       )
     );
     return (

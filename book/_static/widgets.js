@@ -120,6 +120,10 @@
         const known = { version: this.version, written: null, scenario: null, refused: [], error: "" };
         try {
           known.written = ettr.override(this.start.written, state.values);
+          const numbers = numbersInWords(this);
+          if (numbers.given) {
+            known.written.title = numbers.title.slice(0, LONGEST_TITLE);
+          }
           known.scenario = ettr.complete(known.written, data.defaults);
           known.refused = ettr.refused(known.scenario);
         } catch (error) {
@@ -213,6 +217,7 @@
     return mode
       ? {
           label: mode[1],
+          caption: "rate of " + mode[1] + " times {}",
           unit: "",
           slider: [0, 3],
           least: 0,
@@ -222,6 +227,72 @@
           name: "rate of " + mode[1],
         }
       : null;
+  }
+
+  // ---- the reader's numbers in words: in captions of charts, in files, and on a page to keep
+
+  const MOST_NAMED = 6,
+    LONGEST_TITLE = 200; // of a scenario, as the package reads it
+  function exactly(value) {
+    const text = String(Number.isInteger(value) ? value : Number(value.toPrecision(6)));
+    return text.includes("e") ? text : fixed(value, (text.split(".")[1] || "").length);
+  }
+  const inCaption = (caption, value) => caption.replace("{}", () => exactly(value));
+  const valueInWords = (path, value) =>
+    value === "best" ? "best checkpoint interval" : inCaption(fieldOf(path).caption, value);
+
+  // The values that differ from those of the start, of the fields that are read; of an empty start its examples as well.
+  function changedValues(model, isRead) {
+    const start = startScenario(model),
+      isGiven = (path) => own(state.values, path);
+    const differs = (path) => model.isMine || RATES.includes(path) || state.values[path] !== ettr.at(start, path),
+      needed = model.isMine ? ["cluster.n_gpus", RATES.find(isGiven) || "failures.job_mttf_h"] : [];
+    const order = Object.keys(data.fields),
+      place = (path) => (order.includes(path) ? order.indexOf(path) : order.length);
+    return [...Object.keys(state.values).filter(differs), ...needed.filter((path) => !isGiven(path))]
+      .filter(isRead)
+      .sort((a, b) => place(a) - place(b))
+      .map((path) => ({
+        text: valueInWords(path, isGiven(path) ? state.values[path] : ettr.at(start, path)),
+        isExample: !isGiven(path),
+      }));
+  }
+  function startScenario(model) {
+    const start = model.start;
+    start.complete = start.complete || orNull(() => ettr.complete(start.written, data.defaults)) || start.written;
+    return start.complete;
+  }
+
+  // Whose numbers something shows: its `title`, whether some are the reader's (`given`), and whether all are those of the
+  // scenario that it begins with (`isStart`). `questions` are values beside the scenario.
+  function numbersInWords(model, isRead = () => true, questions = []) {
+    const values = [...changedValues(model, isRead), ...questions],
+      given = values.some((one) => !one.isExample);
+    const named = values.slice(0, MOST_NAMED).map((one) => one.text + (one.isExample ? " (example)" : "")),
+      rest = values.length - named.length;
+    const title =
+      (given || model.isMine ? "Your numbers" : model.start.title) +
+      (named.length ? ": " + named.join(", ") : "") +
+      (rest ? " and " + rest + (rest > 1 ? " other values" : " other value") : "") +
+      (given && !model.isMine ? "; otherwise " + model.start.title : "");
+    return { title, given, isStart: !values.length };
+  }
+
+  // The line below a chart: where its numbers come from.
+  function sourceInWords(model, given) {
+    if (model.isMine) {
+      return "Source: computed in your browser from your numbers; all other values are assumed.";
+    }
+    const { cited, assumed_fields } = model.start,
+      start = startScenario(model),
+      n = assumed_fields.filter(
+        (path) => !own(state.values, path) && ettr.at(model.now.scenario, path) === ettr.at(start, path)
+      ).length;
+    return given
+      ? "Source: computed in your browser from your numbers; other values from " +
+          cited +
+          (n ? ", " + n + " of them assumed." : ".")
+      : "Source: computed in your browser from " + cited + (n ? "; " + n + " of its values are assumed." : ".");
   }
 
   // ---- inputs
@@ -1037,14 +1108,32 @@
 
   const geometric = (low, high, n) => Array.from({ length: n }, (_, i) => low * (high / low) ** (i / (n - 1)));
 
-  // A chart that follows inputs: `rows` makes its data of a scenario, and `say` a sentence.
-  function chart({ takes, extra, rows, say }) {
+  // A chart that follows inputs: `rows` makes its data of a scenario, and `say` a sentence. Its caption names the reader's
+  // values: those of the fields that `isRead` admits, the questions of `extra`, and what `chosen` adds.
+  function chart({ takes, extra, rows, say, isRead, chosen }) {
     const asking = (model) => (name) => {
       const value = own(state.more, "ask." + name)
         ? state.more["ask." + name]
         : extra.find((one) => one.name === name).value;
       return typeof value === "function" ? value(model) : value;
     };
+    function questions(model) {
+      const named = (one, isExample) => ({ text: inCaption(one.caption, asking(model)(one.name)), isExample });
+      const differs = ({ name, value }) =>
+        own(state.more, "ask." + name) &&
+        state.more["ask." + name] !== (typeof value === "function" ? value(model) : value);
+      return (extra || [])
+        .filter((one) => differs(one) || (one.isExample && one.isExample(model)))
+        .map((one) => named(one, !differs(one)))
+        .concat(chosen ? chosen().map((text) => ({ text, isExample: false })) : []);
+    }
+    // What stands over and below the chart; null where it shows what it was built with.
+    function caption(model, built) {
+      const numbers = numbersInWords(model, isRead, questions(model));
+      return numbers.isStart && model.startId === built
+        ? null
+        : { subtitle: numbers.title, source: sourceInWords(model, numbers.given) };
+    }
     return {
       takes,
       rows,
@@ -1097,8 +1186,9 @@
           problem.textContent = message;
           sentence.textContent = found ? say(found, scenario, ask) : "";
           speak(message || sentence.textContent);
-          if (found && figure.bookChart) {
-            figure.bookChart.follow(found).then(function () {
+          if (figure.bookChart) {
+            const said = found && caption(model, el.dataset.ettrStart);
+            figure.bookChart.follow(found, said).then(function () {
               if (turn === drawn) {
                 el.dispatchEvent(new CustomEvent("ettr-drawn", { bubbles: true }));
               }
@@ -1174,6 +1264,7 @@
       {
         name: "target",
         label: "ETTR to reach",
+        caption: "target ETTR {}",
         unit: "(share)",
         slider: [0.5, 0.99],
         value: data.asked.target,
@@ -1272,6 +1363,7 @@
       {
         name: "days",
         label: "Done within",
+        caption: "done within {} days",
         unit: "days",
         slider: [1, 400],
         least: 0,
@@ -1325,6 +1417,7 @@
       {
         name: "repair_h",
         label: "Until a node is back",
+        caption: "repair {} h",
         unit: "h",
         slider: [0.5, 336],
         value: data.asked.repair_h,
@@ -1336,6 +1429,7 @@
       {
         name: "level",
         label: "Enough for this share of the time",
+        caption: "service level {}",
         unit: "(share)",
         slider: [0.5, 0.9999],
         value: data.asked.level,
@@ -1378,12 +1472,16 @@
     },
   });
 
+  const hasNoCount = (model) => ettr.at(model.start.written, "failures.n_events") === undefined;
   const failure_rates = chart({
     takes: ["cluster.n_gpus"],
+    isRead: (path) => path.startsWith("cluster."),
     extra: [
       {
         name: "events",
         label: "Failures that you counted",
+        caption: "failure count {}",
+        isExample: hasNoCount,
         unit: "",
         slider: [0, 1000],
         value: (model) => ettr.at(model.start.written, "failures.n_events") || data.asked.events,
@@ -1395,6 +1493,8 @@
       {
         name: "in_days",
         label: "in so many days",
+        caption: "observed for {} days",
+        isExample: hasNoCount,
         unit: "days",
         slider: [1, 365],
         least: 0,
@@ -1639,6 +1739,13 @@
   const portfolioChart = chart({
     takes: ["cluster.n_gpus", "failures.mttf", "checkpoint.stall_s", "recovery.restart_min", "cost.usd_per_gpu_h"],
     rows: (scenario, ask, model) => ({ steps: portfolioRows(scenario, model) }),
+    chosen: () =>
+      [
+        ["with.", "your choice of mitigations"],
+        ["price.", "your prices of mitigations"],
+      ]
+        .filter(([prefix]) => Object.keys(state.more).some((name) => name.startsWith(prefix)))
+        .map(([, text]) => text),
     say(found) {
       const steps = found.steps.slice(1),
         last = found.steps[found.steps.length - 1],
@@ -1739,6 +1846,8 @@
       answersPanel,
       choices,
       portfolioRows,
+      numbersInWords,
+      sourceInWords,
       copyButton,
       command,
       fieldOf,

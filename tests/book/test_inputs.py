@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import re
@@ -9,9 +10,11 @@ import re
 import numpy as np
 import pytest
 
-from ettr import Scenario, plan
+from ettr import Scenario, evidence, plan
+from ettr.chapters.common import theme
 from ettr.chapters.what_if import tables
 from ettr.core import sentences
+from ettr.plan.assumed import assumed_fields
 from ettr.publish import page_data
 from ettr.scenario import Scenario as ScenarioModel
 
@@ -177,6 +180,170 @@ def test_a_chart_follows_its_inputs(opened, name):
     assert live.text_content() == after and live.get_attribute("aria-live") == "polite"
 
 
+OWN_START = f"#start={page_data.MINE}&cluster.n_gpus=4096&failures.job_mttf_h=9&job.productive_h=1000"
+CAPTION = """p => {
+  const figure = p.querySelector("figure.book-chart"), text = name => figure.querySelector(name).textContent;
+  return {
+    subtitle: text(".book-chart-subtitle"),
+    source: text(".book-chart-source"),
+    description: figure.querySelector(".book-chart-target svg").getAttribute("aria-label"),
+  };
+}"""
+
+
+def chart_place(page):
+    """The place of the chart with inputs, once the chart is drawn."""
+    place = page.query_selector("[data-ettr]:has(figure)")
+    place.query_selector("figure").scroll_into_view_if_needed()
+    page.wait_for_function("p => p.querySelector('.book-chart-target svg .role-mark')", arg=place, polling=50)
+    settle(page)
+    return place
+
+
+def saved(page, place, label):
+    """The texts of the files that an entry of the chart's Save menu gives."""
+    downloads = []
+
+    def keep(download):
+        downloads.append(download)
+
+    page.on("download", keep)
+    place.query_selector(".book-chart-menu summary").click()
+    page.get_by_role("button", name=label).first.click()
+    settle(page)
+    page.remove_listener("download", keep)
+    assert downloads
+    return [download.path().read_text(encoding="utf-8") for download in downloads]
+
+
+def tables_of_scenarios(page, place):
+    """The saved tables that the page computes: published values beside them have no scenario."""
+    return [text for text in saved(page, place, "Data as CSV") if "scenario" in text.splitlines()[0]]
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_of_the_readers_numbers_and_its_files_state_them(opened, name):
+    page = opened(CHARTS[name], OWN_START, accept_downloads=True)
+    place, preset = chart_place(page), Scenario.load("llama3-405b").title
+    caption = page.evaluate(CAPTION, place)
+    assert caption["subtitle"].startswith("Your numbers: 4,096 GPUs")
+    assert caption["description"].startswith(caption["subtitle"])
+    assert "computed in your browser from your numbers; all other values are assumed." in caption["source"]
+    if name != "failure_rates":  # which knows a count in place of a mean time
+        assert "MTBF 9 h" in caption["subtitle"]
+    (drawing,) = saved(page, place, "SVG picture")
+    tables = tables_of_scenarios(page, place)
+    assert tables
+    for text in (*caption.values(), drawing, *tables):
+        assert preset not in text
+    for text in (drawing, *tables):
+        assert "Your numbers: 4,096 GPUs" in text
+    assert all(row.count("Your numbers") == 1 for table in tables for row in table.splitlines()[1:])
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_moved_value_is_in_the_caption_until_the_reader_goes_back(opened, name):
+    page = opened(CHARTS[name], accept_downloads=True)
+    place, run = chart_place(page), Scenario.load("llama3-405b")
+    built = page.evaluate(CAPTION, place)
+    assert built["subtitle"] == run.title and theme.provenance(run) in built["source"]
+    box = entry(page, "GPUs")
+    box.fill("8192")
+    settle(page)
+    moved = page.evaluate(CAPTION, place)
+    assert moved["subtitle"] == f"Your numbers: 8,192 GPUs; otherwise {run.title}"
+    assert moved["description"] == f"{moved['subtitle']}. {built['description']}"
+    assert f"from your numbers; other values from {theme.cited(run)}, 8 of them assumed." in moved["source"]
+    (drawing,) = saved(page, place, "SVG picture")
+    for text in (drawing, *tables_of_scenarios(page, place)):
+        assert "8,192 GPUs" in text
+    box.fill("16384")
+    settle(page)
+    assert page.evaluate(CAPTION, place) == built
+    box.fill("8192")
+    settle(page)
+    page.get_by_role("button", name="Back to the book’s").click()
+    settle(page)
+    assert page.evaluate(CAPTION, place) == built
+    (drawing,) = saved(page, place, "SVG picture")
+    for text in (drawing, *tables_of_scenarios(page, place)):
+        assert run.title in text and "Your numbers" not in text
+
+
+QUESTIONS = {
+    "scale": ("ask.target=0.95", "target ETTR 0.95"),
+    "finishing_date": ("ask.days=60", "done within 60 days"),
+    "spares": ("ask.repair_h=48", "repair 48 h"),
+    "failure_rates": ("ask.events=12", "failure count 12"),
+    "portfolio": ("with.peer-checkpoint=1", "your choice of mitigations"),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_what_a_chart_alone_is_asked_is_in_its_caption_and_in_no_other(opened, name):
+    question, words = QUESTIONS[name]
+    title = Scenario.load("llama3-405b").title
+    page = opened(CHARTS[name], f"#{question}")
+    assert page.evaluate(CAPTION, chart_place(page))["subtitle"] == f"Your numbers: {words}; otherwise {title}"
+    page = opened(CHARTS["calculators"], f"#{question}")
+    assert page.evaluate(CAPTION, chart_place(page))["subtitle"] == title
+
+
+def test_values_that_nobody_gave_are_called_examples(opened):
+    for name, words in (
+        ("scale", "4,096 GPUs (example), MTBF 12 h (example)"),
+        ("failure_rates", "4,096 GPUs (example), failure count 10 (example), observed for 30 days (example)"),
+    ):
+        page = opened(CHARTS[name], f"#start={page_data.MINE}")
+        assert page.evaluate(CAPTION, chart_place(page))["subtitle"] == f"Your numbers: {words}"
+
+
+def test_the_source_of_a_chart_counts_the_assumed_values_as_the_package_does(opened):
+    page = opened(CHARTS["scale"])
+    changes = {"checkpoint.stall_s": 7.5, "failures.node_mttf_h": 20_000}
+    sources = """([name, values]) => { const W = window.ettrWidgets, { state } = window.ettrState;
+      Object.assign(state, { start: name, values });
+      W.model.changed("all");
+      return W.parts.sourceInWords(W.model, Object.keys(values).length > 0); }"""
+    for name in evidence.scenario_names():
+        run = Scenario.of(page_data.start(Scenario.load(name))["written"])
+        here = theme.provenance(run).replace("computed here", "computed in your browser")
+        assert page.evaluate(sources, [name, {}]) == here
+        n_assumed = len(assumed_fields(run.override(changes)))
+        changed = page.evaluate(sources, [name, changes])
+        assert changed.endswith(f"other values from {theme.cited(run)}, {n_assumed} of them assumed."), name
+
+
+def test_a_chart_shows_what_was_built_where_the_readers_numbers_have_no_answer(opened):
+    page = opened(CHARTS["scale"])
+    place = chart_place(page)
+    drawn_gpus = "p => p.querySelector('figure').bookChart.result.view.data('here')[0].n_gpus"
+    caption = page.evaluate(CAPTION, place)
+    entry(page, "GPUs").fill("4096")
+    settle(page)
+    assert page.evaluate(CAPTION, place) != caption and page.evaluate(drawn_gpus, place) == 4096
+    page.evaluate(
+        """() => { const data = window.ettrData;
+        data.starts.other = JSON.parse(JSON.stringify(data.starts["rsc-1"]));
+        data.starts.other.written.failures.lifetime = { shape: 0.7 };
+        window.ettrWidgets.model.begin("other"); }"""
+    )
+    settle(page)
+    assert place.query_selector(".ettr-problem").is_visible()
+    assert (page.evaluate(CAPTION, place), page.evaluate(drawn_gpus, place)) == (caption, 16384)
+    page.evaluate("() => window.ettrWidgets.model.begin('llama3-405b')")
+
+
+@pytest.mark.parametrize("name", ["scale", "checkpoint_interval"])
+def test_the_legend_lists_the_intervals_that_are_drawn(opened, name):
+    legend = "p => [...p.querySelectorAll('.role-legend-label text')].map(label => label.textContent)"
+    page = opened(CHARTS[name], OWN_START)
+    place = chart_place(page)
+    assert "best" in page.evaluate(legend, place) and "own" not in page.evaluate(legend, place)
+    page = opened(CHARTS[name], f"{OWN_START}&checkpoint.interval_min=20")
+    assert {"best", "own"} <= set(page.evaluate(legend, chart_place(page)))
+
+
 def test_numbers_go_from_page_to_page_and_back(opened):
     page = opened(INDEX)
     entry(page, "GPUs").fill("8192")
@@ -330,13 +497,25 @@ def test_a_copied_scenario_and_its_page_say_the_numbers(opened):
     page = opened(WHAT_IF, ADDRESS)
     settle(page)
     text = page.evaluate("() => window.ettrWidgets.toYaml(window.ettrWidgets.model.now.written)")
-    told = plan.make(ScenarioModel.parse(text))
-    assert f"{100 * told.budget.ettr:.0f}% of the time" in answers(page)
+    run = ScenarioModel.parse(text)
+    assert f"{100 * plan.make(run).budget.ettr:.0f}% of the time" in answers(page)
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download the answer as a page").click()
     kept = waiting.value.path().read_text(encoding="utf-8")
     assert "90% of the time is useful training" in " ".join(re.sub("<[^>]+>", "", kept).split())
     assert "ettr plan" in kept and "job_mttf_h" in kept and "<script" not in kept
+    assert run.title in html.unescape(kept) and "Llama 3 405B" not in kept
+    for label, value in (("Time between failures of the job", "9 h"), ("Checkpoint stall", "90 s")):
+        assert f"<td>{label}</td><td>{value}</td>" in kept
+
+
+def test_a_preset_that_was_changed_no_longer_bears_its_title(opened):
+    page = opened(WHAT_IF, "#cluster.n_gpus=100000")
+    title = f"Your numbers: 100,000 GPUs; otherwise {Scenario.load('llama3-405b').title}"
+    assert page.evaluate("() => window.ettrWidgets.model.now.written.title") == title
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download the answer as a page").click()
+    assert title in waiting.value.path().read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", page_data.page_data(Scenario.load("llama3-405b"))["starts"])

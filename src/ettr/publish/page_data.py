@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ettr import budget, evidence, mitigation
-from ettr.chapters.common.theme import PART_COLOURS
+from ettr.chapters.common.theme import PART_COLOURS, cited
 from ettr.chapters.what_if.tables import ASKED
 from ettr.core.errors import EttrError
 from ettr.core.units import LAST_DIGITS, unit_of
+from ettr.plan.assumed import assumed_fields
 from ettr.plan.losses import WORDS
 from ettr.plan.ranges import Assumed, around, assumed_inputs, known_of
 from ettr.scenario import Scenario
@@ -59,6 +60,24 @@ INPUTS: dict[str, tuple[float, float, str]] = {
     "measured.ettr": (0.3, 0.99, "Measured ETTR"),
 }
 """Fields that a page takes, with the ends of their sliders and their labels."""
+_CAPTIONS = {
+    "cluster.n_gpus": "{} GPUs",
+    "cluster.gpus_per_node": "{} GPUs per node",
+    "failures.job_mttf_h": "MTBF {} h",
+    "failures.node_mttf_h": "node MTBF {} h",
+    "failures.gpu_mttf_h": "GPU MTBF {} h",
+    "failures.rate_per_1000_node_days": "{} failures per 1,000 node-days",
+    "failures.n_events": "{} failures",
+    "failures.node_days": "{} node-days observed",
+    "checkpoint.interval_min": "checkpoint every {} min",
+    "recovery.init_s_per_1000_gpus": "start-up {} s per 1,000 GPUs",
+    "maintenance.per_day": "{} maintenance stops per day",
+    "job.productive_h": "{} h of training",
+    "cost.usd_per_gpu_h": "{} USD per GPU-hour",
+    "cost.usd_per_day": "{} USD per day",
+    "measured.ettr": "measured ETTR {}",
+}
+"""Values as captions of charts state them, where name, value and unit in this order would not read well."""
 _UNITS = {"maintenance.per_day": "a day", "cost.usd_per_gpu_h": "USD", "cost.usd_per_day": "USD"}
 
 
@@ -109,6 +128,9 @@ def script(scenario: Scenario, named: str = "") -> str:
 def start(scenario: Scenario, written: dict[str, Any] | None = None) -> dict[str, Any]:
     """One scenario: as it is written, what is assumed in it, where its values come from, and what is known of its ETTR.
 
+    ``assumed`` has the inputs with a range, ``assumed_fields`` all values without a source; ``cited`` is the title with
+    its sources, as captions of charts state it.
+
     The hours of a job that is given by its tokens stand in their place, as they are at its own size.
     """
     tokens = scenario.job.tokens is not None
@@ -117,6 +139,8 @@ def start(scenario: Scenario, written: dict[str, Any] | None = None) -> dict[str
         "title": scenario.title,
         "written": written or told.written(),
         "assumed": [_assumed(one) for one in _inputs(told)] if _is_closed(told) else [],
+        "assumed_fields": assumed_fields(told),
+        "cited": cited(told),
         "known": known_of(told),
         "fixed": ["cluster.n_gpus"] if tokens else [],
     }
@@ -168,6 +192,7 @@ def _field(path: str) -> dict[str, Any]:
     if meta.plausible is not None:
         known["plausible"] = [meta.plausible.low, meta.plausible.high]
     known["name"] = amount_of(path, Scenario).removeprefix("the ") if meta.says else label.lower()
+    known["caption"] = _CAPTIONS.get(path, f"{known['name']} {{}} {known['unit']}".strip())
     return known
 
 

@@ -111,13 +111,24 @@ def enable(run: Scenario | None = None, source: str = "") -> None:
 def provenance(run: Scenario) -> str:
     """What a chart that is computed from a scenario says of its source."""
     n_assumed = int((run.to_frame()["status"] == "assumed").sum())
-    title = ", ".join([run.title, *evidence.cited(run.sources)])
     return say(
         "Source: computed here from {title}; {n:count} of its values are assumed.",
         "Source: computed here from {title}.",
-        title=title,
+        title=cited(run),
         n=n_assumed or None,
     )
+
+
+def cited(run: Scenario) -> str:
+    """The title of a scenario with the sources of its values.
+
+    Examples
+    --------
+    >>> from ettr import Scenario
+    >>> cited(Scenario.load("rsc-2"))
+    'RSC-2, one job on all 8,000 A100, Kokolis et al. (2025)'
+    """
+    return ", ".join([run.title, *evidence.cited(run.sources)])
 
 
 def config() -> dict[str, Any]:

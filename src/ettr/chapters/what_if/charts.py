@@ -26,6 +26,18 @@ def _goal(rows: Datasets, name: str) -> Any:
     return _chart(rows, name).mark_rule(strokeDash=[6, 4], strokeWidth=1.5).encode(y=alt.Y(f"{column}:Q"))
 
 
+def _intervals(column: str, colours: list[str], dashes: list[list[int]]) -> dict[str, Any]:
+    """Colour and dash of the best and of the own interval.
+
+    The scales have no domain: the legend then lists only the intervals that are drawn, and ``best``, which always is,
+    comes first in the alphabet.
+    """
+    return {
+        "color": alt.Color(f"{column}:N", title="Interval", scale=alt.Scale(range=colours)),
+        "strokeDash": alt.StrokeDash(f"{column}:N", title="Interval", scale=alt.Scale(range=dashes)),
+    }
+
+
 def _touched(chart: alt.Chart, tips: list[Any]) -> list[alt.Chart]:
     """A line, and unseen points on it that answer the pointer."""
     seen = chart.encode(tooltip=alt.value(None))
@@ -34,13 +46,7 @@ def _touched(chart: alt.Chart, tips: list[Any]) -> list[alt.Chart]:
 
 def scale(rows: Datasets, subtitle: str) -> Any:
     """ETTR over the size of the job, with the job itself and a target."""
-    names = ["best", "own"]
-    look = {
-        "color": alt.Color("interval:N", title="Interval", scale=alt.Scale(domain=names, range=[BLUE, ORANGE])),
-        "strokeDash": alt.StrokeDash(
-            "interval:N", title="Interval", scale=alt.Scale(domain=names, range=[*LINE_DASHES[:2]])
-        ),
-    }
+    look = _intervals("interval", [BLUE, ORANGE], [*LINE_DASHES[:2]])
     line = _chart(rows, "lines").mark_line().encode(x=builders.across("n_gpus"), y=_ettr(), **look)
     unseen = line.mark_point(size=160).encode(
         opacity=alt.value(0),
@@ -87,13 +93,11 @@ def checkpoint_interval(rows: Datasets, subtitle: str) -> Any:
     band = band.encode(x=alt.X("low_min:Q"), x2="high_min:Q", tooltip=tooltips("low_min", "high_min"))
     line = _chart(rows, "lines").mark_line(color=MODEL_COLOURS["exact"])
     line = line.encode(x=builders.across("interval_min"), y=_ettr())
-    names = ["best", "own"]
     marks = _chart(rows, "marks").mark_rule(strokeWidth=2)
     marks = marks.encode(
         x=alt.X("interval_min:Q"),
-        color=alt.Color("what:N", title="Interval", scale=alt.Scale(domain=names, range=[GREEN, ORANGE])),
-        strokeDash=alt.StrokeDash("what:N", title="Interval", scale=alt.Scale(domain=names, range=[[1, 0], [6, 3]])),
         tooltip=[alt.Tooltip("what:N", title="Interval"), *tooltips("interval_min")],
+        **_intervals("what", [GREEN, ORANGE], [[1, 0], [6, 3]]),
     )
     return finish(
         layered(band, *_touched(line, tooltips("interval_min", "ettr")), marks),
@@ -172,7 +176,7 @@ def failure_rates(rows: Datasets, subtitle: str) -> Any:
             "stated. The sentence below the chart says the first in numbers."
         ),
         height=24 * (len(both) + 1),
-        sources=rate_sources(),
+        beside=rate_sources(),
     )
 
 
