@@ -106,6 +106,7 @@ def training(data: bytes, path: Path) -> None:
     run = logs.read_training(path, names[first // 2 % len(names)], step_s=None if first % 2 else 1.0)
     assert run.wall_h > 0 and run.step_s > 0, "no time passed"
     assert math.isclose(sum(run.hours.values()), run.wall_h, rel_tol=1e-6, abs_tol=1e-6), "hours do not add up"
+    assert min(run.hours.values()) >= 0 and 0 <= run.ettr <= 1, "a part is less than nothing, or more than all"
     assert (run.stops[["rework_h", "down_h"]] >= 0).all(axis=None), "a stop that took less than no time"
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -128,7 +131,7 @@ def test_a_table_may_have_times_to_the_minute(read, space, zone, starts):
         (texts.nemo(texts.run(1)[0], stamped=False), "must hold two steps at different times"),
         (["time,step", "2025-06-01,100", "2025-06-02,900"], "give --step-s"),
         (["time,step", *(f"2025-06-01 10:00:0{n // 100},{n}" for n in (0, 99, 100))], "give --step-s"),
-        (["time,step", "2025-06-01 10:00:00,100"], "must hold two steps"),
+        (["time,step", "2025-06-01 10:00:00,100"], "must hold two steps at different times at least, got 1 step;"),
         (
             ["time,step", *(f"2025-06-0{9 - i} 10:00:00,{i}" for i in range(8))],
             "times go back at line 3.*one by one",
@@ -161,7 +164,69 @@ def test_a_clock_that_jumps_back_is_a_doubt(read):
 
 def test_a_step_time_that_cannot_be_is_a_doubt(read):
     run = read(texts.table(texts.run(1)[0]), step_s=9.0)
-    assert run.ettr > 1 and "take longer than" in run.doubts[0]
+    assert 0.9 < run.ettr <= 1 and "take longer than" in run.doubts[0]
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("writer", WRITERS)
+def test_parts_of_any_log_are_shares_of_its_time(read, writer, seed):
+    """Restarts to any step, before the first line of the log too, in logs that may begin amid the run."""
+    rng = np.random.default_rng(seed)
+    events, step, at_s = [], int(rng.integers(0, 3000)), 0.0
+    for _ in range(rng.integers(1, 6)):
+        # rotation may cut off the lines that say where a process starts, as a table always does
+        if rng.uniform() < 0.6:
+            events += [texts.Event(at_s, "start", 0), texts.Event(at_s + 60, "go", step)]
+            at_s += 60
+        pace_s = rng.choice([0.1, 8.0, 300.0])
+        for _ in range(rng.integers(2, 40)):
+            step, at_s = step + texts.LOG, at_s + texts.LOG * pace_s * rng.lognormal(0, 0.5)
+            events.append(texts.Event(at_s, "step", step))
+        step, at_s = int(rng.integers(0, step + 50)) // texts.LOG * texts.LOG, at_s + rng.exponential(1000)
+    run = read(WRITERS[writer](events), step_s=rng.choice([None, 0.5, 8.0, 1e6]))
+    parts = np.array([*run.hours.values()])
+    assert (parts >= 0).all() and sum(parts) == pytest.approx(run.wall_h)
+    assert 0 <= run.ettr <= 1 and 0 <= run.ettr_range[0] <= run.ettr_range[1] <= 1
+    assert run.n_steps >= 0 and (run.stops[["rework_h", "down_h"]].to_numpy() >= 0).all()
+    assert run.stops["rework_h"].sum() == pytest.approx(run.hours["rework_h"])
+
+
+def rotated(*processes, step_s=10):
+    """A log whose processes each go from one step to another, twenty minutes apart."""
+    lines, at_s = ["time,step,step_s"], 0.0
+    for first, last in processes:
+        for step in range(first + 10, last + 1, 10):
+            at_s += 10 * step_s
+            lines.append(f"{texts.stamp(at_s)},{step},{step_s}")
+        at_s += 1200
+    return lines
+
+
+def test_steps_from_before_the_log_are_recomputed_not_progress(read):
+    """From 10,000 to 12,000, then from 5,000 to 15,000: 12,000 steps in the log, 5,000 of them new."""
+    run = read(rotated((10_000, 12_000), (5_000, 15_000)))
+    assert run.hours["productive_h"] * 360 == pytest.approx(5_000, abs=15)
+    assert run.hours["rework_h"] * 360 == pytest.approx(7_000, abs=15)
+    assert "restarts from step 5,000, before step 10,0" in run.doubts[0]
+
+
+def test_a_log_that_ends_below_its_first_step_has_no_progress(read):
+    run = read(rotated((10_000, 12_000), (5_000, 7_000)))
+    assert run.ettr == 0 and run.n_steps == 0 and "ETTR is 0" in run.doubts[0]
+    assert run.hours["rework_h"] * 360 == pytest.approx(4_000, abs=15)
+    assert run.stops["rework_h"].tolist() == pytest.approx([run.hours["rework_h"]])
+    assert plan.from_training(run, "llama3-405b").report()
+
+
+def test_a_restart_from_the_first_step_of_the_log_misses_nothing(read):
+    assert not read(rotated((10_000, 12_000), (10_000, 12_000))).doubts
+
+
+@pytest.mark.parametrize("step", [102.5, -1, 1e300, float("nan"), "102", None, True])
+def test_a_step_count_that_counts_no_steps_is_refused(read, step):
+    records = [{"step_count": n, "step_start_time": 1.7e9 + 8 * i} for i, n in enumerate([100, 101, step, 103])]
+    with pytest.raises(InputError, match="step_count must be a whole number from 0 to .* line 3"):
+        read([json.dumps(record) for record in records])
 
 
 def test_dates_alone_need_the_time_of_a_step(read):

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ettr.plan.realised import Prediction, RealisedPlan
 
 _SHOWN_STOPS, _NAMED = 5, 0.005
+_SHORT_H = 3.0
+"""The parts of a run shorter than this are shown in the unit that fits each: in tenths of an hour most would be 0."""
 _LEFT_OUT = {
     "planned_h": "stops that the run ended by itself",
     "slow_h": "slow steps and evaluation",
@@ -52,20 +54,23 @@ def report(answer: RealisedPlan) -> Report:
 def _lost(run: TrainingRun) -> str:
     lost = sorted(((h, part) for part, h in run.hours.items() if part != "productive_h"), reverse=True)
     named = [f"{PARTS[part]} ({pct(h / run.wall_h, 1)}, {roughly(h)})" for h, part in lost if h > _NAMED * run.wall_h]
-    most = f"The rest went to {listed(named[:3])}." if named else "Nothing else took more than half a point."
+    rest = "The rest" if run.n_steps else "The time"
+    most = f"{rest} went to {listed(named[:3])}." if named else "Nothing else took more than half a point."
     step = f"A step takes {duration(run.step_s / S_PER_H)}"
     if run.step_high_s > run.step_low_s:
         step += f" (half of them {duration(run.step_low_s / S_PER_H)} to {duration(run.step_high_s / S_PER_H)})"
-    return f"{count(run.n_steps)} steps were kept. {most} {step}."
+    kept = f"{capital(counted(run.n_steps, 'step'))} {'was' if run.n_steps == 1 else 'were'} kept."
+    return f"{kept} {most} {step}."
 
 
 def _parts(run: TrainingRun) -> Table:
-    rows = [(PARTS[part], f"{h:,.1f} h", pct(h / run.wall_h, 1)) for part, h in run.hours.items() if h]
+    time = duration if run.wall_h < _SHORT_H else lambda h: f"{h:,.1f} h"
+    rows = [(PARTS[part], time(h), pct(h / run.wall_h, 1)) for part, h in run.hours.items() if h]
     return Table(
-        ("where the time went", "hours", "share"),
-        [*rows, ("all", f"{run.wall_h:,.1f} h", "100%")],
+        ("where the time went", "time", "share"),
+        [*rows, ("all", time(run.wall_h), "100%")],
         total=True,
-        bars=[*(max(h, 0.0) / run.wall_h for h in run.hours.values() if h), 0.0],
+        bars=[*(h / run.wall_h for h in run.hours.values() if h), 0.0],
     )
 
 

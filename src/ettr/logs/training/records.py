@@ -63,9 +63,9 @@ def _read_goodput(source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger
             ledger.dropped("a record without a time of the job", place=place)
     begun: dict[str, float] = {}
     for at_s, _, place, payload in sorted(found, key=lambda one: one[:2]):
-        if _is_number(payload.get(_STEP)) and _STEP_AT in payload:
+        if _STEP in payload and _STEP_AT in payload:
             # a step that starts is not done yet, and the first one is that from which a process goes on
-            step = int(min(max(payload[_STEP], 0), MOST_STEPS))
+            step = _step_count(payload[_STEP], f"{source.name} {place}")
             if not taken.now.step:
                 taken.now.from_step = step
             taken.reached(step, at_s, math.nan, place)
@@ -77,6 +77,13 @@ def _read_goodput(source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger
             taken.ends()
         else:
             _pair(payload, at_s, taken, begun)
+
+
+def _step_count(value: Any, place: str) -> int:
+    if _is_number(value) and 0 <= value <= MOST_STEPS and value == int(value):
+        return int(value)
+    shown = json.dumps(value)[:40]
+    raise InputError(f"{_STEP} must be a whole number from 0 to {MOST_STEPS:,} steps, got {shown} ({place})")
 
 
 def _pair(payload: Mapping[str, Any], at_s: float, taken: StepLog, begun: dict[str, float]) -> None:

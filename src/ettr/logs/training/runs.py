@@ -36,6 +36,8 @@ PARTS = {
 """Parts of the wall clock of a run, as people call them."""
 _GAP_S, _GAP_STEPS = 300.0, 5.0
 """A gap is so long, and so many times what its steps take."""
+_FITS = 0.95
+"""Steps that have to be shortened by more than this to fit into the time of the log are a doubt."""
 _DAY_S = H_PER_DAY * S_PER_H
 
 
@@ -54,11 +56,11 @@ class TrainingRun:
     wall_h : float
         From there to the last. [h]
     hours : dict of str to float
-        Of each of ``PARTS``; they add up to the wall clock. [h]
+        Of each of ``PARTS``; none is negative, and they add up to the wall clock. [h]
     step_s, step_low_s, step_high_s : float
         Median and quartiles of the time of a step while training. [s]
     n_steps : int
-        Steps that the run kept. [count]
+        Steps that the run kept: its last step less the one at which the log begins, at least 0. [count]
     stops : DataFrame
         A row a stop: ``time`` of the last step before it, ``place`` (that step), ``from_step``, ``rework_h``,
         ``down_h`` [h], ``planned`` and ``n_attempts`` (starts that reached no step).
@@ -91,13 +93,13 @@ class TrainingRun:
 
     @property
     def ettr(self) -> float:
-        """Productive over wall-clock hours; above 1 a time is wrong."""
+        """Productive over wall-clock hours, from 0 to 1."""
         return self.hours["productive_h"] / self.wall_h
 
     @property
     def ettr_range(self) -> tuple[float, float]:
         """The same if a step takes the lower, or the upper quartile of its times."""
-        low, high = (self.ettr * each / self.step_s for each in (self.step_low_s, self.step_high_s))
+        low, high = (min(self.ettr * each / self.step_s, 1.0) for each in (self.step_low_s, self.step_high_s))
         return low, high
 
     @property
@@ -169,10 +171,15 @@ def read_training(
 
     Notes
     -----
-    Steps that count are those from which nobody went back. A process that goes on from an earlier step computes again
-    what lies between; the step from which it went on is what its log says, else the first step that it logged less the
-    usual number between two lines. A stop lasts from the last step before it until the step that it went on from is
-    taken up; steps that were done and not logged before it are within.
+    Productive steps are the progress that is left at the end of the log: its last step less the step at which it
+    begins. A process that goes on from an earlier step recomputes what lies between. If it goes back to a step before
+    the log begins, the steps up to there had been done before and are recomputed, so none of them is progress. A log
+    that begins at step 10,000, reaches 12,000, restarts from 5,000 and ends at 15,000 has 5,000 productive steps of
+    the 12,000 that it shows. If it ends at 7,000 it has none of 4,000, and its ETTR is 0.
+
+    The step from which a process went on is what its log says, else the first step that it logged less the usual number
+    between two lines. A stop lasts from the last step before it until the step that it went on from is taken up; steps
+    that were done and not logged before it are within.
 
     Examples
     --------
@@ -217,34 +224,21 @@ def _run(taken: StepLog, ledger: Ledger, step_s: float | None, path: str, format
         seen_s = processes[0].time_s[0] - taken.first_s
         went_on[0] = processes[0].step[0] - int(seen_s / middle_s)
         begun[0] = processes[0].time_s[0] - int(seen_s / middle_s) * middle_s
-    rows = []
-    for (one, then), (began, at) in zip(
-        itertools.pairwise(processes), itertools.islice(zip(begun, went_on, strict=True), 1, None), strict=True
-    ):
-        unseen_s = max(at - one.step[-1], 0) * middle_s
-        down_s = max(began - one.time_s[-1] - unseen_s, 0.0)
-        stamp = pd.Timestamp(one.time_s[-1], unit="s", tz="UTC")
-        again_h = max(one.step[-1] - at, 0) * middle_s / S_PER_H
-        rows.append((stamp, one.step[-1], at, again_h, down_s / S_PER_H, one.ended, then.n_attempts))
-    columns = ["time", "place", "from_step", "rework_h", "down_h", "planned", "n_attempts"]
-    stops = pd.DataFrame(rows, columns=columns).astype({"planned": bool})
+    stops = _stops(processes, begun, went_on, middle_s)
     _say_gaps(processes, middle_s, ledger)
+    _say_missing(went_on, processes[-1].step[-1], between, ledger)
     if processes[0].n_attempts:
         ledger.note(f"starts before the first step that reached none: {processes[0].n_attempts:,}")
     wall_h = (taken.last_s - taken.first_s) / S_PER_H
-    n_steps = processes[-1].step[-1] - went_on[0]
-    hours = {
-        "productive_h": n_steps * middle_s / S_PER_H,
-        "rework_h": float(stops["rework_h"].sum()),
-        "stops_h": float(stops.loc[~stops["planned"], "down_h"].sum()),
-        "planned_h": float(stops.loc[stops["planned"], "down_h"].sum()),
-        "start_h": (begun[0] - taken.first_s) / S_PER_H,
-        "tail_h": (taken.last_s - processes[-1].time_s[-1]) / S_PER_H,
-    }
-    hours["slow_h"] = wall_h - sum(hours.values())
-    if hours["productive_h"] > wall_h:
+    n_steps = max(processes[-1].step[-1] - went_on[0], 0)
+    start_h = (begun[0] - taken.first_s) / S_PER_H
+    tail_h = (taken.last_s - processes[-1].time_s[-1]) / S_PER_H
+    hours, fits = _hours(stops, wall_h, start_h, tail_h, n_steps * middle_s / S_PER_H)
+    stops["rework_h"] *= fits
+    if fits < _FITS:
+        n_done = round((hours["productive_h"] + hours["rework_h"]) / fits * S_PER_H / middle_s)
         ledger.doubt(
-            f"{n_steps:,} steps of {middle_s:g} s take longer than the {wall_h:.4g} h of the log: the time of a step "
+            f"{n_done:,} steps of {middle_s:g} s take longer than the {wall_h:.4g} h of the log: the time of a step "
             "is wrong, or steps were skipped"
         )
     return TrainingRun(
@@ -264,6 +258,60 @@ def _run(taken: StepLog, ledger: Ledger, step_s: float | None, path: str, format
         notes=tuple(ledger.notes),
         doubts=tuple(ledger.doubts),
         records=ledger.to_frame(),
+    )
+
+
+def _stops(processes: list[Process], begun: list[float], went_on: list[int], step_s: float) -> pd.DataFrame:
+    """A row a stop, with the hours that it cost."""
+    rows = []
+    for (one, then), (began, at) in zip(
+        itertools.pairwise(processes), itertools.islice(zip(begun, went_on, strict=True), 1, None), strict=True
+    ):
+        unseen_s = max(at - one.step[-1], 0) * step_s
+        down_s = max(began - one.time_s[-1] - unseen_s, 0.0)
+        stamp = pd.Timestamp(one.time_s[-1], unit="s", tz="UTC")
+        rows.append((stamp, one.step[-1], at, max(one.step[-1] - at, 0), down_s / S_PER_H, one.ended, then.n_attempts))
+    # steps that were lost from before the log begins, and not yet recomputed at its end, took none of its time
+    missing = max(went_on[0] - processes[-1].step[-1], 0)
+    again = [row[3] for row in rows]
+    for i in reversed(range(len(again))):
+        again[i], missing = again[i] - min(again[i], missing), missing - min(again[i], missing)
+    columns = ["time", "place", "from_step", "rework_h", "down_h", "planned", "n_attempts"]
+    stops = pd.DataFrame(rows, columns=columns).astype({"planned": bool})
+    return stops.assign(rework_h=np.array(again, dtype=float) * step_s / S_PER_H)
+
+
+def _hours(
+    stops: pd.DataFrame, wall_h: float, start_h: float, tail_h: float, productive_h: float
+) -> tuple[dict[str, float], float]:
+    """The parts of the wall clock, and the factor by which steps had to be shortened to fit into it."""
+    waits = {
+        "stops_h": float(stops.loc[~stops["planned"], "down_h"].sum()),
+        "planned_h": float(stops.loc[stops["planned"], "down_h"].sum()),
+        "start_h": start_h,
+        "tail_h": tail_h,
+    }
+    left_h = max(wall_h - sum(waits.values()), 0.0)
+    stepping_h = productive_h + float(stops["rework_h"].sum())
+    fits = min(1.0, left_h / stepping_h) if stepping_h else 1.0
+    hours = {
+        "productive_h": productive_h * fits,
+        "rework_h": (stepping_h - productive_h) * fits,
+        **waits,
+        "slow_h": max(left_h - stepping_h * fits, 0.0),
+    }
+    return hours, fits
+
+
+def _say_missing(went_on: list[int], last: int, between: int, ledger: Ledger) -> None:
+    """Say where the run restarts from a step before those of the log."""
+    first, lowest = went_on[0], min(went_on)
+    if lowest >= first - between:
+        return
+    ending = f", and ETTR is 0 because the log ends at step {last:,}" if last <= first else ""
+    ledger.doubt(
+        f"the run restarts from step {lowest:,}, before step {first:,} at which the log begins: earlier steps are "
+        f"missing, and steps up to {first:,} count as recomputed{ending}; join it with the log before it"
     )
 
 

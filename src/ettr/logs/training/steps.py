@@ -166,8 +166,7 @@ class StepLog:
         self._writer[step] = writer
         if at_s > self.last_s + _PAUSE_S and now.step:
             self.ledger.doubt(f"no step for {(at_s - self.last_s) / _DAY_S:.0f} days before {place}: is it one run?")
-        at_s = max(at_s, self.last_s) if now.step else at_s
-        self.last_s = at_s if np.isnan(self.last_s) else max(self.last_s, at_s)
+        self.last_s = at_s = at_s if np.isnan(self.last_s) else max(self.last_s, at_s)
         self.first_s = at_s if np.isnan(self.first_s) else self.first_s
         now.time_s.append(at_s)
         now.step.append(step)
@@ -194,10 +193,12 @@ class StepLog:
         if not self.now.step and len(self.processes) > 1:
             unstarted = self.processes.pop()
             self.ledger.note(f"the last {unstarted.n_attempts + 1} starts reached no step before the file ends")
-        if sum(len(one.step) for one in self.processes) < 2 or not self.last_s > self.first_s:
+        n_steps = sum(len(one.step) for one in self.processes)
+        if n_steps < 2 or not self.last_s > self.first_s:
+            counted = f"{n_steps:,} at one time" if n_steps > 1 else f"{n_steps} step{'' if n_steps else 's'}"
             raise InputError(
-                f"{name} must hold two steps at different times at least. Lines without a time get it while they are "
-                "written: torchrun ... | ts '%Y-%m-%dT%H:%M:%S'"
+                f"{name} must hold two steps at different times at least, got {counted}; lines without a time get it "
+                "while they are written: torchrun ... | ts '%Y-%m-%dT%H:%M:%S'"
             )
         if self.n_inferred:
             self.ledger.doubt(
