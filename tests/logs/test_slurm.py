@@ -113,10 +113,11 @@ def test_the_time_that_jobs_held_is_used_and_both_rates_are_said(tmp_path):
     path.write_text(PLAIN)
     seen, given = read(path, zone="UTC"), read(path, n_nodes=64, zone="UTC")
     assert seen.node_days == given.node_days == outcome(FORMAT, PLAIN).exposure.node_days
-    assert (seen.n_nodes, given.n_nodes) == (8, 64) and not seen.doubts
+    assert (seen.n_nodes, given.n_nodes) == (8, 64)
     held, whole = given.node_days, 64.0
-    assert given.doubts[0].startswith(f"jobs held {held / whole:.0%} of the time of the 64 nodes given")
-    assert f"{1000 / held:.3g} per 1,000 node-days that jobs held, which is used; {1000 / whole:.3g}" in given.doubts[0]
+    (doubt,) = set(given.doubts) - set(seen.doubts)
+    assert doubt.startswith(f"jobs held {held / whole:.0%} of the time of the 64 nodes given")
+    assert f"{1000 / held:.3g} per 1,000 node-days that jobs held, which is used; {1000 / whole:.3g}" in doubt
     assert given.exposure.startswith("the time that jobs held nodes")
 
 
@@ -187,6 +188,27 @@ def test_a_requeue_alone_has_no_known_cause():
     assert sacct.events.empty
     assert sacct.n("dropped", "REQUEUED: requeued, cause unknown") == 1
     assert sacct.n("dropped", "PREEMPTED") == 1
+
+
+def test_the_time_between_failures_is_also_said_with_the_ends_that_may_be_failures(tmp_path):
+    """A week with a node's failure, two requeues and a crash: one failure in 7 days, four ends in 7 days."""
+    path = tmp_path / "jobs.txt"
+    days = [(day, f"2025-03-0{day}T00:00:00", f"2025-03-0{day + 1}T00:00:00") for day in range(1, 8)]
+    states = ["REQUEUED", "REQUEUED", "NODE_FAIL", "FAILED", "CANCELLED by 7", "TIMEOUT", "COMPLETED"]
+    path.write_text(log(*(job("71", state, start, end) for state, (_, start, end) in zip(states, days, strict=True))))
+    week = read(path, zone="UTC")
+    assert len(week.failures) == 1 and week.window_h == 168
+    assert "one every 7 days; ends left out: 2 REQUEUED" in week.doubts[0] and "1 FAILED" in week.doubts[0]
+    assert "it would be one every 42 h" in week.doubts[0]
+    cut = read(path, zone="UTC", window=("2025-03-03", "2025-03-05"))
+    assert "one every 3 days; ends left out: 1 REQUEUED" in cut.doubts[0]
+    assert "it would be one every 24 h" in cut.doubts[0]
+
+
+def test_ends_that_are_no_failures_cast_no_doubt(tmp_path):
+    path = tmp_path / "jobs.txt"
+    path.write_text(log(job("1", "NODE_FAIL"), job("1", "REQUEUED"), job("2", "CANCELLED by 7"), job("3", "TIMEOUT")))
+    assert not read(path, zone="UTC").doubts
 
 
 def test_exact_duplicates_are_one_row():

@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from ettr.core.errors import InputError
+from ettr.core.sentences import duration, listed
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
@@ -36,6 +37,8 @@ _GPUS = re.compile(r"(?:^|,)gres/gpu(:[^=,]*)?=(\d{1,9})", re.ASCII)
 
 FAILURES = ("NODE_FAIL", "BOOT_FAIL")
 _REQUEUES = ("REQUEUED", "PREEMPTED")
+_MAYBE_FAILURES = ("REQUEUED", "FAILED")
+"""Ends that a machine may have caused, or not: left out, and said."""
 _REASONS = {
     "FAILED": "FAILED: mostly the job's own error",
     "COMPLETED": "COMPLETED: no failure",
@@ -121,6 +124,7 @@ class Jobs:
         self.rows: set[int] = set()
         self.failed_jobs: dict[str, tuple[int, int]] = {}
         self.failures: list[_Failure] = []
+        self.left_out: dict[str, list[int]] = {}
         self.unread_lists: list[str] = []
         self.gpus_per_node: Counter[int] = Counter()
         self.n_elapsed_off = self.n_unsized = 0
@@ -302,6 +306,8 @@ def _take_state(
     if state in _REQUEUES and failed is not None and (start == failed[0] or start < failed[1]):
         del jobs.failed_jobs[job]
         return jobs.ledger.merged("requeue after a node's failure", place=place)
+    if state in _MAYBE_FAILURES and end is not None:
+        jobs.left_out.setdefault(state, []).append(end)
     return jobs.ledger.dropped(_REASONS[state], place=place)
 
 
@@ -327,7 +333,7 @@ def add_failures(jobs: Jobs, events: Events) -> None:
     """Hand over the failures; jobs that shared a node when it failed saw one failure."""
     events.distinct = True
     bursts = Bursts(device="node")
-    n_added = n_unnamed = 0
+    n_unnamed, added_us = 0, list[int]()
     # of jobs that end together the smallest comes first, for it says most of which node failed
     failures = sorted(jobs.failures, key=lambda failure: (failure.end_us, failure.n_nodes or LONGEST + 1))
     for end, together in groupby(failures, key=lambda failure: failure.end_us):
@@ -338,14 +344,15 @@ def add_failures(jobs: Jobs, events: Events) -> None:
                 jobs.ledger.merged(f"another job on the same node, within {WITHIN_MIN} min", place=one.place)
                 continue
             down |= held
-            n_added, n_unnamed = n_added + 1, n_unnamed + (one.node is None)
+            added_us.append(end)
+            n_unnamed += one.node is None
             partition = one.row.get("Partition")
             more: dict[str, Any] = {"partition": partition} if partition else {}
             events.add(end, node=one.node, component="node", cause=one.state, **more)
     if n_unnamed:
         jobs.ledger.note(
-            f"node failures under jobs of several or unnamed nodes: {n_unnamed:,} of {n_added:,}; the log does not say "
-            "which node failed, so theirs is missing"
+            f"node failures under jobs of several or unnamed nodes: {n_unnamed:,} of {len(added_us):,}; the log does "
+            "not say which node failed, so theirs is missing"
         )
     if jobs.unread_lists:
         jobs.ledger.note(
@@ -353,6 +360,29 @@ def add_failures(jobs: Jobs, events: Events) -> None:
             f"{jobs.unread_lists[0]!r}; each is counted, of an unknown node"
         )
     jobs.ledger.note("a node that fails while no job runs on it is not in Slurm's accounting")
+    _say_left_out(jobs, added_us)
+
+
+def _say_left_out(jobs: Jobs, failed_us: list[int]) -> None:
+    """Say how many ends are no failures although they may be, and what the time between failures is with them."""
+    window = jobs.span.window
+    if not jobs.left_out or window is None:
+        return
+    low, high = max(jobs.node_time.low_us, window[0]), min(jobs.node_time.high_us, window[1])
+
+    def n_inside(ends: list[int]) -> int:
+        return sum(low <= end <= high for end in ends)
+
+    n_left = {state: n for state in _MAYBE_FAILURES if (n := n_inside(jobs.left_out.get(state, [])))}
+    if not n_left or high <= low:
+        return
+    hours, n_failed = (high - low) / _HOUR_US, n_inside(failed_us)
+    named = listed([f"{n:,} {state} ({_REASONS[state].partition(': ')[2]})" for state, n in n_left.items()])
+    without = f"one every {duration(hours / n_failed)}" if n_failed else "none"
+    jobs.ledger.doubt(
+        f"only {' and '.join(FAILURES)} are counted as failures, {without}; ends left out: {named}; if all of them "
+        f"were failures, it would be one every {duration(hours / (n_failed + sum(n_left.values())))}"
+    )
 
 
 def _het_job(job: str) -> tuple[str, ...]:
