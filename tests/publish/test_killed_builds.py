@@ -19,8 +19,8 @@ import pytest
 
 import power_cut
 from ettr import publish
+from ettr.core import durable
 from ettr.core.errors import EttrError, InputError
-from ettr.files import durable
 from ettr.publish import assets, chapters, extension, place, site
 from notebooks import written
 from power_cut import Disk

@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 from ettr import sweep
+from ettr.core import durable
 from ettr.core.errors import InputError
-from ettr.files import durable
 from ettr.notebook import engine
 from ettr.sweep.folder import Folder
 from notebooks import written

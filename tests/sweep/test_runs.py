@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from ettr import notebook, sweep
+from ettr.core import durable
 from ettr.core.errors import EttrError, InputError, UnknownName
-from ettr.files import durable
 from notebooks import written
 
 GRID = {"x": [1, 2.5], "word": ["a", "b"]}

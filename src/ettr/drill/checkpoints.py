@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ettr.files.durable import sync
+from ettr.core.durable import sync
 
 _HEAD = 32
 """Bytes of the digest, which stands first."""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
+from ettr.core import durable
 from ettr.core.errors import InputError
-from ettr.files import durable
 
 
 @contextlib.contextmanager

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ettr import evidence
+from ettr.core import durable
 from ettr.core.errors import UnknownName
-from ettr.files import durable
 
 PAGES = "book"
 _SETTINGS = ("_config.yml", "_toc.yml")

@@ -22,9 +22,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ettr.core import extras
+from ettr.core import durable, extras
 from ettr.core.errors import InputError, NotebookFailed
-from ettr.files import durable
 from ettr.notebook import engine
 from ettr.notebook.copies import UNDRAWN
 from ettr.notebook.documents import read, repository_root, shown

@@ -15,8 +15,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from ettr.core import durable
 from ettr.core.errors import EttrError, InputError
-from ettr.files import durable
 from ettr.files.locking import locked
 from ettr.publish import extension
 

@@ -14,10 +14,9 @@ from typing import Any
 import pandas as pd
 
 from ettr import notebook
-from ettr.core import extras
+from ettr.core import durable, extras
 from ettr.core.errors import EttrError, InputError
 from ettr.core.sentences import encodable
-from ettr.files import durable
 from ettr.files.locking import locked
 from ettr.sweep import grid as grids
 from ettr.sweep import points

@@ -11,9 +11,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ettr.core import durable
 from ettr.core.errors import EttrError
 from ettr.core.sentences import encodable
-from ettr.files import durable
 from ettr.notebook import RECORD
 
 MANIFEST = "sweep.json"

@@ -18,9 +18,8 @@ import numpy as np
 import pandas as pd
 
 from ettr.chapters import sweeps
-from ettr.core import sentences
+from ettr.core import durable, sentences
 from ettr.core.errors import EttrError
-from ettr.files import durable
 from ettr.notebook import RESERVED, rendering
 from ettr.sweep.jobs import Job
 from ettr.sweep.tables import written_by_several

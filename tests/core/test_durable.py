@@ -7,8 +7,8 @@ import os
 
 import pytest
 
+from ettr.core import durable
 from ettr.core.errors import InputError
-from ettr.files import durable
 from ettr.files.locking import locked
 
 
