@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pandas as pd
 import pytest
 
 from ettr import Scenario, power, simulate
+from ettr.power import report
 
 SHORT = ("--set", "job.productive_h=6")
 
@@ -71,3 +74,13 @@ def test_a_limit_that_seconds_cannot_show_is_said(in_words, tmp_path):
     path.write_text("rule,metric,limit,unit,low_hz,high_hz\nfast,band_share,0.1,1,0.1,40\n")
     out = in_words("power", "llama3-405b", *SHORT, "--limits", str(path))
     assert "fast" in out and "broken" in out
+
+
+def test_a_slow_answer_is_not_said_to_be_compiled(in_words, monkeypatch):
+    def slowly(*arguments):
+        time.sleep(2.2)
+        return report.drawn(*arguments)
+
+    in_words("power", "llama3-405b", *SHORT)  # compiles what is not yet
+    monkeypatch.setattr(power, "drawn", slowly)
+    assert "powered as" in in_words("power", "llama3-405b", *SHORT)

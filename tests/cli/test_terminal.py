@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 import sys
-import time
 
 import pytest
 from hypothesis import given
@@ -71,17 +70,6 @@ def test_progress_is_shown_on_standard_error_of_a_terminal(capsys, monkeypatch):
     working(quiet=False)
     assert "reading" in seen.getvalue() or "rates" in seen.getvalue()
     assert capsys.readouterr().out == ""
-
-
-@pytest.mark.parametrize(
-    ("quiet", "hushed", "is_explained"), [(False, False, True), (False, True, False), (True, False, False)]
-)
-def test_what_takes_long_is_explained_unless_it_has_begun(capsys, quiet, hushed, is_explained):
-    with terminal.said_if_late("it is compiled", quiet, after_s=0.05) as begun:
-        if hushed:
-            begun()
-        time.sleep(0.3)
-    assert (capsys.readouterr().err == "it is compiled\n") == is_explained
 
 
 @pytest.mark.parametrize(("quiet", "stream"), [(True, Terminal), (False, io.StringIO)])

@@ -54,10 +54,11 @@ def power(
         options.check_file_out(series)
     profile = model.profile(run, part)
     rules = model.specification(limits) if limits else None
-    with terminal.said_if_late(terminal.COMPILES, as_json):
-        from ettr.simulation import simulate
+    from ettr.simulation import simulate
 
+    with terminal.progress(as_json, "simulating the run") as report, terminal.compiling_said(as_json):
         timeline = simulate(run, 1, seed, timeline=[0]).timeline
+        report.step("computing the power of each second")
         answer = model.drawn(run, seed, profile, timeline, rules)
     if series is not None:
         options.write(series, _written(answer, resolution, start, end))

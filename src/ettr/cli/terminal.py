@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -14,7 +13,7 @@ import typer
 
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
 
-COMPILES = "ettr: after an installation or an update the simulator is compiled first, for about ten seconds"
+_COMPILES = "ettr: compiling the simulator (about 10 s, only on the first run after an installation or an update)"
 
 
 class Steps:
@@ -37,7 +36,7 @@ class Steps:
 def progress(quiet: bool, first: str = "reading") -> Iterator[Steps]:
     """A bar on standard error, with the name of its first step; none if that is no terminal."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     if quiet or not sys.stderr.isatty():
         yield Steps()
@@ -45,7 +44,7 @@ def progress(quiet: bool, first: str = "reading") -> Iterator[Steps]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
+        TaskProgressColumn(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -53,25 +52,20 @@ def progress(quiet: bool, first: str = "reading") -> Iterator[Steps]:
 
 
 @contextmanager
-def said_if_late(text: str, quiet: bool, after_s: float = 2.0) -> Iterator[Callable[[], None]]:
-    """Say this on standard error unless, before so many seconds, what is yielded is called or all is over."""
-    timer = threading.Timer(after_s, typer.echo, [text], {"err": True})
-    timer.daemon = True
-    if not quiet:
-        timer.start()
-    try:
-        yield timer.cancel
-    finally:
-        timer.cancel()
+def compiling_said(quiet: bool) -> Iterator[None]:
+    """Say on standard error that the simulator is compiled, if and when it is."""
+    from ettr.simulation.compiling import on_compiling
+
+    with on_compiling(lambda: None if quiet else typer.echo(_COMPILES, err=True)):
+        yield
 
 
 @contextmanager
 def simulating(first: str, unit: str, quiet: bool, as_json: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """Progress of simulations, told how many of a unit are done, and of how many; before, that they are compiled."""
-    with progress(quiet or as_json, first) as report, said_if_late(COMPILES, quiet) as begun:
+    """Progress of simulations, which is given how many of a unit are done, and of how many."""
+    with progress(quiet or as_json, first) as report, compiling_said(quiet):
 
         def on_progress(done: int, total: int) -> None:
-            begun()
             report.step(f"{done:,} of {total:,} {unit}")
             report.bytes(done, total)
 
