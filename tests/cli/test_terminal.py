@@ -28,12 +28,6 @@ def test_a_name_is_shown_as_it_is_written(text, capsys):
     assert head.split() == [*text.split(), "failures"] and row.split() == [*text.split(), "3"]
 
 
-@pytest.mark.parametrize("sign", ["\x1b", "\x07", "\r", "\x9b", "\u202e", "\u2028", "\udcff", "\x00"])
-def test_a_sign_that_moves_the_terminal_becomes_a_question_mark(sign):
-    assert terminal.printable(f"a{sign}b") == "a?b"
-    assert terminal.printable("Grüße, 東京\nzwei") == "Grüße, 東京\nzwei"
-
-
 def test_a_title_between_colons_is_no_picture(capsys):
     terminal.render([Headline("[bold]run :bug: 3[/bold]")])
     assert capsys.readouterr().out == "[bold]run :bug: 3[/bold]\n"

@@ -177,3 +177,32 @@ def test_a_literal_text_is_what_a_page_shows(text):
     shown = html.unescape(re.sub("<[^>]*>", "", PAGES.render(f"So *{sentences.literal(text)}* it is.")))
     assert shown.strip() == f"So {text} it is."
     assert sentences.plain(sentences.literal(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("sign", "escape"),
+    [
+        ("\x1b", r"\x1b"),
+        ("\x07", r"\x07"),
+        ("\r", r"\r"),
+        ("\n", r"\n"),
+        ("\t", r"\t"),
+        ("\x00", r"\x00"),
+        ("\x7f", r"\x7f"),
+        ("\x85", r"\x85"),
+        ("\x9b", r"\x9b"),
+        ("\u200f", r"\u200f"),
+        ("\u2028", r"\u2028"),
+        ("\u202e", r"\u202e"),
+        ("\u2066", r"\u2066"),
+        ("\udcff", r"\udcff"),
+        ("\U000e0041", r"\U000e0041"),
+    ],
+)
+def test_a_sign_that_moves_the_terminal_becomes_its_escape(sign, escape):
+    assert sentences.printable(f"a{sign}b") == f"a{escape}b"
+
+
+@pytest.mark.parametrize("text", ["Grüße, 東京", "10\u00a0000 GPUs", "at 3.00\u202fPM", "", "a\\nb", "😀"])
+def test_words_and_spaces_of_any_kind_stay(text):
+    assert sentences.printable(text) == text

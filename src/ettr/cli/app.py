@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from ettr import __version__
+from ettr.core import sentences
 from ettr.core.errors import EttrError, InputError
 from ettr.core.extras import MissingExtra
 from ettr.core.numbers import refuse_other_digits
@@ -45,10 +47,29 @@ class _Commands(TyperGroup):
         super().__init__(**options)
         self.commands: Any = dict.fromkeys(COMMANDS)  # the names, so that a slip is answered with the nearest
 
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        with _cleaned_usage_errors():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _cleaned_usage_errors():
+            return super().invoke(ctx)
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if self.commands.get(cmd_name) is None and cmd_name in COMMANDS:
             self.commands[cmd_name] = _loaded(cmd_name)
         return self.commands.get(cmd_name)
+
+
+@contextmanager
+def _cleaned_usage_errors() -> Iterator[None]:
+    """Take what terminals would follow out of the words that Typer repeats in its errors, which it prints itself."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(message := getattr(error, "message", None), str):
+            error.message = sentences.printable(message)  # type: ignore[attr-defined]
+        raise
 
 
 def _loaded(name: str) -> Any:
@@ -75,7 +96,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"ettr {__version__}")
+        typer.echo(f"ettr {__version__}")  # noqa: TID251
         raise typer.Exit
 
 
@@ -98,16 +119,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _check_digits(given)
         app(args=given, prog_name="ettr")
     except (EttrError, MissingExtra) as error:
-        if debug:
-            traceback.print_exc()
-        typer.echo(f"ettr: {error}", err=True)
-        sys.exit(2 if isinstance(error, ValueError) else 1)
+        lines = error.args if isinstance(error, EttrError) else [error]
+        _fail(debug, 2 if isinstance(error, ValueError) else 1, *map(str, lines))
     except OSError as error:  # without a name it is standard output
-        if debug:
-            traceback.print_exc()
         where = error.filename or "cannot write the answer"
-        typer.echo(f"ettr: {where}: {error.strerror or error}", err=True)
-        sys.exit(1)
+        _fail(debug, 1, f"{where}: {error.strerror or error}")
+
+
+def _fail(debug: bool, status: int, first: str = "", *others: str) -> NoReturn:
+    """End with a message on standard error, and before it the traceback if asked to."""
+    from ettr.cli.terminal import say
+
+    if debug:
+        # indented, as a message may break within a name, and no line of it is to look like one of ours
+        say(*(f"  {line}" for line in traceback.format_exc().splitlines()), err=True)
+    say(f"ettr: {first}", *others, err=True)
+    sys.exit(status)
 
 
 def _check_digits(arguments: list[str]) -> None:

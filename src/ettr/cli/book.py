@@ -44,4 +44,4 @@ def book(
     """
     from ettr.publish import build
 
-    typer.echo(f"the book is at {build(root, out, scenario, progress=not quiet)}")
+    terminal.say(f"the book is at {build(root, out, scenario, progress=not quiet)}")

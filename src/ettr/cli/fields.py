@@ -226,7 +226,8 @@ def _as_tables(found: Sequence[ListedField]) -> Report:
         rows = [(one.name, one.unit, one.default_in_words, one.rule, one.meaning) for one in group]
         report += [Headline(_title(section), apart=bool(report)), Table(columns, rows, words=columns)]
     path = without_items(next((one.path for one in found if one.section), found[0].path))
-    return [*report, Note(f"\nA field is set by its section and its name; `ettr fields {path}` says more", dim=True)]
+    more = Note(f"A field is set by its section and its name; `ettr fields {path}` says more", dim=True, apart=True)
+    return [*report, more]
 
 
 def _title(section: str) -> str:

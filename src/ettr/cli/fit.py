@@ -218,5 +218,4 @@ def _kept(scenario: Scenario, out: Path | None, as_json: bool) -> Iterator[None]
         options.write(out, scenario.to_yaml())
     yield
     if out is not None and not as_json:
-        path = shlex.quote(terminal.printable(str(out)))
-        terminal.render([Note(f"\nThe scenario is at {out}: ettr plan {path}")])
+        terminal.render([Note(f"The scenario is at {out}: ettr plan {shlex.quote(str(out))}", apart=True)])

@@ -25,7 +25,8 @@ def formats(
 
     if name is not None:
         one = KNOWN.named(name)
-        shown: Report = [Headline(one.title), Note(one.command), Note(f"\n{one.sample}")]
+        sample = [Note(line, apart=i == 0) for i, line in enumerate(one.sample.splitlines())]
+        shown: Report = [Headline(one.title), Note(one.command), *sample]
         about = {"name": one.name, "title": one.title, "command": one.command, "sample": one.sample}
         terminal.write_json(about) if as_json else terminal.render(shown)
         return
@@ -34,8 +35,8 @@ def formats(
         terminal.write_json(table)
         return
     for row in table.itertuples():
-        typer.echo(f"{row.name:11} {row.title}")
-    typer.echo("\nettr formats NAME shows the command that produces one, and two lines of it.")
+        terminal.say(f"{row.name:11} {row.title}")
+    terminal.say("", "ettr formats NAME shows the command that produces one, and two lines of it.")
 
 
 def scenarios(as_json: JsonOption = False) -> None:
@@ -66,7 +67,7 @@ def gpus(as_json: JsonOption = False) -> None:
 
 def parts(as_json: JsonOption = False) -> None:
     """Answer as `ettr gpus` does, which it was called in version 0.1."""
-    typer.echo("ettr: `ettr parts` is now `ettr gpus`; the old name goes with version 0.3", err=True)
+    terminal.say("ettr: `ettr parts` is now `ettr gpus`; the old name goes with version 0.3", err=True)
     gpus(as_json)
 
 

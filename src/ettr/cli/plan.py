@@ -199,7 +199,7 @@ def plan(
         terminal.render(answer.details())
     terminal.render([*(size.report() if size else []), *_needs_report(needs)])
     for path in filter(None, (save, html)):
-        typer.echo(f"Written: {path}")
+        terminal.say(f"Written: {path}")
 
 
 def _asked(

@@ -14,7 +14,6 @@ import typer
 
 from ettr.cli import terminal
 from ettr.cli.options import JsonOption
-from ettr.cli.terminal import printable
 from ettr.core import sentences
 from ettr.core.errors import InputError
 from ettr.core.report import Table
@@ -132,9 +131,9 @@ def sweep(
     else:
         _print(summary, job, failed, retry_failed)
         if altered:
-            typer.echo(f"ettr: {sweeps.words.altered(altered)}", err=True)
+            terminal.say(f"ettr: {sweeps.words.altered(altered)}", err=True)
         if several:
-            typer.echo(printable(f"ettr: {sweeps.words.several(several)}"), err=True)
+            terminal.say(f"ettr: {sweeps.words.several(several)}", err=True)
     if len(failed):
         raise typer.Exit(1)
 
@@ -183,7 +182,7 @@ def _preview(job: Job, out: Path, workers: int | None, as_json: bool) -> None:
             say.append(f"The rest will take about {_seconds(state.left_s)}.")
     elif counts["open"]:
         say.append("They are computed together, in seconds.")
-    typer.echo(" ".join(say))
+    terminal.say(" ".join(say))
 
 
 def _print(summary: dict[str, Any], job: Job, failed: Any, retried: bool) -> None:
@@ -192,18 +191,18 @@ def _print(summary: dict[str, Any], job: Job, failed: Any, retried: bool) -> Non
         parts.append(f"{summary['n_kept']:,} of them from before")
     if summary["n_failed"]:
         parts.append(f"{summary['n_failed']:,} failed")
-    typer.echo(f"{', '.join(parts)}, in {_seconds(summary['seconds'])}.")
+    terminal.say(f"{', '.join(parts)}, in {_seconds(summary['seconds'])}.")
     for row in failed.head(SHOWN_FAILURES).to_dict("records"):
         where = ", ".join(f"{name} = {_cell(row[job.column(name)])}" for name in job.grid.parameters)
         error = sentences.cut(row["error"], SHOWN_ERROR)
-        typer.echo(printable(f"  failed at {where}: {error} ({row['notebook']})"))
+        terminal.say(f"  failed at {where}: {error} ({row['notebook']})")
     if len(failed) > SHOWN_FAILURES:
-        typer.echo(f"  and {len(failed) - SHOWN_FAILURES:,} more, as the table says")
+        terminal.say(f"  and {len(failed) - SHOWN_FAILURES:,} more, as the table says")
     if len(failed) and summary["n_kept"] and not retried:
-        typer.echo("Points that failed before are not run again without --retry-failed.")
-    typer.echo(f"The table is at {shlex.quote(printable(summary['table']))}")
+        terminal.say("Points that failed before are not run again without --retry-failed.")
+    terminal.say(f"The table is at {shlex.quote(summary['table'])}")
     if summary["report"]:
-        typer.echo(f"The report is at {shlex.quote(printable(summary['report']))}")
+        terminal.say(f"The report is at {shlex.quote(summary['report'])}")
 
 
 def _columns(job: Job) -> list[str]:
@@ -277,6 +276,6 @@ def _lines() -> OnProgress:
         n = len(progress.altered)
         altered = f", {n} file{'s' if n > 1 else ''} made anew" if n else ""
         said = f"[{progress.done}/{progress.total}] points{failed}{altered}{waiting}{frozen}"
-        print(said, file=sys.stderr, flush=True)
+        terminal.say(said, err=True)
 
     return hear

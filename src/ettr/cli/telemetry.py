@@ -139,7 +139,8 @@ def fit(
         n = len(fitted.figures())
         figures = "1 figure is" if n == 1 else f"{n} figures are"
         path = shlex.quote(str(part_out))
-        terminal.render([Note(f"\nThe GPU is at {path}: {figures} fitted, the rest as in {fitted.base.name}")])
+        note = Note(f"The GPU is at {path}: {figures} fitted, the rest as in {fitted.base.name}", apart=True)
+        terminal.render([note])
 
 
 @app.command()

@@ -12,8 +12,14 @@ from typing import Any
 import typer
 
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
+from ettr.core.sentences import printable
 
 _COMPILES = "ettr: compiling the simulator (about 10 s, only on the first run after an installation or an update)"
+
+
+def say(*lines: str, err: bool = False) -> None:
+    """Print lines; what is named in them, such as a file or a column, sends no command to the terminal."""
+    typer.echo("\n".join(map(printable, lines)), err=err)  # noqa: TID251
 
 
 class Steps:
@@ -29,7 +35,7 @@ class Steps:
 
     def step(self, name: str) -> None:
         if self._bar:
-            self._bar.update(self._task, description=name)
+            self._bar.update(self._task, description=printable(name))
 
 
 @contextmanager
@@ -56,7 +62,7 @@ def compiling_said(quiet: bool) -> Iterator[None]:
     """Say on standard error that the simulator is compiled, if and when it is."""
     from ettr.simulation.compiling import on_compiling
 
-    with on_compiling(lambda: None if quiet else typer.echo(_COMPILES, err=True)):
+    with on_compiling(lambda: None if quiet else say(_COMPILES, err=True)):
         yield
 
 
@@ -78,7 +84,7 @@ def stopped_with(text: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(f"ettr: {text}", err=True)
+        say(f"ettr: {text}", err=True)
         raise typer.Exit(130) from None
 
 
@@ -103,7 +109,7 @@ def show(answer: Answer, as_json: bool, extra: Mapping[str, Any], report: Report
 
 def write_json(record: Any) -> None:
     """Write plain values, and what can be made plain, as JSON."""
-    typer.echo(json.dumps(plain_values(record), indent=2, allow_nan=False))
+    typer.echo(json.dumps(plain_values(record), indent=2, allow_nan=False))  # noqa: TID251 (ASCII, all else escaped)
 
 
 def render(report: Report, changes: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -116,11 +122,10 @@ def render(report: Report, changes: Mapping[str, Any] = MappingProxyType({})) ->
     for section in [*report[:1], *changed, *report[1:]]:
         if isinstance(section, Table):
             out.print(_table(section))
-        elif isinstance(section, Headline):
-            gap = "\n" if section.apart else ""
-            out.print(Text(f"{gap}{printable(section.text)}", style="bold"), soft_wrap=whole)
-        else:
-            out.print(Text(printable(section.text), style="dim" if section.dim else ""), soft_wrap=whole)
+            continue
+        style = "bold" if isinstance(section, Headline) else "dim" if section.dim else ""
+        gap = "\n" if section.apart else ""
+        out.print(Text(f"{gap}{printable(section.text)}", style=style), soft_wrap=whole)
 
 
 def _table(table: Table) -> Any:
@@ -128,8 +133,8 @@ def _table(table: Table) -> Any:
     from rich.text import Text
 
     cells = [[Text(printable(cell)) for cell in row] for row in table.rows]
-    longest = max((len(word) for row in table.rows for word in row[0].split()), default=0)
-    title = table.title or None
+    longest = max((len(word) for row in cells for word in row[0].plain.split()), default=0)
+    title = Text(printable(table.title)) if table.title else None
     view = View(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
     for i, name in enumerate(table.columns):
         least: Any = {"overflow": "fold", "min_width": min(longest, _WHOLE_WORDS)} if i == 0 else {}
@@ -137,8 +142,3 @@ def _table(table: Table) -> Any:
     for i, row in enumerate(cells):
         view.add_row(*row, style="bold" if table.is_total(i) else "")
     return view
-
-
-def printable(text: str) -> str:
-    """Text without control characters; as ``rich.Text`` none of its brackets means anything."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in text)

@@ -10,7 +10,13 @@ _MANY = 12
 
 
 class EttrError(Exception):
-    """Base of all errors raised on purpose; the command line prints the message alone."""
+    """Base of all errors raised on purpose; the command line prints the message alone.
+
+    Each argument is a line of it. A line end within an argument is part of a name, and is shown as its escape.
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.args))
 
 
 class InputError(EttrError, ValueError):

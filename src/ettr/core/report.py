@@ -43,10 +43,21 @@ class Headline:
 
 @dataclass(frozen=True)
 class Note:
-    """A paragraph of plain text; ``dim`` where it can be skipped."""
+    """A paragraph of plain text on one line.
+
+    Attributes
+    ----------
+    text : str
+        Plain text.
+    dim : bool
+        Whether it can be skipped.
+    apart : bool
+        Whether an empty line stands before it in a terminal.
+    """
 
     text: str
     dim: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True)

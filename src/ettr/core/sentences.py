@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
+from unicodedata import category
 
 _LONGEST_H = 1000 * 8766.0
 _SMALL_MW = 0.1
@@ -101,6 +102,25 @@ def encodable(text: str) -> str:
     caf\udce9
     """
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def printable(text: str) -> str:
+    r"""A text on one line that no terminal takes for a command, for what people name: files, columns, keys.
+
+    Control characters, line ends, marks that reverse the order of reading and lone surrogates become their escapes.
+
+    Examples
+    --------
+    >>> print(printable("run\x1b[2J.yml\nettr: done"), printable("Grüße, 東京"))
+    run\x1b[2J.yml\nettr: done Grüße, 東京
+    """
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() or category(sign) == "Zs" else _escape(sign) for sign in text)
+
+
+def _escape(sign: str) -> str:
+    return sign.encode("unicode_escape").decode()
 
 
 def cut(text: str, longest: int) -> str:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from ettr.core.errors import DataError
+from ettr.core.sentences import printable
 from ettr.evidence import DATA, stamp, table_names, unlisted, validate
 
 
@@ -27,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
             validate(options.folder)
             print(f"{len(table_names(options.folder))} tables are valid")
     except DataError as error:
-        print(error, file=sys.stderr)
+        print(*map(printable, error.args), sep="\n", file=sys.stderr)
         return 1
     return 0
 

@@ -137,8 +137,9 @@ def table_problems(resource: dict[str, Any], folder: Path) -> list[str]:
 
 def _refuse(problems: list[str]) -> None:
     if problems:
-        listing = "\n".join(f"- {problem}" for problem in problems)
-        raise DataError(f"data/ breaks {len(problems)} rule{'s' * (len(problems) > 1)}:\n{listing}")
+        raise DataError(
+            f"data/ breaks {len(problems)} rule{'s' * (len(problems) > 1)}:", *(f"- {problem}" for problem in problems)
+        )
 
 
 def _contents(folder: Path, described: dict[str, Any]) -> Iterator[str]:

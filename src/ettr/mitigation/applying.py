@@ -264,7 +264,7 @@ def changed(scenario: Scenario, changes: Iterable[tuple[Change, float]], called:
         try:
             run = run.override(values) if values else run
         except InputError as error:
-            raise InputError(f"{called} does not fit {scenario.name}: {error}") from error
+            raise InputError(f"{called} does not fit {scenario.name}: {'; '.join(error.args)}") from error
     return run
 
 

@@ -223,8 +223,8 @@ def _parsed(text: str, place: str) -> Catalogue:
         refuse_infinite("", raw, place)
         parsed = _File.model_validate(raw)
     except (InputError, ValidationError) as error:
-        message = explain(error, _File, place) if isinstance(error, ValidationError) else str(error)
-        raise InputError(_by_id(message, raw.get("mitigations"))) from error
+        lines = explain(error, _File, place) if isinstance(error, ValidationError) else error.args
+        raise InputError(*(_by_id(line, raw.get("mitigations")) for line in lines)) from error
     return Catalogue(parsed.mitigations, parsed.assumptions)
 
 

@@ -17,6 +17,7 @@ import yaml
 
 from ettr import notebook
 from ettr.core.errors import EttrError, InputError, NotebookFailed
+from ettr.core.sentences import printable
 from ettr.core.yaml_files import mapping_of, text_of
 from ettr.files.locking import locked
 from ettr.publish import assets, chapters, place, sealed
@@ -89,7 +90,7 @@ def build(
 
     def say() -> None:
         if progress:
-            print(f"waiting for the build that is at work in {work}", file=sys.stderr, flush=True)
+            _say(f"waiting for the build that is at work in {work}")
 
     with locked(work / "lock", "build", wait=True, on_wait=say) as lock:
         place.restore(out)
@@ -99,12 +100,16 @@ def build(
             made = work.with_name(f"{work.name}-failed") if failed else work
             site = _rendered(root, made, _config(root, parameters, label, bool(failed)), lock, bool(failed))
         if failed:
-            raise NotebookFailed(_failure(site, failed))
+            raise NotebookFailed(*_failure(site, failed))
         place.put(site, out)
     unanswered = [chapter.docname for chapter in ran if chapter.why]
     if progress and unanswered:
-        print(f"no answer for this run, as the page says: {', '.join(unanswered)}", file=sys.stderr)
+        _say(f"no answer for this run, as the page says: {', '.join(unanswered)}")
     return out / f"{names[0]}.html"
+
+
+def _say(text: str) -> None:
+    print(printable(text), file=sys.stderr, flush=True)
 
 
 def _is_book(root: Path) -> bool:
@@ -157,7 +162,7 @@ def _rendered(root: Path, work: Path, config: str, lock: IO[str], show_failures:
         code = _jupyter_book(root, work, ["-n", "--keep-going", "-q", *([] if show_failures else ["-W"])], log, lock)
         missing = [name for name in chapters.docnames(root) if not (made / f"html/{name}.html").is_file()]
         if missing or (code and not show_failures):
-            raise EttrError(_not_built(log, missing))
+            raise EttrError(*_not_built(log, missing))
         if not code:
             sealed.seal(made)
     except OSError as error:
@@ -191,20 +196,20 @@ def _jupyter_book(root: Path, work: Path, options: list[str], log: Path, lock: I
     return done.returncode
 
 
-def _not_built(log: Path, missing: list[str]) -> str:
+def _not_built(log: Path, missing: list[str]) -> list[str]:
     lines = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(encoding="utf-8", errors="replace")).splitlines()
     marked = [line for line in lines if re.search(r"\b(WARNING|ERROR|CRITICAL|not built|[Ee]xception|Error):?", line)]
     warnings = (marked or lines[-SHOWN_WARNINGS:])[:SHOWN_WARNINGS]
     pages = f" without {', '.join(missing)}" if missing else ""
-    return "\n  ".join([f"Jupyter Book stopped{pages}; all it said is in {log}:", *warnings])
+    return [f"Jupyter Book stopped{pages}; all it said is in {log}:", *(f"  {line}" for line in warnings)]
 
 
-def _failure(site: Path, failed: list[chapters.Chapter]) -> str:
+def _failure(site: Path, failed: list[chapters.Chapter]) -> list[str]:
     several = f"{len(failed)} chapters failed" if len(failed) > 1 else "a chapter failed"
     lines = [f"{several}, the site was left as it was:"]
     for chapter in failed:
         lines += [f"  {chapter.error}", f"    page: {site / chapter.docname}.html"]
-    return "\n".join(lines)
+    return lines
 
 
 @contextmanager
@@ -222,9 +227,9 @@ def _progress(wanted: bool) -> Iterator[chapters.Progress | None]:
         def line(done: int, total: int, chapter: chapters.Chapter) -> None:
             took = f", {chapter.duration_s:.1f} s" if chapter.state == "ran" else ""
             state = f"no answer, since {chapter.why}" if chapter.why else chapter.state
-            print(f"[{done}/{total}] {chapter.docname}: {state}{took}", file=sys.stderr, flush=True)
+            _say(f"[{done}/{total}] {chapter.docname}: {state}{took}")
             if done == total:
-                print("building pages", file=sys.stderr, flush=True)
+                _say("building pages")
 
         yield line
         return
@@ -234,6 +239,6 @@ def _progress(wanted: bool) -> Iterator[chapters.Progress | None]:
 
         def update(done: int, total: int, chapter: chapters.Chapter) -> None:
             last = "building pages" if done == total else chapter.docname
-            bar.update(task, completed=done, total=total, description=last)
+            bar.update(task, completed=done, total=total, description=printable(last))
 
         yield update

@@ -26,7 +26,7 @@ _LONGEST = 80
 """A value is shown up to here: a message is one line."""
 
 
-def explain(error: ValidationError, model: type[Section], place: str) -> str:
+def explain(error: ValidationError, model: type[Section], place: str) -> list[str]:
     """One line a fault.
 
     Parameters
@@ -38,7 +38,7 @@ def explain(error: ValidationError, model: type[Section], place: str) -> str:
     place : str
         File or override that the values came from.
     """
-    return "\n".join(f"{_one(fault, model)} ({place})" for fault in error.errors())
+    return [f"{_one(fault, model)} ({place})" for fault in error.errors()]
 
 
 def _one(fault: Any, model: type[Section]) -> str:

@@ -222,7 +222,7 @@ class Gpu(Section):
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:
-            raise InputError(explain(error, cls, place)) from error
+            raise InputError(*explain(error, cls, place)) from error
 
     def cooled_by(self, medium: str) -> Cooling:
         """The figures of one way of cooling.

@@ -66,7 +66,7 @@ class Scenario(InHours):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise InputError(explain(error, type(self), "scenario")) from error
+            raise InputError(*explain(error, type(self), "scenario")) from error
 
     # as BaseModel's own: else pydantic would call it for each scenario that it reads
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -294,7 +294,7 @@ class Scenario(InHours):
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:
-            raise InputError(explain(error, cls, place)) from error
+            raise InputError(*explain(error, cls, place)) from error
 
     def override(self, values: Mapping[str, Any]) -> Scenario:
         """Return a copy with other values.
