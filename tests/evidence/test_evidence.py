@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -386,6 +388,18 @@ def test_stamping_refuses_damage_and_writes_nothing(copied, capsys):
     replace(copied / "llama3_interruptions.csv", "GPU,148,", "GPU,many,")
     assert main(["--stamp", "--folder", str(copied)]) == 1
     assert "'many' is not of type integer" in capsys.readouterr().err
+    assert (copied / "datapackage.json").read_bytes() == before
+
+
+def test_stamping_on_a_full_disk_leaves_the_old_hashes(copied, capsys, monkeypatch):
+    def refuse(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = (copied / "datapackage.json").read_bytes()
+    replace(copied / "llama3_interruptions.csv", "GPU,148,", "GPU,126,")
+    monkeypatch.setattr(os, "fsync", refuse)
+    assert main(["--stamp", "--folder", str(copied)]) == 1
+    assert capsys.readouterr().err == f"cannot write {copied / 'datapackage.json'}: No space left on device\n"
     assert (copied / "datapackage.json").read_bytes() == before
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import resource
 import sys
 import textwrap
 from types import SimpleNamespace
@@ -112,6 +114,18 @@ def test_ctrl_c_keeps_what_was_written(tmp_path):
     done = machine.record(tmp_path / "mine.csv", STEPS)
     assert not done.whole and 28 <= done.n_samples <= 31 and machine.closed and machine.was_shut
     assert len(telemetry.read(tmp_path / "mine.csv").samples) == done.n_samples
+
+
+def test_a_disk_that_fills_up_is_said_with_the_file_and_keeps_what_was_written(tmp_path):
+    path = tmp_path / "mine.csv"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))  # a write beyond it fails, as on a full disk
+    try:
+        with pytest.raises(InputError, match=f"cannot write {re.escape(str(path))}: File too large"):
+            Machine().record(path, STEPS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.stat().st_size > 1000
 
 
 def test_all_gpus_are_watched_without_a_load(tmp_path):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ettr import failures, logs
-from ettr.cli import options, terminal
+from ettr.cli import options, outputs, terminal
 from ettr.cli.options import JsonOption, QuietOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
@@ -158,7 +158,7 @@ def fit(
     if gpus is not None and gpus < 1:
         raise InputError(f"--gpus must be >= 1, got {gpus}")
     if scenario_out is not None:
-        options.check_yaml_out("--scenario-out", scenario_out, "scenario")
+        outputs.check_yaml("--scenario-out", scenario_out, "scenario")
     if like is not None:
         Scenario.load(like)
     patterns = options.where(where or [])
@@ -211,11 +211,7 @@ def _refuse(given: Mapping[str, object], log: Path) -> None:
             raise InputError(f"{option} is for failure logs; {log} is a training log, or name its format: --format csv")
 
 
-@contextmanager
-def _kept(scenario: Scenario, out: Path | None, as_json: bool) -> Iterator[None]:
+def _kept(scenario: Scenario, out: Path | None, as_json: bool) -> AbstractContextManager[None]:
     """Write the scenario that a log gave, if asked to, and say where it is below the answer."""
-    if out is not None:
-        options.write(out, scenario.to_yaml())
-    yield
-    if out is not None and not as_json:
-        terminal.render([Note(f"The scenario is at {out}: ettr plan {shlex.quote(str(out))}", apart=True)])
+    note = Note(f"The scenario is at {out}: ettr plan {shlex.quote(str(out))}", apart=True)
+    return outputs.written(out, scenario.to_yaml, note, as_json)

@@ -89,20 +89,6 @@ def short_name(path: Path) -> str:
     return name[:64] or "fitted"
 
 
-def check_yaml_out(option: str, path: Path, kind: str) -> None:
-    """Refuse what cannot be written or read again, before long work."""
-    if path.suffix not in (".yml", ".yaml"):
-        raise InputError(f"{option} must end in .yml, so that it is read as a {kind}, got {path}")
-    check_folder(path)
-
-
-def check_recording_out(path: Path) -> None:
-    """Refuse what a recording cannot be written to."""
-    if path.exists():
-        raise InputError(f"--out must be a file that is not there yet, got {path}: a recording is not written over")
-    check_folder(path)
-
-
 def in_seconds(option: str, given_ms: float, least_ms: int) -> float:
     """Milliseconds of an option, in seconds."""
     if not least_ms <= given_ms <= 60_000:
@@ -119,33 +105,10 @@ def medium(name: str) -> str:
     return name
 
 
-def check_folder(path: Path) -> None:
-    """Refuse a file whose folder is not there."""
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: No such file or directory")
-
-
 def check_there(scenario: str | None) -> None:
     """Refuse a file that is not there, before anything that takes a moment to load."""
     if scenario and scenario.endswith((".yml", ".yaml")) and not os.path.exists(scenario):
         raise InputError(f"cannot read scenario {scenario}: {os.strerror(errno.ENOENT)}")
-
-
-def check_file_out(path: Path) -> None:
-    """Refuse what cannot be written, as far as can be known without touching it."""
-    check_folder(path)
-    if path.is_dir():
-        raise InputError(f"cannot write {path}: Is a directory")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise InputError(f"cannot write {path}: Permission denied")
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file, over the one that may be there."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
 
 
 def changed(scenario: str, pairs: list[str] | None) -> tuple[Scenario, dict[str, Any]]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ettr.cli import options, terminal
+from ettr.cli import options, outputs, terminal
 from ettr.cli.options import JsonOption, SetOption
 from ettr.core.errors import InputError
+from ettr.core.report import Note
 
 if TYPE_CHECKING:
     from ettr.plan import Calendar, Plan, Requirement
@@ -164,9 +165,9 @@ def plan(
     _check_target(target, field or [])
     options.check_there(scenario)
     if save is not None:
-        options.check_yaml_out("--save", save, "scenario")
+        outputs.check_yaml("--save", save, "scenario")
     if html is not None:
-        options.check_file_out(html)
+        outputs.check_file(html)
     given = {name: context.params[name] for name in FLAGS if context.params[name] is not None}
     if (failures is None) != (in_days is None):
         raise InputError("--failures and --in-days go together: so many failures of the job in so many days")
@@ -179,27 +180,25 @@ def plan(
     answer = make(run, simulate=not quick, calendar=calendar)
     _check_changing(answer, target)
     needs = _needs(answer.scenario, answer.asked, target, field or []) if target is not None else []
-    if save is not None:
-        options.write(save, run.to_yaml(comments=True))
-    if html is not None:
-        _write_page(html, answer)
-    if as_json:
-        record = {
-            **answer.to_dict(),
-            "target_ettr": target,
-            "requirements": [need.to_dict() for need in needs],
-            "sizing": size.to_dict() if size else None,
-            "changes": changes,
-        }
-        terminal.write_json(record)
-        return
-    shown = {} if scenario is None else changes
-    terminal.render(answer.report(short=target is not None), shown)
-    if details:
-        terminal.render(answer.details())
-    terminal.render([*(size.report() if size else []), *_needs_report(needs)])
-    for path in filter(None, (save, html)):
-        terminal.say(f"Written: {path}")
+    with (
+        outputs.written(html, lambda: _page(answer), Note(f"Written: {html}"), as_json),
+        outputs.written(save, lambda: run.to_yaml(comments=True), Note(f"Written: {save}"), as_json),
+    ):
+        if as_json:
+            record = {
+                **answer.to_dict(),
+                "target_ettr": target,
+                "requirements": [need.to_dict() for need in needs],
+                "sizing": size.to_dict() if size else None,
+                "changes": changes,
+            }
+            terminal.write_json(record)
+            return
+        shown = {} if scenario is None else changes
+        terminal.render(answer.report(short=target is not None), shown)
+        if details:
+            terminal.render(answer.details())
+        terminal.render([*(size.report() if size else []), *_needs_report(needs)])
 
 
 def _asked(
@@ -328,8 +327,8 @@ def _needs_report(needs: list[Requirement]) -> Any:
     return needs_report(needs)
 
 
-def _write_page(path: Path, answer: Plan) -> None:
-    """Write the answer with its details as a page of its own."""
+def _page(answer: Plan) -> str:
+    """The answer with its details as a page of its own."""
     from ettr.core.report import as_page
 
-    options.write(path, as_page([*answer.report(), *answer.details()], answer.asked.title))
+    return as_page([*answer.report(), *answer.details()], answer.asked.title)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ettr import power as model
-from ettr.cli import options, terminal
+from ettr.cli import options, outputs, terminal
 from ettr.cli.options import JsonOption, ScenarioArgument, SetOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
@@ -51,7 +51,7 @@ def power(
     run, changes = options.changed(scenario, set_)
     options.check_seed(seed)
     if series is not None:
-        options.check_file_out(series)
+        outputs.check_file(series)
     profile = model.profile(run, part)
     rules = model.specification(limits) if limits else None
     from ettr.simulation import simulate
@@ -60,17 +60,15 @@ def power(
         timeline = simulate(run, 1, seed, timeline=[0]).timeline
         report.step("computing the power of each second")
         answer = model.drawn(run, seed, profile, timeline, rules)
-    if series is not None:
-        options.write(series, _written(answer, resolution, start, end))
-    terminal.show(answer, as_json, {"changes": changes})
-    if series is not None and not as_json:
-        terminal.render([Note(f"The series is at {shlex.quote(str(series))}")])
+    note = Note(f"The series is at {shlex.quote(str(series))}")
+    with outputs.written(series, lambda: _csv(answer, resolution, start, end), note, as_json):
+        terminal.show(answer, as_json, {"changes": changes})
 
 
 _MOST_ROWS = 10_000_000
 
 
-def _written(answer: model.Drawn, resolution_s: float, start_h: float | None, end_h: float | None) -> str:
+def _csv(answer: model.Drawn, resolution_s: float, start_h: float | None, end_h: float | None) -> str:
     """The series as CSV: ``time_h`` (middle of the bin) and ``power_mw`` at the grid."""
     last_h = float(answer.timeline["end_h"].iloc[-1])
     rows = ((last_h if end_h is None else end_h) - (start_h or 0.0)) * 3600 / resolution_s if resolution_s > 0 else 0

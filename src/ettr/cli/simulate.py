@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from ettr.budget import closed_form
-from ettr.cli import options, terminal
+from ettr.cli import options, outputs, terminal
 from ettr.cli.options import JsonOption, QuietOption, ScenarioArgument, SetOption
-from ettr.core.errors import EttrError, InputError
+from ettr.core.errors import InputError
 from ettr.core.report import Note
 from ettr.core.units import H_PER_DAY
 from ettr.files.spreadsheet import csv_text
@@ -80,7 +80,7 @@ def simulate(
     if days is not None and not 0 < days < math.inf:
         raise InputError(f"--days must be > 0, got {days:g}")
     if timeline is not None:
-        options.check_file_out(timeline)
+        outputs.check_file(timeline)
     from ettr.simulation import MOST_RUNS
     from ettr.simulation import simulate as simulated
 
@@ -96,20 +96,12 @@ def simulate(
             if not str(error).startswith("horizon_h"):
                 raise
             raise InputError(f"--days {days:g}: {error}") from error
-    unwritten = None
-    if timeline is not None:  # first, as whoever reads the answer may close the pipe
-        try:
-            options.write(timeline, csv_text(outcome.timeline))
-        except EttrError as error:
-            unwritten = error
     extra: dict[str, Any] = {"changes": changes}
     report = outcome.report()
     if days is None:
         beside = closed_form(run)
         extra["closed_form"], report = beside.to_dict(), outcome.report(beside.budget, beside.caveats)
-    terminal.show(outcome, as_json, extra, report)
-    if unwritten:
-        raise unwritten
-    if timeline is not None and not as_json:
-        named = f"run {chosen[0]}" if len(chosen) == 1 else f"{len(chosen):,} runs"
-        terminal.render([Note(f"The timeline of {named} is at {shlex.quote(str(timeline))}")])
+    named = f"run {chosen[0]}" if len(chosen) == 1 else f"{len(chosen):,} runs"
+    note = Note(f"The timeline of {named} is at {shlex.quote(str(timeline))}")
+    with outputs.written(timeline, lambda: csv_text(outcome.timeline), note, as_json):
+        terminal.show(outcome, as_json, extra, report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from ettr import telemetry as recordings
-from ettr.cli import options, terminal
+from ettr.cli import options, outputs, terminal
 from ettr.cli.options import JsonOption, QuietOption
 from ettr.core.report import Note
 from ettr.scenario import Gpu
@@ -122,25 +123,27 @@ def fit(
     if power_window_ms is not None:
         window_s = options.in_seconds("--power-window-ms", power_window_ms, 0)
     if part_out is not None:
-        options.check_yaml_out("--part-out", part_out, "GPU")
+        outputs.check_yaml("--part-out", part_out, "GPU")
     with terminal.progress(quiet or as_json) as report:
         columns = options.columns(map_ or [])
         read = recordings.read(
             file, format_, zone=zone, columns=columns, gpus_in_turn=gpus_in_turn, progress=report.bytes
         )
         fitted = recordings.fit(read, part, medium, gpu=gpu, power_window_s=window_s, progress=report.step)
-    if part_out is not None:
-        options.write(part_out, fitted.to_part(options.short_name(part_out)).to_yaml())
-    if as_json:
-        terminal.write_json({"recording": read.to_dict(), "fit": fitted.to_dict()})
-        return
-    terminal.render([*read.report(), *fitted.report()])
-    if part_out is not None:
-        n = len(fitted.figures())
-        figures = "1 figure is" if n == 1 else f"{n} figures are"
-        path = shlex.quote(str(part_out))
-        note = Note(f"The GPU is at {path}: {figures} fitted, the rest as in {fitted.base.name}", apart=True)
-        terminal.render([note])
+    with _kept(fitted, part_out, as_json):
+        if as_json:
+            terminal.write_json({"recording": read.to_dict(), "fit": fitted.to_dict()})
+        else:
+            terminal.render([*read.report(), *fitted.report()])
+
+
+def _kept(fitted: recordings.TelemetryFit, out: Path | None, as_json: bool) -> AbstractContextManager[None]:
+    """Write the GPU with the fitted figures, if asked to, and say where it is below the answer."""
+    n = len(fitted.figures())
+    figures = "1 figure is" if n == 1 else f"{n} figures are"
+    path = shlex.quote(str(out))
+    note = Note(f"The GPU is at {path}: {figures} fitted, the rest as in {fitted.base.name}", apart=True)
+    return outputs.written(out, lambda: fitted.to_part(options.short_name(out or Path())).to_yaml(), note, as_json)
 
 
 @app.command()
@@ -172,7 +175,7 @@ def record(
 
     Example: ettr telemetry record --out h100.csv --minutes 30
     """
-    options.check_recording_out(out)
+    outputs.check_recording(out)
     interval_s = options.in_seconds("--interval-ms", interval_ms, 20)
     steps: Any = recordings.plan(minutes)
     if load == "none":

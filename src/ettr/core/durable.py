@@ -5,11 +5,16 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
+import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 PART = ".ettr-part"
 """The end of the name of a file that is not whole yet."""
+_BEGINNING = 40
+"""Characters of a file's name that its unfinished one begins with: of four bytes each they leave room for the rest."""
 
 
 def sync(path: Path) -> None:
@@ -52,26 +57,126 @@ def make_folder(path: Path) -> None:
 def move(source: Path, target: Path) -> None:
     """Give a file that a disk holds another name, in place of what has it, and wait until the disk holds that too."""
     sync(source)
+    _rename(source, target)
+
+
+def _rename(source: Path, target: Path) -> None:
     os.replace(source, target)
-    sync(target.parent)
+    with contextlib.suppress(PermissionError):  # a folder may take names without showing them
+        sync(target.parent)
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A place beside a file at which to write it.
+    """Yield the path of a new file, which replaces the one at `path` once it is complete and on disk.
 
-    What is written there takes the place of the file when it is whole and on disk; an error leaves what was there.
+    An error, or Ctrl-C, leaves the old file as it was. The new one gets its permissions and, where that is allowed, its
+    owner. A symbolic link stays a link: the file that it leads to is replaced. Other hard links keep the old content.
+    What is not a regular file, such as a pipe, a terminal or ``/dev/null``, is not replaced: `path` itself is yielded.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written, or no new file can be created in its folder.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}{PART}")
+    target = _replaced_by(path)
+    if target is None:
+        yield path
+        return
+    part = _new_part(target)
     try:
         yield part
-        move(part, path)
+        sync(part)
+        with contextlib.suppress(FileNotFoundError):
+            _copy_access(target.stat(), part)
+        _rename(part, target)
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
 
 
+def check(path: Path) -> None:
+    """Try what :func:`write` needs, and leave the file as it is.
+
+    Raises
+    ------
+    OSError
+        The file could not be written.
+    """
+    target = _replaced_by(path)
+    if target is not None:
+        _new_part(target).unlink()
+
+
 def write(path: Path, text: str) -> None:
-    """Write a file, whole or not at all."""
+    """Write a file as :func:`replacing` does; to a file that standard output goes to, what it prints comes after."""
+    if _is_stdout(path):  # opened once more, it would be written from its beginning by both
+        sys.stdout.flush()
+        with open(1, "w", encoding="utf-8", newline="\n", closefd=False) as file:
+            file.write(text)
+        return
     with replacing(path) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(text, encoding="utf-8", newline="\n")
+
+
+def is_special(path: Path) -> bool:
+    """Whether this is there and is no file that can be replaced, such as a pipe or a device."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _replaced_by(path: Path) -> Path | None:
+    """The file that a write to `path` replaces, behind all symbolic links; None where it is written in place."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = path.stat().st_mode  # before links are resolved: /dev/stdout leads to what has no path
+        if stat.S_ISDIR(mode):
+            raise _error(errno.EISDIR, path)
+        # to replace a file only takes a folder that can be written: that the file can be is asked for as well
+        if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise _error(errno.EACCES, path)
+        if not stat.S_ISREG(mode):
+            return None
+    return Path(os.path.realpath(path))
+
+
+def _new_part(target: Path) -> Path:
+    """An empty file beside another one; only for its owner until it gets the permissions of the other, if that exists.
+
+    The name is new, and ``O_EXCL`` follows no link: in a folder that all may write, nobody can prepare it.
+    """
+    part = target.with_name(f".{target.name[:_BEGINNING]}.{os.getpid()}-{secrets.token_hex(4)}{PART}")
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if target.exists() else 0o666))
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            why = f"{error.strerror} (no new file can be created in {target.parent})"
+            raise OSError(error.errno, why, str(target)) from None
+        raise
+    return part
+
+
+def _copy_access(old: os.stat_result, new: Path) -> None:
+    """Give a new file the owner and group of an old one, where that is allowed, and its permissions."""
+    if hasattr(os, "chown"):
+        with contextlib.suppress(OSError):
+            os.chown(new, -1, old.st_gid)
+        with contextlib.suppress(OSError):
+            os.chown(new, old.st_uid, -1)
+    mode = stat.S_IMODE(old.st_mode) & 0o777
+    if new.stat().st_gid != old.st_gid:
+        mode = mode & 0o707 | (mode & 0o007) << 3  # another group gets what all get
+    new.chmod(mode)
+
+
+def _is_stdout(path: Path) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(1))
+    except OSError:
+        return False
+
+
+def _error(number: int, path: Path) -> OSError:
+    return OSError(number, os.strerror(number), str(path))

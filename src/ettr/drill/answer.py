@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ettr.core import durable
 from ettr.core.errors import EttrError, NotModelled
 from ettr.core.report import Answer, Headline, Note, Report, Table
 from ettr.core.results import PARTS, TimeBudget
@@ -172,8 +173,14 @@ def drill(
     running.run(folder, settings, lambda *done: on_progress("training", *done))
     found = measured(events(folder), settings)
     ended = checkpoints.read(checkpoints.final_of(checkpoints.folder_of(folder)))
-    with contextlib.suppress(NotModelled):  # a drill can be more than a scenario says
-        (folder / SCENARIO).write_text(scenario_of(settings, known).to_yaml())
+    try:
+        with contextlib.suppress(NotModelled):  # a drill can be more than a scenario says
+            durable.write(folder / SCENARIO, scenario_of(settings, known).to_yaml())
+    except OSError as error:
+        raise EttrError(
+            f"cannot write {folder / SCENARIO}: {error.strerror or error}; the drill is kept, and the same command "
+            "answers from it"
+        ) from error
     return Drill(
         folder=folder,
         settings=settings,

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from ettr.core import durable
 from ettr.core.errors import EttrError, InputError
 from ettr.drill import checkpoints
 from ettr.drill.log import events
@@ -16,8 +17,8 @@ from ettr.drill.settings import DISK, Settings
 from ettr.files.locking import locked
 
 _SETTINGS = "settings.json"
-OWN = (".lock", f".{_SETTINGS}", "calibration")
-"""What may be in a folder before there is a drill."""
+OWN = (".lock", "calibration")
+"""What may be in a folder before there is a drill, besides unfinished files."""
 _MOST_IN_VAIN = 20
 """Supervisors in a row that die before a step."""
 _DISK_MB = 4.0
@@ -79,7 +80,7 @@ def check(folder: Path, settings: Settings) -> None:
     if not hasattr(signal, "SIGSTOP"):
         raise InputError("a drill needs Linux or macOS: this system has no signal that stops a process")
     there = settings_in(folder)
-    others = [path for path in folder.glob("*") if path.name not in OWN]
+    others = [path for path in folder.glob("*") if path.name not in OWN and path.suffix != durable.PART]
     if there is None and others:
         raise InputError(f"{folder} holds {others[0].name} and no drill: name a new folder")
     if there is not None and there != settings:
@@ -95,9 +96,10 @@ def _prepare(folder: Path, settings: Settings) -> None:
     """Check the folder, and write down what is asked."""
     check(folder, settings)
     if settings_in(folder) is None:
-        beside = folder / f".{_SETTINGS}"
-        beside.write_text(json.dumps(settings.to_dict(), indent=1))
-        beside.replace(folder / _SETTINGS)
+        try:
+            durable.write(folder / _SETTINGS, json.dumps(settings.to_dict(), indent=1))
+        except OSError as error:
+            raise InputError(f"cannot write {folder / _SETTINGS}: {error.strerror or error}") from error
     where = checkpoints.folder_of(folder)
     where.mkdir(exist_ok=True)
     if DISK in settings.kinds and not is_done(folder):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ettr.core import extras
+from ettr.core import durable, extras
 from ettr.core.errors import DataError, InputError
 from ettr.core.units import OF_ENDING, ending_of
 from ettr.core.yaml_files import load
@@ -87,7 +87,7 @@ def stamp(folder: Path = DATA) -> list[str]:
     Raises
     ------
     DataError
-        If the contents break a rule; nothing is written then.
+        If the contents break a rule, or ``datapackage.json`` cannot be written; it stays as it was then.
     """
     described = _with_new_files(folder)
     _refuse(list(_contents(folder, described)))
@@ -99,7 +99,11 @@ def stamp(folder: Path = DATA) -> list[str]:
             resource["hash"] = digest
     if renewed:
         text = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
-        (folder / "datapackage.json").write_text(text, encoding="utf-8", newline="\n")
+        path = folder / "datapackage.json"
+        try:
+            durable.write(path, text)
+        except OSError as error:
+            raise DataError(f"cannot write {path}: {error.strerror or error}") from error
     return renewed
 
 

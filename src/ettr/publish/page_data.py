@@ -10,6 +10,7 @@ from typing import Any
 from ettr import budget, evidence, mitigation
 from ettr.chapters.common.theme import PART_COLOURS, cited
 from ettr.chapters.what_if.tables import ASKED
+from ettr.core import durable
 from ettr.core.errors import EttrError
 from ettr.core.units import LAST_DIGITS, unit_of
 from ettr.plan.assumed import assumed_fields
@@ -221,6 +222,7 @@ def write(folder: Path, scenario: Scenario, named: str = "") -> Path:
     """Put the script into a folder of a site's static files, and answer that folder."""
     folder.mkdir(parents=True, exist_ok=True)
     path, content = folder / "data.js", script(scenario, named).encode()
-    if not path.is_file() or path.read_bytes() != content:  # half of it may end within a character
-        path.write_bytes(content)
+    if not path.is_file() or path.read_bytes() != content:
+        with durable.replacing(path) as part:
+            part.write_bytes(content)
     return folder

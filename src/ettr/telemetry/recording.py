@@ -119,9 +119,12 @@ def record(
     try:
         gpus = _gpus(driver, gpu, named)
         driven = _load(load, named, gpus)
-        with _opened(target) as file:
-            run = _Run(file, gpus, driven, interval_s, progress, clock, rest)
-            whole = run.through(chosen)
+        try:
+            with target.open("x", encoding="utf-8", newline="\n") as file:
+                run = _Run(file, gpus, driven, interval_s, progress, clock, rest)
+                whole = run.through(chosen)
+        except OSError as error:
+            raise InputError(f"cannot write {target}: {error.strerror or error}") from error
         names = tuple(f"{each.index} {each.name}" for each in gpus)
         return Recording(target, run.n, run.last_s, whole, names, named)
     finally:
@@ -138,13 +141,6 @@ def _target(path: str | Path) -> Path:
     if not target.parent.is_dir():
         raise InputError(f"cannot write {target}: No such file or directory")
     return target
-
-
-def _opened(target: Path) -> TextIO:
-    try:
-        return target.open("x", encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}") from error
 
 
 def _gpus(nvml: Any, gpu: int | None, load: str) -> list[Gpu]:
