@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ettr.core.errors import OutsideValidity
-from ettr.core.results import TimeBudget
-from ettr.core.validity import plain, warn_outside
+from ettr.core.results import PARTS, TimeBudget
+from ettr.core.validity import ENDS, LEAST_ETTR, plain, warn_outside
 from ettr.scenario import JobInHours
 
 _BLOCK_POINTS = 32_768
@@ -21,8 +21,13 @@ Limits = dict[str, Any]
 """What must hold, in words, and where it does not (a mask)."""
 
 
-def evaluate(formula: str, model: Callable[[JobInHours], tuple[Parts, Limits]], run: JobInHours) -> TimeBudget:
-    """Run a model block by block, and mark the points that lie outside its limits."""
+def evaluate(
+    formula: str,
+    model: Callable[[JobInHours], tuple[Parts, Limits]],
+    run: JobInHours,
+    least_ettr: float = LEAST_ETTR,
+) -> TimeBudget:
+    """Run a model block by block, and mark the points that lie outside its limits or below an ETTR."""
     shape = run.shape
     results = {field.name: np.zeros(shape) for field in fields(TimeBudget)} if shape else {}
     broken: dict[str, int] = {}
@@ -31,6 +36,7 @@ def evaluate(formula: str, model: Callable[[JobInHours], tuple[Parts, Limits]], 
         for block in blocks:
             parts, limits = model(run if len(blocks) == 1 else _cut(run, len(shape), block))
             outside = _broken(limits, broken)
+            outside = outside | _broken({ENDS: np.logical_not(outside) & _never_ends(parts, least_ettr)}, broken)
             if not shape:
                 break
             for name, value in parts.items():
@@ -67,6 +73,13 @@ def _cut(run: JobInHours, n_axes: int, block: tuple[slice, ...]) -> JobInHours:
         return array[(slice(None),) * axis + block[-1:]]
 
     return run.map(part)
+
+
+def _never_ends(parts: Parts, least_ettr: float) -> Any:
+    """Where a run trains for a smaller share of its time, or has no finite hours at all."""
+    total_h = sum(parts.get(name, 0.0) for name in PARTS)
+    work_h = parts["productive_h"]  # which is NaN where no layout fits: that has its own warning
+    return np.isfinite(work_h) & np.logical_not((work_h >= least_ettr * total_h) & np.isfinite(total_h))
 
 
 def _broken(limits: Limits, broken: dict[str, int]) -> Any:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ettr.budget.closed_forms import quiet_budget, recover_of
+from ettr.budget.closed_forms import exact_at_each_rate, quiet_budget, recover_of
 from ettr.budget.refusals import accepted, refuse_ageing
 from ettr.core.errors import OutsideValidity
 from ettr.core.results import TimeBudget
 from ettr.core.units import MIN_PER_H
+from ettr.core.validity import ENDS, LEAST_ETTR
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.long_run import changes, steady
 from ettr.scenario.paths import INTERVAL
@@ -83,7 +84,7 @@ def over_time(scenario: Scenario | JobInHours, interval_of: IntervalOf | None = 
     if interval_of is not None:
         interval_min = Scenario.check_values(INTERVAL, interval_of(steps.rate_per_h))
         moments = replace(moments, tau=interval_min / MIN_PER_H)
-    steady_hours = quiet_budget(moments)
+    steady_hours = quiet_budget(moments, form=exact_at_each_rate)
     share = steps.length_h / exposed_h_of(steady_hours)
     start = _start(moments, steps) if run.include_start else {}
     share = share * np.clip((steps.end_h - start.get("restart_h", 0.0)) / steps.length_h, 0.0, 1.0)
@@ -98,7 +99,10 @@ def over_time(scenario: Scenario | JobInHours, interval_of: IntervalOf | None = 
         field.name: float(np.sum(np.broadcast_to(getattr(steady_hours, field.name), share.shape)[: reach + 1] * used))
         for field in fields(TimeBudget)
     }
-    return TimeBudget(**{name: value + start.get(name, 0.0) for name, value in parts.items()})
+    hours = TimeBudget(**{name: value + start.get(name, 0.0) for name, value in parts.items()})
+    if not hours.ettr >= LEAST_ETTR:
+        raise OutsideValidity(f"budget.over_time holds only for {ENDS}")
+    return hours
 
 
 def exposed_h_of(hours: TimeBudget) -> Any:

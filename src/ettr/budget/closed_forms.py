@@ -17,14 +17,11 @@ from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h
 from ettr.core.errors import NotModelled
 from ettr.core.results import TimeBudget
 from ettr.core.units import LAST_DIGITS, MIN_PER_H
-from ettr.core.validity import ValidityWarning
+from ettr.core.validity import ENDS, ValidityWarning
 from ettr.scenario import JobInHours, Scenario
 
 _LARGEST_EXPONENT = 690.0
 """Beyond this exponent a time overflows a float."""
-
-ENDS = "runs that practically end, in a time that a float can hold"
-"""Where a run has hours at all."""
 
 
 def exact(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) -> TimeBudget:
@@ -81,6 +78,11 @@ def quiet_budget(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ValidityWarning)
         return form(scenario, at)
+
+
+def exact_at_each_rate(run: JobInHours, at: None = None) -> TimeBudget:
+    """The same at each failure rate that a run passes through, at some of which it may hardly train."""
+    return evaluate("budget.exact", _exact, run, least_ettr=0.0)
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,6 @@ def _exact(run: JobInHours) -> tuple[Parts, Limits]:
         limits[maintenance.RARE_STOPS] = maintenance.add_maintenance(run, trained, recover, parts)
     parts["detection_h"] = parts["n_failures"] * run.detection
     parts["queue_h"] = parts["n_failures"] * run.queue + starts * run.first_queue
-    limits[ENDS] = limits[ENDS] | np.isinf(sum(parts.values()))
     return parts, limits
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ettr.budget.changing import exposed_h_of, over_time
-from ettr.budget.closed_forms import ENDS, out_of_order, quiet_budget
+from ettr.budget.closed_forms import out_of_order, quiet_budget
 from ettr.budget.refusals import accepted
 from ettr.budget.transforms import alarms, changing, silent, stages, tiers
 from ettr.budget.transforms.inversion import MOST_TERMS, inverted
@@ -20,7 +20,7 @@ from ettr.budget.transforms.stages import Quiet
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.finishing import Finishing
 from ettr.core.units import LAST_DIGITS
-from ettr.core.validity import plain, warn_outside
+from ettr.core.validity import ENDS, plain, warn_outside
 from ettr.scenario import JobInHours, Scenario
 
 _LARGEST_EXPONENT = 300.0
@@ -236,13 +236,21 @@ def _limits(run: JobInHours) -> dict[str, Any]:
         limits = {
             "intervals no shorter than the training during the background write": run.head * (1 - LAST_DIGITS)
             > run.tau,
-            ENDS: np.logical_not(most * (_in_one_go_h(run) + run.restart_after) <= _LARGEST_EXPONENT),
+            ENDS: np.logical_not(most * (_in_one_go_h(run) + run.restart_after) <= _LARGEST_EXPONENT)
+            | _hardly_trains(run),
         }
         if run.tiers:
             limits["tiers whose intervals do not fall, and none shorter than its write"] = out_of_order(run)
         if run.prediction is not None:
             limits["runs in which some sixteen failures or more come without warning"] = _alarms_blur(run)
     return limits
+
+
+def _hardly_trains(run: JobInHours) -> Any:
+    """Where the expected hours have no answer, as the run trains for too small a share of them; maintenance aside."""
+    hours = quiet_budget(replace(run, tau=np.atleast_1d(run.tau), stops_per_h=0.0))
+    never = np.isnan(hours.total_h) & np.logical_not(run.head * (1 - LAST_DIGITS) > run.tau)
+    return never if run.shape else bool(never[0])
 
 
 def _in_one_go_h(run: JobInHours) -> Any:

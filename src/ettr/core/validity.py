@@ -9,6 +9,11 @@ import numpy as np
 
 from ettr.core.errors import InputError, OutsideValidity
 
+LEAST_ETTR = 1e-6
+"""A run that trains for a smaller share of its time practically never ends: no model gives numbers for it."""
+ENDS = f"runs that practically end, productive for at least {LEAST_ETTR:g} of their time"
+"""The rule in words, where a formula says what it holds for."""
+
 
 class ValidityWarning(UserWarning):
     """Some points of an array lie outside a formula's validity and are NaN."""

@@ -13,7 +13,7 @@ from ettr.budget.closed_forms import quiet_budget
 from ettr.budget.refusals import refuse
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.units import LAST_DIGITS, MIN_PER_H
-from ettr.core.validity import plain
+from ettr.core.validity import ENDS, plain
 from ettr.failures import gamma_interval
 from ettr.plan.search import lowest
 from ettr.scenario import JobInHours, Scenario
@@ -303,9 +303,7 @@ def flat_band(
     steady = without_ends(run)
     highest = _ettr_of(steady, best)
     if np.isnan(highest).any():
-        raise OutsideValidity(
-            "plan.flat_band holds only for runs that practically end, in a time that a float can hold"
-        )
+        raise OutsideValidity(f"plan.flat_band holds only for {ENDS}")
 
     def loss(tau: np.ndarray) -> np.ndarray:
         return np.asarray(highest - np.nan_to_num(_ettr_of(steady, tau), nan=-1.0))

@@ -64,8 +64,8 @@ def hopeless(scenario: Scenario, calendar: Calendar | None = None) -> str:
     run = before_interval(scenario)
     due = " The probability of being done by the deadline is 0." if calendar and calendar.deadline else ""
     return (
-        f"This job practically never ends: it fails every {duration(scenario.job_mttf_h)}, and a restart takes "
-        f"{duration(float(run.restart_after))}; it takes fewer GPUs, fewer failures, or a faster restart.{due}"
+        f"This job practically never ends: it fails every {duration(scenario.job_mttf_h)}, and a recovery takes "
+        f"{duration(float(run.recovery))}; it takes fewer GPUs, fewer failures, or a faster recovery.{due}"
     )
 
 

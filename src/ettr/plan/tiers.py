@@ -11,6 +11,7 @@ from ettr import budget
 from ettr.budget.closed_forms import quiet_budget
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.units import MIN_PER_H, ROUNDING, S_PER_H
+from ettr.core.validity import ENDS
 from ettr.plan.intervals import longest_h, without_ends
 from ettr.plan.search import lowest
 from ettr.scenario import JobInHours, Scenario
@@ -166,7 +167,5 @@ class _Search:
         intervals_h = fastest[:, None] * multiples
         cost = self.cost(intervals_h)
         if np.isnan(cost).all():
-            raise OutsideValidity(
-                "plan.best_tiers holds only for runs that practically end, in a time a float can hold"
-            )
+            raise OutsideValidity(f"plan.best_tiers holds only for {ENDS}")
         return np.asarray(intervals_h[np.nanargmin(cost)])

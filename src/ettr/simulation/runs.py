@@ -13,6 +13,7 @@ import pandas as pd
 
 from ettr.core.errors import InputError, NoProgress
 from ettr.core.results import PARTS
+from ettr.core.validity import LEAST_ETTR
 from ettr.scenario import Scenario
 from ettr.simulation.chunks import simulate_runs, trace_run
 from ettr.simulation.columns import COLUMNS, CONTROL, N_COLUMNS, N_FAILURES, OUTCOME, PRODUCTIVE, STUCK
@@ -28,7 +29,6 @@ MOST_RUNS = 10_000_000
 MOST_STRETCHES = 5_000_000
 """Rows of a timeline."""
 _LEAST_LIMIT, _MARGIN = 1_000_000, 100
-_LEAST_ETTR = 1e-6
 _RUNS, _FIRST_BATCH, _STEP = 1000, 200, 1.15
 _FEW_FAILURES, _MOST_QUIET_RUNS = 100, 1_000_000
 """Failures from which the spread of runs is known, and runs after which nothing that rare is waited for."""
@@ -207,9 +207,9 @@ def _check_until(until: Any) -> None:
 
 
 def _refuse_endless(ahead: Outlook, job_mttf_h: float) -> None:
-    if ahead.is_endless(_LEAST_ETTR, _LEAST_LIMIT / _MARGIN):
+    if ahead.is_endless(LEAST_ETTR, _LEAST_LIMIT / _MARGIN):
         often = f"failures come every {job_mttf_h:.3g} h"
-        raise NoProgress(f"{ahead.words}, and the limit is {_LEAST_ETTR:g}; {often}; {REMEDY}")
+        raise NoProgress(f"{ahead.words}, and the limit is {LEAST_ETTR:g}; {often}; {REMEDY}")
 
 
 def _refuse_too_many(ahead: Outlook, n_runs: int, asked: str = "") -> None:
