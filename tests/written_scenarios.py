@@ -1,4 +1,4 @@
-"""Scenarios at random, of everything that the script of the pages has a form for."""
+"""Scenarios at random, of everything that the script of the pages computes, and numbers of single fields."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
 from ettr import Scenario
 from ettr.core.errors import InputError
+from ettr.scenario.bounds import SMALLEST
+
+
+def zero_or_up_to(most: float) -> st.SearchStrategy[float]:
+    """Numbers of a field that may be 0: other ones are no smaller than its bound."""
+    return st.just(0.0) | st.floats(SMALLEST, most)
 
 
 def scenarios(n: int, seed: int) -> Iterator[Scenario]:

@@ -14,7 +14,7 @@
     H_PER_YEAR = 8766;
   const ROUNDING = 1e-9,
     LAST_DIGITS = 1e-12,
-    LARGEST_NUMBER = 1e15;
+    LONGEST_MIN = 1e11;
   const PARTS = "productive checkpoint slowdown degraded rework detection queue restart maintenance"
     .split(" ")
     .map((part) => part + "_h");
@@ -748,9 +748,9 @@
     if (run.tiers.length) {
       low = Math.max(low, run.tiers[run.tiers.length - 1].tau * (1 + LAST_DIGITS));
     }
-    low = Math.min(low, LARGEST_NUMBER / MIN_PER_H);
+    low = Math.min(low, LONGEST_MIN / MIN_PER_H);
     const most = Math.min(run.work, run.stopsPerH > 0 ? 0.5 / run.stopsPerH : Infinity);
-    return [low, Math.min(Math.max(most, low), LARGEST_NUMBER / MIN_PER_H)];
+    return [low, Math.min(Math.max(most, low), LONGEST_MIN / MIN_PER_H)];
   }
 
   // u + e^-u - 1, by its series where the difference would lose digits.

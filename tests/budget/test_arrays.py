@@ -164,7 +164,7 @@ BAD = {
     "complex": ({T: [1 + 2j]}, f"{T} must be numbers, got [(1+2j)]"),
     "ragged": ({T: [[1, 2], [3]]}, f"{T} must be numbers, got [[1, 2], [3]]"),
     "not finite": ({T: [5, math.inf]}, f"{T} must be finite, got inf"),
-    "beyond reason": ({R: [5, 1.1e15, 2e15]}, f"{R} must be at most 1e+15, got 2e+15"),
+    "beyond reason": ({R: [5, 1.1e11, 2e11]}, f"{R} must be <= 1e+11 min, got 1.1e+11"),
     "beyond any count": ({N: [8, 2e12]}, f"{N} must be <= 1e+12 GPUs, got 2e+12"),
     "no whole slowdown": ({"checkpoint.persist_slowdown": [0.5, 1]}, "checkpoint.persist_slowdown must be < 1, got 1"),
     "not of one shape": (
@@ -189,8 +189,8 @@ def test_bad_arrays_are_refused_with_path_and_value_or_shape(plain_run, formula,
 
 @FORMULAS
 def test_the_largest_number_is_a_number(plain_run, formula):
-    """1e15 is no input error, only too much for the formula."""
+    """It is no input error, only too much for the formula."""
     with pytest.raises(OutsideValidity):
-        formula(plain_run, {R: 1e15})
+        formula(plain_run, {R: 1e11})
     with pytest.warns(ValidityWarning, match="1 of 2 points are NaN"):
-        assert np.isnan(formula(plain_run, {R: [1.0, 1e15]}).total_h).tolist() == [False, True]
+        assert np.isnan(formula(plain_run, {R: [1.0, 1e11]}).total_h).tolist() == [False, True]

@@ -17,6 +17,7 @@ from ettr.chapters import checkpoint_interval
 from ettr.core.errors import InputError, NotModelled, OutsideValidity, UnknownName
 from ettr.core.results import PARTS
 from ettr.core.validity import ValidityWarning
+from written_scenarios import zero_or_up_to
 
 RARE = "maintenance so rare that requests seldom wait for the same checkpoint"
 TABLE = {"failures": {}, "dead": DEAD, "write": WRITE}
@@ -88,16 +89,16 @@ def test_counted_failures_come_back(llama3):
     assert steady.n_failures / steady.total_h * 54 * 24 == pytest.approx(419, rel=1e-12)
 
 
-times = st.floats(0, 30) | st.floats(0, 1e15)
+times = zero_or_up_to(30) | zero_or_up_to(1e11)
 runs = st.fixed_dictionaries(
     {
         "job.productive_h": st.floats(0.1, 500),
         # up to the largest count, where both the failure rate and its product with any time overflow an exponential
         "cluster.n_gpus": (st.integers(1, 20_000) | st.integers(1, 125_000_000_000)).map(lambda nodes: 8 * nodes),
         "checkpoint.interval_min": st.floats(1, 300),
-        "checkpoint.stall_s": st.floats(0, 600),
-        "checkpoint.persist_s": st.floats(0, 60),
-        "checkpoint.persist_slowdown": st.floats(0, 0.9),
+        "checkpoint.stall_s": zero_or_up_to(600),
+        "checkpoint.persist_s": zero_or_up_to(60),
+        "checkpoint.persist_slowdown": zero_or_up_to(0.9),
         "recovery.detection_min": times,
         "recovery.queue_min": times,
         "recovery.restart_min": times,
@@ -108,7 +109,7 @@ runs = st.fixed_dictionaries(
 
 @settings(max_examples=80, deadline=None)
 @given(changes=runs)
-@example(changes={"cluster.n_gpus": 96_370_152, "job.productive_h": 1.0, "recovery.queue_min": 7e14})
+@example(changes={"cluster.n_gpus": 96_370_152, "job.productive_h": 1.0, "recovery.queue_min": 7e10})
 def test_budget_adds_up_and_stays_in_range(changes):
     scenario = Scenario.load("rsc-2").override(changes)
     try:
@@ -150,8 +151,8 @@ def test_a_restart_of_any_length_is_answered_or_refused(exponent, work, start):
         form = budget.exact(run)
     except OutsideValidity as error:
         refused = str(error)
-        assert re.fullmatch(r"budget.exact holds only for .* a float can hold", refused)
-        assert lam * r > 600
+        assert re.fullmatch(r"budget.exact holds only for .* productive for at least 1e-06 of their time", refused)
+        assert lam * r > 8
         return
     # a restart begins after each failure and at the start, and lasts (1 - e^-λr)/λ on average, cut off or not
     begun = form.n_failures + (1 if start else 0)
@@ -160,14 +161,14 @@ def test_a_restart_of_any_length_is_answered_or_refused(exponent, work, start):
 
 
 HUGE = {
-    "a restart of two billion years": ("rsc-1", {"recovery.restart_min": 1e15}, "recovery.restart_min", [5.0, 1e15]),
+    "a restart of 190,000 years": ("rsc-1", {"recovery.restart_min": 1e11}, "recovery.restart_min", [5.0, 1e11]),
     "a million GPUs": ("opt-175b", {"cluster.n_gpus": 1_000_000}, "cluster.n_gpus", [992, 1_000_000]),
     "a trillion GPUs": ("rsc-1", {"cluster.n_gpus": 10**12}, "cluster.n_gpus", [8, 10**12]),
     "work and restart": (
         "rsc-1",
-        {"job.productive_h": 1e15, "recovery.restart_min": 5000},
+        {"job.productive_h": 1e9, "recovery.restart_min": 5000},
         "job.productive_h",
-        [1.0, 1e15],
+        [1.0, 1e9],
     ),
 }
 
@@ -197,8 +198,8 @@ def test_at_huge_values_there_is_a_finite_answer_or_a_refusal(formula, case):
 
 
 def test_each_of_the_huge_values_is_refused_by_some_formula():
-    """The test above sees refusals, and answers: opt-175b on a million GPUs has a finite, absurd one."""
-    assert math.isfinite(budget.exact(Scenario.load("opt-175b").override({"cluster.n_gpus": 1_000_000})).total_h)
+    """The test above sees refusals, and answers: opt-175b on 20,000 GPUs has one."""
+    assert math.isfinite(budget.exact(Scenario.load("opt-175b").override({"cluster.n_gpus": 20_000})).total_h)
     for name, changes in [HUGE[case][:2] for case in HUGE]:
         with pytest.raises(OutsideValidity):
             budget.rsc(Scenario.load(name).override(changes))
@@ -254,7 +255,8 @@ def test_interval_rules_know_the_recovery_of_the_modes(plain_run):
     for column in ("interval_min", "loss_points"):
         assert of_mode[column].to_numpy() == pytest.approx(expected[column].to_numpy(), rel=1e-9, abs=1e-9)
     plain = checkpoint_interval.tables.interval_rules(plain_run, n_points=9)
-    differ = of_mode.loc[(of_mode["interval_min"] - plain["interval_min"]).abs() > 0.01, "rule"]
+    both = of_mode.merge(plain, on=["rule", "n_gpus"])  # the sizes at which both have an answer
+    differ = both.loc[(both["interval_min_x"] - both["interval_min_y"]).abs() > 0.01, "rule"]
     assert {"Daly, first order", "Availability"} == set(differ)
 
 
@@ -346,7 +348,7 @@ def test_rsc_refuses_what_it_has_no_term_for(llama3):
 
 
 def test_exact_says_which_limit_was_broken(plain_run):
-    with pytest.raises(OutsideValidity, match="a float can hold"):
+    with pytest.raises(OutsideValidity, match="productive for at least"):
         budget.exact(plain_run.override({"cluster.n_gpus": 8_000_000_000}))
     with pytest.raises(OutsideValidity) as caught:
         budget.exact(plain_run.override({"maintenance": {"per_day": 40, "duration_min": 5}}))
@@ -361,7 +363,7 @@ def test_exact_says_which_limit_was_broken(plain_run):
         ({"cluster.gpus": [8]}, UnknownName, "cluster.n_gpus"),
         ({"recovery.detecton_min": [8]}, UnknownName, "recovery.detection_min"),
         ({"job.include_start": [1]}, UnknownName, "field to sweep"),
-        ({"checkpoint.interval_min": [5, -1]}, InputError, "must be > 0 min, got -1"),
+        ({"checkpoint.interval_min": [5, -1]}, InputError, "must be >= 0.001 min, got -1"),
     ],
 )
 def test_bad_arrays_are_refused(plain_run, at, error, words):
@@ -419,5 +421,5 @@ def test_validity_says_why_it_does_not_hold(plain_run):
 def test_a_run_of_ages_has_the_ettr_of_the_steady_state(llama3):
     """The last segment is at most one interval, however many there are."""
     steady = budget.exact(llama3.override({"job.include_start": False})).ettr
-    for work_h in (1e6, 1e9, 1e14):
+    for work_h in (1e6, 1e8, 1e9):
         assert budget.exact(llama3.override({"job.productive_h": work_h})).ettr == pytest.approx(steady, rel=1e-4)

@@ -17,6 +17,7 @@ from ettr import budget
 from ettr.checkpoint import exact_interval
 from ettr.core.errors import NotModelled, OutsideValidity
 from ettr.core.results import PARTS
+from written_scenarios import zero_or_up_to
 
 YOUNG = {
     "slow decay": burn_in(5, 20),
@@ -98,9 +99,9 @@ _FIXED = settings(
 
 @_FIXED
 @given(
-    factor=st.floats(0, 10),
+    factor=zero_or_up_to(10),
     decay_days=st.floats(0.01, 100),
-    age_days=st.floats(0, 100),
+    age_days=zero_or_up_to(100),
     rate=st.floats(0.1, 20),
     name=st.sampled_from(sorted(set(STEADY) - {"no failures"})),
 )

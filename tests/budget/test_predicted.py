@@ -14,6 +14,7 @@ from agreement import same
 from ettr import budget
 from ettr.core.errors import InputError, NotModelled
 from ettr.core.results import PARTS
+from written_scenarios import zero_or_up_to
 
 
 @pytest.mark.parametrize("write", [{}, WRITE, WRITE | MODES], ids=["no write", "write", "write and modes"])
@@ -74,11 +75,11 @@ _SHARE = st.floats(0.01, 1)
 _RUNS = st.fixed_dictionaries(
     {
         "failures.rate_per_1000_node_days": st.floats(0.1, 40),
-        "checkpoint.stall_s": st.floats(0, 600),
-        "checkpoint.persist_s": st.floats(0, 3600),
-        "checkpoint.persist_slowdown": st.floats(0, 0.5),
-        "recovery.restart_min": st.floats(0, 30),
-        "recovery.detection_min": st.floats(0, 30),
+        "checkpoint.stall_s": zero_or_up_to(600),
+        "checkpoint.persist_s": zero_or_up_to(3600),
+        "checkpoint.persist_slowdown": zero_or_up_to(0.5),
+        "recovery.restart_min": zero_or_up_to(30),
+        "recovery.detection_min": zero_or_up_to(30),
     }
 )
 
@@ -101,7 +102,7 @@ def test_answers_at_no_cost_never_hurt(plain_run, changes, recall, precision, mo
 
 
 @_FIXED
-@given(changes=_RUNS, recall=_SHARE, precision=_SHARE, action_s=st.floats(0, 3600))
+@given(changes=_RUNS, recall=_SHARE, precision=_SHARE, action_s=zero_or_up_to(3600))
 def test_parts_are_sound_in_any_run(plain_run, changes, recall, precision, action_s):
     run = plain_run.override(changes | alarms(recall, precision, action_s))
     form = budget.exact(run)

@@ -17,6 +17,7 @@ from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.validity import ValidityWarning
 from ettr.scenario.job_in_hours import SHORTEST_MIN
 from mechanisms import DISK, PEER, WARNED
+from written_scenarios import zero_or_up_to
 
 PRESETS = ["llama3-405b", "rsc-2", *(pytest.param(name, marks=pytest.mark.slow) for name in evidence.scenario_names())]
 
@@ -148,11 +149,11 @@ changes = st.fixed_dictionaries(
     {
         "cluster.n_gpus": st.integers(1, 10_000).map(lambda nodes: 8 * nodes),
         "job.productive_h": st.floats(0.5, 5000),
-        "failures.rate_per_1000_node_days": st.floats(0, 30),
-        "checkpoint.stall_s": st.floats(0, 600),
-        "checkpoint.persist_s": st.floats(0, 3000),
-        "checkpoint.persist_slowdown": st.floats(0, 0.5),
-        "recovery.restart_min": st.floats(0, 30),
+        "failures.rate_per_1000_node_days": zero_or_up_to(30),
+        "checkpoint.stall_s": zero_or_up_to(600),
+        "checkpoint.persist_s": zero_or_up_to(3000),
+        "checkpoint.persist_slowdown": zero_or_up_to(0.5),
+        "recovery.restart_min": zero_or_up_to(30),
         "maintenance": st.none() | st.just({"per_day": 0.5, "duration_min": 20}),
     }
 )

@@ -9,7 +9,7 @@ from ettr import Scenario, budget, evidence, plan
 from ettr.core.errors import InputError
 from ettr.plan.ranges import Assumed, assumed_inputs, ettr_at, even_points, plausible, span
 from ettr.scenario import fields
-from ettr.scenario.paths import bounds, each_field, field_at
+from ettr.scenario.paths import bounds_at, each_field
 
 FIRST = {"cluster": {"n_gpus": 4096}, "failures": {"job_mttf_h": 9}}
 
@@ -62,7 +62,7 @@ def test_a_value_without_a_source_goes_from_half_to_double_within_its_rule():
     assert (ends.low, ends.high, ends.source) == (7.5, 30.0, "")
     assert plausible("checkpoint.store.compression_ratio", 1.5).low == 1.0
     most = plausible("checkpoint.persist_slowdown", 0.7).high
-    assert 0.7 < most < 1 and dict(bounds(field_at("checkpoint.persist_slowdown", Scenario)))["<"] == 1
+    assert 0.7 < most < 1 and dict(bounds_at("checkpoint.persist_slowdown", Scenario))["<"] == 1
     assert plausible("maintenance.duration_min", 0.0) is None
 
 

@@ -213,7 +213,7 @@ FAULTS = {
     ),
     "two faults": (
         changed("n_gpus: 8000", "n_gpus: -8, gpus: 2"),
-        "cluster.n_gpus must be > 0 GPUs, got -8 (mine.yml)\n"
+        "cluster.n_gpus must be >= 1 GPUs, got -8 (mine.yml)\n"
         "unknown field cluster.gpus; did you mean 'n_gpus'? Valid: n_gpus, gpus_per_node (mine.yml)",
     ),
     "misspelt": (
@@ -238,7 +238,7 @@ FAULTS = {
     "text for a list": (PLAIN + "sources: abc\n", "sources must be a list, got 'abc' (mine.yml)"),
     "beyond reason": (
         changed("interval_min: 60", "interval_min: 1.0e+16"),
-        "checkpoint.interval_min must be at most 1e+15, got 1e+16 (mine.yml)",
+        "checkpoint.interval_min must be <= 1e+11 min, got 1e+16 (mine.yml)",
     ),
     "no multiple": (
         changed("8000", "8001"),

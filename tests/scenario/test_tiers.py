@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ettr import Scenario
 from ettr.checkpoint.placement import peer_survival
 from refusals import refusal
+from written_scenarios import zero_or_up_to
 
 TIERED = """
 name: tiered
@@ -59,14 +60,14 @@ def test_everything_is_written_as_it_is_read(tiered, tmp_path):
 
 survival = st.one_of(
     st.fixed_dictionaries({"copies": st.integers(1, 9), "placement": st.sampled_from(["group", "ring"])}),
-    st.fixed_dictionaries({"survives": st.floats(0, 1)}),
+    st.fixed_dictionaries({"survives": zero_or_up_to(1)}),
     st.fixed_dictionaries(
-        {"survives": st.dictionaries(st.sampled_from(["Rack", "code", "other"]), st.floats(0, 1), min_size=1)}
+        {"survives": st.dictionaries(st.sampled_from(["Rack", "code", "other"]), zero_or_up_to(1), min_size=1)}
     ),
 )
 tier = st.fixed_dictionaries(
     {"name": st.sampled_from(["host", "no", "1e3", "a.b", "x: y"]), "interval_s": st.floats(20, 3600)},
-    optional={"stall_s": st.floats(0, 60), "write_s": st.floats(0, 20), "load_s": st.floats(0, 900)},
+    optional={"stall_s": zero_or_up_to(60), "write_s": zero_or_up_to(20), "load_s": zero_or_up_to(900)},
 )
 
 

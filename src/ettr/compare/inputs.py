@@ -15,7 +15,7 @@ from ettr.core.units import ROUNDING, unit_of
 from ettr.failures import gamma_interval
 from ettr.mitigation import Catalogue, weakest_status
 from ettr.scenario import Scenario
-from ettr.scenario.paths import INTERVAL, RATE, bounds, field_at
+from ettr.scenario.paths import INTERVAL, RATE, bounds_at
 
 EFFECT = "effect of "
 """Before the name of a mitigation: how strongly it acts."""
@@ -195,7 +195,7 @@ def _range(field: str, value: float, status: str) -> tuple[float, float]:
 
 def _most(field: str) -> float:
     """The largest value that a field's rule allows."""
-    rules: dict[str, Any] = dict(bounds(field_at(field, Scenario)))
+    rules: dict[str, Any] = dict(bounds_at(field, Scenario))
     most = float(min(rules.get("<=", float("inf")), rules.get("<", float("inf"))))
     return most * (1 - ROUNDING) if "<" in rules else most
 

@@ -12,10 +12,10 @@ from ettr.core.errors import InputError, UnknownName
 from ettr.core.units import LAST_DIGITS, ROUNDING, S_PER_H, unit_of
 from ettr.plan.intervals import shortest_interval_min
 from ettr.scenario import Scenario
-from ettr.scenario.basics import LARGEST_NUMBER
+from ettr.scenario.bounds import of_unit
 from ettr.scenario.checkpoints import Tier
 from ettr.scenario.fields import given_at, meta_at, sections_of_solvable
-from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, RATE, SLOWDOWN, SPARES, bounds, field_at, list_of
+from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, RATE, SLOWDOWN, SPARES, bounds_at, list_of
 
 Sense = Literal["at most", "at least", "between"]
 
@@ -113,20 +113,21 @@ def field_of(scenario: Scenario, path: str) -> Field:
                 raise InputError(f"the scenario has no {section}, so there is no {path} to solve for")
         raise UnknownName("field to solve for", path, valid)
     name = path.rpartition(".")[2]
-    rule = dict(bounds(field_at(path, Scenario)))
+    rule = dict(bounds_at(path, Scenario))
     low = float(max(rule.get(">", 0.0), rule.get(">=", 0.0)))
     high = float(min(rule.get("<", math.inf), rule.get("<=", math.inf)))
     opens, high = ">" in rule, high * (1 - LAST_DIGITS) if "<" in rule else high
     least, most = _ends_from_others(scenario, path)
     if least > low:
         low, opens = least, False
-    high = min(high, most, LARGEST_NUMBER)
+    high = min(high, most)
+    unlimited = high >= min(UNLIMITED, of_unit(path)[1])
     return Field(
         path=path,
         unit=unit_of(path),
         sense=_SENSES[meta_at(path, Scenario).better],
         low=low,
-        high=math.inf if high >= UNLIMITED else high,
+        high=math.inf if unlimited else high,
         top=high,
         opens=opens,
         given=_given(scenario, path),

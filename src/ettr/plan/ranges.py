@@ -21,7 +21,7 @@ from ettr.plan.intervals import any_interval, best_h
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.basics import Plausible, WhereZero
 from ettr.scenario.fields import amount_of, given_at, is_written, meta_at
-from ettr.scenario.paths import INTERVAL, N_GPUS, bounds, field_at, list_of
+from ettr.scenario.paths import INTERVAL, N_GPUS, bounds_at, list_of
 
 TAILS = (0.05, 0.95)
 """Quantiles between which a range reaches."""
@@ -384,7 +384,7 @@ def plausible(path: str, value: float, silent: bool = False) -> Plausible | None
 
 def around(path: str, value: float) -> tuple[float, float]:
     """Half and twice a value, as far as the rule of its field allows."""
-    rules = dict(bounds(field_at(path, Scenario)))
+    rules = dict(bounds_at(path, Scenario))
     most = min(rules.get("<=", np.inf), rules.get("<", np.inf) * (1 - LAST_DIGITS))
     least = max(rules.get(">=", 0.0), rules.get(">", 0.0))
     return max(value / _AROUND, least), min(value * _AROUND, most)

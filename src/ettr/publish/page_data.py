@@ -17,9 +17,8 @@ from ettr.plan.assumed import assumed_fields
 from ettr.plan.losses import WORDS
 from ettr.plan.ranges import Assumed, around, assumed_inputs, known_of
 from ettr.scenario import Scenario
-from ettr.scenario.basics import LARGEST_NUMBER
 from ettr.scenario.fields import amount_of, meta_at
-from ettr.scenario.paths import PERSIST, SLOWDOWN, bounds, field_at, model_of
+from ettr.scenario.paths import PERSIST, SLOWDOWN, bounds_at, model_of
 from ettr.validation import CALCULATORS
 
 DEFAULT = "llama3-405b"
@@ -185,10 +184,10 @@ def _defaults() -> dict[str, dict[str, Any]]:
 def _field(path: str) -> dict[str, Any]:
     """Label, unit, slider and rules of an input."""
     low, high, label = INPUTS[path]
-    rules, meta = dict(bounds(field_at(path, Scenario))), meta_at(path, Scenario)
+    rules, meta = dict(bounds_at(path, Scenario)), meta_at(path, Scenario)
     known: dict[str, Any] = {"label": label, "unit": _UNITS.get(path, unit_of(path)), "slider": [low, high]}
     known |= {"least": rules.get(">=", rules.get(">", 0.0)), "open": ">" in rules}
-    known |= {"most": min(rules.get("<=", rules.get("<", LARGEST_NUMBER) * (1 - LAST_DIGITS)), LARGEST_NUMBER)}
+    known |= {"most": rules["<"] * (1 - LAST_DIGITS) if "<" in rules else rules["<="]}
     known["whole"] = path.startswith("cluster.")
     if meta.plausible is not None:
         known["plausible"] = [meta.plausible.low, meta.plausible.high]

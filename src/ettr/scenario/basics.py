@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from ettr.core.numbers import refuse_other_digits
+from ettr.core.units import unit_of
+from ettr.scenario.bounds import LARGEST_COUNT, SMALLEST, of_section
 
 PLAIN_TEXT = r"^ *[\w.,;+&()/:'%#–—-][\w .,;+&()/:'%#–—-]*$"
 """What names may hold: letters, digits and plain punctuation, so that they are safe in pages."""
 ONE_LINE = r"^[ ]*[^\s\x00-\x1f\x7f-\x9f\u2028\u2029][^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 """What titles may hold: all that can be printed; pages show it by :func:`ettr.core.sentences.literal`."""
 LONGEST_TEXT, LONGEST_PATH = 200, 4096
-LARGEST_COUNT = 1_000_000_000_000
-"""More than any machine will ever have, and few enough to be exact in a float."""
 ALL = "all"
 """Stands for every mode of failure."""
-LARGEST_NUMBER = 1e15
-"""Products of larger values would overflow; no unit of a field gets near it."""
 
 
 _LEADING_ZERO = re.compile(r"\s*[-+]?0[0-9_]")
@@ -46,12 +45,6 @@ def _whole(value: Any) -> Any:
         return float(value) if isinstance(value, str) and float(value).is_integer() else value
     except (ValueError, OverflowError):
         return value
-
-
-def _within_reason(value: float) -> float:
-    if abs(value) > LARGEST_NUMBER:
-        raise ValueError(f"must be at most {LARGEST_NUMBER:g}, got {value:g}")
-    return value
 
 
 @dataclass(frozen=True)
@@ -132,7 +125,7 @@ class Meta:
         return Meta(*(general if own == unsaid else own for own, general, unsaid in pairs))
 
 
-Number = Annotated[float, BeforeValidator(_refuse_booleans), AfterValidator(_within_reason)]
+Number = Annotated[float, BeforeValidator(_refuse_booleans)]
 LessIsBetter = Annotated[Number, Meta(better="less", swept=True)]
 MoreIsBetter = Annotated[Number, Meta(better="more", swept=True)]
 Addition = Annotated[Number, Meta(idle=0.0)]
@@ -150,14 +143,39 @@ LARGEST_CV = 10
 Spread = Annotated[Number, Field(ge=0, le=LARGEST_CV), Meta(idle=0.0)]
 
 
+def _numbers_in(value: Any) -> Iterator[float]:
+    """The numbers of a value: itself, those of a list, or those of a table."""
+    if isinstance(value, (int, float)):
+        yield value
+    elif isinstance(value, (dict, tuple)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _numbers_in(item)
+
+
 class Section(BaseModel):
-    """Base of all sections: frozen, unknown keys refused, no NaN or infinity."""
+    """Base of all sections: frozen, unknown keys refused, every number finite and within the bounds of its field."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     says: ClassVar[str] = ""
     """Name of the section where a sentence does not name its fields."""
     zero_without: ClassVar[bool] = False
     """Leaving the section out is the same as zeros in it."""
+
+    @field_validator("*")
+    @classmethod
+    def _within_bounds(cls, value: Any, info: ValidationInfo) -> Any:
+        """Check what the type of a field leaves open: the bounds that follow from its unit."""
+        rules = of_section(cls).get(info.field_name or "")
+        for number in _numbers_in(value) if rules else ():
+            for sign, limit in rules or ():
+                if sign == ">=" and number < limit:
+                    raise PydanticKnownError("greater_than_equal", {"ge": limit})
+                if sign == "<=" and number > limit:
+                    raise PydanticKnownError("less_than_equal", {"le": limit})
+            if 0 < abs(number) < SMALLEST:
+                unit = f" {unit_of(info.field_name or '')}".rstrip()
+                raise ValueError(f"must be 0 or >= {SMALLEST:g}{unit}, got {number!r}")
+        return value
 
 
 class Origin(Section):

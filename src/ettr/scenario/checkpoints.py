@@ -35,8 +35,9 @@ def _of_all(value: Any) -> Any:
     return value if value is None or isinstance(value, dict) else {ALL: value}
 
 
-Interval = Annotated[Number, Field(gt=0)] | Literal["best", "young", "daly"]
-_MINUTES: TypeAdapter[float] = TypeAdapter(Annotated[Number, Field(gt=0)])
+_Minutes = Annotated[Number, Field(ge=0.001, allow_inf_nan=False)]
+Interval = _Minutes | Literal["best", "young", "daly"]
+_MINUTES: TypeAdapter[float] = TypeAdapter(_Minutes)
 
 
 def _minutes_or_rule(value: Any) -> Any:
@@ -47,7 +48,7 @@ def _minutes_or_rule(value: Any) -> Any:
         return _MINUTES.validate_python(value)
     except ValidationError as error:
         fault = error.errors()[0]
-        if fault["type"] in ("greater_than", "finite_number"):
+        if fault["type"] in ("greater_than_equal", "finite_number"):
             raise PydanticKnownError(fault["type"], fault.get("ctx")) from error  # type: ignore[arg-type]
         if fault["type"] == "value_error":
             raise fault["ctx"]["error"] from error
@@ -60,7 +61,7 @@ class Store(Section):
     says = "size of the state and bandwidth of the store"
 
     n_parameters: Annotated[LessIsBetter, Meta(says="parameters of the model")] = Field(
-        gt=0, description="parameters of the model"
+        ge=1, description="parameters of the model"
     )
     bytes_per_parameter: Annotated[LessIsBetter, Meta(idle=NEVER, says="bytes a parameter")] = Field(
         12.0, gt=0, description="state saved for each: master weight and two moments in fp32 (assumed: 12)"

@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 
 from ettr.core.units import unit_of
 from ettr.scenario.basics import Section
+from ettr.scenario.bounds import of_section
 from ettr.scenario.paths import model_of
 
 _BOUNDS = {"greater_than": ">", "greater_than_equal": ">=", "less_than": "<", "less_than_equal": "<="}
@@ -47,8 +48,10 @@ def _one(fault: Any, model: type[Section]) -> str:
     unit = f" {unit_of(name)}" if unit_of(name) else ""
     value = _cut(repr(given))
     if kind in _BOUNDS:
-        limit = next(context[key] for key in ("gt", "ge", "lt", "le") if key in context)
-        return f"{path} must be {_BOUNDS[kind]} {limit:g}{unit}, got {_cut(str(given))}"
+        sign, limit = _BOUNDS[kind], next(context[key] for key in ("gt", "ge", "lt", "le") if key in context)
+        if (sign, limit) == (">", 0):  # the unit's least number is the bound
+            sign, limit = _lower_bound(fault["loc"], model)
+        return f"{path} must be {sign} {limit:g}{unit}, got {_cut(str(given))}"
     if kind == "finite_number":
         return f"{path} must be finite, got {_cut(str(given))}"
     if kind == "missing":
@@ -67,6 +70,13 @@ def _one(fault: Any, model: type[Section]) -> str:
         if kind.startswith(prefix):
             return f"{path} must be {words}{f' [{unit.strip()}]' if unit else ''}, got {value}"
     return f"{path}: {fault['msg']}, got {value}"
+
+
+def _lower_bound(location: Any, model: type[Section]) -> tuple[str, float]:
+    """The lower bound of the number at a location, with its sign."""
+    section = _section_at(location[:-1], model) or model
+    rules = of_section(section).get(str(location[-1]), ())
+    return next((rule for rule in rules if rule[0].startswith(">")), (">", 0))
 
 
 def _bad_text(path: str, given: str, context: Any) -> str:

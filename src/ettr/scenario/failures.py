@@ -165,7 +165,7 @@ class Gamma(Section):
     """A gamma distribution of the failure rate: mean shape / node_days."""
 
     shape: Annotated[Number, Meta(says="knowledge of the failure rate")] = Field(
-        gt=0, description="failures that the knowledge is worth"
+        ge=0.001, description="failures that the knowledge is worth"
     )
     node_days: Annotated[Number, Meta(says="knowledge of the failure rate")] = Field(
         gt=0, description="exposure that the knowledge is worth"

@@ -11,9 +11,10 @@ from typing import Any, Literal
 from pydantic.fields import FieldInfo
 
 from ettr.core.units import unit_of
-from ettr.scenario.basics import LARGEST_COUNT, Meta, Section
+from ettr.scenario.basics import Meta, Section
+from ettr.scenario.bounds import LARGEST_COUNT, bounds, of_unit
 from ettr.scenario.fields import meta_of
-from ettr.scenario.paths import bounds, each_field, list_of, model_of
+from ettr.scenario.paths import each_field, list_of, model_of
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def without_items(path: str) -> str:
 
 
 def _listed(path: str, field: FieldInfo, model: type[Section]) -> ListedField:
-    low, high, rule = _ends_and_rule(field)
+    low, high, rule = _ends_and_rule(path, field)
     return ListedField(
         path=path,
         unit=unit_of(path),
@@ -138,13 +139,13 @@ def _sections_around(path: str, model: type[Section]) -> Iterator[str]:
                 yield f"{field.description or ''} {section.__doc__ or ''} {section.says}"
 
 
-def _ends_and_rule(field: FieldInfo) -> tuple[float | None, float | None, str]:
-    """The tightest of a field's bounds, and all that it may be in words; more than any machine has is no bound."""
-    limits = bounds(field)
+def _ends_and_rule(path: str, field: FieldInfo) -> tuple[float | None, float | None, str]:
+    """The tightest of a field's bounds, and all that it may be in words, without what nobody would exceed."""
+    limits = bounds(path, field)
     # of equal ends the one that is left out is tighter
     least = max(((limit, sign) for sign, limit in limits if sign in (">", ">=")), key=_tight(">"), default=None)
     most = min(((limit, sign) for sign, limit in limits if sign in ("<", "<=")), key=_tight("<="), default=None)
-    if most and most[0] >= LARGEST_COUNT:
+    if most and most[0] >= min(LARGEST_COUNT, of_unit(path)[1]):
         most = None
     ends = [f"{end[1]} {end[0]:g}" for end in (least, most) if end]
     choices = list(_choices(field.annotation))

@@ -6,13 +6,14 @@ import functools
 import math
 import typing
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pydantic.fields import FieldInfo
 
 from ettr.core.units import COUNTED, OF_ENDING, PLAIN, ending_of
 from ettr.scenario.basics import UNSAID, Meta, Section, WhereZero, With
-from ettr.scenario.paths import bounds, each_field, field_at, list_of, model_of
+from ettr.scenario.bounds import bounds, is_number
+from ettr.scenario.paths import each_field, field_at, list_of, model_of
 
 if TYPE_CHECKING:
     from ettr.scenario.model import Scenario
@@ -162,13 +163,13 @@ def faults(model: type[Section]) -> list[str]:
     return [
         f"{path} {fault}"
         for path, field in each_field(model, items=True)
-        if _is_number(field.annotation)
+        if is_number(field.annotation)
         for fault in _faults_of(path, field)
     ]
 
 
 def _faults_of(path: str, field: FieldInfo) -> Iterator[str]:
-    name, meta, limits = path.rpartition(".")[2], meta_of(field), dict(bounds(field))
+    name, meta, limits = path.rpartition(".")[2], meta_of(field), dict(bounds(path, field))
     if meta.idle is UNSAID and not field.is_required() and field.default is not None:
         yield (
             f"is {field.default!r} where nobody gives it, and does not say at which value it does nothing: "
@@ -179,10 +180,3 @@ def _faults_of(path: str, field: FieldInfo) -> Iterator[str]:
         yield "ends in no unit that is known: give the ending one in ettr/core/units.py, or call it a share or factor"
     if meta.better and not (meta.says or meta.amount):
         yield "can be solved for and has no name in a sentence: give it Meta(says=...)"
-
-
-def _is_number(annotation: Any) -> bool:
-    """Whether an annotation is a number, or holds one."""
-    if annotation in (int, float):
-        return True
-    return typing.get_origin(annotation) is not Literal and any(map(_is_number, typing.get_args(annotation)))

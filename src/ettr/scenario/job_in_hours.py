@@ -15,10 +15,11 @@ from ettr.checkpoint.waiting import laplace, laplace_complement, mean_until
 from ettr.core.errors import NotModelled
 from ettr.core.units import LAST_DIGITS, MIN_PER_H
 from ettr.core.validity import plain
-from ettr.scenario.basics import LARGEST_NUMBER
+from ettr.scenario.bounds import of_unit
 
 SHORTEST_MIN = 1 / 60
 """Nobody checkpoints more often than each second, even where a checkpoint is free."""
+LONGEST_MIN = of_unit("checkpoint.interval_min")[1]
 _HAIR = 1 + LAST_DIGITS
 """Above a limit by this much, so that rounding does not put an interval below it."""
 
@@ -302,8 +303,8 @@ class JobInHours(_Numbers):
             low = np.maximum(low, np.asarray(self.tiers[-1].tau) * _HAIR)
         with np.errstate(divide="ignore"):
             high = np.minimum(self.work, 0.5 / np.asarray(self.stops_per_h, dtype=float))
-        low = np.minimum(low, LARGEST_NUMBER / MIN_PER_H)
-        high = np.clip(high, low, LARGEST_NUMBER / MIN_PER_H)
+        low = np.minimum(low, LONGEST_MIN / MIN_PER_H)
+        high = np.clip(high, low, LONGEST_MIN / MIN_PER_H)
         return np.broadcast_to(low, self.shape), np.broadcast_to(high, self.shape)
 
     def interval_by(self, rule: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import typing
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +14,8 @@ from pydantic_core import PydanticUndefined
 
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.units import unit_of
-from ettr.scenario.basics import LARGEST_NUMBER, Origin, Section
+from ettr.scenario.basics import Origin, Section
+from ettr.scenario.bounds import SMALLEST, Bounds, bounds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +43,6 @@ LISTS = {
     "checkpoint.tiers": Listed("tier", "tier", "interval_s"),
 }
 """Lists whose items are found by their ``name``."""
-_SIGNS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
 
 
 def model_of(annotation: Any) -> type[Section] | None:
@@ -52,28 +53,10 @@ def model_of(annotation: Any) -> type[Section] | None:
     return None
 
 
-def bounds(field: FieldInfo) -> list[tuple[str, float]]:
-    """Rules of a field as pairs of sign and limit, e.g. ``[(">", 0)]``; of a table those of its values."""
-    return [
-        (sign, getattr(rule, name))
-        for rule in [*field.metadata, *_rules_of_values(field.annotation)]
-        for name, sign in _SIGNS.items()
-        if getattr(rule, name, None) is not None
-    ]
-
-
 @functools.lru_cache(maxsize=1024)
-def _bounds_at(path: str, model: type[Section]) -> tuple[tuple[str, float], ...]:
-    return tuple(bounds(field_at(path, model)))
-
-
-def _rules_of_values(annotation: Any) -> list[Any]:
-    """Rules of the values of a table, wherever it stands in an annotation."""
-    if typing.get_origin(annotation) is dict:
-        inner = typing.get_args(annotation)[1]
-        return [rule for outer in getattr(inner, "__metadata__", ()) for rule in getattr(outer, "metadata", ())]
-    own = [rule for outer in getattr(annotation, "__metadata__", ()) for rule in getattr(outer, "metadata", ())]
-    return own + [rule for part in typing.get_args(annotation) for rule in _rules_of_values(part)]
+def bounds_at(path: str, model: type[Section]) -> Bounds:
+    """Bounds of the field that a dotted path names, as pairs of sign and limit, e.g. ``((">=", 0), ("<=", 1))``."""
+    return bounds(path, field_at(path, model))
 
 
 def field_at(path: str, model: type[Section]) -> FieldInfo:
@@ -206,24 +189,32 @@ def check_values(path: str, values: Any, model: type[Section]) -> np.ndarray:
     InputError
         Unknown path, something that is not a number, not finite, or outside the field's bounds.
     """
-    limits = _bounds_at(path, model)
+    limits, unit = bounds_at(path, model), f" {unit_of(path)}".rstrip()
     try:
         if np.asarray(values).dtype.kind not in "iufO":
             raise TypeError  # text and true or false
         array = np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError(f"{path} must be numbers, got {values!r}") from error
+    except OverflowError as error:
+        raise InputError(f"{path} must be finite, got a whole number beyond all floats") from error
     if not np.isfinite(array).all():
         raise InputError(f"{path} must be finite, got {array[~np.isfinite(array)].flat[0]}")
-    if (np.abs(array) > LARGEST_NUMBER).any():
-        raise InputError(f"{path} must be at most {LARGEST_NUMBER:g}, got {array.flat[np.abs(array).argmax()]:g}")
     tests = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal}
     for sign, limit in limits:
         good = tests[sign](array, limit)
         if not good.all():
-            unit = f" {unit_of(path)}" if unit_of(path) else ""
-            raise InputError(f"{path} must be {sign} {limit:g}{unit}, got {array[~good].flat[0]:g}")
+            raise InputError(f"{path} must be {sign} {limit:g}{unit}, got {_shown(array[~good])}")
+    small = (array != 0) & (np.abs(array) < SMALLEST)
+    if small.any():
+        raise InputError(f"{path} must be 0 or >= {SMALLEST:g}{unit}, got {_shown(array[small])}")
     return array
+
+
+def _shown(values: np.ndarray) -> str:
+    """The first of some numbers; as written where it is below the normal floats, whose digits differ."""
+    first = float(values.flat[0])
+    return repr(first) if 0 < abs(first) < sys.float_info.min else f"{first:g}"
 
 
 def dictionary(model: type[Section]) -> pd.DataFrame:
@@ -240,7 +231,7 @@ def dictionary(model: type[Section]) -> pd.DataFrame:
         {
             "field": path,
             "unit": unit_of(path),
-            "rule": ", ".join(f"{sign} {limit:g}" for sign, limit in bounds(field)),
+            "rule": ", ".join(f"{sign} {limit:g}" for sign, limit in bounds(path, field)),
             "default": _default_of(field),
             "meaning": field.description or "",
         }

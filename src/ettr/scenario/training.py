@@ -33,12 +33,12 @@ Bandwidth = Annotated[Assumed, BeforeValidator(_linked)]
 class Model(Section):
     """The model that ``job.tokens`` are trained on: a dense transformer."""
 
-    n_parameters: Annotated[Number, Meta(says="number of parameters")] = Field(gt=0, description="weights of the model")
+    n_parameters: Annotated[Number, Meta(says="number of parameters")] = Field(ge=1, description="weights of the model")
     n_layers: Annotated[Count | None, Meta(says="shape of the model")] = Field(
         None, ge=1, description="depth (assumed: width over depth 128, as usual)"
     )
     hidden: Annotated[Number | None, Meta(says="shape of the model")] = Field(
-        None, gt=0, description="width (assumed: 12 weights a layer and square of it)"
+        None, ge=1, description="width (assumed: 12 weights a layer and square of it)"
     )
     kv_share: Annotated[Assumed, Meta(says="shape of the model")] = Field(
         1.0, gt=0, le=1, description="key and value heads over query heads; below 1 if grouped (assumed: 1)"

@@ -158,7 +158,8 @@ def yields(
     sizes = np.broadcast_to(sizes, np.broadcast_shapes(per_s.shape, np.shape(rate_per_1000_node_days)))
     per_s = np.broadcast_to(per_s, sizes.shape)
     runs = per_s > 0
-    productive_h = through.tokens_needed / np.where(runs, per_s, 1.0) / S_PER_H
+    # sizes that no layout fits are left out below, whatever their hours
+    productive_h = np.where(runs, through.tokens_needed / np.where(runs, per_s, 1.0) / S_PER_H, 1.0)
     speed = _speed(scenario, through, sizes)
     at = {N_GPUS: sizes, "job.productive_h": productive_h * scenario.speed / speed}
     if rate_per_1000_node_days is not None:

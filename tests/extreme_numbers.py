@@ -1,0 +1,95 @@
+"""Every number of a scenario and of a GPU file, with a valid scenario or file in which it may stand."""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from ettr import Gpu, Scenario
+from ettr.core.errors import InputError
+from ettr.scenario import paths
+from ettr.scenario.bounds import SMALLEST, is_number
+from ettr.scenario.fields import given_at
+from every_section import SECTIONS, scenario
+
+FLOATS = (
+    *(5e-324, 1e-320, sys.float_info.min, -5e-324, -1e-320, -1e308, 1e308, sys.float_info.max),
+    *(math.nan, math.inf, -math.inf, 10**400, -(10**400)),
+)
+"""The ends of floats, and whole numbers beyond them."""
+_SPARES = {"spares": {"n_nodes": 4}}
+_MORE: dict[str, dict[str, Any]] = {
+    "everything of a store": {
+        "checkpoint": {"store": {"n_parameters": 70e9, "write_gb_s": 50, "read_gb_s": 100, "node_gb_s": 10}}
+    },
+    "carbon": {"power": {"g_per_kwh": 300, "jitter_s": 0}},
+    "counts of modes": {"failures": {"n_events": 9, "node_days": 5e3, "modes": [{"name": "GPU", "n_events": 4}]}},
+    "by the wall clock": {"failures": {"rate_clock": "wall", "exposed_share": 0.9}},
+    "a bound of the ETTR": {"measured": {"ettr_above": 0.3}},
+    "another bound of the ETTR": {"measured": {"ettr_below": 0.99}},
+    "temperate hall": {"heat": {"mean_c": 20}},
+    "observed repairs": {"repair": {"manual_h": 24, "distribution": "empirical", "sample_h": [1, 2]}, **_SPARES},
+    "nodes that recover": {
+        "repair": {"manual_h": 24, "replacement_h": 9, "retire_after": 3, "retire_recovery_per_day": 0.1},
+        **_SPARES,
+    },
+}
+"""Sections beside those that every page is tried with."""
+
+
+@functools.cache
+def bases() -> tuple[Scenario, ...]:
+    """Valid scenarios, in one of which at least each field may stand."""
+    tried = (scenario(part) for name, part in {**SECTIONS, **_MORE}.items() if "csv" not in str(part))
+    return tuple(Scenario.of(values) for values in tried if "mine-gpu" not in str(values))
+
+
+def numeric_paths(model: type[Any]) -> tuple[str, ...]:
+    """Dotted paths of all numbers of a model, ``<name>`` for the name of an item."""
+    return tuple(path for path, field in paths.each_field(model, items=True) if is_number(field.annotation))
+
+
+def places_of(path: str) -> Iterator[tuple[Scenario, str]]:
+    """Scenarios whose sections hold a field, and the field's path in each."""
+    listed = paths.list_of(path)
+    for run in bases():
+        found = given_at(run, listed or path.rpartition(".")[0])
+        if found not in (None, ()):
+            yield run, path.replace("<name>", found[-1].name) if listed else path
+
+
+def accepted(path: str, value: float) -> Scenario | None:
+    """The first of these scenarios with a number in a field that may stand there; None if it may in none of them."""
+    for run, place in places_of(path):
+        try:
+            return run.override({place: (value,) if path == "repair.sample_h" else value})
+        except InputError:
+            continue
+    return None
+
+
+def own_ends(path: str, model: type[Any]) -> list[float]:
+    """The smallest and the largest number that a field takes by itself; beside 0 the smallest above it."""
+    rules = paths.bounds_at(path, model)
+    low = max(limit for sign, limit in rules if sign in (">", ">="))
+    high = min(limit for sign, limit in rules if sign in ("<", "<="))
+    below = math.nextafter(high, -math.inf) if ("<", high) in rules else high
+    above = math.nextafter(low, math.inf) if (">", low) in rules else low
+    whole = "int" in str(paths.field_at(path, model).annotation)
+    return [above, below, *([SMALLEST] if low == 0 and not whole else [])]
+
+
+def set_number(gpu: Gpu, path: str, value: float) -> Gpu:
+    """A GPU with another number."""
+    raw = gpu.model_dump(exclude_none=True)
+    paths.assign(raw, path, value, Gpu)
+    return Gpu.of({**raw, "evidence": {}}, "mine.yml")
+
+
+def gpu_with(path: str) -> Gpu:
+    """A preset that has the section of a number."""
+    gpus = map(Gpu.load, ("h100", "gb300"))
+    return next(gpu for gpu in gpus if given_at(gpu, path.rpartition(".")[0]) is not None)

@@ -1,0 +1,117 @@
+"""Every number at the ends of floats is refused by name, and at the ends of its own bounds it has a finite answer."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+import pytest
+
+import extreme_numbers as extreme
+from ettr import Gpu, Scenario, budget, plan
+from ettr.core.errors import EttrError, OutsideValidity
+from refusals import refusal
+
+NUMBERS = extreme.numeric_paths(Scenario)
+RULE = re.compile(r"must be (0 or )?(>=|<=|<|>|finite|a (whole )?number|a list)")
+
+
+def names_field_and_rule(message: str, path: str) -> bool:
+    name = path.rpartition(".")[2]
+    return bool(re.search(rf"\b{name}\b[^:]* {RULE.pattern}", message)) and "\n" not in message
+
+
+@pytest.mark.parametrize("path", NUMBERS)
+def test_the_ends_of_floats_are_refused_by_field_and_rule(path):
+    run, place = next(extreme.places_of(path))
+    for value in extreme.FLOATS:
+        assert names_field_and_rule(refusal(run.override, {place: value}), path), value
+
+
+@pytest.mark.parametrize("path", extreme.numeric_paths(Gpu))
+def test_the_ends_of_floats_are_refused_in_a_gpu_file_too(path):
+    gpu = extreme.gpu_with(path)
+    for value in extreme.FLOATS:
+        assert names_field_and_rule(refusal(extreme.set_number, gpu, path, value), path), value
+
+
+def test_arrays_are_bounded_as_single_values_are():
+    n_refused = 0
+    for run in extreme.bases():
+        for path in run.swept:
+            for value in extreme.FLOATS:
+                words = refusal(budget.exact, run, {path: [1.0, value]})
+                assert names_field_and_rule(words, path), (path, value, words)
+                n_refused += 1
+    assert n_refused > 10_000
+
+
+def test_a_bound_is_told_with_unit_value_and_file(tmp_path):
+    path = tmp_path / "mine.yml"
+    path.write_text("cluster: {n_gpus: 4096}\nfailures: {job_mttf_h: 9}\ncheckpoint: {interval_min: 1e-320}\n")
+    assert refusal(Scenario.load, path) == f"checkpoint.interval_min must be >= 0.001 min, got 1e-320 ({path})"
+    path.write_text("cluster: {n_gpus: 4096}\nfailures: {job_mttf_h: 9}\ncheckpoint: {stall_s: 5e-324}\n")
+    assert refusal(Scenario.load, path) == f"checkpoint.stall_s must be 0 or >= 1e-30 s, got 5e-324 ({path})"
+
+
+def finite(value: Any) -> bool:
+    """Whether all numbers of an answer are finite."""
+    if isinstance(value, dict):
+        return all(map(finite, value.values()))
+    if isinstance(value, (list, tuple)):
+        return all(map(finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+@pytest.mark.parametrize("path", NUMBERS)
+def test_at_its_own_ends_a_number_has_a_finite_budget_or_a_named_refusal(path):
+    for value in extreme.own_ends(path, Scenario):
+        run = extreme.accepted(path, value)
+        if run is None:
+            continue
+        try:
+            hours = budget.exact(run)
+        except EttrError:
+            continue
+        assert finite(hours.to_dict()) and 1e-6 <= hours.ettr <= 1, value
+
+
+SOME = [path for path in NUMBERS if path.startswith(("checkpoint.interval", "checkpoint.stall", "recovery.person"))]
+
+
+@pytest.mark.parametrize("paths", [SOME, pytest.param(NUMBERS, marks=pytest.mark.slow)], ids=["some", "all"])
+def test_at_its_own_ends_a_number_has_a_finite_plan_or_a_named_refusal(paths):
+    for path in paths:
+        for value in extreme.own_ends(path, Scenario):
+            run = extreme.accepted(path, value)
+            if run is None:
+                continue
+            try:
+                answer = plan.make(run, simulate=False)
+                record = answer.to_dict()
+                answer.report()
+            except EttrError:
+                continue
+            assert finite(record) and json.dumps(record, allow_nan=False), (path, value)
+
+
+HARDLY = {
+    "a person who never comes": {"recovery.person_share": 0.1, "recovery.person_min": 1e10},
+    "a wait far longer than the work": {"job.productive_h": 1e-3, "job.first_queue_min": 1e6},
+    "a detection of ages": {"recovery.detection_min": 1e10},
+}
+
+
+@pytest.mark.parametrize("changes", HARDLY.values(), ids=HARDLY)
+def test_a_run_that_hardly_trains_is_refused_wherever_it_is_asked_about(plain_run, changes):
+    run = plain_run.override({"job.include_start": True, **changes})
+    for formula in (budget.exact, budget.first_order, budget.finishing):
+        with pytest.raises(OutsideValidity, match="holds only for"):
+            formula(run)
+    with pytest.raises(OutsideValidity, match="This job practically never ends"):
+        plan.make(run)
+    changing = run.override({"failures.burn_in": {"factor": 2, "decay_days": 10}})
+    with pytest.raises(OutsideValidity, match="budget.over_time holds only for"):
+        budget.over_time(changing)
