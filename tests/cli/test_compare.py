@@ -159,7 +159,7 @@ BAD = {
     "unknown": (["--only", "lemon-removl"], "unknown mitigation 'lemon-removl'; did you mean 'lemon-removal'?"),
     "none": (["--only", ","], "--only names no mitigation"),
     "one run": (["--runs", "1"], "--runs must be a whole number from 2 to"),
-    "negative": (["--budget", "-1"], "--budget must be >= 0 USD, got -1"),
+    "negative": (["--budget", "-1"], "--budget must be >= 0 USD and finite, got -1"),
     "measure": (["--by", "money"], "unknown measure 'money'"),
     "interval": (["--interval", "own"], "interval must be best or given, got 'own'"),
     "no file": (["--catalogue", "none.yml"], "cannot read catalogue none.yml: No such file or directory"),

@@ -114,6 +114,9 @@ def test_a_limit_that_is_met_exactly_is_kept(noise, tmp_path):
         power.specification("slow")
 
 
+BAND = "rule,metric,limit,unit,low_hz,high_hz\na,band_share,0.2,1,"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -123,8 +126,15 @@ def test_a_limit_that_is_met_exactly_is_kept(noise, tmp_path):
             "unknown measure 'swing'.*mine.csv, line 2.*did you mean 'swing_mw'",
         ),
         ("rule,metric,limit,unit\na,swing_mw,3,kW\n", r"unit must be MW for swing_mw, got kW \(.*mine.csv, line 2\)"),
-        ("rule,metric,limit,unit\na,swing_mw,much,MW\n", "limit must be a number >= 0 for swing_mw, got much"),
-        ("rule,metric,limit,unit\na,band_share,0.2,1\n", "low_hz must be a number >= 0 for band_share"),
+        (
+            "rule,metric,limit,unit\na,swing_mw,much,MW\n",
+            r"limit must be a number from 0 to 1e\+09 MW for swing_mw, got much",
+        ),
+        ("rule,metric,limit,unit\na,band_share,0.2,1\n", r"low_hz must be a number from 0 to 1e\+09 Hz for band_share"),
+        (f"{BAND}{'9' * 400},20\n", r"low_hz must be a number from 0 to 1e\+09 Hz for band_share, got 9{60}…"),
+        (f"{BAND}0.1,{'9' * 400}\n", r"high_hz must be a number from 0 to 1e\+09 Hz for band_share, got 9{60}…"),
+        (f"{BAND}0.1,1e308\n", r"high_hz must be a number from 0 to 1e\+09 Hz for band_share, got 1e\+308 "),
+        (f"{BAND}5e-324,20\n", "low_hz must be 0 or >= 1e-30 Hz for band_share, got 5e-324 "),
         ("rule,metric,limit,unit\n", "has no rules"),
         ("", "is empty"),
     ],

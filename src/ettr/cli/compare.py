@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -97,8 +98,8 @@ def compare(
     """
     run, changes = options.changed(scenario, set_)
     options.check_seed(seed)
-    if budget is not None and not budget >= 0:
-        raise InputError(f"--budget must be >= 0 USD, got {budget:g}")
+    if budget is not None and not 0 <= budget < math.inf:
+        raise InputError(f"--budget must be >= 0 USD and finite, got {budget:g}")
     from ettr import compare as compared
     from ettr.simulation import MOST_RUNS
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
+from ettr.core.numbers import number_of
+from ettr.core.units import unit_of
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import first_line, header_of, without_comments
 from ettr.power.binning import PowerSeries
 from ettr.power.measures import UNITS, metrics
 from ettr.power.spectra import band_share
+from ettr.scenario.bounds import SMALLEST
 
 KEPT, BROKEN, UNKNOWN = "kept", "broken", "not known"
 BAND = "band_share"
@@ -22,6 +26,9 @@ BAND = "band_share"
 
 _COLUMNS = ("rule", "metric", "limit", "unit")
 _TEXTS = {"rule": str, "metric": str, "unit": str}
+_MOST = 1e9
+"""Far above any limit of a grid, and any frequency at which power is measured."""
+_LONGEST = 60
 _MOST_BYTES = 1_000_000
 _MOST_COLUMNS = 100
 
@@ -142,6 +149,21 @@ def _refuse_row(row: dict[str, object], place: str) -> None:
     for name in ("limit", "low_hz", "high_hz"):
         if pd.isna(row[name]) and name != "limit" and metric != BAND:
             continue
-        value = pd.to_numeric(pd.Series([row[name]]), errors="coerce").iloc[0]
-        if not (math.isfinite(value) and value >= 0):
-            raise InputError(f"{name} must be a number >= 0 for {metric}, got {row[name]} ({place})")
+        unit = f" {unit_of(name)}" if name != "limit" else "" if units[metric] == "1" else f" {units[metric]}"
+        value = _number(row[name])
+        if not 0 <= value <= _MOST:
+            given = str(row[name])
+            shown = given if len(given) <= _LONGEST else f"{given[:_LONGEST]}…"
+            raise InputError(f"{name} must be a number from 0 to {_MOST:g}{unit} for {metric}, got {shown} ({place})")
+        if 0 < value < SMALLEST:
+            raise InputError(f"{name} must be 0 or >= {SMALLEST:g}{unit} for {metric}, got {row[name]} ({place})")
+
+
+def _number(cell: Any) -> float:
+    """The number of a cell; NaN where it is none, and infinite where it is beyond all floats."""
+    try:
+        return number_of(cell) if isinstance(cell, str) else float(cell)
+    except OverflowError:
+        return math.inf
+    except (TypeError, ValueError):
+        return math.nan
