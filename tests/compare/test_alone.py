@@ -219,7 +219,7 @@ def test_energy_and_money_are_those_of_the_bill(study):
     bill = power.bill(runs.budget, power.profile(runs.scenario), runs.scenario)
     idle = runs.held_gpus - runs.scenario.cluster.n_gpus
     spare_h = idle * float(runs.total_h.mean())
-    spare_mwh = spare_h * 1.1 * (72.5 + 275) / 1e6
+    spare_mwh = spare_h * 1.1 * (72.5 + 354) / 1e6
     assert runs.mean("mwh") == pytest.approx(bill["facility_mwh"].sum() + spare_mwh)
     usd = bill["electricity_usd"].sum() + bill["gpu_usd"].sum() + 2.0 * spare_h + 80 * spare_mwh
     assert runs.mean("usd") == pytest.approx(usd)

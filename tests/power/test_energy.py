@@ -11,13 +11,13 @@ from ettr.core.errors import InputError, UnknownName
 
 def test_a_budget_is_hours_times_mean_power(profile):
     spent = power.energy(TimeBudget(10.0, rework_h=1.0, queue_h=2.0, restart_h=0.5), profile).set_index("part")
-    training_mw = 16384 * (0.8 * 696 + 0.2 * 350 + 275) / 1e6
+    training_mw = 16384 * (0.8 * 696 + 0.2 * 350 + 354) / 1e6
     assert spent["it_mwh"].to_dict() == pytest.approx(
         {
             "productive": 10 * training_mw,
             "rework": training_mw,
-            "queue": 2 * 16384 * (72.5 + 275) / 1e6,
-            "restart": 0.5 * 16384 * (200 + 275) / 1e6,
+            "queue": 2 * 16384 * (72.5 + 354) / 1e6,
+            "restart": 0.5 * 16384 * (200 + 354) / 1e6,
         }
     )
     assert spent["facility_mwh"].to_numpy() == pytest.approx(1.1 * spent["it_mwh"].to_numpy())

@@ -80,7 +80,7 @@ def test_a_limit_is_above_zero(name):
         ),
         (
             {"power_mw": 0.01, "most_gpus": 100},
-            r"power_mw of 0\.01 MW is below the least of all sizes, 0\.11\d+ MW; "
+            r"power_mw of 0\.01 MW is below the least of all sizes, 0\.12\d+ MW; "
             r"most_gpus of 100 GPUs is below the least of all sizes, 112 GPUs",
         ),
     ],

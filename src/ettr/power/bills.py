@@ -62,7 +62,7 @@ def energy(
     >>> from ettr import Scenario, TimeBudget, power
     >>> spent = power.energy(TimeBudget(100.0, restart_h=1.0), power.profile(Scenario.load("llama3-405b")))
     >>> spent["it_mwh"].round(1).tolist()
-    [1477.5, 7.8]
+    [1606.9, 9.1]
     """
     if isinstance(time, TimeBudget):
         return _of_budget(time, profile)
@@ -132,7 +132,7 @@ def bill(
     >>> from ettr import Scenario, TimeBudget, power
     >>> costs = power.bill(TimeBudget(0.0, rework_h=10.0), power.profile(Scenario.load("llama3-405b")))
     >>> costs[["electricity_usd", "gpu_usd"]].round(-2).values.tolist()
-    [[13000.0, 327700.0]]
+    [[14100.0, 327700.0]]
     """
     prices = prices_of(cost)
     rows = energy(time, profile, run=run)

@@ -171,7 +171,7 @@ def series(
     >>> day = pd.DataFrame({"start_h": [0.0, 1.0], "end_h": [1.0, 1.5], "state": ["training", "detection"]})
     >>> load = power.series(day, power.profile(Scenario.load("llama3-405b")), 60.0, at="computers")
     >>> load.n, load.power_mw[[0, -1]].round(2).tolist()
-    (90, [14.78, 8.6])
+    (90, [16.07, 9.9])
     """
     laid = stretches_of(timeline, profile, run)
     return _cut(laid, float(above_zero("resolution_s", resolution_s, unit="s")), start_h, end_h, at)

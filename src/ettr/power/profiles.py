@@ -11,7 +11,7 @@ from ettr.core.errors import UnknownName
 from ettr.core.units import W_PER_MW
 from ettr.power.waveform import Phase, Waveform
 from ettr.scenario import Gpu, Scenario
-from ettr.scenario.electricity import Power
+from ettr.scenario.electricity import OTHER_W, Power
 from ettr.scenario.gpu import Smoothing
 
 TRAINING = ("training", "rework")
@@ -66,7 +66,7 @@ class Profile:
     levels_w: Mapping[str, float]
     rated_w: float
     overshoot: float = 1.0
-    other_w: float = 275.0
+    other_w: float = OTHER_W
     loss_share: float = 0.05
     pue: float = 1.1
     coolant_s: float = 180.0
@@ -161,7 +161,7 @@ def profile(scenario: Scenario, part: str | Gpu | None = None) -> Profile:
     >>> from ettr import Scenario
     >>> llama3 = profile(Scenario.load("llama3-405b"))
     >>> round(llama3.it_mw("training"), 2), round(llama3.it_mw("queue"), 2)
-    (14.78, 5.69)
+    (16.07, 6.99)
     """
     section = scenario.power or Power.model_validate({})
     gpu = scenario.part if part is None else part if isinstance(part, Gpu) else Gpu.load(part)

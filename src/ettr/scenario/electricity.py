@@ -13,6 +13,8 @@ from ettr.scenario.basics import NEVER, Addition, Assumed, FileName, Meta, Numbe
 
 PART = "h100"
 """The GPU of a job that does not say."""
+OTHER_W = 354.0
+"""The highest power measured of a node of eight H100, 8.4 kW, less 696 W per GPU, over its GPUs. [W]"""
 G_PER_KG = 1e3
 COUNTRY = "USA"
 """Whose grid feeds a job that does not say."""
@@ -42,9 +44,9 @@ class Power(Section):
         "0)",
     )
     other_w: Assumed = Field(
-        275.0,
+        OTHER_W,
         ge=0,
-        description="processors, network and fans for each GPU (assumed: 275, a node's measured peak less its GPUs)",
+        description="processors, network and fans for each GPU (assumed: 354, a node's measured peak less its GPUs)",
     )
     loss_share: Assumed = Field(
         0.05,
