@@ -89,6 +89,12 @@ def test_a_page_speaks_of_every_preset(page, scenario):
 
 NO_ANSWER = {
     "hopeless": (
+        "index",
+        "what_failed",
+        "checkpoint_interval",
+        "scale",
+        "checkpoint_tiers",
+        "what_if",
         "finishing_date",
         "power",
         "one_by_one",

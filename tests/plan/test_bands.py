@@ -107,7 +107,7 @@ def test_the_source_names_the_input(llama3):
 
 
 def test_a_job_that_may_never_end_has_an_ettr_of_zero_there(plain_run):
-    lost = vague(plain_run.override({"cluster.n_gpus": 640_000, INTERVAL: 600}), 1)
+    lost = vague(plain_run.override({"cluster.n_gpus": 40_000, INTERVAL: 600}), 1)
     answer = plan.make(lost)
     table = of(answer)
     assert table.loc["ettr_as_given", "low_95"] == 0 and table.loc["ettr_as_given", "value"] > 0

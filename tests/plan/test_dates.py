@@ -275,5 +275,5 @@ def test_a_run_without_a_plan_says_it_in_its_refusal():
     run = Scenario.load("llama3-405b").override({"cluster.n_gpus": 8_000_000_000})
     with pytest.raises(OutsideValidity, match=r"The probability of being done by the deadline is 0\.$"):
         plan.make(run, calendar=plan.calendar_of("2027-01-15", "2028-03-08"))
-    with pytest.raises(OutsideValidity, match="a faster restart\\.$"):
+    with pytest.raises(OutsideValidity, match="a faster recovery\\.$"):
         plan.make(run, calendar=START)

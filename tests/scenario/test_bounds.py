@@ -10,6 +10,7 @@ import pytest
 from ettr import Scenario
 from ettr.core.errors import UnknownName
 from ettr.core.units import unit_of
+from ettr.scenario.bounds import SMALLEST
 from ettr.scenario.paths import list_of
 from refusals import refusal
 
@@ -179,5 +180,6 @@ def test_good_arrays_come_back_as_floats():
     sizes = Scenario.check_values("cluster.n_gpus", [[8], [12]])
     assert sizes.dtype == float and sizes.tolist() == [[8.0], [12.0]]
     assert Scenario.check_values("checkpoint.interval_min", [1e11]) == 1e11
+    assert Scenario.check_values("checkpoint.stall_s", [SMALLEST]) == SMALLEST
     with pytest.raises(UnknownName, match=r"'cluster.n_gpus'"):
         Scenario.check_values("cluster.gpus", [1])

@@ -53,7 +53,7 @@ HOPELESS = {
     "far too large": {"cluster.n_gpus": 80_000_000},
     "never restarts": {"recovery.restart_min": 6000},
     "never reaches a checkpoint": {"checkpoint.interval_min": 6000, "job.productive_h": 300},
-    "absurd": {"failures.rate_per_1000_node_days": 1e15},
+    "absurd": {"failures.rate_per_1000_node_days": 1e12},
     "with tiers": {
         "cluster.n_gpus": 80_000_000,
         "checkpoint.tiers": [{"name": "memory", "interval_s": 270, "load_s": 1, "survives": 0.9}],
@@ -161,7 +161,11 @@ TOGETHER = {
         "spares": {"n_nodes": 1},
         "repair": {"automatic_h": 1, "retire_after": 17, "retire_window_days": 1, "replacement_h": 1},
     },
-    r"up to 1e\+15 checkpoints a run.*are more": {"checkpoint.interval_min": 1e-20, "checkpoint.persist_s": 0},
+    r"up to 1e\+15 checkpoints a run.*are more": {
+        "job.productive_h": 1e9,
+        "checkpoint.persist_s": 0,
+        "checkpoint.tiers": [{"name": "memory", "interval_s": 1e-6, "survives": 0.9}],
+    },
 }
 
 

@@ -109,7 +109,7 @@ def test_rsc_results_stand_beside_both_forms(results):
     hourly = table.iloc[0]
     assert hourly["n_gpus"] == 16_000 and hourly["interval_min"] == 60
     mttf_min = 24 * 60 / (6.5e-3 * hourly["max_n_gpus"] / 8)
-    assert mttf_min == pytest.approx(5 + 60 / 2, rel=1e-6)
+    assert mttf_min == pytest.approx(5 + 60 / 2, rel=2e-6)  # up to the least ETTR, a millionth
     run = Scenario.load("rsc-1").override(
         {"checkpoint.stall_s": 0, "recovery.queue_min": 0, "job.include_start": False}
     )

@@ -56,7 +56,8 @@ def parts_by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFra
     steady = without_start(scenario)
     best, given = best_interval_min(steady), steady.interval_min
     least, most = steady.least_interval_min * (1 + 1e-9), steady.work_h * MIN_PER_H
-    low, high = max(min(best / _MOST_TIMES, given), least), min(max(best * _MOST_TIMES, given), most)
+    shortest = max(best / _MOST_TIMES, SHORTEST_MIN)
+    low, high = max(min(shortest, given), least), min(max(best * _MOST_TIMES, given), most)
     intervals = np.geomspace(low, max(high, 2 * low), n_points)
     return part_shares(quietly(budget.exact, steady, {INTERVAL: intervals}), steady, interval_min=intervals)
 
