@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from ettr import failures, logs
 from ettr.core.errors import UnknownName
-from ettr.failures import Fit
+from ettr.failures import Fit, verdicts
+from ettr.failures.gaps import MERGE_RULES_MIN, fit_gaps
 from ettr.failures.verdicts import LEAST_EVENTS
 from simulated_logs import simulate_log
 
@@ -66,6 +69,41 @@ def test_the_wide_interval_is_that_of_the_gamma_that_a_scenario_carries():
     assert (fit.fair_rate.low, fit.fair_rate.high) == pytest.approx((from_gamma.low, from_gamma.high))
     assert fit.dispersion.index > 1.3
     assert fit.fair_rate.high - fit.fair_rate.low > 1.2 * (fit.rate.high - fit.rate.low)
+
+
+def rules_with(*p):
+    table = pd.DataFrame({"distribution": ["weibull"], "shape": [0.8]})
+    about = {"weibull_shape": 0.8, "weibull_low": 0.7, "weibull_high": 0.9, "too_coarse": False, "table": table}
+    return [SimpleNamespace(within_min=i, n_incidents=50, cv=1.0, memoryless_p=p, **about) for i, p in enumerate(p)]
+
+
+@pytest.mark.parametrize(
+    ("p", "answer"),
+    [
+        ((0.03, 0.3, 0.4), "yes"),  # one of three tests at 5%
+        ((0.03, 0.04, 0.3), "yes"),
+        ((0.01, 0.3, 0.4), "depends on the rule"),
+        ((0.02, 0.024, 0.4), "depends on the rule"),
+        ((0.049, 0.049, 0.049), "bunched"),
+        ((0.049,), "bunched"),
+    ],
+)
+def test_merge_rules_are_judged_together(p, answer):
+    assert verdicts.memoryless(rules_with(*p)).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("n_logs", "rate"),
+    [(5, 43.0), pytest.param(100, 43.0, marks=pytest.mark.slow), pytest.param(100, 4.0, marks=pytest.mark.slow)],
+)
+def test_memoryless_logs_are_doubted_in_5_percent(n_logs, rate):
+    """At 43 failures per 1,000 node-days gaps are as short as the merge rules, so that these differ most."""
+    answers = []
+    for seed in range(n_logs):
+        start = simulate_log(seed, 400, 350, rate)["start_h"].to_numpy()
+        fits = [fit_gaps(start, 350 * 24.0, within, draws=99) for within in MERGE_RULES_MIN]
+        answers.append(verdicts.memoryless(fits).answer)
+    assert sum(answer != "yes" for answer in answers) <= stats.binom.isf(1e-3, n_logs, 0.05)
 
 
 @pytest.mark.parametrize(

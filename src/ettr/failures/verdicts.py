@@ -54,6 +54,11 @@ def memoryless(gaps: Sequence[GapFit]) -> Verdict:
     ``yes``: no merge rule rejects the exponential. ``bunched``: all reject it, for gaps that vary more. ``regular``:
     all reject it, for gaps that vary less. ``depends on the rule``: some do. ``alike``: the gaps hardly differ, so
     that no chance is in them. ``too few`` and ``too coarse``: cannot be said.
+
+    The rules are tests of one log, so they are judged together by the step-up rule of Hochberg (1988): if the k-th
+    largest p-value is below 5%/k, its rule and those with smaller ones reject. It keeps the chance of any false
+    rejection at 5%, as the tests agree with each other more than independent ones, and takes nothing from logs that
+    all rules reject at 5%.
     """
     able = [fit for fit in gaps if not fit.too_coarse and not fit.table.empty]
     evidence: dict[str, Any] = {
@@ -71,13 +76,22 @@ def memoryless(gaps: Sequence[GapFit]) -> Verdict:
     if not able or max(fit.n_incidents for fit in able) < LEAST_EVENTS:
         coarse = any(fit.too_coarse for fit in gaps) and min(fit.n_incidents for fit in gaps) >= LEAST_EVENTS
         return Verdict("memoryless", "too coarse" if coarse else "too few", evidence)
-    rejected = [fit for fit in able if (fit.memoryless_p or 0.0) < SIGNIFICANT]
+    rejected = _rejected(able)
     if not rejected:
         return Verdict("memoryless", "yes", evidence)
     sides = {(fit.weibull_shape or 0.0) < 1 for fit in rejected}
     if len(rejected) < len(able) or len(sides) > 1:
         return Verdict("memoryless", "depends on the rule", evidence)
     return Verdict("memoryless", "bunched" if sides.pop() else "regular", evidence)
+
+
+def _rejected(fits: Sequence[GapFit]) -> list[GapFit]:
+    """The fits whose exponential is rejected, at 5% over all of them (Hochberg 1988)."""
+    by_p = sorted(fits, key=lambda fit: fit.memoryless_p or 0.0)
+    for n_larger in range(len(by_p)):
+        if (by_p[-1 - n_larger].memoryless_p or 0.0) < SIGNIFICANT / (n_larger + 1):
+            return by_p[: len(by_p) - n_larger]
+    return []
 
 
 def trending(trend: Trend, n_events: int) -> Verdict:
