@@ -26,8 +26,8 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from ettr.failures.bad_nodes import BadNodes, failures_apart, find_bad_nodes
-from ettr.failures.dispersion import over_dispersed_rate, over_dispersion
-from ettr.failures.gaps import fit_gaps
+from ettr.failures.dispersion import node_dispersion, over_dispersed_rate, over_dispersion
+from ettr.failures.gaps import MERGE_RULES_MIN, fit_gaps
 from ettr.failures.groups import cohorts_differ, within_cohorts
 from ettr.failures.lemons import find_lemons
 from ettr.failures.outages import find_outages, seen_nodes
@@ -35,7 +35,7 @@ from ettr.failures.prediction import predict_count
 from ettr.failures.rates import failure_rate
 from ettr.failures.repeats import repeat_risk
 from ettr.failures.trend import crow_amsaa, find_trend
-from ettr.failures.verdicts import Verdict, replace_or_retest
+from ettr.failures.verdicts import Verdict, memoryless, replace_or_retest
 from simulated_logs import simulate_log
 
 RATE, NODES, DAYS = 4.0, 400, 350.0
@@ -57,8 +57,12 @@ class Check:
     promised: dict[str, str]
 
 
+def drawn_log(seed: int, days: float = DAYS, **rules: Any) -> pd.DataFrame:
+    return simulate_log(seed, NODES, days, **({"rate_per_1000_node_days": RATE} | rules))
+
+
 def starts(seed: int, days: float = DAYS, **rules: Any) -> np.ndarray:
-    return simulate_log(seed, NODES, days, **({"rate_per_1000_node_days": RATE} | rules))["start_h"].to_numpy()
+    return drawn_log(seed, days, **rules)["start_h"].to_numpy()
 
 
 def holds(low: float, true: float, high: float) -> bool:
@@ -74,12 +78,15 @@ def interval_score(low: float, high: float, value: float, level: float = 0.95) -
 
 
 def rates(seed: int, rate: float = RATE, **rules: Any) -> Answers:
-    start = starts(seed, rate_per_1000_node_days=rate, **rules)
-    scatter = over_dispersion(start, WINDOW_H)
+    log = drawn_log(seed, rate_per_1000_node_days=rate, **rules)
+    start, counts = log["start_h"].to_numpy(), np.bincount(log["node"])
+    scatter, between = over_dispersion(start, WINDOW_H), node_dispersion(counts[counts > 0], NODES, WINDOW_H)
     exact = failure_rate(start.size, NODE_DAYS)
-    fair = over_dispersed_rate(start.size, NODE_DAYS, scatter.paid(0.95))
+    blocks = over_dispersed_rate(start.size, NODE_DAYS, scatter.paid(0.95))
+    fair = over_dispersed_rate(start.size, NODE_DAYS, max(scatter.paid(0.95), between.paid(0.95)))
     return {
         POISSON: holds(exact.low, rate, exact.high),
+        BLOCKS: holds(blocks.low, rate, blocks.high),
         FAIR: holds(fair.low, rate, fair.high),
         FAIR_WIDTH: (fair.high - fair.low) / (exact.high - exact.low),
         DISPERSED: scatter.p < 0.05,
@@ -124,7 +131,14 @@ def remembers(seed: int, within_min: float = 0.0, step_h: float = 0.0, **rules: 
     if step_h:
         start = np.floor(start / step_h) * step_h
     fit = fit_gaps(start, WINDOW_H, within_min, step_h, seed)
-    return {"called not memoryless": fit.memoryless_p is not None and fit.memoryless_p < 0.05}
+    return {MEMORY: fit.memoryless_p is not None and fit.memoryless_p < 0.05}
+
+
+def judged_memoryless(seed: int, **rules: Any) -> Answers:
+    """The verdict over all merge rules."""
+    start = starts(seed, **rules)
+    answer = memoryless([fit_gaps(start, WINDOW_H, within_min, seed=seed) for within_min in MERGE_RULES_MIN]).answer
+    return {JUDGED: answer not in ("yes", "too few")}
 
 
 def trends(seed: int, beta: float = 1.0, **rules: Any) -> Answers:
@@ -148,6 +162,7 @@ def nodes(seed: int, **rules: Any) -> Answers:
         "said: replace nodes": answer in ("replace", "both"),
         "said: re-test after repair": answer in ("re-test", "both"),
         "said: look at what bad nodes share": answer == "look first",
+        BEYOND: bad.n_beyond > 0,
     }
     n_lemons, replaced = round(rules.get("lemon_share", 0.0) * NODES), bad.advised("replace")
     if is_clear(n_lemons, rules.get("lemon_factor", 1.0)):
@@ -205,13 +220,15 @@ def cohorts(seed: int, factor: float = 1.0, **rules: Any) -> Answers:
 # ---------------------------------------------------------------------- the table
 
 POISSON, FAIR, DISPERSED = "rate, exact Poisson", "rate, over-dispersed", "counts called over-dispersed"
+BLOCKS = "rate, over-dispersed by blocks alone"
 FAIR_WIDTH = "rate, width over Poisson's"
 NEXT, NEXT_FAIR = "30-day count, Poisson", "30-day count, over-dispersed"
 NEXT_WIDTH, SCORE = "30-day count, width over Poisson's", "30-day count, interval score"
 POISSON_SCORE, NEGATIVE_SCORE = "  of a Poisson count", "  of a negative binomial count"
 BETA, FAIR_BETA, ALONE = "Crow-AMSAA beta", "Crow-AMSAA beta, over-dispersed", "called trending by Crow-AMSAA alone"
 RISING, NOT_STEADY = "called rising", "called rising, falling or not monotone"
-MEMORY = "called not memoryless"
+MEMORY, JUDGED = "called not memoryless", "judged not memoryless over all rules"
+BEYOND = "named: any node"
 REPLACE, RETEST, LOOK = "said: replace nodes", "said: re-test after repair", "said: look at what bad nodes share"
 APART, RATIO = "cohorts called different", "ratio of cohorts"
 NAMED, CLEAR, OTHERS = (
@@ -244,8 +261,9 @@ def all_checks() -> list[Check]:
         "Weibull gaps, k = 0.7": {"shape": 0.7},
         "Weibull gaps, k = 0.7, 200 failures": {"shape": 0.7, "rate": few},
         "30% repeats within a day": REPEATS,
+        **{f"nodes with gaps of k = 0.6, rate {rate:g}": {"node_shape": 0.6, "rate": rate} for rate in (1, 4, 10, 25)},
     }
-    scattered = {POISSON: NO_PROMISE, FAIR: "0.93-0.97", FAIR_WIDTH: NO_PROMISE, DISPERSED: NO_PROMISE}
+    scattered = {POISSON: NO_PROMISE, BLOCKS: "", FAIR: "0.93-0.97", FAIR_WIDTH: NO_PROMISE, DISPERSED: NO_PROMISE}
     quiet = {NOT_STEADY: "<= 0.05"}
     either = {MEMORY: NO_PROMISE}
     scores = dict.fromkeys((SCORE, POISSON_SCORE, NEGATIVE_SCORE), NO_PROMISE)
@@ -267,6 +285,13 @@ def all_checks() -> list[Check]:
         Check("Weibull gaps, k = 0.7", partial(remembers, shape=0.7), either),
         Check("Weibull gaps, k = 0.85", partial(remembers, shape=0.85), either),
         Check("bursts of 3, merged within 10 min", partial(remembers, within_min=10.0, **BURSTS), {MEMORY: "<= 0.05"}),
+        *(
+            Check(
+                f"independent, rate {r:g}", partial(judged_memoryless, rate_per_1000_node_days=r), {JUDGED: "<= 0.05"}
+            )
+            for r in (1, 4, 12, 43)
+        ),
+        Check("Weibull gaps, k = 0.6", partial(judged_memoryless, shape=0.6), {JUDGED: NO_PROMISE}),
         Check("independent", trends, {BETA: "0.95", FAIR_BETA: ">= 0.95", ALONE: "0.05"} | quiet),
         Check("bursts of 3", partial(trends, **BURSTS), {BETA: NO_PROMISE, FAIR_BETA: "0.95", ALONE: ""} | quiet),
         Check("Weibull gaps, k = 0.7", partial(trends, shape=0.7), {FAIR_BETA: "0.95", ALONE: ""} | quiet),
@@ -275,6 +300,11 @@ def all_checks() -> list[Check]:
         Check("beta = 1.3", partial(trends, beta=1.3), {BETA: "0.95", RISING: ""}),
         Check("beta = 1.3, bursts of 3", partial(trends, beta=1.3, **BURSTS), {FAIR_BETA: "0.95", RISING: ""}),
         *(Check(name, partial(nodes, **rules), WRONG_ADVICE) for name, rules in ALIKE.items()),
+        *(
+            Check(f"nodes with gaps of k = 0.6, rate {rate:g}", partial(nodes, **rules), {BEYOND: "<= 0.05", LOOK: ""})
+            for rate in (1, 4, 10, 25)
+            for rules in ({"node_shape": 0.6, "rate_per_1000_node_days": rate},)
+        ),
         Check("30% repeats within a day", partial(nodes, **REPEATS), {REPLACE: "< 0.02", RETEST: "> 0.95"}),
         Check("50% repeats within a week", partial(nodes, **SLOW_REPEATS), {REPLACE: "", RETEST: "> 0.95"}),
         Check("3% lemons, 15 times the rate", partial(nodes, **LEMONS), {**RIGHT_LEMONS, RETEST: "< 0.02"}),

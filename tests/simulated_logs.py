@@ -38,6 +38,7 @@ def simulate_log(
     rate_per_1000_node_days: float = 4.0,
     *,
     shape: float = 1.0,
+    node_shape: float = 1.0,
     burst_mean: float = 1.0,
     trend_beta: float = 1.0,
     lemon_share: float = 0.0,
@@ -58,6 +59,9 @@ def simulate_log(
         Expected failures of all kinds: their product / 1000, but for repeats that would fall behind the window.
     shape : float
         Weibull shape of the gaps between incidents of the whole system, a stationary renewal process.
+    node_shape : float
+        Weibull shape of the times between failures of each node, a stationary renewal process; other than 1 it goes
+        with lemons, cohorts and repairs alone.
     burst_mean : float
         Mean failures of an incident (geometric, from 1), on nodes drawn anew, within ``BURST_H``.
     trend_beta : float
@@ -91,6 +95,8 @@ def simulate_log(
     start = start + offset
     weight = _node_weights(n_nodes, lemon_share, lemon_factor, cohorts)
     node = np.searchsorted(np.cumsum(weight), rng.uniform(0, 1, start.size) * weight.sum(), side="right")
+    if node_shape != 1:
+        start, node = _node_starts(rng, window_h, window_h * weight.sum() / (n_expected * weight), node_shape)
     repair = _repairs(rng, start.size, repair_h, repair_sigma)
     starts, nodes, repairs = [start], [node], [repair]
     while repeat_probability and start.size:
@@ -133,6 +139,16 @@ def _renewal_starts(rng: np.random.Generator, window_h: float, mean_h: float, sh
     while times[-1] < window_h:
         times = np.concatenate([times, times[-1] + np.cumsum(scale * rng.weibull(shape, chunk))])
     return times[times < window_h]
+
+
+def _node_starts(
+    rng: np.random.Generator, window_h: float, mean_h: np.ndarray, shape: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Failures of nodes that are renewal processes of their own, in order."""
+    of_node = [_renewal_starts(rng, window_h, mean, shape) for mean in mean_h]
+    start, node = np.concatenate(of_node), np.repeat(np.arange(len(of_node)), [len(one) for one in of_node])
+    order = np.argsort(start)
+    return start[order], node[order]
 
 
 def _node_weights(

@@ -67,6 +67,36 @@ def test_lemons_are_replaced_and_do_not_hide_each_other():
         assert len(replaced) >= 10 and set(replaced) <= set(range(12)) and not bad.advised("re-test")
 
 
+@pytest.mark.parametrize(
+    ("rate", "n_logs"), [(10.0, 20), *(pytest.param(rate, 200, marks=pytest.mark.slow) for rate in (4.0, 10.0, 25.0))]
+)
+def test_identical_nodes_that_remember_are_not_named(rate, n_logs):
+    """Times between failures of shape 0.6: without memory a node would be named in 70 to 90% of such logs."""
+    named = sum(of_nodes(seed, rate).n_beyond > 0 for seed in range(n_logs))
+    assert named <= stats.binom.isf(1e-3, n_logs, 0.05)
+
+
+def test_bad_nodes_are_found_among_nodes_that_remember():
+    """Eight of 256 at fifteen times the rate of the others."""
+    for seed in range(5):
+        bad = of_nodes(seed, 10.0, lemon_share=8 / 256, lemon_factor=15.0)
+        assert bad.has_memory and bad.index > 1.5 and bad.n_beyond >= 7
+        assert set(bad.table.loc[bad.table["beyond"], "node"]) <= set(range(8))
+
+
+def of_nodes(seed, rate, **rules):
+    log = simulate_log(seed, 256, DAYS, rate, node_shape=0.6, **rules)
+    outages = find_outages(log["start_h"], log["end_h"], log["node"], WINDOW_H, 256)
+    return find_bad_nodes(outages, pd.unique(log["node"]))
+
+
+def test_unequal_rates_are_no_memory():
+    """A tenth of the nodes at eight times the rate: what is not named yet must not hide the rest of them."""
+    found = [of_log(seed, lemon_share=0.1, lemon_factor=8.0) for seed in range(6)]
+    assert sum(not bad.has_memory for bad in found) >= 5
+    assert sum(bad.n_beyond for bad in found) > 6 * 10
+
+
 def test_repairs_that_do_not_hold_are_no_reason_to_replace():
     """Half of the repairs fail within a week: chains of failures, on nodes like any other."""
     found = [of_log(seed, repeat_probability=0.5, repeat_within_h=168.0) for seed in range(20)]

@@ -13,7 +13,8 @@ from scipy import integrate, stats
 
 from ettr.failures import dispersion as d
 from ettr.failures.rates import failure_rate, gamma_interval
-from simulated_logs import WINDOW_H, starts
+from ettr.failures.renewal import renewal_count
+from simulated_logs import WINDOW_H, simulate_log, starts
 
 NODE_DAYS = 400 * 350.0
 
@@ -79,6 +80,56 @@ def test_the_p_value_is_uniform_for_independent_failures(n_logs):
     p = [d.over_dispersion(starts(seed), WINDOW_H).p for seed in range(n_logs)]
     assert stats.kstest(p, "uniform").pvalue > 1e-3
     assert np.mean([d.over_dispersion(starts(s, shape=0.7), WINDOW_H).p < 0.05 for s in range(n_logs)]) > 0.8
+
+
+# --------------------------------------------------------------------------- nodes
+
+
+def test_the_index_of_nodes_counts_those_that_never_failed():
+    """3, 1, 0, 0: mean 1, squares 4 + 0 + 1 + 1 over 3 degrees of freedom."""
+    scatter = d.node_dispersion([3, 1], 4, 100.0)
+    assert (scatter.index, scatter.measured, scatter.dof) == (2.0, pytest.approx(2.0), 3.0)
+    assert scatter.p == pytest.approx(stats.chisquare([3, 1, 0, 0]).pvalue)
+    assert d.node_dispersion([1, 1], 2, 100.0).index == 1 and d.node_dispersion([5], 1, 100.0).index == 1
+    assert d.node_dispersion([], 4, 100.0).index == 1
+
+
+def test_nodes_that_should_fail_more_often_scatter_no_more():
+    """Weights 3, 1, 1: 6, 2, 2 is what they expect, and 2, 6, 2 is 16/6 + 16/2 over 2 degrees of freedom."""
+    assert d.node_dispersion([6, 2, 2], 3, 1.0, [3, 1, 1], 5.0).measured == pytest.approx(0)
+    assert d.node_dispersion([2, 6, 2], 3, 1.0, [3, 1, 1], 5.0).measured == pytest.approx((16 / 6 + 16 / 2) / 2)
+
+
+@pytest.mark.parametrize("n_logs", [30, pytest.param(200, marks=pytest.mark.slow)])
+def test_nodes_that_remember_scatter_as_renewal_theory_says(n_logs):
+    """A stationary node has 2/mu times the integral of its renewal function for a mean of n(n - 1) failures."""
+    mean_h, index = 100 * 24.0, []
+    for seed in range(n_logs):
+        counts = np.bincount(simulate_log(seed, 256, 350, 10.0, node_shape=0.6)["node"])
+        index.append(d.node_dispersion(counts[counts > 0], 256, WINDOW_H).measured)
+    ages = np.linspace(0, WINDOW_H, 2000)
+    pairs = 2 / mean_h * integrate.trapezoid(renewal_count(ages, 0.6, mean_h), ages)
+    mean = WINDOW_H / mean_h
+    expected = (pairs + mean - mean**2) / mean
+    assert np.mean(index) == pytest.approx(expected, abs=4 * np.std(index) / math.sqrt(n_logs)) and expected > 2
+
+
+@pytest.mark.parametrize(
+    ("rate", "n_logs"), [(10.0, 40), *(pytest.param(rate, 200, marks=pytest.mark.slow) for rate in (4.0, 10.0, 25.0))]
+)
+def test_intervals_hold_the_long_run_rate_of_nodes_that_remember(rate, n_logs):
+    """256 nodes, Weibull times between failures of shape 0.6: blocks of a month miss what lasts longer."""
+    node_days = 256 * 350.0
+    held = 0
+    for seed in range(n_logs):
+        log = simulate_log(seed, 256, 350, rate, node_shape=0.6)
+        counts = np.bincount(log["node"])
+        blocks = d.over_dispersion(log["start_h"], WINDOW_H).paid(0.95)
+        nodes = d.node_dispersion(counts[counts > 0], 256, WINDOW_H).paid(0.95)
+        known = d.over_dispersed_rate(len(log), node_days, max(blocks, nodes))
+        held += known.low <= rate <= known.high
+    error = math.sqrt(0.95 * 0.05 / n_logs)
+    assert 0.93 - 2 * error < held / n_logs < 0.97 + 2 * error
 
 
 # --------------------------------------------------------------------------- rates

@@ -13,7 +13,7 @@ from scipy import stats
 
 from ettr import failures, logs
 from ettr.core.errors import UnknownName
-from ettr.failures import Fit, verdicts
+from ettr.failures import Fit, dispersion, verdicts, words
 from ettr.failures.gaps import MERGE_RULES_MIN, fit_gaps
 from ettr.failures.verdicts import LEAST_EVENTS
 from simulated_logs import simulate_log
@@ -69,6 +69,27 @@ def test_the_wide_interval_is_that_of_the_gamma_that_a_scenario_carries():
     assert (fit.fair_rate.low, fit.fair_rate.high) == pytest.approx((from_gamma.low, from_gamma.high))
     assert fit.dispersion.index > 1.3
     assert fit.fair_rate.high - fit.fair_rate.low > 1.2 * (fit.rate.high - fit.rate.low)
+
+
+def test_the_wide_interval_allows_for_nodes_that_remember():
+    """Each of 256 nodes a renewal process: its counts scatter more than those of months."""
+    log = simulate_log(1, 256, 350, 10.0, node_shape=0.6)
+    fit = failures.fit(log_of(log, n_nodes=256))
+    counts = np.bincount(log["node"], minlength=256)
+    assert fit.nodes.dispersion.measured == pytest.approx(counts.var(ddof=1) / counts.mean())
+    assert fit.nodes.dispersion.index > 1.3 * fit.dispersion.index
+    index = fit.nodes.dispersion.paid(0.95)
+    assert fit.fair_rate == dispersion.over_dispersed_rate(len(log), 256 * 350.0, index)
+    assert fit.knowledge == dispersion.rate_gamma(len(log), 256 * 350.0, index)
+    assert fit.nodes.bad.n_beyond == 0
+    said = words.rate(fit).text
+    assert f"counts of 256 nodes vary {fit.nodes.dispersion.measured:.3g} times" in said
+
+
+def test_named_nodes_do_not_widen_the_interval():
+    """Lemons at forty times the rate: their counts are known to be others, and the rest scatter little."""
+    fit = fitted("lemons")
+    assert fit.nodes.as_logged.dispersion_index > 3 * fit.nodes.dispersion.index
 
 
 def rules_with(*p):

@@ -52,6 +52,18 @@ def test_renewal_gaps_are_weibull_and_stationary(logs, shape):
     assert cv2 == pytest.approx(stats.weibull_min(shape).var() / stats.weibull_min(shape).mean() ** 2)
 
 
+def test_nodes_are_renewal_processes_of_their_own(logs):
+    drawn = logs(node_shape=0.6, rate_per_1000_node_days=20.0, n_nodes=60)
+    is_mean([len(log) for log in drawn], 420)
+    is_mean([(log["start_h"] < 24).sum() for log in drawn], 420 / 350)
+    scale, _ = gap_moments(0.6, WINDOW_H / 7)
+    # of a node's first gap after a failure none is too long for the window
+    early = [log[log["start_h"] < WINDOW_H / 2] for log in drawn[:20]]
+    later = [log.groupby("node")["start_h"].diff(-1).abs()[part.index] for log, part in zip(drawn, early, strict=False)]
+    short = pd.concat(later).fillna(np.inf) < WINDOW_H / 2
+    assert short.mean() == pytest.approx(stats.weibull_min(0.6, scale=scale).cdf(WINDOW_H / 2), abs=0.02)
+
+
 def test_bursts_keep_the_rate_and_raise_the_variance(logs):
     drawn = logs(burst_mean=3.0)
     counts = np.array([len(log) for log in drawn])

@@ -11,7 +11,9 @@ import scipy
 
 from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero
-from ettr.failures.outages import Outages
+from ettr.failures.dispersion import node_dispersion
+from ettr.failures.lemons import monte_carlo_p
+from ettr.failures.outages import SAME_WITHIN_H, Outages
 from ettr.failures.rates import poisson_interval
 from ettr.failures.repeats import RETEST_LIFT, SIGNIFICANT, deduplicate, expected_soon_of
 
@@ -25,6 +27,8 @@ WITHIN_D = 7.0
 """A failure this soon after the return of its node may be the old fault. [d]"""
 _LEVEL = 0.95
 _ROWS = 10
+_DRAWS, _MOST_DRAWN = 199, 20_000
+"""Random allocations of failures to nodes behind the test of memory, and failures that each deals out at most."""
 _SHORT = 0.01
 """Failures of a node that all lie in one part of the window are told if that is less probable."""
 
@@ -53,7 +57,8 @@ class BadNodes:
     table : DataFrame
         The worst first, every node beyond chance among them: ``node``, ``n_failures`` (outages), ``expected`` (if it
         failed as the nodes that are not beyond chance do) [count], ``lift`` (how many times as many), ``low``, ``high``
-        (ends of its exact 95% interval), ``p`` (of as many by chance, by Holm over all nodes), ``beyond`` (bool),
+        (ends of its exact 95% interval), ``p`` (of as many by chance, by Holm over all nodes), ``beyond`` (bool: by
+        ``p``, or to be tested again),
         ``first_h``, ``last_h`` (its first and last failure) [h], ``n_returns`` (returns to service that were watched
         for ``within_d``, or ended in a failure before), ``n_soon`` (failures within ``within_d`` of one) [count],
         ``soon_expected`` (as many if its failures fell at any time alike), ``n_apart`` (failures that are no repeats)
@@ -63,11 +68,22 @@ class BadNodes:
         What "soon" means. [d]
     n_beyond : int
         Nodes beyond chance. [count]
+    memory_p : float
+        Probability of times between failures of a node as short as these, if failures fell on the nodes at random.
+    index : float
+        Index of dispersion of the counts of ordinary nodes that ``p`` allows for; 1 where no memory was found.
     """
 
     table: pd.DataFrame
     within_d: float
     n_beyond: int
+    memory_p: float
+    index: float
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether a failure makes the next one of the same node more likely, at 5%."""
+        return self.memory_p < SIGNIFICANT
 
     def advised(self, advice: Advice) -> list[Any]:
         """Names of the nodes with one advice, the worst first."""
@@ -98,6 +114,12 @@ def find_bad_nodes(outages: Outages, names: Any = None, weight: Any = None, tota
     on each is compared with those not named yet, so that no bad node hides another, and its p-value is multiplied by
     their number (Holm 1979): the probability of naming any node where all are alike is below 5%.
 
+    If a failure makes the next one of the same node more likely, counts of identical nodes vary more than binomial
+    ones. Memory is therefore tested first: the mean logarithm of the times between failures of a node, against 199
+    random allocations of all failures to the same nodes with the same counts. Unequal rates alone do not make these
+    times shorter. With memory (5%) a node's count is compared with a negative binomial whose index of dispersion is
+    that of the nodes that did not stand out; so is its count without repeats, and the smaller ``p`` is taken.
+
     ``replace``: without repeats the node is still beyond chance, by ``REPLACE_FEWEST`` failures at least, and the low
     end of its lift is at least ``REPLACE_LIFT``. What begins within ``within_d`` of its return is a repeat of what was
     before; but where a node fails so often by itself that as many come so soon by chance, one in ``within_d`` counts.
@@ -122,16 +144,32 @@ def find_bad_nodes(outages: Outages, names: Any = None, weight: Any = None, tota
     counts, by_itself = table["n_failures"].to_numpy(), table["n_apart"].to_numpy()
     weights = np.ones(len(counts)) if weight is None else np.asarray(weight, dtype=float)
     in_all = float(n_nodes if total is None else total)
-    p, beyond = _beyond(counts, weights, in_all, n_nodes)
-    alone_p, _ = _beyond(by_itself, weights, in_all, n_nodes)
-    alone_low = _lift(by_itself, weights, in_all, beyond)["low"]
+    p, alone_p = (_by_chance(n, weights, in_all, n_nodes) for n in (counts, by_itself))
+    stands_out, index, memory_p = p < SIGNIFICANT, 1.0, _memory_p(outages)
+    if memory_p < SIGNIFICANT:
+        ordinary = ~stands_out
+        n_ordinary, left = n_nodes - int(stands_out.sum()), in_all - float(weights[stands_out].sum())
+
+        def clustered(n: np.ndarray) -> tuple[np.ndarray, float]:
+            scatter = node_dispersion(n[ordinary], n_ordinary, outages.window_h, weights[ordinary], left)
+            return _by_chance(n, weights, in_all, n_nodes, scatter.index), scatter.index
+
+        (all_p, index), (apart_p, _) = clustered(counts), clustered(by_itself)
+        alone_p = np.where(all_p < SIGNIFICANT, alone_p, np.maximum(alone_p, apart_p))
+        p = np.maximum(p, np.minimum(all_p, apart_p))
+    beyond = p < SIGNIFICANT
+    alone_low = _lift(by_itself, weights, in_all, stands_out)["low"]
+    is_bad = beyond & (alone_p < SIGNIFICANT) & (alone_low >= REPLACE_LIFT) & (by_itself >= REPLACE_FEWEST)
+    comes_back = stands_out & _comes_back(table, int(stands_out.sum())) & ~is_bad
+    beyond |= comes_back
     table = table.assign(p=p, beyond=beyond, **_lift(counts, weights, in_all, beyond))
     table["remark"] = _remarks(table, outages.seen_h)
-    is_bad = (alone_p < SIGNIFICANT) & (alone_low >= REPLACE_LIFT) & (by_itself >= REPLACE_FEWEST)
-    table["advice"] = _advice(table, is_bad)
+    advice = np.where(is_bad, "replace", np.where(comes_back, "re-test", "watch"))
+    table["advice"] = np.where(beyond, np.where(table["remark"] == "over", "watch", advice), "")
     table.insert(0, "node", np.arange(len(table)) if names is None else np.asarray(names))
     worst = table.sort_values(["p", "n_failures"], ascending=[True, False], kind="stable", ignore_index=True)
-    return BadNodes(worst.head(max(int(beyond.sum()), _ROWS)), WITHIN_D, int(beyond.sum()))
+    worst = worst.sort_values("beyond", ascending=False, kind="stable", ignore_index=True)
+    return BadNodes(worst.head(max(int(beyond.sum()), _ROWS)), WITHIN_D, int(beyond.sum()), memory_p, index)
 
 
 def _courses(failures: pd.DataFrame, window_h: float) -> pd.DataFrame:
@@ -158,17 +196,41 @@ def _courses(failures: pd.DataFrame, window_h: float) -> pd.DataFrame:
     )
 
 
-def _beyond(counts: np.ndarray, weight: np.ndarray, total: float, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """P-values by Holm, each against the nodes that are not named yet, and who is named."""
+def _by_chance(counts: np.ndarray, weight: np.ndarray, total: float, n_nodes: int, index: float = 1.0) -> np.ndarray:
+    """P-values by Holm, each against the nodes that are not named yet: binomial, negative binomial with an index."""
     alone = scipy.stats.binom.sf(counts - 1, counts.sum(), np.minimum(weight / total, 1.0))
     order = np.lexsort((-counts, alone))
-    before = np.cumsum(counts[order]) - counts[order]
+    n_left = counts.sum() - (np.cumsum(counts[order]) - counts[order])
     left = np.maximum(total - (np.cumsum(weight[order]) - weight[order]), weight[order])
-    p = scipy.stats.binom.sf(counts[order] - 1, counts.sum() - before, weight[order] / left)
+    share = weight[order] / left
+    if index > 1:
+        p = scipy.stats.nbinom.sf(counts[order] - 1, n_left * share / (index - 1), 1 / index)
+    else:
+        p = scipy.stats.binom.sf(counts[order] - 1, n_left, share)
     adjusted = np.minimum(np.maximum.accumulate(p * np.maximum(n_nodes - np.arange(len(order)), 1)), 1.0)
     values = np.empty(len(order))
     values[order] = adjusted
-    return values, values < SIGNIFICANT
+    return values
+
+
+def _memory_p(outages: Outages) -> float:
+    """Probability of times between a node's failures as short as these, if failures fell on the nodes at random."""
+    incidents = outages.incidents[outages.incidents["node"] >= 0].sort_values("start_h", kind="stable")
+    start, node = incidents["start_h"].to_numpy(), incidents["node"].to_numpy()
+    rng = np.random.default_rng(0)
+    if len(node) > _MOST_DRAWN:  # all failures of some of the nodes
+        some = rng.uniform(size=int(node.max()) + 1) < _MOST_DRAWN / len(node)
+        start, node = start[some[node]], node[some[node]]
+    if len(np.unique(node)) == len(node):
+        return 1.0
+
+    def shortness(of_node: np.ndarray) -> float:
+        order = np.argsort(of_node, kind="stable")
+        gaps = np.diff(start[order])[np.diff(of_node[order]) == 0]
+        return -float(np.log(np.maximum(gaps, SAME_WITHIN_H)).sum())
+
+    drawn = np.array([shortness(rng.permutation(node)) for _ in range(_DRAWS)])
+    return monte_carlo_p(shortness(node), drawn)
 
 
 def _lift(counts: np.ndarray, weight: np.ndarray, total: float, beyond: np.ndarray) -> dict[str, np.ndarray]:
@@ -194,10 +256,8 @@ def _remarks(table: pd.DataFrame, seen_h: pd.DataFrame) -> np.ndarray:
     return np.where(over, "over", np.where(late, "late", ""))
 
 
-def _advice(table: pd.DataFrame, is_bad: np.ndarray) -> np.ndarray:
-    """What to do with each node that is beyond chance."""
+def _comes_back(table: pd.DataFrame, n_named: int) -> np.ndarray:
+    """Whether a node fails soon after its returns more often than its own rate explains."""
     soon, expected = table["n_soon"].to_numpy(dtype=float), table["soon_expected"].to_numpy()
-    chance = scipy.stats.poisson.sf(soon - 1, expected) * max(int(table["beyond"].sum()), 1)
-    comes_back = (chance < SIGNIFICANT) & (poisson_interval(soon, _LEVEL)[0] >= RETEST_LIFT * expected)
-    advice = np.where(is_bad, "replace", np.where(comes_back, "re-test", "watch"))
-    return np.where(table["beyond"], np.where(table["remark"] == "over", "watch", advice), "")
+    by_chance = scipy.stats.poisson.sf(soon - 1, expected) * max(n_named, 1)
+    return np.asarray((by_chance < SIGNIFICANT) & (poisson_interval(soon, _LEVEL)[0] >= RETEST_LIFT * expected))

@@ -51,6 +51,8 @@ class NodeStatistics:
         Rows that are in the first only. [count]
     bad : BadNodes
         The nodes beyond chance, and what to do with each.
+    dispersion : Dispersion
+        How unevenly the rows fell on the nodes whose number of failures is not beyond chance.
     hazard : DataFrame
         Failure rate by time since a node's return to service, see :func:`~ettr.failures.repeats.hazard_after_repair`.
     risk : RepeatRisk
@@ -67,6 +69,7 @@ class NodeStatistics:
     apart: Lemons
     n_repeats: int
     bad: BadNodes
+    dispersion: dispersion.Dispersion
     hazard: pd.DataFrame
     risk: repeats.RepeatRisk | None
     role: roles.RoleCheck | None
@@ -87,7 +90,9 @@ class Fit(Answer):
     rate : FailureRate
         Failures per 1,000 node-days with the exact Poisson interval.
     fair_rate : FailureRate
-        The same with an interval widened by how unevenly failures came.
+        The same with an interval widened by how unevenly failures came, over time or between nodes, whichever is more.
+        It is an interval of the expected failures per node-day of the window: for nodes that were in service long
+        before it, the long-run rate.
     recent_rate : FailureRate or None
         The same of the last part of the log, where forecasts from it did better than from the whole; None where they
         did not. What is planned for fails at this rate.
@@ -212,7 +217,6 @@ def fit(
 
     report("rates")
     scatter = dispersion.over_dispersion(start_h, log.window_h) if n_events >= dispersion.MIN_EVENTS else None
-    fair = dispersion.over_dispersed_rate(n_events, log.node_days, scatter.paid(level) if scatter else 1.0, level)
 
     report("times between failures")
     fits = tuple(
@@ -231,6 +235,8 @@ def fit(
     nodes = _nodes(failures, out, seed, level, _Expected(log, failures, split, by_cohort))
     # where some failures name no node, those that do say little of the ends that are missing
     lasted = find_outages(start_h, end_h, None, *of_all) if failures["node"].isna().any() else out
+    between_nodes = nodes.dispersion.paid(level) if nodes and scatter else 1.0
+    over_time = scatter.paid(level) if scatter else 1.0
     report("forecasts")
     forecast, score = _forecast(start_h, log.window_h, level)
     past = forecast.past if forecast else None
@@ -238,12 +244,13 @@ def fit(
     n_past, past_days = n_events, log.node_days
     if past is not None and changed:
         n_past, past_days = past.n_events, log.node_days * past.share
-    index = past.index if past else 1.0
+    # the scatter between nodes over the whole window is at least that over a part of it
+    index = max(past.index, between_nodes) if past else 1.0
     return Fit(
         log=log,
         level=level,
         rate=failure_rate(n_events, log.node_days, level),
-        fair_rate=fair,
+        fair_rate=dispersion.over_dispersed_rate(n_events, log.node_days, max(over_time, between_nodes), level),
         recent_rate=dispersion.over_dispersed_rate(n_past, past_days, index, level) if changed else None,
         knowledge=dispersion.rate_gamma(n_past, past_days, index),
         dispersion=scatter,
@@ -363,11 +370,22 @@ def _nodes(failures: pd.DataFrame, out: Outages, seed: int, level: float, expect
     role = roles.check_roles(seen.names, np.bincount(apart["node"], minlength=len(seen.names)), out.n_nodes, seed)
     lives = lifetimes.node_lifetimes(out)
     columns = lives["duration_h"], lives["observed"]
+    weights, total = expected.weights(seen.names, role)
+    bad = bad_nodes.find_bad_nodes(out, seen.names, weights, total)
+    is_bad = np.isin(seen.names, bad.table.loc[bad.table["p"] < verdicts.SIGNIFICANT, "node"])
+    counts = np.bincount(rows["node"][rows["node"] >= 0], minlength=len(seen.names))
     return NodeStatistics(
         as_logged=_lemons(rows, out, expected.log.stays, seed),
         apart=_lemons(apart, out, expected.log.stays, seed),
         n_repeats=int((rows["node"] >= 0).sum()) - len(apart),
-        bad=bad_nodes.find_bad_nodes(out, seen.names, *expected.weights(seen.names, role)),
+        bad=bad,
+        dispersion=dispersion.node_dispersion(
+            counts[~is_bad],
+            out.n_nodes - int(is_bad.sum()),
+            out.window_h,
+            weights[~is_bad],
+            total - float(weights[is_bad].sum()),
+        ),
         hazard=repeats.hazard_after_repair(out, level=level),
         risk=repeats.repeat_risk(out, level=level),
         role=role,

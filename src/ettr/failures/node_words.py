@@ -38,7 +38,7 @@ def nodes(fit: Fit) -> Finding:
         few = too_few(fit, "to tell lemons from chance", n=statistics.apart.n_events if statistics else None)
         silent = f" {_silent(statistics)}" if statistics else ""
         return Finding(title="Too few failures to judge nodes", text=f"{few}{silent}".rstrip())
-    sentences = [*_to_do(fit, statistics, answer), _soon(fit), _uneven(statistics)]
+    sentences = [*_to_do(fit, statistics, answer), _soon(fit), _uneven(statistics), _clustered(statistics)]
     if answer in ("look first", "nothing"):
         sentences.append(_lasting(statistics.apart))
     sentences += [_role(statistics.role), _silent(statistics)]
@@ -150,6 +150,17 @@ def _uneven(statistics: NodeStatistics) -> str:
         return f"{chance}; none follows another of its node within {statistics.bad.within_d:g} days."
     without = f"{counted(n, 'repeat')} within {statistics.bad.within_d:g} days"
     return f"{chance}, and {times(clean.dispersion_index, 'as much')} without {without}."
+
+
+def _clustered(statistics: NodeStatistics) -> str:
+    """Memory that single nodes are judged with, where there is any."""
+    index = statistics.bad.index
+    if index == 1:
+        return ""
+    return (
+        "Failures of one node come in clusters, so nodes are called bad only beyond counts that vary "
+        f"{times(index, 'as much as')} independent ones."
+    )
 
 
 def _lasting(clean: Lemons) -> str:

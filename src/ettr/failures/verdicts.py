@@ -122,7 +122,8 @@ def replace_or_retest(
     -------
     ``replace``, ``re-test``, ``both`` or ``watch``: what is advised for the nodes that are beyond chance, each by
     itself (see `find_bad_nodes`); ``re-test`` also where failures follow repairs on all nodes. ``look first``: no node
-    is beyond chance by itself, but bad nodes stay bad, or share a role or a cohort. ``nothing``; ``too few``;
+    is beyond chance by itself, but bad nodes stay bad and nodes have no memory, or bad nodes share a role or a cohort.
+    ``nothing``; ``too few``;
     ``no nodes`` where the log names none.
     """
     if lemons is None or bad is None:
@@ -131,7 +132,8 @@ def replace_or_retest(
     if lemons.n_events < LEAST_EVENTS and not advised:
         return Verdict("nodes", "too few", {"n_events": lemons.n_events})
     retest = "re-test" in advised or (risk is not None and risk.repairs_fail)
-    as_a_group = lemons.overdispersed and lemons.persistent
+    # a node that remembers keeps failing for a while, so that halves of a log resemble each other without bad nodes
+    as_a_group = lemons.overdispersed and lemons.persistent and not bad.has_memory
     shared = (role is not None and role.p < SIGNIFICANT) or cohorts.answer == "separate"
     answer = {(True, True): "both", (True, False): "replace", (False, True): "re-test"}.get(
         ("replace" in advised, retest)
@@ -147,6 +149,7 @@ def replace_or_retest(
         "worst_share": lemons.worst_share,
         "chance_share": lemons.chance_share,
         "n_beyond": bad.n_beyond,
+        "memory_p": bad.memory_p,
         "replace": bad.advised("replace"),
         "re_test": bad.advised("re-test"),
         "watch": bad.advised("watch"),

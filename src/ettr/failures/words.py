@@ -136,6 +136,10 @@ def _sentence(note: str) -> str:
 def rate(fit: Fit) -> Finding:
     """The overall rate with both intervals."""
     exact, fair, scatter, sure = fit.rate, fit.fair_rate, fit.dispersion, coverage(fit.level)
+    blocks = f"in {scatter.n_blocks} equal stretches" if scatter else ""
+    if scatter and fit.nodes and fit.nodes.dispersion.paid(fit.level) > scatter.paid(fit.level):
+        scatter = fit.nodes.dispersion
+        blocks = f"of {counted(scatter.n_blocks, 'node')}"
     if len(fit.start_h) == 0:
         return Finding(
             title="No failures",
@@ -145,13 +149,13 @@ def rate(fit: Fit) -> Finding:
     wide = " There are too few failures to see how unevenly they come."
     if scatter is not None and scatter.p < 1 - fit.level and scatter.measured > 1.05:
         wide = (
-            f" They come more unevenly: counts in {scatter.n_blocks} equal stretches vary {number(scatter.measured)} "
-            f"times as much as independent ones would, and with this the interval is {between(fair.low, fair.high)}."
+            f" They come more unevenly: counts {blocks} vary {number(scatter.measured)} times as much as independent "
+            f"ones would, and with this the interval is {between(fair.low, fair.high)}."
         )
     elif scatter is not None:
         same = between(fair.low, fair.high) == between(exact.low, exact.high)
         allowed = "" if same else f"; with as much as they do vary, the interval is {between(fair.low, fair.high)}"
-        wide = f" Counts in {scatter.n_blocks} equal stretches vary no more than chance explains{allowed}."
+        wide = f" Counts {blocks} vary no more than chance explains{allowed}."
     often = f"{number(exact.per_1000_node_days)} failures per 1,000 node-days"
     recent = fit.recent_rate
     if recent is not None and fit.forecast is not None:
