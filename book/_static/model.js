@@ -14,6 +14,7 @@
     H_PER_YEAR = 8766;
   const ROUNDING = 1e-9,
     LAST_DIGITS = 1e-12,
+    LEAST_ETTR = 1e-6,
     LONGEST_MIN = 1e11;
   const PARTS = "productive checkpoint slowdown degraded rework detection queue restart maintenance"
     .split(" ")
@@ -697,7 +698,7 @@
       maintenance_h: stopped,
     };
     const total = sum(PARTS.map((part) => hours[part]));
-    if (!isFinite(total)) {
+    if (!(run.work >= LEAST_ETTR * total)) {
       throw new Endless(ENDS);
     }
     return Object.assign(hours, { total_h: total, n_failures: failures, ettr: run.work / total });
