@@ -409,7 +409,7 @@ def test_values_that_break_a_rule_between_fields_get_a_sentence(opened):
     page = opened(INDEX)
     for label, value, words in (
         ("GPUs", "4097", "Must be a multiple of 8"),
-        ("GPUs", "0", "Must be more than 0"),
+        ("GPUs", "0", "Must be at least 1"),
         ("Checkpoint every", "0.5", "Must be at least 1 min"),
         ("Measured ETTR", "1.2", "Must be at most 1"),
     ):

@@ -363,7 +363,7 @@ def test_exact_says_which_limit_was_broken(plain_run):
         ({"cluster.gpus": [8]}, UnknownName, "cluster.n_gpus"),
         ({"recovery.detecton_min": [8]}, UnknownName, "recovery.detection_min"),
         ({"job.include_start": [1]}, UnknownName, "field to sweep"),
-        ({"checkpoint.interval_min": [5, -1]}, InputError, "must be >= 0.001 min, got -1"),
+        ({"checkpoint.interval_min": [5, -1]}, InputError, "must be >= 0.0001 min, got -1"),
     ],
 )
 def test_bad_arrays_are_refused(plain_run, at, error, words):

@@ -95,7 +95,7 @@ def test_a_range_without_a_source_is_half_to_double(as_json):
     [
         ("cluster.n_gpus", ">= 1", 1, None),  # more than any machine has is no bound
         ("power.communication_share", ">= 0, < 1", 0, 1),
-        ("checkpoint.interval_min", ">= 0.001, or best, young or daly", 0.001, None),
+        ("checkpoint.interval_min", ">= 0.0001, or best, young or daly", 0.0001, None),
         ("checkpoint.tiers.survives", ">= 0, <= 1", 0, 1),
         ("layout.sharded", "true or false", None, None),
         ("failures.modes.heat_law", "arrhenius or linear", None, None),

@@ -15,7 +15,7 @@ from ettr.scenario.paths import list_of
 from refusals import refusal
 
 BOUNDS = {
-    ">= 0.001": {"checkpoint": "interval_min"},
+    ">= 0.0001": {"checkpoint": "interval_min"},
     ">= 1e-06": {
         "job": "productive_h",
         "repair": "recurrence_h retire_window_days",
@@ -166,9 +166,9 @@ def test_every_bound_is_in_the_dictionary():
         ([[1, 2], [3]], "must be numbers, got"),
         ([5, math.nan], "must be finite, got nan"),
         ([5, -math.inf], "must be finite, got -inf"),
-        ([5, -1, 0], "must be >= 0.001 min, got -1"),
+        ([5, -1, 0], "must be >= 0.0001 min, got -1"),
         ([5, 2e15], "must be <= 1e+11 min, got 2e+15"),
-        ([5, 1e-320], "must be >= 0.001 min, got 1e-320"),
+        ([5, 1e-320], "must be >= 0.0001 min, got 1e-320"),
     ],
 )
 def test_arrays_are_checked_by_the_rule_of_their_field(values, words):

@@ -51,7 +51,7 @@ def test_arrays_are_bounded_as_single_values_are():
 def test_a_bound_is_told_with_unit_value_and_file(tmp_path):
     path = tmp_path / "mine.yml"
     path.write_text("cluster: {n_gpus: 4096}\nfailures: {job_mttf_h: 9}\ncheckpoint: {interval_min: 1e-320}\n")
-    assert refusal(Scenario.load, path) == f"checkpoint.interval_min must be >= 0.001 min, got 1e-320 ({path})"
+    assert refusal(Scenario.load, path) == f"checkpoint.interval_min must be >= 0.0001 min, got 1e-320 ({path})"
     path.write_text("cluster: {n_gpus: 4096}\nfailures: {job_mttf_h: 9}\ncheckpoint: {stall_s: 5e-324}\n")
     assert refusal(Scenario.load, path) == f"checkpoint.stall_s must be 0 or >= 1e-30 s, got 5e-324 ({path})"
 

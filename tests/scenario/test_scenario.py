@@ -318,7 +318,7 @@ def test_the_dictionary_covers_every_field_with_unit_rule_and_meaning():
     assert set(paths.paths_of(Scenario)) - {*paths.LISTS, "evidence"} <= set(table.index)
     assert (table["meaning"].str.len() > 8).all()
     assert table.index.is_unique
-    assert table.loc["checkpoint.interval_min"].tolist()[:3] == ["min", ">= 0.001, <= 1e+11", "best"]
+    assert table.loc["checkpoint.interval_min"].tolist()[:3] == ["min", ">= 0.0001, <= 1e+11", "best"]
     assert table.loc["evidence.<*>.status", "meaning"] == "how it is known"
     # an assumed default says so
     for field in ("cluster.gpus_per_node", "checkpoint.persist_slowdown", "failures.rate_clock"):

@@ -174,7 +174,7 @@ def test_an_elastic_job_fares_alike_whether_its_nodes_have_clocks_or_not(plain_r
     }
     fleet |= {"failures.rate_per_1000_node_days": 10, "cluster.n_gpus": 8192, "job.productive_h": 200}
     plain = plain_run.override(fleet)
-    more = {"repair.retire_window_days": 1e-9, "repair.replacement_h": 1} if "repair.retire_after" in clocks else {}
+    more = {"repair.retire_window_days": 1e-6, "repair.replacement_h": 1} if "repair.retire_after" in clocks else {}
     own = simulate(plain.override(clocks | more), n_runs=1000)
     all_alike = simulate(plain, n_runs=1000)
     missing = all_alike.budget.degraded_h / all_alike.budget.total_h

@@ -50,7 +50,7 @@ OF_UNIT: dict[str, tuple[float, float]] = {
 }
 """Least and largest number by unit: the least holds for numbers that must be above 0."""
 OF_OTHERS = (1e-15, 1e15)
-"""The same for shares, factors and other numbers without one of these units."""
+"""Least and largest number of shares, factors and others without one of these units."""
 
 Bounds = tuple[tuple[str, float], ...]
 _SIGNS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}

@@ -35,7 +35,7 @@ def _of_all(value: Any) -> Any:
     return value if value is None or isinstance(value, dict) else {ALL: value}
 
 
-_Minutes = Annotated[Number, Field(ge=0.001, allow_inf_nan=False)]
+_Minutes = Annotated[Number, Field(ge=0.0001, allow_inf_nan=False)]
 Interval = _Minutes | Literal["best", "young", "daly"]
 _MINUTES: TypeAdapter[float] = TypeAdapter(_Minutes)
 
