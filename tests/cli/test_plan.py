@@ -328,7 +328,7 @@ def test_bad_input_is_one_message_and_status_2(refused, fault):
 WHOLE = "cluster.n_gpus must be a whole number [GPUs], got "
 BAD_SET = {
     "cluster.gpus=8": "unknown field 'cluster.gpus'; did you mean 'cluster.n_gpus'?",
-    "checkpoint.interval_min=-5": "checkpoint.interval_min must be >= 0.001 min, got -5 (checkpoint.interval_min=-5)",
+    "checkpoint.interval_min=-5": "checkpoint.interval_min must be >= 0.0001 min, got -5 (checkpoint.interval_min=-5)",
     "checkpoint.interval_min=ten": "checkpoint.interval_min must be a number [min], or one of best, young, daly,",
     "name=A = B": "name holds characters that are not allowed, got 'A = B'",  # read whole
     "cluster.n_gpus=nan": f"{WHOLE}'nan'",
@@ -516,7 +516,10 @@ def test_failures_counted_on_fewer_nodes_scale_to_the_job(as_json, refused, tmp_
     preset = as_json("plan", "llama3-405b", *counted, "--set", "failures.observed_nodes=256")
     on_the_job = as_json("plan", "llama3-405b", *counted)
     assert preset["job_mttf_h"] < 0.1 * on_the_job["job_mttf_h"]
-    assert "observed_nodes must be > 0" in refused("plan", *counted, "--set", "failures.observed_nodes=0")
+    by_field = as_json("plan", "llama3-405b", "--set", "cluster.n_gpus=8192", "--failures", "50", "--in-days", "30")
+    by_flag = as_json("plan", "llama3-405b", "--gpus", "8192", "--failures", "50", "--in-days", "30")
+    assert by_field["job_mttf_h"] == by_flag["job_mttf_h"]
+    assert "observed_nodes must be >= 1" in refused("plan", *counted, "--set", "failures.observed_nodes=0")
 
 
 def test_flags_stand_over_a_preset_and_are_shown(in_words):

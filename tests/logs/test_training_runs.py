@@ -273,3 +273,14 @@ def test_the_scenario_of_a_log_can_be_planned(read, tmp_path):
     made = plan.make(answer.scenario)
     assert made.band.interval_min == pytest.approx(answer.best_interval_min, rel=0.01)
     assert answer.planned.scenario.name == "llama3-405b"
+
+
+def test_a_log_without_net_progress_is_predicted_for_the_steps_that_it_executed(read):
+    """From step 1,000 to 1,200, then again from 500 to 700: nothing is kept, and advice still follows."""
+    times = pd.date_range("2026-01-01", periods=402, freq="100s", tz="UTC")
+    steps = [*range(1000, 1201), *range(500, 701)]
+    rows = [f"{step},{time.isoformat()}" for step, time in zip(steps, times, strict=True)]
+    answer = plan.from_training(read(["step,time", *rows]))
+    assert answer.run.ettr == 0 and answer.run.hours["rework_h"] > 10
+    assert answer.scenario.job.productive_h == pytest.approx(answer.run.hours["rework_h"])
+    assert answer.best_interval_min > 5 and answer.own.interval.high > 0.8

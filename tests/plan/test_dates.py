@@ -108,7 +108,7 @@ def test_spares_that_run_out_are_left_out_and_simulated_beside():
     answer = of(POOL)
     dates = answer.dates
     assert dates.left_out == ("spares that run out (spares, repair)",) and not dates.is_simulated
-    assert dates.simulation is answer.simulation
+    assert dates.simulation is answer.single_runs
     assert dates.simulated.quantile(0.9) > dates.finishing.quantile(0.9)
     simulated, analytical = (dates.when(of.quantile(0.9)) for of in (dates.simulated, dates.finishing))
     assert simulated in dates.words and analytical not in dates.words

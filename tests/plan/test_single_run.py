@@ -98,6 +98,37 @@ def test_a_run_that_is_simulated_has_the_interval_of_these_runs():
     assert interval.high < float(answer.budget.ettr), "without spares no run reaches what the formula says with enough"
 
 
+def test_simulated_runs_differ_in_a_rate_that_was_counted():
+    """Six failures leave the rate open by a factor: what is simulated must not look more certain than the formula."""
+    counted = {"failures": {"n_events": 6, "node_days": 1280}, "job": {"productive_h": 500}}
+    analytical = plan.make(job(1, **counted))
+    simulated = plan.make(job(1, **counted).override({"recovery.false_alarms_per_day": 0.01}))
+    width = [one.high - one.low for one in (one.prediction_interval for one in (analytical, simulated))]
+    assert width[1] == pytest.approx(width[0], rel=0.15)
+    assert simulated.prediction_interval.counted == analytical.prediction_interval.counted == 6
+    last_h = [one.dates.shown.quantile(0.9) for one in (analytical, simulated)]
+    assert last_h[1] == pytest.approx(last_h[0], rel=0.01) and last_h[1] > last_h[0]
+
+
+def test_silent_failures_leave_their_number_open():
+    kinds = [{"name": "SDC", "share": 1.0, "latency_h": 4}]
+    run = job(10).override({"failures.modes": kinds})
+    answer = plan.make(run)
+    interval = answer.prediction_interval
+    assert interval.n_low is None and interval.low < interval.high
+    assert "failures in a" not in " ".join(str(section) for section in answer.report())
+
+
+def test_an_interval_with_which_the_run_hardly_trains_is_not_simulated():
+    alarms = {"recovery.false_alarms_per_day": 1.0}
+    run = Scenario.of(
+        {"cluster": {"n_gpus": 4096}, "failures": {"job_mttf_h": 9}, "checkpoint": {"interval_min": 4000}}
+    )
+    answer = plan.make(run.override(alarms))
+    assert answer.hours_as_given is None and float(answer.budget_as_given.ettr) < 0.05
+    assert answer.losses.total.share == answer.losses_at_best.total.share and answer.report()
+
+
 def test_no_failures_leave_no_interval(plain_run):
     still = plain_run.override({"failures.rate_per_1000_node_days": 0})
     answer = plan.make(still)

@@ -25,7 +25,7 @@ _LARGEST_EXPONENT = 690.0
 
 
 def exact(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) -> TimeBudget:
-    r"""Expected time budget under exponential failures, exact for constant times.
+    r"""Expected time budget under exponential failures, exact for constant times and log-normal restarts.
 
     Start, background write, last segment, and detection, queue and restart by mode are exact; maintenance is of
     first order in requests per checkpoint cycle, and refused where that is more than half a per cent off. With tiers,
@@ -81,7 +81,7 @@ def quiet_budget(
 
 
 def exact_at_each_rate(run: JobInHours, at: None = None) -> TimeBudget:
-    """The same at each failure rate that a run passes through, at some of which it may hardly train."""
+    """Expected time budget at each failure rate that a run passes through, at some of which it may hardly train."""
     return evaluate("budget.exact", _exact, run, least_ettr=0.0)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ettr.budget.refusals import EXTRAS, SILENT, silent_modes, together
+from ettr.core.sentences import listed
 from ettr.scenario import Scenario
 from ettr.scenario.fields import idle_value
 from ettr.scenario.long_run import settled
@@ -34,6 +36,17 @@ class Simplified:
     def without(self, words: str, changes: Mapping[str, Any]) -> Simplified:
         """With one more thing left out."""
         return Simplified(self.scenario.override(changes), (*self.left_out, words))
+
+
+def mechanisms(left_out: Sequence[str]) -> str:
+    """Return in a list what was left out, without how the simplified scenario treats it.
+
+    Examples
+    --------
+    >>> mechanisms(["slow nodes (slow_nodes)", "silent failures, noticed at once here (failures.modes.SDC.latency_h)"])
+    'slow nodes (slow_nodes) and silent failures (failures.modes.SDC.latency_h)'
+    """
+    return listed([re.sub(r", [^()]*( here|at their mean rate)(?= \(|$)", "", words) for words in left_out])
 
 
 def simplified(scenario: Scenario) -> Simplified:

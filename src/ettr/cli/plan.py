@@ -178,6 +178,9 @@ def plan(
     from ettr.plan import make
 
     answer = make(run, simulate=not quick, calendar=calendar)
+    if answer.left_out and not quick:
+        with terminal.compiling_said(as_json):
+            _ = answer.simulation
     _check_changing(answer, target)
     needs = _needs(answer.scenario, answer.asked, target, field or []) if target is not None else []
     with (
@@ -218,7 +221,8 @@ def _asked(
         raise InputError(f"{named[path]} and --set {path} say the same twice: give one of them")
     if scenario is not None:
         run = Scenario.load(scenario)
-        cluster = run.override({path: value for path, value in values.items() if path in _SIZE}).cluster
+        sizes = {path: value for path, value in {**values, **changes}.items() if path in _SIZE}
+        cluster = run.override(sizes).cluster if sizes else run.cluster
         values |= _exposure_of_count(in_days, changes.get(_OBSERVED, cluster.n_nodes))
         if in_days is not None and run.failures.modes:  # which are shares of another count
             values["failures.modes"] = []

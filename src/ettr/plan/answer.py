@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ettr import budget, evidence
 from ettr.checkpoint import checkpoints_to_keep
 from ettr.core import extras
-from ettr.core.errors import NotModelled, OutsideValidity
+from ettr.core.errors import NoProgress, NotModelled, OutsideValidity
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.results import TimeBudget
 from ettr.core.sentences import duration, pct
@@ -20,7 +20,7 @@ from ettr.failures import gamma_interval
 from ettr.plan.assumed import assumed_fields
 from ettr.plan.bands import Bands, bands_of
 from ettr.plan.calendar import Calendar, calendar_of
-from ettr.plan.dates import WITHOUT, Dates, check_ends, dates_of
+from ettr.plan.dates import WITHOUT, Dates, at_uncertain_rate, check_ends, dates_of
 from ettr.plan.deadline import Deadline, deadline_of
 from ettr.plan.details import plan_details
 from ettr.plan.intervals import (
@@ -139,10 +139,12 @@ class Plan(Answer):
 
     @property
     def hours_as_given(self) -> TimeBudget | None:
-        """The same at the scenario's own interval; None where it gives none, or has no answer there."""
+        """Hours at the scenario's own interval, as reported; None where it gives none, or has no answer there."""
         if not self.has_own_interval:
             return None
-        return self.simulation_as_given.budget if self.simulation_as_given else self.budget_as_given
+        if self.simulation:
+            return self.simulation_as_given.budget if self.simulation_as_given else None
+        return self.budget_as_given
 
     @functools.cached_property
     def losses(self) -> Losses:
@@ -157,8 +159,9 @@ class Plan(Answer):
     @functools.cached_property
     def prediction_interval(self) -> PredictionInterval | None:
         """The 95% prediction interval of a single run at the best interval; None without failures."""
-        if self.simulation:
-            return of_simulated(self.simulation)
+        if self.single_runs:
+            known = None if self.is_bound else self.asked.failures.posterior
+            return of_simulated(self.single_runs, (self.asked.failures.n_events or known.shape) if known else None)
         return prediction_interval(
             self.scenario.override({INTERVAL: self._whole_min}),
             self.budget,
@@ -169,7 +172,13 @@ class Plan(Answer):
 
     @functools.cached_property
     def unexplained(self) -> Unexplained | None:
-        """What was measured beyond the model; None where nothing was."""
+        """The part of a measured loss that the model does not explain; None where no ETTR was measured, or it agrees.
+
+        Raises
+        ------
+        InputError
+            More was measured than the simulated runs reach.
+        """
         ettr = 1 - self.losses.total.share
         return None if self.is_bound else unexplained(self.asked, ettr)
 
@@ -190,10 +199,20 @@ class Plan(Answer):
         return _simulated(self.asked, self.band.interval_min) if self.left_out and self.simulates else None
 
     @functools.cached_property
+    def single_runs(self) -> Simulation | None:
+        """As many simulated runs, each at a failure rate from what is known of it; None where nothing is left out."""
+        return at_uncertain_rate(self.simulation) if self.simulation and not self.is_bound else self.simulation
+
+    @functools.cached_property
     def simulation_as_given(self) -> Simulation | None:
-        """The same at the scenario's own interval; None where it has none, or nothing is left out."""
-        own = self.has_own_interval and self.budget_as_given is not None
-        return _simulated(self.asked, self.scenario.interval_min) if own and self.simulation else None
+        """Runs at the scenario's own interval; None where it gives none, hardly trains, or nothing is left out."""
+        own = self.budget_as_given if self.has_own_interval and self.simulation else None
+        if own is None or float(own.ettr) < _LEAST_SIMULATED:
+            return None
+        try:
+            return _simulated(self.asked, self.scenario.interval_min)
+        except NoProgress:
+            return None
 
     @functools.cached_property
     def dates(self) -> Dates | None:
@@ -202,7 +221,7 @@ class Plan(Answer):
         return dates_of(
             asked,
             self.calendar,
-            self.simulation,
+            self.single_runs,
             self.assumptions,
             rate_is_exact=self.is_bound,
             simulate=self.simulates,
@@ -271,12 +290,12 @@ class Plan(Answer):
     @property
     def failures_per_day(self) -> float:
         """Failures per day of wall clock at the best interval. [1/d]"""
-        return float(self.budget.n_failures / self.budget.total_h * 24)
+        return float(self.hours_at_best.n_failures / self.hours_at_best.total_h * 24)
 
     @property
     def effective_throughput(self) -> float:
         """Training at full speed per wall clock at the best interval: ETTR times the speed of training."""
-        return float(self.budget.ettr) * self.scenario.speed
+        return float(self.hours_at_best.ettr) * self.scenario.speed
 
     @property
     def checkpoints_to_keep(self) -> int | None:
@@ -286,7 +305,9 @@ class Plan(Answer):
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain numbers, for JSON; infinite values become None."""
-        given, band, own, tiered = self.scenario, self.band, self.budget_as_given, self.budget_of_tiers
+        given, band, tiered = self.scenario, self.band, self.budget_of_tiers
+        own = self.hours_as_given if self.simulation else self.budget_as_given
+        analytical = {"ettr": float(self.budget.ettr), "time_budget": self.budget.to_dict()}
         record = {
             "scenario": given.name,
             "n_gpus": given.cluster.n_gpus,
@@ -297,10 +318,11 @@ class Plan(Answer):
             "interval_min": band.interval_min,
             "band_min": [band.low_min, band.high_min],
             "band_points": band.points,
-            "ettr": float(self.budget.ettr),
+            "ettr": float(self.hours_at_best.ettr),
+            "analytical": analytical if self.simulation else None,
             "speed": given.speed,
             "effective_throughput": self.effective_throughput,
-            "time_budget": self.budget.to_dict(),
+            "time_budget": self.hours_at_best.to_dict(),
             "over_time": self.budget_over_time.to_dict() if self.budget_over_time else None,
             "as_given": {
                 "interval_min": given.interval_min,
@@ -435,6 +457,8 @@ def make(scenario: Scenario | str | Path, simulate: bool = True, calendar: Calen
     )
 
 
+_LEAST_SIMULATED = 0.05
+"""A run that trains less than this share of its time with the current interval meets too many failures to simulate."""
 _RUNS, _ERROR = 400, 0.001
 """Runs of what no closed form follows, and standard error of their mean at which they are enough."""
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ettr import budget
+from ettr.budget.simplify import mechanisms
 from ettr.core import extras
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.finishing import Finishing
 from ettr.core.report import Answer, Note, Report, Table, plain_values
-from ettr.core.sentences import count, duration, listed, pct
+from ettr.core.sentences import count, duration, pct
 from ettr.plan.calendar import Calendar
 from ettr.scenario import Scenario
+from ettr.scenario.paths import RATE
 
 if TYPE_CHECKING:
     from ettr.plan.ranges import Assumptions
@@ -27,6 +31,8 @@ WITHOUT = "or plan without it, by --quick or simulate=False"
 """How a plan does without the simulator."""
 _RUNS = 4000
 """Simulated where there is no transform: a date at 99 in 100 then rests on 40 runs."""
+_RATES = 40
+"""Quantiles of an uncertain failure rate, at each of which runs are simulated."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +95,7 @@ class Dates(Answer):
         """The dates as sentences: the range over what is assumed, then chance."""
         known = f", the rate being known from {count(self.counted)} failures" if self.counted else ""
         if self.simulated is not None:  # the range over the assumed inputs is one of the analytical model
-            return f"Done {_by(self)}, simulated with {listed(list(self.left_out))}."
+            return f"Done {_by(self)}, simulated with {mechanisms(self.left_out)}{known}."
         text = f"Done {_by(self)}{known}."
         if (over := self.over_assumed_h) is not None:
             text += f" Over what is assumed, half of the runs are done {_by_between(self, *over)}."
@@ -101,19 +107,24 @@ class Dates(Answer):
         runs = self.simulation if self.left_out else None
         return runs.finishing if runs is not None and runs.n_runs >= _FEWEST else None
 
+    @property
+    def shown(self) -> Finishing:
+        """The distribution that is reported: of the simulated runs where there are some, else the analytical one."""
+        return self.simulated or self.finishing
+
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
-        hours = {f"{p:g}": h for p, h in zip(_ALL_LEVELS, self.finishing.quantile(_ALL_LEVELS).tolist(), strict=True)}
+        hours = {f"{p:g}": h for p, h in zip(_ALL_LEVELS, self.shown.quantile(_ALL_LEVELS).tolist(), strict=True)}
         dates = {p: self.calendar.moment(h) for p, h in hours.items()}
         record = {
             **self.calendar.values,
-            "finish": self.finishing.to_dict(),
+            "finish": self.shown.to_dict(),
             "quantiles_h": hours,
             "dates": {p: moment.isoformat() if moment else None for p, moment in dates.items()},
             "rate_known_from": self.counted,
             "over_what_is_assumed_h": self.over_assumed_h,
             "left_out": self.left_out,
-            "is_simulated": self.is_simulated,
+            "is_simulated": self.is_simulated or self.simulated is not None,
         }
         return dict(plain_values(record))
 
@@ -121,7 +132,7 @@ class Dates(Answer):
         """The sentence, and a table of dates by probability."""
         rows = [
             (in_n(p), self.when(h), duration(h))
-            for p, h in zip(_ALL_LEVELS, self.finishing.quantile(_ALL_LEVELS).tolist(), strict=True)
+            for p, h in zip(_ALL_LEVELS, self.shown.quantile(_ALL_LEVELS).tolist(), strict=True)
             if math.isfinite(h)
         ]
         columns = ("of all runs are done", "by", "after")
@@ -174,14 +185,16 @@ def dates_of(
     exact_rate = known is None or known.shape < 1 or followed.failures.n_events == 0
     counted = None if exact_rate or known is None else (followed.failures.n_events or known.shape)
     if simulation is not None and calendar.done:  # which are of the whole run
-        simulation = _rest(scenario, calendar.done, simulation.n_runs)
+        rest = _rest(scenario, calendar.done, simulation.n_runs)
+        simulation = rest if exact_rate else at_uncertain_rate(rest)
     try:
         finish = budget.finishing(followed, rate_known=exact_rate, done=calendar.done)
     except (NotModelled, OutsideValidity):
         if not simulate:
             return None
-        finish = _rest(scenario, calendar.done, _RUNS).finishing
-        return Dates(scenario, calendar, finish, None, (), None, True, assumptions)
+        runs = _rest(scenario, calendar.done, _RUNS)
+        finish = (runs if exact_rate else at_uncertain_rate(runs)).finishing
+        return Dates(scenario, calendar, finish, counted, (), None, True, assumptions)
     return Dates(followed, calendar, finish, counted, left_out, simulation, False, assumptions)
 
 
@@ -212,6 +225,28 @@ def _rest(scenario: Scenario, done: float, n_runs: int) -> Simulation:
     return simulate(scenario, n_runs)
 
 
+def at_uncertain_rate(runs: Simulation) -> Simulation:
+    """Return about as many runs of the same scenario, each at a failure rate from what is known of it.
+
+    The rates are the middle quantiles of the gamma distribution of the rate. Runs of a scenario that says nothing about
+    the uncertainty of its rate come back as they are.
+    """
+    known = runs.scenario.failures.posterior
+    if known is None or known.shape < 1 or runs.scenario.failures.n_events == 0:
+        return runs
+    with extras.needed("simulate", WITHOUT):
+        from ettr.simulation import simulate
+    from scipy.special import gammaincinv
+
+    quantiles = gammaincinv(known.shape, (np.arange(_RATES) + 0.5) / _RATES)
+    n_each = math.ceil(runs.n_runs / _RATES)
+    tables = [
+        simulate(runs.scenario.override({RATE: 1000 * quantile / known.node_days}), n_each, seed=seed).table
+        for seed, quantile in enumerate(quantiles.tolist())
+    ]
+    return replace(runs, table=np.vstack(tables))
+
+
 def in_n(p: float) -> str:
     """A probability as people say it, e.g. ``9 in 10``.
 
@@ -228,11 +263,13 @@ def in_n(p: float) -> str:
 
 def _by(dates: Dates) -> str:
     """Dates at both probabilities, e.g. ``by 14 March 2027 (chance 9 in 10), 20 March 2027 (99 in 100)``."""
-    first_h, last_h = (dates.simulated or dates.finishing).quantile(LEVELS).tolist()
+    first_h, last_h = dates.shown.quantile(LEVELS).tolist()
     first, last = (in_n(p) for p in LEVELS)
     if not math.isfinite(first_h):
         return f"by no date with a chance of {first}"
     until = _until(dates, first_h)
+    if dates.simulated is not None:  # too few runs for the other level
+        return f"{until} (chance {first})"
     if not math.isfinite(last_h):
         return f"{until} (chance {first}), by no date with {last}"
     if dates.when(first_h) == dates.when(last_h):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ettr import budget, mitigation
+from ettr.budget.simplify import mechanisms
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.report import Answer, Note, Report, Table, plain_values
 from ettr.core.sentences import about, duration, limit, listed, pct, usd
@@ -113,12 +114,11 @@ class Deadline(Answer):
     def words(self) -> str:
         """The probability, what a day is worth, and what would change it."""
         text = f"Done by the deadline, {self.dates.calendar.deadline_day}, with a chance of "
-        if self.simulated is not None:
-            left_out = listed(list(self.dates.left_out))
-            text += f"{share(self.simulated)}, simulated. Without {left_out}, by the analytical model: "
         text += share(self.probability)
         if len({share(p) for p in (self.day_earlier, self.probability, self.day_later)}) > 1:
             text += f"; a day earlier {share(self.day_earlier)}, a day later {share(self.day_later)}"
+        if self.simulated is not None:
+            text += f", simulated with {mechanisms(self.dates.left_out)} (`--quick` says what would help without)"
         text += f". A day of the job costs {usd(about(self.usd_per_day))}."
         if self.at_interval > self.probability + _WORTH:
             every = duration(self.interval_min / MIN_PER_H)
@@ -174,7 +174,7 @@ def deadline_of(dates: Dates, remedies: Remedies | None = None) -> Deadline:
     by_h = dates.calendar.deadline_h
     if by_h is None:
         raise InputError("the calendar has no deadline")
-    finish, scenario = dates.finishing, dates.scenario
+    finish, scenario = dates.shown, dates.scenario
     chance = float(finish.cdf(by_h))
     common: dict[str, Any] = {
         "dates": dates,
@@ -184,7 +184,7 @@ def deadline_of(dates: Dates, remedies: Remedies | None = None) -> Deadline:
         "day_later": float(finish.cdf(by_h + H_PER_DAY)),
         "usd_per_day": usd_per_h(scenario) * H_PER_DAY,
     }
-    if dates.is_simulated:
+    if dates.is_simulated or dates.simulated is not None:  # what would help is known of the analytical model only
         return Deadline(
             **common, interval_min=scenario.interval_min, at_interval=chance, remedy=None, with_remedy=None, levers=()
         )

@@ -113,9 +113,9 @@ def amount(value: float, unit: str) -> str:
 def plan_lines(plan: Plan) -> list[str]:
     """The plan in a few plain lines, without its tables."""
     band, known = plan.band, plan.job_mttf_95_h
-    given = no_answer(plan)
-    if plan.budget_as_given:
-        given = f"{pct((plan.hours_as_given or plan.budget_as_given).ettr)} at {duration(plan.scenario.interval_h)}"
+    given = f", {no_answer(plan)}" if plan.budget_as_given is None else ""
+    if plan.hours_as_given:
+        given = f", {pct(plan.hours_as_given.ettr)} at the current {duration(plan.scenario.interval_h)}"
     interval = f", 95% interval {_range(known)}" if known else ""
     often = "The job does not fail: its failure rate is 0"
     if math.isfinite(plan.job_mttf_h):
@@ -132,7 +132,7 @@ def plan_lines(plan: Plan) -> list[str]:
             f"{duration(band.high_min / 60)} it costs at most {points(band.points)} of ETTR"
         )
     simulated = ", simulated" if plan.simulation else ""
-    ettr = f"ETTR{simulated}: {pct(plan.hours_at_best.ettr)} at the best interval, {given}"
+    ettr = f"ETTR{simulated}: {pct(plan.hours_at_best.ettr)} at the best interval{given}"
     return [often, best, ettr, *speed_lines(plan), *unused_prediction(plan.best), *_left_out(plan)]
 
 

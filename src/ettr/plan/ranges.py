@@ -99,7 +99,7 @@ class Assumptions(Answer):
     n_redrawn : int
         Draws that were rejected and redrawn because together they break a rule of the scenario.
     rule : str
-        The rule that the first of them breaks; empty if none does.
+        A rule that they break, where every draw breaks one; empty otherwise.
     """
 
     scenario: Scenario
@@ -294,7 +294,7 @@ def assumptions(scenario: Scenario, n: int = _DRAWS, seed: int = _SEED) -> Assum
         twice,
         bool(agrees_with_what_is_known(scenario, {one.field: np.array([one.value]) for one in inputs})[0]),
         n_redrawn,
-        _broken_rule(scenario, inputs, tau_h, seed) if n_redrawn else "",
+        "" if values.size else _broken_rule(scenario, inputs, tau_h, seed),
     )
 
 

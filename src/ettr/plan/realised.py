@@ -185,7 +185,7 @@ def _scenario(
         "name": name,
         "title": f"A run on {gpus:,} GPUs, from its training log",
         "cluster": {"n_gpus": gpus, "gpus_per_node": per_node},
-        "job": {"productive_h": max(run.hours["productive_h"], 1 / S_PER_H), "include_start": False},
+        "job": {"productive_h": _work_h(run), "include_start": False},
         "failures": {"n_events": run.n_failures, "node_days": nodes * run.wall_h / H_PER_DAY},
         "checkpoint": {
             "interval_min": used["checkpoint.interval_min"],
@@ -207,6 +207,11 @@ def _scenario(
     if not (n_gpus or run.n_gpus):
         assumed = ("cluster.n_gpus", *assumed)
     return Scenario.of(values, f"scenario from {run.source}"), assumed
+
+
+def _work_h(run: TrainingRun) -> float:
+    """Hours of training that a run like this is predicted for: those kept, or all of them where none was. [h]"""
+    return max(run.hours["productive_h"] or run.hours["rework_h"], 1 / S_PER_H)
 
 
 def _values(one: Prediction) -> dict[str, Any]:

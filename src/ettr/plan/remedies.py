@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ettr import mitigation
+from ettr.budget.simplify import mechanisms
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.report import Answer, Note, Report, Table, plain_values
 from ettr.core.sentences import about, listed, number, pct, roughly, usd
@@ -123,7 +124,7 @@ class Remedies(Answer):
         if left_out:
             sections.append(
                 Note(
-                    f"What mitigations save is calculated without {listed(list(left_out))}; `ettr compare` simulates "
+                    f"What mitigations save is calculated without {mechanisms(left_out)}; `ettr compare` simulates "
                     "them with it."
                 )
             )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from ettr.budget.simplify import mechanisms
 from ettr.core.report import Headline, Note, Report, Table
 from ettr.core.results import TimeBudget
 from ettr.core.sentences import (
@@ -50,7 +51,8 @@ def plan_report(plan: Plan, short: bool = False) -> Report:
         beyond = [Note(_beyond_formulas(plan))] if plan.left_out else []
         assumed = [Note(line, dim=True) for line in _assumed(plan)]
         due = plan.due.report() if plan.due else []
-        return [*sections, *beyond, Note(_interval(plan)), Note(_ettr(plan)), *due, *assumed]
+        interval = map(Note, (_interval(plan), *plan_warnings(plan)))
+        return [*sections, *beyond, *interval, Note(_ettr(plan)), *due, *assumed]
     sections += [Note(line) for line in _answer(plan)]
     sections += plan.due.report() if plan.due else []
     sections += [*tiers_report(plan), _lost(plan), Note(_bill(plan), dim=True)]
@@ -63,9 +65,12 @@ def hopeless(scenario: Scenario, calendar: Calendar | None = None) -> str:
     """Why a job has no plan, what would give it one, and that no deadline is kept."""
     run = before_interval(scenario)
     due = " The probability of being done by the deadline is 0." if calendar and calendar.deadline else ""
+    slow, faster = f"a recovery takes {duration(float(run.recovery))}", "recovery"
+    if run.stall > run.recovery:
+        slow, faster = f"a checkpoint stalls it for {duration(float(run.stall))}", "checkpoint"
     return (
-        f"This job practically never ends: it fails every {duration(scenario.job_mttf_h)}, and a recovery takes "
-        f"{duration(float(run.recovery))}; it takes fewer GPUs, fewer failures, or a faster recovery.{due}"
+        f"This job practically never ends: it fails every {duration(scenario.job_mttf_h)}, and {slow}; it takes fewer "
+        f"GPUs, fewer failures, or a faster {faster}.{due}"
     )
 
 
@@ -75,7 +80,8 @@ def _often(plan: Plan) -> str:
     size = "" if f"{n_gpus:,}" in plan.asked.title else f"{gpus(n_gpus)}, "
     if not math.isfinite(plan.job_mttf_h):
         return f"{size}no failures"
-    return f"{size}MTBF {roughly(plan.wall_mttf_h)} (wall clock)"
+    by = "wall clock, by the analytical model" if plan.simulation else "wall clock"
+    return f"{size}MTBF {roughly(plan.wall_mttf_h)} ({by})"
 
 
 def _answer(plan: Plan) -> Iterator[str]:
@@ -123,7 +129,11 @@ def _interval(plan: Plan) -> str:
 
 def plan_warnings(plan: Plan) -> Iterator[str]:
     """Risks that the best ETTR does not show, a sentence each."""
-    if plan.scenario.checkpoint.tiers and plan.band.interval_min / 60 >= plan.scenario.work_h * (1 - ROUNDING):
+    if (
+        plan.scenario.checkpoint.tiers
+        and plan.budget.n_failures > 0
+        and plan.band.interval_min / 60 >= plan.scenario.work_h * (1 - ROUNDING)
+    ):
         during = "during the job" if plan.scenario.ends else "in a year of training"
         yield (
             f"With this interval no checkpoint reaches the store {during}: one failure that the faster tiers do not "
@@ -138,9 +148,7 @@ def _ettr(plan: Plan) -> str:
     best = float(plan.budget.ettr)
     assumed = f" ({plan.assumptions.words})" if plan.assumptions.inputs else ""
     own = None if plan.simulation else plan.hours_as_given
-    what = (
-        f"Without {listed(list(plan.left_out))}, by the analytical model" if plan.simulation else "Useful time (ETTR)"
-    )
+    what = f"Without {mechanisms(plan.left_out)}, by the analytical model" if plan.simulation else "Useful time (ETTR)"
     text = f"{what}: {pct(best, _digits(best, plan.assumptions))}{assumed}{_as_given(plan, own)}."
     single = "" if plan.simulation else _single_run(plan.prediction_interval, plan.asked.failures.n_events)
     return " ".join(filter(None, [text, single, fitted_words(plan.asked)]))
@@ -164,14 +172,13 @@ def _single_run(interval: PredictionInterval | None, n_events: float | None) -> 
         rate = f", with a failure rate estimated from {n} failures"
         if n_events is None:
             rate = f", with a failure rate as uncertain as if {n} independent failures had been counted"
-    failures = (
-        f"{about(interval.n_low):,.0f} to {about(interval.n_high):,.0f} failures" if interval.n_high else "no failure"
-    )
     per = f"per {interval.window}" if interval.window == "month" else f"in a {interval.window}"
-    return (
-        f"Run-to-run variation (95% prediction interval{rate}): {failures} {per}, ETTR "
-        f"{span(interval.low, interval.high)}."
-    )
+    failures = f"no failure {per}, "
+    if interval.n_low is None or interval.n_high is None:
+        failures = ""
+    elif interval.n_high:
+        failures = f"{about(interval.n_low):,.0f} to {about(interval.n_high):,.0f} failures {per}, "
+    return f"Run-to-run variation (95% prediction interval{rate}): {failures}ETTR {span(interval.low, interval.high)}."
 
 
 def _digits(ettr: float, told: Assumptions) -> int:
@@ -182,7 +189,7 @@ def _digits(ettr: float, told: Assumptions) -> int:
 
 def _beyond_formulas(plan: Plan) -> str:
     """The simulated ETTR of a run that the analytical model does not cover."""
-    what = listed(list(plan.left_out))
+    what = mechanisms(plan.left_out)
     runs = plan.simulation
     if runs is None:
         return f"No formula follows {what}: `ettr simulate` does."
@@ -190,6 +197,12 @@ def _beyond_formulas(plan: Plan) -> str:
         f"Useful time (ETTR): {pct(runs.ettr, 0)}{_as_given(plan, plan.hours_as_given)}, simulated in "
         f"{count(runs.n_runs)} runs because the analytical model does not cover {what}."
     )
+    own = plan.budget_as_given if plan.has_own_interval and plan.hours_as_given is None else None
+    if own is not None:
+        text += (
+            f" With the current interval of {duration(plan.scenario.interval_h)} it trains for too little of its time "
+            f"to be simulated: {pct(float(own.ettr))} by the analytical model."
+        )
     return " ".join(filter(None, [text, _single_run(plan.prediction_interval, plan.asked.failures.n_events)]))
 
 
@@ -223,7 +236,7 @@ def _cells(part: str, each: Iterable[Losses]) -> Iterator[str]:
 
 
 def _bill(plan: Plan) -> str:
-    """What the job costs per month; and what the whole of it costs and loses, where it has an end."""
+    """The cost of the job per month; for a job with an end also its total cost, and the part of it that is lost."""
     losses = plan.losses
     assumed = ", which is assumed" if losses.price_is_assumed else ""
     text = (

@@ -33,8 +33,8 @@ class PredictionInterval:
         Ends of the 95% interval of the ETTR.
     n_failures : float
         Expected failures.
-    n_low, n_high : int
-        Ends of the 95% interval of the number of failures.
+    n_low, n_high : int or None
+        Ends of the 95% interval of the number of failures; None where some are silent, whose number has no formula.
     window : {"run", "month", "year of training"}
         What the interval is of: a job that ends; one month of a job that does not; or, where that was simulated, a
         year of its training.
@@ -46,8 +46,8 @@ class PredictionInterval:
     low: float
     high: float
     n_failures: float
-    n_low: int
-    n_high: int
+    n_low: int | None
+    n_high: int | None
     window: str
     counted: float | None
 
@@ -117,7 +117,7 @@ def prediction_interval(
         n**2 / posterior.shape if posterior else 0.0
     )
     shape = n**2 / extra_variance if extra_variance > _LITTLE * n else None
-    n_low, n_high = (count_quantile(p, n, shape) for p in TAILS)
+    n_low, n_high = (None if scenario.latencies_h else count_quantile(p, n, shape) for p in TAILS)
     window = "run" if scenario.ends else "month"
     return PredictionInterval(of.work_h / high_h, of.work_h / low_h, n, n_low, n_high, window, dates.counted)
 
@@ -133,15 +133,18 @@ def _dispersion(budget: TimeBudget) -> float:
     return (1 - repeated_h / exposed_h) ** -2
 
 
-def of_simulated(runs: Simulation) -> PredictionInterval | None:
-    """Return the 95% prediction interval from simulated runs; None where they are too few."""
+def of_simulated(runs: Simulation, counted: float | None) -> PredictionInterval | None:
+    """Return the 95% prediction interval from simulated runs; None where they are too few.
+
+    ``counted`` are the failures from which the rate was estimated, where the runs differ in it.
+    """
     if runs.n_runs < _FEWEST_RUNS:
         return None
     low, high = np.quantile(runs.runs["ettr"], TAILS)
     n_low, n_high = np.quantile(runs.runs["n_failures"], TAILS, method="inverted_cdf")
     window = "run" if runs.scenario.ends else "year of training"
     return PredictionInterval(
-        float(low), float(high), float(runs.budget.n_failures), int(n_low), int(n_high), window, None
+        float(low), float(high), float(runs.runs["n_failures"].mean()), int(n_low), int(n_high), window, counted
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ettr import budget
+from ettr.budget.simplify import mechanisms
 from ettr.core.errors import InputError
 from ettr.core.sentences import about, limit, pct, roughly, usd
 from ettr.core.units import H_PER_MONTH, unit_of
@@ -82,8 +83,11 @@ def unexplained(scenario: Scenario, modelled: float) -> Unexplained | None:
 
 def _too_good(scenario: Scenario, measured: float, modelled: float) -> str:
     """Which inputs could be wrong, and what each would have to be at the run's own interval."""
-    could = list(_could_be(budget.without_extras(scenario).scenario, measured))
+    plain = budget.without_extras(scenario)
+    could = list(_could_be(plain.scenario, measured))
     remedy = f": it takes {', or '.join(could)}" if could else ": more than one input must be wrong"
+    if plain.left_out and not could:
+        remedy = f": check {mechanisms(plain.left_out)}"
     return (
         f"a measured ETTR of {pct(measured)} is more than the {pct(modelled)} that the other inputs allow{remedy} "
         "(measured.ettr)"
@@ -99,7 +103,7 @@ def _could_be(scenario: Scenario, measured: float) -> Iterator[str]:
         values = given * np.geomspace(1.0, _SMALLEST, _STEPS)
         at = {path: values}
         enough = ettr_at(scenario, at, own_interval_h(scenario, any_interval(scenario, at))) >= measured
-        if not enough.any():
+        if not enough.any() or enough[0]:  # the value is no obstacle
             continue
         value = float(values[enough.argmax()])
         if path == RATE:
@@ -108,5 +112,6 @@ def _could_be(scenario: Scenario, measured: float) -> Iterator[str]:
         else:
             yield f"{amount_of(path, Scenario)} at most {limit(about(value))} {unit_of(path)}, not {limit(given)}"
     interval_h, ettr = best_h(any_interval(scenario))
-    if not isinstance(scenario.checkpoint.interval_min, str) and float(ettr) >= measured:
+    own = 1.0 if isinstance(scenario.checkpoint.interval_min, str) else float(ettr_at(scenario, {})[0])
+    if own < measured <= float(ettr):
         yield f"a checkpoint every {roughly(float(interval_h))}, not {roughly(scenario.interval_h)}"
