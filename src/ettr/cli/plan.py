@@ -179,7 +179,10 @@ def plan(
 
     answer = make(run, simulate=not quick, calendar=calendar)
     if answer.left_out and not quick:
-        with terminal.compiling_said(as_json):
+        from ettr.core import extras
+        from ettr.plan.dates import WITHOUT
+
+        with extras.needed("simulate", WITHOUT), terminal.compiling_said(as_json):
             _ = answer.simulation
     _check_changing(answer, target)
     needs = _needs(answer.scenario, answer.asked, target, field or []) if target is not None else []
