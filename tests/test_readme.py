@@ -88,9 +88,7 @@ def test_the_commands_work_in_the_order_in_which_they_are_written(slow_too, ettr
         if name in ("compare", "power") and not slow_too:
             continue
         quick = ["--runs", "50"] if name == "simulate" and not slow_too else []
-        status, out, err = ettr(
-            *shlex.split(command), *quick, *(["-q"] if name in ("simulate", "compare", "power") else [])
-        )
+        status, out, err = ettr(*shlex.split(command), *quick, *(["-q"] if name in ("simulate", "compare") else []))
         assert (status, err) == (0, "") and out, command
         made |= set(re.findall(r"--(?:save|html) (\S+)", command))
     assert made == {"mine.yml", "plan.html"} <= {path.name for path in tmp_path.iterdir()}
