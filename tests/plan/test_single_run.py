@@ -110,6 +110,15 @@ def test_simulated_runs_differ_in_a_rate_that_was_counted():
     assert last_h[1] == pytest.approx(last_h[0], rel=0.01) and last_h[1] > last_h[0]
 
 
+def test_a_rate_at_which_no_run_ends_is_replaced_by_the_highest_at_which_one_does():
+    """One failure leaves the rate open upwards, to rates at which restarts are hardly survived."""
+    rare = {"failures": {"n_events": 1, "node_days": 8}, "recovery": {"restart_min": 4200, "detection_min": 10}}
+    run = job(1, **rare).override({"recovery.false_alarms_per_day": 0.01, "job.productive_h": 200})
+    answer = plan.make(run)
+    assert answer.single_runs.n_runs >= 400 * 0.9
+    assert 0 < answer.prediction_interval.low < answer.prediction_interval.high < 1
+
+
 def test_silent_failures_leave_their_number_open():
     kinds = [{"name": "SDC", "share": 1.0, "latency_h": 4}]
     run = job(10).override({"failures.modes": kinds})

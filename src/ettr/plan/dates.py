@@ -12,7 +12,7 @@ import numpy as np
 from ettr import budget
 from ettr.budget.simplify import mechanisms
 from ettr.core import extras
-from ettr.core.errors import InputError, NotModelled, OutsideValidity
+from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
 from ettr.core.finishing import Finishing
 from ettr.core.report import Answer, Note, Report, Table, plain_values
 from ettr.core.sentences import count, duration, pct
@@ -31,6 +31,8 @@ WITHOUT = "or plan without it, by --quick or simulate=False"
 """How a plan does without the simulator."""
 _RUNS = 4000
 """Simulated where there is no transform: a date at 99 in 100 then rests on 40 runs."""
+_LEAST_ETTR = 0.05
+"""Rates beyond the first with a lower ETTR are not simulated: runs would meet failures by the thousand."""
 _RATES = 40
 """Quantiles of an uncertain failure rate, at each of which runs are simulated."""
 
@@ -226,10 +228,11 @@ def _rest(scenario: Scenario, done: float, n_runs: int) -> Simulation:
 
 
 def at_uncertain_rate(runs: Simulation) -> Simulation:
-    """Return about as many runs of the same scenario, each at a failure rate from what is known of it.
+    """Return about as many runs of the same scenario, at most 4,000, at failure rates from what is known of the rate.
 
-    The rates are the middle quantiles of the gamma distribution of the rate. Runs of a scenario that says nothing about
-    the uncertainty of its rate come back as they are.
+    The rates are evenly spaced quantiles of the gamma distribution of the rate. Those at which a run hardly gets on are
+    replaced by the highest rate that was simulated. Runs of a scenario that gives no uncertainty of its rate come back
+    unchanged.
     """
     known = runs.scenario.failures.posterior
     if known is None or known.shape < 1 or runs.scenario.failures.n_events == 0:
@@ -239,11 +242,18 @@ def at_uncertain_rate(runs: Simulation) -> Simulation:
     from scipy.special import gammaincinv
 
     quantiles = gammaincinv(known.shape, (np.arange(_RATES) + 0.5) / _RATES)
-    n_each = math.ceil(runs.n_runs / _RATES)
-    tables = [
-        simulate(runs.scenario.override({RATE: 1000 * quantile / known.node_days}), n_each, seed=seed).table
-        for seed, quantile in enumerate(quantiles.tolist())
-    ]
+    n_each = math.ceil(min(runs.n_runs, _RUNS) / _RATES)
+    tables: list[np.ndarray] = []
+    for seed, quantile in enumerate(quantiles.tolist()):  # from the lowest rate to the highest
+        try:
+            at_rate = simulate(runs.scenario.override({RATE: 1000 * quantile / known.node_days}), n_each, seed=seed)
+        except NoProgress:
+            tables += [tables[-1] if tables else runs.table] * (_RATES - seed)
+            break
+        tables.append(at_rate.table)
+        if at_rate.ettr < _LEAST_ETTR:
+            tables += [at_rate.table] * (_RATES - 1 - seed)
+            break
     return replace(runs, table=np.vstack(tables))
 
 
