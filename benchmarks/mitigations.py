@@ -20,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from ettr import Scenario, compare
-from ettr.compare import COMPARED
+from ettr.recommendation import COMPARED
 from simpy_model import runs as event_by_event
 
 RUNS, MEASURED = 2_000, ("replica-recovery", "lemon-removal", "spare-pool")

@@ -47,7 +47,7 @@ def by_override(run: Scenario, field: str) -> float:
 
     def surplus(value: float) -> float:
         at = run.override({field: value})
-        best = at.override({INTERVAL: plan.best_interval_min(at)})
+        best = at.override({INTERVAL: budget.best_interval_min(at)})
         return float(budget.exact(best).ettr) - TARGET
 
     return float(optimize.brentq(surplus, 0.0, 1e3, rtol=1e-9))

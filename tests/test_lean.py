@@ -54,7 +54,7 @@ answers = [command(*one) for one in asked["commands"]] + [expression(one) for on
 print(json.dumps(answers))
 """
 FEW = "run.override({'spares': {'n_nodes': 4}, 'repair': {'manual_h': 24}})"
-STUDY = "ettr.compare.study(run, n_runs=4)"
+STUDY = "ettr.recommendation.study(run, n_runs=4)"
 TIMELINE = "__import__('pandas').DataFrame({'start_h': [0.0], 'end_h': [0.1], 'state': ['training']})"
 SERIES = f"ettr.power.series({TIMELINE}, ettr.power.profile(run), 1.0)"
 WORKS = (
@@ -65,7 +65,7 @@ WORKS = (
     "ettr.evidence.bibliography()",
     "ettr.evidence.cited(['daly2006'])",
     "ettr.budget.exact(run).ettr",
-    "ettr.compare.closed_gain(run, run.override({'recovery.restart_min': 2}))",
+    "ettr.recommendation.closed_gain(run, run.override({'recovery.restart_min': 2}))",
     "ettr.spares.demand(" + FEW + ")",
     "ettr.record(value=1.0)",
     "ettr.notebook.chapter('scale')",
@@ -79,11 +79,11 @@ NEEDS = {
     f"ettr.plan.make({FEW}).simulation": "simulate",
     f"ettr.plan.least_pool({FEW}, 0.9)": "simulate",
     f"ettr.spares.by_pool_size({FEW}, [2, 4])": "simulate",
-    "ettr.compare.mitigations(run, ['peer-checkpoint'])": "simulate",
-    "ettr.compare.run_scenario(run, 4)": "simulate",
-    f"ettr.compare.tornado({STUDY}, ['peer-checkpoint'])": "simulate",
-    f"ettr.compare.along({STUDY}, ['peer-checkpoint'])": "simulate",
-    f"ettr.compare.at_prices({STUDY}, ['peer-checkpoint'])": "simulate",
+    "ettr.recommendation.mitigations(run, ['peer-checkpoint'])": "simulate",
+    "ettr.recommendation.run_scenario(run, 4)": "simulate",
+    f"ettr.recommendation.tornado({STUDY}, ['peer-checkpoint'])": "simulate",
+    f"ettr.recommendation.along({STUDY}, ['peer-checkpoint'])": "simulate",
+    f"ettr.recommendation.at_prices({STUDY}, ['peer-checkpoint'])": "simulate",
     "ettr.validation.run()": "simulate",
     f"ettr.power.smooth({SERIES}, ettr.power.PowerFloor(0.5, 1.0, 0.1, 0.1))": "simulate",
     "__import__('ettr.chapters.scale.charts')": "sweep",

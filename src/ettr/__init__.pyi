@@ -1,6 +1,5 @@
 from . import budget as budget
 from . import checkpoint as checkpoint
-from . import compare as compare
 from . import evidence as evidence
 from . import failures as failures
 from . import logs as logs
@@ -9,6 +8,8 @@ from . import notebook as notebook
 from . import plan as plan
 from . import power as power
 from . import publish as publish
+from . import ranges as ranges
+from . import recommendation as recommendation
 from . import scaling as scaling
 from . import simulation as simulation
 from . import sizing as sizing

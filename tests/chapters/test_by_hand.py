@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from ettr import Scenario, budget, compare, plan
+from ettr import Scenario, budget, plan, recommendation
 from ettr.chapters import failure_log, finishing_date, one_by_one, portfolio, scale, spares, thermal, what_failed
 from ettr.chapters.common.runs import affordable, followed, for_timeline, of_failures, shortened
 from ettr.chapters.sources.tables import interruption_shares
@@ -22,8 +22,8 @@ def run(name: str = "llama3-405b") -> Scenario:
 
 
 @cache
-def compared() -> compare.Comparison:
-    return compare.mitigations(run().override({"job.productive_h": 120.0}), n_runs=20, measure="usd")
+def compared() -> recommendation.Comparison:
+    return recommendation.mitigations(run().override({"job.productive_h": 120.0}), n_runs=20, measure="usd")
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -104,7 +104,7 @@ def test_the_leading_ones_can_be_named_instead():
 
 
 def test_the_best_set_keeps_the_budget_and_leaves_most():
-    study = compare.study(run(), 20)
+    study = recommendation.study(run(), 20)
     ids = ["lemon-removal", "async-checkpoint", "faulty-machine-detection"]
     budget_usd = 5e5
     best = portfolio.tables.best_set(study, ids, budget_usd)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ettr import Scenario, compare, mitigation
+from ettr import Scenario, mitigation, recommendation
 
 SHORT = ("llama3-405b", "--set", "job.productive_h=100", "--runs", "20", "--quiet")
 TWO = "lemon-removal,just-in-time-checkpoint"
@@ -15,14 +15,14 @@ TWO = "lemon-removal,just-in-time-checkpoint"
 def test_the_answer_is_that_of_the_package(as_json):
     record = as_json("compare", *SHORT, "--only", TWO)
     run = Scenario.load("llama3-405b").override({"job.productive_h": 100})
-    comparison = compare.mitigations(run, TWO.split(","), n_runs=20)
+    comparison = recommendation.mitigations(run, TWO.split(","), n_runs=20)
     by_id = {row["id"]: row for row in record["mitigations"]}
     for row in comparison.frame.to_dict("records"):
         assert by_id[row["id"]]["days_gain"] == pytest.approx(row["days_gain"])
         assert by_id[row["id"]]["rank"] == row["rank"]
     assert record["baseline"]["ettr"] == pytest.approx(comparison.baseline.ettr)
     assert "failures.lemons" in record["lent"] and record["portfolio"] is None
-    bare = compare.study(run, n_runs=20, as_given=True)
+    bare = recommendation.study(run, n_runs=20, as_given=True)
     assert record["as_given"]["days"] == pytest.approx(bare.runs().mean("days")) == record["baseline"]["days"]
     assert record["baseline"]["usd"] == pytest.approx(bare.runs().mean("usd"))
     assert record["changes"] == {"job.productive_h": 100}

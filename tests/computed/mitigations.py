@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ettr import Scenario, compare, mitigation, validation
+from ettr import Scenario, mitigation, recommendation, validation
 from ettr.chapters import catalogue, one_by_one, portfolio
 
 CATALOGUE = """
@@ -101,10 +101,10 @@ def known() -> mitigation.Catalogue:
 
 
 @cache
-def comparison(case: str = "usual", n_runs: int = 60) -> compare.Comparison:
+def comparison(case: str = "usual", n_runs: int = 60) -> recommendation.Comparison:
     """Each of the catalogue alone."""
     run = Scenario.load("llama3-405b").override(CASES[case])
-    return compare.mitigations(run, n_runs=n_runs, of=known())
+    return recommendation.mitigations(run, n_runs=n_runs, of=known())
 
 
 @cache
@@ -136,10 +136,10 @@ def lost_hours(case: str = "usual") -> pd.DataFrame:
 
 @cache
 def interactions(case: str = "usual") -> pd.DataFrame:
-    return compare.interactions(comparison(case).study, leading(case))
+    return recommendation.interactions(comparison(case).study, leading(case))
 
 
 @cache
-def shared_gain(case: str = "usual") -> compare.Attribution:
+def shared_gain(case: str = "usual") -> recommendation.Attribution:
     study = comparison(case).study
     return catalogue.tables.shared_gain(study, catalogue.tables.going_together(study, leading(case)))

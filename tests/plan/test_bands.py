@@ -62,7 +62,7 @@ def test_samples_of_the_rate_have_these_quantiles(llama3, changes):
     at_best = budget.exact(run, {RATE: rates, INTERVAL: answer.band.interval_min})
     drawn = {
         "job_mttf_h": run.job_mttf_h * run.failure_rate / rates,
-        "best_interval_min": plan.best_interval_min(run, {RATE: rates}),
+        "best_interval_min": budget.best_interval_min(run, {RATE: rates}),
         "ettr_at_best": at_best.ettr,
         "ettr_as_given": budget.exact(run, {RATE: rates}).ettr,
         "failures_per_day": 24 * at_best.n_failures / at_best.total_h,
@@ -83,7 +83,7 @@ def test_the_ends_are_the_closed_form_at_the_quantiles(llama3):
         # the exposure of a count is what was observed, whatever the true rate
         strikes_per_h = rate / 24_000 / llama3.failures.exposed_share * llama3.n_nodes
         assert table.loc["job_mttf_h", end] == pytest.approx(1 / strikes_per_h, rel=1e-12)
-        assert table.loc["best_interval_min", end] == pytest.approx(plan.best_interval_min(run), rel=1e-9)
+        assert table.loc["best_interval_min", end] == pytest.approx(budget.best_interval_min(run), rel=1e-9)
         kept = budget.exact(run.override({INTERVAL: table.loc["best_interval_min", "value"]}))
         assert table.loc["ettr_at_best", end] == pytest.approx(kept.ettr, rel=1e-12)
         assert table.loc["failures_per_day", other] == pytest.approx(24 * kept.n_failures / kept.total_h, rel=1e-12)

@@ -81,7 +81,7 @@ def test_what_has_a_transform_is_followed_in_full(changes):
     dates = answer.dates
     assert not dates.left_out and not dates.is_simulated and dates.simulated is None
     assert "simulated" not in dates.words
-    whole_min = plan.whole_interval_min(answer.asked, answer.band.interval_min)
+    whole_min = budget.whole_interval_min(answer.asked, answer.band.interval_min)
     exact = budget.finishing(
         answer.asked.override({"checkpoint.interval_min": whole_min}), rate_known=dates.counted is None
     )

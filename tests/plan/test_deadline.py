@@ -41,7 +41,7 @@ def chance(answer: plan.Plan, changes: dict[str, float]) -> float:
         shape = run.failures.posterior.shape
         changes = {**changes, "failures.rate_gamma": {"shape": shape, "node_days": 1000 * shape / rate}}
     run = run.override({**changes, "failures.modes": []})
-    run = run.override({"checkpoint.interval_min": plan.best_interval_min(run)})
+    run = run.override({"checkpoint.interval_min": budget.best_interval_min(run)})
     return float(budget.finishing(run, rate_known=answer.due.dates.counted is None).cdf(answer.due.hours))
 
 
@@ -126,7 +126,7 @@ def test_the_first_remedy_is_applied_at_its_best_interval():
     one = COUNTED().due
     assert one.remedy.id == COUNTED().remedies.steps[0].id
     better = mitigation.apply(one.dates.scenario, one.remedy.id)
-    better = better.override({"checkpoint.interval_min": plan.best_interval_min(better)})
+    better = better.override({"checkpoint.interval_min": budget.best_interval_min(better)})
     exact = float(budget.finishing(better, rate_known=False).cdf(one.hours))
     assert one.with_remedy == pytest.approx(exact, abs=NEAR)
     assert f" With {one.remedy.id} for 150,000 USD: {share(exact)}." in one.words

@@ -77,7 +77,7 @@ def test_the_interval_is_that_of_a_hand_made_scenario():
             "job.productive_h": plan.PRODUCTIVE_H,
         }
     )
-    assert answer.band.interval_min == pytest.approx(plan.best_interval_min(by_hand), rel=1e-9)
+    assert answer.band.interval_min == pytest.approx(budget.best_interval_min(by_hand), rel=1e-9)
     assert answer.job_mttf_h == pytest.approx(24_000 / fit.rate.per_1000_node_days / 200)
 
 
@@ -110,7 +110,7 @@ def test_a_plan_from_the_past_is_judged_by_what_followed():
         changes = {"failures.rate_per_1000_node_days": rate, "checkpoint.interval_min": interval_min}
         return budget.exact(steady.override(changes)).ettr
 
-    best = plan.best_interval_min(steady.override({"failures.rate_per_1000_node_days": one["next_rate"]}))
+    best = budget.best_interval_min(steady.override({"failures.rate_per_1000_node_days": one["next_rate"]}))
     assert one["ettr"] == pytest.approx(ettr(one["next_rate"], one["interval_min"]))
     assert one["interval_loss"] == pytest.approx(ettr(one["next_rate"], best) - one["ettr"])
     assert one["level_error"] == pytest.approx(ettr(one["past_rate"], one["interval_min"]) - one["ettr"])
@@ -138,7 +138,7 @@ def test_merging_moves_the_interval_less_than_the_rate():
     longer = table["interval_min"].iloc[-1] / table["interval_min"].iloc[0]
     assert longer == pytest.approx(np.sqrt(table["rate"].iloc[0] / table["rate"].iloc[-1]), rel=0.02)
     assert table["loss"].iloc[0] == pytest.approx(0, abs=1e-9) and (table["loss"] >= -1e-9).all()
-    assert table["inside_band"].all() == (table["loss"] <= plan.BAND_POINTS).all()
+    assert table["inside_band"].all() == (table["loss"] <= budget.BAND_POINTS).all()
 
 
 def test_without_failures_the_rate_is_that_of_the_posterior():

@@ -39,7 +39,7 @@ def test_each_point_of_the_line_is_what_is_required_there(run):
         assert point.best_ettr == pytest.approx(need.best_ettr, rel=1e-9)
         if point.reaches:
             assert point.y == pytest.approx(need.value, rel=2e-6)
-            best = plan.best_interval_min(at.override({RESTART: point.y}))
+            best = budget.best_interval_min(at.override({RESTART: point.y}))
             assert point.interval_min == pytest.approx(best, rel=1e-6)
         else:
             assert math.isnan(point.y) and math.isnan(point.interval_min)
@@ -55,7 +55,7 @@ def test_each_point_of_the_map_is_the_best_of_a_run(run):
     for point in frame.rename(columns={SIZE: "x", STALL: "y"}).itertuples():
         at = run.override({SIZE: int(point.x), STALL: point.y})
         assert point.ettr == pytest.approx(plan.ettr_at_best(at), rel=1e-9)
-        assert point.interval_min == pytest.approx(plan.best_interval_min(at), rel=1e-6)
+        assert point.interval_min == pytest.approx(budget.best_interval_min(at), rel=1e-6)
 
 
 def test_what_does_not_matter_is_an_infinite_line(plain_run):

@@ -37,7 +37,7 @@ def large(name: str) -> Scenario:
 def put_back(run: Scenario, field: str, value: float) -> float:
     """ETTR at the best interval of a scenario with that value."""
     at = run.override({field: int(value) if field == "cluster.n_gpus" else value})
-    return float(budget.exact(at.override({INTERVAL: plan.best_interval_min(at)})).ettr)
+    return float(budget.exact(at.override({INTERVAL: budget.best_interval_min(at)})).ettr)
 
 
 # --------------------------------------------------------------------------- the value
@@ -198,7 +198,7 @@ def test_the_ends_of_the_interval_are_where_the_target_is_passed(name):
     target = round(best - 0.03, 3)
     need = plan.required(run, INTERVAL, target)
     assert need.sense == "between" and need.unit == "min"
-    assert need.value == pytest.approx(plan.best_interval_min(run)) and need.best_ettr == pytest.approx(best)
+    assert need.value == pytest.approx(budget.best_interval_min(run)) and need.best_ettr == pytest.approx(best)
     at = np.array([need.low * 0.9999, need.low, need.value, need.high, need.high * 1.0001])
     ettr = budget.exact(run, {INTERVAL: at}).ettr
     assert ettr[[1, 3]] == pytest.approx(target, abs=1e-6)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ettr import budget, plan
-from ettr.plan import intervals
-from ettr.plan.intervals import at_best
+from ettr.budget import intervals
+from ettr.budget.intervals import at_best
 from ettr.scenario import to_hours
 
 PEER = {"name": "peer", "interval_s": 40, "stall_s": 0.5, "write_s": 10, "load_s": 5, "survives": 0.9}
@@ -58,7 +58,7 @@ def test_what_is_replaced_in_hours_is_what_a_scenario_with_it_gives(name, llama3
     swept = replace(run, rate=scenario.job_rate_at(rates))
     at = {"failures.rate_per_1000_node_days": rates}
     assert budget.exact(swept).ettr == pytest.approx(budget.exact(scenario, at).ettr, rel=1e-12)
-    assert at_best(swept).interval_min == pytest.approx(plan.best_interval_min(scenario, at), rel=1e-9)
+    assert at_best(swept).interval_min == pytest.approx(budget.best_interval_min(scenario, at), rel=1e-9)
 
 
 def test_the_points_of_a_run_are_runs_of_their_own(llama3):

@@ -38,7 +38,7 @@ def loss_at(scenario: Scenario, minutes: float, best_min: float) -> float:
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_ends_of_the_band_lose_half_a_point_and_its_inside_less(name):
     scenario = Scenario.load(name)
-    band = plan.flat_band(scenario)
+    band = budget.flat_band(scenario)
     assert band.low_min < band.interval_min < band.high_min and not band.ends_job
     for end, other in ((band.low_min, 0.99), (band.high_min, 1.01)):
         loss = loss_at(scenario, end, band.interval_min)
@@ -49,23 +49,23 @@ def test_the_ends_of_the_band_lose_half_a_point_and_its_inside_less(name):
 
 
 def test_a_wider_band_holds_a_narrower_one(llama3):
-    bands = [plan.flat_band(llama3, points) for points in (0.001, 0.005, 0.02, 0.3)]
+    bands = [budget.flat_band(llama3, points) for points in (0.001, 0.005, 0.02, 0.3)]
     assert (np.diff([band.low_min for band in bands]) < 0)[:2].all()
     assert (np.diff([band.high_min for band in bands]) > 0).all()
     assert len({band.interval_min for band in bands}) == 1
     for points in (0, 1, math.nan):
         with pytest.raises(InputError, match=f"points must be between 0 and 1, got {points:g}"):
-            plan.flat_band(llama3, points)
+            budget.flat_band(llama3, points)
 
 
 def test_bands_at_many_points_are_those_of_each(llama3):
     rates = [0.5, 5, 50]
-    bands = plan.flat_band(llama3, at={"failures.rate_per_1000_node_days": rates})
-    each = [plan.flat_band(llama3.override({"failures.rate_per_1000_node_days": rate})) for rate in rates]
+    bands = budget.flat_band(llama3, at={"failures.rate_per_1000_node_days": rates})
+    each = [budget.flat_band(llama3.override({"failures.rate_per_1000_node_days": rate})) for rate in rates]
     for name in ("interval_min", "low_min", "high_min", "ends_job"):
         assert getattr(bands, name) == pytest.approx([getattr(band, name) for band in each], rel=1e-9)
     with pytest.raises(OutsideValidity, match="practically end"):
-        plan.flat_band(llama3, at={"recovery.restart_min": [5, 1e7]})
+        budget.flat_band(llama3, at={"recovery.restart_min": [5, 1e7]})
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -73,7 +73,7 @@ def test_a_plan_is_the_budget_at_both_intervals_and_no_other_interval_has_a_high
     scenario = Scenario.load(name)
     answer = plan.make(scenario)
     best_min = answer.band.interval_min
-    assert answer.scenario == scenario and best_min == plan.best_interval_min(scenario)
+    assert answer.scenario == scenario and best_min == budget.best_interval_min(scenario)
     assert answer.best == scenario.override({"checkpoint.interval_min": best_min})
     assert answer.budget == budget.exact(answer.best)
     assert answer.budget_as_given == budget.exact(scenario)
@@ -133,7 +133,7 @@ def test_rare_failures_with_daily_maintenance_still_have_a_plan(llama3, rate):
     """A stop waits for the next checkpoint, so a plan checkpoints more often than stops are requested."""
     run = llama3.override({"failures.rate_per_1000_node_days": rate, "checkpoint.stall_s": 300})
     answer = plan.make(run)
-    longest_min = plan.longest_interval_min(run)
+    longest_min = budget.longest_interval_min(run)
     assert answer.band.interval_min <= longest_min <= 0.5 / 0.87 * 24 * 60 * (1 + 1e-9)
     assert budget.exact(run.override({"checkpoint.interval_min": longest_min})).ettr > 0
     assert answer.band.low_min <= answer.band.interval_min <= answer.band.high_min
@@ -238,8 +238,8 @@ RICHER = [
 def test_no_other_interval_costs_less(name):
     """Against 4000 intervals, then a bounded search of SciPy's between the neighbours of the best of them."""
     run = richer(name)
-    best_min = plan.best_interval_min(run)
-    low, high = plan.shortest_interval_min(run), plan.longest_interval_min(run)
+    best_min = budget.best_interval_min(run)
+    low, high = budget.shortest_interval_min(run), budget.longest_interval_min(run)
     grid = np.geomspace(low, high, 4000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ValidityWarning)
@@ -258,9 +258,9 @@ def test_no_other_interval_costs_less(name):
 def test_arrays_give_the_interval_of_each_run(name):
     run = richer(name)
     sizes, stalls = np.array([8192, 65_536]), np.array([2.0, 30.0, 200.0])
-    best_min = plan.best_interval_min(run, {"cluster.n_gpus": sizes[:, None], "checkpoint.stall_s": stalls})
+    best_min = budget.best_interval_min(run, {"cluster.n_gpus": sizes[:, None], "checkpoint.stall_s": stalls})
     one_by_one = [
-        [plan.best_interval_min(run.override({"cluster.n_gpus": int(n), "checkpoint.stall_s": w})) for w in stalls]
+        [budget.best_interval_min(run.override({"cluster.n_gpus": int(n), "checkpoint.stall_s": w})) for w in stalls]
         for n in sizes
     ]
     assert best_min == pytest.approx(np.array(one_by_one), rel=1e-7)
@@ -269,10 +269,10 @@ def test_arrays_give_the_interval_of_each_run(name):
 def test_the_store_is_not_more_frequent_than_the_tier_below_it():
     run = richer("tiers").override({"checkpoint.stall_s": 0})
     slow = {"checkpoint.tiers.local disk.interval_s": np.array([60.0, 600.0, 6000.0])}
-    best_min = plan.best_interval_min(run, slow)
+    best_min = budget.best_interval_min(run, slow)
     assert (best_min * 60 >= slow["checkpoint.tiers.local disk.interval_s"]).all()
     assert best_min[2] == pytest.approx(100, rel=1e-9)
-    assert plan.shortest_interval_min(run) == pytest.approx(3, rel=1e-9)
+    assert budget.shortest_interval_min(run) == pytest.approx(3, rel=1e-9)
     assert plan.make(run).band.low_min >= 3
 
 
@@ -282,7 +282,7 @@ def test_two_minima_on_either_side_of_the_first_alarm_that_is_heeded(llama3):
     warned = {"recall": 0.9, "precision": 0.5, "lead_s": 600, "action_s": 100}
     kinks = np.array([20.0, 60.0, 100.0, 150.0, 200.0, 400.0])
     run = run.override({"prediction": warned})
-    best_min = plan.best_interval_min(run, {"prediction.action_s": kinks})
+    best_min = budget.best_interval_min(run, {"prediction.action_s": kinks})
     grid = np.geomspace(0.1, 600, 20_000)
     at = {"prediction.action_s": kinks, "checkpoint.interval_min": grid[:, None]}
     costs = np.asarray(1 / budget.exact(steady(run), at).ettr)
@@ -302,14 +302,14 @@ def test_two_minima_on_either_side_of_the_first_alarm_that_is_heeded(llama3):
 )
 def test_what_is_looked_for_cannot_be_given(llama3, at, message):
     with pytest.raises(InputError, match=message):
-        plan.best_interval_min(llama3, at)
+        budget.best_interval_min(llama3, at)
 
 
 def test_what_no_form_holds_for_has_no_best_interval(llama3):
     both = richer("tiers").override({"prediction": WARNED})
     with pytest.raises(NotModelled, match="no form for checkpoint.tiers together with prediction"):
-        plan.best_interval_min(both)
-    with pytest.raises(InputError, match="no checkpoint.tiers: plan.best_interval_min"):
+        budget.best_interval_min(both)
+    with pytest.raises(InputError, match="no checkpoint.tiers: budget.best_interval_min"):
         plan.best_tiers(llama3)
 
 

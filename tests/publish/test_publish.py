@@ -16,7 +16,7 @@ import nbformat
 import pytest
 from nbformat import v4
 
-from ettr import Scenario, plan, publish
+from ettr import Scenario, publish, ranges
 from ettr.core.errors import EttrError, InputError, NotebookFailed, UnknownName
 from ettr.publish import chapters, extension, page_data, pages, site
 from ettr.sweep.folder import Entry
@@ -268,7 +268,7 @@ def test_the_pages_begin_with_the_scenario_of_the_book():
 @pytest.mark.parametrize("name", ["llama3-405b", "h100-100k"])
 def test_what_is_assumed_on_a_page_is_what_a_plan_assumes(name):
     told = page_data.start(Scenario.load(name))["assumed"]
-    ours = plan.assumptions(Scenario.load(name)).inputs
+    ours = ranges.assumptions(Scenario.load(name)).inputs
     assert {one["field"] for one in told} == {one.field for one in ours}
 
 

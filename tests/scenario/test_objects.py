@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ettr import Scenario, budget, compare, failures, logs, plan, simulate
+from ettr import Scenario, budget, failures, logs, plan, recommendation, simulate
 from ettr.core.errors import InputError
 
 LOG = Path(__file__).parents[2] / "data" / "glm130b_events.csv"
@@ -86,7 +86,7 @@ OBJECTS = {
     "TimeBudget": lambda: budget.exact(run()),
     "FailureLog": log,
     "Requirement": lambda: plan.required(run(), "recovery.restart_min", 0.9),
-    "Comparison": lambda: compare.mitigations(run(**{"job.productive_h": 24}), ["in-process-restart"], n_runs=2),
+    "Comparison": lambda: recommendation.mitigations(run(**{"job.productive_h": 24}), ["in-process-restart"], n_runs=2),
     "Fit": lambda: failures.fit(log()),
 }
 

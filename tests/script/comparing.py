@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ettr import Scenario, budget, plan
+from ettr.budget.intervals import flat_band
 from ettr.core.errors import EttrError
 from ettr.core.results import PARTS
-from ettr.plan.intervals import flat_band
 from ettr.plan.losses import Losses, record_of
-from ettr.plan.ranges import assumptions
 from ettr.publish import page_data
+from ettr.ranges.assumed import assumptions
 from ettr.validation import beside
 
 STATIC = Path(__file__).parents[2] / "book/_static"

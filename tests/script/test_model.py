@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy
 
-from ettr import Scenario, budget, evidence, mitigation, plan, spares
+from ettr import Scenario, budget, evidence, mitigation, plan, ranges, spares
+from ettr.budget.intervals import any_interval, best_h
 from ettr.core.errors import EttrError, InputError, NotModelled
 from ettr.failures import poisson_interval
-from ettr.plan.intervals import any_interval, best_h
 from ettr.plan.remedies import remedies
 from ettr.plan.unexplained import unexplained
 from ettr.publish import page_data
@@ -147,7 +147,7 @@ def test_draws_that_break_a_rule_of_the_tiers_are_redrawn_as_in_the_package(page
     write = {"checkpoint.persist_s": 60, "checkpoint.tiers": [tier], "checkpoint.interval_min": 30}
     assumed = {"evidence": {"checkpoint.persist_s": {"status": "assumed", "note": "for this test"}}}
     run = Scenario.of(nested(STORY | write) | assumed)
-    ours, inputs = plan.assumptions(run), page_data.start(run)["assumed"]
+    ours, inputs = ranges.assumptions(run), page_data.start(run)["assumed"]
     assert "checkpoint.persist_s" in [one["field"] for one in inputs]
     given = plain(run)
     given["checkpoint"]["tiers"][0]["write_s"] = write_s  # the longest is refused by the package itself

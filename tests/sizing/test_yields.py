@@ -37,7 +37,7 @@ def test_ettr_and_days_are_those_of_the_plan(run, size):
     at = run.override({"cluster.n_gpus": size})
     yielded = sizing.yields(at, [float(size)], at.layout_of_job.one_axis())
     steady = at.override({"job.include_start": False})
-    best_min = plan.best_interval_min(steady)
+    best_min = budget.best_interval_min(steady)
     hours = budget.exact(steady.override({"checkpoint.interval_min": best_min}))
     assert yielded.interval_min[0] == pytest.approx(best_min)
     assert yielded.ettr[0] == pytest.approx(hours.ettr) and hours.ettr == pytest.approx(plan.ettr_at_best(steady))

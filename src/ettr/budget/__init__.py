@@ -9,6 +9,16 @@ from ettr.budget.changing import at_mean_rate, mean_rate_per_h, over_time, rate_
 from ettr.budget.closed_forms import ByInterval, by_interval, exact, first_order, rsc
 from ettr.budget.closest_form import ClosedForm, closed_form
 from ettr.budget.finishing_date import Rates, chance, finishing, posterior_rates
+from ettr.budget.intervals import (
+    BAND_POINTS,
+    Band,
+    best_interval_min,
+    flat_band,
+    job_mttf_h,
+    longest_interval_min,
+    shortest_interval_min,
+    whole_interval_min,
+)
 from ettr.budget.limits import FORMULAS, Validity, validity
 from ettr.budget.refusals import accepted
 from ettr.budget.simplify import Simplified, simplified, without_extras
@@ -16,7 +26,9 @@ from ettr.scenario.fields import swept
 from ettr.scenario.long_run import changes
 
 __all__ = [
+    "BAND_POINTS",
     "FORMULAS",
+    "Band",
     "ByInterval",
     "ClosedForm",
     "Rates",
@@ -24,6 +36,7 @@ __all__ = [
     "Validity",
     "accepted",
     "at_mean_rate",
+    "best_interval_min",
     "by_interval",
     "chance",
     "changes",
@@ -31,13 +44,18 @@ __all__ = [
     "exact",
     "finishing",
     "first_order",
+    "flat_band",
+    "job_mttf_h",
+    "longest_interval_min",
     "mean_rate_per_h",
     "over_time",
     "posterior_rates",
     "rate_over_time",
     "rsc",
+    "shortest_interval_min",
     "simplified",
     "swept",
     "validity",
+    "whole_interval_min",
     "without_extras",
 ]

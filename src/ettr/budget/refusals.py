@@ -12,7 +12,7 @@ from ettr.core.errors import NotModelled
 from ettr.core.units import LAST_DIGITS
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.long_run import starts_new
-from ettr.scenario.paths import PREDICTION, SLOWDOWN, TIERS
+from ettr.scenario.paths import PERSIST, PREDICTION, SLOWDOWN, TIERS
 
 SILENT, NOTICED = "silent failures (latency_h)", "failures that are noticed"
 WRITE = "a background write (checkpoint.persist_s or checkpoint.store)"
@@ -249,3 +249,9 @@ def accepted(
     run = scenario.in_hours(at)
     refuse(scenario, run, formula)
     return run
+
+
+def barred(scenario: Scenario) -> set[str]:
+    """Fields that no closed form holds for beside something else that the scenario has."""
+    slowed = {SLOWDOWN} if scenario.checkpoint.tiers else set()
+    return slowed | ({PERSIST} if scenario.latencies_h else set())

@@ -19,7 +19,7 @@ from ettr.mitigation import Catalogue
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ettr.compare import Comparison, Portfolio
+    from ettr.recommendation import Comparison, Portfolio
 
 _RUNS_TOGETHER = 200
 """Many sets are looked at, and their differences are large."""
@@ -100,14 +100,14 @@ def compare(
     options.check_seed(seed)
     if budget is not None and not 0 <= budget < math.inf:
         raise InputError(f"--budget must be >= 0 USD and finite, got {budget:g}")
-    from ettr import compare as compared
+    from ettr import recommendation
     from ettr.simulation import MOST_RUNS
 
     n_runs = options.number_of_runs(runs, MOST_RUNS, least=2)
     known = mitigation.catalogue(catalogue)
     ids = _named(only, known)
     with terminal.simulating("preparing", "scenarios", quiet, as_json) as on_progress:
-        answer = compared.mitigations(
+        answer = recommendation.mitigations(
             run,
             ids,
             seed,
@@ -138,17 +138,17 @@ def _named(only: list[str] | None, known: Catalogue) -> list[str] | None:
 
 def _within(answer: Comparison, budget: float, measure: str, all_of_them: bool, on_progress: Any) -> Portfolio | None:
     """The best sets for the money, of those that help for certain; None where none does."""
-    from ettr import compare as compared
+    from ettr import recommendation
 
     known, assumed = (_helping(rows, measure) for rows in (answer.known, answer.assumed))
     ids = ([*known, *assumed] if all_of_them else known or assumed)[:_MOST]
     if not ids:
         return None
-    method = compared.EXACT if len(ids) <= _FEW else compared.GREEDY
+    method = recommendation.EXACT if len(ids) <= _FEW else recommendation.GREEDY
     study = answer.study
     if study.n_runs > _RUNS_TOGETHER:
         study = replace(study, n_runs=_RUNS_TOGETHER)
-    return compared.portfolio(study, ids, budget, measure, method, on_progress, paying=True)
+    return recommendation.portfolio(study, ids, budget, measure, method, on_progress, paying=True)
 
 
 def _helping(rows: pd.DataFrame, measure: str) -> list[str]:

@@ -4,6 +4,7 @@ from .answer import presets as presets
 from .assumed import assumed_fields as assumed_fields
 from .bands import Bands as Bands
 from .bands import bands_of as bands_of
+from .bands import mttf_interval_h as mttf_interval_h
 from .calendar import Calendar as Calendar
 from .calendar import calendar_of as calendar_of
 from .dates import Dates as Dates
@@ -16,15 +17,6 @@ from .fitted import PRODUCTIVE_H as PRODUCTIVE_H
 from .fitted import FittedPlan as FittedPlan
 from .fitted import from_fit as from_fit
 from .fitted import scenario_of as scenario_of
-from .intervals import BAND_POINTS as BAND_POINTS
-from .intervals import Band as Band
-from .intervals import best_interval_min as best_interval_min
-from .intervals import flat_band as flat_band
-from .intervals import job_mttf_h as job_mttf_h
-from .intervals import longest_interval_min as longest_interval_min
-from .intervals import mttf_interval_h as mttf_interval_h
-from .intervals import shortest_interval_min as shortest_interval_min
-from .intervals import whole_interval_min as whole_interval_min
 from .losses import Loss as Loss
 from .losses import Losses as Losses
 from .maps import Frontier as Frontier
@@ -36,9 +28,6 @@ from .needs import Requirement as Requirement
 from .needs import required as required
 from .needs import required_at_sizes as required_at_sizes
 from .needs import requirements as requirements
-from .ranges import Assumed as Assumed
-from .ranges import Assumptions as Assumptions
-from .ranges import assumptions as assumptions
 from .realised import Prediction as Prediction
 from .realised import RealisedPlan as RealisedPlan
 from .realised import from_training as from_training

@@ -9,6 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ettr import budget, evidence
+from ettr.budget.intervals import (
+    Band,
+    any_interval,
+    best_h,
+    best_interval_min,
+    flat_band,
+    whole_interval_min,
+)
 from ettr.checkpoint import checkpoints_to_keep
 from ettr.core import extras
 from ettr.core.errors import NoProgress, NotModelled, OutsideValidity
@@ -18,27 +26,18 @@ from ettr.core.sentences import duration, pct
 from ettr.core.units import MIN_PER_H
 from ettr.failures import gamma_interval
 from ettr.plan.assumed import assumed_fields
-from ettr.plan.bands import Bands, bands_of
+from ettr.plan.bands import Bands, bands_of, mttf_interval_h
 from ettr.plan.calendar import Calendar, calendar_of
 from ettr.plan.dates import WITHOUT, Dates, at_uncertain_rate, check_ends, dates_of
 from ettr.plan.deadline import Deadline, deadline_of
 from ettr.plan.details import plan_details
-from ettr.plan.intervals import (
-    Band,
-    any_interval,
-    best_h,
-    best_interval_min,
-    flat_band,
-    mttf_interval_h,
-    whole_interval_min,
-)
 from ettr.plan.losses import Losses, record_of
-from ettr.plan.ranges import Assumptions, assumptions
 from ettr.plan.remedies import Remedies, remedies
 from ettr.plan.report import BOUND, HOPELESS, hopeless, plan_report, plan_warnings
 from ettr.plan.single_run import PredictionInterval, of_simulated, prediction_interval
 from ettr.plan.tiers import TierPlan, best_tiers_h, tier_plans
 from ettr.plan.unexplained import Unexplained, unexplained
+from ettr.ranges.assumed import Assumptions, assumptions
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.long_run import steady
 from ettr.scenario.paths import INTERVAL, RATE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,10 @@ import numpy as np
 
 from ettr import budget
 from ettr.budget.closed_forms import quiet_budget
+from ettr.budget.intervals import best_interval_min
 from ettr.core.results import TimeBudget
 from ettr.core.units import H_PER_DAY, MIN_PER_H
 from ettr.failures import FailureRate, gamma_interval
-from ettr.plan.intervals import best_interval_min
 from ettr.scenario import JobInHours, Scenario
 
 if TYPE_CHECKING:
@@ -174,3 +175,20 @@ def _source(scenario: Scenario) -> str:
         f"from failures.rate_gamma, worth {known.shape:.4g} failures in {known.node_days:.6g} node-days; "
         "all other inputs are taken as exact"
     )
+
+
+def mttf_interval_h(scenario: Scenario, level: float = 0.95) -> tuple[float, float] | None:
+    """Interval of the job's mean time to failure, from what is known of the failure rate. [h]
+
+    Returns
+    -------
+    tuple of float or None
+        Low and high end; None if the scenario says nothing about its rate's uncertainty.
+    """
+    known = scenario.failures.posterior
+    rate = scenario.failure_rate
+    if known is None or rate == 0:
+        return None
+    interval = gamma_interval(known.shape, known.node_days, level)
+    longest_h = scenario.job_mttf_h * rate / interval.low if interval.low > 0 else math.inf
+    return scenario.job_mttf_h * rate / interval.high, longest_h

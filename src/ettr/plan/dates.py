@@ -21,7 +21,7 @@ from ettr.scenario import Scenario
 from ettr.scenario.paths import RATE
 
 if TYPE_CHECKING:
-    from ettr.plan.ranges import Assumptions
+    from ettr.ranges.assumed import Assumptions
     from ettr.simulation import Simulation
 
 LEVELS = (0.9, 0.99)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ettr import budget, mitigation
+from ettr.budget.intervals import any_interval, best_h
 from ettr.budget.simplify import mechanisms
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.report import Answer, Note, Report, Table, plain_values
@@ -17,7 +18,6 @@ from ettr.core.sentences import about, duration, limit, listed, pct, usd
 from ettr.core.units import H_PER_DAY, MIN_PER_H
 from ettr.plan.dates import Dates, in_n
 from ettr.plan.fields import Field, field_of, solvable
-from ettr.plan.intervals import any_interval, best_h
 from ettr.plan.losses import usd_per_h
 from ettr.plan.remedies import Remedies, Remedy
 from ettr.scenario import JobInHours, Scenario

@@ -8,14 +8,15 @@ from typing import Literal
 
 import numpy as np
 
+from ettr.budget.intervals import shortest_interval_min
+from ettr.budget.refusals import barred
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.units import LAST_DIGITS, ROUNDING, S_PER_H, unit_of
-from ettr.plan.intervals import shortest_interval_min
 from ettr.scenario import Scenario
 from ettr.scenario.bounds import of_unit
 from ettr.scenario.checkpoints import Tier
 from ettr.scenario.fields import given_at, meta_at, sections_of_solvable
-from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, RATE, SLOWDOWN, SPARES, bounds_at, list_of
+from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, RATE, SPARES, bounds_at, list_of
 
 Sense = Literal["at most", "at least", "between"]
 
@@ -96,12 +97,6 @@ def solvable(scenario: Scenario) -> tuple[str, ...]:
     absent |= barred(scenario)
     pooled = (SPARES,) if scenario.spares and scenario.repair else ()
     return (*(path for path in scenario.swept if path not in absent), *pooled)
-
-
-def barred(scenario: Scenario) -> set[str]:
-    """Fields that no closed form holds for beside something else that the scenario has."""
-    slowed = {SLOWDOWN} if scenario.checkpoint.tiers else set()
-    return slowed | ({PERSIST} if scenario.latencies_h else set())
 
 
 def field_of(scenario: Scenario, path: str) -> Field:

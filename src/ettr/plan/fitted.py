@@ -11,6 +11,7 @@ import pandas as pd
 import scipy
 
 from ettr import budget
+from ettr.budget.intervals import best_interval_min
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.units import H_PER_DAY, MIN_PER_H, ROUNDING
@@ -20,7 +21,6 @@ from ettr.failures.rates import NODE_DAYS
 from ettr.failures.recent import recent_past
 from ettr.plan import fitted_words
 from ettr.plan.answer import Plan, make
-from ettr.plan.intervals import best_interval_min
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.paths import RATE
 

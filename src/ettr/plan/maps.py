@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ettr.budget.intervals import at_best
 from ettr.core.errors import InputError
 from ettr.core.report import one_line
 from ettr.plan.fields import Field, Sense, field_of
-from ettr.plan.intervals import at_best
 from ettr.plan.needs import check_target, run_of
 from ettr.plan.solving import last_reaching
 from ettr.scenario import Scenario

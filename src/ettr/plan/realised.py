@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ettr import budget
+from ettr.budget.intervals import best_interval_min
 from ettr.core.errors import OutsideValidity
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.results import TimeBudget
 from ettr.core.units import H_PER_DAY, MIN_PER_H, S_PER_H
 from ettr.logs.training.runs import TrainingRun
 from ettr.plan import realised_words
-from ettr.plan.intervals import best_interval_min
 from ettr.plan.single_run import PredictionInterval, prediction_interval
 from ettr.scenario import Scenario
 from ettr.scenario.checkpoints import Checkpoint

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ettr import mitigation
+from ettr.budget.intervals import any_interval, best_h
 from ettr.budget.simplify import mechanisms
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.report import Answer, Note, Report, Table, plain_values
 from ettr.core.sentences import about, listed, number, pct, roughly, usd
 from ettr.core.units import H_PER_MONTH, MIN_PER_H
 from ettr.mitigation import Catalogue, Mitigation
-from ettr.plan.intervals import any_interval, best_h
 from ettr.plan.losses import usd_per_h
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL

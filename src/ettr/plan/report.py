@@ -27,8 +27,8 @@ from ettr.plan.assumed import fitted_words, no_answer
 from ettr.plan.details import planned_at_mean, speed_lines, tiers_report, unused_prediction
 from ettr.plan.losses import Losses
 from ettr.plan.pools import cheapest_pool
-from ettr.plan.ranges import Assumptions, span
 from ettr.plan.single_run import PredictionInterval
+from ettr.ranges.assumed import Assumptions, span
 from ettr.scenario import Scenario
 from ettr.scenario.to_hours import before_interval
 

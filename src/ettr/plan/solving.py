@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ettr.budget.intervals import AtBest, at_best, best_interval_min
+from ettr.budget.search import lowest
 from ettr.core.validity import plain
 from ettr.plan.fields import Field
-from ettr.plan.intervals import AtBest, at_best, best_interval_min
-from ettr.plan.search import lowest
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL
 

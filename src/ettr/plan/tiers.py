@@ -9,11 +9,11 @@ import numpy as np
 
 from ettr import budget
 from ettr.budget.closed_forms import quiet_budget
+from ettr.budget.intervals import longest_h, without_ends
+from ettr.budget.search import lowest
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.units import MIN_PER_H, ROUNDING, S_PER_H
 from ettr.core.validity import ENDS
-from ettr.plan.intervals import longest_h, without_ends
-from ettr.plan.search import lowest
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.job_in_hours import SHORTEST_MIN
 from ettr.scenario.paths import INTERVAL
@@ -95,7 +95,7 @@ def best_tiers(scenario: Scenario) -> Scenario:
     13.0
     """
     if not scenario.checkpoint.tiers:
-        raise InputError("the scenario has no checkpoint.tiers: plan.best_interval_min finds the store's interval")
+        raise InputError("the scenario has no checkpoint.tiers: budget.best_interval_min finds the store's interval")
     *taus, of_store = best_tiers_h(budget.accepted(scenario))
     tiers = zip(scenario.checkpoint.tiers, taus, strict=True)
     values = {f"checkpoint.tiers.{tier.name}.interval_s": float(tau * S_PER_H) for tier, tau in tiers}

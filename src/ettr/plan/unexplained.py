@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ettr import budget
+from ettr.budget.intervals import any_interval, best_h
 from ettr.budget.simplify import mechanisms
 from ettr.core.errors import InputError
 from ettr.core.sentences import about, limit, pct, roughly, usd
 from ettr.core.units import H_PER_MONTH, unit_of
-from ettr.plan.intervals import any_interval, best_h
 from ettr.plan.losses import usd_per_h
-from ettr.plan.ranges import ettr_at, own_interval_h
+from ettr.ranges.assumed import ettr_at, own_interval_h
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of, given_at
 from ettr.scenario.paths import RATE

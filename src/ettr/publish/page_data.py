@@ -15,7 +15,7 @@ from ettr.core.errors import EttrError
 from ettr.core.units import LAST_DIGITS, unit_of
 from ettr.plan.assumed import assumed_fields
 from ettr.plan.losses import WORDS
-from ettr.plan.ranges import Assumed, around, assumed_inputs, known_of
+from ettr.ranges.assumed import Assumed, around, assumed_inputs, known_of
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of, meta_at
 from ettr.scenario.paths import PERSIST, SLOWDOWN, bounds_at, model_of

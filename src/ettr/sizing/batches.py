@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ettr.budget.intervals import job_mttf_h
 from ettr.core.errors import InputError
-from ettr.plan.intervals import job_mttf_h
 from ettr.scaling import tokens_factor
 from ettr.scenario import Scenario
 from ettr.sizing.yields import throughput_of, yields

@@ -11,10 +11,10 @@ import numpy as np
 
 from ettr.budget import accepted
 from ettr.budget.closed_forms import quiet_budget
+from ettr.budget.intervals import at_best
 from ettr.core.errors import InputError
 from ettr.core.results import PARTS
 from ettr.core.units import H_PER_DAY, MIN_PER_H, S_PER_H, W_PER_MW
-from ettr.plan.intervals import at_best
 from ettr.power import Profile, profile
 from ettr.power.bills import state_of
 from ettr.scaling import Constants, Layout

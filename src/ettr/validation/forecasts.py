@@ -16,7 +16,7 @@ from ettr.core.errors import DataError, EttrError, UnknownName
 from ettr.core.validity import above_zero, plain
 from ettr.failures import job_mttf_h
 from ettr.failures.rates import binomial_interval
-from ettr.plan.ranges import even_points
+from ettr.ranges.assumed import even_points
 from ettr.scenario import Scenario
 
 OPEN, OVERDUE, SETTLED, LAPSED = "open", "overdue", "settled", "lapsed"

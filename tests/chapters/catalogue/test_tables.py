@@ -7,7 +7,7 @@ import pytest
 
 from computed import mitigations
 from computed.mitigations import comparison
-from ettr import Scenario, compare, evidence
+from ettr import Scenario, evidence, recommendation
 from ettr.chapters import one_by_one
 from ettr.chapters.catalogue import tables
 
@@ -77,7 +77,7 @@ def test_documents_ask_for_what_the_catalogue_says(compared):
 
 
 def test_an_assumed_pool_is_listed_in_nodes():
-    study = compare.study(Scenario.load("rsc-1"), n_runs=2)
+    study = recommendation.study(Scenario.load("rsc-1"), n_runs=2)
     row = tables.assumed_values(study).set_index("field").loc["spares.n_nodes"]
     assert row["value"] == str(study.together(["spare-pool"]).baseline.spares.n_nodes) and row["unit"] == "nodes"
 
@@ -94,7 +94,7 @@ def test_those_that_conflict_with_an_earlier_one_are_left_out(study):
 
 def test_shares_and_pairs_bear_too_few_mitigations(study):
     assert tables.shared_gain(study, []).frame.empty
-    assert compare.interactions(study, ["faster-restart"]).empty
+    assert recommendation.interactions(study, ["faster-restart"]).empty
     one = tables.shared_gain(study, ["faster-restart"])
     assert one.frame["value"].sum() == pytest.approx(one.together)
-    assert len(compare.interactions(study, ["faster-restart", "shorter-stall", "slower-training"])) == 6
+    assert len(recommendation.interactions(study, ["faster-restart", "shorter-stall", "slower-training"])) == 6

@@ -10,7 +10,7 @@ import pytest
 
 from computed.chapters import some_presets
 from computed.tiers import n_bytes, table
-from ettr import Scenario, budget, evidence, plan
+from ettr import Scenario, budget, evidence
 from ettr.chapters.checkpoint_tiers import prediction_tables, tables
 from ettr.chapters.checkpoint_tiers.tables import COMMON_LOSS
 from ettr.checkpoint import placement
@@ -105,7 +105,7 @@ def test_a_store_s_own_size_is_taken(llama3):
 def test_late_findings_cost_the_latency(llama3):
     frame = prediction_tables.found_late(llama3, 0.05, 24.0, 5)
     run = tables.store_only(llama3).override({"checkpoint.persist_s": 0})
-    rate, tau_h = run.job_rate_per_h, plan.best_interval_min(run) / 60
+    rate, tau_h = run.job_rate_per_h, budget.best_interval_min(run) / 60
     whole = frame[frame["which"] == "all"].set_index("latency_h")["ettr"]
     for latency, ettr in whole.items():
         a_segment_h = (1 / rate + latency + run.recovery_h) * math.expm1(rate * (tau_h + run.stall_h))
@@ -144,7 +144,7 @@ def test_rungs_are_scenarios_and_their_shares_those_of_the_exact_form(name):
     for title, rung in rungs.items():
         hours, rows = budget.exact(rung), frame[frame["rung"] == title].set_index("part")["share"]
         assert rows["rework"] == pytest.approx(hours.rework_h / hours.total_h)
-        assert plan.best_interval_min(rung) == pytest.approx(rung.checkpoint.interval_min)
+        assert budget.best_interval_min(rung) == pytest.approx(rung.checkpoint.interval_min)
     assert len(rungs["+ neighbour disks"].checkpoint.tiers) == 3
     assert len(rungs["Just in time, instead"].checkpoint.tiers) == 1
 
@@ -175,7 +175,7 @@ def test_announced_is_the_exact_form_at_its_best_interval(llama3):
         {"prediction": prediction, "checkpoint.interval_min": float(row["interval_min"])}
     )
     assert row["ettr"] == pytest.approx(budget.exact(single).ettr)
-    assert row["interval_min"] == pytest.approx(plan.best_interval_min(single), rel=1e-5)
+    assert row["interval_min"] == pytest.approx(budget.best_interval_min(single), rel=1e-5)
     exact = frame[frame["precision"] == 0.854]
     assert exact["ettr"].is_monotonic_increasing and exact["recall"].iloc[0] == 0
     late = prediction_tables.announced(llama3, 60, n_points=5)  # 70 s would be needed
@@ -189,5 +189,5 @@ def test_minder_is_where_its_recall_and_precision_put_it():
 
 
 def test_as_many_checkpoints_are_held_as_a_constant_latency_needs(llama3):
-    tau_h = plan.best_interval_min(tables.store_only(llama3)) / 60
+    tau_h = budget.best_interval_min(tables.store_only(llama3)) / 60
     assert prediction_tables.checkpoints_to_hold(llama3, 24) == math.ceil(24 / (tau_h + llama3.stall_h)) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from computed.mitigations import CASES, comparison
-from ettr import compare
+from ettr import recommendation
 from ettr.chapters import portfolio
 from ettr.chapters.portfolio.tables import AFTER, BEFORE
 
@@ -41,7 +41,7 @@ def test_the_steps_of_a_set_add_up_to_it(study):
     table = portfolio.tables.steps_of_set(study, ["shorter-stall", "faster-restart"])
     assert set(table["id"]) == {"shorter-stall", "faster-restart"}
     assert table["alone"].iloc[0] == pytest.approx(table["added"].iloc[0])
-    restart = compare.gain(study.runs(), study.runs(["faster-restart"]), "usd").mean
-    both = compare.gain(study.runs(), study.runs(table["id"]), "days").mean
+    restart = recommendation.gain(study.runs(), study.runs(["faster-restart"]), "usd").mean
+    both = recommendation.gain(study.runs(), study.runs(table["id"]), "days").mean
     assert restart and table["kept"].to_numpy() == pytest.approx((table["added"] / table["alone"]).to_numpy())
     assert table["added"].sum() == pytest.approx(both, rel=0.01)

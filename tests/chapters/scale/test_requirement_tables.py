@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from computed.chapters import USUAL, table
-from ettr import plan
+from ettr import budget, plan
 from ettr.chapters import scale
 
 REQUIREMENTS = scale.tables
@@ -20,7 +20,7 @@ def test_on_the_frontier_the_target_is_just_reached(llama3):
     for row in frame.itertuples():
         here = llama3.override({"cluster.n_gpus": row.n_gpus, RATE: row.rate, RESTART: row.restart_min})
         assert plan.ettr_at_best(here) == pytest.approx(TARGET, abs=1e-4)
-        assert plan.best_interval_min(here) == pytest.approx(row.interval_min, rel=1e-4)
+        assert budget.best_interval_min(here) == pytest.approx(row.interval_min, rel=1e-4)
     for _, line in frame.groupby("n_gpus"):
         assert (np.diff(line["restart_min"]) > 0).all() and (np.diff(line["rate"]) < 0).all()
 

@@ -9,7 +9,7 @@ import pytest
 
 from computed.thermal import run as hall
 from computed.thermal import table_of
-from ettr import Scenario, budget, evidence, plan
+from ettr import Scenario, budget, evidence
 from ettr.chapters.thermal import failure_tables, tables
 from ettr.thermal import arrhenius_factor
 
@@ -59,7 +59,7 @@ def test_cooling_is_compared_at_the_best_interval_against_one_observation(run):
     table = tables.cooling_at(run).set_index("cooling")
     assert list(table.index) == ["air_economiser", "chiller", "cold_plate", "immersion"]
     steady = run.override({"job.include_start": False})
-    best = steady.override({"checkpoint.interval_min": plan.best_interval_min(steady)})
+    best = steady.override({"checkpoint.interval_min": budget.best_interval_min(steady)})
     own = table.loc["air_economiser"]
     assert own["ettr"] == pytest.approx(budget.exact(best).ettr) and own["speed"] == pytest.approx(run.speed)
     assert own["effective"] == pytest.approx(own["ettr"] * own["speed"])

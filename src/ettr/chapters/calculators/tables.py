@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget
+from ettr.budget.intervals import best_interval_min
 from ettr.chapters.common.steady_state import LARGEST_GPUS, ettr_at, quietly, smallest_gpus
 from ettr.chapters.common.table import Table, named
-from ettr.plan import best_interval_min
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
 from ettr.simulation import simulate

@@ -70,7 +70,7 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     Parameters
     ----------
     frame : DataFrame
-        As of :class:`ettr.compare.Attribution`; may be empty.
+        As of :class:`ettr.recommendation.Attribution`; may be empty.
     title, subtitle : str
         The statement, and the scenario.
 
@@ -110,7 +110,7 @@ def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     Parameters
     ----------
     frame : DataFrame
-        ``indices`` of :class:`ettr.compare.Sobol`; may be empty.
+        ``indices`` of :class:`ettr.recommendation.Sobol`; may be empty.
     title, subtitle : str
         The statement, and the scenario.
 

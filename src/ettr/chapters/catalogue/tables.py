@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr import compare, evidence, mitigation
+from ettr import evidence, mitigation, recommendation
 from ettr.chapters.common.runs import of_failures
-from ettr.compare import IN_PLACE, TRIED, Attribution, Comparison, Study
 from ettr.core.errors import EttrError, InputError
 from ettr.core.units import unit_of
 from ettr.mitigation import Catalogue
+from ettr.recommendation import IN_PLACE, TRIED, Attribution, Comparison, Study
 
 NO_EVIDENCE = mitigation.NO_EVIDENCE
 _LEAST_ETTR = 1e-3
@@ -71,7 +71,7 @@ def published_pairs(comparison: Comparison, computed: pd.DataFrame) -> pd.DataFr
     Parameters
     ----------
     comparison : Comparison
-        As from :func:`ettr.compare.mitigations`.
+        As from :func:`ettr.recommendation.mitigations`.
     computed : DataFrame
         Rows of :func:`rows_to_compute`, as from :func:`ettr.validation.run`.
 
@@ -233,10 +233,10 @@ def going_together(study: Study, ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def shared_gain(study: Study, ids: Iterable[str]) -> Attribution:
-    """Shapley values of mitigations that go together: as :func:`ettr.compare.shapley`, empty without mitigations."""
+    """Shapley values of mitigations that go together: as :func:`ettr.recommendation.shapley`, empty without any."""
     chosen = tuple(ids)
     if chosen:
-        return compare.shapley(study, chosen)
+        return recommendation.shapley(study, chosen)
     nothing = pd.DataFrame(columns=["id", "title", "value", "low", "high", "alone", "last"])
     return Attribution(nothing, _MEASURE, 0.0, 0.0, 0.0, "exact", 0)
 
@@ -253,8 +253,8 @@ def indices(
     ids : iterable of str
         Mitigations; few, as each is simulated at every point.
     inputs : iterable of str
-        Fields that vary together, or effects, as :func:`ettr.compare.uncertain` and
-        :func:`ettr.compare.effects` name them.
+        Fields that vary together, or effects, as :func:`ettr.recommendation.uncertain` and
+        :func:`ettr.recommendation.effects` name them.
     n_points : int
         Points of the Sobol sequence, a power of 2.
     n_runs : int
@@ -264,10 +264,13 @@ def indices(
     scenario, baseline = (of_failures(run, _MOST_FAILURES) for run in (study.scenario, study.baseline))
     few = replace(study, scenario=scenario, baseline=baseline, n_runs=n_runs).together(chosen)
     known = {
-        one.field: one for one in (*compare.uncertain(few.baseline, _MEASURE), *compare.effects(few.catalogue, chosen))
+        one.field: one
+        for one in (*recommendation.uncertain(few.baseline, _MEASURE), *recommendation.effects(few.catalogue, chosen))
     }
     try:
-        return compare.sobol(few, chosen, [known[name] for name in inputs if name in known], n_points, _MEASURE).indices
+        return recommendation.sobol(
+            few, chosen, [known[name] for name in inputs if name in known], n_points, _MEASURE
+        ).indices
     except InputError:
         columns = ["of", "title", "input", "first", "first_error", "total", "total_error"]
         return pd.DataFrame(columns=columns)

@@ -13,7 +13,7 @@ from ettr.chapters.common.table import heads
 from ettr.core.sentences import Finding, count, listed, literal, number, pct
 
 if TYPE_CHECKING:
-    from ettr.compare import Attribution, Comparison
+    from ettr.recommendation import Attribution, Comparison
 
 
 def assumed(comparison: Comparison, values: pd.DataFrame) -> Finding:
@@ -221,7 +221,7 @@ def _signed(value: float) -> str:
 
 
 def sobol(indices: pd.DataFrame) -> Finding:
-    """Which input decides; ``indices`` as of :class:`ettr.compare.Sobol`, perhaps empty."""
+    """Which input decides; ``indices`` as of :class:`ettr.recommendation.Sobol`, perhaps empty."""
     known = indices[indices["total"].notna()] if len(indices) else indices
     if known.empty:
         return Finding(title="Nothing varies together", text="There is nothing that could vary together here.")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget
+from ettr.budget.intervals import best_interval_min, job_mttf_h
 from ettr.chapters.common.steady_state import (
     ettr_at,
     part_shares,
@@ -26,7 +27,6 @@ from ettr.checkpoint import (
 )
 from ettr.core.errors import EttrError, OutsideValidity
 from ettr.core.units import H_PER_DAY, MIN_PER_H
-from ettr.plan import best_interval_min, job_mttf_h
 from ettr.plan.assumed import steady_state
 from ettr.scenario import Scenario
 from ettr.scenario.job_in_hours import SHORTEST_MIN

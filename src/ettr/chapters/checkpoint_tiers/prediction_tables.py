@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence
+from ettr.budget.intervals import best_interval_min
 from ettr.chapters.checkpoint_tiers.tables import store_only, with_free_store
 from ettr.chapters.common.steady_state import answered, ettr_at
 from ettr.checkpoint import checkpoints_to_keep, heed_threshold_h, recall_of
 from ettr.core.errors import OutsideValidity
 from ettr.core.units import H_PER_DAY, S_PER_H
-from ettr.plan import best_interval_min
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, PREDICTION
 

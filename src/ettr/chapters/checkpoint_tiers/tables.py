@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence
+from ettr.budget.intervals import best_interval_min
 from ettr.chapters.common.steady_state import answered, ettr_at
 from ettr.checkpoint import checkpoint_bytes, needed_gb_s, transfer_h
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.results import PARTS, TimeBudget
 from ettr.core.units import S_PER_H
-from ettr.plan import best_interval_min
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, PREDICTION, RESTART, SLOWDOWN, TIERS
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ettr import budget, plan
+from ettr.budget.intervals import whole_interval_min
 from ettr.core.errors import NotModelled, OutsideValidity
 from ettr.core.sentences import listed
 from ettr.core.units import S_PER_H
-from ettr.plan.intervals import whole_interval_min
 from ettr.scenario import Scenario
 from ettr.scenario.basics import LONGEST_TEXT
 from ettr.scenario.paths import INTERVAL

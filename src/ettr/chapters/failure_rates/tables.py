@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ettr import evidence, plan
+from ettr import budget, evidence, plan
 from ettr.core.errors import DataError
 from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero
@@ -136,7 +136,7 @@ def mttf_by_size(scenario: Scenario, n_points: int = 60) -> pd.DataFrame:
         mttf_h = job_mttf_h(rate, n_gpus, evidence.figure("rsc_gpus_per_node").value)
         frames.append(pd.DataFrame({"line": line, "n_gpus": n_gpus, "mttf_h": mttf_h, "low": mttf_h, "high": mttf_h}))
     if scenario.job_rate_per_h > 0:
-        mttf_h = plan.job_mttf_h(scenario, n_gpus)
+        mttf_h = budget.job_mttf_h(scenario, n_gpus)
         low, high = plan.mttf_interval_h(scenario) or (scenario.job_mttf_h, scenario.job_mttf_h)
         ends = {"low": mttf_h * low / scenario.job_mttf_h, "high": mttf_h * high / scenario.job_mttf_h}
         frames.append(pd.DataFrame({"line": OWN, "n_gpus": n_gpus, "mttf_h": mttf_h, **ends}))

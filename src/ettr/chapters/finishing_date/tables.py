@@ -18,7 +18,7 @@ from ettr.core.finishing import Finishing
 from ettr.core.results import TimeBudget
 from ettr.core.units import H_PER_DAY, MIN_PER_H, ROUNDING
 from ettr.plan import Plan
-from ettr.plan.ranges import span
+from ettr.ranges.assumed import span
 from ettr.scenario import Scenario, paths
 from ettr.simulation import Simulation
 from ettr.simulation.outlook import affordable_runs

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from ettr import compare
-from ettr.compare import SIZE, Comparison, Study, break_even
+from ettr import recommendation
 from ettr.core.results import PARTS
+from ettr.recommendation import SIZE, Comparison, Study, break_even
 
 PAYS, NO_PROGRESS, NO_FIT = break_even.PAYS, break_even.NO_PROGRESS, break_even.NO_FIT
 """What becomes of a mitigation at another size."""
@@ -23,7 +23,7 @@ def ranking(comparison: Comparison) -> pd.DataFrame:
     Parameters
     ----------
     comparison : Comparison
-        As from :func:`ettr.compare.mitigations`, by money.
+        As from :func:`ettr.recommendation.mitigations`, by money.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def hours_given_back(comparison: Comparison, ids: tuple[str, ...]) -> pd.DataFra
     Parameters
     ----------
     comparison : Comparison
-        As from :func:`ettr.compare.mitigations`.
+        As from :func:`ettr.recommendation.mitigations`.
     ids : tuple of str
         Mitigations that were tried.
 
@@ -114,10 +114,10 @@ def worth_by_size(study: Study, ids: Iterable[str], sizes: Iterable[float], n_ru
     Returns
     -------
     DataFrame
-        As from :func:`ettr.compare.along`; empty without mitigations.
+        As from :func:`ettr.recommendation.along`; empty without mitigations.
     """
     chosen, job = tuple(ids), study.baseline
     whole = {float(job.cluster.nearest_n_gpus(size)) for size in (*sizes, job.cluster.n_gpus)}
     if not chosen:
         return pd.DataFrame(columns=_COLUMNS)
-    return compare.along(study, chosen, SIZE, sorted(whole), n_runs)
+    return recommendation.along(study, chosen, SIZE, sorted(whole), n_runs)

@@ -12,7 +12,7 @@ from ettr.chapters.one_by_one.tables import PAYS
 from ettr.core.sentences import Finding, about, count, days, gpus, listed, number, pct, roughly, say, usd
 
 if TYPE_CHECKING:
-    from ettr.compare import Comparison
+    from ettr.recommendation import Comparison
 
 
 def answer(comparison: Comparison, ranking: pd.DataFrame) -> Finding:

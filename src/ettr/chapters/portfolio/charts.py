@@ -120,7 +120,7 @@ def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int =
     Parameters
     ----------
     frame : DataFrame
-        As from :func:`ettr.compare.tornado`; may be empty.
+        As from :func:`ettr.recommendation.tornado`; may be empty.
     title, subtitle : str
         The statement, and the scenario.
     n_inputs : int

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from ettr import compare
-from ettr.compare import EXACT, Portfolio, Runs, Study, gain
-from ettr.compare.advice import steps_of
+from ettr import recommendation
 from ettr.core.errors import InputError
 from ettr.core.results import PARTS
+from ettr.recommendation import EXACT, Portfolio, Runs, Study, gain
+from ettr.recommendation.advice import steps_of
 
 BEFORE, AFTER = "lost before", "lost after"
 _MEASURE = "days"
@@ -85,13 +85,13 @@ def best_set(study: Study, ids: Iterable[str], budget_usd: float) -> Portfolio |
     if not chosen:
         return None
     try:
-        return compare.portfolio(study, chosen, budget_usd, "usd", EXACT, paying=True)
+        return recommendation.portfolio(study, chosen, budget_usd, "usd", EXACT, paying=True)
     except InputError:
         return None
 
 
 def decisive(study: Study, ids: Iterable[str], n_runs: int = 8) -> pd.DataFrame:
-    """Gains with one uncertain input at a time at either end of its range, as from :func:`ettr.compare.tornado`.
+    """Gains with one uncertain input at a time at either end of its range, as from :func:`ettr.recommendation.tornado`.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def decisive(study: Study, ids: Iterable[str], n_runs: int = 8) -> pd.DataFrame:
     """
     chosen = tuple(ids)
     if not chosen:
-        return pd.DataFrame(columns=list(compare.sensitivity.COLUMNS))
+        return pd.DataFrame(columns=list(recommendation.sensitivity.COLUMNS))
     few = replace(study, n_runs=n_runs).together(chosen)
-    varied = (*compare.uncertain(few.baseline, _MEASURE), *compare.effects(few.catalogue, chosen))
-    return compare.tornado(few, chosen, _MEASURE, varied)
+    varied = (*recommendation.uncertain(few.baseline, _MEASURE), *recommendation.effects(few.catalogue, chosen))
+    return recommendation.tornado(few, chosen, _MEASURE, varied)

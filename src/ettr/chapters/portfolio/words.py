@@ -13,8 +13,8 @@ from ettr.chapters.portfolio.tables import AFTER, BEFORE
 from ettr.core.sentences import Finding, about, capital, count, listed, pct, roughly, say
 
 if TYPE_CHECKING:
-    from ettr.compare import Runs
     from ettr.plan import Remedies
+    from ettr.recommendation import Runs
 
 
 def answer(steps: pd.DataFrame, before: Runs, as_it_is: Runs, remedies: Remedies, budget_usd: float) -> Finding:

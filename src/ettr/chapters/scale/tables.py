@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence, plan
+from ettr.budget.intervals import at_best, best_interval_min
 from ettr.chapters.common.steady_state import part_shares, quietly, sizes_of_curve, without_start
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_MONTH, MIN_PER_H
 from ettr.failures import gamma_interval
-from ettr.plan import Plan, Requirement, best_interval_min
-from ettr.plan.intervals import at_best
+from ettr.plan import Plan, Requirement
 from ettr.plan.losses import usd_per_h
-from ettr.plan.ranges import assumptions
+from ettr.ranges.assumed import assumptions
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, RESTART

@@ -10,12 +10,12 @@ import pandas as pd
 
 from ettr import budget, evidence, plan, validation
 from ettr.budget.closed_forms import quiet_budget
+from ettr.budget.intervals import at_best, flat_band, without_ends
 from ettr.chapters.failure_rates import tables as published
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, H_PER_MONTH, MIN_PER_H
 from ettr.failures.rates import rates_of
-from ettr.plan.intervals import at_best, flat_band, without_ends
-from ettr.plan.ranges import assumptions
+from ettr.ranges.assumed import assumptions
 from ettr.scenario import Scenario
 from ettr.scenario.pools import enough_spares
 from ettr.validation.comparing import POINT
@@ -77,7 +77,7 @@ def finishing_date(run: Scenario) -> Datasets:
     """Probability of being done by the days since submission: ``lines``, ``points``, and ``by`` a day."""
     if not run.ends:
         raise InputError("the job has no end, and so no date (job.productive_h)")
-    at = run.override({"checkpoint.interval_min": float(plan.best_interval_min(run))})
+    at = run.override({"checkpoint.interval_min": float(budget.best_interval_min(run))})
     known = at.failures.posterior
     finish = budget.finishing(at, rate_known=known is None or known.shape < 1 or at.failures.n_events == 0)
     low, high = (float(finish.quantile(p)) for p in (_TAIL, 1 - _TAIL))

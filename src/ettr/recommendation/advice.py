@@ -9,13 +9,13 @@ from typing import Any
 
 import pandas as pd
 
-from ettr.compare.measures import UNITS, gain
-from ettr.compare.portfolios import cost_usd
-from ettr.compare.study import NO_ANSWER, OnProgress, Study
 from ettr.core.report import Answer, Headline, Note, Report, plain_values, table_of
 from ettr.core.sentences import listed, pct
 from ettr.mitigation import weakest_status
 from ettr.plan.pools import cheapest_pool
+from ettr.recommendation.measures import UNITS, gain
+from ettr.recommendation.portfolios import cost_usd
+from ettr.recommendation.study import NO_ANSWER, OnProgress, Study
 from ettr.scenario import Scenario
 from ettr.spares import Pool
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from ettr import budget, mitigation
 from ettr.budget.closed_forms import quiet_budget
-from ettr.compare.inputs import effects
-from ettr.compare.measures import Runs, gains, with_immediate_detection
-from ettr.compare.study import NO_ANSWER, Study
+from ettr.budget.intervals import any_interval, best_h
 from ettr.core.results import PARTS
 from ettr.mitigation import Mitigation
-from ettr.plan.intervals import any_interval, best_h
-from ettr.plan.ranges import TAILS, agrees_with_what_is_known, assumed_inputs, even_points
+from ettr.ranges.assumed import TAILS, agrees_with_what_is_known, assumed_inputs, even_points
+from ettr.recommendation.inputs import effects
+from ettr.recommendation.measures import Runs, gains, with_immediate_detection
+from ettr.recommendation.study import NO_ANSWER, Study
 from ettr.scenario import Scenario
 from ettr.scenario.fields import given_at
 from ettr.scenario.paths import INTERVAL, SLOWDOWN

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ettr import Scenario, budget, evidence, plan
+from ettr import Scenario, budget, evidence, ranges
 from ettr.core.errors import InputError
-from ettr.plan.ranges import Assumed, assumed_inputs, ettr_at, even_points, plausible, span
+from ettr.ranges.assumed import Assumed, assumed_inputs, ettr_at, even_points, plausible, span
 from ettr.scenario import fields
 from ettr.scenario.paths import bounds_at, each_field
 
@@ -30,8 +30,8 @@ def test_the_range_is_that_of_many_random_draws(first):
     inputs = list(assumed_inputs(first))
     u = np.random.default_rng(3).random((40_000, len(inputs)))
     at = {one.field: one.at(column) for one, column in zip(inputs, u.T, strict=True)}
-    drawn = ettr_at(first, at, plan.best_interval_min(first) / 60)
-    assert plan.assumptions(first).range == pytest.approx(np.quantile(drawn, (0.05, 0.95)), abs=1e-3)
+    drawn = ettr_at(first, at, budget.best_interval_min(first) / 60)
+    assert ranges.assumptions(first).range == pytest.approx(np.quantile(drawn, (0.05, 0.95)), abs=1e-3)
 
 
 def test_a_value_is_log_uniform_and_a_share_uniform():
@@ -83,18 +83,18 @@ def test_what_is_given_is_not_assumed(first):
 def test_nothing_assumed_leaves_no_range(plain_run):
     zeros = ("checkpoint.persist_s", "checkpoint.persist_slowdown", "checkpoint.load_s", "recovery.queue_min")
     zeros += ("recovery.init_s_per_1000_gpus", "recovery.person_share", "recovery.person_min")
-    told = plan.assumptions(plain_run.override(dict.fromkeys(zeros, 0.0)))
+    told = ranges.assumptions(plain_run.override(dict.fromkeys(zeros, 0.0)))
     assert told.inputs == () and told.range is None and told.words == "nothing is assumed"
 
 
 def test_the_draws_are_those_of_the_closed_form_one_by_one(first):
-    told = plan.assumptions(first, n=100, seed=5)
+    told = ranges.assumptions(first, n=100, seed=5)
     order = [one.field for one in assumed_inputs(first)]
     u = even_points(100, len(order), 5)
     inputs = {one.field: one for one in told.inputs}
     for i in (0, 41):
         values = {path: float(inputs[path].at(u[i, j])) for j, path in enumerate(order)}
-        run = first.override({**values, "checkpoint.interval_min": plan.best_interval_min(first)})
+        run = first.override({**values, "checkpoint.interval_min": budget.best_interval_min(first)})
         assert told.values[i] == pytest.approx(float(budget.exact(run).ettr), rel=1e-9)
     low, high = np.quantile(told.values, (0.05, 0.95))
     assert told.range == (min(low, told.ettr), max(high, told.ettr))
@@ -103,8 +103,8 @@ def test_the_draws_are_those_of_the_closed_form_one_by_one(first):
 
 def test_draws_that_contradict_what_is_published_are_left_out():
     run = Scenario.load("llama3-405b")
-    told = plan.assumptions(run)
-    free = plan.assumptions(run.override({"measured": None}))
+    told = ranges.assumptions(run)
+    free = ranges.assumptions(run.override({"measured": None}))
     assert free.values.size == free.n_draws and free.range[0] < 0.85
     assert 100 < told.values.size < told.n_draws and told.range[0] > 0.89
     assert "given more than 90%, as published" in told.words
@@ -112,7 +112,7 @@ def test_draws_that_contradict_what_is_published_are_left_out():
 
 def test_a_size_keeps_what_was_measured_on_another():
     big = Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})
-    told, free = plan.assumptions(big), plan.assumptions(big.override({"measured": None}))
+    told, free = ranges.assumptions(big), ranges.assumptions(big.override({"measured": None}))
     assert told.range[0] > free.range[0] + 0.1
 
 
@@ -129,18 +129,18 @@ def test_a_few_ranges_with_a_source_are_no_range():
             },
         }
     )
-    told = plan.assumptions(run)
+    told = ranges.assumptions(run)
     assert told.range is None and [one.source for one in told.inputs] == ["", ""]
     leading = told.leading.field
     assert told.at_half > told.ettr > told.at_twice
-    twice = budget.exact(run.override({leading: 200, "checkpoint.interval_min": plan.best_interval_min(run)}))
+    twice = budget.exact(run.override({leading: 200, "checkpoint.interval_min": budget.best_interval_min(run)}))
     assert told.at_twice == pytest.approx(float(twice.ettr), rel=1e-9)
     assert "half or twice" in told.words
 
 
 def test_too_few_draws_are_refused(first):
     with pytest.raises(InputError, match="n must be >= 100 draws, got 10"):
-        plan.assumptions(first, n=10)
+        ranges.assumptions(first, n=10)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_range_has_the_digits_that_tell_its_ends_apart(low, high, words):
 
 @pytest.mark.parametrize("name", evidence.scenario_names())
 def test_every_preset_has_a_range_that_holds_its_answer_or_says_why_not(name):
-    told = plan.assumptions(Scenario.load(name))
+    told = ranges.assumptions(Scenario.load(name))
     assert told.range is not None
     assert told.range[0] <= told.ettr <= told.range[1] or not told.agrees
     record = told.to_dict()
@@ -162,7 +162,7 @@ def test_every_preset_has_a_range_that_holds_its_answer_or_says_why_not(name):
 def test_stops_that_their_form_does_not_hold_for_are_taken_to_first_order():
     """A tier lets the store wait for half a day, which is too long for the form of maintenance in most draws."""
     tier = {"name": "peer", "interval_s": 60, "stall_s": 0.2, "write_s": 5, "load_s": 10, "copies": 2}
-    told = plan.assumptions(Scenario.load("llama3-405b").override({"checkpoint.tiers": [tier]}))
+    told = ranges.assumptions(Scenario.load("llama3-405b").override({"checkpoint.tiers": [tier]}))
     assert told.values.min() > 0.5 and told.range[0] > 0.8
 
 
@@ -176,7 +176,7 @@ def test_an_interval_that_alone_is_assumed_moves_nothing(first):
             "evidence": {"checkpoint.interval_min": {"status": "assumed", "note": "a guess"}},
         }
     )
-    told = plan.assumptions(run)
+    told = ranges.assumptions(run)
     assert [one.field for one in told.inputs] == ["checkpoint.interval_min"] and np.ptp(told.values) == 0
 
 
@@ -202,21 +202,21 @@ def with_a_store(write_gb_s: float) -> Scenario:
 
 def test_draws_that_break_a_rule_of_the_scenario_are_redrawn():
     """A smaller checkpoint is written faster than the faster tier allows, which is no run that never ends."""
-    told = plan.assumptions(with_a_store(50))
+    told = ranges.assumptions(with_a_store(50))
     assert told.n_redrawn > 0.05 * told.n_draws and told.n_draws == told.values.size == 4096
     assert told.values.min() > 0.97
     assert told.range[0] == pytest.approx(0.98, abs=0.002) and told.range[1] == pytest.approx(0.992, abs=0.002)
     assert "redrawn" in told.words and told.to_dict()["n_redrawn"] == told.n_redrawn
-    slow = plan.assumptions(with_a_store(10))  # which no draw makes too fast
+    slow = ranges.assumptions(with_a_store(10))  # which no draw makes too fast
     assert slow.n_redrawn == 0 and "redrawn" not in slow.words
     assert slow.range == pytest.approx(told.range, abs=0.003), "the store hardly matters: nothing is loaded from it"
 
 
 def test_where_every_draw_breaks_a_rule_there_is_no_range_and_the_rule_is_named(monkeypatch):
     run = with_a_store(50)
-    slowest = plan.ranges.Assumed("checkpoint.store.changed_share", "the share", 1.0, 0.01, 0.02, "", "", "")
-    monkeypatch.setattr(plan.ranges, "assumed_inputs", lambda scenario: [slowest])
-    told = plan.assumptions(run)
+    slowest = ranges.Assumed("checkpoint.store.changed_share", "the share", 1.0, 0.01, 0.02, "", "", "")
+    monkeypatch.setattr(ranges.assumed, "assumed_inputs", lambda scenario: [slowest])
+    told = ranges.assumptions(run)
     assert told.range is None and told.n_draws == 0 and told.values.size == 0
     assert "must be >= 5 s, the write of the faster tier 'peer memory'" in told.words
     assert told.to_dict()["low"] is None and told.report()
@@ -225,5 +225,5 @@ def test_where_every_draw_breaks_a_rule_there_is_no_range_and_the_rule_is_named(
 def test_half_and_twice_keep_to_the_rule_of_the_field(first):
     run = first.override({"recovery.person_share": 0.9, "recovery.person_min": 1})
     evidence_of = {"recovery.person_share": {"status": "assumed", "note": "most"}}
-    told = plan.assumptions(run.override({"evidence": evidence_of}))
+    told = ranges.assumptions(run.override({"evidence": evidence_of}))
     assert all(0 <= value <= 1 for value in (told.at_half, told.at_twice) if value is not None)

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget, mitigation
-from ettr.compare.alone import IN_PLACE
-from ettr.compare.measures import Runs, difference
-from ettr.compare.study import Study
 from ettr.core.errors import EttrError, InputError, NoProgress
 from ettr.mitigation import Mitigation
+from ettr.recommendation.alone import IN_PLACE
+from ettr.recommendation.measures import Runs, difference
+from ettr.recommendation.study import Study
 from ettr.scenario import Scenario
 from ettr.scenario.paths import N_GPUS, RATE
 from ettr.spares.simulated import check_runs

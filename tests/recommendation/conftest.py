@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from computed.mitigations import CATALOGUE
-from ettr import Scenario, compare, mitigation
+from ettr import Scenario, mitigation, recommendation
 
 PRICES = {"usd: 100000,": "usd: 1000000,", "usd_per_gpu: 100,": "usd_per_gpu: 10,", "usd: 5000,": "usd: 0,"}
 """At which one does not pay on a run of a few days, and another costs nothing."""
@@ -29,5 +29,5 @@ def run() -> Scenario:
 
 
 @pytest.fixture(scope="session")
-def study(run, known) -> compare.Study:
-    return compare.study(run, n_runs=200, of=known)
+def study(run, known) -> recommendation.Study:
+    return recommendation.study(run, n_runs=200, of=known)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.compare import variance
-from ettr.compare.inputs import Input, effects, uncertain
-from ettr.compare.measures import difference, gains
-from ettr.compare.study import Study
 from ettr.core.errors import EttrError, InputError
 from ettr.core.report import one_line
+from ettr.recommendation import variance
+from ettr.recommendation.inputs import Input, effects, uncertain
+from ettr.recommendation.measures import difference, gains
+from ettr.recommendation.study import Study
 
 LEAD = "lead of the first"
 """By how much the best mitigation is ahead of the next one at the given inputs."""

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ettr.budget.closed_forms import out_of_order, quiet_budget
+from ettr.budget.intervals import any_interval, best_h
+from ettr.budget.refusals import barred
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Headline, Report, Table, plain_values
 from ettr.core.sentences import gpus, limit, pct
 from ettr.core.units import LAST_DIGITS, unit_of
-from ettr.plan.fields import barred
-from ettr.plan.intervals import any_interval, best_h
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.basics import Plausible, WhereZero
 from ettr.scenario.fields import amount_of, given_at, is_written, meta_at
@@ -251,7 +251,7 @@ def assumptions(scenario: Scenario, n: int = _DRAWS, seed: int = _SEED) -> Assum
     Raises
     ------
     InputError, NotModelled
-        As :func:`ettr.plan.best_interval_min`.
+        As :func:`ettr.budget.best_interval_min`.
 
     Notes
     -----
@@ -263,8 +263,8 @@ def assumptions(scenario: Scenario, n: int = _DRAWS, seed: int = _SEED) -> Assum
 
     Examples
     --------
-    >>> from ettr import Scenario, plan
-    >>> answer = plan.assumptions(Scenario.load("llama3-405b"))
+    >>> from ettr import Scenario, ranges
+    >>> answer = ranges.assumptions(Scenario.load("llama3-405b"))
     >>> answer.range[0] < answer.ettr < answer.range[1]
     True
     """

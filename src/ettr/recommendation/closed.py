@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ettr import budget
-from ettr.compare.measures import with_immediate_detection
 from ettr.core.errors import NotModelled, OutsideValidity
+from ettr.recommendation.measures import with_immediate_detection
 from ettr.scenario import Scenario
 from ettr.scenario.paths import leaves
 

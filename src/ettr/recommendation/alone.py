@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 
 from ettr import mitigation
-from ettr.compare.closed import closed_gain, without_origins
-from ettr.compare.measures import UNITS, Interval, Runs, difference, gain, gains
-from ettr.compare.portfolios import Portfolio
-from ettr.compare.ranges import Draws, range_of
-from ettr.compare.report import MOST_ASSUMED, MOST_RANKED, of_comparison
-from ettr.compare.study import NO_ANSWER, OnProgress, Study, check_measure
-from ettr.compare.study import study as make_study
 from ettr.core.errors import InputError, NoProgress
 from ettr.core.report import Answer, Report, plain_values
 from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation
+from ettr.recommendation.closed import closed_gain, without_origins
+from ettr.recommendation.measures import UNITS, Interval, Runs, difference, gain, gains
+from ettr.recommendation.portfolios import Portfolio
+from ettr.recommendation.ranges import Draws, range_of
+from ettr.recommendation.report import MOST_ASSUMED, MOST_RANKED, of_comparison
+from ettr.recommendation.study import NO_ANSWER, OnProgress, Study, check_measure
+from ettr.recommendation.study import study as make_study
 from ettr.scenario import Scenario
 
 TRIED, IN_PLACE = "tried", "in place"

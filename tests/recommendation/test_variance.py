@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ettr.compare import variance
+from ettr.recommendation import variance
 
 A, B = 7.0, 0.1
 

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any, get_args
 
 from ettr import mitigation
-from ettr.compare.measures import UNITS, Interval, Runs, run_scenario
 from ettr.core import moved
 from ettr.core.errors import InputError, NoProgress, OutsideValidity, UnknownName
 from ettr.mitigation import Assumption, Catalogue, Mitigation
+from ettr.recommendation.measures import UNITS, Interval, Runs, run_scenario
 from ettr.scenario import Scenario
 from ettr.spares.simulated import check_runs
 

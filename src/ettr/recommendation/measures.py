@@ -11,10 +11,10 @@ import numpy as np
 import scipy
 
 from ettr import budget, power, simulation
+from ettr.budget.intervals import best_interval_min, whole_interval_min
 from ettr.core.errors import NoProgress
 from ettr.core.results import PARTS, TimeBudget
 from ettr.core.units import H_PER_DAY, LAST_DIGITS
-from ettr.plan import best_interval_min, whole_interval_min
 from ettr.power.bills import state_of
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from ettr.compare.measures import UNITS, difference, gains
-from ettr.compare.study import Study, check_measure
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Headline, Report, plain_values, table_of
+from ettr.recommendation.measures import UNITS, difference, gains
+from ettr.recommendation.study import Study, check_measure
 
 MOST_EXACT = 12
 """Mitigations whose every subset is simulated."""

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from computed.mitigations import CATALOGUE
-from ettr import Scenario, budget, compare, mitigation, plan, power, simulate
-from ettr.compare import measures, ranges
+from ettr import Scenario, budget, mitigation, plan, power, recommendation, simulate
+from ettr.recommendation import measures, ranges
 from refusals import refusal
 
 FOUR = 4
@@ -19,7 +19,7 @@ FOUR = 4
 
 @pytest.fixture(scope="module")
 def compared(run, known):
-    return compare.mitigations(run, n_runs=400, of=known, interval="given")
+    return recommendation.mitigations(run, n_runs=400, of=known, interval="given")
 
 
 def row(compared, name):
@@ -51,15 +51,15 @@ def test_a_price_counts_in_money_only(compared, run):
     assert one["own_usd"] == 10 * run.cluster.n_gpus
     study = compared.study
     free = study.simulated(study.runs(["shorter-stall"]).scenario)
-    assert one["usd_gain"] == pytest.approx(compare.gain(study.runs(), free, "usd").mean - one["own_usd"])
-    assert one["days_gain"] == pytest.approx(compare.gain(study.runs(), free, "days").mean)
+    assert one["usd_gain"] == pytest.approx(recommendation.gain(study.runs(), free, "usd").mean - one["own_usd"])
+    assert one["days_gain"] == pytest.approx(recommendation.gain(study.runs(), free, "days").mean)
 
 
 def test_states_and_reasons(run, known):
-    compared = compare.mitigations(run, n_runs=2, of=known, as_given=True)
+    compared = recommendation.mitigations(run, n_runs=2, of=known, as_given=True)
     states = compared.frame.set_index("id")["state"]
-    assert states["in-place"] == compare.IN_PLACE
-    assert states["faster-restart"] == compare.TRIED
+    assert states["in-place"] == recommendation.IN_PLACE
+    assert states["faster-restart"] == recommendation.TRIED
     assert states["needs-spares"] == "not applicable"
     assert row(compared, "needs-spares")["why"] == "needs spares"
     assert states["not-a-field"] == "not modelled"
@@ -76,19 +76,19 @@ def test_one_in_place_is_worth_what_taking_it_away_costs(compared):
 
 
 def test_ranks_are_by_the_measure_and_say_how_sure_they_are(run, known):
-    compared = compare.mitigations(run, n_runs=50, of=known, measure="usd")
+    compared = recommendation.mitigations(run, n_runs=50, of=known, measure="usd")
     for state, ranked in compared.ranked.groupby("state"):
-        assert state in compare.COMPARED
+        assert state in recommendation.COMPARED
         assert ranked["usd_gain"].is_monotonic_decreasing
         assert (ranked["rank"] == np.arange(1, len(ranked) + 1)).all()
         assert ((ranked["rank_low"] <= ranked["rank"]) & (ranked["rank"] <= ranked["rank_high"])).all()
     assert compared.ranked["state"].tolist() == ["tried"] * 4 + ["in place"]
-    assert row(compared, "unknown-worth")["state"] == compare.TRIED
+    assert row(compared, "unknown-worth")["state"] == recommendation.TRIED
     assert math.isnan(row(compared, "unknown-worth")["rank"])
 
 
 def test_what_is_known_and_what_is_assumed_are_ranked_apart(run, known):
-    compared = compare.mitigations(run, n_runs=50, of=known, measure="usd")
+    compared = recommendation.mitigations(run, n_runs=50, of=known, measure="usd")
     assert compared.known["id"].tolist() == ["shorter-stall"]
     assert set(compared.assumed["id"]) == {"faster-restart", "slower-training", "other-stall"}
     for rows in (compared.known, compared.assumed):
@@ -99,9 +99,9 @@ def test_what_is_known_and_what_is_assumed_are_ranked_apart(run, known):
 
 def test_effects_are_sorted_by_the_status_of_what_changes():
     """Cold plates have a published resistance; how many failures heat activates nobody has published."""
-    compared = compare.mitigations(Scenario.load("llama3-405b").override({"job.productive_h": 24}), n_runs=2)
+    compared = recommendation.mitigations(Scenario.load("llama3-405b").override({"job.productive_h": 24}), n_runs=2)
     catalogue = compared.study.catalogue
-    for row in compared.frame[compared.frame["state"] == compare.TRIED].itertuples():
+    for row in compared.frame[compared.frame["state"] == recommendation.TRIED].itertuples():
         assumed = [change.status == "assumed" for change in catalogue[row.id].changes]
         assert row.effect == ("assumed" if all(assumed) else "partly" if any(assumed) else "published")
     assert "cold-plate-cooling" in set(compared.assumed["id"])
@@ -117,7 +117,7 @@ def test_a_straw_man_says_what_it_stands_against(tmp_path):
 
 @pytest.mark.parametrize("measure", ["days", "usd", "ettr"])
 def test_ranges_hold_the_gain_and_are_wider_than_luck(compared, measure):
-    compared = compare.Comparison(compared.study, measure, compared.frame)
+    compared = recommendation.Comparison(compared.study, measure, compared.frame)
     ranges = compared.ranges.set_index("id")
     assert set(ranges.index) == {*compared.known["id"], *compared.assumed["id"]}
     assert not ranges["luck_alone"].any()
@@ -131,22 +131,22 @@ def test_ranges_hold_the_gain_and_are_wider_than_luck(compared, measure):
 
 def test_what_no_closed_form_follows_has_a_range_of_luck(run, known):
     slow = run.override({"failures.modes": [{"name": "hang", "share": 0.2, "latency_h": 1}]})
-    compared = compare.mitigations(slow, ["faster-restart"], n_runs=20, of=known)
+    compared = recommendation.mitigations(slow, ["faster-restart"], n_runs=20, of=known)
     frame = compared.frame.assign(closed_ettr_gain=np.nan)
-    row = compare.Comparison(compared.study, "days", frame).ranges.iloc[0]
+    row = recommendation.Comparison(compared.study, "days", frame).ranges.iloc[0]
     gained = measures.gains(compared.study.runs(), compared.study.runs(["faster-restart"]), "days")
     assert row["luck_alone"] and [row["low"], row["high"]] == pytest.approx(np.quantile(gained, [0.05, 0.95]))
 
 
 def test_draws_are_those_of_scenarios_with_the_same_values(run, known):
     """Each draw by the vectorised form, and by overriding the scenario and applying a part of the mitigation."""
-    study = compare.study(run, n_runs=2, of=known)
+    study = recommendation.study(run, n_runs=2, of=known)
     draws, one = ranges.Draws(study, "days"), known["faster-restart"]
     moves, n = ranges._moves(draws, one), len(draws.at["recovery.restart_min"])
 
     def days(scenario):
         plain = budget.simplified(scenario).scenario
-        best = plan.best_interval_min(plain)
+        best = budget.best_interval_min(plain)
         return budget.exact(plain.override({"checkpoint.interval_min": float(best)})).total_h / 24
 
     def gain(scenario, strength):
@@ -161,12 +161,12 @@ def test_draws_are_those_of_scenarios_with_the_same_values(run, known):
 
 
 def test_draws_that_contradict_what_was_measured_are_left_out(run, known):
-    free = ranges.Draws(compare.study(run.override({"measured": None}), 2, of=known), "days")
-    bound = ranges.Draws(compare.study(run.override({"measured": {"ettr_above": 0.93}}), 2, of=known), "days")
+    free = ranges.Draws(recommendation.study(run.override({"measured": None}), 2, of=known), "days")
+    bound = ranges.Draws(recommendation.study(run.override({"measured": {"ettr_above": 0.93}}), 2, of=known), "days")
     assert bound.at["recovery.restart_min"].mean() < free.at["recovery.restart_min"].mean()
-    never = ranges.Draws(compare.study(run.override({"measured": {"ettr_above": 0.9999}}), 2, of=known), "days")
+    never = ranges.Draws(recommendation.study(run.override({"measured": {"ettr_above": 0.9999}}), 2, of=known), "days")
     assert not never.enough
-    compared = compare.mitigations(
+    compared = recommendation.mitigations(
         run.override({"measured": {"ettr_above": 0.9999}}), ["faster-restart"], n_runs=5, of=known
     )
     assert compared.ranges["luck_alone"].all()
@@ -174,7 +174,7 @@ def test_draws_that_contradict_what_was_measured_are_left_out(run, known):
 
 
 def test_a_mitigation_that_changes_nothing_says_so(run, known):
-    compared = compare.mitigations(run.override({"checkpoint.stall_s": 5}), ["other-stall"], n_runs=10, of=known)
+    compared = recommendation.mitigations(run.override({"checkpoint.stall_s": 5}), ["other-stall"], n_runs=10, of=known)
     assert row(compared, "other-stall")["state"] == "changes nothing"
 
 
@@ -186,15 +186,15 @@ def test_paired_runs_need_far_fewer(compared):
 
 def test_the_interval_of_the_mean_holds_the_difference_of_independent_runs(compared):
     study = compared.study
-    other = compare.study(study.scenario, 4000, seed=77, interval="given", of=study.catalogue)
-    exact = compare.gain(other.runs(), other.runs(["faster-restart"]), "days")
+    other = recommendation.study(study.scenario, 4000, seed=77, interval="given", of=study.catalogue)
+    exact = recommendation.gain(other.runs(), other.runs(["faster-restart"]), "days")
     one = row(compared, "faster-restart")
     assert abs(one["days_gain"] - exact.mean) < 2 * (one["days_high"] - one["days_low"])
 
 
 def test_it_is_the_same_for_the_same_seed_and_another_for_another(run, known):
     gains = [
-        compare.mitigations(run, ["faster-restart"], seed=seed, n_runs=20, of=known).frame["days_gain"].iloc[0]
+        recommendation.mitigations(run, ["faster-restart"], seed=seed, n_runs=20, of=known).frame["days_gain"].iloc[0]
         for seed in (3, 3, 4)
     ]
     assert gains[0] == gains[1] != gains[2]
@@ -202,7 +202,7 @@ def test_it_is_the_same_for_the_same_seed_and_another_for_another(run, known):
 
 def test_the_interval_over_runs_is_student_s():
     after, before = np.random.default_rng(0).normal(1, 1, (2, 12))
-    gained = compare.difference(after, before)
+    gained = recommendation.difference(after, before)
     limits = stats.ttest_rel(after, before).confidence_interval(0.95)
     assert (gained.low, gained.high) == pytest.approx((limits.low, limits.high), rel=1e-12)
 
@@ -236,21 +236,21 @@ BAD = {
 
 @pytest.mark.parametrize("words", BAD)
 def test_bad_input_is_refused_in_words(run, known, words):
-    assert words in refusal(compare.mitigations, run, **({"of": known, "n_runs": 10} | BAD[words]))
+    assert words in refusal(recommendation.mitigations, run, **({"of": known, "n_runs": 10} | BAD[words]))
 
 
 def test_without_assumptions_nothing_is_assumed():
     run = Scenario.load("llama3-405b")
-    given = compare.study(run, 2, as_given=True)
+    given = recommendation.study(run, 2, as_given=True)
     assert given.baseline == run and given.together(["lemon-removal"]) is given
 
 
 def test_the_baseline_is_the_scenario_as_it_is_at_the_prices_that_are_assumed():
     run = Scenario.load("llama3-405b")
-    study = compare.study(run, 5)
+    study = recommendation.study(run, 5)
     assert study.assumed == ["power", "cost"]
     assert study.baseline.override({"cost": None, "power": None, "evidence": {}}) == run.override({"evidence": {}})
-    for measure in compare.UNITS:
+    for measure in recommendation.UNITS:
         assert study.runs().values(measure) == pytest.approx(study.as_given.values(measure), rel=1e-12)
     assert study.together(study.catalogue.ids).baseline == mitigation.with_assumptions(run).scenario
 
@@ -259,7 +259,7 @@ def test_the_one_before_any_remedy_is_that_of_the_plan():
     """By the closed form, which knows nothing of what is assumed for mitigations."""
     for name in ("llama3-405b", "rsc-1"):
         run = Scenario.load(name)
-        runs = compare.study(run, 200).runs()
+        runs = recommendation.study(run, 200).runs()
         error = runs.values("ettr").std(ddof=1) / math.sqrt(200)
         assert runs.ettr == pytest.approx(float(plan.make(run).budget.ettr), abs=FOUR * error)
 
@@ -273,11 +273,13 @@ BY_HAND = {
 
 def test_each_is_compared_from_the_scenario_with_what_it_acts_on_and_no_more(run):
     """Beside the same written down by hand, with nothing assumed."""
-    compared = compare.mitigations(run, BY_HAND, n_runs=20)
+    compared = recommendation.mitigations(run, BY_HAND, n_runs=20)
     for name, values in BY_HAND.items():
-        by_hand = compare.study(run.override(values), 20, as_given=True)
+        by_hand = recommendation.study(run.override(values), 20, as_given=True)
         before, after = by_hand.runs(), by_hand.runs([name])
-        assert row(compared, name)["days_gain"] == pytest.approx(compare.gain(before, after, "days").mean, rel=1e-12)
+        assert row(compared, name)["days_gain"] == pytest.approx(
+            recommendation.gain(before, after, "days").mean, rel=1e-12
+        )
         assert row(compared, name)["assumed"] == ", ".join(values)
         assert compared.study.before([name]).ettr == pytest.approx(before.ettr, rel=1e-12)
     assert compared.completed.assumed_of_run == ["failures.lemons", "slow_nodes"]

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.compare.measures import UNITS, Runs, gain
-from ettr.compare.report import of_portfolio
-from ettr.compare.study import NO_ANSWER, OnProgress, Study
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.sentences import listed, pct
+from ettr.recommendation.measures import UNITS, Runs, gain
+from ettr.recommendation.report import of_portfolio
+from ettr.recommendation.study import NO_ANSWER, OnProgress, Study
 
 MOST_TOGETHER = 12
 """Mitigations of which all subsets are looked at."""

@@ -11,11 +11,10 @@ import numpy as np
 
 from ettr.budget.closed_forms import quiet_budget
 from ettr.budget.refusals import refuse
+from ettr.budget.search import lowest
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.units import LAST_DIGITS, MIN_PER_H
 from ettr.core.validity import ENDS, plain
-from ettr.failures import gamma_interval
-from ettr.plan.search import lowest
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.paths import INTERVAL
 from ettr.scenario.to_hours import before_interval
@@ -88,9 +87,9 @@ def best_interval_min(scenario: Scenario | JobInHours, at: Mapping[str, Any] | N
 
     Examples
     --------
-    >>> from ettr import Scenario, plan
+    >>> from ettr import Scenario, budget
     >>> run = Scenario.load("llama3-405b")
-    >>> plan.best_interval_min(run, {"cluster.n_gpus": [16_384, 100_000]}).round(1).tolist()
+    >>> budget.best_interval_min(run, {"cluster.n_gpus": [16_384, 100_000]}).round(1).tolist()
     [7.7, 3.1]
     """
     if at and INTERVAL in at:
@@ -288,8 +287,8 @@ def flat_band(
 
     Examples
     --------
-    >>> from ettr import Scenario, plan
-    >>> band = plan.flat_band(Scenario.load("llama3-405b"), at={"cluster.n_gpus": [16_384, 100_000]})
+    >>> from ettr import Scenario, budget
+    >>> band = budget.flat_band(Scenario.load("llama3-405b"), at={"cluster.n_gpus": [16_384, 100_000]})
     >>> band.low_min.round(1).tolist(), band.high_min.round(1).tolist()
     ([4.6, 2.1], [12.7, 4.4])
     """
@@ -303,7 +302,7 @@ def flat_band(
     steady = without_ends(run)
     highest = _ettr_of(steady, best)
     if np.isnan(highest).any():
-        raise OutsideValidity(f"plan.flat_band holds only for {ENDS}")
+        raise OutsideValidity(f"budget.flat_band holds only for {ENDS}")
 
     def loss(tau: np.ndarray) -> np.ndarray:
         return np.asarray(highest - np.nan_to_num(_ettr_of(steady, tau), nan=-1.0))
@@ -341,20 +340,3 @@ def _first_above(
     with np.errstate(divide="ignore", invalid="ignore"):  # where the limit is passed nowhere
         passed = (right - left) / (more - less) * (limit - less) + left
     return np.where(there | ~above.any(axis=0), end, passed)
-
-
-def mttf_interval_h(scenario: Scenario, level: float = 0.95) -> tuple[float, float] | None:
-    """Interval of the job's mean time to failure, from what is known of the failure rate. [h]
-
-    Returns
-    -------
-    tuple of float or None
-        Low and high end; None if the scenario says nothing about its rate's uncertainty.
-    """
-    known = scenario.failures.posterior
-    rate = scenario.failure_rate
-    if known is None or rate == 0:
-        return None
-    interval = gamma_interval(known.shape, known.node_days, level)
-    longest_h = scenario.job_mttf_h * rate / interval.low if interval.low > 0 else math.inf
-    return scenario.job_mttf_h * rate / interval.high, longest_h

@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from ettr.compare.study import check_measure
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.units import ROUNDING, unit_of
 from ettr.failures import gamma_interval
 from ettr.mitigation import Catalogue, weakest_status
+from ettr.recommendation.study import check_measure
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, RATE, bounds_at
 

@@ -11,12 +11,12 @@ import pandas as pd
 from ettr.core.report import Headline, Note, Report, Table, table_of
 from ettr.core.sentences import count, listed, number, pct, usd
 from ettr.core.units import H_PER_MONTH
-from ettr.plan.ranges import condition_of
+from ettr.ranges.assumed import condition_of
 
 if TYPE_CHECKING:
-    from ettr.compare.alone import Comparison
-    from ettr.compare.portfolios import Portfolio
-    from ettr.compare.study import Study
+    from ettr.recommendation.alone import Comparison
+    from ettr.recommendation.portfolios import Portfolio
+    from ettr.recommendation.study import Study
 
 MOST_RANKED, MOST_ASSUMED = 10, 5
 """Mitigations that a report shows, with an effect whose size is published and with one that is assumed."""
