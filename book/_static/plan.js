@@ -1,113 +1,232 @@
-// What a plan says beyond the hours, by the model of the pages: what to do first, what a target takes, and what would have to
-// be different for a run that does better than the model allows.
+// What a plan says beyond the hours, by the model of the pages: which mitigations to choose, what a target takes, and what would
+// have to be different for a run that does better than the model allows.
 (function (ettr) {
   "use strict";
 
   const { atBest, apply, changed, inHours, isMissing, refused, usdPerH, withRule, Endless, H_PER_MONTH } = ettr;
 
-  // What to do first about the hours that are lost: the mitigation that returns most for its price, effects that nobody
-  // published after those known, each over those before it. { ettr, months, steps, atALoss, notHere }.
-  function remedies(scenario, catalogue, n) {
-    const first = atBest(scenario),
-      gpus = scenario.cluster.n_gpus,
-      dollars = usdPerH(scenario);
-    if (!first) {
+  const ROUNDING = 1e-9,
+    LEAST_SHARE = 0.001,
+    LEAST_OF_STEP = 0.5,
+    MONTHS = 12;
+  const EFFECTS = ["published", "partly published", "assumed"];
+
+  // How much of the size of a mitigation's effect is published, of the changes that move this run.
+  function effectStatus(scenario, one) {
+    const mine = JSON.stringify(scenario),
+      moving = one.changes.filter((change) => JSON.stringify(changed(scenario, [[change, 1]])) !== mine),
+      assumed = (moving.length ? moving : one.changes).map((change) => change.status === "assumed");
+    return EFFECTS[assumed.every(Boolean) ? 2 : assumed.some(Boolean) ? 1 : 0];
+  }
+
+  // Sets of mitigations of one run, with their savings: the package's ettr.recommendation.best_set once more.
+  // `prices` and `strengths` are the reader's, by id. Sets are arrays of ids.
+  function setsOf(scenario, catalogue, prices, strengths) {
+    const before = atBest(scenario);
+    if (!before) {
       throw new Endless("the run would practically never end");
     }
     const run = inHours(withRule(scenario)),
-      jobH = run.ends ? run.work / first.ettr : 12 * H_PER_MONTH;
-    const months = scenario.cost.payback_months || jobH / H_PER_MONTH,
-      known = new Map(),
-      notHere = [],
-      atALoss = [];
-    const of = (list) => {
-      const key = list.map((one) => one.id).join(" ");
-      if (!known.has(key)) {
-        known.set(key, atBest(apply(scenario, list)));
-      }
-      return known.get(key);
-    };
+      runH = run.ends ? run.work / before.ettr : MONTHS * H_PER_MONTH,
+      months = scenario.cost.payback_months || runH / H_PER_MONTH,
+      usd = usdPerH(scenario),
+      cost = usd * months * H_PER_MONTH,
+      found = new Map(),
+      values = new Map();
+    const byId = new Map(catalogue.map((one) => [one.id, one]));
     const text = (one) => JSON.stringify(withRule(one)),
       mine = text(scenario);
-    const left = catalogue.filter((one) => {
-      if (isMissing(scenario, one)) {
-        return false;
+    const keyOf = (ids) => [...ids].sort().join(" ");
+
+    function atBestWith(ids) {
+      const key = keyOf(ids);
+      if (!key) {
+        return before;
       }
-      const treated = apply(scenario, [one]);
-      if (text(treated) === mine) {
-        return false;
+      if (!found.has(key)) {
+        const treated = apply(
+          scenario,
+          key.split(" ").map((id) => byId.get(id)),
+          strengths
+        );
+        found.set(key, refused(treated).length ? null : atBest(treated));
       }
-      if (refused(treated).length) {
-        notHere.push(one.id);
-        return false;
+      return found.get(key);
+    }
+    const priceOf = (id) =>
+      prices && Object.hasOwn(prices, id)
+        ? prices[id]
+        : byId.get(id).usd + byId.get(id).usd_per_gpu * scenario.cluster.n_gpus;
+    const priceUsd = (ids) => ids.reduce((total, id) => total + priceOf(id), 0);
+    function savedShare(ids, over) {
+      const [after, other] = [atBestWith(ids), atBestWith(over || [])];
+      return after && other ? (other.cost - after.cost) / before.cost : -Infinity;
+    }
+    // Net saving as a share of the cost of the run over the horizon; of a job that costs nothing, of its hours.
+    function value(ids) {
+      const key = keyOf(ids);
+      if (!values.has(key)) {
+        values.set(key, savedShare(ids) - (cost > 0 ? priceUsd(ids) / cost : LEAST_SHARE * ids.length));
       }
-      return of([one]) !== null;
-    });
-    const basis = new Map(
-      left.map((one) => {
-        const assumed = one.changes
-          .filter((change) => JSON.stringify(changed(scenario, [[change, 1]])) !== JSON.stringify(scenario))
-          .map((change) => change.status === "assumed");
-        const known = assumed.some((none) => !none);
-        return [one.id, !known ? "assumed" : assumed.includes(true) ? "published in part" : "published"];
+      return values.get(key);
+    }
+    const apart = (id, other) => byId.get(id).conflicts.includes(other);
+    const goTogether = (ids) => ids.every((id, i) => ids.slice(i + 1).every((other) => !apart(id, other)));
+    const without = (ids, id) => ids.filter((other) => other !== id);
+    const perMonth = (share) => share * H_PER_MONTH;
+
+    const candidates = catalogue
+      .filter((one) => {
+        if (isMissing(scenario, one)) {
+          return false;
+        }
+        const treated = apply(scenario, [one]);
+        return text(treated) !== mine && !refused(treated).length && atBest(treated) !== null;
       })
-    );
-    const chosen = [],
-      steps = [];
-    while (steps.length < (n || 3)) {
-      const now = of(chosen) || first,
-        paying = [];
-      for (const one of left) {
-        if (chosen.includes(one) || chosen.some((other) => one.conflicts.includes(other.id))) {
-          continue;
+      .map((one) => one.id)
+      .sort();
+    const effects = new Map(candidates.map((id) => [id, effectStatus(scenario, byId.get(id))]));
+
+    function better(one, other) {
+      const gained = value(other) - value(one);
+      if (Math.abs(gained) <= ROUNDING) {
+        return keyOf(other) < keyOf(one) ? other : one;
+      }
+      return gained > 0 ? other : one;
+    }
+    function* neighbours(chosen) {
+      for (const id of chosen) {
+        yield without(chosen, id);
+      }
+      for (const id of candidates.filter((other) => !chosen.includes(other))) {
+        for (const rest of [chosen, ...chosen.map((other) => without(chosen, other))]) {
+          const next = rest.concat([id]);
+          if (goTogether(next)) {
+            yield next;
+          }
         }
-        const after = of(chosen.concat([one]));
-        if (!after) {
-          continue;
+      }
+    }
+    // The set that the best single change leads to, again and again, until none improves it; `held` stays.
+    function climbed(start, held) {
+      for (let chosen = start; ; ) {
+        let best = chosen;
+        for (const other of neighbours(chosen)) {
+          if (!held || other.includes(held)) {
+            best = better(best, other);
+          }
         }
-        const gained = 1 - after.cost / now.cost,
-          usd = gained * H_PER_MONTH * dollars,
-          price = one.usd + one.usd_per_gpu * gpus;
-        const payback = usd > 0 ? price / usd : price ? Infinity : 0;
-        if (gained < 0.001) {
-          continue;
+        if (value(best) <= value(chosen) + ROUNDING) {
+          return chosen;
         }
-        const step = {
-          id: one.id,
-          title: one.title,
-          h: gained * H_PER_MONTH,
-          usd,
-          gained,
+        chosen = best;
+      }
+    }
+    function best() {
+      let chosen = climbed([]);
+      for (const tried = new Set(); !tried.has(keyOf(chosen)); ) {
+        tried.add(keyOf(chosen));
+        for (const id of candidates.filter((other) => !chosen.includes(other))) {
+          const rest = chosen.filter((other) => !apart(id, other));
+          if (rest.length < chosen.length) {
+            chosen = better(chosen, climbed(rest.concat([id]), id));
+          }
+        }
+      }
+      return chosen;
+    }
+
+    // A set as steps: each with its saving with all the others in place, in the order of what it adds to those above.
+    function stepsOf(chosen) {
+      const steps = [],
+        above = [];
+      while (above.length < chosen.length) {
+        const left = chosen.filter((id) => !above.includes(id)).sort();
+        const id = left.reduce((a, b) => (value(above.concat([b])) > value(above.concat([a])) ? b : a));
+        above.push(id);
+        const others = without(chosen, id),
+          after = atBestWith(above);
+        if (!after || !atBestWith(chosen) || !atBestWith(others)) {
+          return null;
+        }
+        const h = perMonth(savedShare(chosen, others)),
+          price = priceOf(id),
+          payback = !price ? 0 : h * usd > 0 ? price / (h * usd) : Infinity;
+        steps.push({
+          id,
+          title: byId.get(id).title,
+          h,
+          usd: h * usd,
+          totalH: perMonth(savedShare(above)),
+          totalUsd: perMonth(savedShare(above)) * usd,
           ettr: after.ettr,
           tau: after.tau,
           price,
           payback,
-          share: payback / months,
-          basis: basis.get(one.id),
-          of: one,
-        };
-        if (step.share < 1) {
-          paying.push(step);
-        } else if (!atALoss.includes(one.id)) {
-          atALoss.push(one.id);
+          pays: value(chosen) >= value(others) - ROUNDING,
+          effect: effects.get(id) || effectStatus(scenario, byId.get(id)),
+        });
+      }
+      return steps;
+    }
+
+    // Mitigations that would pay in the place of steps: cheaper ones, and those whose effect is better known.
+    function alternativesTo(order) {
+      const best = new Map();
+      for (const id of candidates.filter((other) => !order.includes(other))) {
+        const excluded = order.filter((other) => apart(id, other));
+        for (const replaces of excluded.length ? [excluded] : order.map((one) => [one])) {
+          const others = order.filter((other) => !replaces.includes(other)),
+            gained = value(others.concat([id])) - value(others),
+            saved = savedShare(others.concat([id]), others),
+            of = savedShare(order, others);
+          if (!(gained > ROUNDING) || saved < LEAST_OF_STEP * of) {
+            continue;
+          }
+          const rank = (one) => EFFECTS.indexOf(effects.get(one)),
+            isCheaper = priceOf(id) < priceUsd(replaces),
+            isKnown = rank(id) < Math.max(...replaces.map(rank));
+          const alternative = {
+            id,
+            title: byId.get(id).title,
+            effect: effects.get(id),
+            replaces,
+            h: perMonth(saved),
+            ofH: perMonth(of),
+            price: priceOf(id),
+            isCheaper,
+          };
+          for (const [kind, applies] of [
+            [0, isCheaper],
+            [1, isKnown],
+          ]) {
+            const key = JSON.stringify([replaces, kind]),
+              last = best.get(key);
+            if (applies && (!last || gained > last.gained)) {
+              best.set(key, { gained, alternative, place: order.indexOf(replaces[0]), kind });
+            }
+          }
         }
       }
-      if (!paying.length) {
-        break;
-      }
-      const next = paying.reduce((a, b) => {
-        const [x, y] = [a.basis === "assumed", b.basis === "assumed"];
-        return x !== y ? (x ? b : a) : b.payback < a.payback ? b : a;
-      });
-      steps.push(next);
-      chosen.push(next.of);
+      const sorted = [...best.values()].sort((a, b) => a.place - b.place || a.kind - b.kind);
+      return [...new Map(sorted.map((one) => [one.alternative.id + one.alternative.replaces, one.alternative])).values()];
     }
+
+    return { before, months, candidates, best, stepsOf, alternativesTo, value };
+  }
+
+  // The mitigations to choose together: { ettr, months, steps, alternatives, quickest }.
+  function recommend(scenario, catalogue) {
+    const sets = setsOf(scenario, catalogue),
+      steps = sets.stepsOf(sets.best()),
+      alone = sets.candidates.map((id) => sets.stepsOf([id])[0]).filter((one) => isFinite(one.payback));
     return {
-      ettr: first.ettr,
-      months,
+      ettr: sets.before.ettr,
+      months: sets.months,
       steps,
-      notHere,
-      atALoss: atALoss.filter((id) => !steps.some((step) => step.id === id)),
+      alternatives: sets.alternativesTo(steps.map((one) => one.id)),
+      quickest: alone.length ? alone.reduce((a, b) => (b.payback < a.payback ? b : a)) : null,
+      hasPrice: usdPerH(scenario) > 0,
     };
   }
 
@@ -187,5 +306,5 @@
     return could;
   }
 
-  Object.assign(ettr, { remedies, largestReaching, largestSize, couldBe });
+  Object.assign(ettr, { recommend, setsOf, largestReaching, largestSize, couldBe });
 })(window.ettr);

@@ -337,7 +337,7 @@
   }
 
   function together(model) {
-    const of = table("Mitigations together", ["One after the other", "saves a month", "", "costs once", "ETTR"]);
+    const of = table("Mitigations together", ["Mitigation", "saves per month, with the others", "", "cumulative", "price", "ETTR"]);
     let pending = null;
     function work() {
       const { scenario, refused, error } = model.now,
@@ -347,6 +347,7 @@
           row.order ? row.order + ". " + row.what : "As it is",
           row.order ? number(about(row.h)) + " h" : "",
           row.order ? usd(about(row.usd)) : "",
+          row.order ? number(about(row.totalH)) + " h" : "",
           row.order ? usd(about(row.price)) : "",
           pct(row.ettr, 1),
         ])

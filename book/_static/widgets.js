@@ -664,7 +664,7 @@
     const { scenario } = answer;
     return {
       dates: answer.run.ends ? orNull(() => datesOf(model)) : null,
-      remedies: orNull(() => ettr.remedies(scenario, data.catalogue)),
+      recommendation: orNull(() => ettr.recommend(scenario, data.catalogue)),
       assumed: orNull(() => ettr.overAssumed(scenario, model.start.assumed)),
     };
   }
@@ -766,39 +766,72 @@
     return { el: list, show };
   }
 
-  function remedyRows(remedies, months) {
-    if (!remedies.steps.length) {
-      return [
-        element("p", { class: "ettr-small" }, "Nothing that a formula follows returns its price in " + months + "."),
-      ];
+  function recommended(found) {
+    const within = found.months >= 3 ? number(found.months) + " months" : roughly(found.months * ettr.H_PER_MONTH);
+    if (!found.steps.length) {
+      const soonest = found.quickest,
+        most = soonest && found.hasPrice ? "; " + soonest.title + " would need " + roughly(soonest.payback * ettr.H_PER_MONTH) : "";
+      return [element("p", { class: "ettr-small" }, "No mitigation pays for itself within " + within + most + ".")];
     }
-    const last = remedies.steps[remedies.steps.length - 1],
-      lines = remedies.steps.map((one) =>
+    const last = found.steps[found.steps.length - 1],
+      net = last.totalUsd * found.months - found.steps.reduce((total, one) => total + one.price, 0),
+      lines = found.steps.map((one) =>
         element(
           "li",
           {},
           element("strong", {}, one.title),
           ": saves " +
             number(about(one.h)) +
-            " h, " +
-            usd(about(one.usd)) +
-            " a month" +
-            (one.price
-              ? " for " + usd(about(one.price)) + " once, back in " + roughly(one.payback * ettr.H_PER_MONTH)
-              : "") +
+            " h" +
+            (found.hasPrice ? ", " + usd(about(one.usd)) : "") +
+            " per month" +
+            (one.price ? " for " + usd(about(one.price)) + " once (price assumed)" : "") +
+            (one.price && found.hasPrice ? ", pays back in " + roughly(one.payback * ettr.H_PER_MONTH) : "") +
             " (effect " +
-            one.basis +
+            one.effect +
+            ")"
+        )
+      );
+    const place = new Map(found.steps.map((one, i) => [one.id, i + 1]));
+    const instead = found.alternatives
+      .slice(0, 3)
+      .map((one) =>
+        element(
+          "li",
+          {},
+          "Instead of " +
+            one.replaces.map((id) => place.get(id)).join(" and ") +
+            ": " +
+            one.title +
+            ", " +
+            usd(about(one.price)) +
+            ", saves " +
+            number(about(one.h)) +
+            " h instead of " +
+            number(about(one.ofH)) +
+            " h per month (effect " +
+            one.effect +
             ")"
         )
       );
     return [
-      element("p", { class: "ettr-head" }, "What to do first, each over the last"),
+      element("p", { class: "ettr-head" }, "Recommended together"),
       element("ol", { class: "ettr-lines" }, ...lines),
       element(
         "p",
         { class: "ettr-small" },
-        "With " + (lines.length > 1 ? "all of them " : "it ") + pct(last.ettr, 0) + "."
+        "With " +
+          (lines.length > 1 ? "all " + lines.length : "it") +
+          ": ETTR " +
+          pct(last.ettr, 0) +
+          ", saves " +
+          number(about(last.totalH)) +
+          " h per month" +
+          (found.hasPrice ? ", a net saving of " + usd(about(net)) + " in " + within : "") +
+          "." +
+          (lines.length > 1 ? " Each saves what is shown with all the others in place." : "")
       ),
+      ...(instead.length ? [element("ul", { class: "ettr-small ettr-lines" }, ...instead)] : []),
     ];
   }
 
@@ -974,7 +1007,7 @@
       }
       Object.assign(known, more);
       headline(answer, known.assumed);
-      const sentences = said(answer, more || { dates: null, remedies: null });
+      const sentences = said(answer, more || { dates: null });
       if (more || !known.sentences || sentences.length >= known.sentences.length) {
         lines.replaceChildren(...sentences.map((text) => element("li", {}, text)));
       } else {
@@ -988,12 +1021,7 @@
         return;
       }
       range.textContent = box.checked ? rangeWords(more.assumed, model) : "";
-      const months = more.remedies
-        ? more.remedies.months >= 3
-          ? number(more.remedies.months) + " months"
-          : roughly(more.remedies.months * ettr.H_PER_MONTH)
-        : "";
-      first.replaceChildren(...(more.remedies ? remedyRows(more.remedies, months) : []));
+      first.replaceChildren(...(more.recommendation ? recommended(more.recommendation) : []));
       speak(big.textContent + ". " + range.textContent + ". " + sentences.join(" "));
     }
     box.addEventListener("change", function () {
@@ -1544,7 +1572,7 @@
 
   // ---- several mitigations, each with its effect and price
 
-  // What is chosen, and how much of its effect: what the plan would do first, until the reader chooses.
+  // What is chosen, and how much of its effect: the recommended set, until the reader chooses.
   function chosenOf(scenario, model) {
     const explicit = Object.keys(state.more).some((name) => name.startsWith("with."));
     if (explicit) {
@@ -1554,11 +1582,11 @@
           .map((one) => [one.id, state.more["with." + one.id]])
       );
     }
-    if (!model.firstSteps || model.firstSteps.version !== model.version) {
-      const first = orNull(() => ettr.remedies(scenario, data.catalogue));
-      model.firstSteps = { version: model.version, ids: first ? first.steps.map((one) => one.id) : [] };
+    if (!model.recommended || model.recommended.version !== model.version) {
+      const found = orNull(() => ettr.recommend(scenario, data.catalogue));
+      model.recommended = { version: model.version, ids: found ? found.steps.map((one) => one.id) : [] };
     }
-    return new Map(model.firstSteps.ids.map((id) => [id, 1]));
+    return new Map(model.recommended.ids.map((id) => [id, 1]));
   }
   function choose(model, scenario, id, strength) {
     // what was a proposal becomes the reader's own choice
@@ -1573,45 +1601,22 @@
       ? state.more["price." + one.id]
       : one.usd + one.usd_per_gpu * scenario.cluster.n_gpus;
 
+  // Hours lost per month without mitigations, and with each of the chosen ones, in an order that is no one's clicks'.
   function portfolioRows(scenario, model) {
     const chosen = chosenOf(scenario, model),
-      strengths = Object.fromEntries(chosen),
-      some = [],
-      rows = [];
-    let before = ettr.atBest(scenario);
-    if (!before) {
-      throw new ettr.Endless("the run would practically never end");
+      prices = Object.fromEntries(data.catalogue.map((one) => [one.id, priceFor(one, scenario)])),
+      sets = ettr.setsOf(scenario, data.catalogue, prices, Object.fromEntries(chosen)),
+      // those that the model follows here, together
+      ids = [...chosen.keys()].filter((id) => sets.candidates.includes(id)),
+      steps = sets.stepsOf(ids);
+    if (!steps) {
+      throw new ettr.NotHere("these mitigations together");
     }
-    rows.push({
-      order: 0,
-      what: "as it is",
-      ettr: before.ettr,
-      lost: (1 - before.ettr) * ettr.H_PER_MONTH,
-      h: 0,
-      usd: 0,
-      price: 0,
-    });
-    for (const id of chosen.keys()) {
-      const one = data.catalogue.find((other) => other.id === id),
-        treated = ettr.apply(scenario, some.concat([one]), strengths);
-      const after = ettr.refused(treated).length ? null : ettr.atBest(treated);
-      if (!after) {
-        continue;
-      }
-      some.push(one);
-      const h = (1 - after.cost / before.cost) * ettr.H_PER_MONTH;
-      rows.push({
-        order: some.length,
-        what: one.title,
-        ettr: after.ettr,
-        lost: (1 - after.ettr) * ettr.H_PER_MONTH,
-        h,
-        usd: h * ettr.usdPerH(scenario),
-        price: priceFor(one, scenario),
-      });
-      before = after;
-    }
-    return rows;
+    const first = { order: 0, what: "as it is", ettr: sets.before.ettr, h: 0, usd: 0, totalH: 0, totalUsd: 0, price: 0 };
+    return [first, ...steps.map((one, i) => ({ ...one, order: i + 1, what: one.title }))].map((row) => ({
+      ...row,
+      lost: (1 - row.ettr) * ettr.H_PER_MONTH,
+    }));
   }
 
   function choices(model) {
@@ -1751,24 +1756,31 @@
         last = found.steps[found.steps.length - 1],
         first = found.steps[0];
       if (!steps.length) {
-        return "As it is, " + number(about(first.lost)) + " h a month are lost. Choose what to do.";
+        return "As it is, " + number(about(first.lost)) + " h per month are lost. Choose what to do.";
       }
-      const saved = steps.reduce((total, row) => total + row.usd, 0),
-        price = steps.reduce((total, row) => total + row.price, 0);
+      const price = steps.reduce((total, row) => total + row.price, 0),
+        useless = steps.filter((row) => !row.pays);
       return (
         "Together they save " +
-        number(about(steps.reduce((total, row) => total + row.h, 0))) +
-        " h and " +
-        usd(about(saved)) +
-        " a month for " +
+        number(about(last.totalH)) +
+        " h" +
+        (last.totalUsd ? " and " + usd(about(last.totalUsd)) : "") +
+        " per month for " +
         usd(about(price)) +
         " once" +
-        (saved > 0 && price > 0 ? ", which is back in " + roughly((price / saved) * ettr.H_PER_MONTH) : "") +
+        (last.totalUsd > 0 && price > 0
+          ? ", which pays back in " + roughly((price / last.totalUsd) * ettr.H_PER_MONTH)
+          : "") +
         ": ETTR " +
         pct(first.ettr, 0) +
         " becomes " +
         pct(last.ettr, 0) +
-        "."
+        "." +
+        (useless.length
+          ? " With the others in place, " +
+            useless.map((row) => row.title).join(" and ") +
+            " saves less than it costs: leave it out."
+          : "")
       );
     },
   });

@@ -12,9 +12,9 @@ from ettr import Scenario, budget, evidence, mitigation, plan, ranges, spares
 from ettr.budget.intervals import any_interval, best_h
 from ettr.core.errors import EttrError, InputError, NotModelled
 from ettr.failures import poisson_interval
-from ettr.plan.remedies import remedies
 from ettr.plan.unexplained import unexplained
 from ettr.publish import page_data
+from ettr.recommendation import recommend
 from ettr.spares.erlang import erlang_b, erlang_c
 from ettr.spares.levels import binomial_pool, crew_pool, poisson_pool, pool_level
 from ettr.validation import CALCULATORS
@@ -159,16 +159,31 @@ def test_draws_that_break_a_rule_of_the_tiers_are_redrawn_as_in_the_package(page
 
 
 @pytest.mark.parametrize("name", [*PRESETS, "story"])
-def test_what_to_do_first_is_the_same(page, data, name):
+def test_the_recommended_set_is_the_same(page, data, name):
     scenario = Scenario.of(nested(STORY)) if name == "story" else Scenario.of(data["starts"][name]["written"])
-    ours = remedies(scenario)
-    told = page.evaluate("([one, catalogue]) => ettr.remedies(one, catalogue)", [plain(scenario), data["catalogue"]])
-    assert [one["id"] for one in told["steps"]] == [one.id for one in ours.steps]
-    for one, other in zip(ours.steps, told["steps"], strict=True):
-        assert other["ettr"] == pytest.approx(one.ettr, rel=1e-7)
-        assert other["usd"] == pytest.approx(one.saved_usd, rel=1e-4)
-        assert (other["price"], other["basis"]) == (one.price_usd, one.basis)
-    assert set(told["atALoss"]) == set(ours.at_a_loss)
+    ours = recommend(scenario)
+    told = page.evaluate("([one, catalogue]) => ettr.recommend(one, catalogue)", [plain(scenario), data["catalogue"]])
+    assert [step["id"] for step in told["steps"]] == list(ours.ids)
+    for step, other in zip(ours.steps, told["steps"], strict=True):
+        assert other["ettr"] == pytest.approx(step.ettr, rel=1e-7)
+        assert [other["h"], other["totalH"]] == pytest.approx([step.saved_h, step.total_h], rel=1e-4)
+        assert (other["price"], other["effect"], other["pays"]) == (step.price_usd, step.effect, True)
+    assert [(one["id"], tuple(one["replaces"]), one["effect"]) for one in told["alternatives"]] == [
+        (one.id, one.replaces, one.effect) for one in ours.alternatives
+    ]
+    assert told["months"] == pytest.approx(ours.months, rel=1e-7)
+
+
+def test_the_steps_of_a_chosen_set_do_not_depend_on_the_order_of_clicks(page, data):
+    """The steps of a set that is not the recommended one, with a redundant mitigation that does not pay."""
+    run, ids = (
+        plain(Scenario.load("llama3-405b")),
+        ["parallel-checkpoint", "replica-recovery", "faulty-machine-detection"],
+    )
+    steps = "([one, catalogue, ids]) => ettr.setsOf(one, catalogue).stepsOf(ids)"
+    first = page.evaluate(steps, [run, data["catalogue"], ids])
+    assert page.evaluate(steps, [run, data["catalogue"], ids[::-1]]) == first
+    assert [step["id"] for step in first if not step["pays"]] == ["parallel-checkpoint"]
 
 
 def test_a_part_of_a_mitigation_moves_numbers_a_part_of_the_way(page, data):

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ettr import mitigation
 from ettr.cli import options, terminal
 from ettr.cli.options import JsonOption, QuietOption, ScenarioArgument, SetOption
-from ettr.core.errors import InputError
-from ettr.core.report import Note
+from ettr.core.errors import InputError, NotModelled, OutsideValidity
+from ettr.core.report import Note, plain_values
 from ettr.mitigation import Catalogue
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from ettr.recommendation import Comparison, Portfolio
-
-_RUNS_TOGETHER = 200
-"""Many sets are looked at, and their differences are large."""
-_FEW = 6
-"""Mitigations of which all sets are looked at within a budget; of more one is taken after the other."""
-_MOST = 12
-_NOTHING_HELPS = "Nothing to spend the budget on: none helps for certain here; more --runs may tell, or another --by"
+    from ettr.recommendation import Recommendation
+    from ettr.scenario import Scenario
 
 
 @terminal.stopped_with("stopped before the end; nothing is kept")
@@ -41,12 +32,8 @@ def compare(
     ] = None,
     budget: Annotated[
         float | None,
-        typer.Option("--budget", metavar="USD", help="Say which together are best for no more money than this."),
+        typer.Option("--budget", metavar="USD", help="Recommend mitigations for no more money than this."),
     ] = None,
-    at_a_loss: Annotated[
-        bool,
-        typer.Option("--at-a-loss", help="With --budget, show the best set also where it costs more than it saves."),
-    ] = False,
     by: Annotated[
         str | None,
         typer.Option(
@@ -54,7 +41,7 @@ def compare(
         ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="List all mitigations, also those without an answer, and all sets.")
+        bool, typer.Option("--all", help="List all mitigations, also those without an answer.")
     ] = False,
     runs: Annotated[float, typer.Option("--runs", metavar="N", help="Runs of each scenario.")] = 500,
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="All scenarios share the failures of a seed.")] = 0,
@@ -84,9 +71,9 @@ def compare(
     effects whose size is assumed come after, and what nobody has published anything about, or what no scenario can
     express, is counted and listed with --all. One that the scenario has in place already is measured by taking it away.
 
-    With --budget two sets are sought among those that help by a published effect, or among those of --only: the one
-    that saves most money, and the best by days, or by what --by says. Prices, and the GPUs that they hold as spares,
-    count. A set that costs more than it saves is shown with --at-a-loss only.
+    The set that is recommended is the one of `ettr plan`: the largest net saving by the analytical model over the run,
+    or over 12 months of a job without an end, for no more than --budget. Then mitigations that only simulation follows
+    are added to it, each only if its saving on the same failures exceeds two standard errors.
 
     With --json, <measure>_gain is positive where a mitigation is better, between <measure>_low and <measure>_high
     (95%, of the mean over runs); days, GPU-hours, USD and MWh are saved, ETTR is gained. "ranges" holds the 90% ranges
@@ -118,12 +105,30 @@ def compare(
             as_given,
             on_progress=on_progress,
         )
-        best = _within(answer, budget, by or "days", only is not None, on_progress) if budget is not None else None
-    extra = {"portfolio": best.to_dict() if best else None, "changes": changes}
-    report = [] if as_json else answer.report(best, everything, at_a_loss)
-    if report and budget is not None and best is None:
-        report.append(Note(_NOTHING_HELPS))
+        found, why_not = _recommended(run, math.inf if budget is None else budget, known, ids)
+        added = answer.additions_to(found, on_progress) if found else ()
+    extra = {
+        "recommendation": found.to_dict() if found else None,
+        "added_by_simulation": plain_values(added),
+        "changes": changes,
+    }
+    report = [] if as_json else answer.report(found, added, everything)
+    if report and why_not:
+        report.append(Note(why_not))
     terminal.show(answer, as_json, extra, report)
+
+
+def _recommended(
+    run: Scenario, budget_usd: float, known: Catalogue, ids: list[str] | None
+) -> tuple[Recommendation | None, str]:
+    """The set that a plan recommends, or why there is none."""
+    from ettr import plan
+
+    try:
+        found = plan.make(run, simulate=False).recommend(budget_usd, known, ids)
+    except (NotModelled, OutsideValidity) as error:
+        return None, f"No set is recommended, because the analytical model does not cover this run: {error}"
+    return found, "" if found else "No set is recommended: the run has no failures, or practically never ends"
 
 
 def _named(only: list[str] | None, known: Catalogue) -> list[str] | None:
@@ -134,23 +139,3 @@ def _named(only: list[str] | None, known: Catalogue) -> list[str] | None:
     if not ids:
         raise InputError("--only names no mitigation, e.g. --only lemon-removal")
     return [known[name].id for name in ids]
-
-
-def _within(answer: Comparison, budget: float, measure: str, all_of_them: bool, on_progress: Any) -> Portfolio | None:
-    """The best sets for the money, of those that help for certain; None where none does."""
-    from ettr import recommendation
-
-    known, assumed = (_helping(rows, measure) for rows in (answer.known, answer.assumed))
-    ids = ([*known, *assumed] if all_of_them else known or assumed)[:_MOST]
-    if not ids:
-        return None
-    method = recommendation.EXACT if len(ids) <= _FEW else recommendation.GREEDY
-    study = answer.study
-    if study.n_runs > _RUNS_TOGETHER:
-        study = replace(study, n_runs=_RUNS_TOGETHER)
-    return recommendation.portfolio(study, ids, budget, measure, method, on_progress, paying=True)
-
-
-def _helping(rows: pd.DataFrame, measure: str) -> list[str]:
-    """Those that are better for certain, by the measure or in money."""
-    return list(rows.loc[(rows[f"{measure}_low"] > 0) | (rows["usd_low"] > 0), "id"])

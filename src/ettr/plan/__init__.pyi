@@ -31,9 +31,6 @@ from .needs import requirements as requirements
 from .realised import Prediction as Prediction
 from .realised import RealisedPlan as RealisedPlan
 from .realised import from_training as from_training
-from .remedies import Remedies as Remedies
-from .remedies import Remedy as Remedy
-from .remedies import remedies as remedies
 from .single_run import PredictionInterval as PredictionInterval
 from .single_run import prediction_interval as prediction_interval
 from .solving import ettr_at_best as ettr_at_best

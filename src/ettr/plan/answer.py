@@ -32,19 +32,22 @@ from ettr.plan.dates import WITHOUT, Dates, at_uncertain_rate, check_ends, dates
 from ettr.plan.deadline import Deadline, deadline_of
 from ettr.plan.details import plan_details
 from ettr.plan.losses import Losses, record_of
-from ettr.plan.remedies import Remedies, remedies
 from ettr.plan.report import BOUND, HOPELESS, hopeless, plan_report, plan_warnings
 from ettr.plan.single_run import PredictionInterval, of_simulated, prediction_interval
 from ettr.plan.tiers import TierPlan, best_tiers_h, tier_plans
 from ettr.plan.unexplained import Unexplained, unexplained
 from ettr.ranges.assumed import Assumptions, assumptions
+from ettr.recommendation.best_set import Recommendation, recommend
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.long_run import steady
 from ettr.scenario.paths import INTERVAL, RATE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
 
+    from ettr.mitigation import Catalogue
     from ettr.simulation import Simulation
 
 
@@ -187,10 +190,28 @@ class Plan(Answer):
         return assumptions(self.scenario)
 
     @functools.cached_property
-    def remedies(self) -> Remedies | None:
-        """What to do first; None of a run without failures, or that practically never ends."""
-        hopeless = float(self.budget.ettr) < HOPELESS
-        return None if hopeless or not math.isfinite(self.job_mttf_h) else remedies(self.scenario, asked=self.asked)
+    def recommendation(self) -> Recommendation | None:
+        """The mitigations to choose together; None for a run without failures, or one that practically never ends."""
+        return self.recommend()
+
+    def recommend(
+        self, budget_usd: float = math.inf, of: Catalogue | None = None, only: Iterable[str] | None = None
+    ) -> Recommendation | None:
+        """The mitigations to choose together, within a budget, from a catalogue of one's own, or from a few.
+
+        Parameters
+        ----------
+        budget_usd, of, only
+            As for :func:`ettr.recommendation.recommend`.
+
+        Returns
+        -------
+        Recommendation or None
+            None for a run without failures, or one that practically never ends.
+        """
+        if float(self.budget.ettr) < HOPELESS or not math.isfinite(self.job_mttf_h):
+            return None
+        return recommend(self.scenario, budget_usd, of, only, asked=self.asked)
 
     @functools.cached_property
     def simulation(self) -> Simulation | None:
@@ -230,7 +251,7 @@ class Plan(Answer):
     def due(self) -> Deadline | None:
         """Whether it is done by the deadline of :attr:`calendar`; None without one."""
         known = self.dates if self.calendar.deadline else None
-        return deadline_of(known, self.remedies) if known else None
+        return deadline_of(known, self.recommendation) if known else None
 
     def deadline(self, by: str, start: str, zone: str | None = None, done: str | float = 0.0) -> Deadline:
         """Whether the run is done by a date, at which interval that is likeliest, and what it would take.
@@ -340,7 +361,7 @@ class Plan(Answer):
             "prediction_interval": self.prediction_interval,
             "warnings": self.warnings,
             "assumptions": self.assumptions.to_dict(),
-            "advice": self.remedies.to_dict() if self.remedies else None,
+            "recommendation": self.recommendation.to_dict() if self.recommendation else None,
             "unexplained": self.unexplained,
             "simulated": self.simulation.to_dict() if self.simulation else None,
             "is_bound": self.is_bound,

@@ -18,8 +18,7 @@ from ettr.core.sentences import about, duration, limit, listed, pct, usd
 from ettr.core.units import H_PER_DAY, MIN_PER_H
 from ettr.plan.dates import Dates, in_n
 from ettr.plan.fields import Field, field_of, solvable
-from ettr.plan.losses import usd_per_h
-from ettr.plan.remedies import Remedies, Remedy
+from ettr.recommendation.best_set import Recommendation
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.fields import amount_of
 from ettr.scenario.paths import INTERVAL, N_GPUS, SPARES
@@ -79,10 +78,10 @@ class Deadline(Answer):
         The interval at which it is likeliest, and the probability there. [min]
     usd_per_day : float
         What a day of the job costs. [USD]
-    remedy : Remedy or None
-        What to do first.
-    with_remedy : float or None
-        Probability with that.
+    recommendation : Recommendation or None
+        The mitigations to choose together.
+    with_all : float or None
+        Probability with all of them; None without any, or where the dates are simulated.
     levers : tuple of Lever
         What each field alone would have to be for :data:`WANTED`; empty where that is reached.
     """
@@ -95,8 +94,8 @@ class Deadline(Answer):
     interval_min: float
     at_interval: float
     usd_per_day: float
-    remedy: Remedy | None
-    with_remedy: float | None
+    recommendation: Recommendation | None
+    with_all: float | None
     levers: tuple[Lever, ...]
 
     @property
@@ -123,16 +122,16 @@ class Deadline(Answer):
         if self.at_interval > self.probability + _WORTH:
             every = duration(self.interval_min / MIN_PER_H)
             text += f" Likeliest with a checkpoint every {every}: {share(self.at_interval)}."
-        if self.remedy is not None and self.with_remedy is not None and self.with_remedy > self.probability + _WORTH:
-            price = f" for {usd(self.remedy.price_usd)}" if self.remedy.price_usd else ""
-            text += f" With {self.remedy.id}{price}: {share(self.with_remedy)}."
+        if self.recommendation and self.with_all is not None and self.with_all > self.probability + _WORTH:
+            price = f" for {usd(self.recommendation.price_usd)}" if self.recommendation.price_usd else ""
+            text += f" With {listed(list(self.recommendation.ids))}{price}: {share(self.with_all)}."
         return text
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
-        own = {name: value for name, value in vars(self).items() if name not in ("dates", "remedy")}
-        remedy = self.remedy.id if self.remedy else None
-        return dict(plain_values({**own, "simulated": self.simulated, "remedy": remedy, "wanted": WANTED}))
+        own = {name: value for name, value in vars(self).items() if name not in ("dates", "recommendation")}
+        ids = self.recommendation.ids if self.recommendation else ()
+        return dict(plain_values({**own, "simulated": self.simulated, "with": ids, "wanted": WANTED}))
 
     def report(self) -> Report:
         """The sentence, and what each field would have to be."""
@@ -150,15 +149,15 @@ class Deadline(Answer):
         return sections
 
 
-def deadline_of(dates: Dates, remedies: Remedies | None = None) -> Deadline:
+def deadline_of(dates: Dates, recommendation: Recommendation | None = None) -> Deadline:
     """Whether a run is done by the deadline of its calendar.
 
     Parameters
     ----------
     dates : Dates
         When it is done; its calendar has a deadline.
-    remedies : Remedies, optional
-        What to do first about the hours that are lost.
+    recommendation : Recommendation, optional
+        The mitigations to choose together.
 
     Raises
     ------
@@ -182,22 +181,26 @@ def deadline_of(dates: Dates, remedies: Remedies | None = None) -> Deadline:
         "probability": chance,
         "day_earlier": float(finish.cdf(by_h - H_PER_DAY)),
         "day_later": float(finish.cdf(by_h + H_PER_DAY)),
-        "usd_per_day": usd_per_h(scenario) * H_PER_DAY,
+        "usd_per_day": scenario.usd_per_h * H_PER_DAY,
     }
     if dates.is_simulated or dates.simulated is not None:  # what would help is known of the analytical model only
         return Deadline(
-            **common, interval_min=scenario.interval_min, at_interval=chance, remedy=None, with_remedy=None, levers=()
+            **common,
+            interval_min=scenario.interval_min,
+            at_interval=chance,
+            recommendation=None,
+            with_all=None,
+            levers=(),
         )
     scenario = budget.at_mean_rate(scenario)
     of = _Chance.at(scenario, dates, by_h)
     interval_min, at_interval = of.best_interval(scenario, chance)
-    first = remedies.steps[0] if remedies and remedies.steps else None
     return Deadline(
         **common,
         interval_min=interval_min,
         at_interval=at_interval,
-        remedy=first,
-        with_remedy=_with(of, scenario, first),
+        recommendation=recommendation,
+        with_all=_with(of, scenario, recommendation.ids if recommendation else ()),
         levers=() if chance >= WANTED else tuple(_levers(of, scenario)),
     )
 
@@ -243,12 +246,12 @@ class _Chance:
         return self(replace(run, tau=np.asarray(best_h(run)[0])))
 
 
-def _with(of: _Chance, scenario: Scenario, remedy: Remedy | None) -> float | None:
-    """Probability with the first remedy, at the best interval with it."""
-    if remedy is None:
+def _with(of: _Chance, scenario: Scenario, ids: tuple[str, ...]) -> float | None:
+    """Probability with mitigations, at the best interval with them; None without any, or without an answer."""
+    if not ids:
         return None
     try:
-        better = mitigation.apply(scenario, remedy.id)
+        better = mitigation.apply(scenario, ids)
         run = any_interval(better, None, "finishing")
         return float(of(replace(run, tau=float(best_h(run)[0]))))
     except (InputError, NotModelled, OutsideValidity):

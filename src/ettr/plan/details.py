@@ -33,20 +33,7 @@ def plan_details(plan: Plan) -> Report:
     """Bands and budgets, each remedy and assumption, and what the run has of its own."""
     sections: Report = [Headline("Details", apart=True), *map(Note, plan_lines(plan))]
     sections += [_hours(plan), *_bands(plan), *plan.assumptions.report()[1:]]
-    return [*sections, *_others(plan)]
-
-
-def _others(plan: Plan) -> Report:
-    """Mitigations that are not ranked, and why."""
-    told = plan.remedies
-    if told is None:
-        return []
-    reasons = {
-        "Help, and cost more than they return": told.at_a_loss,
-        "Act on what the scenario says nothing of": told.silent,
-        "Followed by simulation alone (`ettr compare`)": told.simulated,
-    }
-    return [Note(f"{why}: {', '.join(names)}.", dim=True) for why, names in reasons.items() if names]
+    return [*sections, *(plan.recommendation.details() if plan.recommendation else ())]
 
 
 def _hours(plan: Plan) -> Table:

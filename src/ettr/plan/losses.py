@@ -8,7 +8,7 @@ from typing import Any
 
 from ettr.core.report import plain_values
 from ettr.core.results import PARTS, TimeBudget
-from ettr.core.units import H_PER_DAY, H_PER_MONTH
+from ettr.core.units import H_PER_MONTH
 from ettr.scenario import Scenario
 from ettr.scenario.fields import is_written
 from ettr.scenario.paths import GPU_PRICE
@@ -52,12 +52,6 @@ class Loss:
     usd_per_run: float | None
 
 
-def usd_per_h(scenario: Scenario) -> float:
-    """What an hour of a job costs: its GPUs and what a day costs whatever its size, electricity aside. [USD/h]"""
-    prices = scenario.prices
-    return scenario.cluster.n_gpus * prices.usd_per_gpu_h + prices.usd_per_day / H_PER_DAY
-
-
 @dataclass(frozen=True)
 class Losses:
     """What the hours cost in which nothing is gained.
@@ -76,7 +70,7 @@ class Losses:
     @property
     def usd_per_h(self) -> float:
         """What an hour of the job costs. [USD/h]"""
-        return usd_per_h(self.scenario)
+        return self.scenario.usd_per_h
 
     @property
     def price_is_assumed(self) -> bool:

@@ -56,8 +56,8 @@ def plan_report(plan: Plan, short: bool = False) -> Report:
     sections += [Note(line) for line in _answer(plan)]
     sections += plan.due.report() if plan.due else []
     sections += [*tiers_report(plan), _lost(plan), Note(_bill(plan), dim=True)]
-    if plan.remedies:
-        sections += plan.remedies.report(plan.left_out if plan.simulation else ())
+    if plan.recommendation:
+        sections += plan.recommendation.report(plan.left_out if plan.simulation else ())
     return [*sections, *(Note(line, dim=True) for line in _rests_on(plan))]
 
 
@@ -255,8 +255,6 @@ def _bill(plan: Plan) -> str:
 
 def _rests_on(plan: Plan) -> Iterator[str]:
     """What is assumed, what was fitted, and where to read on."""
-    if plan.remedies and plan.remedies.elsewhere:
-        yield plan.remedies.elsewhere
     yield from _assumed(plan)
 
 

@@ -13,7 +13,6 @@ from ettr.budget.simplify import mechanisms
 from ettr.core.errors import InputError
 from ettr.core.sentences import about, limit, pct, roughly, usd
 from ettr.core.units import H_PER_MONTH, unit_of
-from ettr.plan.losses import usd_per_h
 from ettr.ranges.assumed import ettr_at, own_interval_h
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of, given_at
@@ -78,7 +77,7 @@ def unexplained(scenario: Scenario, modelled: float) -> Unexplained | None:
     if share < 0:
         raise InputError(_too_good(scenario, known.ettr, modelled))
     hours = share * H_PER_MONTH
-    return Unexplained(known.ettr, modelled, share, hours, hours * usd_per_h(scenario))
+    return Unexplained(known.ettr, modelled, share, hours, hours * scenario.usd_per_h)
 
 
 def _too_good(scenario: Scenario, measured: float, modelled: float) -> str:

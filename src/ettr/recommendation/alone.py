@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,9 +14,10 @@ from ettr import mitigation
 from ettr.core.errors import InputError, NoProgress
 from ettr.core.report import Answer, Report, plain_values
 from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation
+from ettr.recommendation.additions import Addition, additions
+from ettr.recommendation.best_set import Recommendation
 from ettr.recommendation.closed import closed_gain, without_origins
 from ettr.recommendation.measures import UNITS, Interval, Runs, difference, gain, gains
-from ettr.recommendation.portfolios import Portfolio
 from ettr.recommendation.ranges import Draws, range_of
 from ettr.recommendation.report import MOST_ASSUMED, MOST_RANKED, of_comparison
 from ettr.recommendation.study import NO_ANSWER, OnProgress, Study, check_measure
@@ -152,9 +153,23 @@ class Comparison(Answer):
         best = "none is ranked" if first is None else f"{first['id']} comes first by {self.measure}"
         return f"{self.study.scenario.name}: {best}"
 
-    def report(self, best: Portfolio | None = None, everything: bool = False, at_a_loss: bool = False) -> Report:
-        """The ranking on one screen, or everything; and the best sets within a budget, if they are given."""
-        return of_comparison(self, best, everything, at_a_loss)
+    def only_simulated(self, found: Recommendation) -> list[str]:
+        """Mitigations that were tried, and that the analytical model does not compare."""
+        compared = {*found.ids, *found.unlisted}
+        rows = self.frame[(self.frame["state"] == TRIED) & ~self.frame["id"].isin(compared)]
+        return list(rows["id"])
+
+    def additions_to(self, found: Recommendation, on_progress: OnProgress | None = None) -> tuple[Addition, ...]:
+        """Mitigations that simulation adds to the recommended set, of those that gain by themselves."""
+        gaining = self.frame.loc[self.frame["usd_low"] > 0, "id"] if "usd_low" in self.frame else []
+        candidates = [name for name in self.only_simulated(found) if name in set(gaining)]
+        return additions(self.study, found.ids, candidates, found.budget_usd, on_progress)
+
+    def report(
+        self, found: Recommendation | None = None, added: Sequence[Addition] = (), everything: bool = False
+    ) -> Report:
+        """The ranking on one screen, or everything; and the recommended set, if it is given."""
+        return of_comparison(self, found, added, everything)
 
 
 def mitigations(
@@ -217,8 +232,9 @@ def mitigations(
 
     Examples
     --------
-    >>> from ettr import Scenario, compare
-    >>> comparison = compare.mitigations(Scenario.load("llama3-405b"), ["lemon-removal", "peer-checkpoint"], n_runs=50)
+    >>> from ettr import Scenario, recommendation
+    >>> run = Scenario.load("llama3-405b")
+    >>> comparison = recommendation.mitigations(run, ["lemon-removal", "peer-checkpoint"], n_runs=50)
     >>> comparison.ranked["id"].tolist()
     ['peer-checkpoint', 'lemon-removal']
     """

@@ -118,9 +118,9 @@ def shapley(
 
     Examples
     --------
-    >>> from ettr import Scenario, compare
-    >>> study = compare.study(Scenario.load("llama3-405b"), n_runs=20)
-    >>> shared = compare.shapley(study, ["lemon-removal", "peer-checkpoint"])
+    >>> from ettr import Scenario, recommendation
+    >>> study = recommendation.study(Scenario.load("llama3-405b"), n_runs=20)
+    >>> shared = recommendation.shapley(study, ["lemon-removal", "peer-checkpoint"])
     >>> bool(abs(shared.frame["value"].sum() - shared.together) < 1e-9), shared.method
     (True, 'exact')
     """
@@ -181,9 +181,9 @@ def interactions(study: Study, ids: Iterable[str], measure: str = "days") -> pd.
 
     Examples
     --------
-    >>> from ettr import Scenario, compare
-    >>> study = compare.study(Scenario.load("llama3-405b"), n_runs=20)
-    >>> compare.interactions(study, ["lemon-removal", "peer-checkpoint"])["beyond"].lt(0).tolist()
+    >>> from ettr import Scenario, recommendation
+    >>> study = recommendation.study(Scenario.load("llama3-405b"), n_runs=20)
+    >>> recommendation.interactions(study, ["lemon-removal", "peer-checkpoint"])["beyond"].lt(0).tolist()
     [True, True]
     """
     names = list(dict.fromkeys(ids))

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ettr.core.report import Headline, Note, Report, Table, table_of
-from ettr.core.sentences import count, listed, number, pct, usd
+from ettr.core.report import Headline, Note, Report, Table
+from ettr.core.sentences import about, count, number, pct, usd
 from ettr.core.units import H_PER_MONTH
 from ettr.ranges.assumed import condition_of
 
 if TYPE_CHECKING:
+    from ettr.recommendation.additions import Addition
     from ettr.recommendation.alone import Comparison
-    from ettr.recommendation.portfolios import Portfolio
+    from ettr.recommendation.best_set import Recommendation
     from ettr.recommendation.study import Study
 
 MOST_RANKED, MOST_ASSUMED = 10, 5
@@ -34,33 +36,52 @@ _IN_FULL_USD = 1e5
 """Where nobody gains this much, single dollars are shown instead of thousands."""
 _MARK = " *"
 """At a range of luck alone."""
-_FRONT = {
-    "no cheaper set has as high an effective ETTR": "{ids}",
-    "USD": "{cost_usd:,.0f}",
-    "effective": "{effective_ettr:.1%}",
-}
 
 
-def of_comparison(answer: Comparison, best: Portfolio | None, everything: bool, at_a_loss: bool) -> Report:
-    """The ranking on one screen, or everything there is."""
+def of_comparison(
+    answer: Comparison, found: Recommendation | None, added: Sequence[Addition], everything: bool
+) -> Report:
+    """The ranking on one screen, or everything there is; and the recommended set with what simulation adds to it."""
     sections: Report = [Headline(answer.study.scenario.title), Note(_base(answer))]
     sections += _ranking(answer, everything)
     sections += _not_ranked(answer, everything)
-    if best:
-        sections += [*_sets(best, at_a_loss, _per(answer.study)), *_of_assumed_size(answer, best)]
-        sections += [*_apart(best), _front(best)] if everything else _not_together(best, at_a_loss)
+    if found:
+        sections += [Headline("Recommended together"), *found.report(names_others=False)]
+        sections += _added(answer, found, added)
+        if everything:
+            sections += found.details()
     return [*sections, *_footnotes(answer, everything)]
 
 
-def of_portfolio(best: Portfolio) -> Report:
-    """The best set, the one that saves most money if that was looked for, what goes with neither, and the front."""
-    head = Headline(f"Within {best.budget_usd:,.0f} USD")
-    if best.best is None:
-        return [head, Note("No set is worth its price")]
-    sections: Report = [head, *_assumed_before(best), Note(f"{_set_words(best.best, _Per())} ({best.how})")]
-    if best.most_saved is not None and set(best.paying) != set(best.ids):
-        sections.append(Note(f"Saves most money: {_set_words(best.most_saved, _Per())}"))
-    return [*sections, *_apart(best), _front(best)]
+def _added(answer: Comparison, found: Recommendation, added: Sequence[Addition]) -> Report:
+    """What simulation says of the recommended set, and adds to it."""
+    sections: Report = []
+    if found.steps:
+        ettr = answer.study.together(found.ids).runs(found.ids).ettr
+        sections.append(Note(f"Simulated together on the same failures: ETTR {pct(ettr)}."))
+    others = " with these in place" if found.steps else ""
+    n = len(answer.only_simulated(found))
+    if not added:
+        text = f"Simulation adds none of the {n} mitigations that only it follows: none saves more than its price by two "
+        return [*sections, Note(f"{text}standard errors{others}.")] if n else sections
+    per = _per(answer.study)
+    rows = [
+        (
+            one.id,
+            usd(about(one.gained.mean * per.share)),
+            f"{usd(about(one.gained.low * per.share))} to {usd(about(one.gained.high * per.share))}",
+            usd(about(one.price_usd)),
+            one.effect,
+            ", ".join(dict.fromkeys(_section(path) for path in one.assumed)),
+        )
+        for one in added
+    ]
+    columns = ("simulation adds", f"net saving{per.words or ' per run'}", "95% CI", "price", "effect", "assumed for it")
+    text = (
+        f"Each of these saves more than its price by more than two standard errors{others} and those above it, on the "
+        "same failures. How much there is for them to save is assumed."
+    )
+    return [*sections, Table(columns, rows, words=("effect", "assumed for it")), Note(text)]
 
 
 def _base(answer: Comparison) -> str:
@@ -78,15 +99,15 @@ def _base(answer: Comparison) -> str:
 
 @dataclass(frozen=True)
 class _Per:
-    """What amounts are told of: the run, or a month of a job that does not end."""
+    """What amounts are told of: the run, or per month of a job that does not end."""
 
     share: float = 1.0
     words: str = ""
 
 
 def _per(study: Study) -> _Per:
-    """That of a study; a month as a share of the year that is simulated."""
-    return _Per() if study.scenario.ends else _Per(H_PER_MONTH / float(study.runs().total_h.mean()), " a month")
+    """That of a study; per month as a share of the year that is simulated."""
+    return _Per() if study.scenario.ends else _Per(H_PER_MONTH / float(study.runs().total_h.mean()), " per month")
 
 
 def _ranking(answer: Comparison, everything: bool) -> Report:
@@ -240,73 +261,3 @@ def _sections(paths: list[str]) -> str:
 def _section(path: str) -> str:
     first, *rest = path.split(".")
     return ".".join([first, *rest[:1]]) if first == "failures" else first
-
-
-def _sets(best: Portfolio, at_a_loss: bool, per: _Per) -> Report:
-    """The set that saves most money beside the one that is best by the measure; none at a loss unless asked."""
-    saving, most, word = best.most_saved, best.best, _WORDS[best.measure]
-    same = set(best.ids) == set(best.paying)
-    if saving is None:
-        lines = ["No set of them pays for itself: each costs more than it saves"]
-    else:
-        also = f", and best by {word}" if same and best.measure != "usd" else ""
-        lines = [f"Saves most money{also}: {_set_words(saving, per)}"]
-    if most is not None and not same:
-        if _is_shown(best, at_a_loss):
-            lines.append(f"Best by {word}: {_set_words(most, per, best.paying)}")
-        else:
-            loss = f"{usd(-most['saved_usd'] * per.share)}{per.words}"
-            lines.append(
-                f"The best by {word} does not pay, ETTR {pct(most['ettr'])}: it costs {loss} more than it saves "
-                f"(--at-a-loss shows it)"
-            )
-    head = Headline(f"Together, for no more than {usd(best.budget_usd)}")
-    return [head, *_assumed_before(best), *(Note(line) for line in lines)]
-
-
-def _assumed_before(best: Portfolio) -> Report:
-    """From which ETTR the sets start, if what is assumed for them moves it."""
-    if best.ettr_assumed is None:
-        return []
-    return [Note(f"With all that is assumed for them the run starts from {pct(best.ettr_assumed)}", dim=True)]
-
-
-def _of_assumed_size(answer: Comparison, best: Portfolio) -> Report:
-    """Which of the best ones have an effect whose size nobody has published."""
-    names = [name for name in answer.assumed["id"] if name in (*best.ids, *best.paying)]
-    return [Note(f"Of assumed size: {', '.join(names)}", dim=True)] if names else []
-
-
-def _set_words(row: pd.Series, per: _Per, beside: tuple[str, ...] = ()) -> str:
-    """A set with what it costs and saves; what it has more than the one beside it, where it holds that."""
-    ids = row["ids"].split(", ")
-    more = [name for name in ids if name not in beside]
-    names = f"the same with {listed(more)}" if beside and len(more) + len(beside) == len(ids) else listed(ids)
-    saved_usd = row["saved_usd"] * per.share
-    saved = f"{'saves' if saved_usd >= 0 else 'loses'} {usd(abs(saved_usd))}{per.words}"
-    days = "" if per.words else f", {number(row['days'])} days"
-    return f"{names}. Costs {usd(row['cost_usd'])}, {saved} after that; ETTR {pct(row['ettr'])}{days}"
-
-
-def _not_together(best: Portfolio, at_a_loss: bool) -> Report:
-    """What does not go with the sets that are shown, by name."""
-    shown = {*best.paying, *(best.ids if _is_shown(best, at_a_loss) else ())}
-    others: dict[str, list[str]] = {}
-    for one, other, _ in best.conflicts:
-        if one in shown:
-            others.setdefault(one, []).append(other)
-    pairs = [f"{one} with {' or '.join(names)}" for one, names in others.items()]
-    return [Note(f"Not together: {'; '.join(pairs)}", dim=True)] if pairs else []
-
-
-def _is_shown(best: Portfolio, at_a_loss: bool) -> bool:
-    """Whether the set that is best by the measure may be recommended."""
-    return best.best is not None and (at_a_loss or bool(best.best["saved_usd"] > 0))
-
-
-def _apart(best: Portfolio) -> Report:
-    return [Note(f"Not together: {one} and {other}: {why}", dim=True) for one, other, why in best.conflicts]
-
-
-def _front(best: Portfolio) -> Table:
-    return table_of(best.front.replace({"ids": {"": "none"}}), _FRONT)

@@ -84,10 +84,10 @@ def tornado(
 
     Examples
     --------
-    >>> from ettr import Scenario, compare
-    >>> study = compare.study(Scenario.load("llama3-405b"), n_runs=20)
-    >>> some = compare.uncertain(study.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
-    >>> table = compare.tornado(study, ["peer-checkpoint"], inputs=some)
+    >>> from ettr import Scenario, recommendation
+    >>> study = recommendation.study(Scenario.load("llama3-405b"), n_runs=20)
+    >>> some = recommendation.uncertain(study.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
+    >>> table = recommendation.tornado(study, ["peer-checkpoint"], inputs=some)
     >>> table["input"].iloc[0]
     'checkpoint.stall_s'
     """

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from ettr.core import moved
 from ettr.core.errors import InputError
-from ettr.core.units import H_PER_YEAR, MIN_PER_H
+from ettr.core.units import H_PER_DAY, H_PER_YEAR, MIN_PER_H
 from ettr.scaling import Layout, calibration
 from ettr.scaling.throughput import Throughput
 from ettr.scenario.basics import Origin, Section, Text, Title
@@ -70,6 +70,11 @@ class InHours(Section):
     def prices(self) -> Cost:
         """Prices in force: the scenario's, or the assumed ones."""
         return self.cost or Cost.model_validate({})
+
+    @property
+    def usd_per_h(self) -> float:
+        """Cost of an hour of the job: its GPUs, and what a day costs at any size; electricity aside. [USD/h]"""
+        return self.cluster.n_gpus * self.prices.usd_per_gpu_h + self.prices.usd_per_day / H_PER_DAY
 
     @property
     def n_nodes(self) -> int:

@@ -18,7 +18,6 @@ from ettr.core.errors import InputError
 from ettr.core.units import H_PER_MONTH, MIN_PER_H
 from ettr.failures import gamma_interval
 from ettr.plan import Plan, Requirement
-from ettr.plan.losses import usd_per_h
 from ettr.ranges.assumed import assumptions
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of
@@ -138,7 +137,7 @@ def by_hand(plan: Plan, n_gpus: int) -> dict[str, float]:
 def worth_of_target(run: Scenario, ettr: float, target: float) -> dict[str, float]:
     """What a target would give back: ``points`` of ETTR, ``h`` a month [h] and ``usd`` a month [USD]."""
     gained = target - ettr
-    return {"gained": gained, "h": gained * H_PER_MONTH, "usd": gained * H_PER_MONTH * usd_per_h(run)}
+    return {"gained": gained, "h": gained * H_PER_MONTH, "usd": gained * H_PER_MONTH * run.usd_per_h}
 
 
 def needs_alone(needs: Iterable[Requirement]) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from ettr import budget, evidence, plan, validation
+from ettr import budget, evidence, recommendation, validation
 from ettr.budget.closed_forms import quiet_budget
 from ettr.budget.intervals import at_best, flat_band, without_ends
 from ettr.chapters.failure_rates import tables as published
@@ -140,10 +140,10 @@ def ettr_sources() -> list[str]:
 
 
 def portfolio(run: Scenario) -> Datasets:
-    """Hours lost a month as it is, and after each of the mitigations that a plan would take first: ``steps``."""
-    found = plan.remedies(run)
+    """Hours lost per month without mitigations, and after each of the recommended ones: ``steps``."""
+    found = recommendation.recommend(run)
     rows = [{"order": 0, "what": "as it is", "ettr": found.ettr}]
-    rows += [{"order": i, "what": one.title, "ettr": one.ettr} for i, one in enumerate(found.steps, 1)]
+    rows += [{"order": i, "what": step.title, "ettr": step.ettr} for i, step in enumerate(found.steps, 1)]
     return {"steps": pd.DataFrame(rows).assign(lost=lambda frame: (1 - frame["ettr"]) * H_PER_MONTH)}
 
 
