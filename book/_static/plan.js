@@ -3,21 +3,13 @@
 (function (ettr) {
   "use strict";
 
-  const { atBest, apply, changed, inHours, isMissing, refused, usdPerH, withRule, Endless, H_PER_MONTH } = ettr;
+  const { atBest, apply, inHours, isMissing, refused, usdPerH, withRule, Endless, H_PER_MONTH } = ettr;
 
   const ROUNDING = 1e-9,
     LEAST_SHARE = 0.001,
     LEAST_OF_STEP = 0.5,
     MONTHS = 12;
-  const EFFECTS = ["published", "partly published", "assumed"];
-
-  // How much of the size of a mitigation's effect is published, of the changes that move this run.
-  function effectStatus(scenario, one) {
-    const mine = JSON.stringify(scenario),
-      moving = one.changes.filter((change) => JSON.stringify(changed(scenario, [[change, 1]])) !== mine),
-      assumed = (moving.length ? moving : one.changes).map((change) => change.status === "assumed");
-    return EFFECTS[assumed.every(Boolean) ? 2 : assumed.some(Boolean) ? 1 : 0];
-  }
+  const EFFECTS = ["published", "published in part", "assumed"];
 
   // Sets of mitigations of one run, with their savings: the package's ettr.recommendation.best_set once more.
   // `prices` and `strengths` are the reader's, by id. Sets are arrays of ids.
@@ -85,7 +77,6 @@
       })
       .map((one) => one.id)
       .sort();
-    const effects = new Map(candidates.map((id) => [id, effectStatus(scenario, byId.get(id))]));
 
     function better(one, other) {
       const gained = value(other) - value(one);
@@ -164,7 +155,7 @@
           price,
           payback,
           pays: value(chosen) >= value(others) - ROUNDING,
-          effect: effects.get(id) || effectStatus(scenario, byId.get(id)),
+          effect: byId.get(id).effect,
         });
       }
       return steps;
@@ -183,13 +174,13 @@
           if (!(gained > ROUNDING) || saved < LEAST_OF_STEP * of) {
             continue;
           }
-          const rank = (one) => EFFECTS.indexOf(effects.get(one)),
+          const rank = (one) => EFFECTS.indexOf(byId.get(one).effect),
             isCheaper = priceOf(id) < priceUsd(replaces),
             isKnown = rank(id) < Math.max(...replaces.map(rank));
           const alternative = {
             id,
             title: byId.get(id).title,
-            effect: effects.get(id),
+            effect: byId.get(id).effect,
             replaces,
             h: perMonth(saved),
             ofH: perMonth(of),

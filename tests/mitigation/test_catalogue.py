@@ -71,6 +71,19 @@ def test_the_table_has_a_row_a_mitigation(entries):
     assert table["title"].is_unique and (table["title"].str.split().str.len() <= 8).all()
 
 
+@pytest.mark.parametrize(
+    ("name", "basis"),
+    [
+        ("lemon-removal", mitigation.PUBLISHED),  # 0.15 of the lemons remain, by a secondary source
+        ("replica-recovery", mitigation.PARTLY),  # a published restart, an assumed tier
+        ("warm-standby", mitigation.ASSUMED),
+        ("optical-network", ""),  # it changes nothing
+    ],
+)
+def test_an_effect_has_a_source_for_all_a_part_or_none_of_its_changes(entries, name, basis):
+    assert mitigation.effect_basis(entries[name].changes) == basis
+
+
 def test_nothing_big_is_free(entries):
     free = [one.id for one in entries if one.price.usd == one.price.usd_per_gpu == 0]
     assert free == ["spare-pool"]  # the GPUs that it holds are counted as such

@@ -8,7 +8,8 @@ import pytest
 
 from ettr import Scenario, mitigation, plan
 from ettr.core.errors import InputError, OutsideValidity
-from ettr.plan.remedies import ASSUMED, PARTLY, PUBLISHED, remedies
+from ettr.mitigation import ASSUMED, PARTLY, PUBLISHED
+from ettr.plan.remedies import remedies
 
 FIRST = {
     "cluster": {"n_gpus": 4096},

@@ -10,6 +10,7 @@ from scipy import stats
 
 from computed.mitigations import CATALOGUE
 from ettr import Scenario, budget, mitigation, plan, power, recommendation, simulate
+from ettr.plan.remedies import remedies
 from ettr.recommendation import measures, ranges
 from refusals import refusal
 
@@ -103,7 +104,7 @@ def test_effects_are_sorted_by_the_status_of_what_changes():
     catalogue = compared.study.catalogue
     for row in compared.frame[compared.frame["state"] == recommendation.TRIED].itertuples():
         assumed = [change.status == "assumed" for change in catalogue[row.id].changes]
-        assert row.effect == ("assumed" if all(assumed) else "partly" if any(assumed) else "published")
+        assert row.effect == ("assumed" if all(assumed) else "published in part" if any(assumed) else "published")
     assert "cold-plate-cooling" in set(compared.assumed["id"])
     straw = compared.frame[compared.frame["straw_man"] != ""]
     assert straw["id"].tolist() == ["fast-group-init"] and straw["rank"].isna().all()
@@ -287,3 +288,20 @@ def test_each_is_compared_from_the_scenario_with_what_it_acts_on_and_no_more(run
 
 def test_an_unknown_one_in_a_set_is_named(study):
     assert "shorter-stal" in refusal(study.runs, ["faster-restart", "shorter-stal"])
+
+
+def test_a_mitigation_has_one_label_in_every_answer():
+    """Of replica recovery the restart is published and the tier is assumed, with and without what a run leaves open."""
+    run = Scenario.load("llama3-405b").override({"job.productive_h": 240})
+    ids = ["replica-recovery", "lemon-removal", "sdc-checks"]
+    compared = recommendation.mitigations(run, ids, n_runs=2)
+    advised = recommendation.advise(compared.study, ids=ids).frame
+    labels = dict(zip(compared.frame["id"], compared.frame["effect"], strict=True))
+    assert labels == {
+        "replica-recovery": "published in part",
+        "lemon-removal": "published",
+        "sdc-checks": "published in part",
+    }
+    assert all(labels[row.id] == row.basis for row in advised.itertuples()) and len(advised)
+    steps = remedies(run.override({"job.productive_h": 20_000}), n=8).steps
+    assert {step.id: step.basis for step in steps}["replica-recovery"] == labels["replica-recovery"]

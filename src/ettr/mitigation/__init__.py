@@ -7,19 +7,31 @@ from ettr.mitigation.applying import (
     WithAssumptions,
     apply,
     changed,
-    effect_status,
     missing,
     n_replicas,
     pool,
     with_assumptions,
     without,
 )
-from ettr.mitigation.catalogue import NO_EVIDENCE, NOT_MODELLED, PUBLISHED, Catalogue, catalogue
-from ettr.mitigation.entries import Assumption, Change, Mitigation, Price, Published, weakest_status
+from ettr.mitigation.catalogue import NO_EVIDENCE, NOT_MODELLED, Catalogue, catalogue
+from ettr.mitigation.entries import (
+    ASSUMED,
+    PARTLY,
+    PUBLISHED,
+    Assumption,
+    Change,
+    Mitigation,
+    Price,
+    Published,
+    effect_basis,
+    weakest_status,
+)
 
 __all__ = [
+    "ASSUMED",
     "NOT_MODELLED",
     "NO_EVIDENCE",
+    "PARTLY",
     "PUBLISHED",
     "Assumption",
     "Catalogue",
@@ -31,7 +43,7 @@ __all__ = [
     "apply",
     "catalogue",
     "changed",
-    "effect_status",
+    "effect_basis",
     "missing",
     "n_replicas",
     "pool",

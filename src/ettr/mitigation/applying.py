@@ -243,22 +243,6 @@ def apply(
     return changed(scenario, changes, ", ".join(names))
 
 
-def effect_status(scenario: Scenario, mitigation: Mitigation) -> str:
-    """Return how much of the size of a mitigation's effect on a run is published.
-
-    Returns
-    -------
-    str
-        ``published``, ``partly published`` or ``assumed``, of the changes that move this run; of all changes where none
-        does.
-    """
-    moving = [one for one in mitigation.changes if changed(scenario, [(one, 1.0)], mitigation.id) != scenario]
-    assumed = [change.status == "assumed" for change in moving or mitigation.changes]
-    if not any(assumed):
-        return "published"
-    return "assumed" if all(assumed) else "partly published"
-
-
 def without(scenario: Scenario, mitigation: Mitigation) -> Scenario | None:
     """A scenario that has a mitigation in place, without it; None where the catalogue does not say how that is."""
     there = [change for change in mitigation.before if _holds(scenario, change)]

@@ -16,7 +16,7 @@ from ettr.core import moved
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.numbers import refuse_infinite
 from ettr.core.yaml_files import mapping_of, text_of
-from ettr.mitigation.entries import ALL_ITEMS, Assumption, Change, Mitigation
+from ettr.mitigation.entries import ALL_ITEMS, PUBLISHED, Assumption, Change, Mitigation
 from ettr.scenario.basics import Section
 from ettr.scenario.explain import explain
 from ettr.scenario.paths import list_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-NO_EVIDENCE, PUBLISHED, NOT_MODELLED = "no evidence", "published", "not modelled"
+NO_EVIDENCE, NOT_MODELLED = "no evidence", "not modelled"
 _PLACE = "mitigations.yml"
 
 

@@ -24,6 +24,8 @@ Verdict = Literal["reproduced", "consistent", "not derivable"]
 ALL_ITEMS = "*"
 """Stands for every item of a list in a path."""
 _STATUSES = ("primary", "derived", "secondary", "assumed")
+PUBLISHED, PARTLY, ASSUMED = "published", "published in part", "assumed"
+"""How much of the size of an effect has a source: all of it, a part, or nothing."""
 _FREE = {"status": "assumed", "note": "no figure was found: taken as free"}
 
 
@@ -145,6 +147,34 @@ class Mitigation(Section):
     def has_evidence(self) -> bool:
         """Whether anything was published about what it does."""
         return bool(self.published)
+
+
+def effect_basis(changes: Iterable[Change]) -> str:
+    """Return how much of the size of an effect has a source.
+
+    Every table, chart and report that labels a mitigation takes the label from here. It depends on the catalogue alone,
+    not on the scenario, so that a mitigation has the same label on every screen.
+
+    Parameters
+    ----------
+    changes : iterable of Change
+        What makes up the effect: ``changes`` of a mitigation, or ``before`` of one already in place.
+
+    Returns
+    -------
+    str
+        ``published``, ``published in part`` or ``assumed``; empty without any change.
+
+    Examples
+    --------
+    >>> from ettr import mitigation
+    >>> mitigation.effect_basis(mitigation.catalogue()["replica-recovery"].changes)
+    'published in part'
+    """
+    assumed = [change.status == "assumed" for change in changes]
+    if not any(assumed):
+        return PUBLISHED if assumed else ""
+    return ASSUMED if all(assumed) else PARTLY
 
 
 def weakest_status(changes: Iterable[Change]) -> str:

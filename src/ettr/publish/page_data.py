@@ -205,11 +205,12 @@ def _catalogue() -> Iterator[dict[str, Any]]:
         changes = []
         for change in one.changes:
             given = {"path": change.path, "op": change.op, "value": change.value, "of": change.of, "when": change.when}
-            given |= {"unless": list(change.unless), "status": change.status}
+            given["unless"] = list(change.unless)
             changes.append({key: value for key, value in given.items() if value not in (None, [])})
         yield {
             "id": one.id,
             "title": one.title,
+            "effect": mitigation.effect_basis(one.changes),
             "usd": one.price.usd,
             "usd_per_gpu": one.price.usd_per_gpu,
             "changes": changes,

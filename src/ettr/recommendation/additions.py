@@ -120,7 +120,7 @@ class _Additions:
             yield Addition(
                 name,
                 entry.title,
-                mitigation.effect_status(own.bare, entry),
+                mitigation.effect_basis(entry.changes),
                 gained,
                 own.runs([*self.chosen, *added[: i + 1]]).ettr,
                 self.study.own_usd(entry),

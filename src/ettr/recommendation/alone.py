@@ -13,7 +13,7 @@ import pandas as pd
 from ettr import mitigation
 from ettr.core.errors import InputError, NoProgress
 from ettr.core.report import Answer, Report, plain_values
-from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation
+from ettr.mitigation import ASSUMED, NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation, effect_basis
 from ettr.recommendation.additions import Addition, additions
 from ettr.recommendation.best_set import Recommendation
 from ettr.recommendation.closed import closed_gain, without_origins
@@ -29,8 +29,6 @@ TRIED, IN_PLACE = "tried", "in place"
 COMPARED = (TRIED, IN_PLACE)
 NOTHING, MISSING, NOT_MODELLED, FAILS = "changes nothing", "not applicable", "not modelled", "no answer"
 """Why a mitigation was not compared."""
-PARTLY, ASSUMED = "partly", "assumed"
-"""How much of the size of an effect is published, beside all of it: a part, or nothing."""
 _WAITS = 0.005
 """A job that waits longer for nodes, as a share of its time, is no longer one of the closed form."""
 
@@ -208,9 +206,9 @@ def mitigations(
     -------
     Comparison
         ``frame`` has a row a mitigation: ``id``, ``title``, ``group``, ``mechanism``, ``evidence`` (``published``,
-        ``no evidence`` or ``not modelled``), ``basis`` (the weakest status of what it changes), ``effect`` (how much of
-        what is changed is published: all of it is ``published``, ``partly``, or all ``assumed``), ``straw_man`` (why
-        what it was compared with is no fair comparison; empty otherwise), ``state`` (``tried``;
+        ``no evidence`` or ``not modelled``), ``effect`` (how much of what is changed has a source, as from
+        :func:`ettr.mitigation.effect_basis`), ``straw_man`` (why what it was compared with is no fair comparison; empty
+        otherwise), ``state`` (``tried``;
         ``in place``: compared with the scenario without it; or why there is no answer), ``why`` (of a missing answer),
         ``assumed`` (paths of what is assumed for it beyond prices and power, by commas),
         ``interval_min`` [min], ``ettr`` with it (of one in place: as the scenario is), ``own_usd`` (its price) [USD];
@@ -265,8 +263,7 @@ def _row(study: Study, one: Mitigation) -> tuple[dict[str, Any], tuple[Runs, Run
         "group": one.group,
         "mechanism": one.mechanism,
         "evidence": PUBLISHED if one.has_evidence else NO_EVIDENCE,
-        "basis": mitigation.weakest_status(one.before if state == IN_PLACE else one.changes),
-        "effect": _effect(one.before if state == IN_PLACE else one.changes),
+        "effect": effect_basis(one.before if state == IN_PLACE else one.changes),
         "straw_man": (one.straw_man or "") if state == IN_PLACE else "",
         "state": state,
         "why": why,
@@ -306,14 +303,6 @@ def _pair(study: Study, one: Mitigation) -> tuple[str, str, tuple[Runs, Runs] | 
         return IN_PLACE, "", (own.simulated(bare), own.runs())
     except NO_ANSWER as error:
         return FAILS, f"{'the job does not get on: ' if isinstance(error, NoProgress) else ''}{error}", None
-
-
-def _effect(changes: Iterable[mitigation.Change]) -> str:
-    """How much of what is changed is published; empty where nothing is."""
-    assumed = [change.status == "assumed" for change in changes]
-    if not any(assumed):
-        return PUBLISHED if assumed else ""
-    return ASSUMED if all(assumed) else PARTLY
 
 
 def _ranked(frame: pd.DataFrame, pairs: dict[str, tuple[Runs, Runs]], measure: str) -> pd.DataFrame:

@@ -30,7 +30,7 @@ MONTHS = 12.0
 _ROUNDING = 1e-9
 """Differences of value below this share of the run's cost are none."""
 _NO_ANSWER = (InputError, NotModelled, OutsideValidity)
-EFFECTS = ("published", "partly published", "assumed")
+EFFECTS = (mitigation.PUBLISHED, mitigation.PARTLY, mitigation.ASSUMED)
 """How much of the size of an effect is published, the best known first."""
 _LEAST_OF_STEP = 0.5
 """An alternative saves at least this share of the hours that the steps in its place save."""
@@ -85,7 +85,7 @@ class Step:
         Until the marginal saving has returned the price. [month]
     needed_share : float
         Share of the marginal saving that would just return the price within the horizon.
-    effect : {"published", "partly published", "assumed"}
+    effect : {"published", "published in part", "assumed"}
         How much of the size of its effect is published.
     """
 
@@ -627,4 +627,4 @@ class _Search:
     @functools.cached_property
     def effect(self) -> dict[str, str]:
         """How much of the size of each candidate's effect is published."""
-        return {name: mitigation.effect_status(self.bare, entry) for name, entry in self.candidates.items()}
+        return {name: mitigation.effect_basis(entry.changes) for name, entry in self.candidates.items()}

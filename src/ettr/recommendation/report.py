@@ -62,7 +62,9 @@ def _added(answer: Comparison, found: Recommendation, added: Sequence[Addition])
     others = " with these in place" if found.steps else ""
     n = len(answer.only_simulated(found))
     if not added:
-        text = f"Simulation adds none of the {n} mitigations that only it follows: none saves more than its price by two "
+        text = (
+            f"Simulation adds none of the {n} mitigations that only it follows: none saves more than its price by two "
+        )
         return [*sections, Note(f"{text}standard errors{others}.")] if n else sections
     per = _per(answer.study)
     rows = [

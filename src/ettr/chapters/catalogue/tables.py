@@ -125,9 +125,9 @@ def places(comparison: Comparison) -> pd.DataFrame:
     DataFrame
         A row a mitigation, ranked ones first, then those in place, tried without evidence, and without an answer:
         ``id``, ``title``, ``group``, ``place`` (in words), ``days`` with ``low`` and ``high`` (95%) [d], ``evidence``,
-        ``basis``, ``why`` (of a missing answer), ``asked_by`` (keys).
+        ``effect``, ``why`` (of a missing answer), ``asked_by`` (keys).
     """
-    columns = ["id", "title", "group", "state", "evidence", "basis", "why", "rank", "rank_low", "rank_high"]
+    columns = ["id", "title", "group", "state", "evidence", "effect", "why", "rank", "rank_low", "rank_high"]
     ends = {"days_gain": "days", "days_low": "low", "days_high": "high"}
     frame = comparison.frame[[*columns, *ends]].rename(columns=ends)
     catalogue = comparison.study.catalogue
@@ -137,7 +137,7 @@ def places(comparison: Comparison) -> pd.DataFrame:
         order=[_order(row) for row in frame.to_dict("records")],
     )
     rows = rows.sort_values(["order", "days"], ascending=[True, False], kind="stable", ignore_index=True)
-    return rows[["id", "title", "group", "place", "days", "low", "high", "evidence", "basis", "why", "asked_by"]]
+    return rows[["id", "title", "group", "place", "days", "low", "high", "evidence", "effect", "why", "asked_by"]]
 
 
 def _place(row: dict[str, Any]) -> str:

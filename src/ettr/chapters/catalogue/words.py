@@ -123,8 +123,8 @@ def place_cells(frame: pd.DataFrame) -> pd.DataFrame:
             "Days": _rounded(frame["days"]),
             "95%": ends,
             "Acts on": frame["group"],
-            "What it does": frame["evidence"],
-            "What it changes": frame["basis"],
+            "Evidence": frame["evidence"],
+            "Its effect is": frame["effect"],
             "Why not": frame["why"],
         }
     )
@@ -154,7 +154,7 @@ def document_cells(frame: pd.DataFrame) -> pd.DataFrame:
             "Mitigation": frame["title"],
             "Place": frame["place"],
             "Days": _rounded(frame["days"]),
-            "What it does": frame["evidence"],
+            "Evidence": frame["evidence"],
         }
     )
 

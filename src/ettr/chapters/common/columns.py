@@ -51,7 +51,7 @@ COLUMNS = {
     "alone": Column("Days alone", format=".2f"),
     "apart": Column("Closed form less simulated", "points", "+.2f"),
     "assumption": Column("Assumes that"),
-    "basis": Column("What it changes is"),
+    "basis": Column("Its effect is"),
     "before": Column("Before", "h", ",.1f"),
     "bin_day": Column("Day", "days", ".2f", "Finishing date, since submission", ""),
     "bound": Column("Figure is"),

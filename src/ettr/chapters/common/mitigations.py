@@ -8,19 +8,13 @@ import altair as alt
 import pandas as pd
 
 from ettr.chapters.common.table import Table
-from ettr.chapters.common.theme import BLUE, GREEN, OCHRE, RUST
+from ettr.chapters.common.theme import BLUE, GREEN, RUST
 from ettr.core.sentences import about, number
+from ettr.mitigation import ASSUMED, PARTLY, PUBLISHED
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of
 
-BASES = {
-    "primary": (GREEN, "circle"),
-    "derived": (BLUE, "diamond"),
-    "secondary": (OCHRE, "square"),
-    "assumed": (RUST, "triangle-up"),
-}
-"""Colour and shape of how well it is known what a mitigation changes."""
-EFFECTS = {"published": GREEN, "partly": BLUE, "assumed": RUST}
+EFFECTS = {PUBLISHED: GREEN, PARTLY: BLUE, ASSUMED: RUST}
 """Colour of how much of the size of an effect is published."""
 DARK_INK, LIGHT_INK = "#1d2327", "#ffffff"
 """Of the text on a light and on a dark cell."""

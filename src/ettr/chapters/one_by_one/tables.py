@@ -30,9 +30,9 @@ def ranking(comparison: Comparison) -> pd.DataFrame:
     -------
     DataFrame
         A row a mitigation, those whose effect is published, at least in part, before the assumed ones, best
-        first: ``id``, ``title``, ``effect`` (``published``, ``partly`` or ``assumed``), ``musd`` that a run saves after
-        the price, ``low`` and ``high`` (nine runs in ten, over what is assumed and luck) [million USD], ``days``,
-        ``price_usd`` [USD], ``luck_alone``.
+        first: ``id``, ``title``, ``effect`` (``published``, ``published in part`` or ``assumed``), ``musd`` that a run
+        saves after the price, ``low`` and ``high`` (nine runs in ten, over what is assumed and luck) [million USD],
+        ``days``, ``price_usd`` [USD], ``luck_alone``.
     """
     ends = comparison.ranges.set_index("id")
     shown = pd.concat([comparison.known.head(N_KNOWN), comparison.assumed.head(N_ASSUMED)], ignore_index=True)

@@ -29,7 +29,7 @@ def answer(comparison: Comparison, ranking: pd.DataFrame) -> Finding:
     first = best.iloc[0]
     if first["musd"] < 0:
         return Finding(_NONE_PAYS, f"**{_NONE_PAYS}. {_nearest(best)}** The run takes {takes}.")
-    size = {"published": "is published", "partly": "is published in part", "assumed": "is assumed"}[first["effect"]]
+    size = f"is {first['effect']}"
     others = [f"{small(row.title)} ({_musd(row.musd)})" for row in best.iloc[1:3].itertuples()]
     n = len(comparison.completed.assumed)
     return Finding(

@@ -11,7 +11,7 @@ from ettr.chapters.common import builders
 from ettr.chapters.common.columns import column, tooltips
 from ettr.chapters.common.encodings import rounded, with_marks
 from ettr.chapters.common.mitigations import (
-    BASES,
+    EFFECTS,
     ROW_PX,
     input_name,
     nothing,
@@ -100,7 +100,7 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     more = ("added", "low", "high", "alone", "ettr", "cost_usd", "basis")
     tips = tooltips("title", *more, title="Mitigation", ettr="ETTR with all so far")
     axis = alt.X("added:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6))
-    colour = builders.squares("basis", builders.present(BASES, frame["basis"]), column("basis").title)
+    colour = builders.squares("basis", builders.present(EFFECTS, frame["basis"]), column("basis").title)
     bars = alt.Chart(rows).mark_bar(opacity=0.9).encode(y=y, x=axis, color=colour, tooltip=tips)
     ends = alt.Chart(rows).mark_rule(strokeWidth=2).encode(y=y, x=alt.X("low:Q"), x2="high:Q")
     alone = alt.Chart(rows).mark_tick(thickness=3, size=20, color=BLUE)
