@@ -1,4 +1,4 @@
-"""Remedies, what was measured beyond the model: against other roads to the same numbers."""
+"""What was measured beyond the model: against other roads to the same numbers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import math
 
 import pytest
 
-from ettr import Scenario, mitigation, plan
-from ettr.core.errors import InputError, OutsideValidity
-from ettr.mitigation import ASSUMED, PARTLY, PUBLISHED
-from ettr.plan.remedies import remedies
+from ettr import Scenario, plan
+from ettr.core.errors import InputError
 
 FIRST = {
     "cluster": {"n_gpus": 4096},
@@ -22,59 +20,6 @@ FIRST = {
 @pytest.fixture
 def first() -> Scenario:
     return Scenario.of(FIRST)
-
-
-# --------------------------------------------------------------------------- remedies
-
-
-def test_a_dollar_returns_less_with_each_step_of_a_kind(first):
-    told = remedies(first, n=8)
-    for kind in (PUBLISHED, PARTLY, ASSUMED):
-        assert all(one.needed_share < 1 for one in told.steps if one.basis == kind)
-    assert [one.basis == ASSUMED for one in told.steps] == sorted(one.basis == ASSUMED for one in told.steps)
-    assert all(later.ettr > before.ettr for before, later in zip(told.steps, told.steps[1:], strict=False))
-
-
-def test_the_last_step_is_the_run_with_all_of_them(first):
-    told = remedies(first)
-    run = mitigation.apply(first, [one.id for one in told.steps])
-    assert float(plan.make(run).budget.ettr) == pytest.approx(told.steps[-1].ettr, rel=1e-6)
-
-
-def test_prices_decide_and_a_short_job_pays_for_less(first):
-    cheap = remedies(first.override({"cost.usd_per_gpu_h": 0.01}))
-    assert not cheap.steps and "async-checkpoint" in cheap.at_a_loss
-    dear = remedies(first.override({"cost.usd_per_gpu_h": 10}))
-    assert dear.steps[0].saved_usd == pytest.approx(5 * remedies(first).steps[0].saved_usd)
-    short = remedies(first.override({"job.productive_h": 24}))
-    assert short.months < 0.05 and not short.steps
-    patient = remedies(first.override({"cost.payback_months": 36}))
-    assert patient.months == 36
-
-
-def test_what_the_scenario_says_nothing_of_is_named_and_not_ranked(first):
-    told = remedies(first)
-    assert "lemon-removal" in told.silent and not {one.id for one in told.steps} & {*told.silent, *told.simulated}
-    fleet = first.override({"failures.lemons": {"share": 0.15, "factor": 5}})
-    assert "lemon-removal" not in remedies(fleet).silent
-
-
-def test_what_no_formula_follows_is_named_apart(first):
-    tiers = {"checkpoint.tiers": [{"name": "peer", "interval_s": 60, "stall_s": 0.5, "load_s": 5, "survives": 0.9}]}
-    told = remedies(first.override(tiers))
-    assert "failure-prediction" in told.simulated and "ask `ettr compare`" in told.elsewhere
-
-
-def test_a_run_that_never_ends_has_no_remedies(first):
-    with pytest.raises(OutsideValidity, match="practically never ends"):
-        remedies(first.override({"cluster.n_gpus": 400_000_000}))
-
-
-def test_remedies_of_a_job_in_tokens_count_its_hours():
-    told = remedies(Scenario.load("llama3-405b-tokens"))
-    plain = remedies(Scenario.load("llama3-405b"))
-    assert [one.id for one in told.steps] == [one.id for one in plain.steps]
-    assert told.steps[0].saved_h == pytest.approx(plain.steps[0].saved_h, rel=0.01)
 
 
 # --------------------------------------------------------------------------- what was measured
@@ -124,15 +69,6 @@ def test_no_failures_seen_contradict_no_measurement():
     run = Scenario.of({"cluster": {"n_gpus": 1024}, "failures": {"n_events": 0, "node_days": 256}})
     answer = plan.make(run.override({"measured.ettr": 0.97}))
     assert answer.is_bound and answer.unexplained is None and answer.report()
-
-
-def test_what_changes_the_speed_is_ranked_by_what_it_saves(llama3):
-    """A lower power limit raises the ETTR, as it cools, and loses time all the same."""
-    hot = {"mean_c": 38, "swing_k": 8, "cooling": "air_economiser", "reference_inlet_c": 20.2}
-    told = remedies(llama3.override({"heat": hot}), n=10)
-    assert "power-cap" not in {*told.at_a_loss, *(one.id for one in told.steps)}
-    assert all(one.saved_h > 0 for one in told.steps)
-    assert told.months == pytest.approx(plan.make(llama3.override({"heat": hot})).budget.total_h / 730.5, rel=0.01)
 
 
 PEER = {"name": "peer", "interval_s": 60, "stall_s": 0.5, "load_s": 5, "survives": 0.9}

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from ettr.plan.remedies import remedies
 from scipy import stats
 
 from computed.mitigations import CATALOGUE
 from ettr import Scenario, budget, mitigation, plan, power, recommendation, simulate
-from ettr.plan.remedies import remedies
 from ettr.recommendation import measures, ranges
 from refusals import refusal
 

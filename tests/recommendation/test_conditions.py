@@ -12,6 +12,7 @@ import pytest
 
 from ettr import Scenario, failures, mitigation, recommendation
 from ettr.recommendation import break_even
+from ettr.scenario.paths import N_GPUS, RATE
 from refusals import refusal
 
 TWO = ["faster-restart", "shorter-stall"]
@@ -32,17 +33,15 @@ def test_one_that_costs_nothing_pays_at_any_price_and_one_that_loses_at_none(stu
 
 
 def test_gains_grow_with_the_size_and_the_rate(study):
-    sizes = recommendation.along(study, TWO, recommendation.SIZE, [2048, 16_384, 65_536])
-    rates = recommendation.along(study, TWO, recommendation.RATE, [1, 4, 16])
+    sizes = recommendation.along(study, TWO, N_GPUS, [2048, 16_384, 65_536])
+    rates = recommendation.along(study, TWO, RATE, [1, 4, 16])
     for table in (sizes, rates):
         for _, group in table.groupby("id"):
             assert group["saved"].is_monotonic_increasing
             assert ((group["low"] <= group["saved"]) & (group["saved"] <= group["high"])).all()
 
 
-@pytest.mark.parametrize(
-    ("field", "values"), [(recommendation.SIZE, [1024, 16_384, 262_144]), (recommendation.RATE, [0.5, 3.79, 20])]
-)
+@pytest.mark.parametrize(("field", "values"), [(N_GPUS, [1024, 16_384, 262_144]), (RATE, [0.5, 3.79, 20])])
 def test_a_pool_stays_as_often_enough(field, values):
     """Against the quantile of the nodes in repair, which the assumed pool was made by."""
     study = recommendation.study(Scenario.load("llama3-405b"), 2).together(["spare-pool"])
@@ -53,7 +52,7 @@ def test_a_pool_stays_as_often_enough(field, values):
 
 def test_at_the_scenario_itself_it_is_the_gain_of_the_whole_run(study):
     """The steady state without the start, told for the whole work: nearly the same share of time."""
-    row = recommendation.along(study, ["faster-restart"], recommendation.SIZE, [16_384]).iloc[0]
+    row = recommendation.along(study, ["faster-restart"], N_GPUS, [16_384]).iloc[0]
     gain = recommendation.gain(study.runs(), study.runs(["faster-restart"]), "days")
     assert row["saved"] == pytest.approx(gain.mean / study.runs().mean("days"), rel=0.15)
     assert row["saved_usd"] == pytest.approx(
@@ -64,13 +63,11 @@ def test_at_the_scenario_itself_it_is_the_gain_of_the_whole_run(study):
 def test_each_is_followed_from_the_scenario_with_what_it_acts_on(study):
     """Beside one alone, and beside slow nodes that are written down."""
     study = recommendation.study(study.scenario, 2)
-    both = recommendation.along(
-        study, ["peer-checkpoint", "straggler-removal"], recommendation.RATE, [8], n_runs=4
-    ).set_index("id")
+    both = recommendation.along(study, ["peer-checkpoint", "straggler-removal"], RATE, [8], n_runs=4).set_index("id")
     slow = {"slow_nodes": {"per_1000_node_days": 0.05, "loss": 0.06, "detection_h": 24}}
     for name, values in {"peer-checkpoint": {}, "straggler-removal": slow}.items():
         by_hand = recommendation.study(study.scenario.override(values), 2, as_given=True)
-        alone = recommendation.along(by_hand, [name], recommendation.RATE, [8], n_runs=4).iloc[0]
+        alone = recommendation.along(by_hand, [name], RATE, [8], n_runs=4).iloc[0]
         assert both.loc[name, ["ettr_before", "saved"]].tolist() == pytest.approx(
             alone[["ettr_before", "saved"]].tolist()
         )
@@ -78,14 +75,14 @@ def test_each_is_followed_from_the_scenario_with_what_it_acts_on(study):
 
 
 def test_a_job_that_does_not_get_on_has_no_worth(study):
-    row = recommendation.along(study, ["faster-restart"], recommendation.RATE, [5000]).iloc[0]
+    row = recommendation.along(study, ["faster-restart"], RATE, [5000]).iloc[0]
     assert row["state"] == "no progress" and "practically never gets on" in row["why"]
     assert math.isnan(row["saved"])
 
 
 def test_a_size_that_does_not_fit_says_why(known):
     study = recommendation.study(Scenario.load("llama3-405b-tokens"), 2, of=known)
-    row = recommendation.along(study, ["faster-restart"], recommendation.SIZE, [8]).iloc[0]
+    row = recommendation.along(study, ["faster-restart"], N_GPUS, [8]).iloc[0]
     assert row["state"] == "does not fit" and "does not fit" in row["why"]
 
 
@@ -110,9 +107,7 @@ def test_break_evens_lie_where_the_worth_changes_its_sign():
 
 def test_bad_grids_are_refused(study):
     assert "field must be cluster.n_gpus or failures" in refusal(recommendation.along, study, TWO, "checkpoint.stall_s")
-    assert "values of cluster.n_gpus must be > 0" in refusal(
-        recommendation.along, study, TWO, recommendation.SIZE, [-8, 16]
-    )
+    assert "values of cluster.n_gpus must be > 0" in refusal(recommendation.along, study, TWO, N_GPUS, [-8, 16])
 
 
 def test_ranges_go_by_how_a_value_is_known():
@@ -121,7 +116,7 @@ def test_ranges_go_by_how_a_value_is_known():
     assert (inputs["checkpoint.stall_s"].low, inputs["checkpoint.stall_s"].high) == (5, 20)
     assert (inputs["maintenance.per_day"].low, inputs["maintenance.per_day"].high) == pytest.approx((0.696, 1.0875))
     assert (inputs["heat.mean_c"].low, inputs["heat.mean_c"].high) == (15, 25)
-    rate = inputs[recommendation.RATE]
+    rate = inputs[RATE]
     ends = failures.gamma_interval(419.5, 110_592)
     assert (rate.low, rate.high) == pytest.approx((ends.low, ends.high), rel=1e-3)
     assert not {"checkpoint.interval_min", "cluster.n_gpus", "spares.n_nodes"} & set(inputs)
@@ -186,6 +181,6 @@ def test_sobol_refuses_what_it_cannot_do(study):
     inputs = recommendation.uncertain(study.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
     assert "n must be a power of 2 and >= 8, got 12" in refusal(recommendation.sobol, study, TWO, inputs, n=12)
     assert "at least two inputs" in refusal(recommendation.sobol, study, TWO, inputs[:1], n=8)
-    wild = [recommendation.Input(recommendation.RATE, 4, 4, 1e5, "", "assumed"), inputs[0]]
+    wild = [recommendation.Input(RATE, 4, 4, 1e5, "", "assumed"), inputs[0]]
     message = refusal(recommendation.sobol, study, TWO, wild, n=8)
     assert re.search("there is no answer at failures.*practically never gets on", message)

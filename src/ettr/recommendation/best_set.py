@@ -268,7 +268,8 @@ class Recommendation(Answer):
             "cumulative": [f"{number(about(step.total_h))} h" for step in self.steps],
             "price (assumed)": [usd(about(step.price_usd)) for step in self.steps],
             "pays back in": [
-                roughly(step.payback_months * H_PER_MONTH) if step.price_usd else "" for step in self.steps
+                roughly(step.payback_months * H_PER_MONTH) if 0 < step.payback_months < math.inf else ""
+                for step in self.steps
             ],
             "effect": [step.effect for step in self.steps],
         }

@@ -1,0 +1,195 @@
+"""The recommended set: against an exhaustive search, and by what must hold of every set."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+
+from ettr import Scenario, evidence, mitigation, plan
+from ettr.core.errors import InputError, OutsideValidity
+from ettr.mitigation import Catalogue
+from ettr.recommendation import recommend
+from ettr.recommendation.best_set import LEAST_SHARE, _Search
+
+STORY = {
+    "cluster": {"n_gpus": 4096},
+    "failures": {"job_mttf_h": 9},
+    "checkpoint": {"stall_s": 90},
+    "recovery": {"restart_min": 12},
+}
+STALLS = {
+    "cluster": {"n_gpus": 2048},
+    "failures": {"job_mttf_h": 20},
+    "checkpoint": {"stall_s": 200},
+    "cost": {"usd_per_gpu_h": 4},
+}
+ENDS = {"cluster": {"n_gpus": 32_768}, "failures": {"job_mttf_h": 2}, "job": {"productive_h": 400}}
+MINE = {"story": STORY, "stalls": STALLS, "ends": ENDS}
+QUICK = ("llama3-405b", "megascale", "rsc-1")
+NAMES = [*evidence.scenario_names(), *MINE]
+EVERY = [name if name == "llama3-405b" else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
+MOST = 12
+"""Candidates of an exhaustive search."""
+
+
+def named(name: str) -> Scenario:
+    return Scenario.of(MINE[name]) if name in MINE else plan.make(name, simulate=False).scenario
+
+
+@pytest.fixture
+def first() -> Scenario:
+    return Scenario.of(STORY)
+
+
+def searching(run: Scenario, budget_usd: float = math.inf, only: list[str] | None = None) -> _Search:
+    return _Search(run, budget_usd, mitigation.catalogue(), only, run)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_no_set_of_the_best_candidates_has_a_larger_net_saving(name):
+    run = named(name)
+    found, search = recommend(run), searching(run)
+    best = sorted(search.candidates, key=lambda one: -search.value(frozenset([one])))[:MOST]
+    best = sorted({*best, *found.ids})
+    sets = (frozenset(ids) for size in range(len(best) + 1) for ids in itertools.combinations(best, size))
+    most = max(search.value(ids) for ids in sets if search.go_together(ids))
+    assert search.value(frozenset(found.ids)) == pytest.approx(most, abs=2e-9)
+
+
+@pytest.mark.parametrize("name", [*QUICK, *MINE])
+def test_each_step_pays_for_itself_with_all_the_others_in_place(name):
+    run = named(name)
+    found = recommend(run)
+    assert found.steps
+    for step in found.steps:
+        rest = mitigation.apply(run, [other for other in found.ids if other != step.id])
+        whole = mitigation.apply(run, found.ids)
+        hours = [float(plan.make(one, simulate=False).budget.ettr) for one in (rest, whole)]
+        start = float(plan.make(run, simulate=False).budget.ettr)
+        saved = start * (1 / hours[0] - 1 / hours[1])
+        assert step.saved_h == pytest.approx(730.5 * saved, rel=1e-4, abs=1e-4)
+        assert step.saved_usd * found.months > step.price_usd and 0 <= step.needed_share < 1
+    assert [step.ettr for step in found.steps] == sorted(step.ettr for step in found.steps)
+    assert found.ettr_with_all == pytest.approx(hours[1], rel=1e-6)
+
+
+def test_the_order_of_the_catalogue_changes_nothing(first):
+    known = mitigation.catalogue()
+    found, other = recommend(first), recommend(first, of=Catalogue(known.mitigations[::-1], known.assumptions))
+    assert found.steps == other.steps and found.alternatives == other.alternatives
+
+
+def test_a_step_that_a_better_one_makes_redundant_is_an_alternative_and_no_step(first):
+    found = recommend(first)
+    assert "async-checkpoint" not in found.ids  # it saves hardly anything once a faster tier holds the state
+    search, chosen = searching(first), frozenset(found.ids)
+    for other in found.alternatives:
+        others = chosen - {*other.replaces}
+        assert search.value(others | {other.id}) > search.value(others)
+        assert other.saved_h == pytest.approx(730.5 * search.saved_share(others | {other.id}, others))
+        assert other.is_cheaper == (other.price_usd < search.price_usd(other.replaces))
+        assert search.value(others | {other.id}) <= search.value(chosen) + 1e-9
+    assert any(other.is_cheaper for other in found.alternatives)
+
+
+def test_within_a_budget_it_is_the_best_set_that_the_money_buys(first):
+    free = recommend(first)
+    assert recommend(first, free.price_usd).ids == free.ids
+    less = recommend(first, free.price_usd - 1)
+    assert less.price_usd < free.price_usd and less.net_usd < free.net_usd
+    search = searching(first, free.price_usd - 1)
+    pairs = (frozenset(ids) for n in (1, 2) for ids in itertools.combinations(search.candidates, n))
+    assert (
+        search.value(frozenset(less.ids)) >= max(search.value(ids) for ids in pairs if search.go_together(ids)) - 1e-9
+    )
+    assert "over the budget" in less.unlisted.values()
+
+
+@pytest.mark.parametrize("budget_usd", [0, 10])
+def test_a_budget_that_buys_nothing_is_said_in_a_sentence(first, budget_usd):
+    found = recommend(first, budget_usd)
+    assert not found.steps and found.ettr_with_all == found.ettr
+    assert f"the budget of {budget_usd} USD is below the cheapest" in found.report()[0].text
+
+
+@pytest.mark.parametrize("budget_usd", [-1, math.nan])
+def test_a_budget_that_is_none_is_refused(first, budget_usd):
+    with pytest.raises(InputError, match="budget_usd must be >= 0 USD, got"):
+        recommend(first, budget_usd)
+
+
+def test_a_horizon_shorter_than_any_payback_is_said_in_a_sentence(first):
+    found = recommend(first.override({"job.productive_h": 24}))
+    assert found.months < 0.05 and not found.steps
+    text = found.report()[0].text
+    assert text.startswith("No mitigation pays for itself within") and found.quickest[0] in text
+
+
+def test_the_horizon_is_the_run_a_year_or_what_the_scenario_asks_for(first):
+    assert recommend(first).months == 12
+    assert recommend(first.override({"cost.payback_months": 36})).months == 36
+    ends = first.override({"job.productive_h": 1000})
+    assert recommend(ends).months == pytest.approx(float(plan.make(ends).budget.total_h) / 730.5, rel=1e-6)
+
+
+def test_prices_decide(first):
+    assert not recommend(first.override({"cost.usd_per_gpu_h": 0.001})).steps
+    dear = recommend(first.override({"cost.usd_per_gpu_h": 10}))
+    assert dear.saved_usd == pytest.approx(10 * 4096 * dear.saved_h)
+
+
+def test_without_a_price_it_saves_the_most_hours(first):
+    found = recommend(first.override({"cost.usd_per_gpu_h": 0}))
+    assert not found.has_price and found.saved_h >= recommend(first).saved_h - 1e-9
+    assert all(step.saved_h > LEAST_SHARE * 730.5 for step in found.steps)
+    assert "USD" not in " ".join(found.report()[0].columns).replace("price", "")
+
+
+def test_of_mitigations_that_all_conflict_it_is_the_best_one(first):
+    only = ["replica-recovery", "peer-checkpoint", "just-in-time-checkpoint"]
+    search = searching(first, only=only)
+    assert not any(search.go_together(pair) for pair in itertools.combinations(only, 2))
+    found = recommend(first, only=only)
+    assert found.ids == (max(only, key=lambda name: search.value(frozenset([name]))),)
+    assert set(found.unlisted) == {*only} - {*found.ids}
+    assert all(reason.startswith("not together with") for reason in found.unlisted.values())
+
+
+def test_what_the_scenario_does_not_describe_is_named_and_not_in_the_set(first):
+    found = recommend(first)
+    assert "lemon-removal" in found.undescribed
+    assert not {*found.ids, *found.unlisted} & {*found.undescribed, *found.simulated}
+    fleet = first.override({"failures.lemons": {"share": 0.15, "factor": 5}})
+    assert "lemon-removal" not in recommend(fleet).undescribed
+
+
+def test_what_only_simulation_follows_is_named_in_one_line(first):
+    tiers = {"checkpoint.tiers": [{"name": "peer", "interval_s": 60, "stall_s": 0.5, "load_s": 5, "survives": 0.9}]}
+    found = recommend(first.override(tiers))
+    assert "failure-prediction" in found.simulated
+    assert "which only simulation follows" in found.elsewhere and "`ettr compare`" in found.elsewhere
+
+
+def test_a_run_that_never_ends_has_none(first):
+    with pytest.raises(OutsideValidity, match="practically never ends"):
+        recommend(first.override({"cluster.n_gpus": 400_000_000}))
+
+
+def test_a_job_in_tokens_counts_its_hours():
+    found, plain = recommend(Scenario.load("llama3-405b-tokens")), recommend(Scenario.load("llama3-405b"))
+    assert found.ids[:3] == plain.ids
+    assert found.steps[0].saved_h == pytest.approx(plain.steps[0].saved_h, rel=0.02)
+
+
+def test_what_changes_the_speed_is_valued_by_what_it_saves():
+    """A lower power limit raises the ETTR, as it cools, and loses time all the same."""
+    hot = {"mean_c": 38, "swing_k": 8, "cooling": "air_economiser", "reference_inlet_c": 20.2}
+    found = recommend(Scenario.load("llama3-405b").override({"heat": hot}))
+    assert "power-cap" not in found.ids and all(step.saved_h > 0 for step in found.steps)
+
+
+def test_an_unknown_mitigation_is_refused_with_the_nearest(first):
+    with pytest.raises(InputError, match="peer-checkpoint"):
+        recommend(first, only=["peer-checkpont"])
