@@ -21,7 +21,7 @@ from ettr.budget.intervals import (
 )
 from ettr.budget.limits import FORMULAS, Validity, validity
 from ettr.budget.refusals import accepted
-from ettr.budget.simplify import Simplified, simplified, without_extras
+from ettr.budget.simplify import Simplified, simplified, with_immediate_detection, without_extras
 from ettr.scenario.fields import swept
 from ettr.scenario.long_run import changes
 
@@ -57,5 +57,6 @@ __all__ = [
     "swept",
     "validity",
     "whole_interval_min",
+    "with_immediate_detection",
     "without_extras",
 ]

@@ -143,3 +143,13 @@ def _without_different_latencies(simple: Simplified) -> Simplified:
     mean_h = float(np.average(hours, weights=run.mode_weights[:-1] * silent))
     paths = [f"{mode}.latency_h" for mode in silent_modes(run)]
     return simple.without(f"different latencies, all the mean here ({', '.join(paths)})", dict.fromkeys(paths, mean_h))
+
+
+def with_immediate_detection(scenario: Scenario) -> Scenario:
+    """The scenario with silent failures noticed at once, and survived by no faster tier, whose copies are spoiled."""
+    changes: dict[str, Any] = {}
+    for mode in scenario.failures.modes:
+        if mode.latency_h is not None:
+            path = f"failures.modes.{mode.name}"
+            changes |= {f"{path}.latency_h": None, f"{path}.latency_cv": 0.0, f"{path}.n_lost_nodes": scenario.n_nodes}
+    return scenario.override(changes) if changes else scenario

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from ettr.core.errors import InputError
 from ettr.core.units import ROUNDING
 from ettr.mitigation.catalogue import Catalogue, catalogue
@@ -208,8 +210,8 @@ def apply(
     of : Catalogue, optional
         Where they stand; the project's own without.
     strengths : mapping, optional
-        Id to the part of the way that numbers go to where the mitigation would take them, 1 if not given; what is no
-        number, such as a tier, is there or not.
+        Id to how strongly it acts, 1 if not given: below, numbers go that part of the way to where the mitigation would
+        take them; above, they go further (:func:`of_strength`). What is no number, such as a tier, is there or not.
 
     Returns
     -------
@@ -282,8 +284,27 @@ def _changed(run: Scenario, change: Change, path: str, current: Any, strength: f
         amounts |= {"cap": min(current, value), "floor": max(current, value)}
         amount = amounts[change.op]
     if strength != 1 and number and isinstance(amount, (int, float)):
-        amount = current + strength * (amount - current)
+        amount = of_strength(current, amount, strength)
     return math.ceil(amount - ROUNDING) if _is_count(path) and not isinstance(amount, dict) else amount
+
+
+def of_strength(current: Any, aim: Any, strength: float) -> Any:
+    """Return where a change leads that acts more weakly or strongly than expected; numbers or arrays.
+
+    Up to a strength of 1 it goes that part of the way. Beyond, the fraction that is left of a value is raised to the
+    strength, so that a value never changes its sign: of 10 that become 1, 0.1 are left at twice the strength.
+
+    Examples
+    --------
+    >>> of_strength(10.0, 1.0, 0.5), of_strength(10.0, 1.0, 2.0), of_strength(10.0, 0.0, 2.0)
+    (5.5, 0.1, 0.0)
+    """
+    if strength <= 1:
+        return current + strength * (aim - current)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left = np.where((np.asarray(current) > 0) & (np.asarray(aim) >= 0), np.asarray(aim) / current, np.nan)
+        beyond = np.where(np.isnan(left), aim, current * left**strength)
+    return beyond if np.ndim(beyond) else float(f"{float(beyond):.15g}")
 
 
 def _value(run: Scenario, change: Change) -> Any:

@@ -18,7 +18,7 @@ from ettr.recommendation.additions import Addition, additions
 from ettr.recommendation.best_set import Recommendation
 from ettr.recommendation.closed import closed_gain, without_origins
 from ettr.recommendation.measures import UNITS, Interval, Runs, difference, gain, gains
-from ettr.recommendation.ranges import Draws, range_of
+from ettr.recommendation.ranges import range_with, savings
 from ettr.recommendation.report import MOST_ASSUMED, MOST_RANKED, of_comparison
 from ettr.recommendation.study import NO_ANSWER, OnProgress, Study, check_measure
 from ettr.recommendation.study import study as make_study
@@ -107,22 +107,30 @@ class Comparison(Answer):
         Returns
         -------
         DataFrame
-            ``id``; ``low`` and ``high`` of the measure's gain of one run, between which nine runs in ten lie, over what
-            is assumed and luck together; ``luck_alone`` where no closed form follows the mitigation.
+            ``id``; ``low`` and ``high`` of the measure's gain, across the plausible range of the assumed inputs and of
+            how strongly it acts (5th to 95th percentile); where the analytical model does not cover it, the 95%
+            interval of the simulated mean, and ``only_simulated`` is true.
         """
         shown = [*self.known["id"].head(MOST_RANKED), *self.assumed["id"].head(MOST_ASSUMED)]
         return self.ranges_of(shown)
 
     def ranges_of(self, ids: Iterable[str]) -> pd.DataFrame:
         """The same of these, of those that were tried."""
-        closed = self.frame.set_index("id")["closed_ettr_gain"]
-        draws: dict[Study, Draws] = {}
-        rows = []
-        for name in ids:
-            own = self.study.together([name])
-            drawn = draws.setdefault(own, Draws(own, self.measure))
-            rows.append((name, *range_of(drawn, own.catalogue[name], bool(pd.notna(closed[name])))))
-        return pd.DataFrame(rows, columns=["id", "low", "high", "luck_alone"])
+        rows = [(name, *self._range_of(name)) for name in ids]
+        return pd.DataFrame(rows, columns=["id", "low", "high", "only_simulated"])
+
+    def _range_of(self, name: str) -> tuple[float, float, bool]:
+        """Ends of the range of a gain, and whether only simulation follows it."""
+        own, measure = self.study.together([name]), self.measure
+        gained = gain(own.runs(), own.runs([name]), measure)
+        is_covered = self.frame.set_index("id")["closed_ettr_gain"].notna()[name]
+        found = savings(own.baseline, [name], own.catalogue, own.interval, own.seed) if is_covered else None
+        if found is None:
+            return gained.low, gained.high, True
+        moves = (found.shares - found.share) * own.runs().mean(measure)
+        if measure == "ettr":
+            moves = found.ettr_gains - found.ettr_gain
+        return *range_with(gained.mean, gained.mean + moves), False
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON; what is not known is None."""

@@ -140,6 +140,8 @@ class Recommendation(Answer):
         The mitigation that would pay back soonest alone, and after how many months; None where none saves anything.
     cheapest : tuple of (str, float) or None
         The mitigation with the lowest price, and that. [USD]
+    catalogue : Catalogue
+        Where the mitigations stand.
     """
 
     scenario: Scenario
@@ -153,6 +155,7 @@ class Recommendation(Answer):
     undescribed: tuple[str, ...]
     quickest: tuple[str, float] | None
     cheapest: tuple[str, float] | None
+    catalogue: Catalogue
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -183,6 +186,17 @@ class Recommendation(Answer):
     def net_usd(self) -> float:
         """Saved by the set over the horizon, its price counted. [USD]"""
         return self.saved_usd * self.months - self.price_usd
+
+    @functools.cached_property
+    def plausible_net_usd(self) -> tuple[float, float] | None:
+        """Plausible range of the net saving, across the assumed inputs and the effects; None where there is none. [USD]"""
+        from ettr.recommendation.ranges import savings
+
+        found = savings(self.scenario, self.ids, self.catalogue) if self.steps else None
+        if found is None or found.range is None:
+            return None
+        low, high = (end * self.months * H_PER_MONTH * self.scenario.usd_per_h - self.price_usd for end in found.range)
+        return low, high
 
     @property
     def ettr_with_all(self) -> float:
@@ -215,6 +229,7 @@ class Recommendation(Answer):
             "saved_h_per_month": self.saved_h,
             "saved_usd_per_month": self.saved_usd,
             "net_usd": self.net_usd,
+            "plausible_net_usd": self.plausible_net_usd,
             "unlisted": self.unlisted,
             "only_simulated": self.simulated,
             "undescribed": self.undescribed,
@@ -286,9 +301,17 @@ class Recommendation(Answer):
         last, n = self.steps[-1], len(self.steps)
         every = f" with a checkpoint every {roughly(last.interval_min / MIN_PER_H)}" if last.interval_min else ""
         them = "it" if n == 1 else f"all {count(n)}"
-        net = f", a net saving of {usd(about(self.net_usd))} in {self.horizon}" if self.has_price else ""
+        net = f", a net saving of {usd(about(self.net_usd))}{self._plausible} in {self.horizon}" if self.has_price else ""
         note = "" if n == 1 else " Each saves what is shown with all the others in place; cumulative is in this order."
         return f"With {them}: ETTR {pct(self.ettr_with_all, 0)}{every}{net}.{note}"
+
+    @property
+    def _plausible(self) -> str:
+        """The plausible range of the net saving in parentheses; empty where there is none."""
+        if self.plausible_net_usd is None:
+            return ""
+        low, high = (usd(about(end)) for end in self.plausible_net_usd)
+        return f" (plausible range {low} to {high})"
 
     def _alternatives(self) -> Iterator[str]:
         """A sentence for each mitigation that could take the place of steps."""
@@ -550,6 +573,7 @@ class _Search:
             tuple(self.undescribed),
             (quickest, alone[quickest]) if quickest and math.isfinite(alone[quickest]) else None,
             (cheapest, self.prices[cheapest]) if cheapest else None,
+            self.catalogue,
         )
 
     def _per_month(self, share: float) -> tuple[float, float]:

@@ -6,7 +6,6 @@ from typing import Any
 
 from ettr import budget
 from ettr.core.errors import NotModelled, OutsideValidity
-from ettr.recommendation.measures import with_immediate_detection
 from ettr.scenario import Scenario
 from ettr.scenario.paths import leaves
 
@@ -25,7 +24,7 @@ def closed_gain(before: Scenario, after: Scenario) -> float:
     try:
         if budget.changes(before) or budget.changes(after):
             return float("nan")
-        before, after = with_immediate_detection(before), with_immediate_detection(after)
+        before, after = budget.with_immediate_detection(before), budget.with_immediate_detection(after)
         plain = [budget.simplified(run) for run in (before, after)]
         seen = _differing(plain[0].scenario, plain[1].scenario)
         if plain[0].left_out != plain[1].left_out or seen != changed:

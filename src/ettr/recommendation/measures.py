@@ -167,23 +167,13 @@ def _refuse_endless(run: Scenario, n_runs: int) -> None:
 def at_interval(scenario: Scenario, interval: Interval) -> Scenario:
     """The scenario at the closed form's best interval, as near to it as its tiers let it be; or as it is.
 
-    Silent failures are taken as :func:`with_immediate_detection` ones for this.
+    Silent failures are taken as :func:`ettr.budget.with_immediate_detection` ones for this.
     """
     if interval == "given":
         return scenario
-    planned = budget.simplified(with_immediate_detection(scenario)).scenario
+    planned = budget.simplified(budget.with_immediate_detection(scenario)).scenario
     best_min = whole_interval_min(scenario, float(best_interval_min(planned)))
     return scenario.override({INTERVAL: best_min})
-
-
-def with_immediate_detection(scenario: Scenario) -> Scenario:
-    """The scenario with silent failures noticed at once, and survived by no faster tier, whose copies are spoiled."""
-    changes: dict[str, Any] = {}
-    for mode in scenario.failures.modes:
-        if mode.latency_h is not None:
-            path = f"failures.modes.{mode.name}"
-            changes |= {f"{path}.latency_h": None, f"{path}.latency_cv": 0.0, f"{path}.n_lost_nodes": scenario.n_nodes}
-    return scenario.override(changes) if changes else scenario
 
 
 @dataclass(frozen=True)

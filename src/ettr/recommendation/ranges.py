@@ -1,156 +1,192 @@
-"""How far the gain of a mitigation may be off: by what is assumed, by how strong it is, and by luck."""
+"""How far a saving may be off: across the plausible range of the assumed inputs, and of how strongly mitigations act."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ettr import budget, mitigation
+from ettr import budget, mitigation, ranges
 from ettr.budget.closed_forms import quiet_budget
 from ettr.budget.intervals import any_interval, best_h
-from ettr.core.results import PARTS
-from ettr.mitigation import Mitigation
-from ettr.ranges.assumed import TAILS, agrees_with_what_is_known, assumed_inputs, even_points
-from ettr.recommendation.inputs import effects
-from ettr.recommendation.measures import Runs, gains, with_immediate_detection
-from ettr.recommendation.study import NO_ANSWER, Study
+from ettr.core.errors import InputError, NotModelled, OutsideValidity
+from ettr.mitigation import Catalogue, Mitigation
+from ettr.mitigation.applying import of_strength
 from ettr.scenario import Scenario
 from ettr.scenario.fields import given_at
-from ettr.scenario.paths import INTERVAL, SLOWDOWN
-from ettr.simulation.columns import COLUMNS, PRODUCTIVE
+from ettr.scenario.paths import SLOWDOWN
 
 if TYPE_CHECKING:
-    from ettr.scenario import JobInHours
+    from ettr.recommendation.measures import Interval
 
-_STRENGTHS, _DRAWS, _FEWEST = 3, 1024, 32
-"""Strengths of an effect that are tried, draws of the assumed inputs, and how many must agree with what is known."""
-_EACH = 64
-"""Draws that are looked at with each strength."""
-_NOT_DRAWN = (INTERVAL, SLOWDOWN)
-"""The interval is chosen, and no closed form has a slowdown beside the faster tiers that mitigations add."""
+TAILS = (0.05, 0.95)
+"""Quantiles between which a range reaches."""
+FACTORS = MappingProxyType({"assumed": 2.0, "secondary": 1.5, "derived": 1.25, "primary": 1.25})
+"""How many times weaker or stronger an effect may be, by the status of the least known change (assumed)."""
+_DEGREES = np.linspace(-1.0, 1.0, 5)
+"""Powers of these factors that are tried: from as weak to as strong as plausible."""
+_DRAWS, _MOST, _FEWEST = 4096, 320, 32
+"""Draws of the assumed inputs, how many are used of those that agree with what is known, and the fewest for a range."""
+_NO_ANSWER = (InputError, NotModelled, OutsideValidity)
 
 
-class Draws:
-    """A study's assumed inputs over their ranges, and the measure of the runs without mitigations, by the closed form.
+def strength_factor(entry: Mitigation) -> float:
+    """How many times weaker or stronger a mitigation may plausibly act."""
+    return FACTORS[mitigation.weakest_status(entry.changes) or "assumed"]
 
-    Draws that contradict what is known of the run are left out, as :func:`ettr.plan.assumptions` does.
+
+@dataclass(frozen=True, eq=False)
+class Savings:
+    """What a set of mitigations saves at draws of what is assumed, by the analytical model.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        The run.
+    ids : tuple of str
+        The set.
+    catalogue : Catalogue
+        Where they stand.
+    interval : {"best", "given"}
+        Whether each run checkpoints at its best interval or at the scenario's own.
+    seed : int
+        Of the draws.
     """
 
-    def __init__(self, study: Study, measure: str) -> None:
-        self.study, self.measure = study, measure
+    scenario: Scenario
+    ids: tuple[str, ...]
+    catalogue: Catalogue
+    interval: Interval = "best"
+    seed: int = 0
 
     @cached_property
-    def plain(self) -> Scenario:
-        """The study's baseline as the closed form takes it."""
-        return _plain(self.study.baseline)
+    def share(self) -> float:
+        """Share of the wall clock that is saved, with everything as assumed."""
+        return float(1 - self._after[0][0] / self._before[0][0])
 
     @cached_property
-    def at(self) -> Mapping[str, np.ndarray]:
-        """Values by path; none of the interval, which is chosen. Empty where nothing is assumed, or nothing agrees."""
-        inputs = tuple(assumed_inputs(self.plain))
-        if not inputs:
-            return {}
-        u = even_points(_DRAWS, len(inputs), self.study.seed)
-        at = {one.field: one.at(column) for one, column in zip(inputs, u.T, strict=True)}
-        given = _plain(self.study.scenario)
-        known = {path: values for path, values in at.items() if path in given.swept}
-        agrees = agrees_with_what_is_known(given, known) if known else np.ones(_DRAWS, dtype=bool)
-        kept = np.flatnonzero(agrees)[: _STRENGTHS * _EACH]
-        return {path: values[kept] for path, values in at.items() if path not in _NOT_DRAWN}
+    def shares(self) -> np.ndarray:
+        """The same at each draw, over the wall clock of the run as assumed."""
+        saved = (self._before[0][1:] - self._after[0][1:]) / self._before[0][0]
+        return saved[np.isfinite(saved)]
+
+    @cached_property
+    def ettr_gains(self) -> np.ndarray:
+        """ETTR gained at each draw."""
+        gained = self._after[1][1:] - self._before[1][1:]
+        return gained[np.isfinite(gained)]
+
+    @cached_property
+    def ettr_gain(self) -> float:
+        """ETTR gained with everything as assumed."""
+        return float(self._after[1][0] - self._before[1][0])
 
     @property
-    def enough(self) -> bool:
-        """Whether enough of them agree with what is known of the run."""
-        return all(values.size >= _FEWEST for values in self.at.values())
+    def range(self) -> tuple[float, float] | None:
+        """Shares of the wall clock that are plausibly saved; None without enough draws."""
+        return None if self.shares.size < _FEWEST else range_with(self.share, self.shares)
 
     @cached_property
-    def before(self) -> tuple[float, np.ndarray]:
-        """The measure as things are assumed, and at each draw."""
-        centre, drawn = (self.values(self.study.bare, self.plain, at, 0.0) for at in ({}, self.at))
-        return float(centre[0]), drawn
+    def _plain(self) -> Scenario:
+        """The run as the analytical model takes it."""
+        run = self.scenario.override({"evidence": self.scenario.evidence})
+        return budget.simplified(budget.with_immediate_detection(run)).scenario
 
-    def values(self, full: Scenario, plain: Scenario, at: Mapping[str, np.ndarray], own_usd: float) -> np.ndarray:
-        """The measure by the closed form at each draw; of no draws at the values of the scenario."""
-        run = any_interval(plain, {path: values for path, values in at.items() if path in plain.swept})
-        tau_h = best_h(run)[0] if self.study.interval == "best" else np.maximum(np.atleast_1d(run.tau), run.head)
-        runs = Runs(full, _hours(replace(run, tau=np.atleast_1d(tau_h))), own_usd)
-        return runs.hours[:, PRODUCTIVE] / runs.total_h if self.measure == "ettr" else runs.values(self.measure)
+    @cached_property
+    def _bare(self) -> Scenario:
+        """The same without the origins of its values, of which each change is quicker."""
+        return self._plain.override({"evidence": {}}) if self._plain.evidence else self._plain
+
+    @cached_property
+    def _at(self) -> Mapping[str, np.ndarray]:
+        """Values of the assumed inputs by path, those of the run as assumed first."""
+        drawn = dict(ranges.draws(self._plain, _DRAWS, self.seed).at)
+        if self._goal.checkpoint.tiers:  # no analytical model has a slowdown beside faster tiers
+            drawn.pop(SLOWDOWN, None)
+        return {
+            path: np.append(float(given_at(self._plain, path)), values[:_MOST]) for path, values in drawn.items()
+        }
+
+    @cached_property
+    def _goal(self) -> Scenario:
+        """The run with the set, each as strong as expected."""
+        return mitigation.apply(self._bare, self.ids, self.catalogue)
+
+    @cached_property
+    def _before(self) -> tuple[np.ndarray, np.ndarray]:
+        """Relative wall clock and ETTR without the set, at each draw."""
+        return self._costs(self._bare, self._at)
+
+    @cached_property
+    def _after(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same with the set: as expected in the run as assumed, and at each draw with one of the strengths."""
+        n = max((values.size for values in self._at.values()), default=1)
+        cost, ettr = np.full(n, np.nan), np.full(n, np.nan)
+        order = np.arange(n)
+        for i, degree in enumerate(_DEGREES):
+            # the strengths take turns, so that each meets draws from everywhere
+            some = order[1:][i :: len(_DEGREES)]
+            cost[some], ettr[some] = self._with(float(degree), some)
+        cost[:1], ettr[:1] = self._with(0.0, order[:1])
+        return cost, ettr
+
+    def _with(self, degree: float, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Relative wall clock and ETTR with the set at some of the draws, each mitigation as strong as this degree."""
+        if not some.size:
+            return np.zeros(0), np.zeros(0)
+        strengths = {name: strength_factor(self.catalogue[name]) ** degree for name in self.ids}
+        with_set = mitigation.apply(self._bare, self.ids, self.catalogue, strengths)
+        moved = {}
+        for path, values in self._at.items():
+            drawn, own, aim = values[some], given_at(self._bare, path), given_at(self._goal, path)
+            if aim == own:
+                moved[path] = drawn
+            elif change := self._change_of(path):
+                name, op = change
+                moved[path] = of_strength(drawn, _changed(op, drawn, float(own), float(aim)), strengths[name])
+        cost, ettr = self._costs(with_set, moved)
+        return np.broadcast_to(cost, some.shape), np.broadcast_to(ettr, some.shape)
+
+    def _change_of(self, path: str) -> tuple[str, str] | None:
+        """Which mitigation of the set changes a field, and how; None where one makes the section that holds it."""
+        for name in self.ids:
+            for change in self.catalogue[name].changes:
+                if change.path == path:
+                    return name, change.op
+        return None
+
+    def _costs(self, run: Scenario, at: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Relative wall clock of the work, and ETTR, at points; NaN without an answer."""
+        plain = budget.simplified(run).scenario
+        points = any_interval(plain, {path: values for path, values in at.items() if path in plain.swept})
+        tau_h = best_h(points)[0] if self.interval == "best" else np.maximum(np.atleast_1d(points.tau), points.head)
+        ettr = np.atleast_1d(quiet_budget(replace(points, tau=np.atleast_1d(tau_h))).ettr)
+        work = plain.productive_h if plain.job.tokens is not None else 1.0
+        with np.errstate(divide="ignore"):
+            return np.where(ettr > 0, work / (plain.speed * ettr), np.nan), ettr
 
 
-def _plain(run: Scenario) -> Scenario:
-    """The run as the closed form takes it."""
-    return budget.simplified(with_immediate_detection(run)).scenario
+def range_with(value: float, drawn: np.ndarray) -> tuple[float, float]:
+    """Return a range that holds 90% of the draws and the value with everything as assumed.
 
+    From the 5th to the 95th percentile; where the value lies beyond one of them, the whole of that tail is within, and
+    the other end moves so that it still holds 90%.
 
-def _hours(run: JobInHours) -> np.ndarray:
-    """Hours of each part by the closed form, a row a draw, as a simulation's table has them."""
-    closed = quiet_budget(run)
-    parts = np.broadcast_arrays(*(np.atleast_1d(getattr(closed, part)) for part in PARTS))
-    hours = np.zeros((parts[0].size, len(COLUMNS)))
-    hours[:, : len(PARTS)] = np.column_stack(parts)
-    return hours
-
-
-def range_of(draws: Draws, one: Mitigation, is_closed: bool) -> tuple[float, float, bool]:
-    """The range of what a run gains, the mean as things are assumed within it, and whether it is of luck alone."""
-    study = draws.study
-    gained = gains(study.runs(), study.runs([one.id]), draws.measure)
-    mean = float(gained.mean())
-    moves = _moves(draws, one) if is_closed else np.zeros(0)
-    if moves.size:
-        n = max(moves.size, _DRAWS)
-        gained = np.resize(moves, n) + np.random.default_rng(study.seed).choice(gained, n)
-    low, high = np.quantile(gained, TAILS)
-    return min(float(low), mean), max(float(high), mean), not moves.size
-
-
-def _moves(draws: Draws, one: Mitigation) -> np.ndarray:
-    """By how much what is assumed moves the gain, draw by draw and strength by strength; empty without an answer."""
-    study, sign = draws.study, 1 if draws.measure == "ettr" else -1
-    strengths = np.linspace(effects(study.catalogue, [one.id])[0].low, 1.0, _STRENGTHS)
-    try:
-        if not draws.enough:
-            return np.zeros(0)
-        centre, before = draws.before
-        goal = _plain(mitigation.apply(study.bare, one.id, study.catalogue))
-        at_centre = _after(draws, one, goal, 1.0, {})[0] - centre
-        moves = []
-        for i, strength in enumerate(strengths):
-            some = {path: values[i::_STRENGTHS] for path, values in draws.at.items()}
-            after = _after(draws, one, goal, float(strength), some)
-            moves.append(after - (before[i::_STRENGTHS] if some else centre) - at_centre)
-    except NO_ANSWER:
-        return np.zeros(0)
-    found = sign * np.concatenate(moves)
-    found = found[np.isfinite(found)]
-    return np.resize(found, max(found.size, _EACH)) if found.size else found
-
-
-def _after(draws: Draws, one: Mitigation, goal: Scenario, strength: float, at: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The measure with a mitigation of this strength at each draw; ``goal`` is the run with all of it."""
-    study = draws.study
-    full = mitigation.apply(study.bare, one.id, study.catalogue, {one.id: strength})
-    moved: dict[str, np.ndarray] = {}
-    for path, drawn in at.items():
-        own, aim = given_at(draws.plain, path), given_at(goal, path)
-        op = _op(draws.plain, one, path) if aim != own else ""
-        if op is not None:
-            moved[path] = drawn + strength * (_changed(op, drawn, float(own), float(aim)) - drawn) if op else drawn
-    return draws.values(full, _plain(full), moved, study.own_usd(one))
-
-
-def _op(run: Scenario, one: Mitigation, path: str) -> str | None:
-    """What a mitigation does to a field that it changes; None where it makes a section that holds it."""
-    for change in one.changes:
-        if change.path == path:
-            alone = mitigation.changed(run, [(change, 1.0)], one.id)
-            if given_at(alone, path) != given_at(run, path):
-                return change.op
-    return None
+    Examples
+    --------
+    >>> range_with(50, np.arange(101.0)), range_with(98, np.arange(101.0)), range_with(-7, np.arange(101.0))
+    ((5.0, 95.0), (10.0, 100.0), (-7.0, 90.0))
+    """
+    low, high = (float(end) for end in np.quantile(drawn, TAILS))
+    if value > high:
+        return float(np.quantile(drawn, 2 * TAILS[0])), max(value, float(drawn.max()))
+    if value < low:
+        return min(value, float(drawn.min())), float(np.quantile(drawn, 1 - 2 * TAILS[0]))
+    return low, high
 
 
 def _changed(op: str, drawn: np.ndarray, own: float, aim: float) -> np.ndarray:
@@ -162,3 +198,37 @@ def _changed(op: str, drawn: np.ndarray, own: float, aim: float) -> np.ndarray:
     if op == "cap":
         return np.asarray(np.minimum(drawn, aim))
     return np.asarray(np.maximum(drawn, aim) if op == "floor" else np.full_like(drawn, aim))
+
+
+def savings(
+    scenario: Scenario,
+    ids: Iterable[str],
+    of: Catalogue | None = None,
+    interval: Interval = "best",
+    seed: int = 0,
+) -> Savings | None:
+    """Return what a set of mitigations plausibly saves; None where the analytical model has no answer.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    ids : iterable of str
+        The set.
+    of : Catalogue, optional
+        Where they stand; the project's own if not given.
+    interval, seed
+        As of :class:`Savings`.
+
+    Examples
+    --------
+    >>> found = savings(Scenario.load("llama3-405b"), ["peer-checkpoint"])
+    >>> low, high = found.range
+    >>> low < found.share < high
+    True
+    """
+    found = Savings(scenario, tuple(ids), of or mitigation.catalogue(), interval, seed)
+    try:
+        return found if found.shares.size >= _FEWEST else None
+    except _NO_ANSWER:
+        return None

@@ -144,7 +144,7 @@ def _table(answer: Comparison, shown: pd.DataFrame, ranges: pd.DataFrame | None)
         for cells, gained in zip(rows, shown[f"{name}_gain"], strict=True):
             cells.append(_digits(scale * gained, decimals))
         if name == answer.measure and ends:
-            titles.append("90% range")
+            titles.append("plausible range")
             for cells in rows:
                 cells.append(_range(ends[cells[0]], scale, decimals))
     for cells, price, effect in zip(rows, shown["own_usd"], shown["effect"], strict=True):
@@ -168,7 +168,7 @@ def _columns(answer: Comparison) -> dict[str, tuple[str, float, int]]:
 
 
 def _range(ends: Any, scale: float, decimals: int) -> str:
-    mark = _MARK if ends.luck_alone else " " * len(_MARK)
+    mark = _MARK if ends.only_simulated else " " * len(_MARK)
     return f"{_digits(scale * ends.low, decimals)} to {_digits(scale * ends.high, decimals)}{mark}"
 
 
@@ -235,13 +235,12 @@ def _footnotes(answer: Comparison, everything: bool) -> Report:
 
 def _of_ranges(answer: Comparison, everything: bool) -> str:
     """What the ranges are over, and what the mark means."""
-    known, alone = condition_of(answer.study.scenario), answer.ranges["luck_alone"]
-    given = f" (given {known})" if known else ""
-    text = f"90% range of a run: over what is assumed{given}, how strong the effect is, and luck"
-    if not (everything or alone.any()):
+    known, simulated = condition_of(answer.study.scenario), answer.ranges["only_simulated"]
+    given = f", given {known}" if known else ""
+    text = f"Plausible range: across the assumed inputs{given}, and a weaker or stronger effect"
+    if not (everything or simulated.any()):
         return text
-    contradicts = f", or what is assumed contradicts {known}" if known and alone.all() else ""
-    return f"{text}; *: luck alone, no closed form follows it{contradicts}"
+    return f"{text}; *: 95% interval of the simulated mean alone, as the analytical model does not cover it"
 
 
 def _with_users(answer: Comparison) -> str:
