@@ -125,6 +125,11 @@ def test_table_4_fills_its_gpus_in_version_3_and_not_in_version_1():
         ("epoch-h100", 3.84, 3.84, 3.84),
         ("delta-h100-memory", 2.163, 2.163, 2.163),
         ("aegis-h100", 5.0, 5.0, 5.0),
+        ("ft-hsdp-32k", 2.3, 2.3, 2.3),
+        ("coreweave-hopper", 2.134, 2.134, 2.134),  # 8,000 / 3,748.25
+        ("lablup-b200", 2.886, 2.886, 2.886),  # 10,000 / (63 × 55)
+        ("databricks-premise", 0.2190, 0.2190, 0.2190),  # 80 / 365.25
+        ("nebius-3000", 1.131, 1.131, 1.131),  # 24,000 / (375 × 56.6)
     ],
 )
 def test_published_rates_on_one_scale(cluster, low, rate, high):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ettr.core.units import H_PER_DAY
+from ettr.core.units import H_PER_DAY, H_PER_YEAR
 from ettr.evidence.package import DATA
 from ettr.evidence.reading import figure, table
 
@@ -33,9 +33,10 @@ def published_rates(folder: Path = DATA) -> pd.DataFrame:
 
     Notes
     -----
-    Counts give ``1000 n / (nodes days)``; a frequency a week is divided by nodes and 7 days, a share of the nodes
-    a week by 7 days, GPU hours a failure by the 24 h and the GPUs of a node. A rate stated as a range is shown
-    by its middle.
+    Counts give ``1000 n / (nodes days)``. A frequency per week is divided by nodes and 7 days, a share of the nodes
+    per week by 7 days, a share of the GPUs per year by 365.25 days and multiplied by the GPUs of a node. GPU-hours
+    or GPU-days per failure are those of one GPU, hours per failure those of the whole cluster. A rate stated as a
+    range is shown by its middle.
 
     Examples
     --------
@@ -54,6 +55,9 @@ def published_rates(folder: Path = DATA) -> pd.DataFrame:
         "% of nodes/week": pd.Series(10.0 / _DAYS_PER_WEEK, index=rates.index),
         "GPU h/failure": 1000.0 * H_PER_DAY * rates["gpus_per_node"],
         "node-days/failure": pd.Series(1000.0, index=rates.index),
+        "GPU-days/failure": 1000.0 * rates["gpus_per_node"],
+        "h/failure": 1000.0 * H_PER_DAY / nodes,
+        "% of GPUs/year": 10.0 * rates["gpus_per_node"] * H_PER_DAY / H_PER_YEAR,
     }
     longest, shortest = (rates[f"window_days_{end}"].fillna(rates["window_days"]) for end in ("high", "low"))
     low, high = (
