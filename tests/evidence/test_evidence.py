@@ -18,6 +18,7 @@ import yaml
 from ettr import Gpu, Scenario, evidence
 from ettr.core.errors import DataError, UnknownName
 from ettr.evidence.__main__ import main
+from ettr.evidence.published import EFFECTIVE
 
 TABLES = ("llama3_interruptions", "llama3_parallelism", "figures")
 FILES = ("scenarios/rsc-1", "scenarios/rsc-2", "gpus/h100")
@@ -148,6 +149,25 @@ def test_every_published_rate_has_exactly_one_origin():
     assert evidence.published_rates()[["rate", "rate_low", "rate_high"]].notna().all(axis=None)
     assert (rates["n_events"].notna() == rates["window_days"].notna()).all()
     assert ((rates["stated_unit"] != "") == rates["stated_low"].notna()).all()
+
+
+def test_reported_shares_say_what_they_are_shares_of():
+    shares = evidence.published_ettr().set_index("run")
+    of_jobs = shares[shares["quantity"] == EFFECTIVE]
+    assert list(of_jobs.index) == ["Llama 3 405B", "MegaScale", "ByteRobust, dense"]
+    assert (of_jobs["n_gpus"] == of_jobs["n_gpus_high"]).all()
+    cloud = shares.loc["NVIDIA DGX Cloud"]
+    assert (cloud["share"], cloud["n_gpus"], cloud["n_gpus_high"]) == (0.99, 2000.0, 10000.0)  # less than 1% down
+    assert shares.loc[["CoreWeave", "SIGMA"], "n_gpus"].isna().all()  # neither states a size
+    assert shares["bound"].isin(["more than", "up to", "equal"]).all()
+
+
+def test_causes_of_a_study_are_shares_of_all_its_failures():
+    causes = evidence.table("failure_causes")
+    assert causes.groupby("study")["share_pct"].sum().to_numpy() == pytest.approx(100.0, abs=0.05)
+    crusoe = causes.loc[causes["study"] == "crusoe-h200", "share_pct"]
+    # tolerance: shares are printed to one decimal, 17% to none; 205 failures make them whole numbers
+    assert crusoe.to_numpy() == pytest.approx((crusoe * 2.05).round().to_numpy() / 2.05, abs=0.08)
 
 
 def test_a_table_has_the_types_of_its_schema():

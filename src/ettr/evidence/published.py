@@ -72,23 +72,55 @@ def published_rates(folder: Path = DATA) -> pd.DataFrame:
     return rates.assign(rate=counted.fillna((low + high) / 2.0), rate_low=low, rate_high=high)
 
 
+EFFECTIVE, GOODPUT, UTILISATION, UPTIME = (
+    "effective training time of a job",
+    "goodput of a cloud",
+    "utilisation of a cluster",
+    "hardware uptime of jobs",
+)
+"""What an operator's useful share is a share of. Only the first is an ETTR."""
+
+
 def published_ettr(folder: Path = DATA) -> pd.DataFrame:
-    """ETTRs that runs have reported, by size.
+    """Useful shares that operators have reported, by size.
 
     Returns
     -------
     DataFrame
-        ``run``, ``n_gpus`` [GPUs], ``ettr``, ``bound`` (what kind of figure it is), ``source``, ``status``.
+        ``run``, ``quantity`` (:data:`EFFECTIVE` for an ETTR), ``n_gpus`` and ``n_gpus_high`` [GPUs] (equal for one
+        size, missing where none is stated), ``share``, ``bound`` (``more than``, ``up to`` or ``equal``),
+        ``source``, ``status``.
+
+    Notes
+    -----
+    The other quantities are no ETTR: uptime of hardware leaves out checkpoints and lost work, utilisation is one of
+    all jobs of a cluster, and a cloud does not say what its goodput counts.
+
+    Examples
+    --------
+    >>> reported = published_ettr().set_index("run")
+    >>> float(reported.loc["NVIDIA DGX Cloud", "share"]), reported.loc["NVIDIA DGX Cloud", "quantity"]
+    (0.99, 'hardware uptime of jobs')
     """
     import pandas as pd
 
     rows = []
-    for run, size, ettr, bound in (
-        ("Llama 3 405B", "llama3_n_gpus", "llama3_ettr_bound", "more than"),
-        ("MegaScale", "megascale_n_gpus", "megascale_ettr_bound", "more than"),
-        ("ByteRobust, dense", "byterobust_n_gpus", "byterobust_ettr", "up to"),
+    for run, quantity, sizes, key, bound in (
+        ("Llama 3 405B", EFFECTIVE, ("llama3_n_gpus",), "llama3_ettr_bound", "more than"),
+        ("MegaScale", EFFECTIVE, ("megascale_n_gpus",), "megascale_ettr_bound", "more than"),
+        ("ByteRobust, dense", EFFECTIVE, ("byterobust_n_gpus",), "byterobust_ettr", "up to"),
+        ("CoreWeave", GOODPUT, (), "coreweave_goodput", "up to"),
+        ("SIGMA", UTILISATION, (), "sigma_utilisation", "equal"),
+        (
+            "NVIDIA DGX Cloud",
+            UPTIME,
+            ("dgx_cloud_n_gpus_low", "dgx_cloud_n_gpus_high"),
+            "dgx_cloud_downtime_bound",
+            "more than",
+        ),
     ):
-        reported = figure(ettr, folder)
-        columns = {"run": run, "n_gpus": figure(size, folder).value, "ettr": reported.value, "bound": bound}
-        rows.append({**columns, "source": reported.source, "status": reported.status})
+        reported, n_gpus = figure(key, folder), [figure(size, folder).value for size in sizes] or [float("nan")]
+        share = 1.0 - reported.value if quantity == UPTIME else reported.value
+        columns = {"run": run, "quantity": quantity, "n_gpus": n_gpus[0], "n_gpus_high": n_gpus[-1], "share": share}
+        rows.append({**columns, "bound": bound, "source": reported.source, "status": reported.status})
     return pd.DataFrame(rows)

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from computed.chapters import claims, interruptions
-from ettr import failures
+from ettr import evidence, failures
 from ettr.chapters import sources, what_failed
 from ettr.chapters.common import theme
 
@@ -98,3 +98,10 @@ def test_readings_are_both_there(chart_values, encoding_of):
     shares = {(row["group"], row["reading"]): round(row["share_pct"], 1) for row in chart_values(chart)}
     assert shares["GPU", "Count is right"] == 64.0 and shares["GPU", "Printed share is right"] == 58.7
     assert encoding_of(chart, "bar")["x"]["scale"]["domain"] == [0, 100]
+
+
+def test_causes_elsewhere_stand_by_cluster_from_the_largest():
+    shown = what_failed.charts.elsewhere(evidence.table("failure_causes")).frame
+    assert shown.iloc[0][["Cluster", "Cause", "Share [%]"]].tolist() == ["Crusoe, H200", "GPU host replacement", 41.5]
+    for _, rows in shown.groupby("Cluster"):
+        assert rows["Share [%]"].is_monotonic_decreasing

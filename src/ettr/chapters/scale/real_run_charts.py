@@ -1,4 +1,4 @@
-"""Charts on runs whose diary is public."""
+"""Charts on runs whose diary is public, and what other operators reported."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pandas as pd
 
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
+from ettr.chapters.common.table import Table
 from ettr.chapters.common.theme import BRICK, MODEL_COLOURS, finish, need
 from ettr.chapters.scale.real_run_tables import DIARY_SOURCES
+from ettr.core.sentences import gpus
 
 _KINDS = {"realised": "as the diary shows", "modelled": "hardware, checkpoints and restarts only"}
 _LOOKS = {_KINDS["realised"]: (BRICK, "circle"), _KINDS["modelled"]: (MODEL_COLOURS["exact"], "diamond")}
@@ -46,3 +48,32 @@ def against_model(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         height=70 * len(frame) + 20,
         sources=DIARY_SOURCES,
     )
+
+
+def reported(published: pd.DataFrame) -> Table:
+    """The useful shares that operators reported, each with what it is a share of.
+
+    Parameters
+    ----------
+    published : DataFrame
+        As from :func:`ettr.evidence.published_ettr`.
+    """
+    need(published, "run", "quantity", "n_gpus", "n_gpus_high", "share", "bound", "status", "source")
+    shown = [
+        {
+            "Run or platform": row.run,
+            "Share": f"{'' if row.bound == 'equal' else row.bound + ' '}{100 * row.share:.4g}%",
+            "Of what": row.quantity,
+            "Size": _size(row.n_gpus, row.n_gpus_high),
+            "Status": row.status,
+            "Source": row.source,
+        }
+        for row in published.itertuples()
+    ]
+    return Table(pd.DataFrame(shown), "Useful shares as operators report them")
+
+
+def _size(low: float, high: float) -> str:
+    if pd.isna(low):
+        return "not stated"
+    return gpus(low) if low == high else f"{low:,.0f} to {gpus(high)}"

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
+from ettr.chapters.common.table import Table, named
 from ettr.chapters.common.theme import CATEGORY_COLOURS, finish, need
 
 
@@ -82,3 +83,16 @@ def without_category(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
         height=34 * len(frame) + 20,
         sources=["dubey2024"],
     )
+
+
+def elsewhere(causes: pd.DataFrame) -> Table:
+    """What other operators put their failures down to.
+
+    Parameters
+    ----------
+    causes : DataFrame
+        The table ``failure_causes``: ``title``, ``cause``, ``share_pct``, ``status``, ``source``.
+    """
+    ranked = causes.sort_values(["title", "share_pct"], ascending=[True, False])
+    heads = {"title": "Cluster", "cause": "Cause", "share_pct": "Share [%]", "status": "Status", "source": "Source"}
+    return named(ranked, heads, "Causes of failures of two other clusters")

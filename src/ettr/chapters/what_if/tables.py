@@ -14,6 +14,7 @@ from ettr.budget.intervals import at_best, flat_band, without_ends
 from ettr.chapters.failure_rates import tables as published
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, H_PER_MONTH, MIN_PER_H
+from ettr.evidence.published import EFFECTIVE
 from ettr.failures.rates import rates_of
 from ettr.ranges.assumed import assumptions
 from ettr.scenario import Scenario
@@ -51,7 +52,7 @@ def scale(run: Scenario) -> Datasets:
         "lines": drawn[drawn["ettr"] > 0],
         "here": pd.DataFrame([{"n_gpus": run.cluster.n_gpus, "ettr": ettr, "low": low, "high": high}]),
         "target": pd.DataFrame({"ettr": [ASKED["target"]]}),
-        "published": evidence.published_ettr()[["run", "n_gpus", "ettr", "bound"]],
+        "published": _published_ettr().rename(columns={"share": "ettr"})[["run", "n_gpus", "ettr", "bound"]],
     }
 
 
@@ -136,7 +137,13 @@ def rate_sources() -> list[str]:
 
 def ettr_sources() -> list[str]:
     """Keys of the sources of the published ETTRs."""
-    return list(dict.fromkeys(evidence.published_ettr()["source"]))
+    return list(dict.fromkeys(_published_ettr()["source"]))
+
+
+def _published_ettr() -> pd.DataFrame:
+    """Those of the published useful shares that are an ETTR."""
+    reported = evidence.published_ettr()
+    return reported[reported["quantity"] == EFFECTIVE]
 
 
 def portfolio(run: Scenario) -> Datasets:
