@@ -315,21 +315,22 @@
     return "";
   }
 
-  // A text as a number, or what is wrong with it.
+  // A text as a number, or what is wrong with it: 4,096 and 4k, and 90% of what has no unit, as the package reads them.
   function parsed(text, field) {
     const plain = text.trim().replace(/[\u00a0\u202f ]/g, "");
     if (plain === "") {
       return { error: "Give a number." };
     }
-    if (/^\d{1,3}(,\d{3})+(\.\d+)?$/.test(plain)) {
-      return { error: "Write " + plain.replace(/,/g, "") + ", without commas." };
-    }
-    if (/^-?\d*,\d+$/.test(plain)) {
+    const written = /^([-+]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d*)?|[-+]?\.\d+)([kKMBT%])?$/.exec(plain);
+    if (!written && /^-?\d*,\d+$/.test(plain)) {
       return { error: "Write " + plain.replace(",", ".") + ", with a point." };
     }
-    const share = /^(\d+(\.\d+)?)%$/.exec(plain),
-      value = share && !field.unit ? Number(share[1]) / 100 : Number(plain);
-    if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?%?$/i.test(plain) || !isFinite(value)) {
+    const power = { "%": -2, k: 3, K: 3, M: 6, B: 9, T: 12 },
+      value = Number(written ? written[1].replace(/,/g, "") + "e" + (power[written[2]] || 0) : plain);
+    const isNumber = written
+      ? !(written[2] === "%" && field.unit)
+      : /^[-+]?(\d+\.?\d*|\.\d+)e[-+]?\d+$/i.test(plain);
+    if (!isNumber || !isFinite(value)) {
       return { error: "“" + plain.slice(0, 20) + "” is no number." };
     }
     const error = complaint(field, value);

@@ -383,7 +383,7 @@ BAD = {
     "-4": "Must be at least 0 s.",
     "1e99": "Must be at most",
     "2,5": "Write 2.5, with a point.",
-    "4,096": "Write 4096, without commas.",
+    "9%": "“9%” is no number.",
     "0x10": "“0x10” is no number.",
     "<b>1</b>": "“<b>1</b>” is no number.",
     "NaN": "“NaN” is no number.",
@@ -403,6 +403,18 @@ def test_a_bad_value_gets_a_sentence_at_its_input_and_changes_nothing(opened, te
     assert answers(page) == before and "stall" not in page.url
     box.fill("20")
     assert box.get_attribute("aria-invalid") == "false" and answers(page) != before
+
+
+def test_numbers_are_read_as_people_write_them(opened):
+    page = opened(INDEX)
+    for label, text, value in (
+        ("GPUs", "8,192", "cluster.n_gpus=8192"),
+        ("GPUs", "4k", "cluster.n_gpus=4000"),
+        ("Measured ETTR", "90%", "measured.ettr=0.9"),
+    ):
+        entry(page, label).fill(text)
+        settle(page)
+        assert value in page.url, text
 
 
 def test_values_that_break_a_rule_between_fields_get_a_sentence(opened):

@@ -61,6 +61,9 @@ def test_plan_takes_a_file_and_several_changes(as_json, tmp_path):
     [
         ("cluster.n_gpus=1e5", {"cluster.n_gpus": 1e5}),
         ("cluster.n_gpus=100_000", {"cluster.n_gpus": 100_000}),
+        ("cluster.n_gpus=100,000", {"cluster.n_gpus": 100_000}),
+        ("cluster.n_gpus=100k", {"cluster.n_gpus": 100_000}),
+        ("recovery.person_share=3%", {"recovery.person_share": 0.03}),
         (" checkpoint.stall_s = 2.5 ", {"checkpoint.stall_s": 2.5}),
         ("job.include_start=false", {"job.include_start": False}),
         ("maintenance=null", {"maintenance": None}),
@@ -70,6 +73,13 @@ def test_plan_takes_a_file_and_several_changes(as_json, tmp_path):
 )
 def test_values_are_read_as_they_are_meant(as_json, given, changes):
     assert as_json("plan", "--quick", "llama3-405b", "--set", given)["changes"] == changes
+
+
+def test_a_field_is_unset_on_the_command_line(in_words):
+    store = "checkpoint.store={n_parameters: 405e9, write_gb_s: 100}"
+    for nothing in ("null", "", "~"):
+        out = in_words("plan", "--quick", "llama3-405b", "--set", store, "--set", f"checkpoint.persist_s={nothing}")
+        assert "  checkpoint.persist_s = null\n" in out
 
 
 def small(name: str) -> str:
@@ -381,13 +391,36 @@ def test_debug_shows_the_traceback_wherever_it_stands(ettr, where):
         ["plans"],
         ["plan", "rsc-1", "--sett", "a=1"],
         ["plan", "rsc-1", "x"],
-        ["plan", "rsc-1", "--target", "high"],
-        ["simulate", "rsc-1", "--seed", "1.5"],
     ],
 )
 def test_a_wrong_command_is_answered_with_the_usage(ettr, arguments):
     status, _, err = ettr(*arguments)
     assert status == 2 and "Usage: ettr" in err and "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["plan", "--gpus", "4096", "--mtbf-h", "9h"], "--mtbf-h takes a number of hours, got '9h'"),
+        (["plan", "--gpus", "4096", "--mtbf-h", "9%"], "--mtbf-h takes a number of hours, got '9%'"),
+        (["plan", "--gpus", "3,5", "--mtbf-h", "9"], "--gpus takes a number of GPUs, got '3,5'"),
+        (["plan", "--gpus", "", "--mtbf-h", "9"], "--gpus takes a number of GPUs, got ''"),
+        (["plan", "--gpus", "010", "--mtbf-h", "9"], "--gpus takes a number of GPUs, got '010'"),
+        (["plan", "rsc-1", "--target", "high"], "--target takes a number, got 'high'"),
+        (["simulate", "rsc-1", "--seed", "1.5"], "--seed takes a whole number, got '1.5'"),
+        (["fit", "faults.csv", "--nodes", "many"], "--nodes takes a whole number of nodes, got 'many'"),
+        (["telemetry", "fit", "a.csv", "--gpus-in-turn", "x"], "--gpus-in-turn takes a whole number, got 'x'"),
+    ],
+)
+def test_an_option_that_takes_a_number_refuses_other_texts_in_the_words_of_the_package(refused, arguments, message):
+    assert refused(*arguments) == message
+
+
+def test_options_take_numbers_as_people_write_them(as_json):
+    plain = as_json("plan", "--quick", "--gpus", "4096", "--mtbf-h", "1000", "--measured-ettr", "0.9")
+    spelled = as_json("plan", "--quick", "--gpus", "4,096", "--mtbf-h", "1k", "--measured-ettr", "90%")
+    assert spelled == plain
+    assert as_json("plan", "--quick", "rsc-1", "--target", "50%")["target_ettr"] == 0.5
 
 
 def test_broken_yaml_is_answered_with_line_and_column(refused, tmp_path):

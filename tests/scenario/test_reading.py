@@ -130,7 +130,15 @@ ONE = ["100000", "100_000", "1e5", "1E5", "1.0e5", "1.e+5", "+100000", "100000.0
 
 @pytest.mark.parametrize(
     ("written", "meant"),
-    [*((text, 1e5) for text in ONE), ("0.1", 0.1), (".5", 0.5), ("1e-3", 1e-3), ("1_000.5", 1000.5), ("0.0", 0.0)],
+    [
+        *((text, 1e5) for text in ONE),
+        ("0.1", 0.1),
+        (".5", 0.5),
+        ("1e-3", 1e-3),
+        ("1_000.5", 1000.5),
+        ("0.0", 0.0),
+        ("4k", 4000),
+    ],
 )
 def test_a_number_is_what_people_mean_by_it(written, meant):
     assert Scenario.parse(changed("stall_s: 300", f"stall_s: {written}")).checkpoint.stall_s == meant
@@ -138,10 +146,16 @@ def test_a_number_is_what_people_mean_by_it(written, meant):
         assert Scenario.parse(changed("8000", written)).cluster.n_gpus == 100_000
 
 
+@pytest.mark.parametrize("nothing", ["", "null", "~", "Null"])
+def test_a_field_that_holds_nothing_has_its_default(nothing):
+    plain = Scenario.parse(changed("interval_min: 60", f"interval_min: {nothing}"))
+    assert plain.checkpoint.interval_min == "best"
+
+
 NO_NUMBERS = [
     *("1:30", "1:30.5"),  # YAML 1.1 reads 90, in sixties
     *("010", "00"),  # YAML 1.1 reads 8
-    *("0x10", "0b11", "0o10", "1e", "1,000", "12 min", "ten", "~1"),
+    *("0x10", "0b11", "0o10", "1e", "3,5", "12 min", "ten", "~1"),
     "2024-01-01",  # YAML reads a date
 ]
 
@@ -225,9 +239,9 @@ FAULTS = {
         changed("8000", "8000.5"),
         "cluster.n_gpus must be a whole number [GPUs], got 8000.5 (mine.yml)",
     ),
-    "nothing": (
-        changed("interval_min: 60", "interval_min: "),
-        "checkpoint.interval_min must be a number [min], or one of best, young, daly, got None (mine.yml)",
+    "nothing where something is needed": (
+        changed("8000", ""),
+        "cluster.n_gpus is missing [GPUs]: GPUs of the job (mine.yml)",
     ),
     "number for a switch": (
         changed("include_start: false", "include_start: 7"),

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from ettr import Scenario, budget, evidence
 from ettr.core.errors import InputError, UnknownName
 from ettr.scenario import paths
+from ettr.scenario.sections import Recovery
 from refusals import refusal
 
 PRESETS = evidence.scenario_names()
@@ -197,6 +198,32 @@ def test_maintenance_can_be_dropped_and_added(llama3):
     assert refusal(none.override, {"maintenance.per_day": 1}).startswith(
         "maintenance.duration_min is missing [min]: length of one stop, restart excluded"
     )
+
+
+def test_a_field_that_is_set_to_none_has_its_default_again():
+    llama3 = Scenario.load("llama3-405b")
+    unset = llama3.override(
+        {"checkpoint.persist_s": None, "recovery.restart_min": None, "checkpoint.interval_min": None}
+    )
+    assert (unset.checkpoint.persist_s, unset.recovery.restart_min, unset.checkpoint.interval_min) == (0, 10, "best")
+    assert not {"persist_s", "interval_min"} & unset.checkpoint.model_fields_set
+    assert "checkpoint.persist_s" not in unset.evidence and unset.checkpoint.stall_s == llama3.checkpoint.stall_s
+    assert llama3.override({"recovery": None}).recovery == Recovery()
+    factor = "failures.modes.Faulty GPU.factor"
+    assert llama3.override({factor: 3}).override({factor: None}).failures == llama3.failures
+    assert llama3.override({"checkpoint.store.write_gb_s": None}).checkpoint.store is None
+
+
+def test_a_store_takes_the_place_of_a_write_time_that_is_unset_with_it():
+    store = {"n_parameters": 405e9, "write_gb_s": 100}
+    run = Scenario.load("llama3-405b").override({"checkpoint.store": store, "checkpoint.persist_s": None})
+    assert run.persist_h * 3600 == pytest.approx(405e9 * 12 / 100e9)
+
+
+def test_a_field_without_a_default_cannot_be_unset():
+    for path in ("cluster.n_gpus", "failures"):
+        with pytest.raises(InputError, match=rf"^{path} is missing.*\({path}=null\)$"):
+            Scenario.load("llama3-405b").override({path: None})
 
 
 def test_a_whole_section_can_be_given(llama3):

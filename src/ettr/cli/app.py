@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+import typing
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
@@ -16,7 +18,8 @@ from ettr import __version__
 from ettr.core import sentences
 from ettr.core.errors import EttrError, InputError
 from ettr.core.extras import MissingExtra
-from ettr.core.numbers import refuse_other_digits
+from ettr.core.numbers import number_as_written, refuse_other_digits, whole_number_as_written
+from ettr.core.units import unit_of
 
 COMMANDS = {
     "plan": "plan",
@@ -78,9 +81,49 @@ def _loaded(name: str) -> Any:
     if one is None:
         one = typer.Typer(add_completion=False)
         one.command(name)(getattr(module, name))
+    for registered in one.registered_commands:
+        _read_numbers(registered.callback)
     command = typer.main.get_command(one)
     command.name, command.hidden = name, name in OLD_COMMANDS
     return command
+
+
+class _NoNumber(EttrError):
+    """An option that takes a number was given something else; no ``ValueError``, which Typer would put in its words."""
+
+
+_NOUNS = {"h": "hours", "min": "minutes", "s": "seconds", "ms": "milliseconds"}
+
+
+def _read_numbers(function: Any) -> None:
+    """Have all options of a command that take a number read it as people write numbers."""
+    function = inspect.unwrap(function)  # whose annotations Typer reads
+    hints = typing.get_type_hints(function, include_extras=True)
+    for name, hint in hints.items():
+        kind, *facts = typing.get_args(hint) or (hint,)
+        kinds = {kind, *typing.get_args(kind)}
+        for option in facts if {int, float} & kinds else ():
+            # of an annotated option Typer keeps the first of its names as the default, until it makes a command of it
+            option.parser = _reader(name, str(option.default), whole=int in kinds)
+            option.metavar = option.metavar or "N"
+    function.__annotations__ = hints
+
+
+def _reader(name: str, option: str, whole: bool) -> Callable[[Any], float]:
+    """Return the function that reads the number of an option, or refuses it by the option's name and unit."""
+    unit = unit_of(name)
+    noun = "" if not unit or "/" in unit else f" of {_NOUNS.get(unit, unit)}"
+
+    def number(given: Any) -> float:
+        if not isinstance(given, str):  # the default
+            return typing.cast("float", given)
+        try:
+            return whole_number_as_written(given) if whole else number_as_written(given, share=not unit)
+        except ValueError:
+            kind = "whole number" if whole else "number"
+            raise _NoNumber(f"{option} takes a {kind}{noun}, got {given[:80]!r}") from None
+
+    return number
 
 
 app = typer.Typer(
@@ -120,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         app(args=given, prog_name="ettr")
     except (EttrError, MissingExtra) as error:
         lines = error.args if isinstance(error, EttrError) else [error]
-        _fail(debug, 2 if isinstance(error, ValueError) else 1, *map(str, lines))
+        _fail(debug, 2 if isinstance(error, (ValueError, _NoNumber)) else 1, *map(str, lines))
     except OSError as error:  # without a name it is standard output
         where = error.filename or "cannot write the answer"
         _fail(debug, 1, f"{where}: {error.strerror or error}")

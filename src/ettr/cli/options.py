@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ettr.core.errors import InputError, UnknownName
-from ettr.core.numbers import number_of
+from ettr.core.numbers import number_as_written
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
@@ -22,7 +22,9 @@ ScenarioArgument = Annotated[
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="FIELD=VALUE", help="Another value for a field, e.g. cluster.n_gpus=100000. May be repeated."
+        "--set",
+        metavar="FIELD=VALUE",
+        help="Another value for a field, e.g. cluster.n_gpus=100000, or null to unset it. May be repeated.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
@@ -35,7 +37,7 @@ def faults(pairs: list[str] | None) -> dict[str, float]:
     for pair in pairs if pairs is not None else ["crash=5"]:
         kind, equals, mean_s = pair.partition("=")
         try:
-            means_s[kind.strip()] = number_of(mean_s if equals else "")
+            means_s[kind.strip()] = number_as_written(mean_s if equals else "", share=False)
         except ValueError:
             raise InputError(f"--fault takes KIND=SECONDS, e.g. crash=5, got {pair!r}") from None
     return means_s
@@ -127,8 +129,24 @@ def changes_of(pairs: list[str] | None) -> dict[str, Any]:
         path, equals, text = pair.partition("=")
         if not equals or not path.strip():
             raise InputError(f"--set takes FIELD=VALUE, got {pair!r}")
-        values[path.strip()] = value(text.strip())
+        values[path.strip()] = _as_number(path.strip(), value(text.strip()))
     return values
+
+
+def _as_number(path: str, given: Any) -> Any:
+    """The number that a text spells, e.g. ``4,096``, if the field takes one; all else as it is."""
+    if not isinstance(given, str):
+        return given
+    from ettr.scenario import Scenario
+    from ettr.scenario.basics import spelled_out
+    from ettr.scenario.bounds import is_number
+    from ettr.scenario.paths import field_at
+
+    try:
+        number = spelled_out(path, given) if is_number(field_at(path, Scenario).annotation) else given
+    except UnknownName:
+        return given  # which the scenario refuses
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def nested(values: dict[str, Any]) -> dict[str, Any]:

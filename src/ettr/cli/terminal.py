@@ -118,7 +118,7 @@ def render(report: Report, changes: Mapping[str, Any] = MappingProxyType({})) ->
 
     out = _console()
     whole = not out.is_terminal  # for what reads line by line
-    changed = [Note(f"  {path} = {value}") for path, value in changes.items()]
+    changed = [Note(f"  {path} = {'null' if value is None else value}") for path, value in changes.items()]
     for section in [*report[:1], *changed, *report[1:]]:
         if isinstance(section, Table):
             out.print(_table(section))

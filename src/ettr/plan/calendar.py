@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ettr.core.errors import InputError
-from ettr.core.numbers import number_of
+from ettr.core.numbers import number_as_written, number_of
 from ettr.files.times import NoTime, written
 from ettr.files.zones import zone_of
 
@@ -141,7 +141,7 @@ def _progress(done: str | float, of_steps: float | None, zone: tzinfo) -> tuple[
     if of_steps is not None:
         raise InputError("--of-steps goes with a training log: --done FILE.csv, with the columns time and step")
     try:
-        share = number_of(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        share = number_as_written(text)
     except ValueError:
         raise InputError(f"done must be a share, e.g. 40%, or a training log ending in .csv, got {text!r}") from None
     if not 0 <= share < 1:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
-from ettr.core.numbers import refuse_other_digits
+from ettr.core.numbers import LEADING_ZERO, number_as_written, refuse_other_digits
 from ettr.core.units import unit_of
 from ettr.scenario.bounds import LARGEST_COUNT, SMALLEST, of_section
 
@@ -24,23 +24,36 @@ ALL = "all"
 """Stands for every mode of failure."""
 
 
-_LEADING_ZERO = re.compile(r"\s*[-+]?0[0-9_]")
-"""Eight, ten or a slip: nobody can say what 010 means."""
-
-
-def _refuse_booleans(value: Any, kind: Literal["float", "int"] = "float") -> Any:
+def _as_number(value: Any, info: ValidationInfo, kind: Literal["float", "int"] = "float") -> Any:
+    """Read numbers as people write them, such as ``4,096`` and ``90%``; refuse true and false."""
     if isinstance(value, (bool, np.bool_)):
         raise ValueError("is not a number")
     if isinstance(value, str):
         refuse_other_digits(value)
-        if _LEADING_ZERO.match(value):
+        if LEADING_ZERO.match(value):
             raise PydanticCustomError(f"{kind}_leading_zero", "has a leading zero")
+        return spelled_out(info.field_name or "_s", value)
     return value
 
 
-def _whole(value: Any) -> Any:
+def spelled_out(name: str, value: Any) -> Any:
+    """Return the number that a text spells for a field of this name; what is no such text as it is.
+
+    Examples
+    --------
+    >>> spelled_out("n_gpus", "4k"), spelled_out("persist_slowdown", "3%"), spelled_out("stall_s", "3%")
+    (4000.0, 0.03, '3%')
+    """
+    try:
+        number = number_as_written(value, share=not unit_of(name)) if isinstance(value, str) else math.inf
+    except ValueError:
+        return value  # refused in the words of the field
+    return number if math.isfinite(number) else value
+
+
+def _whole(value: Any, info: ValidationInfo) -> Any:
     """Read ``1e5``, which YAML takes for text."""
-    value = _refuse_booleans(value, "int")
+    value = _as_number(value, info, "int")
     try:
         return float(value) if isinstance(value, str) and float(value).is_integer() else value
     except (ValueError, OverflowError):
@@ -125,7 +138,7 @@ class Meta:
         return Meta(*(general if own == unsaid else own for own, general, unsaid in pairs))
 
 
-Number = Annotated[float, BeforeValidator(_refuse_booleans)]
+Number = Annotated[float, BeforeValidator(_as_number)]
 LessIsBetter = Annotated[Number, Meta(better="less", swept=True)]
 MoreIsBetter = Annotated[Number, Meta(better="more", swept=True)]
 Addition = Annotated[Number, Meta(idle=0.0)]
@@ -160,6 +173,14 @@ class Section(BaseModel):
     """Name of the section where a sentence does not name its fields."""
     zero_without: ClassVar[bool] = False
     """Leaving the section out is the same as zeros in it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_unsets(cls, raw: Any) -> Any:
+        """Leave out what is null: the field has its default again, and one without a default is missing."""
+        if not isinstance(raw, dict) or all(value is not None for value in raw.values()):
+            return raw
+        return {name: value for name, value in raw.items() if value is not None or name not in cls.model_fields}
 
     @field_validator("*")
     @classmethod

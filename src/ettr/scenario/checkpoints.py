@@ -217,9 +217,13 @@ class Checkpoint(Section):
     @model_validator(mode="after")
     def _one_way_to_give_times(self) -> Checkpoint:
         if self.store and self.persist_s:
-            raise ValueError("takes persist_s only without store, from which the write time follows")
+            raise ValueError(
+                "takes persist_s only without store, from which the write time follows: unset persist_s (null)"
+            )
         if self.store and self.store.read_gb_s and self.load_s:
-            raise ValueError("takes load_s only without store.read_gb_s, from which the load time follows")
+            raise ValueError(
+                "takes load_s only without store.read_gb_s, from which the load time follows: unset load_s (null)"
+            )
         return self
 
     @model_validator(mode="after")

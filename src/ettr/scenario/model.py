@@ -303,8 +303,9 @@ class Scenario(InHours):
         ----------
         values : mapping
             Dotted path to value, e.g. ``{"checkpoint.interval_min": 5}``. A mode is found by its name:
-            ``failures.modes.Faulty GPU.factor``. One way to give the rate replaces another, and what was measured of
-            the run is left out where another of its times or rates is asked about.
+            ``failures.modes.Faulty GPU.factor``. None unsets a field, which then has its default again. One way to
+            give the rate replaces another, and what was measured of the run is left out where another of its times or
+            rates is asked about.
 
         Raises
         ------
@@ -336,7 +337,8 @@ class Scenario(InHours):
             paths.assign(raw, path, copy.deepcopy(value), type(self))
         if isinstance(raw["evidence"], dict):  # else what follows says that it must be
             raw["evidence"] = _without_origins(raw["evidence"], voids)
-        return self.of(raw, ", ".join(f"{path}={str(value)[:60]}" for path, value in values.items()))
+        given = {path: "null" if value is None else str(value)[:60] for path, value in values.items()}
+        return self.of(raw, ", ".join(f"{path}={value}" for path, value in given.items()))
 
     def to_yaml(self, comments: bool = False) -> str:
         """The scenario as a file that :meth:`load` reads back: a line a section, a line a mode and an origin.

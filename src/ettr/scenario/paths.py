@@ -120,6 +120,8 @@ def assign(raw: dict[str, Any], path: str, value: Any, model: type[Section]) -> 
     where = raw
     for section in sections:
         if where.get(section) is None:
+            if value is None:  # unset as it is
+                return
             where[section] = {}
         where = where[section]
         if not isinstance(where, dict):
