@@ -163,6 +163,12 @@ def wrapped(line: str) -> list[str]:
     return textwrap.wrap(line, SENTENCE_WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
+def is_answer(command: str, status: int, err: str) -> bool:
+    """Whether a command answers and says nothing else, but that a target is not reached."""
+    unmet = status == 3 and "--target" in command and re.fullmatch(r"ettr: .* is below --target .*\n", err)
+    return bool(unmet) or (status, err) == (0, "")
+
+
 def excerpt(shown: str, answer: str) -> str:
     """The lines shown, as the answer has them now, with ``...`` where it has others in between."""
     lines = answer.splitlines()

@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from generated import EXAMPLES, ROOT, SENTENCE_WIDTH, examples, excerpt, wrapped
+from generated import EXAMPLES, ROOT, SENTENCE_WIDTH, examples, excerpt, is_answer, wrapped
 
 PAGE = EXAMPLES[1]
 TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
@@ -18,7 +18,7 @@ ANSWERS = examples(PAGE)
 def test_an_answer_is_what_the_command_prints(command, shown, ettr, monkeypatch):
     monkeypatch.chdir(ROOT)
     status, out, err = ettr(*shlex.split(command))
-    assert status == 0, err
+    assert is_answer(command, status, err), err
     assert excerpt(shown, out) == shown, "run `make readme`"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from generated import is_answer
 from notebooks import local_cluster
 
 NOT_FOR_READERS = re.compile(r"\b(nan|inf|None)\b|…")
@@ -19,7 +20,7 @@ def in_words(ettr):
 
     def run(*arguments: str) -> str:
         status, out, err = ettr(*arguments)
-        assert (status, err) == (0, "")
+        assert is_answer(" ".join(arguments), status, err), err
         assert not NOT_FOR_READERS.search(out)
         return out
 
@@ -32,7 +33,7 @@ def as_json(ettr):
 
     def run(*arguments: str) -> Any:
         status, out, err = ettr(*arguments, "--json")
-        assert (status, err) == (0, "")
+        assert is_answer(" ".join(arguments), status, err), err
         return json.loads(out, parse_constant=pytest.fail)
 
     return run
@@ -40,11 +41,12 @@ def as_json(ettr):
 
 @pytest.fixture
 def refused(ettr):
-    """Run a command that is refused, and return its message of one line."""
+    """Run a command that is refused, and return its message of one line, warnings before it aside."""
 
     def run(*arguments: str) -> str:
         status, out, err = ettr(*arguments)
         assert (status, out) == (2, "")
+        err = re.sub(r"^ettr: warning: .*\n", "", err, flags=re.MULTILINE)
         assert err.startswith("ettr: ") and err.endswith("\n") and err.count("\n") == 1
         return err[len("ettr: ") : -1]
 

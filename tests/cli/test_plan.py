@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -43,8 +44,8 @@ def test_plan_answers_in_words(in_words):
 def test_plan_answers_machines_with_the_same(as_json):
     record = as_json("plan", "--quick", "llama3-405b", "--set", "cluster.n_gpus=100000")
     assert record.pop("changes") == {"cluster.n_gpus": 100_000}
-    asked_for_more = {name: record.pop(name) for name in ("target_ettr", "requirements", "sizing")}
-    assert asked_for_more == {"target_ettr": None, "requirements": [], "sizing": None}
+    asked_for_more = {name: record.pop(name) for name in ("target_ettr", "fail_below_ettr", "requirements", "sizing")}
+    assert asked_for_more == {"target_ettr": None, "fail_below_ettr": None, "requirements": [], "sizing": None}
     assert record == plan.make(Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})).to_dict()
 
 
@@ -342,7 +343,7 @@ BAD_SET = {
     "checkpoint.interval_min=ten": "checkpoint.interval_min must be a number [min], or one of best, young, daly,",
     "name=A = B": "name holds characters that are not allowed, got 'A = B'",  # read whole
     "cluster.n_gpus=nan": f"{WHOLE}'nan'",
-    "cluster.n_gpus=": f"{WHOLE}None",
+    "cluster.n_gpus=": "cluster.n_gpus is missing [GPUs]: GPUs of the job (cluster.n_gpus=null)",
     "cluster.n_gpus=010": f"{WHOLE}'010'",
     "cluster.n_gpus=0x10": f"{WHOLE}'0x10'",
     "cluster.n_gpus=1e": f"{WHOLE}'1e'",
@@ -565,6 +566,78 @@ def test_flags_stand_over_a_preset_and_are_shown(in_words):
 def test_a_hopeless_run_is_one_sentence(refused):
     words = refused("plan", "--gpus", "8e9", "--set", "failures.rate_per_1000_node_days=6")
     assert words.startswith("This job practically never ends: it fails every ")
+
+
+# --------------------------------------------------------------------------- exit status 3
+
+AT_100K = ("plan", "--quick", "llama3-405b", "--set", "cluster.n_gpus=100000")
+
+
+@pytest.mark.parametrize("as_json", [(), ("--json",)])
+@pytest.mark.parametrize("option", ["--target", "--fail-below"])
+def test_an_ettr_that_is_not_reached_ends_with_status_3_after_the_answer(ettr, option, as_json):
+    ettr_at_best = float(plan.make(Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})).budget.ettr)
+    status, out, err = ettr(*AT_100K, option, "0.9", *as_json)
+    assert status == 3 and err == f"ettr: the ETTR at the best interval, {ettr_at_best:.4g}, is below {option} 0.9\n"
+    assert out == ettr(*AT_100K, option, "90%", *as_json)[1] and (not as_json or json.loads(out)["ettr"] < 0.9)
+    assert ettr(*AT_100K, option, f"{ettr_at_best - 1e-6:.9f}", *as_json)[::2] == (0, "")
+    assert ettr(*AT_100K, option, f"{ettr_at_best + 1e-6:.9f}", *as_json)[0] == 3
+
+
+def test_the_simulated_ettr_is_what_must_be_reached_where_the_plan_is_simulated(ettr):
+    pool = ("--set", "spares={n_nodes: 0}", "--set", "repair={manual_h: 24}")
+    status, out, err = ettr("plan", "--gpus", "2048", "--mtbf-h", "22", *pool, "--fail-below", "0.8", "--json")
+    record = json.loads(out)
+    assert record["ettr"] < 0.8 < record["analytical"]["ettr"] and status == 3 and f"{record['ettr']:.4g}" in err
+
+
+def test_an_unmet_run_is_saved_all_the_same(ettr, tmp_path):
+    path = tmp_path / "mine.yml"
+    assert ettr(*AT_100K, "--fail-below", "0.9", "--save", str(path))[0] == 3
+    assert Scenario.load(path).cluster.n_gpus == 100_000
+
+
+def test_an_ettr_to_reach_is_between_0_and_1(refused):
+    assert refused("plan", "rsc-1", "--fail-below", "90") == "--fail-below must be between 0 and 1, e.g. 0.9, got 90"
+
+
+def test_the_help_names_the_exit_statuses(ettr):
+    for command in ((), ("plan",)):
+        assert re.search(r"status.*\b3\b", ettr(*command, "--help")[1].replace("\n", " "))
+
+
+# --------------------------------------------------------------------------- values far outside what is plausible
+
+
+FAR = {
+    ("--stall-s", "90000"): r"checkpoint\.stall_s = 90,000 s .* 0\.5 to 30 s .*wan2025bytecheckpoint.*milliseconds",
+    ("--restart-min", "720"): r"recovery\.restart_min = 720 min .* 2\.5 to 20 min .*seconds",
+    ("--detection-min", "250"): r"recovery\.detection_min = 250 min .* 0\.06 to 10 min .*seconds",
+    ("--set", "recovery.person_min=1e6"): r"recovery\.person_min = 1e\+06 min .* 0 to 116 min .*zeng2022glm\)$",
+    ("--gpus", "1e12"): r"cluster\.n_gpus = 1e\+12 GPUs .* 8 to 100,000 GPUs [^?]*$",
+}
+
+
+@pytest.mark.parametrize("given", FAR)
+def test_a_value_far_outside_its_plausible_range_is_warned_of_once(ettr, given):
+    size = () if "--gpus" in given else ("--gpus", "4096")
+    asked = ("plan", "--quick", *size, "--mtbf-h", "9", *given)
+    status, out, err = ettr(*asked)
+    assert status == 0 and err.count("\n") == 1 and "plausible range" not in out
+    assert re.match(f"ettr: warning: {FAR[given]}", err.strip())
+    status, out, err_of_json = ettr(*asked, "--json")
+    assert (status, err_of_json) == (0, err)
+    assert err == "".join(f"ettr: warning: {sentence}\n" for sentence in json.loads(out)["warnings"])
+
+
+def test_a_file_is_warned_of_by_every_command_that_takes_it(ettr, tmp_path):
+    path = tmp_path / "mine.yml"
+    text = Scenario.load("rsc-2").override({"recovery.restart_min": 720, "job.productive_h": 100}).to_yaml()
+    path.write_text(text, encoding="utf-8")
+    for command in (("plan", "--quick"), ("simulate", "--runs", "5")):
+        status, out, err = ettr(*command, str(path), "--json")
+        assert status == 0 and "recovery.restart_min = 720 min" in err
+        assert [line for line in json.loads(out)["warnings"] if "720 min" in line]
 
 
 # --------------------------------------------------------------------------- dates

@@ -7,7 +7,7 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
-from ettr import Gpu, Scenario
+from ettr import Gpu, Scenario, evidence
 from ettr.core.units import unit_of
 from ettr.scenario import fields
 from ettr.scenario.basics import NEVER, LessIsBetter, Meta, Number, Section, Share
@@ -151,3 +151,39 @@ def test_a_field_is_left_out_by_its_idle_value(path, value):
 )
 def test_the_longest_ending_says_the_unit(name, unit):
     assert unit_of(name) == unit
+
+
+# --------------------------------------------------------------------------- values far outside what is plausible
+
+
+@pytest.mark.parametrize("name", evidence.scenario_names())
+def test_no_preset_has_an_implausible_value(name):
+    assert fields.implausible(Scenario.load(name)) == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "hint"),
+    [
+        ("recovery.restart_min", 20 * fields.FAR * 0.999, None),
+        ("recovery.restart_min", 20 * fields.FAR * 1.001, "seconds"),
+        ("recovery.restart_min", 2.5 / fields.FAR * 1.001, None),
+        ("recovery.restart_min", 2.5 / fields.FAR * 0.999, "hours"),
+        ("recovery.restart_min", 1e9, ""),
+        ("checkpoint.stall_s", 90_000, "milliseconds"),
+        ("checkpoint.stall_s", 0, None),
+        ("checkpoint.interval_min", "best", None),
+        ("recovery.failed_restart_min", 1e6, None),  # has no plausible range
+    ],
+)
+def test_a_value_far_outside_its_plausible_range_is_named_with_the_unit_that_would_fit(llama3, path, value, hint):
+    said = fields.implausible(llama3.override({path: value, "checkpoint.persist_s": 0}))
+    assert len(said) == (hint is not None)
+    for sentence in said:
+        assert sentence.startswith(f"{path} = ") and sentence.endswith(f"were {hint} meant?" if hint else ")")
+
+
+def test_a_time_that_follows_from_the_store_is_not_warned_of(llama3):
+    store = {"n_parameters": 1e14, "write_gb_s": 1e-3}
+    assert fields.implausible(llama3.override({"checkpoint.interval_min": "best", "checkpoint.persist_s": 1e6}))
+    slow = {"checkpoint.store": store, "checkpoint.persist_s": None, "checkpoint.interval_min": "best"}
+    assert fields.implausible(llama3.override(slow)) == ()

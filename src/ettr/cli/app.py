@@ -93,6 +93,8 @@ class _NoNumber(EttrError):
 
 
 _NOUNS = {"h": "hours", "min": "minutes", "s": "seconds", "ms": "milliseconds"}
+_SHARES = ("ETTR", "SHARE")
+"""Placeholders in the help of numbers that may be given in per cent."""
 
 
 def _read_numbers(function: Any) -> None:
@@ -104,12 +106,12 @@ def _read_numbers(function: Any) -> None:
         kinds = {kind, *typing.get_args(kind)}
         for option in facts if {int, float} & kinds else ():
             # of an annotated option Typer keeps the first of its names as the default, until it makes a command of it
-            option.parser = _reader(name, str(option.default), whole=int in kinds)
             option.metavar = option.metavar or "N"
+            option.parser = _reader(name, str(option.default), whole=int in kinds, share=option.metavar in _SHARES)
     function.__annotations__ = hints
 
 
-def _reader(name: str, option: str, whole: bool) -> Callable[[Any], float]:
+def _reader(name: str, option: str, whole: bool, share: bool) -> Callable[[Any], float]:
     """Return the function that reads the number of an option, or refuses it by the option's name and unit."""
     unit = unit_of(name)
     noun = "" if not unit or "/" in unit else f" of {_NOUNS.get(unit, unit)}"
@@ -118,7 +120,7 @@ def _reader(name: str, option: str, whole: bool) -> Callable[[Any], float]:
         if not isinstance(given, str):  # the default
             return typing.cast("float", given)
         try:
-            return whole_number_as_written(given) if whole else number_as_written(given, share=not unit)
+            return whole_number_as_written(given) if whole else number_as_written(given, share=share)
         except ValueError:
             kind = "whole number" if whole else "number"
             raise _NoNumber(f"{option} takes a {kind}{noun}, got {given[:80]!r}") from None
@@ -129,7 +131,6 @@ def _reader(name: str, option: str, whole: bool) -> Callable[[Any], float]:
 app = typer.Typer(
     name="ettr",
     cls=_Commands,
-    help="Failures, checkpoints and the Effective Training Time Ratio of large training runs.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -150,7 +151,12 @@ def _options(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Failures, checkpoints and the Effective Training Time Ratio of large training runs."""
+    """Failures, checkpoints and the Effective Training Time Ratio of large training runs.
+
+    Exit status: 0 with an answer; 1 if a file cannot be written or an extra is
+    missing; 2 if the input is refused; 3 if a plan does not reach --target or
+    --fail-below; 130 after Ctrl-C.
+    """
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -14,6 +14,7 @@ from ettr.cli.options import JsonOption, QuietOption, ScenarioArgument, SetOptio
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.report import Note, plain_values
 from ettr.mitigation import Catalogue
+from ettr.scenario.fields import implausible
 
 if TYPE_CHECKING:
     from ettr.recommendation import Recommendation
@@ -111,6 +112,7 @@ def compare(
         "recommendation": found.to_dict() if found else None,
         "added_by_simulation": plain_values(added),
         "changes": changes,
+        "warnings": implausible(run),
     }
     report = [] if as_json else answer.report(found, added, everything)
     if report and why_not:

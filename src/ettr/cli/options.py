@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ettr.cli import terminal
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.numbers import number_as_written
 
@@ -114,12 +115,15 @@ def check_there(scenario: str | None) -> None:
 
 
 def changed(scenario: str, pairs: list[str] | None) -> tuple[Scenario, dict[str, Any]]:
-    """A scenario with what ``--set`` changes, and these fields with their values."""
+    """A scenario with what ``--set`` changes, and these fields with their values; warn of implausible values."""
     from ettr.scenario import Scenario
+    from ettr.scenario.fields import implausible
 
     values = changes_of(pairs)
     run = Scenario.load(scenario)
-    return run.override(values) if values else run, values
+    run = run.override(values) if values else run
+    terminal.warn(implausible(run))
+    return run, values
 
 
 def changes_of(pairs: list[str] | None) -> dict[str, Any]:

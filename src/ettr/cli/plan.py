@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -94,6 +95,14 @@ def plan(
         list[str] | None,
         typer.Option("--field", metavar="FIELD", help="Ask --target of this field only. May be repeated."),
     ] = None,
+    fail_below: Annotated[
+        float | None,
+        typer.Option(
+            "--fail-below",
+            metavar="ETTR",
+            help="Exit with status 3 if the ETTR at the best interval is less, e.g. 0.9.",
+        ),
+    ] = None,
     power_mw: Annotated[
         float | None, typer.Option("--power-mw", metavar="MW", help="Take no more GPUs than the facility can feed.")
     ] = None,
@@ -145,6 +154,9 @@ def plan(
     of a cost, the smallest of a benefit, the range of an interval. If no value reaches the target, the answer is what
     would be possible, and which second field stands in the way.
 
+    For use in CI: the exit status is 3 if the ETTR at the best interval, with which the answer begins, is below
+    --target or --fail-below, also with --json. It is 0 with any other answer, and 2 if the question is refused.
+
     A job given by its tokens and its model is also told how many GPUs it should have, with --details or a limit such as
     --power-mw: the sizes that are the fastest, the cheapest and the greenest within it, and what the next GPU adds.
 
@@ -160,9 +172,11 @@ def plan(
 
     Example: ettr plan llama3-405b --set cluster.n_gpus=100000 --target 0.9
 
+    Example: ettr plan mine.yml --fail-below 0.9 --json > plan.json
+
     Example: ettr plan llama3-405b --set job.tokens=2e12 --set model.n_parameters=70e9 --power-mw 10
     """
-    _check_target(target, field or [])
+    _check_target(target, field or [], fail_below)
     options.check_there(scenario)
     if save is not None:
         outputs.check_yaml("--save", save, "scenario")
@@ -172,6 +186,9 @@ def plan(
     if (failures is None) != (in_days is None):
         raise InputError("--failures and --in-days go together: so many failures of the job in so many days")
     run, changes = _asked(scenario, given, set_, in_days)
+    from ettr.scenario.fields import implausible
+
+    terminal.warn(implausible(run))
     calendar = _calendar(start, deadline, zone, done, of_steps)
     limits = {"power_mw": power_mw, "budget_usd": budget_usd, "deadline_days": deadline_days, "most_gpus": most_gpus}
     size = _size(run, limits, always=details or as_json)
@@ -194,17 +211,19 @@ def plan(
             record = {
                 **answer.to_dict(),
                 "target_ettr": target,
+                "fail_below_ettr": fail_below,
                 "requirements": [need.to_dict() for need in needs],
                 "sizing": size.to_dict() if size else None,
                 "changes": changes,
             }
             terminal.write_json(record)
-            return
-        shown = {} if scenario is None else changes
-        terminal.render(answer.report(short=target is not None), shown)
-        if details:
-            terminal.render(answer.details())
-        terminal.render([*(size.report() if size else []), *_needs_report(needs)])
+        else:
+            shown = {} if scenario is None else changes
+            terminal.render(answer.report(short=target is not None), shown)
+            if details:
+                terminal.render(answer.details())
+            terminal.render([*(size.report() if size else []), *_needs_report(needs)])
+    _fail_unmet(float(answer.hours_at_best.ettr), {"--target": target, "--fail-below": fail_below})
 
 
 def _asked(
@@ -275,11 +294,25 @@ def _exposure_of_count(in_days: float | None, observed_nodes: Any) -> dict[str, 
     }
 
 
-def _check_target(target: float | None, fields: list[str]) -> None:
+def _check_target(target: float | None, fields: list[str], fail_below: float | None) -> None:
     if target is None and fields:
         raise InputError(f"--field {fields[0]} needs --target, the ETTR to reach, e.g. --target 0.9")
     if target is not None and not 0 < target < 1:
         raise InputError(f"--target must be between 0 and 1, e.g. 0.9, got {target:g}")
+    if fail_below is not None and not 0 < fail_below < 1:
+        raise InputError(f"--fail-below must be between 0 and 1, e.g. 0.9, got {fail_below:g}")
+
+
+UNMET = 3
+"""Exit status where the run does not reach the ETTR that it should."""
+
+
+def _fail_unmet(ettr: float, least: Mapping[str, float | None]) -> None:
+    """End with status 3, and say why, where the ETTR at the best interval is less than an option asks for."""
+    unmet = [f"{option} {value:g}" for option, value in least.items() if value is not None and ettr < value]
+    if unmet:
+        terminal.say(f"ettr: the ETTR at the best interval, {ettr:.4g}, is below {' and '.join(unmet)}", err=True)
+        raise typer.Exit(UNMET)
 
 
 def _check_changing(answer: Plan, target: float | None) -> None:

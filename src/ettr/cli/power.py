@@ -14,6 +14,7 @@ from ettr.cli.options import JsonOption, ScenarioArgument, SetOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
 from ettr.files.spreadsheet import csv_text
+from ettr.scenario.fields import implausible
 
 
 def power(
@@ -62,7 +63,7 @@ def power(
         answer = model.drawn(run, seed, profile, timeline, rules)
     note = Note(f"The series is at {shlex.quote(str(series))}")
     with outputs.written(series, lambda: _csv(answer, resolution, start, end), note, as_json):
-        terminal.show(answer, as_json, {"changes": changes})
+        terminal.show(answer, as_json, {"changes": changes, "warnings": implausible(run)})
 
 
 _MOST_ROWS = 10_000_000

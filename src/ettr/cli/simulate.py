@@ -16,6 +16,7 @@ from ettr.core.errors import InputError
 from ettr.core.report import Note
 from ettr.core.units import H_PER_DAY
 from ettr.files.spreadsheet import csv_text
+from ettr.scenario.fields import implausible
 
 
 @terminal.stopped_with("stopped before the end; no run is kept")
@@ -96,7 +97,7 @@ def simulate(
             if not str(error).startswith("horizon_h"):
                 raise
             raise InputError(f"--days {days:g}: {error}") from error
-    extra: dict[str, Any] = {"changes": changes}
+    extra: dict[str, Any] = {"changes": changes, "warnings": implausible(run)}
     report = outcome.report()
     if days is None:
         beside = closed_form(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
@@ -20,6 +20,12 @@ _COMPILES = "ettr: compiling the simulator (about 10 s, only on the first run af
 def say(*lines: str, err: bool = False) -> None:
     """Print lines; what is named in them, such as a file or a column, sends no command to the terminal."""
     typer.echo("\n".join(map(printable, lines)), err=err)  # noqa: TID251
+
+
+def warn(sentences: Iterable[str]) -> None:
+    """Say on standard error what the user should look at again."""
+    for sentence in sentences:
+        say(f"ettr: warning: {sentence}", err=True)
 
 
 class Steps:

@@ -39,6 +39,7 @@ from ettr.plan.unexplained import Unexplained, unexplained
 from ettr.ranges.assumed import Assumptions, assumptions
 from ettr.recommendation.best_set import Recommendation, recommend
 from ettr.scenario import JobInHours, Scenario
+from ettr.scenario.fields import implausible
 from ettr.scenario.long_run import steady
 from ettr.scenario.paths import INTERVAL, RATE
 
@@ -304,8 +305,8 @@ class Plan(Answer):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Risks that the best ETTR does not show, a sentence each."""
-        return tuple(plan_warnings(self))
+        """Values far outside what is plausible, and risks that the best ETTR does not show, a sentence each."""
+        return (*implausible(self.asked), *plan_warnings(self))
 
     @property
     def failures_per_day(self) -> float:

@@ -18,7 +18,7 @@ from ettr.plan.losses import WORDS
 from ettr.ranges.assumed import Assumed, around, assumed_inputs, known_of
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of, meta_at
-from ettr.scenario.paths import PERSIST, SLOWDOWN, bounds_at, model_of
+from ettr.scenario.paths import N_GPUS, PERSIST, SLOWDOWN, bounds_at, model_of
 from ettr.validation import CALCULATORS
 
 DEFAULT = "llama3-405b"
@@ -189,7 +189,7 @@ def _field(path: str) -> dict[str, Any]:
     known |= {"least": rules.get(">=", rules.get(">", 0.0)), "open": ">" in rules}
     known |= {"most": rules["<"] * (1 - LAST_DIGITS) if "<" in rules else rules["<="]}
     known["whole"] = path.startswith("cluster.")
-    if meta.plausible is not None:
+    if meta.plausible is not None and path != N_GPUS:  # the size is asked about, and not assumed
         known["plausible"] = [meta.plausible.low, meta.plausible.high]
     known["name"] = amount_of(path, Scenario).removeprefix("the ") if meta.says else label.lower()
     known["caption"] = _CAPTIONS.get(path, f"{known['name']} {{}} {known['unit']}".strip())

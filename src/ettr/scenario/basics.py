@@ -119,7 +119,8 @@ class Meta:
     file : bool
         It may name a file, which is looked for beside the scenario's own first.
     plausible : Plausible or None
-        How far it may be from what is assumed; half to double where nothing stands here.
+        How far it may be from what is assumed; half to double where nothing stands here. A value far outside it is
+        warned of: :func:`ettr.scenario.fields.implausible`.
     """
 
     idle: Any = UNSAID

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic.fields import FieldInfo
 
-from ettr.core.units import COUNTED, OF_ENDING, PLAIN, ending_of
-from ettr.scenario.basics import UNSAID, Meta, Section, WhereZero, With
+from ettr.core.units import COUNTED, OF_ENDING, PLAIN, ending_of, unit_of
+from ettr.scenario.basics import UNSAID, Meta, Plausible, Section, WhereZero, With
 from ettr.scenario.bounds import bounds, is_number
 from ettr.scenario.paths import each_field, field_at, list_of, model_of
 
@@ -112,6 +112,51 @@ def idle(scenario: Scenario) -> set[str]:
         return value is None or value == meta.idle or bool(meta.follows and given_at(scenario, meta.follows))
 
     return {path for path in known if rests(path)}
+
+
+FAR = 20.0
+"""A value is far outside its plausible range where it is more than this many times the upper end, or less than this
+part of the lower (assumed: ranges hold what was published of large runs, and small ones are up to 12 times off)."""
+_OTHER_UNITS = {
+    "s": {"milliseconds": 1e-3, "minutes": 60.0, "hours": 3600.0},
+    "min": {"seconds": 1 / 60, "hours": 60.0},
+    "h": {"seconds": 1 / 3600, "minutes": 1 / 60},
+}
+"""Units that a number may have been meant in, by that of its field: how much of the field's unit each is."""
+
+
+def implausible(scenario: Scenario) -> tuple[str, ...]:
+    """Return a sentence for each value that is far outside the plausible range of its field; 0 is never.
+
+    Examples
+    --------
+    >>> from ettr import Scenario
+    >>> run = Scenario.load("rsc-1").override({"recovery.restart_min": 720})
+    >>> print(implausible(run)[0].partition(" (")[0])
+    recovery.restart_min = 720 min is far outside its plausible range of 2.5 to 20 min
+    """
+    return tuple(
+        _implausible(path, value, meta.plausible)
+        for path, value, meta, _ in _walk(type(scenario), scenario)
+        if meta.plausible is not None and _is_far(value, meta.plausible)
+    )
+
+
+def _is_far(value: Any, ends: Plausible, far: float = FAR) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and value != 0 and not ends.low / far <= value <= ends.high * far
+
+
+def _implausible(path: str, value: float, ends: Plausible) -> str:
+    unit = unit_of(path)
+    shown = f" {unit}" if unit else ""
+    others = _OTHER_UNITS.get(unit, {})
+    near = [name for far in (1.0, FAR) for name, size in others.items() if not _is_far(value * size, ends, far)]
+    hint = f"; were {near[0]} meant?" if near else ""
+    return (
+        f"{path} = {value:,.6g}{shown} is far outside its plausible range of {ends.low:,.6g} to "
+        f"{ends.high:,.6g}{shown} ({ends.reason}; {ends.source or 'assumed'}){hint}"
+    )
 
 
 @functools.cache

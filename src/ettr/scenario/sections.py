@@ -33,9 +33,17 @@ OF_TOKENS = ("model", "layout", "network", "scaling", "sync")
 class Cluster(Section):
     """The machines that the job holds."""
 
-    n_gpus: Annotated[Count, Meta(better="less", swept=True, says="number of GPUs")] = Field(
-        gt=0, description="GPUs of the job"
-    )
+    n_gpus: Annotated[
+        Count,
+        Meta(
+            better="less",
+            swept=True,
+            says="number of GPUs",
+            plausible=Plausible(
+                8, 100_000, "salpekar2026fthsdp", "from one node to the largest job whose training was published"
+            ),
+        ),
+    ] = Field(gt=0, description="GPUs of the job")
     gpus_per_node: Annotated[Count, Meta(idle=NEVER, says="GPUs per node")] = Field(
         8, gt=0, description="GPUs of one node; a node-day is of this node (assumed: 8)"
     )
