@@ -48,6 +48,57 @@ def test_it_is_that_of_the_size_it_was_given_for(first):
     assert Scenario.parse(first.to_yaml()) == first
 
 
+SIZED = {
+    "a preset by the exposed clock": "rsc-1",
+    "a preset by the wall clock": "llama3-405b",
+    "a preset observed elsewhere": "h100-100k",
+    "a job's mean time": FIRST,
+    "a node's mean time": {**FIRST, "failures": {"node_mttf_h": 4600, "rate_clock": "exposed"}},
+    "a GPU's mean time": {**FIRST, "failures": {"gpu_mttf_h": 36_000}},
+    "components": {**FIRST, "failures": {"components": COMPONENTS, "rate_clock": "exposed"}},
+    "a rate": {**FIRST, "failures": {"rate_per_1000_node_days": 5}},
+    "a count": {**FIRST, "failures": {"n_events": 30, "node_days": 9000}},
+    "a count by the wall clock": {**FIRST, "failures": {"n_events": 30, "node_days": 9000, "rate_clock": "wall"}},
+}
+"""A scenario for each way to say how often something fails."""
+
+
+@pytest.mark.parametrize("way", SIZED)
+def test_another_size_keeps_the_rate_of_a_node_and_where_it_was_observed(way):
+    run = Scenario.of(SIZED[way])
+    observed = run.failures.observed_nodes or run.n_nodes
+    grown = run.override({"cluster.n_gpus": 8 * run.cluster.n_gpus})
+    assert grown.failures.observed_nodes == observed
+    assert grown.node_rate_per_h == pytest.approx(run.node_rate_per_h, rel=1e-12)
+    assert grown.job_mttf_h == pytest.approx(run.job_mttf_h / 8, rel=1e-12)
+    again = grown.override({"cluster.n_gpus": 3 * run.cluster.n_gpus})
+    assert again == run.override({"cluster.n_gpus": 3 * run.cluster.n_gpus})
+    same = {"cluster.n_gpus": run.cluster.n_gpus}
+    assert again.override(same) == run.override(same)  # there and back is nowhere
+    section = {**run.cluster.model_dump(), "n_gpus": 8 * run.cluster.n_gpus}
+    assert run.override({"cluster": section}).failures == grown.failures
+    assert Scenario.parse(grown.to_yaml()) == grown == Scenario.parse(grown.to_yaml(comments=True))
+
+
+@pytest.mark.parametrize("way", SIZED)
+def test_ettr_falls_with_the_size_in_every_way_to_give_the_rate(way):
+    run, sizes = Scenario.of(SIZED[way]).override({"checkpoint.interval_min": "best"}), [512, 4096, 16_384, 65_536]
+    by_override = [budget.exact(run.override({"cluster.n_gpus": n})).ettr for n in sizes]
+    assert all(np.diff(by_override) < 0)
+    assert budget.exact(run, {"cluster.n_gpus": sizes}).ettr == pytest.approx(by_override, rel=1e-9)
+
+
+def test_the_observed_size_can_be_given_with_another_size(first):
+    exposed = first.override({"failures.rate_per_1000_node_days": 5, "failures.observed_nodes": None})
+    assert exposed.override({"cluster.n_gpus": 8192, "failures.observed_nodes": 64}).failures.observed_nodes == 64
+    assert exposed.override({"cluster.n_gpus": 8192, "failures.observed_nodes": None}).failures.observed_nodes is None
+    anew = {"cluster.n_gpus": 8192, "failures": {"rate_per_1000_node_days": 5}}
+    assert exposed.override(anew).failures.observed_nodes is None
+    of_job = {"failures.modes": [{"name": "bug", "share": 0.1, "scales_with": "job"}]}
+    grown = exposed.override({"cluster.n_gpus": 8192}).override(of_job)
+    assert grown.override({"cluster.n_gpus": 4096}).failures.observed_nodes == 512  # which such a mode needs
+
+
 def test_nodes_gpus_and_components_are_other_words_for_the_same_rate(first):
     n_nodes = first.n_nodes
     exposed = {"failures.rate_clock": "exposed"}

@@ -227,7 +227,8 @@ class Failures(Section):
     observed_nodes: Annotated[Count | None, Meta(says="nodes observed")] = Field(
         None,
         gt=0,
-        description="nodes of the job on which the rate was observed (assumed: those of the cluster)",
+        description="nodes of the job whose failures and recovery are described (assumed: those of the cluster, before "
+        "its size is changed)",
     )
     modes: tuple[Mode, ...] = Field((), description="kinds of failure; what they leave over is a mode 'other'")
     burn_in: BurnIn | None = Field(None, description=BurnIn.__doc__)

@@ -24,6 +24,7 @@ from ettr.scenario.explain import explain
 from ettr.scenario.failures import MEANS
 from ettr.scenario.in_hours import InHours
 from ettr.scenario.loader import beside
+from ettr.scenario.paths import JOB_MTTF, N_GPUS, OBSERVED
 from ettr.scenario.sections import OF_TIME, OF_TOKENS, Cluster
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 
 _COMPUTED = {"status": "derived", "note": "computed from the scenario as first written"}
+_RECORDED = {"status": "derived", "note": "the nodes of the job before its size was changed"}
 _CLOCK = {"status": "assumed", "note": "the clock of whoever tells a mean time to failure"}
 
 
@@ -305,7 +307,8 @@ class Scenario(InHours):
             Dotted path to value, e.g. ``{"checkpoint.interval_min": 5}``. A mode is found by its name:
             ``failures.modes.Faulty GPU.factor``. None unsets a field, which then has its default again. One way to
             give the rate replaces another, and what was measured of the run is left out where another of its times or
-            rates is asked about.
+            rates is asked about. Another size keeps the failure rate of a node, and ``failures.observed_nodes`` records
+            the size before.
 
         Raises
         ------
@@ -322,7 +325,8 @@ class Scenario(InHours):
         sections = {path.partition(".")[0] for path in values}
         if self.measured and OF_TIME & sections and "measured" not in sections:
             voids.append("measured")
-        changed = {*values, *voids}
+        recorded = self._observed_before(values)
+        changed = {*values, *voids, *recorded}
         # sections that stay as they are have been checked
         stays = set(type(self).model_fields) - {path.partition(".")[0] for path in changed}
         raw = {**self.model_dump(exclude=stays, exclude_unset=True), **{name: getattr(self, name) for name in stays}}
@@ -337,8 +341,32 @@ class Scenario(InHours):
             paths.assign(raw, path, copy.deepcopy(value), type(self))
         if isinstance(raw["evidence"], dict):  # else what follows says that it must be
             raw["evidence"] = _without_origins(raw["evidence"], voids)
+        for path, n_nodes in recorded.items():
+            paths.assign(raw, path, n_nodes, type(self))
+            if n_nodes is not None and isinstance(raw["evidence"], dict):
+                raw["evidence"] = {path: _RECORDED} | raw["evidence"]
         given = {path: "null" if value is None else str(value)[:60] for path, value in values.items()}
         return self.of(raw, ", ".join(f"{path}={value}" for path, value in given.items()))
+
+    def _observed_before(self, values: Mapping[str, Any]) -> dict[str, int | None]:
+        """``failures.observed_nodes`` after a change of size; empty where it stays as it is.
+
+        The values of failures and recovery describe the run before, so its size is recorded, unless they are given
+        anew. Back at that size the record is dropped: the same run is then the same scenario.
+        """
+        cluster, failures = values.get("cluster"), self.failures
+        size = cluster.get("n_gpus") if isinstance(cluster, Mapping) else getattr(cluster, "n_gpus", None)
+        n_gpus = values.get(N_GPUS, self.cluster.n_gpus if size is None else size)
+        given_anew = OBSERVED in values or any(values.get(path) is not None for path in ("failures", JOB_MTTF))
+        if n_gpus == self.cluster.n_gpus or given_anew:
+            return {}
+        if failures.observed_nodes is None:
+            return {OBSERVED: self.n_nodes}
+        origin = self.evidence.get(OBSERVED)
+        is_record = origin is not None and origin.note == _RECORDED["note"]
+        is_needed = any(mode.scales_with == "job" for mode in failures.modes)
+        is_back = n_gpus == failures.observed_nodes * self.cluster.gpus_per_node
+        return {OBSERVED: None} if is_back and is_record and not is_needed else {}
 
     def to_yaml(self, comments: bool = False) -> str:
         """The scenario as a file that :meth:`load` reads back: a line a section, a line a mode and an origin.
