@@ -25,7 +25,7 @@ REPOSITORY = str(Path(__file__).parents[2])
 def test_plan_answers_in_words(in_words):
     out = in_words("plan", "--details", "llama3-405b", "--set", "cluster.n_gpus=100000")
     answer = plan.make(Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000}))
-    assert out.startswith("Llama 3 405B on 16,384 H100: 100,000 GPUs, MTBF 31 min (wall clock)\n")
+    assert out.startswith("Llama 3 405B on 16,384 H100: 100,000 GPUs, MTBF 31 min (wall clock, ")
     assert out.splitlines()[1] == "  cluster.n_gpus = 100000"
     assert f"ETTR: {100 * answer.budget.ettr:.1f}% at the best interval" in out
     assert f"{answer.budget.total_h:,.1f} h" in out and "MTTF of the job: 30 min" in out
@@ -490,6 +490,9 @@ def test_a_page_needs_nothing_else(in_words, tmp_path):
     assert not re.search(r"https?://|<script|<link|url\(", page)
 
 
+OBSERVED = ("--gpus", "4096", "--mtbf-h", "9", "--observed-on-gpus")
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -499,13 +502,36 @@ def test_a_page_needs_nothing_else(in_words, tmp_path):
         (("--gpus", "8", "--mtbf-h", "9", "--gpu-mtbf-h", "9"), "--mtbf-h and --gpu-mtbf-h say the same in two ways"),
         (
             ("rsc-1", "--stall-s", "9", "--set", "checkpoint.stall_s=8"),
-            "--stall-s and --set checkpoint.stall_s say",
+            "--stall-s conflicts with --set checkpoint.stall_s; use one of them",
         ),
         (("--gpus", "4096", "--mtbf-h", "0"), "failures.job_mttf_h must be >= 1e-06 h, got 0"),
         (("--gpus", "4096", "--mtbf-h", "0.01"), "failures.rate_clock: wall leaves no time in which failures can"),
         (("--gpus", "8", "--failures", "3"), "--failures and --in-days go together: so many failures of the job in so"),
         (("--gpus", "8", "--failures", "3", "--in-days", "0"), "--in-days must be > 0 days, got 0"),
         (("--gpus", "8", "--failures", "3", "--in-days", "9", "--mtbf-h", "9"), "--mtbf-h and --failures say the same"),
+        ((*OBSERVED, "0"), "--observed-on-gpus must be > 0 GPUs, got 0"),
+        ((*OBSERVED, "-8"), "--observed-on-gpus must be > 0 GPUs, got -8"),
+        ((*OBSERVED, "nan"), "--observed-on-gpus must be > 0 GPUs, got nan"),
+        ((*OBSERVED, "2049"), "--observed-on-gpus must be a multiple of 8, the GPUs per node, got 2049"),
+        (
+            (*OBSERVED, "8", "--set", "failures.observed_nodes=1"),
+            "--observed-on-gpus conflicts with --set failures.observed_nodes",
+        ),
+        (("--gpus", "8", "--observed-on-gpus", "8"), "--observed-on-gpus needs the failures observed there: --mtbf-h"),
+        (
+            ("--gpus", "8", "--gpu-mtbf-h", "9e4", "--observed-on-gpus", "8"),
+            "--observed-on-gpus has no meaning with failures.gpu_mttf_h, which is the same at every size",
+        ),
+        (
+            ("--gpus", "8", "--node-mtbf-h", "9e4", "--observed-on-gpus", "8"),
+            "--observed-on-gpus has no meaning with failures.node_mttf_h",
+        ),
+        (("rsc-1", "--observed-on-gpus", "8"), "--observed-on-gpus has no meaning with failures.rate_per_1000_node_"),
+        (
+            ("--gpus", "2048", "--mtbf-h", "22", "--set", "cluster.n_gpus=50000"),
+            "--gpus conflicts with --set cluster.n_gpus; use one of them, or give the size at which failures were "
+            "observed with --gpus 50000 --observed-on-gpus 2048",
+        ),
         (("--gpus", "4", "--mtbf-h", "9"), "cluster.n_gpus must be a multiple of gpus_per_node, got 4 and 8"),
         (("--gpus", "8", "--mtbf-h", "9", "--usd-per-gpu-h", "-1"), "cost.usd_per_gpu_h must be >= 0 USD/(GPU h), got"),
         (
@@ -542,6 +568,8 @@ def test_failures_counted_on_fewer_nodes_scale_to_the_job(as_json, refused, tmp_
     """195 failures in 181 days on 256 nodes; the job has 6,250 nodes, and so fails 24 times as often."""
     counted = ("--gpus", "50000", "--failures", "195", "--in-days", "181")
     elsewhere = as_json("plan", *counted, "--set", "failures.observed_nodes=256", "--save", str(tmp_path / "f.yml"))
+    by_option = as_json("plan", *counted, "--observed-on-gpus", "2048")
+    assert by_option["job_mttf_h"] == elsewhere["job_mttf_h"] and by_option["bands"] == elsewhere["bands"]
     mtbf_h = str(181 * 24 / 195)
     mean = as_json("plan", "--gpus", "50000", "--mtbf-h", mtbf_h, "--set", "failures.observed_nodes=256")
     assert elsewhere["wall_mttf_h"] == pytest.approx(0.99, abs=0.01)
@@ -554,6 +582,38 @@ def test_failures_counted_on_fewer_nodes_scale_to_the_job(as_json, refused, tmp_
     by_flag = as_json("plan", "llama3-405b", "--gpus", "8192", "--failures", "50", "--in-days", "30")
     assert by_field["job_mttf_h"] == by_flag["job_mttf_h"]
     assert "observed_nodes must be >= 1" in refused("plan", *counted, "--set", "failures.observed_nodes=0")
+
+
+def test_a_time_between_failures_goes_with_the_size_it_was_observed_on(as_json, in_words, tmp_path):
+    """22 h on 2,048 GPUs are 22 h x 2,048 / 50,000 = 54 min on 50,000, by the clock in which failures strike."""
+    kept, same = tmp_path / "kept.yml", tmp_path / "same.yml"
+    observed = ("--gpus", "50000", "--mtbf-h", "22", "--observed-on-gpus", "2048")
+    plan = as_json("plan", *observed, "--save", str(kept))
+    assert plan["observed_gpus"] == 2048 and 60 * plan["job_mttf_h"] == pytest.approx(54.07, rel=0.01)
+    assert in_words("plan", *observed).splitlines()[0].endswith("failure rate observed on 2,048 GPUs)")
+    at_2048 = as_json("plan", "--gpus", "2048", "--mtbf-h", "22", "--save", str(same))
+    assert at_2048["observed_gpus"] is None and "observed on" not in in_words("plan", str(same)).splitlines()[0]
+    assert Scenario.load(same).override({"cluster.n_gpus": 50_000}).failures == Scenario.load(kept).failures
+    again = ("--set", "cluster.n_gpus=50000")
+    for told in (("plan", str(same), *again), ("plan", str(kept)), ("plan", str(same), "--gpus", "50000")):
+        assert as_json(*told)["job_mttf_h"] == pytest.approx(plan["job_mttf_h"], rel=1e-12)
+    grown = as_json("plan", str(same), *again, "--save", str(tmp_path / "grown.yml"))
+    assert grown["ettr"] == pytest.approx(plan["ettr"], rel=1e-9)
+    assert Scenario.load(tmp_path / "grown.yml").n_nodes == 6250
+    assert as_json("plan", str(tmp_path / "grown.yml"))["ettr"] == grown["ettr"]
+
+
+def test_failures_of_a_file_or_preset_may_have_been_observed_elsewhere(as_json, tmp_path):
+    path = tmp_path / "mine.yml"
+    path.write_text("cluster: {n_gpus: 50000}\nfailures: {job_mttf_h: 22}\n", encoding="utf-8")
+    there, here = as_json("plan", str(path), "--observed-on-gpus", "2048"), as_json("plan", str(path))
+    assert there["job_mttf_h"] == pytest.approx(here["job_mttf_h"] * 2048 / 50_000, rel=1e-12)
+    assert there["changes"] == {"failures.observed_nodes": 256}
+    preset = ("plan", "llama3-405b", "--mtbf-h", "22", "--observed-on-gpus")
+    assert as_json(*preset, "2048")["job_mttf_h"] == pytest.approx(as_json(*preset, "16384")["job_mttf_h"] / 8)
+    counted = ("--failures", "195", "--in-days", "181")
+    fewer = as_json("plan", str(path), *counted, "--observed-on-gpus", "2048")
+    assert fewer["wall_mttf_h"] == pytest.approx(24 * 181 / 195 * 2048 / 50_000, rel=0.1)
 
 
 def test_flags_stand_over_a_preset_and_are_shown(in_words):

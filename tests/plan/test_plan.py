@@ -178,7 +178,7 @@ def test_any_plan_is_plain_numbers_in_range(values):
 def test_the_answer_for_machines_has_these_fields(llama3):
     record = plan.make(llama3).to_dict()
     assert list(record) == [
-        *("scenario", "n_gpus", "job_mttf_h", "wall_mttf_h", "job_mttf_95_h", "failures_per_day"),
+        *("scenario", "n_gpus", "observed_gpus", "job_mttf_h", "wall_mttf_h", "job_mttf_95_h", "failures_per_day"),
         *("interval_min", "band_min", "band_points", "ettr", "analytical", "speed", "effective_throughput"),
         *("time_budget", "over_time", "as_given", "tiers", "ettr_of_tiers", "checkpoints_to_keep"),
         *(

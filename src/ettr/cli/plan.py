@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +13,7 @@ from ettr.cli import options, outputs, terminal
 from ettr.cli.options import JsonOption, SetOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
+from ettr.scenario.paths import JOB_MTTF, N_GPUS, OBSERVED
 
 if TYPE_CHECKING:
     from ettr.plan import Calendar, Plan, Requirement
@@ -35,8 +37,8 @@ FLAGS = {
     "measured_ettr": "measured.ettr",
 }
 """Options that set a field, by the name of the parameter."""
-_SIZE = ("cluster.n_gpus", "cluster.gpus_per_node")
-_OBSERVED = "failures.observed_nodes"
+_SIZE = (N_GPUS, "cluster.gpus_per_node")
+_OBSERVED_ON = "--observed-on-gpus"
 
 
 def _flag(name: str, metavar: str, help_: str) -> Any:
@@ -83,6 +85,10 @@ def plan(
         float | None, _flag("--failures", "N", "Failures that were counted, instead of --mtbf-h; with --in-days.")
     ] = None,
     in_days: Annotated[float | None, _flag("--in-days", "DAYS", "Days in which they were counted.")] = None,
+    observed_on_gpus: Annotated[
+        float | None,
+        _flag("--observed-on-gpus", "N", "GPUs of the job that had this MTBF or these failures, if not --gpus."),
+    ] = None,
     gpus_per_node: Annotated[float | None, _flag("--gpus-per-node", "N", "GPUs of one node.")] = None,
     node_mtbf_h: Annotated[float | None, _flag("--node-mtbf-h", "H", "Hours between two failures of one node.")] = None,
     gpu_mtbf_h: Annotated[float | None, _flag("--gpu-mtbf-h", "H", "Hours between two failures of one GPU.")] = None,
@@ -168,6 +174,8 @@ def plan(
 
     Example: ettr plan --gpus 4096 --mtbf-h 9 --stall-s 90 --restart-min 12 --usd-per-gpu-h 2.5 --save mine.yml
 
+    Example: ettr plan --gpus 50000 --mtbf-h 22 --observed-on-gpus 2048
+
     Example: ettr plan llama3-405b --start 2027-01-15 --deadline 2027-03-08 --zone Europe/Berlin
 
     Example: ettr plan llama3-405b --set cluster.n_gpus=100000 --target 0.9
@@ -185,7 +193,7 @@ def plan(
     given = {name: context.params[name] for name in FLAGS if context.params[name] is not None}
     if (failures is None) != (in_days is None):
         raise InputError("--failures and --in-days go together: so many failures of the job in so many days")
-    run, changes = _asked(scenario, given, set_, in_days)
+    run, changes = _asked(scenario, given, set_, in_days, observed_on_gpus)
     from ettr.scenario.fields import implausible
 
     terminal.warn(implausible(run))
@@ -227,7 +235,11 @@ def plan(
 
 
 def _asked(
-    scenario: str | None, given: dict[str, Any], set_: list[str] | None, in_days: float | None
+    scenario: str | None,
+    given: dict[str, Any],
+    set_: list[str] | None,
+    in_days: float | None,
+    observed_on_gpus: float | None,
 ) -> tuple[Scenario, dict[str, Any]]:
     """The run of a file, a preset or flags, and what flags and ``--set`` change of it."""
     from ettr.scenario import Scenario
@@ -238,32 +250,86 @@ def _asked(
     if len(rates) > 1:
         raise InputError(f"{' and '.join(rates)} say the same in two ways: give one of them")
     changes = options.changes_of(set_)
-    if both := named.keys() & changes.keys():
-        path = min(both)
-        raise InputError(f"{named[path]} and --set {path} say the same twice: give one of them")
+    _check_conflicts(named, values, changes, observed_on_gpus)
     if scenario is not None:
         run = Scenario.load(scenario)
         sizes = {path: value for path, value in {**values, **changes}.items() if path in _SIZE}
         cluster = run.override(sizes).cluster if sizes else run.cluster
-        values |= _exposure_of_count(in_days, changes.get(_OBSERVED, cluster.n_nodes))
+        observed_nodes = _nodes_observed(observed_on_gpus, cluster.gpus_per_node)
+        values |= observed_nodes
+        values |= _exposure_of_count(in_days, {**observed_nodes, **changes}.get(OBSERVED, cluster.n_nodes))
         if in_days is not None and run.failures.modes:  # which are shares of another count
             values["failures.modes"] = []
         changes = {**values, **changes}
-        return (run.override(changes) if changes else run), changes
-    if "cluster.n_gpus" not in {**values, **changes}:
+        run = run.override(changes) if changes else run
+    else:
+        asked = {**values, **changes}
+        _check_size_and_rate(asked, observed_on_gpus)
+        n_gpus, per_node = (asked.get(path, 8) for path in _SIZE)
+        if isinstance(n_gpus, (int, float)) and isinstance(per_node, (int, float)):
+            observed_nodes = _nodes_observed(observed_on_gpus, per_node)
+            values |= observed_nodes
+            values |= _exposure_of_count(in_days, {**observed_nodes, **changes}.get(OBSERVED, n_gpus / per_node))
+        run = Scenario.of(options.nested({**values, **changes}), "the command line")
+    _check_rate_of_a_job(run, observed_on_gpus)
+    return run, changes
+
+
+def _check_conflicts(
+    named: dict[str, str], values: dict[str, Any], changes: dict[str, Any], observed_on_gpus: float | None
+) -> None:
+    """Refuse an option beside a ``--set`` of its field; ``named`` has the options by their fields."""
+    options_given = named if observed_on_gpus is None else {**named, OBSERVED: _OBSERVED_ON}
+    both = options_given.keys() & changes.keys()
+    if not both:
+        return
+    path = min(both)
+    way_out = ""
+    if path == N_GPUS and named.keys() & {JOB_MTTF, "failures.n_events"}:
+        way_out = (
+            f", or give the size at which failures were observed with --gpus {changes[path]} {_OBSERVED_ON} "
+            f"{values[path]}"
+        )
+    raise InputError(f"{options_given[path]} conflicts with --set {path}; use one of them{way_out}")
+
+
+def _check_size_and_rate(asked: dict[str, Any], observed_on_gpus: float | None) -> None:
+    """Refuse a run that has no size or no failure rate."""
+    if N_GPUS not in asked:
         raise InputError(
             "name a preset or a file, or say how large the job is and how often it fails, e.g. ettr plan --gpus 4096 "
             "--mtbf-h 9"
         )
-    if not any(path.startswith("failures.") for path in {**values, **changes}):
+    if any(path.startswith("failures.") for path in asked):
+        return
+    if observed_on_gpus is not None:
+        raise InputError(f"{_OBSERVED_ON} needs the failures observed there: --mtbf-h, or --failures with --in-days")
+    raise InputError(
+        "--gpus needs to know how often the job fails: --mtbf-h, the hours between two failures of the job (or "
+        "--failures 419 --in-days 54, --node-mtbf-h, --gpu-mtbf-h, --set failures.rate_per_1000_node_days=6)"
+    )
+
+
+def _nodes_observed(observed_on_gpus: float | None, gpus_per_node: float) -> dict[str, Any]:
+    """The field of ``--observed-on-gpus``; empty where it is not given, or where nodes have no GPUs."""
+    if observed_on_gpus is None or gpus_per_node <= 0:
+        return {}
+    if not 0 < observed_on_gpus < math.inf:
+        raise InputError(f"{_OBSERVED_ON} must be > 0 GPUs, got {observed_on_gpus:g}")
+    if observed_on_gpus % gpus_per_node:
         raise InputError(
-            "--gpus needs to know how often the job fails: --mtbf-h, the hours between two failures of the job (or "
-            "--failures 419 --in-days 54, --node-mtbf-h, --gpu-mtbf-h, --set failures.rate_per_1000_node_days=6)"
+            f"{_OBSERVED_ON} must be a multiple of {gpus_per_node:g}, the GPUs per node, got {observed_on_gpus:.12g}"
         )
-    n_gpus, per_node = ({**values, **changes}.get(path, 8) for path in _SIZE)
-    if isinstance(n_gpus, (int, float)) and isinstance(per_node, (int, float)):
-        values |= _exposure_of_count(in_days, changes.get(_OBSERVED, n_gpus / per_node))
-    return Scenario.of(options.nested({**values, **changes}), "the command line"), changes
+    return {OBSERVED: int(observed_on_gpus // gpus_per_node)}
+
+
+def _check_rate_of_a_job(run: Scenario, observed_on_gpus: float | None) -> None:
+    """Refuse ``--observed-on-gpus`` for a failure rate that is not of a job."""
+    if observed_on_gpus is not None and not run.failures.of_a_job:
+        raise InputError(
+            f"{_OBSERVED_ON} has no meaning with failures.{run.failures.ways[0]}, which is the same at every size: "
+            "give it with the MTBF of a job or a count of its failures"
+        )
 
 
 def _calendar(
@@ -288,7 +354,7 @@ def _exposure_of_count(in_days: float | None, observed_nodes: Any) -> dict[str, 
     if not isinstance(observed_nodes, (int, float)) or not observed_nodes > 0:
         return {}  # the scenario refuses the number by its own rule
     return {
-        _OBSERVED: observed_nodes,
+        OBSERVED: observed_nodes,
         "failures.node_days": in_days * observed_nodes,
         "failures.rate_clock": "wall",
     }

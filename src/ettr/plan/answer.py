@@ -332,6 +332,7 @@ class Plan(Answer):
         record = {
             "scenario": given.name,
             "n_gpus": given.cluster.n_gpus,
+            "observed_gpus": given.observed_gpus,
             "job_mttf_h": self.job_mttf_h,
             "wall_mttf_h": self.wall_mttf_h,
             "job_mttf_95_h": self.job_mttf_95_h,

@@ -75,13 +75,15 @@ def hopeless(scenario: Scenario, calendar: Calendar | None = None) -> str:
 
 
 def _often(plan: Plan) -> str:
-    """Size of the job, where its title does not hold it, and how often it fails by the wall clock."""
+    """Size of the job, where its title does not hold it, how often it fails by the wall clock, and how one knows."""
     n_gpus = plan.asked.cluster.n_gpus
     size = "" if f"{n_gpus:,}" in plan.asked.title else f"{gpus(n_gpus)}, "
     if not math.isfinite(plan.job_mttf_h):
         return f"{size}no failures"
     by = "wall clock, by the analytical model" if plan.simulation else "wall clock"
-    return f"{size}MTBF {roughly(plan.wall_mttf_h)} ({by})"
+    observed = plan.asked.observed_gpus
+    at = f", failure rate observed on {gpus(observed)}" if observed else ""
+    return f"{size}MTBF {roughly(plan.wall_mttf_h)} ({by}{at})"
 
 
 def _answer(plan: Plan) -> Iterator[str]:

@@ -189,7 +189,7 @@ class Recommendation(Answer):
 
     @functools.cached_property
     def plausible_net_usd(self) -> tuple[float, float] | None:
-        """Plausible range of the net saving, across the assumed inputs and the effects; None where there is none. [USD]"""
+        """Net saving across the plausible range of the assumed inputs and the effects; None without one. [USD]"""
         from ettr.recommendation.ranges import savings
 
         found = savings(self.scenario, self.ids, self.catalogue) if self.steps else None
@@ -301,7 +301,8 @@ class Recommendation(Answer):
         last, n = self.steps[-1], len(self.steps)
         every = f" with a checkpoint every {roughly(last.interval_min / MIN_PER_H)}" if last.interval_min else ""
         them = "it" if n == 1 else f"all {count(n)}"
-        net = f", a net saving of {usd(about(self.net_usd))}{self._plausible} in {self.horizon}" if self.has_price else ""
+        saved = f", a net saving of {usd(about(self.net_usd))}{self._plausible} in {self.horizon}"
+        net = saved if self.has_price else ""
         note = "" if n == 1 else " Each saves what is shown with all the others in place; cumulative is in this order."
         return f"With {them}: ETTR {pct(self.ettr_with_all, 0)}{every}{net}.{note}"
 

@@ -1,4 +1,4 @@
-"""How far a saving may be off: across the plausible range of the assumed inputs, and of how strongly mitigations act."""
+"""How far a saving may be off: across the plausible range of the assumed inputs, and of the effects."""
 
 from __future__ import annotations
 

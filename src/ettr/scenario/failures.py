@@ -257,6 +257,11 @@ class Failures(Section):
         given = (path.removeprefix("failures.") for path in (RATE, *MEANS))
         return (*counted, *(name for name in given if getattr(self, name) not in (None, ())))
 
+    @property
+    def of_a_job(self) -> bool:
+        """Whether it is the failures of a job that are given: their count, or the time between them."""
+        return self.n_events is not None or self.job_mttf_h is not None
+
     @model_validator(mode="after")
     def _one_way_to_give_the_rate(self) -> Failures:
         ways = self.ways

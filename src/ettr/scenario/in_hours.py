@@ -163,6 +163,13 @@ class InHours(Section):
         return self.failures.rate_of(self.cluster.gpus_per_node, self.failures.observed_nodes or self.n_nodes)
 
     @property
+    def observed_gpus(self) -> int | None:
+        """GPUs of the job whose failures are given, if it has another size; None for a rate of nodes. [GPUs]"""
+        nodes = self.failures.observed_nodes
+        elsewhere = nodes is not None and nodes != self.n_nodes and self.failures.of_a_job
+        return nodes * self.cluster.gpus_per_node if nodes is not None and elsewhere else None
+
+    @property
     def node_rate_per_h(self) -> float:
         """Failures per node and exposed hour, all modes at factor 1. [1/h]"""
         return float(self.failures.per_node_h(self.failure_rate))
