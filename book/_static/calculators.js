@@ -6,7 +6,7 @@
   const ettr = global.ettr;
 
   const restartAfter = (run) =>
-    run.restarts.reduce((sum, one) => sum + one.share * (one.restart + run.init + run.load), 0);
+    run.restarts.reduce((sum, one) => sum + one.share * (one.restart + run.load), 0);
   const growth = (rate, h) => (rate > 0 ? Math.expm1(rate * h) / rate : h);
   const recovery = (run) => run.detection + run.queue + restartAfter(run);
   // Time in tries until one lives through a cycle, over one without failures in recoveries.

@@ -27,6 +27,7 @@
   // ---- scenarios
 
   const RATES = ["n_events", "rate_per_1000_node_days", "job_mttf_h", "node_mttf_h", "gpu_mttf_h", "components"];
+  const GPUS_PER_NODE = 8; // of a node where nobody says, and of those that published rates refer to
   const MEANS = RATES.slice(2);
   const OF_TIME = ["failures", "checkpoint", "recovery", "maintenance", "prediction"]; // what a measured ETTR goes with
 
@@ -93,6 +94,12 @@
     if (own(values, "measured.ettr")) {
       delete changed.measured;
     }
+    const { cluster, failures } = written,
+      size = values["cluster.n_gpus"];
+    const anew = ["failures", "failures.job_mttf_h", "failures.observed_nodes"].some((path) => given(values[path]));
+    if (given(size) && size !== cluster.n_gpus && !given(failures.observed_nodes) && !anew) {
+      changed.failures.observed_nodes = cluster.n_gpus / (cluster.gpus_per_node || GPUS_PER_NODE);
+    } // failures and recovery are described as they were at the size before
     for (const [path, value] of Object.entries(values)) {
       if (!path.includes(".")) {
         if (value === null) {
@@ -265,16 +272,19 @@
     );
     const exposed = exposure.reduce((a, b) => a + b, 0);
     const hours = (mode, field) => (given(mode[field]) ? mode[field] : r[field]) / MIN_PER_H;
+    const beyond = gpus - observedGpus(scenario);
+    const atSize = (restart) => restartAt(restart, r.init_s_per_1000_gpus, beyond);
     const modes = listed.map((mode, i) => ({
       weight: exposed > 0 ? exposure[i] / exposed : i === listed.length - 1 ? 1 : 0,
       detection: hours(mode, "detection_min"),
       queue: hours(mode, "queue_min"),
-      restart: hours(mode, "restart_min"),
+      observed: hours(mode, "restart_min"),
+      restart: atSize(hours(mode, "restart_min")),
       hasRestart: given(mode.restart_min),
       survives: (c.tiers || []).map((tier) => survives(tier, mode)),
     }));
     const mean = (of) => modes.reduce((sum, mode) => sum + mode.weight * mode[of], 0);
-    const restarts = restartsOf(modes, r.restart_min / MIN_PER_H);
+    const restarts = restartsOf(modes, r.restart_min / MIN_PER_H, atSize);
     const ends = given(job.productive_h),
       stops = scenario.maintenance || { per_day: 0, duration_min: 0 };
     const prediction = scenario.prediction;
@@ -290,14 +300,14 @@
       persist: c.persist_s / S_PER_H,
       slowdown: c.persist_slowdown,
       load: c.load_s / S_PER_H,
-      init: (r.init_s_per_1000_gpus * gpus) / (1000 * S_PER_H),
+      beyond,
       rate: nodeRate(scenario) * exposed,
       detection: mean("detection"),
       queue: mean("queue") + (r.person_share * r.person_min) / MIN_PER_H,
       personShare: r.person_share,
       person: r.person_min / MIN_PER_H,
       firstQueue: (given(job.first_queue_min) ? job.first_queue_min : r.queue_min) / MIN_PER_H,
-      restart: r.restart_min / MIN_PER_H,
+      restart: atSize(r.restart_min / MIN_PER_H),
       stopsPerH: stops.per_day / H_PER_DAY,
       stop: stops.duration_min / MIN_PER_H,
       starts: job.include_start && ends,
@@ -325,15 +335,23 @@
     return run;
   }
 
+  // GPUs of the run whose failures and recovery the values describe.
+  const observedGpus = ({ cluster, failures }) =>
+    given(failures.observed_nodes) ? failures.observed_nodes * cluster.gpus_per_node : cluster.n_gpus;
+
+  // A restart as observed, at the size of the job: longer by what the GPUs beyond the observed ones add, or shorter.
+  const restartAt = (observed, sPer1000, beyond) => Math.max(observed + (sPer1000 * beyond) / (1000 * S_PER_H), 0);
+
   // The restart times that failures have, the general one first, with the modes of each.
-  function restartsOf(modes, general) {
-    const times = [...new Set(modes.filter((mode) => mode.hasRestart).map((mode) => mode.restart))].sort(
+  function restartsOf(modes, general, atSize) {
+    const times = [...new Set(modes.filter((mode) => mode.hasRestart).map((mode) => mode.observed))].sort(
       (a, b) => a - b
     );
-    const groups = [{ restart: general, of: modes.filter((mode) => !mode.hasRestart) }].concat(
-      times.map((restart) => ({ restart, of: modes.filter((m) => m.hasRestart && m.restart === restart) }))
+    const groups = [{ observed: general, of: modes.filter((mode) => !mode.hasRestart) }].concat(
+      times.map((observed) => ({ observed, of: modes.filter((m) => m.hasRestart && m.observed === observed) }))
     );
     for (const group of groups) {
+      group.restart = atSize(group.observed);
       group.share = group.of.reduce((sum, mode) => sum + mode.weight, 0);
     }
     return groups;
@@ -357,9 +375,9 @@
   const meanUntil = (rate, h) => (rate > 0 ? -Math.expm1(-rate * h) / rate : h); // (1 - e^-λx)/λ
   const cycle = (run) => run.tau + run.stall + run.slowdown * run.persist;
   const head = (run) => (1 - run.slowdown) * run.persist;
-  const startOf = (run) => run.restart + run.init + run.load;
+  const startOf = (run) => run.restart + run.load;
   const overRestarts = (run, of) =>
-    run.restarts.reduce((sum, one) => sum + one.share * of(one.restart + run.init + run.load), 0);
+    run.restarts.reduce((sum, one) => sum + one.share * of(one.restart + run.load), 0);
   const surviveRestart = (run) => overRestarts(run, (h) => Math.exp(-run.rate * h));
   const cutRestart = (run) => overRestarts(run, (h) => -Math.expm1(-run.rate * h));
   const restartAfter = (run) => overRestarts(run, (h) => h);
@@ -488,7 +506,7 @@
 
   // Where failures go back to, a row for the tier that was being loaded, the first while training.
   function recoveries(run) {
-    const hours = run.restarts.map((one) => loads(run).map((load) => one.restart + run.init + load));
+    const hours = run.restarts.map((one) => loads(run).map((load) => one.restart + load));
     const kept = run.restarts.map((one, i) =>
       [0].concat(
         run.tiers.map((tier) => tier.kept[i]),
@@ -1196,7 +1214,7 @@
         const wait = cScale(s, run.person);
         down = cTogether(down, cDiv(cScale(wait, run.personShare), cAdd(ONE, wait)));
       }
-      const hours = kind.restart + run.init + run.load,
+      const hours = kind.restart + run.load,
         left = cSub(ONE, down);
       lacks = cAdd(lacks, cScale(cAdd(down, cMul(cMul(left, shareOfS), cLacks(ends, hours))), kind.weight));
       unstruck = cAdd(unstruck, cScale(cAdd(down, cMul(left, cExp(cScale(ends, -hours)))), kind.weight));
@@ -1421,7 +1439,7 @@
     const kinds = kindsOf(run)
       .sort((a, b) => b.weight - a.weight)
       .slice(0, 3);
-    const hours = kinds.map((kind) => kind.detection + kind.queue + kind.restart + run.init + run.load);
+    const hours = kinds.map((kind) => kind.detection + kind.queue + kind.restart + run.load);
     if (run.stopsPerH > 0) {
       hours.push(run.stop + startOf(run));
     }
@@ -1856,6 +1874,9 @@
         )
       );
     const set = {
+      "failures.rate_per_1000_node_days": (v) => {
+        changed.rate = (run.rate * v) / failureRate(scenario);
+      },
       "checkpoint.stall_s": (v) => {
         changed.stall = v / S_PER_H;
       },
@@ -1871,9 +1892,8 @@
       "checkpoint.interval_min": (v) => {
         changed.tau = v / MIN_PER_H;
       },
-      "recovery.init_s_per_1000_gpus": (v) => {
-        changed.init = (v * run.gpus) / (1000 * S_PER_H);
-      },
+      "recovery.init_s_per_1000_gpus": () => {}, // with the restart, below
+      "recovery.restart_min": () => {},
       "recovery.detection_min": (v) => {
         changed.detection += (general("detection_min") * (v - r.detection_min)) / MIN_PER_H;
       },
@@ -1882,10 +1902,6 @@
         if (!given(scenario.job.first_queue_min)) {
           changed.firstQueue = v / MIN_PER_H;
         }
-      },
-      "recovery.restart_min": (v) => {
-        changed.restart = v / MIN_PER_H;
-        changed.restarts = run.restarts.map((of, i) => (i === 0 ? { ...of, restart: v / MIN_PER_H } : of));
       },
       "recovery.person_share": (v) => {
         changed.personShare = v;
@@ -1906,6 +1922,14 @@
       }
       set[path](value);
     }
+    const [restart, growth] = ["recovery.restart_min", "recovery.init_s_per_1000_gpus"].map((path) =>
+      own(values, path) ? values[path] : at(scenario, path)
+    );
+    changed.restart = restartAt(restart / MIN_PER_H, growth, run.beyond);
+    changed.restarts = run.restarts.map((of, i) => ({
+      ...of,
+      restart: restartAt(i === 0 ? restart / MIN_PER_H : of.observed, growth, run.beyond),
+    }));
     changed.queue += changed.personShare * changed.person - run.personShare * run.person;
     return changed;
   }
@@ -1929,12 +1953,44 @@
         !(
           one.field === "checkpoint.persist_slowdown" &&
           (scenario.checkpoint.persist_s === 0 || given(scenario.checkpoint.tiers))
-        )
+        ) &&
+        !(one.field === "recovery.init_s_per_1000_gpus" && observedGpus(scenario) === scenario.cluster.n_gpus)
     );
   }
 
-  const valueAt = (input, u) =>
-    input.low > 0 && input.unit ? input.low * (input.high / input.low) ** u : input.low + (input.high - input.low) * u;
+  function valueAt(input, u) {
+    if (input.quantiles) {
+      const last = input.quantiles.length - 1,
+        k = Math.min(Math.floor(u * last), last - 1),
+        [low, high] = input.quantiles.slice(k, k + 2);
+      return low * (high / low) ** (u * last - k);
+    }
+    return input.low > 0 && input.unit
+      ? input.low * (input.high / input.low) ** u
+      : input.low + (input.high - input.low) * u;
+  }
+
+  // Whether nothing is known of the failure rate; whether it is that of another cluster, used at another size, too.
+  function originOfRate(scenario) {
+    const f = scenario.failures,
+      way = RATES.find((name) => given(f[name]));
+    return (scenario.evidence || {})["failures." + way];
+  }
+  function isBorrowed(scenario) {
+    const origin = originOfRate(scenario);
+    return (
+      given(origin) &&
+      (origin.status === "assumed" || (given(origin.source) && observedGpus(scenario) !== scenario.cluster.n_gpus))
+    );
+  }
+  // The range over the failure rates of published clusters as well, with the same draws; null of a run's own rate.
+  function acrossClusters(scenario, inputs, rate, n) {
+    if (!isBorrowed(scenario) || !(nodeRate(scenario) > 0)) {
+      return null;
+    }
+    const per = scenario.cluster.gpus_per_node / GPUS_PER_NODE;
+    return overAssumed(scenario, inputs, n, { ...rate, quantiles: rate.quantiles.map((value) => value * per) });
+  }
 
   // ETTR with an interval, or the run's own; 0 without an end, and to first order where maintenance is too frequent.
   function ettrAt(run, tau) {
@@ -1953,12 +2009,13 @@
 
   // The range of the ETTR at the best interval over the plausible ranges of all that is assumed, without draws that
   // contradict what is known of the run: { inputs, ettr, low, high, values, n, leading, atHalf, atTwice, agrees }.
-  function overAssumed(scenario, inputs, n) {
+  function overAssumed(scenario, inputs, n, rate) {
     const run = inHours(scenario),
       tau = best(run).tau,
       ettr = ettrAt(run, tau),
       draws = n || 4096;
-    const assumed = assumedIn(scenario, inputs),
+    const ofTheRun = assumedIn(scenario, inputs),
+      assumed = rate ? ofTheRun.concat([{ ...rate, value: failureRate(scenario) }]) : ofTheRun,
       result = { inputs: assumed, ettr, low: null, high: null, n: 0, values: [], agrees: true };
     if (!assumed.length) {
       return result;
@@ -1987,7 +2044,7 @@
       }
       points.push(u);
       all.push(value);
-      if (agrees(values)) {
+      if (agrees(Object.fromEntries(ofTheRun.map((one) => [one.field, values[one.field]])))) {
         kept.push(value);
       }
     };
@@ -2008,6 +2065,7 @@
           all
         ) ** 2
     );
+    const drawn = assumed.filter((one) => one.field !== "checkpoint.interval_min"); // which the plan chooses
     const order = assumed.map((_, j) => j).sort((a, b) => shares[b] - shares[a] || a - b),
       leading = assumed[order[0]];
     Object.assign(result, {
@@ -2017,8 +2075,8 @@
       nRedrawn: tried - all.length,
       values: kept,
       leading,
-      agrees: agrees(Object.fromEntries(assumed.map((one) => [one.field, one.value]))),
-      sourced: 2 * assumed.filter((one) => one.source).length >= assumed.length,
+      agrees: agrees(Object.fromEntries(ofTheRun.map((one) => [one.field, one.value]))),
+      sourced: 2 * drawn.filter((one) => one.source).length >= drawn.length,
     });
     if (leading.field !== "checkpoint.interval_min" && leading.value > 0) {
       [result.atHalf, result.atTwice] = [leading.half, leading.twice].map((value) =>
@@ -2227,6 +2285,9 @@
     usdPerH,
     unexplained,
     overAssumed,
+    acrossClusters,
+    isBorrowed,
+    observedGpus,
     assumedIn,
     evenPoints,
     apply,

@@ -667,6 +667,7 @@
       dates: answer.run.ends ? orNull(() => datesOf(model)) : null,
       recommendation: orNull(() => ettr.recommend(scenario, data.catalogue)),
       assumed: orNull(() => ettr.overAssumed(scenario, model.start.assumed)),
+      clusters: orNull(() => ettr.acrossClusters(scenario, model.start.assumed, data.clusters)),
     };
   }
 
@@ -693,7 +694,23 @@
     }
     const redrawn = assumed.nRedrawn / (assumed.nRedrawn + assumed.n);
     const noted = redrawn > 0.05 ? "; " + pct(redrawn, 0) + " of the draws broke a rule and were redrawn" : "";
-    return span(assumed.low, assumed.high) + " over what is assumed" + given + "; mostly " + mostly + noted;
+    const where = ettr.isBorrowed(model.now.scenario) ? " with this node failure rate" : "";
+    return "plausible range " + span(assumed.low, assumed.high) + where + given + "; mostly " + mostly + noted;
+  }
+  // The same, with the range across published clusters where the failure rate is that of another.
+  function rangesWords(more, model) {
+    const { clusters } = more,
+      across = clusters && clusters.low !== null ? span(clusters.low, clusters.high) + " across published clusters" : "";
+    return [rangeWords(more.assumed, model), across].filter(Boolean).join("; ");
+  }
+  // What was published for another run of similar size; empty where there is none.
+  function publishedWords(model) {
+    const { scenario } = model.now,
+      n = scenario.cluster.n_gpus,
+      apart = (row) => Math.abs(Math.log(row.n_gpus / n));
+    const [row] = [...data.published].sort((a, b) => apart(a) - apart(b));
+    const itself = ettr.observedGpus(scenario) === n && (scenario.sources || []).includes(row.source);
+    return itself || apart(row) > Math.log(data.similar) ? "" : row.words + ".";
   }
   function knownWords(model) {
     const measured = model.now.scenario.measured;
@@ -981,6 +998,7 @@
       );
       const every = answer.now.n_failures > 0 ? answer.now.total_h / answer.now.n_failures : Infinity;
       out.push(isFinite(every) ? "A failure every " + roughly(every) + "." : "No failures.");
+      out.push(...[publishedWords(model)].filter(Boolean));
       if (more && more.dates) {
         out.push(
           "Done after " +
@@ -1021,12 +1039,12 @@
       if (!more) {
         return;
       }
-      range.textContent = box.checked ? rangeWords(more.assumed, model) : "";
+      range.textContent = box.checked ? rangesWords(more, model) : "";
       first.replaceChildren(...(more.recommendation ? recommended(more.recommendation) : []));
       speak(big.textContent + ". " + range.textContent + ". " + sentences.join(" "));
     }
     box.addEventListener("change", function () {
-      range.textContent = box.checked && known.assumed ? rangeWords(known.assumed, model) : "";
+      range.textContent = box.checked && known.assumed ? rangesWords(known, model) : "";
     });
     answering(model, (answer) => show(answer, null), show);
     return { said: speak, known };
@@ -1336,7 +1354,8 @@
           ? "holds at any size."
           : most > 0
             ? "holds up to " + gpus(Number(most.toPrecision(3))) + "."
-            : "holds at no size.")
+            : "holds at no size.") +
+        (publishedWords(model) ? " " + publishedWords(model) : "")
       );
     },
   });

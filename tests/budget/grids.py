@@ -37,7 +37,7 @@ def _times(key: str, value: Any, factor: float) -> Any:
         return _slower(value, factor)
     if key.endswith(("_days", "_gb_s")) and not key.endswith(("decay_days", "age_days")):
         return value / factor
-    return value * factor if key.endswith(("_s", "_min", "_h", "_days")) else value
+    return value * factor if key.endswith(("_s", "_min", "_h", "_days", "_s_per_1000_gpus")) else value
 
 
 # --------------------------------------------------------------------------- the plain run

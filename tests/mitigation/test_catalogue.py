@@ -107,6 +107,10 @@ def test_nothing_makes_training_faster_by_decree(entries):
 def test_derived_values_of_the_text(entries):
     assert entries["fast-group-init"].before[0].value == pytest.approx(361 / 2.048, abs=0.5)
     assert entries["scalable-collectives"].changes[0].value == pytest.approx(265 / 96 / 11, rel=0.01)
+    growth = entries.assumptions[[one.path for one in entries.assumptions].index("recovery.init_s_per_1000_gpus")].value
+    slower, longer = entries["fast-group-init"].before
+    assert longer.value == pytest.approx((slower.value - growth) / 1000 / 60, rel=1e-3)
+    assert longer.of == "observed_gpus"
     recall = 0.904 * 0.893 / (2 * 0.904 - 0.893)
     for change in entries["faulty-machine-detection"].changes:
         assert change.value == pytest.approx(1 - recall, abs=1e-3)

@@ -55,7 +55,7 @@ def test_an_own_catalogue_is_applied(read, llama3):
         (
             "status: assumed, ",
             "of: gpus, status: assumed, ",
-            "must be 'nodes', 'replicas', 'stall_s', 'rated_w' or 'pool', got 'gpus'",
+            "must be 'nodes', 'replicas', 'observed_gpus', 'stall_s', 'rated_w' or 'pool', got 'gpus'",
         ),
         (", source: dubey2024", "", r"mine\.published\.0 needs its source: restart"),
         ("after: 2", "after: two", r"mine\.published\.0\.after must be a number, got 'two'"),

@@ -7,7 +7,9 @@ import pytest
 
 from ettr import Scenario, budget, evidence, ranges
 from ettr.core.errors import InputError
-from ettr.ranges.assumed import Assumed, assumed_inputs, ettr_at, even_points, plausible, span
+from ettr.ranges.assumed import span
+from ettr.ranges.drawing import ettr_at, even_points
+from ettr.ranges.inputs import Assumed, assumed_inputs, plausible
 from ettr.scenario import fields
 from ettr.scenario.paths import bounds_at, each_field
 
@@ -150,13 +152,94 @@ def test_a_range_has_the_digits_that_tell_its_ends_apart(low, high, words):
     assert span(low, high) == words
 
 
+@pytest.mark.parametrize("n_gpus", [None, 65_536, 100_000])
 @pytest.mark.parametrize("name", evidence.scenario_names())
-def test_every_preset_has_a_range_that_holds_its_answer_or_says_why_not(name):
-    told = ranges.assumptions(Scenario.load(name))
-    assert told.range is not None
-    assert told.range[0] <= told.ettr <= told.range[1] or not told.agrees
+def test_the_headline_of_every_preset_lies_within_its_range_at_any_size(name, n_gpus):
+    """The quantiles of the draws themselves hold it, wherever the range is made to end."""
+    run = Scenario.load(name)
+    tokens = {"job.productive_h": run.productive_h} if run.job.tokens else {}
+    run = run.override({**tokens, "cluster.n_gpus": n_gpus or run.cluster.n_gpus})
+    told = ranges.assumptions(run)
+    low, high = np.quantile(told.values, (0.05, 0.95))
+    assert told.agrees and low <= told.ettr <= high
+    assert told.range == (low, high)
     record = told.to_dict()
     assert record["n_kept"] <= record["n_draws"] and len(record["inputs"]) == len(told.inputs)
+
+
+@pytest.mark.parametrize("n_gpus", [64, 512, 4096, 16_384, 65_536])
+@pytest.mark.parametrize("node_mttf_h", [4000, 20_000])
+def test_the_headline_of_somebody_who_only_knows_failures_lies_within_its_range(n_gpus, node_mttf_h):
+    told = ranges.assumptions(Scenario.of({"cluster": {"n_gpus": n_gpus}, "failures": {"node_mttf_h": node_mttf_h}}))
+    low, high = np.quantile(told.values, (0.05, 0.95))
+    assert low < told.ettr < high
+    assert abs(np.mean(told.values < told.ettr) - 0.5) < 0.25  # and nowhere near an end
+
+
+# --------------------------------------------------------------------------- of another cluster
+
+
+def test_draws_are_valid_and_agree_with_what_was_measured():
+    preset = Scenario.load("llama3-405b")
+    run = preset.override({"checkpoint.interval_min": 10, "measured": preset.measured})
+    some = ranges.draws(run, 1000, 3)
+    assert len(some.shares) == len(some.inputs) and some.n_valid == 1000
+    assert set(some.at) == {one.field for one in some.inputs}
+    assert {values.size for values in some.at.values()} == {some.ettr.size} and 30 < some.ettr.size < 200
+    own = ettr_at(run, some.at)
+    assert (own >= 0.9).all()
+    assert some.ettr == pytest.approx(ettr_at(run, some.at, budget.best_interval_min(run) / 60))
+    assert ranges.draws(run, 1000, 3).ettr == pytest.approx(some.ettr)
+    assert ranges.draws(run, 1000, 4).ettr.mean() != pytest.approx(some.ettr.mean(), abs=1e-9)
+
+
+def test_a_rate_is_drawn_from_published_clusters_each_once():
+    rates = evidence.cluster_rates()
+    assert not rates["cluster_id"].str.contains("memory|premise|-faults|-manual|-all-").any() and len(rates) >= 8
+    presets = {round(Scenario.load(name).failure_rate, 2) for name in evidence.scenario_names()}
+    assert set(rates["rate"].round(2)) == presets
+    drawn = ranges.rate_across_clusters(Scenario.load("rsc-1"))
+    u = np.linspace(0, 1, len(rates))
+    assert drawn.at(u) == pytest.approx(rates["rate"].to_numpy())
+    between = drawn.at((u[1:] + u[:-1]) / 2)
+    assert between == pytest.approx(np.sqrt(rates["rate"].to_numpy()[1:] * rates["rate"].to_numpy()[:-1]))
+    half = Scenario.of({"cluster": {"n_gpus": 4096, "gpus_per_node": 4}, "failures": {"job_mttf_h": 9}})
+    assert ranges.rate_across_clusters(half).at(u) == pytest.approx(rates["rate"].to_numpy() / 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_borrowed"),
+    [
+        ("llama3-405b", {}, False),
+        ("llama3-405b", {"cluster.n_gpus": 32_768}, True),
+        ("llama3-405b", {"cluster.n_gpus": 32_768, "failures.node_mttf_h": 9000}, False),
+        ("llama3-405b", {"recovery.restart_min": 9}, False),
+        ("h100-100k", {}, True),
+        ("rsc-2", {"cluster.n_gpus": 16_000}, True),
+    ],
+)
+def test_a_rate_is_borrowed_where_a_published_one_is_used_at_another_size(name, values, is_borrowed):
+    run = Scenario.load(name).override(values)
+    told = ranges.across_clusters(run)
+    assert (told is not None) is ranges.is_borrowed(run) is is_borrowed
+    if told is not None:
+        own = ranges.assumptions(run)
+        assert told.range[0] < own.range[0] < own.range[1] < told.range[1]
+        assert told.label != own.label and told.ettr == own.ettr
+        assert {one.field for one in told.inputs} - {one.field for one in own.inputs} == {
+            "failures.rate_per_1000_node_days"
+        }
+
+
+def test_a_rate_of_ones_own_is_not_borrowed_at_another_size(first):
+    assert ranges.across_clusters(first.override({"cluster.n_gpus": 65_536})) is None
+
+
+def test_other_inputs_are_drawn_alike_whether_the_rate_is_or_not():
+    run = Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})
+    own, others = ranges.draws(run), ranges.draws(run, more=[ranges.rate_across_clusters(run)])
+    assert all(values == pytest.approx(others.at[path]) for path, values in own.at.items())
+    assert others.at["failures.rate_per_1000_node_days"].size == own.ettr.size
 
 
 def test_stops_that_their_form_does_not_hold_for_are_taken_to_first_order():
@@ -215,7 +298,7 @@ def test_draws_that_break_a_rule_of_the_scenario_are_redrawn():
 def test_where_every_draw_breaks_a_rule_there_is_no_range_and_the_rule_is_named(monkeypatch):
     run = with_a_store(50)
     slowest = ranges.Assumed("checkpoint.store.changed_share", "the share", 1.0, 0.01, 0.02, "", "", "")
-    monkeypatch.setattr(ranges.assumed, "assumed_inputs", lambda scenario: [slowest])
+    monkeypatch.setattr(ranges.drawing, "assumed_inputs", lambda scenario: [slowest])
     told = ranges.assumptions(run)
     assert told.range is None and told.n_draws == 0 and told.values.size == 0
     assert "must be >= 5 s, the write of the faster tier 'peer memory'" in told.words

@@ -143,7 +143,7 @@ def test_what_is_complete_is_accepted_and_written_as_it_is_read(fleet, values):
 
 def test_a_value_with_an_effect_is_shown(fleet):
     rows = fleet.to_frame().set_index("field")
-    others = {"checkpoint.n_kept", "failures.lemons.left", "maintenance.rolling_nodes", "recovery.init_s_per_1000_gpus"}
+    others = {"checkpoint.n_kept", "failures.lemons.left", "maintenance.rolling_nodes"}
     assert {"elastic.n_least", "slow_nodes.loss", "spares.n_nodes", *others} <= set(rows.index)
     assert rows.loc["repair.n_crew", ["value", "unit", "status"]].tolist() == [2, "people", "given"]
     assert rows.loc["slow_nodes.per_1000_node_days", "unit"] == "nodes per 1,000 node-days"

@@ -193,6 +193,6 @@ def test_a_mode_that_never_occurs_says_nothing_of_latency(llama3):
 
 def test_a_job_that_never_fails_is_swept_as_it_is_evaluated(llama3):
     modes = [{"name": "never", "share": 1.0, "factor": 0, "scales_with": "job"}]
-    run = llama3.override({"failures.modes": modes})
+    run = llama3.override({"failures.modes": modes, "recovery.init_s_per_1000_gpus": 0})
     swept = budget.exact(run, {"cluster.n_gpus": np.array([16384.0, 100_000.0])}).ettr
     assert swept == pytest.approx([budget.exact(run).ettr] * 2)

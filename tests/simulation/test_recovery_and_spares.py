@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate
 
 from agreement import FOUR, check_means, per_hour_of_work
-from ettr import budget, simulate
+from ettr import Scenario, budget, evidence, simulate
 
 
 def _laplace(mean: float, cv: float, rate: float) -> float:
@@ -150,18 +150,59 @@ def test_lemons_that_nobody_takes_out_keep_the_rate_of_the_fleet(plain_run, left
     assert abs(simulated.ettr - budget.exact(run).ettr) < FOUR * simulated.ettr_error
 
 
-def test_starting_more_gpus_takes_longer(plain_run):
-    """Each start takes 30 s for 1,000 GPUs on top of the restart, in the closed form and in the simulator."""
-    run = plain_run.override({"recovery.init_s_per_1000_gpus": 30})
-    longer_min = 0.5 * run.cluster.n_gpus / 1000
-    same = plain_run.override({"recovery.restart_min": plain_run.recovery.restart_min + longer_min})
-    assert run.restart_h == pytest.approx(same.restart_h)
-    assert run.recovery_h == pytest.approx(same.recovery_h)
-    assert budget.exact(run).total_h == pytest.approx(budget.exact(same).total_h)
-    sizes = {"cluster.n_gpus": np.array([run.cluster.n_gpus, 4 * run.cluster.n_gpus])}
-    four_times = run.override({"cluster.n_gpus": 4 * run.cluster.n_gpus})
-    assert budget.exact(run, sizes).total_h[1] == pytest.approx(budget.exact(four_times).total_h)
-    np.testing.assert_allclose(simulate(run, n_runs=20).table, simulate(same, n_runs=20).table, rtol=1e-9, atol=1e-9)
+def test_starting_more_gpus_than_were_observed_takes_longer(plain_run):
+    """Each start takes 30 s more for 1,000 GPUs beyond the 8,000 observed, by the closed form and by the simulator."""
+    run = plain_run.override({"recovery.init_s_per_1000_gpus": 30, "failures.modes": OWN_RESTART})
+    four_times = run.override({"cluster.n_gpus": 32_000})
+    longer_min = 0.5 * 24
+    assert four_times.restart_h == pytest.approx(run.restart_h + longer_min / 60)
+    assert four_times.recovery_h == pytest.approx(run.recovery_h + longer_min / 60)
+    modes = [{**OWN_RESTART[0], "restart_min": OWN_RESTART[0]["restart_min"] + longer_min}]
+    same = four_times.override(
+        {
+            "failures.observed_nodes": None,
+            "recovery.restart_min": plain_run.recovery.restart_min + longer_min,
+            "failures.modes": modes,
+        }
+    )
+    assert budget.exact(four_times).total_h == pytest.approx(budget.exact(same).total_h)
+    sizes = {"cluster.n_gpus": np.array([8000, 32_000])}
+    for form in (budget.exact, budget.over_time):
+        swept = form(run, sizes).total_h
+        assert swept == pytest.approx([float(form(one).total_h) for one in (run, four_times)])
+    both = {**sizes, "recovery.init_s_per_1000_gpus": np.array([[0.0], [30.0]])}
+    assert budget.exact(run, both).total_h[1] == pytest.approx(budget.exact(run, sizes).total_h)
+    table, expected = simulate(four_times, n_runs=20).table, simulate(same, n_runs=20).table
+    np.testing.assert_allclose(table, expected, rtol=1e-9, atol=1e-9)
+
+
+OWN_RESTART = [{"name": "bug", "share": 0.4, "restart_min": 2}]
+
+
+def test_a_smaller_job_starts_sooner_but_never_in_less_than_no_time(plain_run):
+    run = plain_run.override({"recovery.init_s_per_1000_gpus": 60, "failures.modes": OWN_RESTART})
+    half = run.override({"cluster.n_gpus": 4000})
+    assert half.restart_h == pytest.approx(run.restart_h - 4 / 60)
+    assert half.recovery_h == pytest.approx(run.recovery_h - (0.6 * 4 + 0.4 * 2) / 60)  # the bug's 2 min are used up
+    swept = budget.exact(run, {"cluster.n_gpus": np.array([4000.0])})
+    assert swept.total_h[0] == pytest.approx(budget.exact(half).total_h)
+
+
+@pytest.mark.parametrize("name", evidence.scenario_names())
+def test_a_preset_does_not_change_by_the_growth_of_starts_where_it_was_observed(name):
+    run = Scenario.load(name)
+    grows = budget.exact(run.override({"recovery.init_s_per_1000_gpus": 9, "measured": run.measured})).ettr
+    assert (grows == budget.exact(run).ettr) == (run.n_nodes == run.observed_nodes)
+    for n_gpus, sign in ((run.observed_gpus // 2 // 8 * 8, 1), (2 * run.observed_gpus, -1)):
+        there = {"cluster.n_gpus": n_gpus}
+        plain = budget.exact(run.override({**there, "recovery.init_s_per_1000_gpus": 0}), steady_at(run)).ettr
+        by_default = budget.exact(run.override(there), steady_at(run)).ettr
+        assert sign * (float(by_default) - float(plain)) > 0
+
+
+def steady_at(run: Scenario) -> dict[str, float]:
+    """The interval that is best where the run was observed."""
+    return {"checkpoint.interval_min": budget.best_interval_min(run)}
 
 
 @pytest.mark.parametrize("clocks", [LEMONS | {"failures.lemons.factor": 1}, {"repair.retire_after": 16}])

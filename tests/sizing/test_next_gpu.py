@@ -112,7 +112,7 @@ def test_many_sizes_are_taken_in_pieces(run, monkeypatch):
 
 def test_a_next_gpu_that_takes_more_than_a_mean_one_gives_is_told_as_such(run):
     """Far beyond the turning point tokens fall faster than the size grows; only the end of a batch is missing."""
-    failing = run.override({RATE: 40})
+    failing = run.override({RATE: 40, "recovery.init_s_per_1000_gpus": 0})
     assert sizing.next_gpu(failing, 120_000).share < -1
     assert math.isnan(sizing.next_gpu(run, 2048 * 128).share)  # 2,048 sequences for as many replicas of 128
     assert math.isnan(sizing.next_gpu(run, 3e6).share)  # no layout has work for so many

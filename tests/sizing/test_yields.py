@@ -13,6 +13,7 @@ PERFECT = {
     "checkpoint.stall_s": 0,
     "recovery.detection_min": 0,
     "recovery.restart_min": 0,
+    "recovery.init_s_per_1000_gpus": 0,
     "network": {"inside_gb_s": 1e12, "across_gb_s": 1e12},
     "scaling": {"kernel_efficiency": 1, "jitter": 0, "overlap": 1, "latency_us": 0},
     "layout": {"tensor": 1, "context": 1, "pipeline": 1, "micro_batch": 1, "sharded": True, "recompute": False},

@@ -28,7 +28,7 @@ def run():
 def with_times(run, *, mttf_h, interval_s, stall_s=0.0, detection_s=0.0, queue_s=0.0, restart_s=0.0, **more):
     """A run with nothing but these."""
     restarts = tuple(replace(one, restart=restart_s / 3600) for one in run.restarts)
-    plain = {"persist": 0.0, "slowdown": 0.0, "load": 0.0, "init": 0.0, "restarts": restarts, **more}
+    plain = {"persist": 0.0, "slowdown": 0.0, "load": 0.0, "restarts": restarts, **more}
     times = {"tau": interval_s, "stall": stall_s, "detection": detection_s, "queue": queue_s}
     return replace(run, rate=1 / mttf_h, **{name: of / 3600 for name, of in times.items()}, **plain)
 

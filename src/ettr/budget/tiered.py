@@ -64,7 +64,7 @@ def recover(run: JobInHours, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
 
 def restart_after_h(run: JobInHours) -> Any:
     """Mean restart and load of a failure, if none strikes meanwhile. [h]"""
-    of_loads = sum(share * (load + run.init) for share, load in zip(run.severity, run.loads, strict=True))
+    of_loads = sum(share * load for share, load in zip(run.severity, run.loads, strict=True))
     return of_loads + sum(one.share * one.restart for one in run.restarts)
 
 

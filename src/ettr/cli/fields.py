@@ -202,7 +202,7 @@ def record_of(one: ListedField) -> dict[str, Any]:
 
 def _plausible(one: ListedField) -> Plausible | None:
     """How far a value may be from the default, within its rule; None of what a plan takes as it is."""
-    from ettr.ranges.assumed import plausible
+    from ettr.ranges.inputs import plausible
 
     ends = one.meta.plausible
     if ends is None and one.meta.swept and isinstance(one.default, (int, float)):

@@ -264,8 +264,10 @@ def _asked(
         run = run.override(changes) if changes else run
     else:
         asked = {**values, **changes}
-        _check_size_and_rate(asked, observed_on_gpus)
+        _check_size(asked, observed_on_gpus)
         n_gpus, per_node = (asked.get(path, 8) for path in _SIZE)
+        if not any(path.startswith("failures.") for path in asked):
+            values |= _of_published_clusters(per_node)
         if isinstance(n_gpus, (int, float)) and isinstance(per_node, (int, float)):
             observed_nodes = _nodes_observed(observed_on_gpus, per_node)
             values |= observed_nodes
@@ -293,21 +295,15 @@ def _check_conflicts(
     raise InputError(f"{options_given[path]} conflicts with --set {path}; use one of them{way_out}")
 
 
-def _check_size_and_rate(asked: dict[str, Any], observed_on_gpus: float | None) -> None:
-    """Refuse a run that has no size or no failure rate."""
+def _check_size(asked: dict[str, Any], observed_on_gpus: float | None) -> None:
+    """Refuse a run that has no size, or a size that nothing was observed on."""
     if N_GPUS not in asked:
         raise InputError(
             "name a preset or a file, or say how large the job is and how often it fails, e.g. ettr plan --gpus 4096 "
             "--mtbf-h 9"
         )
-    if any(path.startswith("failures.") for path in asked):
-        return
-    if observed_on_gpus is not None:
+    if observed_on_gpus is not None and not any(path.startswith("failures.") for path in asked):
         raise InputError(f"{_OBSERVED_ON} needs the failures observed there: --mtbf-h, or --failures with --in-days")
-    raise InputError(
-        "--gpus needs to know how often the job fails: --mtbf-h, the hours between two failures of the job (or "
-        "--failures 419 --in-days 54, --node-mtbf-h, --gpu-mtbf-h, --set failures.rate_per_1000_node_days=6)"
-    )
 
 
 def _nodes_observed(observed_on_gpus: float | None, gpus_per_node: float) -> dict[str, Any]:
@@ -330,6 +326,19 @@ def _check_rate_of_a_job(run: Scenario, observed_on_gpus: float | None) -> None:
             f"{_OBSERVED_ON} has no meaning with failures.{run.failures.ways[0]}, which is the same at every size: "
             "give it with the MTBF of a job or a count of its failures"
         )
+
+
+def _of_published_clusters(gpus_per_node: Any) -> dict[str, Any]:
+    """Return the failure rate of a run of which none is given: the median of published clusters, by the wall clock."""
+    from ettr.ranges import median_rate
+
+    rate, n_clusters = median_rate(gpus_per_node if isinstance(gpus_per_node, (int, float)) else 8)
+    origin = {"status": "assumed", "note": f"the median of {n_clusters} published clusters"}
+    return {
+        "failures.rate_per_1000_node_days": rate,
+        "failures.rate_clock": "wall",
+        "evidence": {"failures.rate_per_1000_node_days": origin},
+    }
 
 
 def _calendar(

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 from ettr.core import moved
 from ettr.evidence.checks import stamp, validate
 from ettr.evidence.package import DATA, STATUSES, refuse_unlisted, unlisted
-from ettr.evidence.published import published_ettr, published_rates
+from ettr.evidence.published import (
+    SIMILAR,
+    PublishedEttr,
+    cluster_rates,
+    published_ettr,
+    published_near,
+    published_rates,
+    published_runs,
+)
 from ettr.evidence.reading import (
     Figure,
     dictionary,
@@ -31,17 +39,22 @@ from ettr.evidence.sources import bibliography, cited
 
 __all__ = [
     "DATA",
+    "SIMILAR",
     "STATUSES",
     "Figure",
+    "PublishedEttr",
     "bibliography",
     "cited",
+    "cluster_rates",
     "dictionary",
     "figure",
     "gpu_names",
     "gpu_text",
     "mitigations_text",
     "published_ettr",
+    "published_near",
     "published_rates",
+    "published_runs",
     "refuse_unlisted",
     "scenario_names",
     "scenario_text",

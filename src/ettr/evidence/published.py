@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ettr.core.sentences import gpus, pct
 from ettr.core.units import H_PER_DAY, H_PER_YEAR
 from ettr.evidence.package import DATA
 from ettr.evidence.reading import figure, table
@@ -14,6 +18,44 @@ if TYPE_CHECKING:
 
 
 _DAYS_PER_WEEK = 7.0
+SIMILAR = 1.5
+"""Runs are of similar size within this factor (assumed)."""
+
+
+@dataclass(frozen=True)
+class PublishedEttr:
+    """The ETTR that was published for a run.
+
+    Attributes
+    ----------
+    run, operator : str
+        What it is called, and who published it.
+    n_gpus : int
+        Its size, about. [GPUs]
+    ettr : float
+        What was published.
+    bound : str
+        ``more than`` or ``up to`` where that is a bound; else empty.
+    source : str
+        Bibliography key.
+    """
+
+    run: str
+    operator: str
+    n_gpus: int
+    ettr: float
+    bound: str
+    source: str
+
+    @property
+    def words(self) -> str:
+        """Who published what, as a sentence without its full stop."""
+        value = f"{self.bound} {pct(self.ettr, 0)}".strip()
+        return f"{self.operator} published {value} for a run on about {gpus(self.n_gpus)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return vars(self) | {"words": self.words}
 
 
 def published_rates(folder: Path = DATA) -> pd.DataFrame:
@@ -72,6 +114,24 @@ def published_rates(folder: Path = DATA) -> pd.DataFrame:
     return rates.assign(rate=counted.fillna((low + high) / 2.0), rate_low=low, rate_high=high)
 
 
+def cluster_rates(folder: Path = DATA) -> pd.DataFrame:
+    """Published failure rates of what stops a job, each cluster once, in order [1/(1000 node-days)].
+
+    Returns
+    -------
+    DataFrame
+        The rows of :func:`published_rates` that are marked as ``compared``: stops of jobs, one row a cluster.
+
+    Examples
+    --------
+    >>> rates = cluster_rates()["rate"]
+    >>> len(rates), round(float(rates.median()), 1)
+    (8, 3.1)
+    """
+    rates = published_rates(folder)
+    return rates[rates["compared"]].sort_values("rate", ignore_index=True)
+
+
 EFFECTIVE, GOODPUT, UTILISATION, UPTIME = (
     "effective training time of a job",
     "goodput of a cloud",
@@ -87,9 +147,9 @@ def published_ettr(folder: Path = DATA) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``run``, ``quantity`` (:data:`EFFECTIVE` for an ETTR), ``n_gpus`` and ``n_gpus_high`` [GPUs] (equal for one
-        size, missing where none is stated), ``share``, ``bound`` (``more than``, ``up to`` or ``equal``),
-        ``source``, ``status``.
+        ``run``, ``operator``, ``quantity`` (:data:`EFFECTIVE` for an ETTR), ``n_gpus`` and ``n_gpus_high`` [GPUs]
+        (equal for one size, missing where none is stated), ``share``, ``bound`` (``more than``, ``up to``, or empty for
+        a value), ``source``, ``status``.
 
     Notes
     -----
@@ -105,14 +165,16 @@ def published_ettr(folder: Path = DATA) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for run, quantity, sizes, key, bound in (
-        ("Llama 3 405B", EFFECTIVE, ("llama3_n_gpus",), "llama3_ettr_bound", "more than"),
-        ("MegaScale", EFFECTIVE, ("megascale_n_gpus",), "megascale_ettr_bound", "more than"),
-        ("ByteRobust, dense", EFFECTIVE, ("byterobust_n_gpus",), "byterobust_ettr", "up to"),
-        ("CoreWeave", GOODPUT, (), "coreweave_goodput", "up to"),
-        ("SIGMA", UTILISATION, (), "sigma_utilisation", "equal"),
+    for run, operator, quantity, sizes, key, bound in (
+        ("Llama 3 405B", "Meta", EFFECTIVE, ("llama3_n_gpus",), "llama3_ettr_bound", "more than"),
+        ("MegaScale", "ByteDance", EFFECTIVE, ("megascale_n_gpus",), "megascale_ettr_bound", "more than"),
+        ("ByteRobust, dense", "ByteDance", EFFECTIVE, ("byterobust_n_gpus",), "byterobust_ettr", "up to"),
+        ("Meta, 100,000 GPUs", "Meta", EFFECTIVE, ("fthsdp_n_gpus",), "fthsdp_ettr", ""),
+        ("CoreWeave", "CoreWeave", GOODPUT, (), "coreweave_goodput", "up to"),
+        ("SIGMA", "SIGMA", UTILISATION, (), "sigma_utilisation", ""),
         (
             "NVIDIA DGX Cloud",
+            "NVIDIA",
             UPTIME,
             ("dgx_cloud_n_gpus_low", "dgx_cloud_n_gpus_high"),
             "dgx_cloud_downtime_bound",
@@ -121,6 +183,42 @@ def published_ettr(folder: Path = DATA) -> pd.DataFrame:
     ):
         reported, n_gpus = figure(key, folder), [figure(size, folder).value for size in sizes] or [float("nan")]
         share = 1.0 - reported.value if quantity == UPTIME else reported.value
-        columns = {"run": run, "quantity": quantity, "n_gpus": n_gpus[0], "n_gpus_high": n_gpus[-1], "share": share}
+        columns = {
+            "run": run,
+            "operator": operator,
+            "quantity": quantity,
+            "n_gpus": n_gpus[0],
+            "n_gpus_high": n_gpus[-1],
+            "share": share,
+        }
         rows.append({**columns, "bound": bound, "source": reported.source, "status": reported.status})
     return pd.DataFrame(rows)
+
+
+@functools.cache
+def published_runs(folder: Path = DATA) -> tuple[PublishedEttr, ...]:
+    """The rows of :func:`published_ettr` that are an ETTR, each with its words."""
+    known = published_ettr(folder)
+    rows = known[known["quantity"] == EFFECTIVE].itertuples()
+    return tuple(
+        PublishedEttr(row.run, row.operator, int(row.n_gpus), row.share, row.bound, row.source) for row in rows
+    )
+
+
+def published_near(n_gpus: float, times: float = SIMILAR, folder: Path = DATA) -> PublishedEttr | None:
+    """The ETTR that was published for the run nearest in size, within a factor.
+
+    Returns
+    -------
+    PublishedEttr or None
+        None where no run of similar size published one.
+
+    Examples
+    --------
+    >>> published_near(80_000).words
+    'Meta published 44% for a run on about 100,000 GPUs'
+    >>> published_near(1024) is None
+    True
+    """
+    nearest = min(published_runs(folder), key=lambda run: abs(math.log(run.n_gpus / n_gpus)))
+    return nearest if abs(math.log(nearest.n_gpus / n_gpus)) <= math.log(times) else None

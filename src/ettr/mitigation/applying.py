@@ -331,6 +331,7 @@ _QUANTITIES: Mapping[str, Callable[[Scenario], float]] = MappingProxyType(
     {
         "nodes": lambda run: run.n_nodes,
         "replicas": n_replicas,
+        "observed_gpus": lambda run: run.observed_gpus,
         "stall_s": lambda run: run.checkpoint.stall_s,
         "rated_w": _rated_w,
     }

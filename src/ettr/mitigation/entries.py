@@ -17,7 +17,7 @@ Place = Annotated[str, Field(pattern=PLAIN_TEXT.replace("[\\w .", "[\\w .*"), ma
 Places = Annotated[tuple[Text, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)]
 Words = Annotated[str, Field(min_length=1, max_length=600)]
 Operation = Literal["set", "scale", "add", "cap", "floor"]
-Quantity = Literal["nodes", "replicas", "stall_s", "rated_w", "pool"]
+Quantity = Literal["nodes", "replicas", "observed_gpus", "stall_s", "rated_w", "pool"]
 Group = Literal["failures", "detection", "restart", "checkpoint", "nodes", "speed", "heat and power"]
 Verdict = Literal["reproduced", "consistent", "not derivable"]
 
@@ -40,8 +40,8 @@ class Change(Origin):
     value: Any = Field(description="a number, a name, or a section with its fields")
     of: Quantity | None = Field(
         None,
-        description="multiplies the value: nodes of the job, its replicas, seconds of its stall, rated watts of "
-        "its GPU; with pool: as many spares as are enough for this share of the time",
+        description="multiplies the value: nodes of the job, its replicas, GPUs on which it was observed, seconds of "
+        "its stall, rated watts of its GPU; with pool: as many spares as are enough for this share of the time",
     )
     when: Text | None = Field(None, description="only where the scenario has this section")
     unless: Places = Field((), description="only where the scenario has none of these sections, nor a value above zero")

@@ -36,7 +36,7 @@ from ettr.plan.report import BOUND, HOPELESS, hopeless, plan_report, plan_warnin
 from ettr.plan.single_run import PredictionInterval, of_simulated, prediction_interval
 from ettr.plan.tiers import TierPlan, best_tiers_h, tier_plans
 from ettr.plan.unexplained import Unexplained, unexplained
-from ettr.ranges.assumed import Assumptions, assumptions
+from ettr.ranges import Assumptions, across_clusters, assumptions
 from ettr.recommendation.best_set import Recommendation, recommend
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.fields import implausible
@@ -191,6 +191,23 @@ class Plan(Answer):
         return assumptions(self.scenario)
 
     @functools.cached_property
+    def across_clusters(self) -> Assumptions | None:
+        """How far the failure rate of published clusters leaves it open; None of a run whose rate is its own."""
+        return across_clusters(self.scenario)
+
+    @property
+    def ranges(self) -> tuple[Assumptions, ...]:
+        """The ranges of the ETTR, each with what it is of: at this failure rate, and across published clusters."""
+        return tuple(one for one in (self.assumptions, self.across_clusters) if one is not None and one.inputs)
+
+    @property
+    def published(self) -> evidence.PublishedEttr | None:
+        """What was published for another run of similar size, the nearest; None where there is none."""
+        found = evidence.published_near(self.asked.cluster.n_gpus)
+        own = self.asked.n_nodes == self.asked.observed_nodes and found and found.source in self.asked.sources
+        return None if own else found
+
+    @functools.cached_property
     def recommendation(self) -> Recommendation | None:
         """The mitigations to choose together; None for a run without failures, or one that practically never ends."""
         return self.recommend()
@@ -332,7 +349,7 @@ class Plan(Answer):
         record = {
             "scenario": given.name,
             "n_gpus": given.cluster.n_gpus,
-            "observed_gpus": given.observed_gpus,
+            "observed_gpus": given.rate_observed_on_gpus,
             "job_mttf_h": self.job_mttf_h,
             "wall_mttf_h": self.wall_mttf_h,
             "job_mttf_95_h": self.job_mttf_95_h,
@@ -364,6 +381,11 @@ class Plan(Answer):
             "warnings": self.warnings,
             "assumptions": self.assumptions.to_dict(),
             "recommendation": self.recommendation.to_dict() if self.recommendation else None,
+            "ranges": [
+                {key: record[key] for key in ("label", "low", "high", "leading", "given")}
+                for record in (one.to_dict() for one in self.ranges)
+            ],
+            "published": self.published.to_dict() if self.published else None,
             "unexplained": self.unexplained,
             "simulated": self.simulation.to_dict() if self.simulation else None,
             "is_bound": self.is_bound,

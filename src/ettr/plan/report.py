@@ -22,13 +22,14 @@ from ettr.core.sentences import (
     roughly,
     usd,
 )
-from ettr.core.units import ROUNDING
+from ettr.core.units import ROUNDING, S_PER_H
 from ettr.plan.assumed import fitted_words, no_answer
 from ettr.plan.details import planned_at_mean, speed_lines, tiers_report, unused_prediction
 from ettr.plan.losses import Losses
 from ettr.plan.pools import cheapest_pool
 from ettr.plan.single_run import PredictionInterval
 from ettr.ranges.assumed import Assumptions, span
+from ettr.ranges.inputs import rate_is_assumed
 from ettr.scenario import Scenario
 from ettr.scenario.to_hours import before_interval
 
@@ -81,7 +82,7 @@ def _often(plan: Plan) -> str:
     if not math.isfinite(plan.job_mttf_h):
         return f"{size}no failures"
     by = "wall clock, by the analytical model" if plan.simulation else "wall clock"
-    observed = plan.asked.observed_gpus
+    observed = plan.asked.rate_observed_on_gpus
     at = f", failure rate observed on {gpus(observed)}" if observed else ""
     return f"{size}MTBF {roughly(plan.wall_mttf_h)} ({by}{at})"
 
@@ -148,12 +149,32 @@ def plan_warnings(plan: Plan) -> Iterator[str]:
 def _ettr(plan: Plan) -> str:
     """ETTR with its plausible range, and then the prediction interval of a single run."""
     best = float(plan.budget.ettr)
-    assumed = f" ({plan.assumptions.words})" if plan.assumptions.inputs else ""
+    assumed = f" ({_ranges(plan)})" if plan.ranges else ""
     own = None if plan.simulation else plan.hours_as_given
     what = f"Without {mechanisms(plan.left_out)}, by the analytical model" if plan.simulation else "Useful time (ETTR)"
     text = f"{what}: {pct(best, _digits(best, plan.assumptions))}{assumed}{_as_given(plan, own)}."
     single = "" if plan.simulation else _single_run(plan.prediction_interval, plan.asked.failures.n_events)
-    return " ".join(filter(None, [text, single, fitted_words(plan.asked)]))
+    published = f"{plan.published.words}." if plan.published else ""
+    return " ".join(filter(None, [text, published, single, fitted_words(plan.asked), *_of_starts(plan.asked)]))
+
+
+def _ranges(plan: Plan) -> str:
+    """The ranges as a clause; where nothing is known of the failure rate, only that across published clusters."""
+    told = plan.ranges[1:] if rate_is_assumed(plan.asked) else plan.ranges
+    return "; ".join(one.words if i == 0 else one.short_words for i, one in enumerate(told))
+
+
+def _of_starts(scenario: Scenario) -> Iterator[str]:
+    """By how much starts are longer or shorter than where they were observed, and how to narrow the range."""
+    growth_s = scenario.start_growth_h * S_PER_H
+    if abs(growth_s) >= 1:
+        longer = "longer" if growth_s > 0 else "shorter"
+        yield (
+            f"Each start is {duration(abs(growth_s) / S_PER_H)} {longer} than on the {gpus(scenario.observed_gpus)} "
+            "where it was observed."
+        )
+    if rate_is_assumed(scenario):
+        yield "Your own failure rate narrows the range: --mtbf-h, or --failures with --in-days."
 
 
 def _as_given(plan: Plan, own: TimeBudget | None) -> str:

@@ -13,7 +13,7 @@ from ettr.budget.simplify import mechanisms
 from ettr.core.errors import InputError
 from ettr.core.sentences import about, limit, pct, roughly, usd
 from ettr.core.units import H_PER_MONTH, unit_of
-from ettr.ranges.assumed import ettr_at, own_interval_h
+from ettr.ranges.drawing import ettr_at, own_interval_h
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of, given_at
 from ettr.scenario.paths import RATE

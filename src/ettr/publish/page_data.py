@@ -15,10 +15,11 @@ from ettr.core.errors import EttrError
 from ettr.core.units import LAST_DIGITS, unit_of
 from ettr.plan.assumed import assumed_fields
 from ettr.plan.losses import WORDS
-from ettr.ranges.assumed import Assumed, around, assumed_inputs, known_of
+from ettr.ranges.assumed import known_of
+from ettr.ranges.inputs import Assumed, around, assumed_inputs, rate_across_clusters
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of, meta_at
-from ettr.scenario.paths import N_GPUS, PERSIST, SLOWDOWN, bounds_at, model_of
+from ettr.scenario.paths import INIT, N_GPUS, PERSIST, SLOWDOWN, bounds_at, model_of
 from ettr.validation import CALCULATORS
 
 DEFAULT = "llama3-405b"
@@ -47,7 +48,7 @@ INPUTS: dict[str, tuple[float, float, str]] = {
     "recovery.detection_min": (0.05, 60, "Until noticed"),
     "recovery.queue_min": (0, 60, "Waiting in the queue"),
     "recovery.restart_min": (0.2, 60, "Restart"),
-    "recovery.init_s_per_1000_gpus": (0, 10, "Start-up, for 1,000 GPUs"),
+    "recovery.init_s_per_1000_gpus": (0, 10, "Start-up growth, for 1,000 GPUs more"),
     "recovery.person_share": (0, 0.5, "Failures that need a person"),
     "recovery.person_min": (0, 240, "Wait for a person"),
     "maintenance.per_day": (0, 4, "Maintenance stops"),
@@ -70,7 +71,7 @@ _CAPTIONS = {
     "failures.n_events": "{} failures",
     "failures.node_days": "{} node-days observed",
     "checkpoint.interval_min": "checkpoint every {} min",
-    "recovery.init_s_per_1000_gpus": "start-up {} s per 1,000 GPUs",
+    "recovery.init_s_per_1000_gpus": "start-up {} s longer per 1,000 GPUs",
     "maintenance.per_day": "{} maintenance stops per day",
     "job.productive_h": "{} h of training",
     "cost.usd_per_gpu_h": "{} USD per GPU-hour",
@@ -115,6 +116,9 @@ def page_data(scenario: Scenario, named: str = "") -> dict[str, Any]:
             for part, words in ({"productive_h": "useful training"} | WORDS).items()
         ],
         "asked": ASKED,
+        "clusters": _assumed(rate_across_clusters(scenario)),
+        "published": [one.to_dict() for one in evidence.published_runs()],
+        "similar": evidence.SIMILAR,
         "formulas": [{"name": name, "title": one.title} for name, one in CALCULATORS.items()],
     }
 
@@ -155,11 +159,13 @@ def _is_closed(scenario: Scenario) -> bool:
 
 
 def _inputs(scenario: Scenario) -> list[Assumed]:
-    """What is assumed, with what would be if there were a background write."""
+    """What is assumed, with what would be if there were a background write, or another size."""
     found = {one.field: one for one in assumed_inputs(scenario)}
     if scenario.persist_h == 0:
         writing = scenario.override({PERSIST: 1e-6})  # shorter than any interval
         found |= {one.field: one for one in assumed_inputs(writing) if one.field == SLOWDOWN}
+    grown = scenario.override({N_GPUS: 2 * scenario.cluster.n_gpus})
+    found |= {one.field: one for one in assumed_inputs(grown) if one.field == INIT}
     return [found[path] for path in scenario.swept if path in found]
 
 
@@ -167,6 +173,7 @@ def _assumed(one: Assumed) -> dict[str, Any]:
     half, twice = around(one.field, one.value)
     name = one.name.removeprefix("the ")
     named = {"field": one.field, "name": name, "value": one.value, "low": one.low, "high": one.high, "unit": one.unit}
+    named |= {"quantiles": list(one.quantiles)} if one.quantiles else {}
     return {**named, "source": one.source, "half": half, "twice": twice}
 
 

@@ -72,13 +72,13 @@ class Savings:
     def shares(self) -> np.ndarray:
         """The same at each draw, over the wall clock of the run as assumed."""
         saved = (self._before[0][1:] - self._after[0][1:]) / self._before[0][0]
-        return saved[np.isfinite(saved)]
+        return np.asarray(saved[np.isfinite(saved)])
 
     @cached_property
     def ettr_gains(self) -> np.ndarray:
         """ETTR gained at each draw."""
         gained = self._after[1][1:] - self._before[1][1:]
-        return gained[np.isfinite(gained)]
+        return np.asarray(gained[np.isfinite(gained)])
 
     @cached_property
     def ettr_gain(self) -> float:
@@ -107,9 +107,7 @@ class Savings:
         drawn = dict(ranges.draws(self._plain, _DRAWS, self.seed).at)
         if self._goal.checkpoint.tiers:  # no analytical model has a slowdown beside faster tiers
             drawn.pop(SLOWDOWN, None)
-        return {
-            path: np.append(float(given_at(self._plain, path)), values[:_MOST]) for path, values in drawn.items()
-        }
+        return {path: np.append(float(given_at(self._plain, path)), values[:_MOST]) for path, values in drawn.items()}
 
     @cached_property
     def _goal(self) -> Scenario:

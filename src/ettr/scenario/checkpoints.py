@@ -173,12 +173,12 @@ class Checkpoint(Section):
             amount="the checkpoint stall",
             plausible=Plausible(
                 0.5,
-                30.0,
+                40.0,
                 "wan2025bytecheckpoint, bigscience2022chronicles",
-                "from a save in the background, 0.59 s for a model of this size, to one that is mostly waited for",
+                "from a save in the background, 0.59 s for 405B parameters, to one of 176B that is waited for, 40 s",
             ),
         ),
-    ] = Field(30.0, ge=0, description="training stands still for each checkpoint (assumed: 30)")
+    ] = Field(5.0, ge=0, description="training stands still for each checkpoint (assumed: 5)")
     persist_s: Annotated[
         LessIsBetter,
         Meta(

@@ -81,6 +81,24 @@ class InHours(Section):
         """Nodes of the job."""
         return self.cluster.n_nodes
 
+    @property
+    def observed_nodes(self) -> int:
+        """Nodes of the run whose failures and recovery the values describe: the job's own where nothing else is said.
+
+        At another size the failures grow with the nodes, and each start by ``recovery.init_s_per_1000_gpus``.
+        """
+        return self.failures.observed_nodes or self.n_nodes
+
+    @property
+    def observed_gpus(self) -> int:
+        """The same in GPUs. [GPUs]"""
+        return self.observed_nodes * self.cluster.gpus_per_node
+
+    @property
+    def gpus_beyond_observed(self) -> int:
+        """GPUs of the job beyond those; negative where the job is smaller. [GPUs]"""
+        return self.cluster.n_gpus - self.observed_gpus
+
     @functools.cached_property
     def heat_response(self) -> HeatResponse | None:
         """Temperatures, clocks and speed over the hours of the weather; None without heat."""
@@ -160,10 +178,10 @@ class InHours(Section):
     @property
     def failure_rate(self) -> float:
         """Failures per 1,000 node-days of the clock in ``failures.rate_clock``. [1 / (1000 node-days)]"""
-        return self.failures.rate_of(self.cluster.gpus_per_node, self.failures.observed_nodes or self.n_nodes)
+        return self.failures.rate_of(self.cluster.gpus_per_node, self.observed_nodes)
 
     @property
-    def observed_gpus(self) -> int | None:
+    def rate_observed_on_gpus(self) -> int | None:
         """GPUs of the job whose failures are given, if it has another size; None for a rate of nodes. [GPUs]"""
         nodes = self.failures.observed_nodes
         elsewhere = nodes is not None and nodes != self.n_nodes and self.failures.of_a_job
@@ -315,7 +333,12 @@ class InHours(Section):
     @property
     def restart_h(self) -> float:
         """Restart time of a planned start without loading, r. [h]"""
-        return float(before_interval(self).restart + before_interval(self).init)
+        return float(before_interval(self).restart)
+
+    @property
+    def start_growth_h(self) -> float:
+        """By how much each start is longer than where it was observed, for the GPUs beyond those; or shorter. [h]"""
+        return float(Values(self).growth_h)
 
     @property
     def first_queue_h(self) -> float:
@@ -385,13 +408,15 @@ class InHours(Section):
         """
         run, failures = before_interval(self), self.failures
         shares = np.append(failures.shares, max(0.0, 1 - sum(failures.shares)))
-        observed_nodes = failures.observed_nodes or self.n_nodes
-        init_h = run.init * observed_nodes / self.n_nodes
+        observed_nodes = self.observed_nodes
+        general_h = self.recovery.restart_min / MIN_PER_H
+        own_h = [general_h if mode.restart_min is None else mode.restart_min / MIN_PER_H for mode in failures.modes]
+        restart_h = np.array([*own_h, general_h])  # as observed, whatever the size of the job
         # a silent failure strikes while what is computed counts: not while another is hidden, nor in a restart
-        hidden_h = np.where(np.isnan(run.modes.latency), 0.0, run.modes.latency + run.modes.restart + run.load + init_h)
+        hidden_h = np.where(np.isnan(run.modes.latency), 0.0, run.modes.latency + restart_h + run.load)
         person_h = run.person_share * run.person
         if not self.recovery.exposed:
-            hidden_h = np.where(np.isnan(run.modes.latency), run.modes.restart + run.load + init_h, hidden_h)
+            hidden_h = np.where(np.isnan(run.modes.latency), restart_h + run.load, hidden_h)
         dead_h = float(shares @ (run.modes.detection + run.modes.queue + hidden_h)) + person_h
         rolling = self.maintenance is not None and self.maintenance.rolling_nodes is not None
         of_clock = self.node_rate_per_h * observed_nodes * dead_h + (0.0 if rolling else run.stops_per_h * run.stop)

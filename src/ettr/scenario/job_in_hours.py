@@ -68,7 +68,7 @@ def _mapped(value: Any, function: Callable[[np.ndarray], Any]) -> Any:
 class ModesInHours:
     """Modes of failure, ``other`` last, on the first axis; a general time stands where a mode has no own.
 
-    ``restart`` is without what each start takes for the number of GPUs and without loading. ``latency`` is NaN where a
+    ``restart`` is without loading. ``latency`` is NaN where a
     failure is noticed, ``repair`` where a node goes through the general stages. ``n_out`` are nodes that leave the job.
     The ``_cv`` are coefficients of variation. ``survives`` is the share of its failures that each faster tier survives.
     """
@@ -95,7 +95,7 @@ class ModesInHours:
 class RestartInHours(_Numbers):
     """One of the restart times that modes have: the share of failures with it, its mean and coefficient of variation.
 
-    The hours are without initialisation and loading, as in ``restart``.
+    The hours are without loading, as in ``restart``.
     """
 
     share: Any
@@ -149,7 +149,7 @@ class JobInHours(_Numbers):
 
     What depends on the failure rate or on an interval is derived, so that ``dataclasses.replace`` gives the same run at
     another. ``detection`` and ``queue`` are means over all failures, the wait for a person included. ``restart`` is the
-    general one, and ``restarts`` those of failures; each start takes ``init`` and ``load`` on top. ``latency`` is the
+    general one, and ``restarts`` those of failures; each start takes ``load`` on top. ``latency`` is the
     mean over all failures, ``silent`` the share of those that are silent. ``tiers`` are those below the store. Closed
     forms ask for all up to ``person``, and the simulator for the rest too; a time is 0 where there is no such stage,
     ``failed_restart`` NaN where a restart that fails takes as long as another, ``retire_window`` infinite without one.
@@ -162,7 +162,6 @@ class JobInHours(_Numbers):
     persist: Any
     slowdown: Any
     load: Any
-    init: Any
     rate: Any
     detection: Any
     queue: Any
@@ -212,12 +211,12 @@ class JobInHours(_Numbers):
     @property
     def start(self) -> Any:
         """Restart and load of a planned start, from the store. [h]"""
-        return self.restart + self.init + self.load
+        return self.restart + self.load
 
     @property
     def restart_after(self) -> Any:
         """Mean restart and load after a failure if none strikes meanwhile, from the store. [h]"""
-        return sum(one.share * one.restart for one in self.restarts) + (self.init + self.load)
+        return sum(one.share * one.restart for one in self.restarts) + self.load
 
     @property
     def recovery(self) -> Any:
@@ -235,27 +234,24 @@ class JobInHours(_Numbers):
         return sum(one.share * self._strikes_restart(one.restart, one.cv, self.load) for one in self.restarts)
 
     def survives_restart(self, restart_h: Any, cv: float, load_h: Any) -> Any:
-        """Probability that no failure strikes during a restart with its initialisation and load."""
-        fixed_h = self.init + load_h
+        """Probability that no failure strikes during a restart with its load."""
         if cv == 0:
-            return np.exp(-self.rate * (restart_h + fixed_h))
-        return laplace(restart_h, cv, self.rate) * np.exp(-self.rate * fixed_h)
+            return np.exp(-self.rate * (restart_h + load_h))
+        return laplace(restart_h, cv, self.rate) * np.exp(-self.rate * load_h)
 
     def until_struck_h(self, restart_h: Any, cv: float, load_h: Any) -> Any:
         """Mean time in such a restart until a failure strikes or it is done, whichever is first. [h]"""
-        fixed_h = self.init + load_h
         if cv == 0:
-            return mean_until(self.rate, restart_h + fixed_h)
+            return mean_until(self.rate, restart_h + load_h)
         rate = np.asarray(self.rate, dtype=float)
         mean_h = self._strikes_restart(restart_h, cv, load_h) / np.where(rate > 0, rate, 1.0)
-        return np.where(rate > 0, mean_h, restart_h + fixed_h)
+        return np.where(rate > 0, mean_h, restart_h + load_h)
 
     def _strikes_restart(self, restart_h: Any, cv: float, load_h: Any) -> Any:
-        fixed_h = self.init + load_h
         if cv == 0:
-            return -np.expm1(-self.rate * (restart_h + fixed_h))
+            return -np.expm1(-self.rate * (restart_h + load_h))
         strikes = laplace_complement(restart_h, cv, self.rate)
-        return strikes - (1 - strikes) * np.expm1(-self.rate * fixed_h)
+        return strikes - (1 - strikes) * np.expm1(-self.rate * load_h)
 
     @property
     def planned_restart_h(self) -> Any:

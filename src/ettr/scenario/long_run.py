@@ -30,7 +30,7 @@ def long_run_rate(scenario: InHours) -> float:
         return scenario.failure_rate
     from ettr.failures.hazards import settled_rate  # loads the statistics of scipy
 
-    nodes = failures.observed_nodes or scenario.n_nodes
+    nodes = scenario.observed_nodes
     exposed_h = (failures.node_days or 0.0) * H_PER_DAY / nodes * (failures.exposed_share or 1.0)
     per_h = settled_rate(failures.n_events, nodes, exposed_h, failures.lifetime.shape)
     return float(per_h) * 1000 * H_PER_DAY * (failures.exposed_share or 1.0)

@@ -19,6 +19,7 @@ from ettr.scenario.basics import (
     Section,
     Share,
     Spread,
+    WhereZero,
     With,
 )
 
@@ -140,15 +141,24 @@ class Recovery(Section):
         ),
     ] = Field(10.0, ge=0, description="initialise and load until training goes on (assumed: 10)")
     init_s_per_1000_gpus: Annotated[
-        Addition,
+        Number,
         Meta(
+            idle=WhereZero("gpus_beyond_observed"),
             swept=True,
-            says="initialisation by size",
-            amount="the start-up that grows with the GPUs",
-            plausible=Plausible(0.0, 3.0, "jiang2024megascale", "less than 30 s on more than 10,000 GPUs, once tuned"),
+            says="growth of the start-up",
+            amount="the growth of the start-up with the GPUs",
+            plausible=Plausible(
+                0.0,
+                9.0,
+                "flashrecovery2025, salpekar2026fthsdp",
+                "from a recovery that takes as long at any size to cold starts on 16,000 to 98,000 GPUs",
+            ),
         ),
     ] = Field(
-        0.0, ge=0, description="what each start takes on top of restart_min, for 1,000 GPUs of the job (assumed: 0)"
+        2.5,
+        ge=0,
+        description="how much longer each start takes for 1,000 GPUs beyond failures.observed_nodes, or shorter for "
+        "fewer (assumed: 2.5, which MegaScale's starts of under 5 s on 2,048 GPUs and under 30 s on 12,288 allow)",
     )
     detection_cv: Annotated[Spread, Meta(says="spread of detection")] = Field(
         0.0, description="coefficient of variation of detection, log-normal; 0: always the mean (assumed: 0)"

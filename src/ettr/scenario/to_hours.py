@@ -98,9 +98,15 @@ class Values:
         return store.load_h(self.n_nodes, self.below("checkpoint.store"))
 
     @property
-    def init_h(self) -> Any:
-        """What each start takes for the number of GPUs, on top of the restart and of loading. [h]"""
-        return self("recovery.init_s_per_1000_gpus") * self("cluster.n_gpus") / (1000 * S_PER_H)
+    def growth_h(self) -> Any:
+        """By how much each start is longer than where it was observed, for the GPUs beyond those; or shorter. [h]"""
+        beyond = self("cluster.n_gpus") - self.scenario.observed_gpus
+        return self("recovery.init_s_per_1000_gpus") * beyond / (1000 * S_PER_H)
+
+    def at_size(self, restart_h: Any) -> Any:
+        """A restart as observed, at the size of the job; never below zero. [h]"""
+        grown_h = restart_h + self.growth_h
+        return np.maximum(grown_h, 0.0) if np.ndim(grown_h) else max(grown_h, 0.0)
 
     @property
     def productive_h(self) -> Any:
@@ -156,12 +162,11 @@ def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> J
         persist=value.persist_h,
         slowdown=value("checkpoint.persist_slowdown"),
         load=value.load_h,
-        init=value.init_h,
         rate=rate,
         detection=_mean(weight, modes.detection),
         queue=_mean(weight, modes.queue) + value("recovery.person_share") * person,
         first_queue=value.hours(first),
-        restart=value.hours("recovery.restart_min"),
+        restart=value.at_size(value.hours("recovery.restart_min")),
         restarts=restarts,
         stops_per_h=value("maintenance.per_day") / H_PER_DAY,
         stop=value.hours("maintenance.duration_min"),
@@ -221,7 +226,7 @@ def _modes(scenario: InHours, value: Values, weight: np.ndarray, survives: list[
         weight=weight,
         detection=own_or("recovery.detection_min"),
         queue=own_or("recovery.queue_min"),
-        restart=own_or("recovery.restart_min"),
+        restart=_grown(own_or("recovery.restart_min"), value.growth_h),
         latency=_own_h(scenario, "latency_h"),
         repair=_own_h(scenario, "repair_h"),
         n_out=np.array([*(mode.n_out_nodes for mode in modes), 1]),
@@ -229,6 +234,12 @@ def _modes(scenario: InHours, value: Values, weight: np.ndarray, survives: list[
         restart_cv=_own_cv([mode.restart_cv for mode in modes], recovery.restart_cv),
         survives=tuple(survives),
     )
+
+
+def _grown(restart_h: np.ndarray, growth_h: Any) -> np.ndarray:
+    """The restarts of each mode at the size of the job. [h]"""
+    each, growth = by_mode(restart_h, np.asarray(growth_h, dtype=float)[None])
+    return np.asarray(np.maximum(each + growth, 0.0))
 
 
 def _own_cv(own: list[float | None], general: float) -> np.ndarray:
@@ -262,7 +273,7 @@ def _restarts(
     for restart, cv in [(general, general_cv), *sorted(others)]:
         group = (own_or_general == restart) & (own_cv == cv)
         hours = value.hours("recovery.restart_min") if restart == general else restart
-        restarts.append(RestartInHours(weight[group].sum(axis=0), hours, cv))
+        restarts.append(RestartInHours(weight[group].sum(axis=0), value.at_size(hours), cv))
         of_group = [(weight[group] * survived[group]).sum(axis=0) for survived in survives]
         kept = [(*before, one) for before, one in zip(kept, of_group, strict=True)]
     return tuple(restarts), kept

@@ -202,7 +202,7 @@ def _work(scenario: Scenario, job: JobInHours) -> dict[str, Any]:
         "n_segments": n_segments,
         "rest": rest,
         "steady": steady,
-        "restart": job.restart + job.init,
+        "restart": job.restart,
         "restart_sigma": float(_sigma(scenario.recovery.restart_cv)),
         "unexposed": not scenario.recovery.exposed,
         "restart_fails": scenario.recovery.restart_fails,
@@ -258,7 +258,6 @@ def _modes(scenario: Scenario, job: JobInHours, of_time: np.ndarray, of_nodes: n
     for name in ("detection", "queue", "restart", "repair", "latency"):
         table[name] = padded(getattr(job.modes, name))
     table["detection"][-2] = 0.0  # the time-out itself
-    table["restart"] += job.init
     table["recovery"] = table["detection"] + table["queue"] + table["restart"]
     table["detection_sigma"] = _sigma(padded(job.modes.detection_cv))
     table["restart_sigma"] = _sigma(padded(job.modes.restart_cv))

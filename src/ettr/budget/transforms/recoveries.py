@@ -125,11 +125,10 @@ def missing_down(run: JobInHours, kind: Kind, down: Any) -> Any:
 
 
 def missing_restart(run: JobInHours, restart_h: Any, restart_cv: float, load_h: Any, ends: Any) -> Any:
-    """What a restart that nothing strikes leaves of 1, with its initialisation and load."""
-    fixed_h = run.init + load_h
+    """What a restart that nothing strikes leaves of 1, with its load."""
     if restart_cv == 0:
-        return -np.expm1(-ends * (restart_h + fixed_h))
-    return together((laplace_complement(restart_h, restart_cv, ends), -np.expm1(-ends * fixed_h)))
+        return -np.expm1(-ends * (restart_h + load_h))
+    return together((laplace_complement(restart_h, restart_cv, ends), -np.expm1(-ends * load_h)))
 
 
 def loss(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
@@ -144,7 +143,7 @@ def loss(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
     for kind in kinds:
         down = missing_down(run, kind, at.down)
         restart = missing_restart(run, kind.restart_h, kind.restart_cv, run.load, at.ends)
-        fixed_h = kind.restart_h + run.init + run.load
+        fixed_h = kind.restart_h + run.load
         survives = np.exp(-at.ends * fixed_h) if kind.restart_cv == 0 else 1 - restart
         lacks = lacks + kind.share * (down + (1 - down) * share_of_s * restart)
         unstruck = unstruck + kind.share * (down + (1 - down) * survives)

@@ -33,7 +33,9 @@ def headline(plan: Plan) -> Finding:
     )
     return Finding(
         title=say("It trains {ettr:share0} of the time", ettr=hours.ettr),
-        text=" ".join(filter(None, (f"**{first}.**", _sure(plan), fitted_words(plan.asked), _interval(plan)))),
+        text=" ".join(
+            filter(None, (f"**{first}.**", _sure(plan), _published(plan), fitted_words(plan.asked), _interval(plan)))
+        ),
     )
 
 
@@ -43,8 +45,12 @@ def _sure(plan: Plan) -> str:
     return say(
         "At its best interval that is {#best_ettr:share0}: {range}.",
         best_ettr=plan.budget.ettr,
-        range=plan.assumptions.words,
+        range="; ".join(one.words if i == 0 else one.short_words for i, one in enumerate(plan.ranges)),
     )
+
+
+def _published(plan: Plan) -> str:
+    return f"{plan.published.words}." if plan.published else ""
 
 
 def _interval(plan: Plan) -> str:

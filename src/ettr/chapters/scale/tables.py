@@ -18,7 +18,7 @@ from ettr.core.errors import InputError
 from ettr.core.units import H_PER_MONTH, MIN_PER_H
 from ettr.failures import gamma_interval
 from ettr.plan import Plan, Requirement
-from ettr.ranges.assumed import assumptions
+from ettr.ranges import across_clusters, assumptions
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, RESTART
@@ -28,24 +28,30 @@ _RESTARTS_MIN = 0.05, 120.0
 _RECOVERY = ["detection", "queue", "restart"]
 """Parts that pass between a failure and the next training."""
 _LEVEL = 0.95
+_NO_RANGE = (math.nan, math.nan)
 
 
 def ettr_of_sizes(run: Scenario, sizes: Iterable[float]) -> pd.DataFrame:
-    """ETTR at the best interval of several sizes, and its range over what is assumed.
+    """ETTR at the best interval of several sizes, and its plausible ranges.
 
     Returns
     -------
     DataFrame
-        ``n_gpus`` [GPUs], in order, the run's own among them, ``ettr``, ``low``, ``high`` (missing where no range has
-        sources). Sizes without an answer are left out.
+        ``n_gpus`` [GPUs], in order, the run's own among them, ``ettr``, ``low``, ``high`` at this node failure rate
+        (missing where no range has sources), ``clusters_low``, ``clusters_high`` across published clusters (missing
+        where the rate is the run's own), ``published`` (what was published for another run of similar size; else
+        empty). Sizes without an answer are left out.
     """
     rows = []
     for size in sorted({run.cluster.n_gpus, *(run.cluster.nearest_n_gpus(size) for size in sizes)}):
-        one = assumptions(run.override({N_GPUS: size}))
-        if one.ettr > 0:
-            low, high = one.range or (math.nan, math.nan)
-            rows.append({"n_gpus": size, "ettr": one.ettr, "low": low, "high": high})
-    return pd.DataFrame(rows, columns=["n_gpus", "ettr", "low", "high"])
+        grown = run.override({N_GPUS: size})
+        own, others = assumptions(grown), across_clusters(grown)
+        if own.ettr > 0:
+            (low, high), (least, most) = (one.range if one and one.range else _NO_RANGE for one in (own, others))
+            near = evidence.published_near(size) if size != run.cluster.n_gpus else None
+            ends = {"low": low, "high": high, "clusters_low": least, "clusters_high": most}
+            rows.append({"n_gpus": size, "ettr": own.ettr, **ends, "published": near.words if near else ""})
+    return pd.DataFrame(rows, columns=["n_gpus", "ettr", "low", "high", "clusters_low", "clusters_high", "published"])
 
 
 def reach_gpus(run: Scenario, target: float, n_points: int = _POINTS) -> dict[str, float]:
@@ -120,7 +126,8 @@ def by_hand(plan: Plan, n_gpus: int) -> dict[str, float]:
     """
     run = plan.scenario
     mttf_min = plan.job_mttf_h * MIN_PER_H * run.cluster.n_gpus / n_gpus
-    stall_min, recovery_min = run.stall_h * MIN_PER_H, run.recovery_h * MIN_PER_H
+    there = run.override({N_GPUS: run.cluster.nearest_n_gpus(n_gpus)})
+    stall_min, recovery_min = there.stall_h * MIN_PER_H, there.recovery_h * MIN_PER_H
     traded, recovering = math.sqrt(2 * stall_min / mttf_min), recovery_min / mttf_min
     return {
         "n_gpus": n_gpus,

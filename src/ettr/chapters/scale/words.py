@@ -16,23 +16,32 @@ if TYPE_CHECKING:
     from ettr.scenario import Scenario
 
 _SIZE = "{ettr:share0} on {n_gpus:gpus}"
+_RANGE = "{range:shares} on {n_gpus:gpus}"
 
 
 def answer(run: Scenario, sizes: pd.DataFrame, reach: dict[str, float], target: float) -> Finding:
     """What a run can reach; ``sizes`` as from ``tables.ettr_of_sizes``, ``reach`` as from ``tables.reach_gpus``."""
     named = [say(_SIZE, **_of(row)) for row in sizes.itertuples()]
     own = next(row for row in sizes.itertuples() if row.n_gpus == run.cluster.n_gpus)
-    others = [_of(row) for row in sizes.itertuples() if row.n_gpus != run.cluster.n_gpus]
-    sure = [
-        say("{range:shares} on {n_gpus:gpus}", range=(row["low"], row["high"]), **row) for row in (*others, _of(own))
-    ]
+    rows = [*(row for row in sizes.itertuples() if row.n_gpus != run.cluster.n_gpus), own]
+    sure = [say(_RANGE, range=(row.low, row.high), **_of(row)) for row in rows]
+    across = [say(_RANGE, range=(row.clusters_low, row.clusters_high), **_of(row)) for row in rows]
+    published = list(dict.fromkeys(row.published for row in rows if row.published))
     return Finding(
-        title=", ".join(dict.fromkeys([say(_SIZE, **_of(own)), *named])),
+        title=", ".join(dict.fromkeys([say(_SIZE, **_of(own)), *named])) + "".join(f"; {one}" for one in published),
         text=" ".join(
             part
             for part in (
                 f"**Changed in its size alone, the run reaches {listed(named)}, at the best interval of each.**",
-                say("Over what is assumed it is {ranges:list}.", ranges=[one for one in sure if one] or None),
+                say(
+                    "With this node failure rate the plausible range is {ranges:list}.",
+                    ranges=[one for one in sure if one] or None,
+                ),
+                say(
+                    "Across the failure rates of published clusters it is {ranges:list}.",
+                    ranges=[one for one in across if one] or None,
+                ),
+                *(f"{one}." for one in published),
                 say("{target:share0} holds up to {#reach:gpus2}", target=target, reach=reach["reach"])
                 + say(" ({ends:gpus_span} as far as the rate is known)", ends=_two_digits(reach["low"], reach["high"]))
                 + ("." if math.isfinite(reach["reach"]) else say("No size crosses {target:share0}.", target=target)),
@@ -47,7 +56,7 @@ def _two_digits(*sizes: float) -> tuple[float, ...]:
 
 
 def _of(row: Any) -> dict[str, Any]:
-    return {"n_gpus": row.n_gpus, "ettr": row.ettr, "low": row.low, "high": row.high}
+    return {"n_gpus": row.n_gpus, "ettr": row.ettr}
 
 
 def by_hand(plan: Plan, n_gpus: int) -> Finding:

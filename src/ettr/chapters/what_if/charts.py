@@ -12,7 +12,7 @@ from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
 from ettr.chapters.common.encodings import shared_names
 from ettr.chapters.common.theme import BLUE, GREEN, LINE_DASHES, MODEL_COLOURS, ORANGE, RUST, finish, layered
-from ettr.chapters.what_if.tables import FORMULAS, WAYS, Datasets, ettr_sources, rate_sources
+from ettr.chapters.what_if.tables import FORMULAS, VALUE, WAYS, Datasets, ettr_sources, rate_sources
 
 
 def _chart(rows: Datasets, name: str) -> Any:
@@ -60,7 +60,7 @@ def scale(rows: Datasets, subtitle: str) -> Any:
     published = rows["published"]
     names = shared_names(published, np.log10(published["n_gpus"]), published["ettr"] / _NAME_ETTR, "run")
     rows = rows | {"published": published.assign(names=names)}
-    bounds = alt.Scale(domain=["more than", "up to"], range=["triangle-up", "triangle-down"])
+    bounds = alt.Scale(domain=["more than", "up to", VALUE], range=["triangle-up", "triangle-down", "square"])
     reported = _chart(rows, "published").mark_point(size=90, color=MODEL_COLOURS["published"], filled=True, opacity=1)
     reported = reported.encode(
         x="n_gpus:Q",
@@ -76,8 +76,8 @@ def scale(rows: Datasets, subtitle: str) -> Any:
         subtitle=subtitle,
         description=(
             "ETTR over the number of GPUs on a logarithmic axis, at the best interval and at the given one. The dot is "
-            "the job itself, with the range over what is assumed, the dashed line the target; triangles are what other "
-            "runs reported. The sentence below the chart says the first two in numbers."
+            "the job itself, with its plausible range, the dashed line the target; triangles and squares are "
+            "what other runs reported. The sentence below the chart says the first two in numbers."
         ),
         beside=ettr_sources(),
     )

@@ -31,6 +31,8 @@ _INTERVALS, _FARTHEST = 81, 30.0
 _DAYS, _TAIL, _EDGE = 101, 1e-3, 0.1
 _DRAWS = 1024
 """Of what is assumed, for a range that is drawn: a page draws them with each move."""
+VALUE = "value"
+"""What was published where it is no bound."""
 _LEVELS = (0.5, 0.9, 0.99)
 _SPARES, _MOST_SPARES = 80, 0.9999
 
@@ -52,7 +54,9 @@ def scale(run: Scenario) -> Datasets:
         "lines": drawn[drawn["ettr"] > 0],
         "here": pd.DataFrame([{"n_gpus": run.cluster.n_gpus, "ettr": ettr, "low": low, "high": high}]),
         "target": pd.DataFrame({"ettr": [ASKED["target"]]}),
-        "published": _published_ettr().rename(columns={"share": "ettr"})[["run", "n_gpus", "ettr", "bound"]],
+        "published": _published_ettr()
+        .rename(columns={"share": "ettr"})[["run", "n_gpus", "ettr", "bound"]]
+        .replace({"bound": {"": VALUE}}),
     }
 
 

@@ -1,0 +1,209 @@
+"""Draws of all assumed inputs together: valid, evenly spread, and in agreement with what is known of the run."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ettr.budget.closed_forms import out_of_order, quiet_budget
+from ettr.budget.intervals import any_interval, best_h
+from ettr.core.errors import InputError
+from ettr.ranges.inputs import Assumed, assumed_inputs
+from ettr.scenario import JobInHours, Scenario
+from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
+
+FEWEST = 100
+"""Draws that must agree with what is known of the run for a range to be printed."""
+N_DRAWS = 4096
+_MOST_TRIES = 8
+"""Points that are tried for each draw that is wanted, before fewer valid draws are used."""
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws of the assumed inputs of a run.
+
+    Attributes
+    ----------
+    inputs : tuple of Assumed
+        What is drawn.
+    at : Mapping of str to ndarray
+        Values by path, one a draw, valid together and in agreement with what is known of the run. The interval is left
+        out, which a plan chooses.
+    ettr : ndarray
+        ETTR of each at the interval that is best for the run as assumed.
+    shares : tuple of float
+        How much of the spread each input explains alone, over all valid draws: the square of its correlation with the
+        ETTR.
+    n_valid, n_redrawn : int
+        Valid draws, those included that contradict what is known; and draws that broke a rule of the scenario.
+    rule : str
+        A rule that they break, where every draw breaks one; empty otherwise.
+    """
+
+    inputs: tuple[Assumed, ...]
+    at: Mapping[str, np.ndarray]
+    ettr: np.ndarray
+    shares: tuple[float, ...]
+    n_valid: int
+    n_redrawn: int
+    rule: str = ""
+
+
+def draws(
+    scenario: Scenario, n: int = N_DRAWS, seed: int = 0, more: Sequence[Assumed] = (), tau_h: Any = None
+) -> Draws:
+    """Draw all assumed inputs of a run over their plausible ranges.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    n : int
+        Valid draws that are wanted.
+    seed : int
+        Of the draws.
+    more : sequence of Assumed
+        Inputs that are drawn beside them, such as :func:`rate_across_clusters`; the others are drawn alike without.
+    tau_h : float, optional
+        The interval; the best one by default. [h]
+
+    Returns
+    -------
+    Draws
+        Their values, and the ETTR at each.
+
+    Notes
+    -----
+    Points that fill all ranges evenly (:func:`even_points`), log-uniform; shares, and ranges that begin at zero,
+    uniform. Draws whose ETTR at the scenario's own interval, and on the GPUs that it was measured on, contradicts
+    ``measured`` are left out: a measured ETTR may be lower than a draw's, as a job loses time to more than what is
+    modelled, and never higher. Another cluster's failure rate says nothing of the run that was measured, which is
+    compared at its own. Draws that together break a rule of the scenario, such as a write to the store that is shorter
+    than the write of a faster tier, are rejected and replaced by further points of the sequence.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, ranges
+    >>> some = ranges.draws(Scenario.load("megascale"), n=200)
+    >>> some.n_valid, some.at["recovery.restart_min"].size == some.ettr.size < 200
+    (200, True)
+    """
+    if n < FEWEST:
+        raise InputError(f"n must be >= {FEWEST} draws, got {n}")
+    inputs = (*assumed_inputs(scenario), *more)
+    tau_h = best_h(any_interval(scenario))[0] if tau_h is None else tau_h
+    if not inputs:
+        return Draws((), {}, np.zeros(0), (), 0, 0)
+    u, ettr, n_redrawn = _valid_draws(scenario, inputs, tau_h, n, seed)
+    drawn = {assumed.field: assumed.at(column) for assumed, column in zip(inputs, u.T, strict=True)}
+    of_the_run = {path: values for path, values in drawn.items() if path != RATE}
+    kept = np.ones(ettr.size, dtype=bool)
+    if ettr.size and of_the_run:
+        kept = agrees_with_what_is_known(scenario, of_the_run)
+    return Draws(
+        inputs,
+        {path: values[kept] for path, values in drawn.items() if path != INTERVAL},
+        ettr[kept],
+        tuple(_explained(ettr, u).tolist()),
+        ettr.size,
+        n_redrawn,
+        "" if ettr.size else _broken_rule(scenario, inputs, tau_h, seed),
+    )
+
+
+def _values_at(inputs: Sequence[Assumed], u: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the drawn values of all inputs but the interval, which the plan chooses."""
+    columns = zip(inputs, u.T, strict=True)
+    return {assumed.field: assumed.at(column) for assumed, column in columns if assumed.field != INTERVAL}
+
+
+def _valid_draws(
+    scenario: Scenario, inputs: Sequence[Assumed], tau_h: Any, n: int, seed: int
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the first ``n`` valid points, the ETTR at each, and how many points were rejected on the way."""
+    points, values = np.zeros((0, len(inputs))), np.zeros(0)
+    for tries in range(1, _MOST_TRIES + 1):
+        more = even_points(tries * n, len(inputs), seed)[points.shape[0] :]
+        points = np.vstack([points, more])
+        values = np.append(values, np.resize(ettr_at(scenario, _values_at(inputs, more), tau_h), len(more)))
+        valid = np.flatnonzero(~np.isnan(values))[:n]
+        if valid.size == n:
+            return points[valid], values[valid], int(valid[-1]) + 1 - n
+    return points[valid], values[valid], len(points) - valid.size
+
+
+def _broken_rule(scenario: Scenario, inputs: Sequence[Assumed], tau_h: Any, seed: int) -> str:
+    """Return the scenario's own message about the first draw that breaks a rule."""
+    for u in even_points(N_DRAWS, len(inputs), seed)[:, None]:
+        at = _values_at(inputs, u)
+        if np.isnan(ettr_at(scenario, at, tau_h)).any():
+            try:
+                scenario.override({path: float(values[0]) for path, values in at.items()})
+            except InputError as error:
+                return str(error).partition(f" ({next(iter(at))}=")[0]  # without the values of all inputs
+    return "faster tiers must save and write no more slowly than the tiers above them"
+
+
+def even_points(n: int, n_inputs: int, seed: int = 0) -> np.ndarray:
+    """Points that fill the unit cube evenly: multiples of the square roots of primes, modulo 1 (Richtmyer).
+
+    Returns
+    -------
+    ndarray of shape (n, n_inputs)
+
+    Examples
+    --------
+    >>> even_points(3, 2).round(3).tolist()
+    [[0.914, 0.232], [0.328, 0.964], [0.743, 0.696]]
+    """
+    primes = itertools.islice((p for p in itertools.count(2) if all(p % q for q in range(2, p))), n_inputs)
+    steps = np.sqrt(np.fromiter(primes, dtype=float, count=n_inputs))
+    begin = 0.5 + seed * (math.sqrt(5) - 1) / 2
+    return np.asarray((begin + np.arange(1, n + 1)[:, None] * steps) % 1.0)
+
+
+def ettr_at(scenario: Scenario, at: Mapping[str, Any], tau_h: Any = None) -> np.ndarray:
+    """Return the ETTR at points, with this interval or the scenario's own, but none shorter than the write.
+
+    It is 0 where the run practically never ends, and NaN where the values together break a rule of the faster tiers.
+    """
+    run = any_interval(scenario, at)
+    tau_h = run.tau if tau_h is None else tau_h
+    run = replace(run, tau=np.maximum(np.atleast_1d(tau_h), run.head))
+    ettr = np.asarray(quiet_budget(run).ettr)
+    if np.any(run.stops_per_h) and not np.isfinite(ettr).all():  # stops too many for their form: to first order then
+        without = np.asarray(quiet_budget(replace(run, stops_per_h=0.0)).ettr) * (1 - run.stops_per_h * run.stop)
+        ettr = np.where(np.isfinite(ettr), ettr, without)
+    ettr = np.maximum(np.nan_to_num(ettr, nan=0.0), 0.0)
+    return np.asarray(np.where(out_of_order(run), np.nan, ettr) if run.tiers else ettr)
+
+
+def own_interval_h(scenario: Scenario, run: JobInHours) -> Any:
+    return best_h(run)[0] if isinstance(scenario.checkpoint.interval_min, str) else run.tau
+
+
+def agrees_with_what_is_known(scenario: Scenario, at: Mapping[str, Any]) -> np.ndarray:
+    """Which draws do not contradict what is known of the run's ETTR."""
+    known = scenario.measured
+    n = next(iter(at.values())).size
+    if known is None:
+        return np.ones(n, dtype=bool)
+    at = {**at, N_GPUS: np.full(n, float(known.n_gpus or scenario.cluster.n_gpus))}
+    ettr = ettr_at(scenario, at, own_interval_h(scenario, any_interval(scenario, at)))
+    least, most = known.ettr or known.ettr_above or 0.0, known.ettr_below or 1.0
+    return np.asarray((ettr >= least) & (ettr <= most))
+
+
+def _explained(values: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Square of each input's correlation with the values; zeros where there is none."""
+    if values.size < 2 or np.ptp(values) == 0:
+        return np.zeros(u.shape[1])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = np.corrcoef(np.column_stack([values, u]), rowvar=False)[0, 1:]
+    return np.asarray(np.nan_to_num(correlation) ** 2)
