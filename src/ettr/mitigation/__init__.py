@@ -10,6 +10,7 @@ from ettr.mitigation.applying import (
     missing,
     n_replicas,
     pool,
+    weakened,
     with_assumptions,
     without,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "missing",
     "n_replicas",
     "pool",
+    "weakened",
     "weakest_status",
     "with_assumptions",
     "without",

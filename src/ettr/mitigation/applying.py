@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -243,6 +243,63 @@ def apply(
     strong = strengths or {}
     changes = [(change, strong.get(one.id, 1.0)) for one in chosen for change in one.changes]
     return changed(scenario, changes, ", ".join(names))
+
+
+def weakened(of: Catalogue, name: str, strength: float, scenario: Scenario) -> Catalogue:
+    """Return a catalogue in which one mitigation has only a part of its effect.
+
+    Parameters
+    ----------
+    of : Catalogue
+        Where it stands.
+    name : str
+        The mitigation.
+    strength : float
+        The part, from 0 to 1: its numbers go that part of the way from those of the scenario, a tier survives that
+        part of the failures, and a predictor announces that part of them.
+    scenario : Scenario
+        The run that it changes.
+
+    Returns
+    -------
+    Catalogue
+        All other mitigations as they are.
+
+    Examples
+    --------
+    >>> run = Scenario.load("llama3-405b")  # whose restart takes 5 min; the mitigation caps it at 1 min
+    >>> half = weakened(catalogue(), "in-process-restart", 0.5, run)
+    >>> apply(run, "in-process-restart", half).recovery.restart_min
+    3.0
+    """
+    entry = of[name]
+    changes = tuple(weaker for change in entry.changes for weaker in _weaker(scenario, change, strength))
+    weak = entry.model_copy(update={"changes": changes})
+    return replace(of, mitigations=tuple(weak if one is entry else one for one in of))
+
+
+def _weaker(run: Scenario, change: Change, strength: float) -> Iterator[Change]:
+    """A change with a part of its effect; one for each field that it leads to, where they begin from other values."""
+    value = change.value
+    if isinstance(value, dict):
+        yield change.model_copy(update={"value": _weaker_section(value, strength)})
+    elif change.op == "scale":
+        yield change.model_copy(update={"value": 1 + strength * (value - 1)})
+    elif change.op == "add":
+        yield change.model_copy(update={"value": strength * value})
+    else:
+        for path in _targets(run, change):
+            amount = _changed(run, change, path, _at(run, path), strength)
+            yield change.model_copy(update={"path": path, "value": amount, "of": None})
+
+
+def _weaker_section(section: dict[str, Any], strength: float) -> dict[str, Any]:
+    """A section that acts on a part of the failures; of a tier with copies, which survive nearly all, on that share."""
+    if "copies" in section:
+        kept = {field: value for field, value in section.items() if field not in ("copies", "placement")}
+        return kept | {"survives": strength}
+    shares = {field: strength * section[field] for field in ("survives", "recall") if field in section}
+    return section | shares
 
 
 def without(scenario: Scenario, mitigation: Mitigation) -> Scenario | None:

@@ -77,6 +77,8 @@ class Step:
         Marginal saving per month of the same work: over the set without this step. [h], [USD]
     total_h, total_usd : float
         Cumulative saving per month: this step and those listed above it. [h], [USD]
+    alone_h : float
+        Saving per month without any other step. [h]
     ettr, interval_min : float
         With this step and those above it, at the best interval, and that interval; None beside faster tiers. [min]
     price_usd : float
@@ -95,6 +97,7 @@ class Step:
     saved_usd: float
     total_h: float
     total_usd: float
+    alone_h: float
     ettr: float
     interval_min: float | None
     price_usd: float
@@ -597,6 +600,7 @@ class _Search:
             entry.title,
             *self._per_month(self.saved_share(chosen, others)),
             *self._per_month(self.saved_share(above)),
+            self._per_month(self.saved_share(frozenset({name})))[0],
             after.ettr,
             after.interval_min,
             self.prices[name],

@@ -51,6 +51,19 @@ def small(title: str) -> str:
     return f"*{title}*"
 
 
+def hours(value: float) -> str:
+    """Hours as charts label them and sentences quote them, so that both show the same digits; never ``-0``.
+
+    Examples
+    --------
+    >>> hours(65.649), hours(5.904), hours(0.04), hours(1214.2)
+    ('66', '5.9', '0', '1,214')
+    """
+    if abs(value) < 0.05:
+        return "0"
+    return f"{value:,.0f}" if abs(value) >= 9.95 else f"{value:.1f}"
+
+
 def saved(value: float) -> str:
     """Days or hours to two digits, without a sign."""
     size = about(abs(value))

@@ -1,4 +1,4 @@
-"""Which few together, and which assumption decides the answer?"""
+"""Which mitigations together, and which assumption decides?"""
 
 from ettr.chapters.portfolio import charts, tables, words
 

@@ -1,4 +1,4 @@
-"""Charts on mitigations together: lost hours, steps, and which input decides."""
+"""Charts on the recommended set: lost hours, steps, and which assumption decides."""
 
 from __future__ import annotations
 
@@ -8,25 +8,20 @@ import altair as alt
 import pandas as pd
 
 from ettr.chapters.common import builders
-from ettr.chapters.common.columns import column, tooltips
+from ettr.chapters.common.columns import Column, column, tooltips
 from ettr.chapters.common.encodings import rounded, with_marks
-from ettr.chapters.common.mitigations import (
-    EFFECTS,
-    ROW_PX,
-    input_name,
-    nothing,
-    rows_of,
-)
-from ettr.chapters.common.theme import BLUE, GREEN, GREY, OCHRE, PART_COLOURS, PINK, RUST, VIOLET, finish, layered, need
+from ettr.chapters.common.mitigations import EFFECTS, ROW_PX, hours, nothing, rows_of
+from ettr.chapters.common.theme import BLUE, ORANGE, PART_COLOURS, finish, layered, need
 from ettr.chapters.portfolio.tables import AFTER, BEFORE
+from ettr.chapters.portfolio.words import assumption, span_of, worth_of
+from ettr.core.sentences import capital
 
 _TOTAL = "#5f7d95"
-_IDS = (BLUE, RUST, GREEN, VIOLET, OCHRE, PINK)
-_GAINS = ("gain", "gain_low", "gain_high")
+_MOST_DRAWN = 12
 
 
 def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """A waterfall of the lost hours of a run, without and with mitigations.
+    """A waterfall of the lost hours of a run, without and with the recommended set.
 
     Parameters
     ----------
@@ -34,55 +29,53 @@ def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         As from ``tables.lost_hours``.
     title, subtitle : str
         The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
     """
     need(frame, "part", "start", "end", "hours", "before", "after")
+    if frame.empty:
+        return nothing(title)
     parts = frame["part"].tolist()
-    colours = [PART_COLOURS.get(part, _TOTAL) for part in parts]
     total = frame["part"].isin([BEFORE, AFTER])
-    signed = [
-        f"{row.hours:,.0f}" if name else f"{row.hours:+,.0f}"
-        for row, name in zip(frame.itertuples(), total, strict=False)
+    labels = [
+        hours(row.hours) if is_total else f"{'+' if row.hours > 0 else '-'}{hours(abs(row.hours))}"
+        for row, is_total in zip(frame.itertuples(), total, strict=True)
     ]
     ends = frame[["start", "end"]]
-    rows = rounded(frame.assign(colour=colours, told=signed, right=ends.max(axis=1)), 5)
+    colours = [PART_COLOURS.get(part, _TOTAL) for part in parts]
+    rows = rounded(frame.assign(colour=colours, label=labels, right=ends.max(axis=1)), 5)
     y = alt.Y("part:N", title=None, sort=parts, axis=alt.Axis(labelLimit=160))
-    bars = (
-        alt.Chart(rows)
-        .mark_bar()
-        .encode(
-            y=y,
-            x=alt.X(
-                "start:Q",
-                title="Lost time [h]",
-                axis=alt.Axis(tickCount=5),
-                scale=alt.Scale(domain=[min(0.0, float(ends.min().min())), 1.15 * float(ends.max().max())]),
-            ),
-            x2="end:Q",
-            color=alt.Color("colour:N", scale=None),
-            tooltip=tooltips("part", "before", "after", "hours"),
-        )
+    x = alt.X(
+        "start:Q",
+        title="Lost time [h per month]",
+        axis=alt.Axis(tickCount=5),
+        scale=alt.Scale(domain=[min(0.0, float(ends.min().min())), 1.15 * float(ends.max().max())]),
     )
-    text = alt.Chart(rows).mark_text(align="left", dx=4, fontSize=11).encode(y=y, x=alt.X("right:Q"), text="told:N")
+    tips = tooltips("part", "before", "after", "hours")
+    bars = (
+        alt.Chart(rows).mark_bar().encode(y=y, x=x, x2="end:Q", color=alt.Color("colour:N", scale=None), tooltip=tips)
+    )
+    text = alt.Chart(rows).mark_text(align="left", dx=4, fontSize=11).encode(y=y, x=alt.X("right:Q"), text="label:N")
+    changes = "; ".join(f"{part} {label}" for part, label in zip(parts, labels, strict=True))
     return finish(
         layered(bars, text),
         title=title,
         subtitle=subtitle,
-        description=(
-            "A waterfall of lost hours: "
-            + "; ".join(f"{row.part} {change}" for row, change in zip(frame.itertuples(), signed, strict=True))
-            + "."
-        ),
+        description=f"A waterfall of the hours lost per month: {changes}.",
         height=ROW_PX * len(frame) + 20,
     )
 
 
 def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """What each mitigation adds to those before it, and what it would gain alone.
+    """What each mitigation saves with all the others in place, alone, and together with those above it.
 
     Parameters
     ----------
     frame : DataFrame
-        As from ``tables.steps_of_set``.
+        As from ``tables.steps``.
     title, subtitle : str
         The statement, and the scenario.
 
@@ -91,79 +84,96 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     altair chart or Table
         A table that says so where there is nothing to draw.
     """
-    need(frame, "step", "title", "basis", "added", "low", "high", "alone", "kept", "ettr", "cost_usd")
+    need(frame, "title", "effect", "saved_h", "alone_h", "total_h", "ettr", "price_usd")
     if frame.empty:
         return nothing(title)
-    titles = [f"{row.step}. {row.title}" for row in frame.itertuples()]
-    rows = rounded(frame.assign(title=titles), 4)
-    y = rows_of(titles)
-    more = ("added", "low", "high", "alone", "ettr", "cost_usd", "basis")
-    tips = tooltips("title", *more, title="Mitigation", ettr="ETTR with all so far")
-    axis = alt.X("added:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6))
-    colour = builders.squares("basis", builders.present(EFFECTS, frame["basis"]), column("basis").title)
-    bars = alt.Chart(rows).mark_bar(opacity=0.9).encode(y=y, x=axis, color=colour, tooltip=tips)
-    ends = alt.Chart(rows).mark_rule(strokeWidth=2).encode(y=y, x=alt.X("low:Q"), x2="high:Q")
-    alone = alt.Chart(rows).mark_tick(thickness=3, size=20, color=BLUE)
-    days = "; ".join(f"{row.title} {row.added:.2f}, alone {row.alone:.2f}" for row in frame.itertuples())
+    titles = [f"{i}. {name}" for i, name in enumerate(frame["title"], 1)]
+    labels = [f"{hours(total)} h" for total in frame["total_h"]]
+    right = frame[["saved_h", "alone_h"]].max(axis=1)
+    drawn = frame[["effect", "saved_h", "alone_h", "total_h", "ettr", "price_usd"]]
+    rows = rounded(drawn.assign(title=titles, label=labels, right=right), 4)
+    named = {
+        "saved_h": Column("Saves with the others in place", "h per month", ".3~g"),
+        "alone_h": Column("Saves alone", "h per month", ".3~g"),
+        "total_h": Column("Cumulative", "h per month", ".3~g"),
+    }
+    tips = tooltips("title", *named, "ettr", "price_usd", "effect", title="Mitigation", ettr="ETTR so far", **named)
+    y, axis = rows_of(titles), alt.Axis(tickCount=6)
+    x = alt.X(
+        "saved_h:Q", title="Time saved [h per month]", axis=axis, scale=alt.Scale(domain=[0, 1.15 * float(right.max())])
+    )
+    colour = builders.squares("effect", builders.present(EFFECTS, frame["effect"]), column("effect").title)
+    base = alt.Chart(rows).encode(y=y, tooltip=tips)
+    bars = base.mark_bar(opacity=0.9).encode(x=x, color=colour)
+    alone = base.mark_tick(thickness=3, size=20, color=ORANGE, opacity=1).encode(x=alt.X("alone_h:Q"))
+    text = base.mark_text(align="left", dx=8, fontSize=11).encode(x=alt.X("right:Q"), text="label:N")
+    each = "; ".join(
+        f"{row.title} {hours(row.saved_h)}, alone {hours(row.alone_h)}, cumulative {hours(row.total_h)}"
+        for row in frame.itertuples()
+    )
     return finish(
-        layered(bars, ends, alone.encode(y=y, x=alt.X("alone:Q"), tooltip=tips)),
+        layered(bars, alone, text),
         title=title,
-        subtitle=with_marks(subtitle, "thin lines: 95%; blue ticks: alone"),
-        description=f"Bars of the days that each step adds: {days}.",
+        subtitle=with_marks(subtitle, "bars: with all the others in place; ticks: alone; numbers: cumulative"),
+        description=f"Bars of the hours per month that each step saves with the others in place: {each}.",
         height=ROW_PX * len(frame) + 20,
     )
 
 
-def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int = 10) -> Any:
-    """Gains with one input at a time at either end of its range.
+def decisive(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Net saving of the recommended set with one assumption at a time at either end of its range.
 
     Parameters
     ----------
     frame : DataFrame
-        As from :func:`ettr.recommendation.tornado`; may be empty.
+        As from ``tables.decisive``; may be empty.
     title, subtitle : str
         The statement, and the scenario.
-    n_inputs : int
-        Inputs that are drawn: those with the largest swing.
 
     Returns
     -------
     altair chart or Table
         A table that says so where there is nothing to draw.
     """
-    need(frame, "input", "status", "given", "low_value", "high_value", "title", *_GAINS, "swing")
-    inputs = list(dict.fromkeys(frame["input"]))[:n_inputs]
-    rows = frame[frame["input"].isin(inputs) & frame[["gain_low", "gain_high"]].notna().all(axis=1)]
-    if rows.empty:
+    need(frame, "input", "title", "low_value", "high_value", "net", "net_low", "net_high", "net_unit", "swing")
+    need(frame, "unit", "ids", "ids_low", "ids_high", "changes_set")
+    moving = frame[(frame["swing"] > 0) | frame["changes_set"]].head(_MOST_DRAWN)
+    if moving.empty:
         return nothing(title)
-    titles = list(dict.fromkeys(frame.sort_values("gain", ascending=False)["title"]))
-    gains = rows[[*_GAINS]]
-    drawn = rows.drop(columns=["best_low", "best_high"])
-    ranges = rounded(
-        drawn.assign(
-            least=gains.min(axis=1),
-            most=gains.max(axis=1),
-            input=[input_name(name) for name in rows["input"]],
-        ),
-        4,
+    nets = moving[["net", "net_low", "net_high"]]
+    names = [capital(assumption(row)) for row in moving.itertuples()]
+    values = [span_of(row) for row in moving.itertuples()]
+    drawn = pd.DataFrame({"name": names, "range": values, "least": nets.min(axis=1), "most": nets.max(axis=1)})
+    marks = pd.DataFrame(
+        [
+            {"name": name, "range": span, "there": net, "set": ", ".join(ids) or "none"}
+            for name, span, row in zip(names, values, moving.itertuples(), strict=True)
+            for net, ids in ((row.net_low, row.ids_low), (row.net_high, row.ids_high))
+            if row.changes_set and ids is not None and set(ids) != set(row.ids)
+        ],
+        columns=["name", "range", "there", "set"],
     )
-    y = alt.Y("input:N", title=None, sort=[input_name(name) for name in inputs], axis=alt.Axis(labelLimit=280))
-    offset = alt.YOffset("title:N", sort=titles, scale=alt.Scale(paddingInner=0.3))
-    colours = dict(zip(titles, _IDS, strict=False))
-    colour = builders.squares("title", colours, columns=1, labelLimit=260)
-    ends = ("low_value", "gain_low", "high_value", "gain_high")
-    tips = tooltips("input", "status", "title", *ends, "gain", title="Mitigation", status="It is")
-    x = alt.X("least:Q", title="Time saved [days]", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
-    bars = alt.Chart(ranges).mark_bar().encode(y=y, yOffset=offset, x=x, x2="most:Q", color=colour, tooltip=tips)
-    given = alt.Chart(ranges).mark_tick(thickness=2, color=GREY)
-    spans = "; ".join(
-        f"{input_name(row.input)}, {row.title}: {row.gain_low:.2f} to {row.gain_high:.2f}"
-        for row in rows.itertuples(index=False)
+    y = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=280))
+    unit = moving["net_unit"].iloc[0]
+    x = alt.X("least:Q", title=f"Net saving of the recommended set [{unit}]", axis=alt.Axis(tickCount=6))
+    label = {"name": Column("Assumption"), "range": Column("Plausible range")}
+    span = {"least": Column("Net saving: from", unit, ".3~g"), "most": Column("to", unit, ".3~g")}
+    bars = alt.Chart(rounded(drawn, 4)).mark_bar(color=BLUE, opacity=0.8, size=12)
+    bars = bars.encode(y=y, x=x, x2="most:Q", tooltip=tooltips(*label, *span, **label, **span))
+    given = alt.Chart(rounded(drawn.head(1).assign(net=moving["net"].iloc[0]), 4)).mark_rule(strokeWidth=1.5)
+    layers = [bars, given.encode(x=alt.X("net:Q"))]
+    if len(marks):
+        other = alt.Chart(rounded(marks, 4)).mark_point(shape="diamond", size=90, color=ORANGE, opacity=1)
+        tips = tooltips(*label, "set", **label, set=Column("Recommended there"))
+        layers.append(other.encode(y=y, x=alt.X("there:Q"), tooltip=tips))
+    each = "; ".join(
+        f"{name} {worth_of(row.least, unit)} to {worth_of(row.most, unit)}"
+        for name, row in zip(names, drawn.itertuples(), strict=True)
     )
     return finish(
-        layered(bars, given.encode(y=y, yOffset=offset, x=alt.X("gain:Q"))),
+        layered(*layers),
         title=title,
-        subtitle=with_marks(subtitle, "ticks: as given"),
-        description=f"Ranges of days saved with each input from the low to the high end of its range: {spans}.",
-        height=max(18, 14 * len(titles) + 6) * len(inputs) + 10,
+        subtitle=with_marks(subtitle, "line: as assumed here; diamonds: another set is recommended at this end"),
+        description=f"Ranges of the net saving of the recommended set, one assumption a row: {each}.",
+        height=ROW_PX * len(moving) + 20,
     )

@@ -1,110 +1,209 @@
-"""Tables on several mitigations together: the best within a budget, what each step adds, and what decides."""
+"""Tables on the recommended set: where the lost hours go, what each step saves, and which assumption decides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ettr import recommendation
-from ettr.core.errors import InputError
+from ettr import mitigation, plan, recommendation
+from ettr.core.errors import EttrError
 from ettr.core.results import PARTS
-from ettr.recommendation import EXACT, Portfolio, Runs, Study, gain
-from ettr.recommendation.advice import steps_of
+from ettr.core.units import H_PER_MONTH
+from ettr.mitigation import Catalogue
+from ettr.ranges import Assumed
+from ettr.recommendation import Recommendation, Runs
+from ettr.recommendation.best_set import at_best_interval
+from ettr.scenario import Scenario
+from ettr.scenario.fields import given_at
+from ettr.scenario.paths import INTERVAL
 
 BEFORE, AFTER = "lost before", "lost after"
-_MEASURE = "days"
-"""What mitigations are compared by."""
+MONEY, HOURS = "million USD", "h per month"
+"""Units of a net saving: hours where an hour of the job costs nothing."""
 _STILL_H = 0.05
+"""A part that changes by less per month is left out of the waterfall. [h]"""
 
 
-def steps_of_set(study: Study, ids: Iterable[str]) -> pd.DataFrame:
-    """The mitigations of a set one after the other, the one that adds most days first.
+def steps(found: Recommendation | None) -> pd.DataFrame:
+    """Return the steps of the recommended set in its order; empty without any.
 
     Returns
     -------
     DataFrame
-        A row a step: ``step``, ``id``, ``title``, ``basis``, ``added`` with ``low`` and ``high`` (95%) and ``alone``
-        (its gain without the others) [d], ``kept`` (``added`` over ``alone``), ``ettr`` (with all so far),
-        ``cost_usd``, ``saved_usd`` [USD].
+        The attributes of :class:`ettr.recommendation.Step`.
     """
-    left = list(ids)
-    order: list[str] = []
-    together = study.together(left)
-    while left:
-        best = max(left, key=lambda name: gain(together.runs(order), together.runs([*order, name]), _MEASURE).mean)
-        order.append(best)
-        left.remove(best)
-    steps = steps_of(study, order)
-    alone = np.array([gain(together.runs(), together.runs([name]), _MEASURE).mean for name in steps["id"]], dtype=float)
-    steps = steps.assign(step=range(1, len(steps) + 1), alone=alone, kept=(steps["added"] / alone).where(alone > 0))
-    columns = ["step", "id", "title", "basis", "added", "low", "high", "alone", "kept", "ettr", "cost_usd", "saved_usd"]
-    return steps[columns]
+    columns = list(recommendation.Step.__dataclass_fields__)
+    return pd.DataFrame([asdict(step) for step in found.steps] if found else [], columns=columns)
 
 
-def lost_hours(before: Runs, after: Runs) -> pd.DataFrame:
-    """Where the lost hours of a run go, without and with mitigations, as the steps of a waterfall.
+def lost_hours(found: Recommendation | None) -> pd.DataFrame:
+    """Return where the lost hours go, without and with the recommended set, as the steps of a waterfall.
 
     Parameters
     ----------
-    before, after : Runs
-        Of the same seed.
+    found : Recommendation or None
+        As from :meth:`ettr.plan.Plan.recommend`.
 
     Returns
     -------
     DataFrame
-        ``part`` (``lost before``, the parts that change, ``lost after``), ``start`` and ``end`` of its bar [h],
-        ``hours`` (lost; of a part how many more than before) [h], ``before`` and ``after`` (hours of the part) [h].
-        Hours are lost unless a run trains; what faster steps save is in :func:`trained_less_h`.
+        ``part`` (``lost before``, the parts that change, ``lost after``), ``start`` and ``end`` of its bar, ``hours``
+        (lost; of a part how many more than before), ``before`` and ``after``; all per month of the same work, each run
+        at its best interval, by the analytical model [h]. Time spent in training is no loss: the two totals differ by
+        the hours that the set saves, but for what steps at another pace save. Empty without a set.
     """
-    one, other = before.budget, after.budget
-    lost, left = (float(budget.total_h - budget.productive_h) for budget in (one, other))
+    columns = ["part", "start", "end", "hours", "before", "after"]
+    if not found or not found.steps:
+        return pd.DataFrame(columns=columns)
+    run = _bare(found)
+    budgets = [plan.make(one, simulate=False).budget for one in (run, mitigation.apply(run, found.ids))]
+    per_month = H_PER_MONTH / float(budgets[0].total_h)
+    lost, left = (float(budget.total_h - budget.productive_h) * per_month for budget in budgets)
     rows: list[tuple[str | float, ...]] = [(BEFORE, 0.0, lost, lost, lost, lost)]
     level = lost
     for part in PARTS[1:]:
-        hours = [float(getattr(budget, part)) for budget in (one, other)]
+        hours = [float(getattr(budget, part)) * per_month for budget in budgets]
         more = hours[1] - hours[0]
-        if abs(more) < _STILL_H:
-            continue
-        rows.append((part.removesuffix("_h"), level, level + more, more, *hours))
-        level += more
+        if abs(more) >= _STILL_H:
+            rows.append((part.removesuffix("_h"), level, level + more, more, *hours))
+            level += more
     rows.append((AFTER, 0.0, left, left, left, left))
-    return pd.DataFrame(rows, columns=["part", "start", "end", "hours", "before", "after"])
+    return pd.DataFrame(rows, columns=columns)
 
 
-def trained_less_h(before: Runs, after: Runs) -> float:
-    """How many hours less the training itself takes, its steps being faster; negative where they are slower. [h]"""
-    return float(before.budget.productive_h - after.budget.productive_h)
+class Simulated(NamedTuple):
+    """Simulated runs without and with the recommended set, on the same failures; or why there are none."""
+
+    before: Runs | None
+    after: Runs | None
+    why_not: str
 
 
-def best_set(study: Study, ids: Iterable[str], budget_usd: float) -> Portfolio | None:
-    """The mitigations that leave most money over within a budget, all subsets looked at; None where it buys nothing."""
-    chosen = tuple(ids)
-    if not chosen:
-        return None
-    try:
-        return recommendation.portfolio(study, chosen, budget_usd, "usd", EXACT, paying=True)
-    except InputError:
-        return None
-
-
-def decisive(study: Study, ids: Iterable[str], n_runs: int = 8) -> pd.DataFrame:
-    """Gains with one uncertain input at a time at either end of its range, as from :func:`ettr.recommendation.tornado`.
+def simulated(run: Scenario, found: Recommendation | None, n_runs: int, seed: int = 0) -> Simulated | None:
+    """Return simulated runs of the recommended set; None where nothing is recommended.
 
     Parameters
     ----------
-    study : Study
-        Scenario and seed.
-    ids : iterable of str
-        Mitigations; few, as each is simulated at every point.
-    n_runs : int
-        Runs of each point, with common random numbers.
+    run : Scenario
+        With all that only simulation follows.
+    found : Recommendation or None
+        As from :meth:`ettr.plan.Plan.recommend`.
+    n_runs, seed : int
+        Of the runs without and with the set, which meet the same failures.
     """
-    chosen = tuple(ids)
-    if not chosen:
-        return pd.DataFrame(columns=list(recommendation.sensitivity.COLUMNS))
-    few = replace(study, n_runs=n_runs).together(chosen)
-    varied = (*recommendation.uncertain(few.baseline, _MEASURE), *recommendation.effects(few.catalogue, chosen))
-    return recommendation.tornado(few, chosen, _MEASURE, varied)
+    if not found or not found.steps:
+        return None
+    try:
+        treated = mitigation.apply(run, found.ids)
+        before, after = (recommendation.run_scenario(one, n_runs, seed) for one in (run, treated))
+    except EttrError as error:
+        return Simulated(None, None, str(error))
+    return Simulated(before, after, "")
+
+
+def decisive(found: Recommendation | None, assumed: Iterable[Assumed]) -> pd.DataFrame:
+    """Return what the recommended set is worth with one assumption at a time at either end of its range.
+
+    Parameters
+    ----------
+    found : Recommendation or None
+        As from :meth:`ettr.plan.Plan.recommend`.
+    assumed : iterable of Assumed
+        Inputs with plausible ranges, such as those of :attr:`ettr.plan.Plan.assumptions`.
+
+    Returns
+    -------
+    DataFrame
+        A row an input, and one for the effect of each step, whose range is from a part to all of it: ``input``,
+        ``title`` (of the step; else empty), ``unit``, ``source``, ``given``, ``low_value`` and ``high_value``; ``net``
+        with ``net_low`` and ``net_high`` (net saving of the recommended set as it is; NaN where the model has no
+        answer) in ``net_unit``, as from :func:`worth`; ``ids`` (the recommended set), ``ids_low`` and ``ids_high`` (the
+        one that is recommended there), ``changes_set``, ``swing`` (largest ``net`` less smallest). The largest swing
+        comes first. Empty without a set.
+    """
+    rows = [] if not found or not found.steps else [*_inputs(found, assumed), *_effects(found)]
+    columns = ["input", "title", "unit", "source", "given", "low_value", "high_value", "net", "net_low", "net_high"]
+    columns += ["net_unit", "ids", "ids_low", "ids_high", "changes_set"]
+    frame = pd.DataFrame(rows, columns=columns)
+    nets = frame[["net", "net_low", "net_high"]].astype(float)
+    frame = frame.assign(swing=nets.max(axis=1) - nets.min(axis=1))
+    return frame.sort_values("swing", ascending=False, kind="stable", ignore_index=True)
+
+
+def _inputs(found: Recommendation, assumed: Iterable[Assumed]) -> Iterator[dict[str, Any]]:
+    for one in assumed:
+        if one.field != INTERVAL:  # which is chosen
+            about = {"input": one.field, "title": "", "unit": one.unit, "source": one.source, "given": one.value}
+            low, high = (_at_end(found, {one.field: value}, mitigation.catalogue()) for value in (one.low, one.high))
+            yield about | {"low_value": one.low, "high_value": one.high} | _ends(found, low, high)
+
+
+def _effects(found: Recommendation) -> Iterator[dict[str, Any]]:
+    of = mitigation.catalogue()
+    for effect in recommendation.effects(of, found.ids):
+        name = effect.of_effect
+        about = {"input": effect.field, "title": of[name].title, "given": effect.given, "unit": "", "source": ""}
+        low = _at_end(found, {}, mitigation.weakened(of, name, effect.low, found.scenario))
+        high = _at_end(found, {}, of)
+        yield about | {"low_value": effect.low, "high_value": effect.high} | _ends(found, low, high)
+
+
+_End = tuple[float, tuple[str, ...] | None]
+"""What the recommended set is worth with other values, and what would be recommended; NaN and None without answer."""
+
+
+def _ends(found: Recommendation, low: _End, high: _End) -> dict[str, Any]:
+    changes = any(ids is not None and set(ids) != set(found.ids) for _, ids in (low, high))
+    nets: dict[str, Any] = {
+        "net": worth(found, found.ids, mitigation.catalogue()),
+        "net_low": low[0],
+        "net_high": high[0],
+    }
+    nets |= {"net_unit": MONEY if found.has_price else HOURS}
+    return nets | {"ids": found.ids, "ids_low": low[1], "ids_high": high[1], "changes_set": changes}
+
+
+def _at_end(found: Recommendation, values: dict[str, float], of: Catalogue) -> _End:
+    is_as_given = all(given_at(found.scenario, path) == value for path, value in values.items())
+    if is_as_given and of is mitigation.catalogue():
+        return worth(found, found.ids, of), found.ids
+    try:
+        run = found.scenario.override(values) if values else found.scenario
+        there = recommendation.recommend(run, found.budget_usd, of)
+        return worth(there, found.ids, of), there.ids
+    except EttrError:
+        return np.nan, None
+
+
+def worth(found: Recommendation, ids: Iterable[str], of: Catalogue) -> float:
+    """Return the net saving of any set over the horizon of a recommendation, each run at its best interval.
+
+    Parameters
+    ----------
+    found : Recommendation
+        Of the run.
+    ids : iterable of str
+        The set.
+    of : Catalogue
+        Where it stands.
+
+    Returns
+    -------
+    float
+        Its price counted [million USD]; of a run whose hours cost nothing, what it saves [h per month].
+    """
+    before, after = (at_best_interval(run) for run in (_bare(found), mitigation.apply(_bare(found), ids, of)))
+    saved_h = (1 - after.cost / before.cost) * H_PER_MONTH
+    if not found.has_price:
+        return saved_h
+    price_usd = sum(of[name].price.of(found.scenario.cluster.n_gpus) for name in ids)
+    return (saved_h * found.scenario.usd_per_h * found.months - price_usd) / 1e6
+
+
+def _bare(found: Recommendation) -> Scenario:
+    """The run without what was measured of it, which no longer holds once something changes."""
+    return found.scenario.override({"evidence": {}, "measured": None})

@@ -1,190 +1,254 @@
-"""What the chapter on mitigations together says of the best few, their steps, and what decides."""
+"""The sentences of the chapter on the recommended set: the set, its steps, and which assumption decides."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ettr import mitigation
 from ettr.chapters.common.exercises import Exercise, exercises
-from ettr.chapters.common.mitigations import PARTS_IN_WORDS, input_name, saved, small
-from ettr.chapters.portfolio.tables import AFTER, BEFORE
-from ettr.core.sentences import Finding, about, capital, count, listed, pct, roughly, say
+from ettr.chapters.common.mitigations import PARTS_IN_WORDS, hours, input_name, small
+from ettr.chapters.portfolio.tables import AFTER, BEFORE, MONEY, Simulated
+from ettr.core.sentences import Finding, about, capital, count, limit, listed, number, pct, roughly, say, usd
+from ettr.core.units import H_PER_MONTH
+from ettr.recommendation import gain
 
 if TYPE_CHECKING:
-    from ettr.plan import Remedies
-    from ettr.recommendation import Runs
+    from ettr.recommendation import Recommendation
+
+_MOST_NAMED = 3
+_NONE = "Nothing is recommended"
 
 
-def answer(steps: pd.DataFrame, before: Runs, as_it_is: Runs, remedies: Remedies, budget_usd: float) -> Finding:
-    """Which few to take within a budget.
-
-    Parameters
-    ----------
-    steps : DataFrame
-        As from ``tables.steps_of_set``, of the set that leaves most money over.
-    before, as_it_is : Runs
-        With all that is assumed for them to act on, and without.
-    remedies : Remedies
-        What a plan would do first.
-    budget_usd : float
-        For all of them. [USD]
-    """
-    step = say(
-        "The run has {#best_ettr:share0} at its best interval, and {before:share} with what is assumed for them to "
-        "act on.",
-        best_ettr=as_it_is.ettr,
-        before=before.ettr,
-    )
-    first = remedies.steps[0].title if remedies.steps else None
-    order = say(
-        "Of what is published {first} returns most for a dollar, and so comes first in a plan."
-        if remedies.steps and remedies.steps[0].basis != "assumed"
-        else "{first} returns most for a dollar, and so comes first in a plan.",
-        first=small(first) if first else None,
-    )
-    if steps.empty:
-        none = say("Nothing pays within {budget:usd}", budget=budget_usd)
-        return Finding(none, f"**{none}.** {step} {order}")
-    values = {
-        "budget": budget_usd,
-        "names": [small(title) for title in steps["title"]],
-        "cost": float(steps["cost_usd"].sum()),
-        "left_over": float(steps["saved_usd"].sum()),
-        "days": saved(float(steps["added"].sum())),
-        "after": float(steps["ettr"].iloc[-1]),
-    }
-    soft = steps.loc[steps["basis"] == "assumed", "title"].tolist()
+def answer(found: Recommendation | None) -> Finding:
+    """The recommended set, what it costs and saves, and what could take its place; None of a run without any."""
+    if not found:
+        return Finding(_NONE, f"**{_NONE}: the run has no failures, or practically never ends.**")
+    if not found.steps:
+        within = f" within {found.horizon}" if found.has_price else ", even without a price"
+        nearest = say(
+            " {title} would come nearest, and pay back in {needed:roughly}.",
+            title=_title(found.quickest[0]) if found.quickest else None,
+            needed=found.quickest[1] * H_PER_MONTH if found.quickest and found.has_price else math.nan,
+        )
+        keeps = say("The run has an ETTR of {#best_ettr:share0} at its best interval.", best_ettr=found.ettr)
+        return Finding("No mitigation pays for itself", f"**No mitigation pays for itself{within}.**{nearest} {keeps}")
+    titles = [step.title for step in found.steps]
+    net = f", a net saving of {usd(about(found.net_usd))} over {found.horizon}" if found.has_price else ""
     return Finding(
-        title=say("Within {budget:usd}: {names}, {days} less", **(values | {"names": listed(steps["title"].tolist())})),
+        title=f"{listed(titles)}: {hours(found.saved_h)} h per month",
         text=" ".join(
-            part
-            for part in (
+            [
                 say(
-                    "**With {budget:usd}, do {names:list}: {cost:usd} in all, {days} and {#left_over:usd} saved in a "
-                    "run after that, and an ETTR of {after:share0}.**",
-                    **values,
+                    "**Recommended together: {names:list}, for {price:usd} (price assumed). They save {saved} h per "
+                    "month{net}. ETTR rises from {#best_ettr:share0} to {after:share0}.**",
+                    names=[small(title) for title in titles],
+                    price=about(found.price_usd),
+                    saved=hours(found.saved_h),
+                    net=net,
+                    best_ettr=found.ettr,
+                    after=found.ettr_with_all,
                 ),
-                _assumed(soft, len(steps)),
-                step,
-                order,
-            )
-            if part
+                _effects(found),
+                *_alternatives(found),
+            ]
         ),
     )
 
 
-def by_hand(steps: pd.DataFrame, before: Runs) -> Finding:
-    """What two together give, in three lines."""
-    if len(steps) < 2:
-        return Finding("By hand", "Fewer than two are taken: there is nothing to add up.")
-    share = steps["alone"] / before.mean("days")
-    both = 1 - math.prod(1 - share)
+def _title(name: str) -> str:
+    return small(mitigation.catalogue()[name].title)
+
+
+def _effects(found: Recommendation) -> str:
+    """How much of the size of each effect is published."""
+    by_effect: dict[str, list[str]] = {}
+    for step in found.steps:
+        by_effect.setdefault(step.effect, []).append(small(step.title))
+    parts = [f"{effect} for {listed(titles)}" for effect, titles in by_effect.items()]
+    return f"The size of the effect is {listed(parts)}."
+
+
+def _alternatives(found: Recommendation) -> list[str]:
+    """A sentence for each mitigation that could take the place of steps."""
+    titles = {step.id: small(step.title) for step in found.steps}
+    return [
+        f"Instead of {listed([titles[name] for name in other.replaces])}, {small(other.title)} would save "
+        f"{hours(other.saved_h)} h per month rather than {hours(other.of_h)} h, for {usd(about(other.price_usd))} "
+        f"({'cheaper; ' if other.is_cheaper else ''}effect {other.effect})."
+        for other in found.alternatives[:_MOST_NAMED]
+    ]
+
+
+def by_hand(found: Recommendation | None) -> Finding:
+    """What the steps save alone and together, in three lines."""
+    steps = found.steps if found else ()
+    if not found or len(steps) < 2:
+        return Finding("By hand", f"{count(len(steps))} recommended: there is nothing to add up.")
+    shares = [step.alone_h / H_PER_MONTH for step in steps]
+    independent_h = (1 - math.prod(1 - share for share in shares)) * H_PER_MONTH
+    overlap_h = independent_h - found.saved_h
     return Finding(
         "By hand",
         say(
-            "- Alone they save {each:list} of the days.\n"
-            "- If they saved on different parts, {product} of the days would be left, and {both:share} saved.\n"
-            "- They save {exact:share}: what is missing was saved twice.",
-            each=[pct(value) for value in share],
-            product=" × ".join(f"{1 - value:.3f}" for value in share),
-            both=both,
-            exact=float(steps["added"].sum()) / before.mean("days"),
+            "- Alone they save {each:list} h of the 730 h in a month.\n"
+            "- Independent savings multiply: 730 × (1 - {product}) = {independent} h.\n"
+            "- Together they save {exact} h per month: {why}.",
+            each=[hours(step.alone_h) for step in steps],
+            product=" × ".join(f"{1 - share:.3f}" for share in shares),
+            independent=hours(independent_h),
+            exact=hours(found.saved_h),
+            why=f"{hours(overlap_h)} h would be counted twice"
+            if overlap_h >= 0.05
+            else "they hardly overlap"
+            if overlap_h > -0.05
+            else f"{hours(-overlap_h)} h more, as they help each other",
         ),
     )
 
 
-def lost_hours(frame: pd.DataFrame, trained_less_h: float) -> Finding:
-    """Where lost hours go before and after; both as from ``tables.lost_hours`` and its neighbour."""
+def lost_hours(frame: pd.DataFrame, found: Recommendation | None) -> Finding:
+    """Where the lost hours go before and after; ``frame`` as from ``tables.lost_hours``."""
+    if frame.empty or not found:
+        return Finding("No lost hour is saved", "Nothing is recommended, so that no lost hour is saved.")
     rows = frame.set_index("part")
-    before, after = float(rows.loc[BEFORE, "hours"]), float(rows.loc[AFTER, "hours"])
+    before, after = (float(rows.loc[name, "hours"]) for name in (BEFORE, AFTER))
     parts = rows.drop([BEFORE, AFTER]).sort_values("hours")
-    if parts.empty and abs(trained_less_h) <= 0.5:
-        return Finding(title="No hour moves", text=f"{roughly(before)} are lost, with mitigations and without.")
     freed = [
-        f"{PARTS_IN_WORDS[str(name)]} ({roughly(-row['hours'])})"
+        f"{PARTS_IN_WORDS[str(name)]} ({hours(-row['hours'])} h)"
         for name, row in parts.head(3).iterrows()
-        if row["hours"] < -0.5
+        if row["hours"] < 0
     ]
+    faster_h = found.saved_h - (before - after)
     pace = ""
-    if abs(trained_less_h) > 0.5:
+    if abs(faster_h) >= 0.05:
         pace = (
-            f"Training itself takes {roughly(abs(trained_less_h))} {'less' if trained_less_h > 0 else 'more'}, at "
-            f"another pace: that is no lost hour."
+            f"Training itself takes {hours(abs(faster_h))} h {'less' if faster_h > 0 else 'more'}, as its steps take "
+            f"{'less' if faster_h > 0 else 'more'} time: that is no lost hour."
         )
-    own = parts["after"]
-    rest = f"What is left is mostly {PARTS_IN_WORDS[str(own.idxmax())]}." if len(own) and own.max() > 0.5 else ""
+    left = parts["after"]
+    rest = f"Most of the rest is {PARTS_IN_WORDS[str(left.idxmax())]}." if len(left) and left.max() >= 0.05 else ""
     return Finding(
-        title=f"{count(about(before))} lost hours become {count(about(after))}",
-        text=" ".join(part for part in (f"Most comes back from {listed(freed)}." if freed else "", pace, rest) if part),
+        title=f"{hours(before)} lost hours per month become {hours(after)}",
+        text=" ".join(filter(None, (f"Most comes back from {listed(freed)}." if freed else "", pace, rest))),
     )
 
 
-def _assumed(soft: list[str], n: int) -> str:
-    """Which of the mitigations change what is assumed."""
-    if not soft:
-        return ""
-    who = "all of them" if len(soft) == n > 1 else listed([small(title) for title in soft])
-    return f"How much {who} {'changes' if len(soft) == 1 else 'change'} is assumed."
-
-
-def steps(frame: pd.DataFrame) -> Finding:
-    """What each step adds; ``frame`` as from ``tables.steps_of_set``."""
-    if frame.empty:
-        return Finding(
-            title="No step pays within the budget", text="Nothing that helps for certain pays within the budget."
-        )
-    first, later = frame.iloc[0], frame.iloc[1:]
-    sentences = [f"{small(first['title'])} saves {saved(first['added'])}."]
-    for row in later.itertuples():
-        kept = f", {pct(row.kept, 0)} of what it saves alone" if math.isfinite(row.kept) else ""
-        sentences.append(f"{small(row.title)} adds {saved(row.added)}{kept}.")
-    alone, together = float(frame["alone"].sum()), float(frame["added"].sum())
-    if later.empty:
-        return Finding(f"{first['title']} alone saves {saved(together)}", " ".join(sentences))
-    return Finding(
-        title=f"Together {saved(together)}, where the sum of each alone is {saved(alone)}",
-        text=" ".join([*sentences, "Another first step would change what the next ones add."]),
+def steps(found: Recommendation | None) -> Finding:
+    """What each step saves with the others in place, and alone."""
+    if not found or not found.steps:
+        return Finding(_NONE, f"{_NONE}.")
+    least = min(found.steps, key=lambda step: step.saved_h / step.alone_h if step.alone_h > 0 else math.inf)
+    together, alone = hours(found.saved_h), hours(sum(step.alone_h for step in found.steps))
+    if len(found.steps) == 1:
+        text = "It is the only one that is recommended, so that nothing overlaps with it."
+        return Finding(f"{least.title} saves {together} h per month", text)
+    price = (
+        f" {small(least.title)} still pays back in {roughly(least.payback_months * H_PER_MONTH)}."
+        if least.price_usd and math.isfinite(least.payback_months)
+        else ""
     )
+    return Finding(
+        title=f"Together {together} h per month; the sum of each alone is {alone} h",
+        text=(
+            f"{small(least.title)} overlaps most with the others: it saves {hours(least.alone_h)} h alone, and "
+            f"{hours(least.saved_h)} h once they are in place.{price} Every step pays for itself with all the others "
+            f"in place, so that the order does not matter."
+        ),
+    )
+
+
+def simulated(runs: Simulated | None, found: Recommendation | None) -> Finding:
+    """Whether simulation agrees; ``runs`` as from ``tables.simulated``."""
+    if not runs or not found:
+        return Finding("Nothing to simulate", "Nothing is recommended, so that there is nothing to simulate together.")
+    if not runs.before or not runs.after:
+        return Finding("No simulation", f"The set was not simulated: {runs.why_not}.")
+    gained = gain(runs.before, runs.after, "ettr")
+    low, high = (pct(runs.before.ettr + end) for end in (gained.low, gained.high))
+    return Finding(
+        title=f"Simulated together: ETTR {pct(runs.after.ettr)}",
+        text=(
+            f"Simulated together on the same failures: ETTR {pct(runs.before.ettr)} without the set and "
+            f"{pct(runs.after.ettr)} with it (95% CI {low} to {high}; {count(runs.after.n_runs)} runs each). The "
+            f" analytical model has {pct(found.ettr)} and {pct(found.ettr_with_all)}."
+        ),
+    )
+
+
+def assumption(row: Any) -> str:
+    """An assumption by name, without an article; ``row`` of ``tables.decisive``."""
+    return f"effect of {row.title}" if row.title else input_name(row.input).removeprefix("the ")
+
+
+def span_of(row: Any) -> str:
+    """The plausible range of an assumption with its unit; ``row`` of ``tables.decisive``."""
+    if row.title:
+        return f"{pct(row.low_value, 0)} to {pct(row.high_value, 0)} of it"
+    return f"{limit(row.low_value)} to {limit(row.high_value)} {row.unit}".strip()
+
+
+def worth_of(net: float, unit: str) -> str:
+    """A net saving in words."""
+    return usd(about(1e6 * net)) if unit == MONEY else f"{number(about(net))} h per month"
 
 
 def decisive(frame: pd.DataFrame) -> Finding:
-    """Which input moves the gains most; ``frame`` as from ``tables.decisive``."""
-    known = frame[frame[["gain_low", "gain_high"]].notna().all(axis=1)] if len(frame) else frame
+    """Which assumption moves the net saving most, and which change the set; ``frame`` as from ``tables.decisive``."""
+    known = frame[frame[["net_low", "net_high"]].notna().all(axis=1)] if len(frame) else frame
     if known.empty:
-        return Finding(title="Nothing to vary", text="There is nothing to vary, or nothing to look at.")
-    most = known.loc[known["swing"].idxmax()]
-    reversing = known[known["best_low"] != known["best_high"]]["input"].unique()
-    name = capital(input_name(str(most["input"])))
-    low, high = sorted((most["gain_low"], most["gain_high"]))
-    turns = [input_name(str(one)) for one in reversing]
+        return Finding("Nothing to vary", "Nothing is recommended, or nothing is assumed: there is nothing to vary.")
+    most = next(known.itertuples())
+    name = assumption(most)
+    low, high = (worth_of(end, most.net_unit) for end in sorted((most.net_low, most.net_high)))
+    turns = [change for row in frame.itertuples() for change in _changes(row)]
+    n, least = int(frame["changes_set"].sum()), float(known[["net_low", "net_high"]].min().min())
+    changing = f"{count(n)} of {count(len(frame))} assumptions change the set"
+    rest = f"; the chart marks {count(len(turns) - _MOST_NAMED)} more" if len(turns) > _MOST_NAMED else ""
+    pays = "It pays for itself at every end." if least > 0 else "At some ends it does not pay for itself."
     return Finding(
-        title=f"{name} moves the gain most" if turns else "No single input changes which comes first",
-        text=(
-            f"Over its range {input_name(str(most['input']))} lets {small(most['title'])} save {saved(low)} to "
-            f"{saved(high)}. "
-            + (f"Another comes first at an end of {listed(turns)}." if turns else "No single input puts another first.")
+        title=f"The {name} moves the net saving most; {changing if n else 'none changes the set'}",
+        text=" ".join(
+            [
+                f"Across its plausible range ({span_of(most)}), the {name} moves the net saving of the "
+                f"recommended set from {low} to {high}. {pays}",
+                f"The recommended set changes with {count(n)} of {count(len(frame))} assumptions: "
+                f"{'; '.join(turns[:_MOST_NAMED])}{rest}."
+                if turns
+                else "No single assumption changes the recommended set.",
+            ]
         ),
     )
 
 
-def asked(steps: pd.DataFrame, budget_usd: float) -> Finding:
+def _changes(row: Any) -> list[str]:
+    """To what a row of ``tables.decisive`` changes the recommended set, at each end where it does."""
+    found = []
+    for value, ids in ((row.low_value, row.ids_low), (row.high_value, row.ids_high)):
+        if ids is None or set(ids) == set(row.ids):
+            continue
+        gone = [_title(name) for name in row.ids if name not in ids]
+        new = [_title(name) for name in ids if name not in row.ids]
+        to = f"{listed(new)} instead of {listed(gone)}" if new and gone else f"with {listed(new)}" if new else ""
+        amount = pct(value, 0) if row.title else f"{limit(value)} {row.unit}".strip()
+        found.append(f"the {assumption(row)} at {amount}: {to or f'without {listed(gone)}'}")
+    return found
+
+
+def asked(found: Recommendation | None, budget_usd: float) -> Finding:
     """Two exercises."""
-    costs = steps["cost_usd"].sum() if len(steps) else 0.0
+    price = found.price_usd if found else 0.0
     return exercises(
         Exercise(
             "A second mitigation saves the same hours as the first. What are both together worth?",
-            "Hardly more than the better of the two: what is saved once cannot be saved again.",
+            "Hardly more than the better of the two: an hour is saved only once.",
         ),
         Exercise(
-            say(
-                "The set costs {cost:usd} of {budget:usd}. Why not spend the rest?"
-                if costs
-                else "Nothing is bought with {budget:usd}. Why not?",
-                cost=float(costs),
-                budget=budget_usd,
-            ),
-            "Because nothing else that fits returns its price on this one job. What serves later jobs too may.",
+            say("The set costs {price:usd}. Why not buy more?", price=price) if price else "Why is nothing bought?",
+            "Because nothing else returns its price on this one job with the set in place."
+            if price < budget_usd
+            else "The budget is spent.",
         ),
     )

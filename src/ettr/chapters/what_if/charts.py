@@ -181,10 +181,10 @@ def failure_rates(rows: Datasets, subtitle: str) -> Any:
 
 
 def portfolio(rows: Datasets, subtitle: str) -> Any:
-    """Hours lost a month, as it is and after each step."""
+    """Hours lost per month, without mitigations and with each step on top of those above it."""
     bar = _chart(rows, "steps").mark_bar(color=RUST)
     bar = bar.encode(
-        x=alt.X("lost:Q", title="Lost [h a month]"),
+        x=alt.X("lost:Q", title="Lost time [h per month]"),
         y=alt.Y("what:N", sort=alt.EncodingSortField("order"), title=None, axis=alt.Axis(labelLimit=260)),
         tooltip=[
             alt.Tooltip("what:N", title="With"),
@@ -194,11 +194,11 @@ def portfolio(rows: Datasets, subtitle: str) -> Any:
     )
     return finish(
         bar,
-        title="What each would leave, one after the other",
+        title="Lost hours with each mitigation on top of those above it",
         subtitle=subtitle,
         description=(
-            "Bars of the hours lost a month: as it is, and after each of the mitigations that are chosen. The sentence "
-            "below the chart says what they save together, and for what price."
+            "Bars of the hours lost per month: without mitigations, and with each of the chosen ones on top of those "
+            "above it. The sentence below the chart says what they save together, and for what price."
         ),
         height=190,
     )
