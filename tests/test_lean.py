@@ -81,7 +81,6 @@ NEEDS = {
     f"ettr.spares.by_pool_size({FEW}, [2, 4])": "simulate",
     "ettr.recommendation.mitigations(run, ['peer-checkpoint'])": "simulate",
     "ettr.recommendation.run_scenario(run, 4)": "simulate",
-    f"ettr.recommendation.tornado({STUDY}, ['peer-checkpoint'])": "simulate",
     f"ettr.recommendation.along({STUDY}, ['peer-checkpoint'])": "simulate",
     f"ettr.recommendation.at_prices({STUDY}, ['peer-checkpoint'])": "simulate",
     "ettr.validation.run()": "simulate",

@@ -8,9 +8,10 @@ from functools import cache
 import pytest
 
 from ettr import Scenario, budget, plan, recommendation
-from ettr.chapters import failure_log, finishing_date, one_by_one, portfolio, scale, spares, thermal, what_failed
+from ettr.chapters import failure_log, finishing_date, one_by_one, scale, spares, thermal, what_failed
 from ettr.chapters.common.runs import affordable, followed, for_timeline, of_failures, shortened
 from ettr.chapters.sources.tables import interruption_shares
+from ettr.core import sentences
 from ettr.core.errors import UnknownName
 
 PRESETS = ("llama3-405b", "opt-175b", "h100-100k")
@@ -103,14 +104,18 @@ def test_the_leading_ones_can_be_named_instead():
         one_by_one.tables.leading(compared(), 3, ["no-such-thing"])
 
 
-def test_the_best_set_keeps_the_budget_and_leaves_most():
-    study = recommendation.study(run(), 20)
-    ids = ["lemon-removal", "async-checkpoint", "faulty-machine-detection"]
-    budget_usd = 5e5
-    best = portfolio.tables.best_set(study, ids, budget_usd)
-    assert best is not None and best.ids
-    steps = portfolio.tables.steps_of_set(study, best.ids)
-    assert set(steps["id"]) == set(best.ids) and steps["cost_usd"].sum() <= budget_usd
-    alone = [portfolio.tables.steps_of_set(study, [one]) for one in ids]
-    affordable = [one["saved_usd"].sum() for one in alone if one["cost_usd"].sum() <= budget_usd]
-    assert steps["saved_usd"].sum() >= max(affordable) - 1
+def test_the_exercise_names_the_mitigation_that_the_engine_finds_quickest():
+    found = plan.make(run(), simulate=False).recommendation
+    name, months = found.quickest
+    text = one_by_one.words.asked(compared(), found).text
+    assert compared().study.catalogue[name].title in text
+    assert f"returns {sentences.number(sentences.about(found.months / months))}" in text
+
+
+def test_the_headline_value_lies_in_the_range_beside_it():
+    ranking = one_by_one.tables.ranking(compared())
+    answer = one_by_one.words.answer(compared(), ranking)
+    first = ranking.sort_values("musd").iloc[-1]
+    for value in (first["musd"], first["low"], first["high"]):
+        assert sentences.number(sentences.about(1e6 * value) / 1e6) in answer.text or value < 1
+    assert first["low"] <= first["musd"] <= first["high"] and "{doc}`portfolio`" in answer.text

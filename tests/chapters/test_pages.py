@@ -104,7 +104,7 @@ NO_ANSWER = {
         "catalogue",
         "grid_limits",
     ),
-    "a million GPUs": ("one_by_one", "portfolio", "catalogue"),
+    "a million GPUs": ("one_by_one", "catalogue"),
 }
 """Pages of a run that never ends that say no more than that."""
 

@@ -1,4 +1,4 @@
-"""Comparisons on small runs, with a catalogue of eight that is known, and what two chapters make of them."""
+"""Comparisons on small runs, with a catalogue of eight that is known, what two chapters make of them, and sets."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from ettr import Scenario, mitigation, recommendation, validation
+from ettr import Scenario, mitigation, plan, recommendation, validation
 from ettr.chapters import catalogue, one_by_one, portfolio
+from ettr.chapters.common.runs import followed, loaded
 
 CATALOGUE = """
 assumptions:
@@ -124,14 +125,18 @@ def published_pairs(case: str = "usual") -> pd.DataFrame:
 
 
 @cache
-def taken(case: str = "usual") -> pd.DataFrame:
-    return portfolio.tables.steps_of_set(comparison(case).study, leading(case)[:2])
+def recommended(name: str = "llama3-405b") -> recommendation.Recommendation | None:
+    """What the chapter on mitigations together recommends for a preset."""
+    return plan.make(followed(loaded(name)), simulate=False).recommend(1e9)
 
 
 @cache
-def lost_hours(case: str = "usual") -> pd.DataFrame:
-    study = comparison(case).study
-    return portfolio.tables.lost_hours(study.runs(), study.runs(taken(case)["id"]))
+def decisive(name: str = "llama3-405b") -> pd.DataFrame:
+    """Its set with one assumption at a time at either end of its range: of two inputs and every effect."""
+    found = recommended(name)
+    inputs = plan.make(followed(loaded(name)), simulate=False).assumptions.inputs
+    few = [one for one in inputs if one.field in ("recovery.restart_min", "recovery.detection_min")]
+    return portfolio.tables.decisive(found, few)
 
 
 @cache

@@ -141,28 +141,6 @@ def test_values_of_modes_move_together():
     assert [mode.detection_min for mode in moved.failures.modes] == [5, 1]
 
 
-def test_the_tornado_shows_both_ends_as_studies_of_their_own(study):
-    inputs = recommendation.uncertain(study.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
-    table = recommendation.tornado(study, TWO, inputs=inputs)
-    row = table.set_index(["input", "id"]).loc[("recovery.restart_min", "faster-restart")]
-    slow = recommendation.study(
-        study.scenario.override({"recovery.restart_min": 10}), study.n_runs, study.seed, of=study.catalogue
-    )
-    assert row["gain_high"] == pytest.approx(
-        recommendation.gain(slow.runs(), slow.runs(["faster-restart"]), "days").mean
-    )
-    assert row["gain_low"] < row["gain"] < row["gain_high"]
-    assert table["swing"].is_monotonic_decreasing
-
-
-def test_the_tornado_finds_what_changes_the_best(study):
-    """A stall of 0.5 s leaves nothing to shorten; one of 300 s is all that matters."""
-    inputs = [recommendation.Input("checkpoint.stall_s", 10, 0.5, 300, "s", "assumed")]
-    row = recommendation.tornado(study, TWO, inputs=inputs).iloc[0]
-    assert row["best_low"] == "faster-restart" and row["best_high"] == "shorter-stall"
-    assert row["changes_best"]
-
-
 @pytest.mark.parametrize("n_runs", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_sobol_indices_tell_which_input_decides(study, n_runs):
     """What a restart takes decides what a faster one is worth, and what a stall takes nearly nothing of it."""

@@ -27,6 +27,5 @@ from .measures import gain as gain
 from .measures import run_scenario as run_scenario
 from .sensitivity import Sobol as Sobol
 from .sensitivity import sobol as sobol
-from .sensitivity import tornado as tornado
 from .study import Study as Study
 from .study import study as study

@@ -12,16 +12,12 @@ import pandas as pd
 from ettr.core.errors import EttrError, InputError
 from ettr.core.report import one_line
 from ettr.recommendation import variance
-from ettr.recommendation.inputs import Input, effects, uncertain
-from ettr.recommendation.measures import difference, gains
+from ettr.recommendation.inputs import Input
+from ettr.recommendation.measures import gains
 from ettr.recommendation.study import Study
 
 LEAD = "lead of the first"
 """By how much the best mitigation is ahead of the next one at the given inputs."""
-COLUMNS = (
-    *("input", "status", "unit", "given", "low_value", "high_value", "id", "title", "gain", "gain_low", "gain_high"),
-    *("error", "swing", "best_low", "best_high", "changes_best"),
-)
 _FEWEST_SAMPLES = 8
 _NOTHING = "no mitigation to look at: name one or more"
 
@@ -52,57 +48,6 @@ class Sobol:
     def __repr__(self) -> str:
         inputs = self.indices["input"].nunique()
         return one_line(self, f"{inputs} inputs at {len(self.samples)} points, by {self.measure}")
-
-
-def tornado(
-    study: Study,
-    ids: Iterable[str],
-    measure: str = "days",
-    inputs: Iterable[Input] | None = None,
-) -> pd.DataFrame:
-    """What each mitigation is worth with one input at a time at either end of its range.
-
-    Parameters
-    ----------
-    study : Study
-        Scenario and seed; some tens of runs are enough, as all have common random numbers.
-    ids : iterable of str
-        Mitigations.
-    measure : str
-        Which gain.
-    inputs : iterable of Input, optional
-        Those of :func:`uncertain`, and of :func:`effects` of these mitigations, by default.
-
-    Returns
-    -------
-    DataFrame
-        A row an input and mitigation: ``input``, ``status``, ``unit``, ``given``, ``low_value``, ``high_value``,
-        ``id``, ``title``, ``gain`` (as given), ``gain_low`` and ``gain_high`` (at the ends; NaN where the job does not
-        get on), ``error`` (the larger standard error of both), ``swing`` (the largest distance of the three),
-        ``best_low`` and ``best_high`` (which mitigation is the best at the ends), ``changes_best`` (whether that is
-        another one than as given, and for certain to 95% run by run), by swing.
-
-    Examples
-    --------
-    >>> from ettr import Scenario, recommendation
-    >>> study = recommendation.study(Scenario.load("llama3-405b"), n_runs=20)
-    >>> some = recommendation.uncertain(study.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
-    >>> table = recommendation.tornado(study, ["peer-checkpoint"], inputs=some)
-    >>> table["input"].iloc[0]
-    'checkpoint.stall_s'
-    """
-    names = study.named(ids, measure, _NOTHING)
-    study = study.together(names)
-    varied = (*uncertain(study.baseline, measure), *effects(study.catalogue, names)) if inputs is None else inputs
-    given = _gains(study, names, measure)
-    best = _leader(names, given)
-    rows = []
-    for one in varied:
-        ends = [_at_end(study, one, value, names, measure) for value in (one.low, one.high)]
-        rows += _rows_of(study, one, names, given, ends, best)
-    return pd.DataFrame(rows, columns=list(COLUMNS)).sort_values(
-        "swing", ascending=False, kind="stable", ignore_index=True
-    )
 
 
 def sobol(
@@ -227,35 +172,5 @@ def _gains_at(study: Study, values: dict[Input, float], names: list[str], measur
     return _gains(replace(study, baseline=run, strengths=strengths), names, measure)
 
 
-def _at_end(study: Study, one: Input, value: float, names: list[str], measure: str) -> Gains | None:
-    """Gains at an end of one input; None where the job does not get on, or something does not fit."""
-    try:
-        return _gains_at(study, {one: value}, names, measure)
-    except EttrError:
-        return None
-
-
 def _leader(names: list[str], of_each: Gains) -> str:
     return max(names, key=lambda name: float(of_each[name].mean()))
-
-
-def _rows_of(
-    study: Study, one: Input, names: list[str], given: Gains, ends: list[Gains | None], best: str
-) -> list[dict[str, Any]]:
-    leaders = [None if end is None else _leader(names, end) for end in ends]
-    changes = any(
-        end is not None and leader is not None and leader != best and difference(end[leader], end[best]).low > 0
-        for leader, end in zip(leaders, ends, strict=True)
-    )
-    common = {"input": one.field, "status": one.status, "unit": one.unit, "given": one.given}
-    common |= {"low_value": one.low, "high_value": one.high}
-    rows = []
-    for name in names:
-        known = [given[name], *(end[name] for end in ends if end is not None)]
-        means = [float(gained.mean()) for gained in known]
-        low, high = (np.nan if end is None else float(end[name].mean()) for end in ends)
-        row = {"id": name, "title": study.catalogue[name].title, "gain": means[0], "gain_low": low, "gain_high": high}
-        row["error"] = max(difference(gained).error for gained in known)
-        row["swing"] = max(means) - min(means)
-        rows.append(common | row | {"best_low": leaders[0], "best_high": leaders[1], "changes_best": changes})
-    return rows

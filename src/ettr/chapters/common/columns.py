@@ -43,7 +43,6 @@ class Column:
 
 
 COLUMNS = {
-    "added": Column("Days added", format=".2f"),
     "after": Column("After", "h", ",.1f"),
     "age_days": Column("From day", format=".0f"),
     "age_end_days": Column("To day", format=".0f"),
@@ -66,7 +65,6 @@ COLUMNS = {
     "compute_share": Column("Share of compute", format=".1%", axis="Share of the step in compute", axis_format="%"),
     "computed": Column("Computed", format=",.4~g"),
     "computed_pct": Column("Computed", "%", ".1f"),
-    "cost_usd": Column("Costs", "USD", ",.0f"),
     "counted": Column("Counted"),
     "crossing_gb_s": Column("The write sets the interval below", "GB/s", ",.3~g"),
     "day": Column("Day", format=".2f"),
@@ -95,9 +93,6 @@ COLUMNS = {
     "from_d": Column("From day", format=".2f"),
     "from_h": Column("From hour", format=".2f"),
     "from_store": Column("Failures that need the store", format=".2~%"),
-    "gain": Column("Days saved as given", format=".2f"),
-    "gain_high": Column("Days saved at the high end", format=".2f"),
-    "gain_low": Column("Days saved at the low end", format=".2f"),
     "goal": Column("Size that is"),
     "group": Column("Acts on"),
     "held": Column("Copies"),
@@ -208,7 +203,6 @@ COLUMNS = {
     "start_d": Column("From day", format=".1f", axis="Days since the window's start [d]", axis_format=""),
     "state": Column("Here"),
     "status": Column("Status"),
-    "step": Column("Step"),
     "store": Column("Published"),
     "swing_k": Column("Swing of the mean GPU's die", "K", ".1f"),
     "t_co2": Column("Carbon", "t", ",.4~g", axis_format=""),

@@ -48,8 +48,8 @@ def ranking(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         return nothing(title)
     rows = rounded(frame.sort_values("musd", ascending=False), 4)
     y = rows_of(rows["title"])
-    x = alt.X("low:Q", title="Saved in a run, after its price [million USD]", axis=alt.Axis(tickCount=6))
-    named = {"musd": "As assumed here", "low": "Nine in ten: from", "high": "to", "effect": "Its effect is"}
+    x = alt.X("low:Q", title="Saved per run, after its price [million USD]", axis=alt.Axis(tickCount=6))
+    named = {"musd": "With all of its effect", "low": "90% range: from", "high": "to", "effect": "Its effect is"}
     tips = tooltips("title", "musd", "low", "high", "days", "effect", "price_usd", title="Mitigation", **named)
     colour = builders.squares(
         "effect", builders.present(EFFECTS, frame["effect"]), "Size of its effect", symbolOpacity=1
@@ -60,7 +60,7 @@ def ranking(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         layered(ranges, means),
         title=title,
-        subtitle=with_marks(subtitle, "bars: nine runs in ten, over what is assumed and luck; ticks: as assumed here"),
+        subtitle=with_marks(subtitle, "bars: 90% of runs across plausible inputs; ticks: with all of its effect"),
         description=f"Ranges of the million dollars that a run saves, a row a mitigation: {each}.",
         height=ROW_PX * len(frame) + 20,
     )

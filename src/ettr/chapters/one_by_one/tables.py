@@ -31,7 +31,7 @@ def ranking(comparison: Comparison) -> pd.DataFrame:
     DataFrame
         A row a mitigation, those whose effect is published, at least in part, before the assumed ones, best
         first: ``id``, ``title``, ``effect`` (``published``, ``published in part`` or ``assumed``), ``musd`` that a run
-        saves after the price, ``low`` and ``high`` (nine runs in ten, over what is assumed and luck) [million USD],
+        saves after the price, ``low`` and ``high`` (90% range, which holds it) [million USD],
         ``days``, ``price_usd`` [USD], ``luck_alone``.
     """
     ends = comparison.ranges.set_index("id")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -10,9 +10,10 @@ from ettr.chapters.common.exercises import Exercise, exercises
 from ettr.chapters.common.mitigations import PARTS_IN_WORDS, saved, small
 from ettr.chapters.one_by_one.tables import PAYS
 from ettr.core.sentences import Finding, about, count, days, gpus, listed, number, pct, roughly, say, usd
+from ettr.core.units import H_PER_MONTH
 
 if TYPE_CHECKING:
-    from ettr.recommendation import Comparison
+    from ettr.recommendation import Comparison, Recommendation
 
 
 def answer(comparison: Comparison, ranking: pd.DataFrame) -> Finding:
@@ -29,25 +30,28 @@ def answer(comparison: Comparison, ranking: pd.DataFrame) -> Finding:
     first = best.iloc[0]
     if first["musd"] < 0:
         return Finding(_NONE_PAYS, f"**{_NONE_PAYS}. {_nearest(best)}** The run takes {takes}.")
-    size = f"is {first['effect']}"
-    others = [f"{small(row.title)} ({_musd(row.musd)})" for row in best.iloc[1:3].itertuples()]
+    others = [f"{small(row.title)} ({_musd(row.musd)}, {_span(row)})" for row in best.iloc[1:3].itertuples()]
     n = len(comparison.completed.assumed)
     return Finding(
-        title=f"{first['title']} saves most: {_span(first)} a run",
+        title=f"{first['title']} saves most alone: {_musd(first['musd'])} per run ({_span(first)})",
         text=" ".join(
             part
             for part in (
                 say(
-                    "**{first} saves most alone: {#saves_most} of a run of {whole:.0f} million USD, and {span} over "
-                    "what is assumed and luck.**",
+                    "**{first} saves most alone: {#saves_most} (90% range {span}) of the {whole:.0f} million USD of a "
+                    "run.**",
                     first=small(first["title"]),
                     saves_most=_musd(first["musd"]),
                     whole=base.mean("usd") / 1e6,
                     span=_span(first),
                 ),
-                f"The size of its effect {size}. The run takes {takes}; with it, {saved(first['days'])} less.",
+                f"The size of its effect is {first['effect']}; the value counts all of it, the range also a part. "
+                f"The run takes {takes}; with it, {saved(first['days'])} less.",
                 f"Next {'come' if len(others) > 1 else 'comes'} {listed(others)}." if others else "",
-                f"What they act on is assumed where the run says nothing, on {count(n)} subjects." if n else "",
+                f"{count(n)} inputs that mitigations act on are not published for this run and are assumed."
+                if n
+                else "",
+                "Alone is not together: {doc}`portfolio` has the recommended set.",
             )
             if part
         ),
@@ -73,7 +77,7 @@ def _nearest(best: pd.DataFrame) -> str:
     )
 
 
-def _span(row: pd.Series) -> str:
+def _span(row: Any) -> str:
     low, high = _musd(row.low), _musd(row.high)
     unit = " million USD"
     return f"{low.removesuffix(unit) if high.endswith(unit) else low} to {high}"
@@ -133,7 +137,7 @@ def ranking(comparison: Comparison, frame: pd.DataFrame) -> Finding:
                 f"Of {count(len(frame))} that save money {count(soft)} have an effect whose size nobody has "
                 f"published, and {count(loses)} may cost more than they save.",
                 f"Already in place, and worth more than any of these: {listed(there)}." if there else "",
-                "Another price, or another effect, reverses ranks sooner than more runs would.",
+                "Prices and sizes of effects decide the order, not simulation noise.",
             )
             if part
         ),
@@ -153,7 +157,7 @@ def hours(frame: pd.DataFrame) -> Finding:
             sentences.append(f"With {small(group['title'].iloc[0])} they come from {listed(parts)}.")
     return Finding(
         title=f"Most hours come back from {PARTS_IN_WORDS[str(by_part.index[0])]}",
-        text=f"{' '.join(sentences)} Two that save the same part get in each other's way: savings do not add up.",
+        text=f"{' '.join(sentences)} Two that save the same part overlap: their savings do not add up.",
     )
 
 
@@ -184,7 +188,7 @@ def by_size(frame: pd.DataFrame) -> Finding:
                 f"Not worth their price on the smallest: {listed(few) if set(few) < every else 'all of them'}."
                 if few
                 else "",
-                "Failure rate of a node, restart and prices stay as they are at every size.",
+                "The failure rate of a node, the restart and the prices are the same at every size.",
             )
             if part
         ),
@@ -195,17 +199,14 @@ def _leader(row: pd.Series) -> dict[str, object]:
     return {"value": row["value"], "title": small(row["title"]), "saved": row["saved"]}
 
 
-def asked(comparison: Comparison, frame: pd.DataFrame) -> Finding:
-    """Two exercises; ``frame`` as from ``tables.ranking``."""
+def asked(comparison: Comparison, found: Recommendation | None) -> Finding:
+    """Two exercises; ``found`` as from :meth:`ettr.plan.Plan.recommend`."""
     hours = comparison.baseline.budget
     rework = float(hours.rework_h / hours.total_h)
-    cheap = frame.assign(ratio=frame["musd"] * 1e6 / frame["price_usd"].where(frame["price_usd"] > 0))
-    best = cheap[cheap["ratio"] > 0].sort_values("ratio", ascending=False)
     return exercises(
         Exercise(
             "Which of them returns most for a dollar of its price, rather than most in all?",
-            say("{title}: {ratio:about} USD a dollar.", "Of those with a price no one returns it.",
-                title=best["title"].iloc[0] if len(best) else None, ratio=best["ratio"].iloc[0] if len(best) else None),
+            _most_for_a_dollar(comparison, found),
         ),
         Exercise(
             "A mitigation halves all rework and nothing else. Estimate the points of ETTR that it gives.",
@@ -213,3 +214,21 @@ def asked(comparison: Comparison, frame: pd.DataFrame) -> Finding:
                 "save stalls too.", rework=rework, half=pct(rework / 2)),
         ),
     )  # fmt: skip
+
+
+def _most_for_a_dollar(comparison: Comparison, found: Recommendation | None) -> str:
+    """The mitigation that pays back soonest without any other, and what each dollar returns."""
+    if not found or not found.quickest or not found.has_price:
+        return "None returns anything here."
+    name, months = found.quickest
+    title = small(comparison.study.catalogue[name].title)
+    if not months:
+        return f"{title}, which is taken as free."
+    return say(
+        "{title}, of those that the analytical model covers: it pays back in {payback:roughly}, so that over {horizon} "
+        "each dollar returns {ratio:about}.",
+        title=title,
+        payback=months * H_PER_MONTH,
+        horizon=found.horizon,
+        ratio=found.months / months,
+    )

@@ -11,7 +11,7 @@ from ettr import mitigation
 from ettr.chapters.common.exercises import Exercise, exercises
 from ettr.chapters.common.mitigations import PARTS_IN_WORDS, hours, input_name, small
 from ettr.chapters.portfolio.tables import AFTER, BEFORE, MONEY, Simulated
-from ettr.core.sentences import Finding, about, capital, count, limit, listed, number, pct, roughly, say, usd
+from ettr.core.sentences import Finding, about, count, limit, listed, number, pct, roughly, say, usd
 from ettr.core.units import H_PER_MONTH
 from ettr.recommendation import gain
 
@@ -26,6 +26,10 @@ def answer(found: Recommendation | None) -> Finding:
     """The recommended set, what it costs and saves, and what could take its place; None of a run without any."""
     if not found:
         return Finding(_NONE, f"**{_NONE}: the run has no failures, or practically never ends.**")
+    if not found.steps and found.cheapest and found.cheapest[1] > found.budget_usd:
+        name, price = found.cheapest
+        few = f"The budget of {usd(found.budget_usd)} is below the price of every mitigation"
+        return Finding(few, f"**{few}.** The cheapest is {_title(name)}, for {usd(price)} (price assumed).")
     if not found.steps:
         within = f" within {found.horizon}" if found.has_price else ", even without a price"
         nearest = say(
@@ -173,7 +177,7 @@ def simulated(runs: Simulated | None, found: Recommendation | None) -> Finding:
         text=(
             f"Simulated together on the same failures: ETTR {pct(runs.before.ettr)} without the set and "
             f"{pct(runs.after.ettr)} with it (95% CI {low} to {high}; {count(runs.after.n_runs)} runs each). The "
-            f" analytical model has {pct(found.ettr)} and {pct(found.ettr_with_all)}."
+            f"analytical model has {pct(found.ettr)} and {pct(found.ettr_with_all)}."
         ),
     )
 
