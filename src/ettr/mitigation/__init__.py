@@ -10,8 +10,8 @@ from ettr.mitigation.applying import (
     missing,
     n_replicas,
     pool,
-    weakened,
     with_assumptions,
+    with_strength,
     without,
 )
 from ettr.mitigation.catalogue import NO_EVIDENCE, NOT_MODELLED, Catalogue, catalogue
@@ -48,9 +48,9 @@ __all__ = [
     "missing",
     "n_replicas",
     "pool",
-    "weakened",
     "weakest_status",
     "with_assumptions",
+    "with_strength",
     "without",
 ]
 

@@ -245,8 +245,8 @@ def apply(
     return changed(scenario, changes, ", ".join(names))
 
 
-def weakened(of: Catalogue, name: str, strength: float, scenario: Scenario) -> Catalogue:
-    """Return a catalogue in which one mitigation has only a part of its effect.
+def with_strength(of: Catalogue, name: str, strength: float, scenario: Scenario) -> Catalogue:
+    """Return a catalogue in which one mitigation acts more weakly or strongly than expected.
 
     Parameters
     ----------
@@ -255,8 +255,8 @@ def weakened(of: Catalogue, name: str, strength: float, scenario: Scenario) -> C
     name : str
         The mitigation.
     strength : float
-        The part, from 0 to 1: its numbers go that part of the way from those of the scenario, a tier survives that
-        part of the failures, and a predictor announces that part of them.
+        As for :func:`of_strength`, from the numbers of the scenario. Up to 1, a tier survives that part of the
+        failures and a predictor announces that part of them; beyond, they miss fewer.
     scenario : Scenario
         The run that it changes.
 
@@ -268,23 +268,23 @@ def weakened(of: Catalogue, name: str, strength: float, scenario: Scenario) -> C
     Examples
     --------
     >>> run = Scenario.load("llama3-405b")  # whose restart takes 5 min; the mitigation caps it at 1 min
-    >>> half = weakened(catalogue(), "in-process-restart", 0.5, run)
+    >>> half = with_strength(catalogue(), "in-process-restart", 0.5, run)
     >>> apply(run, "in-process-restart", half).recovery.restart_min
     3.0
     """
     entry = of[name]
-    changes = tuple(weaker for change in entry.changes for weaker in _weaker(scenario, change, strength))
-    weak = entry.model_copy(update={"changes": changes})
-    return replace(of, mitigations=tuple(weak if one is entry else one for one in of))
+    changes = tuple(other for change in entry.changes for other in _at_strength(scenario, change, strength))
+    moved = entry.model_copy(update={"changes": changes})
+    return replace(of, mitigations=tuple(moved if one is entry else one for one in of))
 
 
-def _weaker(run: Scenario, change: Change, strength: float) -> Iterator[Change]:
-    """A change with a part of its effect; one for each field that it leads to, where they begin from other values."""
+def _at_strength(run: Scenario, change: Change, strength: float) -> Iterator[Change]:
+    """A change of another strength; one for each field that it leads to, where they begin from other values."""
     value = change.value
     if isinstance(value, dict):
-        yield change.model_copy(update={"value": _weaker_section(value, strength)})
+        yield change.model_copy(update={"value": _section_at_strength(value, strength)})
     elif change.op == "scale":
-        yield change.model_copy(update={"value": 1 + strength * (value - 1)})
+        yield change.model_copy(update={"value": of_strength(1.0, value, strength)})
     elif change.op == "add":
         yield change.model_copy(update={"value": strength * value})
     else:
@@ -293,13 +293,13 @@ def _weaker(run: Scenario, change: Change, strength: float) -> Iterator[Change]:
             yield change.model_copy(update={"path": path, "value": amount, "of": None})
 
 
-def _weaker_section(section: dict[str, Any], strength: float) -> dict[str, Any]:
-    """A section that acts on a part of the failures; of a tier with copies, which survive nearly all, on that share."""
+def _section_at_strength(section: dict[str, Any], strength: float) -> dict[str, Any]:
+    """A section that acts on fewer or more of the failures; copies on several nodes survive nearly all of them."""
     if "copies" in section:
         kept = {field: value for field, value in section.items() if field not in ("copies", "placement")}
-        return kept | {"survives": strength}
-    shares = {field: strength * section[field] for field in ("survives", "recall") if field in section}
-    return section | shares
+        return kept | {"survives": strength} if strength < 1 else section
+    shares = {field: section[field] for field in ("survives", "recall") if field in section}
+    return section | {field: 1 - of_strength(1.0, 1 - share, strength) for field, share in shares.items()}
 
 
 def without(scenario: Scenario, mitigation: Mitigation) -> Scenario | None:

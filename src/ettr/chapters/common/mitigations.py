@@ -9,7 +9,7 @@ import pandas as pd
 
 from ettr.chapters.common.table import Table
 from ettr.chapters.common.theme import BLUE, GREEN, RUST
-from ettr.core.sentences import about, number
+from ettr.core.sentences import about, number, usd
 from ettr.mitigation import ASSUMED, PARTLY, PUBLISHED
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of
@@ -62,6 +62,21 @@ def hours(value: float) -> str:
     if abs(value) < 0.05:
         return "0"
     return f"{value:,.0f}" if abs(value) >= 9.95 else f"{value:.1f}"
+
+
+MONEY, HOURS = "million USD", "h per month"
+"""Units of a net saving: hours where an hour of the job costs nothing."""
+
+
+def net_saving(value: float, unit: str) -> str:
+    """A net saving in words.
+
+    Examples
+    --------
+    >>> net_saving(2.565, MONEY), net_saving(52.4, HOURS)
+    ('2.6 million USD', '52 h per month')
+    """
+    return usd(about(1e6 * value)) if unit == MONEY else f"{hours(value)} {unit}"
 
 
 def saved(value: float) -> str:

@@ -43,13 +43,13 @@ def ranking(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     altair chart or Table
         A table that says so where there is nothing to draw.
     """
-    need(frame, "title", "effect", "musd", "low", "high", "days", "price_usd", "luck_alone")
+    need(frame, "title", "effect", "musd", "low", "high", "days", "price_usd", "only_simulated")
     if frame.empty:
         return nothing(title)
     rows = rounded(frame.sort_values("musd", ascending=False), 4)
     y = rows_of(rows["title"])
     x = alt.X("low:Q", title="Saved per run, after its price [million USD]", axis=alt.Axis(tickCount=6))
-    named = {"musd": "With all of its effect", "low": "90% range: from", "high": "to", "effect": "Its effect is"}
+    named = {"musd": "As assumed here", "low": "Plausible range: from", "high": "to", "effect": "Its effect is"}
     tips = tooltips("title", "musd", "low", "high", "days", "effect", "price_usd", title="Mitigation", **named)
     colour = builders.squares(
         "effect", builders.present(EFFECTS, frame["effect"]), "Size of its effect", symbolOpacity=1
@@ -60,7 +60,7 @@ def ranking(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         layered(ranges, means),
         title=title,
-        subtitle=with_marks(subtitle, "bars: 90% of runs across plausible inputs; ticks: with all of its effect"),
+        subtitle=with_marks(subtitle, "bars: plausible range; ticks: as assumed here"),
         description=f"Ranges of the million dollars that a run saves, a row a mitigation: {each}.",
         height=ROW_PX * len(frame) + 20,
     )

@@ -31,8 +31,8 @@ def ranking(comparison: Comparison) -> pd.DataFrame:
     DataFrame
         A row a mitigation, those whose effect is published, at least in part, before the assumed ones, best
         first: ``id``, ``title``, ``effect`` (``published``, ``published in part`` or ``assumed``), ``musd`` that a run
-        saves after the price, ``low`` and ``high`` (90% range, which holds it) [million USD],
-        ``days``, ``price_usd`` [USD], ``luck_alone``.
+        saves after the price, ``low`` and ``high`` (its plausible range) [million USD],
+        ``days``, ``price_usd`` [USD], ``only_simulated``.
     """
     ends = comparison.ranges.set_index("id")
     shown = pd.concat([comparison.known.head(N_KNOWN), comparison.assumed.head(N_ASSUMED)], ignore_index=True)
@@ -42,11 +42,11 @@ def ranking(comparison: Comparison) -> pd.DataFrame:
         musd=shown["usd_gain"] / 1e6,
         low=ends.loc[shown["id"], "low"].to_numpy() / 1e6,
         high=ends.loc[shown["id"], "high"].to_numpy() / 1e6,
-        luck_alone=ends.loc[shown["id"], "luck_alone"].to_numpy(),
+        only_simulated=ends.loc[shown["id"], "only_simulated"].to_numpy(),
         days=shown["days_gain"],
         price_usd=shown["own_usd"],
     )
-    columns = ["id", "title", "effect", "musd", "low", "high", "luck_alone", "days", "price_usd"]
+    columns = ["id", "title", "effect", "musd", "low", "high", "only_simulated", "days", "price_usd"]
     return rows[columns].reset_index(drop=True)
 
 

@@ -38,14 +38,14 @@ def answer(comparison: Comparison, ranking: pd.DataFrame) -> Finding:
             part
             for part in (
                 say(
-                    "**{first} saves most alone: {#saves_most} (90% range {span}) of the {whole:.0f} million USD of a "
-                    "run.**",
+                    "**{first} saves most alone: {#saves_most} (plausible range {span}) of a run of "
+                    "{whole:.0f} million USD.**",
                     first=small(first["title"]),
                     saves_most=_musd(first["musd"]),
                     whole=base.mean("usd") / 1e6,
                     span=_span(first),
                 ),
-                f"The size of its effect is {first['effect']}; the value counts all of it, the range also a part. "
+                f"The size of its effect is {first['effect']}. "
                 f"The run takes {takes}; with it, {saved(first['days'])} less.",
                 f"Next {'come' if len(others) > 1 else 'comes'} {listed(others)}." if others else "",
                 f"{count(n)} inputs that mitigations act on are not published for this run and are assumed."

@@ -10,10 +10,9 @@ import pandas as pd
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import Column, column, tooltips
 from ettr.chapters.common.encodings import rounded, with_marks
-from ettr.chapters.common.mitigations import EFFECTS, ROW_PX, hours, nothing, rows_of
+from ettr.chapters.common.mitigations import EFFECTS, ROW_PX, hours, net_saving, nothing, rows_of
 from ettr.chapters.common.theme import BLUE, ORANGE, PART_COLOURS, finish, layered, need
 from ettr.chapters.portfolio.tables import AFTER, BEFORE
-from ettr.chapters.portfolio.words import assumption, span_of, worth_of
 from ettr.core.sentences import capital
 
 _TOTAL = "#5f7d95"
@@ -135,14 +134,13 @@ def decisive(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     altair chart or Table
         A table that says so where there is nothing to draw.
     """
-    need(frame, "input", "title", "low_value", "high_value", "net", "net_low", "net_high", "net_unit", "swing")
-    need(frame, "unit", "ids", "ids_low", "ids_high", "changes_set")
+    need(frame, "name", "range", "net", "net_low", "net_high", "net_unit", "swing")
+    need(frame, "ids", "ids_low", "ids_high", "changes_set")
     moving = frame[(frame["swing"] > 0) | frame["changes_set"]].head(_MOST_DRAWN)
     if moving.empty:
         return nothing(title)
     nets = moving[["net", "net_low", "net_high"]]
-    names = [capital(assumption(row)) for row in moving.itertuples()]
-    values = [span_of(row) for row in moving.itertuples()]
+    names, values = [capital(name) for name in moving["name"]], moving["range"].tolist()
     drawn = pd.DataFrame({"name": names, "range": values, "least": nets.min(axis=1), "most": nets.max(axis=1)})
     marks = pd.DataFrame(
         [
@@ -167,7 +165,7 @@ def decisive(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         tips = tooltips(*label, "set", **label, set=Column("Recommended there"))
         layers.append(other.encode(y=y, x=alt.X("there:Q"), tooltip=tips))
     each = "; ".join(
-        f"{name} {worth_of(row.least, unit)} to {worth_of(row.most, unit)}"
+        f"{name} {net_saving(row.least, unit)} to {net_saving(row.most, unit)}"
         for name, row in zip(names, drawn.itertuples(), strict=True)
     )
     return finish(

@@ -10,20 +10,22 @@ import numpy as np
 import pandas as pd
 
 from ettr import mitigation, plan, recommendation
+from ettr.chapters.common.mitigations import HOURS, MONEY, input_name
 from ettr.core.errors import EttrError
 from ettr.core.results import PARTS
+from ettr.core.sentences import limit, pct
 from ettr.core.units import H_PER_MONTH
 from ettr.mitigation import Catalogue
 from ettr.ranges import Assumed
-from ettr.recommendation import Recommendation, Runs
+from ettr.recommendation import Difference, Recommendation, Runs
 from ettr.recommendation.best_set import at_best_interval
+from ettr.recommendation.inputs import EFFECT
+from ettr.recommendation.ranges import strength_factor
 from ettr.scenario import Scenario
 from ettr.scenario.fields import given_at
 from ettr.scenario.paths import INTERVAL
 
 BEFORE, AFTER = "lost before", "lost after"
-MONEY, HOURS = "million USD", "h per month"
-"""Units of a net saving: hours where an hour of the job costs nothing."""
 _STILL_H = 0.05
 """A part that changes by less per month is left out of the waterfall. [h]"""
 
@@ -60,7 +62,9 @@ def lost_hours(found: Recommendation | None) -> pd.DataFrame:
     if not found or not found.steps:
         return pd.DataFrame(columns=columns)
     run = _bare(found)
-    budgets = [plan.make(one, simulate=False).budget for one in (run, mitigation.apply(run, found.ids))]
+    budgets = [
+        plan.make(one, simulate=False).budget for one in (run, mitigation.apply(run, found.ids, found.catalogue))
+    ]
     per_month = H_PER_MONTH / float(budgets[0].total_h)
     lost, left = (float(budget.total_h - budget.productive_h) * per_month for budget in budgets)
     rows: list[tuple[str | float, ...]] = [(BEFORE, 0.0, lost, lost, lost, lost)]
@@ -76,10 +80,11 @@ def lost_hours(found: Recommendation | None) -> pd.DataFrame:
 
 
 class Simulated(NamedTuple):
-    """Simulated runs without and with the recommended set, on the same failures; or why there are none."""
+    """Simulated runs without and with the recommended set, and the ETTR that they gain; or why there are none."""
 
     before: Runs | None
     after: Runs | None
+    gained: Difference | None
     why_not: str
 
 
@@ -98,11 +103,11 @@ def simulated(run: Scenario, found: Recommendation | None, n_runs: int, seed: in
     if not found or not found.steps:
         return None
     try:
-        treated = mitigation.apply(run, found.ids)
+        treated = mitigation.apply(run, found.ids, found.catalogue)
         before, after = (recommendation.run_scenario(one, n_runs, seed) for one in (run, treated))
     except EttrError as error:
-        return Simulated(None, None, str(error))
-    return Simulated(before, after, "")
+        return Simulated(None, None, None, str(error))
+    return Simulated(before, after, recommendation.gain(before, after, "ettr"), "")
 
 
 def decisive(found: Recommendation | None, assumed: Iterable[Assumed]) -> pd.DataFrame:
@@ -118,15 +123,27 @@ def decisive(found: Recommendation | None, assumed: Iterable[Assumed]) -> pd.Dat
     Returns
     -------
     DataFrame
-        A row an input, and one for the effect of each step, whose range is from a part to all of it: ``input``,
-        ``title`` (of the step; else empty), ``unit``, ``source``, ``given``, ``low_value`` and ``high_value``; ``net``
+        A row an input, and one for the effect of each step, from as weak to as strong as plausible: ``input``,
+        ``name``, ``range`` (in words), ``unit``, ``source``, ``given``, ``low_value`` and ``high_value``; ``net``
         with ``net_low`` and ``net_high`` (net saving of the recommended set as it is; NaN where the model has no
         answer) in ``net_unit``, as from :func:`worth`; ``ids`` (the recommended set), ``ids_low`` and ``ids_high`` (the
         one that is recommended there), ``changes_set``, ``swing`` (largest ``net`` less smallest). The largest swing
         comes first. Empty without a set.
     """
     rows = [] if not found or not found.steps else [*_inputs(found, assumed), *_effects(found)]
-    columns = ["input", "title", "unit", "source", "given", "low_value", "high_value", "net", "net_low", "net_high"]
+    columns = [
+        "input",
+        "name",
+        "range",
+        "unit",
+        "source",
+        "given",
+        "low_value",
+        "high_value",
+        "net",
+        "net_low",
+        "net_high",
+    ]
     columns += ["net_unit", "ids", "ids_low", "ids_high", "changes_set"]
     frame = pd.DataFrame(rows, columns=columns)
     nets = frame[["net", "net_low", "net_high"]].astype(float)
@@ -137,19 +154,22 @@ def decisive(found: Recommendation | None, assumed: Iterable[Assumed]) -> pd.Dat
 def _inputs(found: Recommendation, assumed: Iterable[Assumed]) -> Iterator[dict[str, Any]]:
     for one in assumed:
         if one.field != INTERVAL:  # which is chosen
-            about = {"input": one.field, "title": "", "unit": one.unit, "source": one.source, "given": one.value}
-            low, high = (_at_end(found, {one.field: value}, mitigation.catalogue()) for value in (one.low, one.high))
-            yield about | {"low_value": one.low, "high_value": one.high} | _ends(found, low, high)
+            name, ends = input_name(one.field).removeprefix("the "), f"{limit(one.low)} to {limit(one.high)} {one.unit}"
+            about = {"input": one.field, "name": name, "range": ends.strip(), "unit": one.unit, "source": one.source}
+            low, high = (_at_end(found, {one.field: value}, found.catalogue) for value in (one.low, one.high))
+            yield about | {"given": one.value, "low_value": one.low, "high_value": one.high} | _ends(found, low, high)
 
 
 def _effects(found: Recommendation) -> Iterator[dict[str, Any]]:
-    of = mitigation.catalogue()
-    for effect in recommendation.effects(of, found.ids):
-        name = effect.of_effect
-        about = {"input": effect.field, "title": of[name].title, "given": effect.given, "unit": "", "source": ""}
-        low = _at_end(found, {}, mitigation.weakened(of, name, effect.low, found.scenario))
-        high = _at_end(found, {}, of)
-        yield about | {"low_value": effect.low, "high_value": effect.high} | _ends(found, low, high)
+    for step in found.steps:
+        factor = strength_factor(found.catalogue[step.id])
+        low, high = (
+            _at_end(found, {}, mitigation.with_strength(found.catalogue, step.id, strength, found.scenario))
+            for strength in (1 / factor, factor)
+        )
+        name, ends = f"effect of {step.title}", f"{pct(1 / factor, 0)} to {pct(factor, 0)} of its strength"
+        about = {"input": f"{EFFECT}{step.id}", "name": name, "range": ends, "unit": "", "source": ""}
+        yield about | {"given": 1.0, "low_value": 1 / factor, "high_value": factor} | _ends(found, low, high)
 
 
 _End = tuple[float, tuple[str, ...] | None]
@@ -159,7 +179,7 @@ _End = tuple[float, tuple[str, ...] | None]
 def _ends(found: Recommendation, low: _End, high: _End) -> dict[str, Any]:
     changes = any(ids is not None and set(ids) != set(found.ids) for _, ids in (low, high))
     nets: dict[str, Any] = {
-        "net": worth(found, found.ids, mitigation.catalogue()),
+        "net": worth(found, found.ids, found.catalogue),
         "net_low": low[0],
         "net_high": high[0],
     }
@@ -169,7 +189,7 @@ def _ends(found: Recommendation, low: _End, high: _End) -> dict[str, Any]:
 
 def _at_end(found: Recommendation, values: dict[str, float], of: Catalogue) -> _End:
     is_as_given = all(given_at(found.scenario, path) == value for path, value in values.items())
-    if is_as_given and of is mitigation.catalogue():
+    if is_as_given and of is found.catalogue:
         return worth(found, found.ids, of), found.ids
     try:
         run = found.scenario.override(values) if values else found.scenario

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ettr import mitigation
 from ettr.chapters.common.exercises import Exercise, exercises
-from ettr.chapters.common.mitigations import PARTS_IN_WORDS, hours, input_name, small
-from ettr.chapters.portfolio.tables import AFTER, BEFORE, MONEY, Simulated
-from ettr.core.sentences import Finding, about, count, limit, listed, number, pct, roughly, say, usd
+from ettr.chapters.common.mitigations import PARTS_IN_WORDS, hours, net_saving, small
+from ettr.chapters.portfolio.tables import AFTER, BEFORE, Simulated
+from ettr.core.sentences import Finding, about, count, limit, listed, pct, roughly, say, usd
 from ettr.core.units import H_PER_MONTH
-from ettr.recommendation import gain
 
 if TYPE_CHECKING:
     from ettr.recommendation import Recommendation
@@ -29,18 +27,22 @@ def answer(found: Recommendation | None) -> Finding:
     if not found.steps and found.cheapest and found.cheapest[1] > found.budget_usd:
         name, price = found.cheapest
         few = f"The budget of {usd(found.budget_usd)} is below the price of every mitigation"
-        return Finding(few, f"**{few}.** The cheapest is {_title(name)}, for {usd(price)} (price assumed).")
+        return Finding(few, f"**{few}.** The cheapest is {_title(found, name)}, for {usd(price)} (price assumed).")
     if not found.steps:
         within = f" within {found.horizon}" if found.has_price else ", even without a price"
         nearest = say(
             " {title} would come nearest, and pay back in {needed:roughly}.",
-            title=_title(found.quickest[0]) if found.quickest else None,
+            title=_title(found, found.quickest[0]) if found.quickest else None,
             needed=found.quickest[1] * H_PER_MONTH if found.quickest and found.has_price else math.nan,
         )
         keeps = say("The run has an ETTR of {#best_ettr:share0} at its best interval.", best_ettr=found.ettr)
         return Finding("No mitigation pays for itself", f"**No mitigation pays for itself{within}.**{nearest} {keeps}")
     titles = [step.title for step in found.steps]
-    net = f", a net saving of {usd(about(found.net_usd))} over {found.horizon}" if found.has_price else ""
+    net = ""
+    if found.has_price:
+        ends = [usd(about(end)) for end in found.plausible_net_usd or ()]
+        sure = f" (plausible range {' to '.join(ends)})" if ends else ""
+        net = f", a net saving of {usd(about(found.net_usd))}{sure} over {found.horizon}"
     return Finding(
         title=f"{listed(titles)}: {hours(found.saved_h)} h per month",
         text=" ".join(
@@ -62,8 +64,8 @@ def answer(found: Recommendation | None) -> Finding:
     )
 
 
-def _title(name: str) -> str:
-    return small(mitigation.catalogue()[name].title)
+def _title(found: Recommendation, name: str) -> str:
+    return small(found.catalogue[name].title)
 
 
 def _effects(found: Recommendation) -> str:
@@ -168,10 +170,9 @@ def simulated(runs: Simulated | None, found: Recommendation | None) -> Finding:
     """Whether simulation agrees; ``runs`` as from ``tables.simulated``."""
     if not runs or not found:
         return Finding("Nothing to simulate", "Nothing is recommended, so that there is nothing to simulate together.")
-    if not runs.before or not runs.after:
+    if not runs.before or not runs.after or not runs.gained:
         return Finding("No simulation", f"The set was not simulated: {runs.why_not}.")
-    gained = gain(runs.before, runs.after, "ettr")
-    low, high = (pct(runs.before.ettr + end) for end in (gained.low, gained.high))
+    low, high = (pct(runs.before.ettr + end) for end in (runs.gained.low, runs.gained.high))
     return Finding(
         title=f"Simulated together: ETTR {pct(runs.after.ettr)}",
         text=(
@@ -182,41 +183,23 @@ def simulated(runs: Simulated | None, found: Recommendation | None) -> Finding:
     )
 
 
-def assumption(row: Any) -> str:
-    """An assumption by name, without an article; ``row`` of ``tables.decisive``."""
-    return f"effect of {row.title}" if row.title else input_name(row.input).removeprefix("the ")
-
-
-def span_of(row: Any) -> str:
-    """The plausible range of an assumption with its unit; ``row`` of ``tables.decisive``."""
-    if row.title:
-        return f"{pct(row.low_value, 0)} to {pct(row.high_value, 0)} of it"
-    return f"{limit(row.low_value)} to {limit(row.high_value)} {row.unit}".strip()
-
-
-def worth_of(net: float, unit: str) -> str:
-    """A net saving in words."""
-    return usd(about(1e6 * net)) if unit == MONEY else f"{number(about(net))} h per month"
-
-
-def decisive(frame: pd.DataFrame) -> Finding:
+def decisive(frame: pd.DataFrame, found: Recommendation | None) -> Finding:
     """Which assumption moves the net saving most, and which change the set; ``frame`` as from ``tables.decisive``."""
     known = frame[frame[["net_low", "net_high"]].notna().all(axis=1)] if len(frame) else frame
-    if known.empty:
+    if known.empty or not found:
         return Finding("Nothing to vary", "Nothing is recommended, or nothing is assumed: there is nothing to vary.")
     most = next(known.itertuples())
-    name = assumption(most)
-    low, high = (worth_of(end, most.net_unit) for end in sorted((most.net_low, most.net_high)))
-    turns = [change for row in frame.itertuples() for change in _changes(row)]
+    low, high = (net_saving(end, most.net_unit) for end in sorted((most.net_low, most.net_high)))
+    turns = [change for row in frame.itertuples() for change in _changes(row, found)]
     n, least = int(frame["changes_set"].sum()), float(known[["net_low", "net_high"]].min().min())
     changing = f"{count(n)} of {count(len(frame))} assumptions change the set"
     rest = f"; the chart marks {count(len(turns) - _MOST_NAMED)} more" if len(turns) > _MOST_NAMED else ""
     pays = "It pays for itself at every end." if least > 0 else "At some ends it does not pay for itself."
     return Finding(
-        title=f"The {name} moves the net saving most; {changing if n else 'none changes the set'}",
+        title=f"The {most.name} moves the net saving most; {changing if n else 'none changes the set'}",
         text=" ".join(
             [
-                f"Across its plausible range ({span_of(most)}), the {name} moves the net saving of the "
+                f"Across its plausible range ({most.range}), the {most.name} moves the net saving of the "
                 f"recommended set from {low} to {high}. {pays}",
                 f"The recommended set changes with {count(n)} of {count(len(frame))} assumptions: "
                 f"{'; '.join(turns[:_MOST_NAMED])}{rest}."
@@ -227,18 +210,21 @@ def decisive(frame: pd.DataFrame) -> Finding:
     )
 
 
-def _changes(row: Any) -> list[str]:
+def _changes(row: Any, found: Recommendation) -> list[str]:
     """To what a row of ``tables.decisive`` changes the recommended set, at each end where it does."""
-    found = []
+    texts = []
     for value, ids in ((row.low_value, row.ids_low), (row.high_value, row.ids_high)):
         if ids is None or set(ids) == set(row.ids):
             continue
-        gone = [_title(name) for name in row.ids if name not in ids]
-        new = [_title(name) for name in ids if name not in row.ids]
+        gone, new = (
+            [_title(found, name) for name in some if name not in others]
+            for some, others in ((row.ids, ids), (ids, row.ids))
+        )
         to = f"{listed(new)} instead of {listed(gone)}" if new and gone else f"with {listed(new)}" if new else ""
-        amount = pct(value, 0) if row.title else f"{limit(value)} {row.unit}".strip()
-        found.append(f"the {assumption(row)} at {amount}: {to or f'without {listed(gone)}'}")
-    return found
+        is_effect = row.input.startswith("effect of ")
+        amount = f"{pct(value, 0)} of its strength" if is_effect else f"{limit(value)} {row.unit}".strip()
+        texts.append(f"the {row.name} at {amount}: {to or f'without {listed(gone)}'}")
+    return texts
 
 
 def asked(found: Recommendation | None, budget_usd: float) -> Finding:
