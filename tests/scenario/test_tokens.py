@@ -10,7 +10,7 @@ import pytest
 from ettr import Gpu, Scenario, budget, plan, simulate
 from ettr.core.validity import ValidityWarning
 from ettr.plan.assumed import assumptions
-from ettr.scaling import calibration
+from ettr.scaling import calibration, layer_parameters
 from refusals import refusal
 
 SIZE = "cluster.n_gpus"
@@ -68,6 +68,24 @@ def test_a_model_without_a_shape_has_the_usual_one(run):
     model = bare.throughput.model
     assert (model.n_layers, round(model.hidden)) == (128, 16238)
     assert (model.sequence_tokens, bare.throughput.batch_tokens) == (8192, 2**24)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"model.n_parameters": 37e9}, {"model.n_parameters": 4e12}, {"model.n_layers": 12}, {"model.hidden": 5120}],
+)
+def test_a_model_whose_weights_contradict_its_shape_is_refused_with_the_count(run, change):
+    message = refusal(run.override, change)
+    assert message.startswith("model.n_parameters must be ") and "mixture of experts" in message
+    n_layers, hidden = (change.get(f"model.{name}", getattr(run.model, name)) for name in ("n_layers", "hidden"))
+    assert f"= {layer_parameters(n_layers, hidden, run.model.kv_share) / 1e9:.3g} billion" in message
+
+
+def test_a_shape_that_is_unset_follows_from_the_weights(run):
+    small = run.override({"model.n_parameters": 37e9, "model.n_layers": None, "model.hidden": None})
+    assert small.model.transformer.n_layers == 56 and small.productive_h < run.productive_h / 8
+    wide = run.override({"model.n_parameters": 70e9, "model.n_layers": None, "model.hidden": 8192})
+    assert wide.model.transformer.n_layers == 87  # 12 weights a layer and square of the width
 
 
 def test_local_sgd_keeps_whole_replicas(run):

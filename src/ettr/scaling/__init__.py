@@ -8,7 +8,14 @@ from ettr.scaling.batch import tokens_factor
 from ettr.scaling.layout import Layout, candidates, memory_gb, micro_batches, stage_layers
 from ettr.scaling.network import Network
 from ettr.scaling.step import Constants, StepTime, Sync, step_time
-from ettr.scaling.transformer import Transformer, flop_per_token, usual_hidden, usual_layers
+from ettr.scaling.transformer import (
+    Transformer,
+    flop_per_token,
+    layer_parameters,
+    parameter_range,
+    usual_hidden,
+    usual_layers,
+)
 
 __all__ = [
     "Constants",
@@ -19,8 +26,10 @@ __all__ = [
     "Transformer",
     "candidates",
     "flop_per_token",
+    "layer_parameters",
     "memory_gb",
     "micro_batches",
+    "parameter_range",
     "stage_layers",
     "step_time",
     "tokens_factor",

@@ -12,6 +12,10 @@ WIDTH_PER_LAYER = 128.0
 _WHOLE_LAYERS = 8
 _PER_LAYER = 12.0
 """Parameters of a layer over the square of its hidden size: four matrices of attention, eight of the rest."""
+FEWEST, MOST = 0.8, 2.5
+"""Parameters of published dense models over :func:`layer_parameters`, those of their embeddings left out."""
+LARGEST_VOCABULARY = 262_144
+"""Tokens of the largest vocabulary of a published model, that of Gemma 3."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,66 @@ def flop_per_token(n_parameters: Any, n_layers: Any, hidden: Any, sequence_token
     return plain(6 * weights + 6 * layers * width * above_zero("sequence_tokens", sequence_tokens, unit="tokens"))
 
 
+def layer_parameters(n_layers: float, hidden: float, kv_share: float = 1.0) -> float:
+    r"""Return the weights of all layers of a dense transformer, by the standard count.
+
+    Parameters
+    ----------
+    n_layers, hidden : float
+        Depth and width.
+    kv_share : float
+        Key and value heads over query heads; 1 without grouped queries.
+
+    Returns
+    -------
+    float
+        Weights, without embeddings.
+
+    Notes
+    -----
+    :math:`L h^2 (2 + 2 k + 8)`: queries and output of attention, keys and values of a share :math:`k`, and a
+    feed-forward part four times as wide, or a gated one (SwiGLU) of 8/3. With :math:`k = 1` it is :math:`12 L h^2`
+    (Kaplan et al. 2020, arXiv:2001.08361, table 1).
+
+    Examples
+    --------
+    >>> round(layer_parameters(96, 12288) / 1e9, 1), round(layer_parameters(126, 16384, 1 / 16) / 1e9, 1)
+    (173.9, 342.5)
+    """
+    return n_layers * hidden**2 * (_PER_LAYER - 2 * (1 - kv_share))
+
+
+def parameter_range(n_layers: float, hidden: float, kv_share: float = 1.0) -> tuple[float, float]:
+    """Return the fewest and the most weights that a dense transformer of a shape can have.
+
+    Parameters
+    ----------
+    n_layers, hidden, kv_share : float
+        As of :func:`layer_parameters`.
+
+    Returns
+    -------
+    tuple of float
+        0.8 times the standard count, and 2.5 times the standard count with input and output embeddings of 262,144
+        tokens.
+
+    Notes
+    -----
+    What the shape leaves open is the width of the feed-forward part. It is the standard one in GPT-3, OPT, BLOOM and
+    GLM-130B, which have 1.01 to 1.03 times the count. Llama 3 gates a part of 3.25 to 3.5 widths: 1.18 times at 405B,
+    1.28 at 70B, and 1.42 at 8B, 0.19 of that its embeddings. Gemma gates one of eight widths: 2.5 times at 27B. Keys
+    and values that are grouped, and not said to be, leave 0.83 at least. Mixtures of experts have more weights than
+    any of these, and are not modelled.
+
+    Examples
+    --------
+    >>> [round(end / 1e9) for end in parameter_range(126, 16384, 1 / 16)]
+    [274, 865]
+    """
+    count = layer_parameters(n_layers, hidden, kv_share)
+    return FEWEST * count, MOST * count + 2 * LARGEST_VOCABULARY * hidden
+
+
 def usual_hidden(n_parameters: float, n_layers: int | None = None) -> float:
     """Width of a model of so many parameters, if its shape isn't known.
 
@@ -110,9 +174,11 @@ def usual_hidden(n_parameters: float, n_layers: int | None = None) -> float:
     return float((WIDTH_PER_LAYER * weights / _PER_LAYER) ** (1 / 3))
 
 
-def usual_layers(n_parameters: float) -> int:
+def usual_layers(n_parameters: float, hidden: float | None = None) -> int:
     """Depth of a model of so many parameters, if its shape isn't known: a multiple of 8, so that pipelines divide it.
 
-    See :func:`usual_hidden`; small models have 4 layers at least.
+    See :func:`usual_hidden`; small models have 4 layers at least. Where the width is known, the depth follows from it.
     """
+    if hidden is not None:
+        return max(1, round(float(n_parameters) / (_PER_LAYER * hidden**2)))
     return max(4, _WHOLE_LAYERS * round(usual_hidden(n_parameters) / WIDTH_PER_LAYER / _WHOLE_LAYERS))

@@ -14,6 +14,8 @@ from ettr.scaling import (
     Sync,
     Transformer,
     calibration,
+    layer_parameters,
+    parameter_range,
     stage_layers,
     usual_hidden,
     usual_layers,
@@ -38,7 +40,9 @@ class Model(Section):
         None, ge=1, description="depth (assumed: width over depth 128, as usual)"
     )
     hidden: Annotated[Number | None, Meta(says="shape of the model")] = Field(
-        None, ge=1, description="width (assumed: 12 weights a layer and square of it)"
+        None,
+        ge=1,
+        description="width, which must agree with n_parameters (assumed: 12 weights a layer and square of it)",
     )
     kv_share: Annotated[Assumed, Meta(says="shape of the model")] = Field(
         1.0, gt=0, le=1, description="key and value heads over query heads; below 1 if grouped (assumed: 1)"
@@ -65,10 +69,27 @@ class Model(Section):
             )
         return self
 
+    @model_validator(mode="after")
+    def _as_many_parameters_as_its_shape_has(self) -> Model:
+        """Refuse weights that contradict depth and width; published dense models are well within the range."""
+        if self.hidden is None:  # which follows from the others
+            return self
+        shape = self.transformer.n_layers, self.hidden, self.kv_share
+        low, high = parameter_range(*shape)
+        if not low <= self.n_parameters <= high:
+            raise ValueError(
+                f"n_parameters must be {low / 1e9:.3g} to {high / 1e9:.3g} billion with {shape[0]} layers and hidden "
+                f"{self.hidden:g}, got {self.n_parameters / 1e9:.3g} billion: n_layers x hidden^2 x (10 + 2 kv_share) "
+                f"= {layer_parameters(*shape) / 1e9:.3g} billion, of which published dense models have 0.8 to 2.5 "
+                "times, and embeddings. Give n_layers and hidden of this model, or unset both (null). A mixture of "
+                "experts is not modelled: give a dense model of its active parameters"
+            )
+        return self
+
     @property
     def transformer(self) -> Transformer:
         """The model as plain numbers, its shape filled in where it isn't given."""
-        layers = usual_layers(self.n_parameters) if self.n_layers is None else self.n_layers
+        layers = usual_layers(self.n_parameters, self.hidden) if self.n_layers is None else self.n_layers
         hidden = usual_hidden(self.n_parameters, layers) if self.hidden is None else self.hidden
         return Transformer(self.n_parameters, layers, hidden, self.sequence_tokens, self.kv_share)
 
