@@ -298,6 +298,21 @@ def test_a_frame_is_read_as_its_file(read, write):
     assert (again.node_days, again.n_records, again.format) == (log.node_days, 2, "frame")
 
 
+def test_a_frame_has_the_window_of_its_file_where_none_is_given(read, write):
+    log = read(PLAIN, window=None)
+    again = logs.from_frame(pd.read_csv(write(PLAIN)), n_nodes=16)
+    pd.testing.assert_frame_equal(again.events, log.events)
+    assert (again.window, again.node_days, again.exposure) == (log.window, log.node_days, log.exposure)
+    assert set(again.notes) <= set(log.notes) and any("window not given" in note for note in again.notes)
+    numbers = logs.from_frame(pd.DataFrame({"start": [1.5, 7.0]}), 4)
+    assert numbers.node_days == 4 * 7.0  # from their origin to the last
+
+
+def test_a_frame_that_spans_no_time_needs_a_window():
+    with pytest.raises(InputError, match="window must have a length"):
+        logs.from_frame(pd.DataFrame({"start": ["2024-05-02 10:00Z"]}), 4)
+
+
 def test_the_events_of_a_log_make_the_same_log(read):
     log = read(
         "start,end,node,cause,gen\n2024-05-02,2024-05-03,a,x,H100\n2024-05-04,,b,,\n", columns={"generation": "gen"}

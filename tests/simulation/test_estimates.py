@@ -159,16 +159,19 @@ def test_nothing_varies_without_failures(plain_run):
     assert simulated.n_runs <= 200 and simulated.variance_ratio == 1
     assert (simulated.relative_error, simulated.ettr_error) == pytest.approx((0, 0), abs=1e-12)
     assert (*simulated.ettr_interval, simulated.ettr) == pytest.approx([budget.exact(run).ettr] * 3, rel=1e-12)
-    assert simulated.finish_h(1) == pytest.approx(simulated.finish_h(99), rel=1e-12)
+    assert simulated.finish_h(0.01) == pytest.approx(simulated.finish_h(0.99), rel=1e-12)
 
 
 def test_finishing_dates_are_quantiles_of_the_runs(small_run):
     simulated = simulate(small_run, n_runs=501, seed=6)
     totals = np.sort(simulated.runs["total_h"].to_numpy())
     assert simulated.finish_h() == totals[250]
-    assert simulated.finish_h(0) == totals[0] and simulated.finish_h(100) == totals[-1]
-    several = simulated.finish_h(np.array([[0, 20], [50, 100]]))
+    assert simulated.finish_h(0) == totals[0] and simulated.finish_h(1) == totals[-1]
+    several = simulated.finish_h(np.array([[0, 0.2], [0.5, 1]]))
     assert several.shape == (2, 2) and several.tolist() == [[totals[0], totals[100]], [totals[250], totals[500]]]
+    for bad, words in ((50, "from 0 to 1, got 50"), ([0.5, 1.01], "got 1.01"), (-0.1, ">= 0"), ("half", "a number")):
+        with pytest.raises(InputError, match=f"p, a share of runs, must be .*{words}"):
+            simulated.finish_h(bad)
     known = simulated.to_dict()["finish_h"]
     assert list(known) == [str(percentile) for percentile in PERCENTILES]
     assert list(known.values()) == sorted(known.values())

@@ -130,7 +130,7 @@ def test_over_a_long_horizon_work_is_the_share_of_the_steady_state(small_run):
     with pytest.raises(
         InputError, match="finish_h is of runs that go on until their work is done, and these end after"
     ):
-        simulated.finish_h(50)
+        simulated.finish_h(0.5)
 
 
 HORIZONS = {
@@ -171,7 +171,7 @@ def test_a_fleet_that_shrinks_ends_at_the_last_loss_it_can_bear(counting):
         }
     )
     simulated = simulate(run, 2000, seed=1, control_variates=False)
-    assert simulated.ended.all() and np.isinf(simulated.finish_h(50))
+    assert simulated.ended.all() and np.isinf(simulated.finish_h(0.5))
     runs = simulated.runs
     _near(runs["n_failures"], 4 / 0.2)
     assert runs["n_failures"].var() == pytest.approx(4 * 0.8 / 0.2**2, rel=0.15)

@@ -98,7 +98,7 @@ def test_a_simulation_has_the_same_runs_as_one_by_itself(tmp_path, cluster):
     table = sweep.call("simulate", grid, tmp_path, scenario="llama3-405b", scheduler=cluster)
     alone = simulate(Scenario.load("llama3-405b").override({"cluster.n_gpus": 16384}), 40, 3)
     row = table.iloc[1]
-    assert (row["ettr"], row["finish_p95_h"]) == (alone.ettr, alone.finish_h(95))
+    assert (row["ettr"], row["finish_p95_h"]) == (alone.ettr, alone.finish_h(0.95))
     assert row["rework_h"] == alone.budget.rework_h
     again = []
     sweep.call("simulate", grid, tmp_path, scenario="llama3-405b", scheduler=cluster, on_progress=again.append)

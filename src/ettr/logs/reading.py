@@ -194,7 +194,7 @@ def _refuse_unread(options: Options, format: str, name: str) -> None:
 def from_frame(
     frame: pd.DataFrame,
     n_nodes: int,
-    window: WindowLike,
+    window: WindowLike = None,
     *,
     zone: str | tzinfo | None = None,
     planned: str | None = None,
@@ -210,8 +210,8 @@ def from_frame(
         other column is a cohort. Times are datetimes, texts, or numbers as in a file.
     n_nodes : int
         Nodes that were watched, the healthy ones too.
-    window : str or pair
-        As in ``read``.
+    window : str or pair or None
+        As in ``read``; taken from the first and the last time in the frame if not given.
     zone : str, tzinfo or None
         Zone of times that carry none; UTC if not given.
     planned, cohort_nodes
@@ -226,7 +226,7 @@ def from_frame(
     Raises
     ------
     InputError
-        No column ``start``, or a value that breaks a rule.
+        No column ``start``, a value that breaks a rule, or no window where the frame spans no time.
 
     Examples
     --------

@@ -15,6 +15,7 @@ from ettr.core.finishing import Finishing
 from ettr.core.finishing_tables import of_runs
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.results import PARTS, TimeBudget
+from ettr.core.validity import at_least_zero, plain
 from ettr.scenario import Scenario
 from ettr.simulation.columns import COLUMNS, CONTROL, N_ENDED, N_FAILURES, OUTCOME, PRODUCTIVE
 from ettr.simulation.estimates import Means, interval, means
@@ -159,13 +160,13 @@ class Simulation(Answer):
         """How many times more runs the mean total would need without control variates."""
         return self._means.variance_ratio
 
-    def finish_h(self, percentile: Any = 50) -> Any:
-        """Hours from submission by which this share of runs is done. [h]
+    def finish_h(self, p: Any = 0.5) -> Any:
+        """Return the hours from submission by which a share of the runs is done. [h]
 
         Parameters
         ----------
-        percentile : float or array
-            In per cent, 0 to 100.
+        p : float or array
+            Share of the runs, in [0, 1]: 0.9 for 90% of them.
 
         Returns
         -------
@@ -175,15 +176,19 @@ class Simulation(Answer):
         Raises
         ------
         InputError
-            Runs that ended at a horizon.
+            A share outside [0, 1], or runs that ended at a horizon.
         """
         self._refuse_a_horizon("finish_h")
+        shares = at_least_zero("p, a share of runs,", p, infinite=True)
+        if (shares > 1).any():
+            bad = shares[shares > 1].flat[0]
+            raise InputError(f"p, a share of runs, must be from 0 to 1, got {bad:g}: e.g. 0.9 for 90% of them")
         if self.ended.any():
             never = np.where(self.ended, np.inf, self.total_h)
-            hours = np.percentile(never, percentile, method="higher")
+            hours = np.quantile(never, shares, method="higher")
         else:
-            hours = np.percentile(self.total_h, percentile)
-        return float(hours) if np.ndim(percentile) == 0 else np.asarray(hours)
+            hours = np.quantile(self.total_h, shares)
+        return plain(np.asarray(hours))
 
     def _refuse_a_horizon(self, name: str) -> None:
         if self.horizon_h is not None:
@@ -229,7 +234,7 @@ class Simulation(Answer):
 
     def _dates_or_work(self) -> dict[str, Any]:
         if self.horizon_h is None:
-            return {"finish_h": {str(percentile): self.finish_h(percentile) for percentile in PERCENTILES}}
+            return {"finish_h": {str(percentile): self.finish_h(percentile / 100) for percentile in PERCENTILES}}
         work_h = np.percentile(self.table[:, PRODUCTIVE], PERCENTILES)
         percentiles = {str(percentile): float(hours) for percentile, hours in zip(PERCENTILES, work_h, strict=True)}
         return {"horizon_h": self.horizon_h, "productive_h": percentiles}

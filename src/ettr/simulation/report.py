@@ -64,7 +64,7 @@ def _own_ratios(outcome: Simulation) -> Iterator[str]:
 
 def _dates(outcome: Simulation) -> Table:
     """Hours and days by which shares of the runs are done."""
-    hours = np.asarray(outcome.finish_h(PERCENTILES))
+    hours = outcome.finish_h(np.array(PERCENTILES) / 100)
     rows = []
     for unit, values in (("hours", hours), ("days", hours / 24)):
         ends = values[np.isfinite(values)]

@@ -108,7 +108,7 @@ def _simulate(values: Mapping[str, Any]) -> dict[str, Any]:
     simulated = simulate(scenario_of(values, own), **options)
     low, high = simulated.ettr_interval
     recorded = {"ettr": simulated.ettr, "ettr_low": low, "ettr_high": high}
-    recorded |= {f"finish_p{percentile}_h": simulated.finish_h(percentile) for percentile in (5, 50, 95)}
+    recorded |= {f"finish_p{percentile}_h": simulated.finish_h(percentile / 100) for percentile in (5, 50, 95)}
     return {**recorded, **simulated.budget.to_dict(), "ettr": simulated.ettr, "speed": simulated.scenario.speed}
 
 

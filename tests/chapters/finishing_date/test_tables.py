@@ -33,7 +33,7 @@ def test_the_date_is_exact_where_the_form_follows_the_run(which):
 def test_the_date_is_that_of_simulated_runs_where_it_does_not(case, words):
     known = dates(LLAMA, case)
     assert any(words in one for one in known.left_out)
-    assert known.ends_h == pytest.approx(known.runs.finish_h([5, 50, 95]), rel=1e-3)
+    assert known.ends_h == pytest.approx(known.runs.finish_h([0.05, 0.5, 0.95]), rel=1e-3)
     assert known.exact.mean_h == pytest.approx(dates(LLAMA).exact.mean_h)
     assert known.proof.total_h.mean() < known.runs.total_h.mean()
 
@@ -156,12 +156,12 @@ def test_what_only_simulation_follows_is_beside_the_exact_form():
     late = (frame["p50_h"] - frame.loc[EXACT, "p50_h"]) / frame["error_h"].where(frame["error_h"] > 0, 1.0)
     assert late["Racks fail at once"] > 5 and late["New nodes, k = 0.7"] > 5 and abs(late["Settled nodes, k = 0.7"]) < 4
     own = beyond(LLAMA, "spares").set_index("cause").loc[AS_GIVEN]
-    assert own["p50_h"] == pytest.approx(dates(LLAMA, "spares").runs.finish_h(50))
+    assert own["p50_h"] == pytest.approx(dates(LLAMA, "spares").runs.finish_h(0.5))
     assert "spares that run out" in own["setting"]
 
 
 def test_the_error_of_a_middle_is_that_of_many_samples(llama3):
-    middles = [simulate(llama3, 100, seed).finish_h(50) for seed in range(40)]
+    middles = [simulate(llama3, 100, seed).finish_h(0.5) for seed in range(40)]
     stated = [tables._simulated_ends(simulate(llama3, 100, seed))["error_h"] for seed in range(40)]
     assert np.mean(stated) == pytest.approx(np.std(middles, ddof=1), rel=0.4)  # 40 samples know it to 11%, twice
 
