@@ -10,6 +10,7 @@ from importlib import metadata
 import pytest
 
 import lean
+from generated import is_answer
 
 RUN = """
 import contextlib, importlib.machinery, io, json, sys
@@ -134,7 +135,7 @@ def test_what_is_hidden_is_what_no_dependency_brings():
 @pytest.mark.parametrize("what", [*lean.ANSWERS, *WORKS], ids=str)
 def test_it_answers_without_extras(without_extras, what):
     status, out, err = without_extras[what]
-    assert (status, err) == (0, "") and out
+    assert is_answer(" ".join(what), status, err) and out
     assert "pip install" not in out
 
 
