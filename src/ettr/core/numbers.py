@@ -12,7 +12,7 @@ from ettr.core.errors import InputError
 LEADING_ZERO = re.compile(r"\s*[-+]?0[0-9_]")
 """Eight, ten or a slip: nobody can say what 010 means."""
 _WRITTEN = re.compile(
-    r"(?P<number>[-+]?(?:(?:[1-9]\d{0,2}(?:,\d{3})+|\d+(?:_\d+)*)(?:\.\d*)?|\.\d+))(?P<ending>[kKMBT%]?)", re.ASCII
+    r"(?P<number>[-+]?(?:(?:[1-9]\d{0,2}(?:,\d{3})+|\d+(?:_\d+)*)(?:\.\d*)?|\.\d+)) ?(?P<ending>[kKMBT%]?)", re.ASCII
 )
 _POWER_OF_TEN = {"": 0, "%": -2, "k": 3, "K": 3, "M": 6, "B": 9, "T": 12}
 
