@@ -9,7 +9,7 @@
 
   // ---- the state: the scenario to begin with, and values by path
 
-  const state = { start: null, values: {}, more: {}, left: [] };
+  const state = { start: null, hold: null, values: {}, more: {}, left: [] };
 
   function decode(texts) {
     try {
@@ -21,7 +21,7 @@
 
   // What the address says: parts with "=" are ours, one without is a place on the page.
   function read(hash) {
-    const found = { start: null, values: {}, more: {}, left: [], anchor: "" };
+    const found = { start: null, hold: null, values: {}, more: {}, left: [], anchor: "" };
     for (const part of hash.replace(/^#/, "").slice(0, LONGEST).split("&").filter(Boolean)) {
       const cut = part.indexOf("=");
       if (cut < 0) {
@@ -36,6 +36,10 @@
       const [name, text] = decoded;
       if (name === "start" && /^[\w .-]{1,80}$/.test(text)) {
         found.start = text;
+        continue;
+      }
+      if (name === "hold" && (text === "job" || text === "node")) {
+        found.hold = text === "job" ? text : null; // what another size leaves as it is: of nodes unless it says so
         continue;
       }
       const value = text === "best" ? text : text.trim() !== "" && isFinite(text) ? Number(text) : undefined;
@@ -53,13 +57,16 @@
   }
 
   const pairs = () =>
-    [["start", state.start], ...Object.entries(state.values), ...Object.entries(state.more)]
+    [["start", state.start], ["hold", state.hold], ...Object.entries(state.values), ...Object.entries(state.more)]
       .filter(([, value]) => value !== null && value !== undefined)
       .map(([name, value]) => encodeURIComponent(name) + "=" + encodeURIComponent(value))
       .join("&");
 
   const isYours = () =>
-    Object.keys(state.values).length > 0 || Object.keys(state.more).length > 0 || state.start !== null;
+    Object.keys(state.values).length > 0 ||
+    Object.keys(state.more).length > 0 ||
+    state.start !== null ||
+    state.hold !== null;
 
   let pending = null;
   function save() {
@@ -120,7 +127,7 @@
       article.prepend(box);
     }
     const has = document.querySelector("[data-ettr]") !== null,
-      n = Object.keys(state.values).length + Object.keys(state.more).length;
+      n = Object.keys(state.values).length + Object.keys(state.more).length + (state.hold ? 1 : 0);
     const said = has
       ? "What has inputs on this page uses them; everything else speaks of the book's own run."
       : "This page has no inputs, and speaks of the book's own run.";
@@ -147,7 +154,7 @@
   }
 
   function reset() {
-    Object.assign(state, { start: null, values: {}, more: {}, left: [] });
+    Object.assign(state, { start: null, hold: null, values: {}, more: {}, left: [] });
     save();
     listeners.forEach((listener) => listener("reset"));
     const main = document.querySelector("h1");
@@ -206,7 +213,8 @@
       return;
     } // a place on this page: the numbers stay
     if (location.hash.includes("=")) {
-      Object.assign(state, { start: found.start, values: found.values, more: found.more, left: found.left });
+      const { start, hold, values, more, left } = found;
+      Object.assign(state, { start, hold, values, more, left });
       listeners.forEach((listener) => listener("address"));
       carry();
       banner();

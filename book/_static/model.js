@@ -57,10 +57,24 @@
     return holder && own(holder, field) ? holder[field] : undefined;
   }
 
-  // A scenario as written, with other values: a way to give the failure rate replaces the others, and a measured ETTR
-  // is of the run that it was measured on.
+  // Nodes of the job before another size is asked about, whose failures and recovery the written values describe;
+  // undefined where that is known already, or where the job's failures are given anew for the size asked about.
+  function observedBefore(written, values) {
+    const { n_gpus, gpus_per_node } = written.cluster,
+      size = values["cluster.n_gpus"],
+      per = values["cluster.gpus_per_node"] || gpus_per_node || 8;
+    const isKnown =
+      given(written.failures.observed_nodes) ||
+      own(values, "failures.observed_nodes") ||
+      given(values["failures.job_mttf_h"]);
+    return given(size) && size !== n_gpus && !isKnown ? Math.max(1, Math.round(n_gpus / per)) : undefined;
+  }
+
+  // A scenario as written, with other values: a way to give the failure rate replaces the others, another size keeps
+  // the rate of a node, and a measured ETTR is of the run that it was measured on.
   function override(written, values) {
     const changed = copy(written),
+      observed = observedBefore(written, values),
       rates = Object.keys(values).filter((path) => RATES.includes(path.slice(9)));
     if (rates.length) {
       const f = changed.failures,
@@ -125,6 +139,9 @@
           delete changed.evidence[origin];
         }
       }
+    }
+    if (observed !== undefined) {
+      changed.failures.observed_nodes = observed;
     }
     return changed;
   }
@@ -252,7 +269,8 @@
   // Failures per node and exposed hour.
   const nodeRate = (scenario) => failureRate(scenario) / (1000 * H_PER_DAY) / (scenario.failures.exposed_share || 1);
 
-  // The scenario with all times in hours; `n_gpus` replaces its size, which need not be whole nodes then.
+  // The scenario with all times in hours; `nGpus` replaces its size, which need not be whole nodes then. The rate of a
+  // node is that of the scenario, or with `scenario.hold` "job" the rate of the whole job.
   function inHours(scenario, nGpus) {
     const found = refused(scenario);
     if (found.length) {
@@ -260,7 +278,8 @@
     }
     const { cluster, job, failures: f, checkpoint: c, recovery: r } = scenario;
     const gpus = nGpus === undefined ? cluster.n_gpus : nGpus,
-      nodes = gpus / cluster.gpus_per_node;
+      nodes = gpus / cluster.gpus_per_node,
+      atRisk = scenario.hold === "job" ? cluster.n_gpus / cluster.gpus_per_node : nodes;
     const general = { factor: 1, n_lost_nodes: 1 };
     const listed = (f.modes || []).concat([general]),
       shares = modeShares(f);
@@ -268,7 +287,7 @@
       (mode, i) =>
         shares[i] *
         (given(mode.factor) ? mode.factor : 1) *
-        (mode.scales_with === "job" ? f.observed_nodes || 0 : nodes)
+        (mode.scales_with === "job" ? f.observed_nodes || 0 : atRisk)
     );
     const exposed = exposure.reduce((a, b) => a + b, 0);
     const hours = (mode, field) => (given(mode[field]) ? mode[field] : r[field]) / MIN_PER_H;

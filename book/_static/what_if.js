@@ -18,6 +18,7 @@
     sourceInWords,
     copyButton,
     command,
+    heldWords,
     orNull,
     short,
     fieldOf,
@@ -312,9 +313,12 @@
       const size = orNull(() => ettr.largestSize(scenario, found.value));
       of.note.textContent =
         (at ? "Now it is " + pct(at.ettr, 1) + " at the best interval. " : "") +
-        (size
-          ? "At this rate per node the largest job that reaches it has " + gpus(size) + "."
-          : "No size of job reaches it as things are.");
+        (size >= 1e9
+          ? "A job of any size reaches it. "
+          : size
+            ? "The largest job that reaches it has " + gpus(size) + ". "
+            : "No size of job reaches it as things are. ") +
+        heldWords(scenario);
     }
     const later = () => {
       clearTimeout(pending);

@@ -88,6 +88,9 @@
     "failures.rate_per_1000_node_days",
     "failures.n_events",
   ];
+  const N_GPUS = "cluster.n_gpus",
+    JOB_MTTF = "failures.job_mttf_h",
+    OBSERVED = "failures.observed_nodes";
 
   class Model {
     constructor() {
@@ -114,17 +117,42 @@
       return state.more;
     }
 
+    // The reader's values, as they change what the page begins with. A rate of a node needs no size at which it was
+    // observed; where the job's MTBF is held, it is that of the start at any size.
+    get values() {
+      const { values } = state;
+      if (this.isMine && RATES.some((path) => path !== JOB_MTTF && own(values, path))) {
+        return { ...values, [OBSERVED]: null };
+      }
+      if (state.hold !== "job" || !own(values, N_GPUS)) {
+        return values;
+      }
+      const held = { ...values };
+      for (const path of [...RATES, "failures.node_days", OBSERVED]) {
+        if (path !== JOB_MTTF || !own(values, JOB_MTTF)) {
+          delete held[path];
+        }
+      }
+      if (!own(values, JOB_MTTF)) {
+        const before = { ...values };
+        delete before[N_GPUS];
+        const scenario = ettr.complete(ettr.override(this.start.written, before), data.defaults);
+        held[JOB_MTTF] = meanTimeOf(scenario, JOB_MTTF);
+      }
+      return held;
+    }
+
     // The scenario as written with the reader's values, and complete; worked out once for each change.
     get now() {
       if (!this.known || this.known.version !== this.version) {
         const known = { version: this.version, written: null, scenario: null, refused: [], error: "" };
         try {
-          known.written = ettr.override(this.start.written, state.values);
+          known.written = ettr.override(this.start.written, this.values);
           const numbers = numbersInWords(this);
           if (numbers.given) {
             known.written.title = numbers.title.slice(0, LONGEST_TITLE);
           }
-          known.scenario = ettr.complete(known.written, data.defaults);
+          known.scenario = Object.assign(ettr.complete(known.written, data.defaults), { hold: state.hold });
           known.refused = ettr.refused(known.scenario);
         } catch (error) {
           known.error = error.message;
@@ -143,12 +171,16 @@
           : ettr.at(this.now.scenario || this.start.written, name);
     }
     set(name, value) {
+      if (name === N_GPUS) {
+        this.recordSize(value);
+      }
       if (value === undefined || value === null) {
         delete state.values[name];
       } else {
         state.values[name] = value;
       }
       if (RATES.includes(name)) {
+        delete state.values[OBSERVED];
         for (const other of RATES) {
           if (other !== name) {
             delete state.values[other];
@@ -160,6 +192,29 @@
       }
       this.changed(name);
     }
+    // An MTBF that the reader gave is that of the size it was given at.
+    recordSize(nGpus) {
+      const { values } = state,
+        per = this.get("cluster.gpus_per_node") || 8,
+        now = this.get(N_GPUS);
+      if (own(values, OBSERVED) && values[OBSERVED] * per === nGpus) {
+        delete values[OBSERVED];
+      } else if (state.hold !== "job" && own(values, JOB_MTTF) && !own(values, OBSERVED) && nGpus !== now) {
+        values[OBSERVED] = Math.round(now / per);
+      }
+    }
+    // Hold the "job"'s MTBF when its size changes, or the failure rate of a "node". The answer of now stays as it is.
+    hold(what) {
+      const mine = own(state.values, JOB_MTTF),
+        isMoved = mine ? own(state.values, OBSERVED) : this.get(N_GPUS) !== this.start.written.cluster.n_gpus,
+        mean = isMoved ? meanTime(this, JOB_MTTF) : undefined;
+      state.hold = what === "job" ? what : null;
+      if (mean) {
+        this.set(JOB_MTTF, mean);
+      } else {
+        this.changed("hold");
+      }
+    }
     setMore(name, value) {
       if (value === undefined) {
         delete state.more[name];
@@ -169,7 +224,7 @@
       this.changed(name);
     }
     begin(id) {
-      Object.assign(state, { start: id === this.homeId ? null : id, values: {}, more: {}, left: [] });
+      Object.assign(state, { start: id === this.homeId ? null : id, hold: null, values: {}, more: {}, left: [] });
       this.changed("all");
     }
     save_changes() {
@@ -251,11 +306,24 @@
       place = (path) => (order.includes(path) ? order.indexOf(path) : order.length);
     return [...Object.keys(state.values).filter(differs), ...needed.filter((path) => !isGiven(path))]
       .filter(isRead)
+      .filter((path) => path !== OBSERVED || !isGiven(JOB_MTTF)) // which says it itself
       .sort((a, b) => place(a) - place(b))
       .map((path) => ({
-        text: valueInWords(path, isGiven(path) ? state.values[path] : ettr.at(start, path)),
+        text:
+          valueInWords(path, isGiven(path) ? state.values[path] : ettr.at(start, path)) +
+          (path === JOB_MTTF && observedGpus(model) ? " on " + gpus(observedGpus(model)) : ""),
         isExample: !isGiven(path),
-      }));
+      }))
+      .concat(state.hold === "job" && isRead(N_GPUS) ? [{ text: "job MTBF held", isExample: false }] : []);
+  }
+  // GPUs of the job whose MTBF is given, if it has another size; else 0.
+  function observedGpus(model) {
+    const { scenario } = model.now;
+    return scenario ? observedElsewhere(scenario) : 0;
+  }
+  function observedElsewhere({ cluster, failures }) {
+    const observed = (failures.observed_nodes || 0) * cluster.gpus_per_node;
+    return typeof failures.job_mttf_h === "number" && observed !== cluster.n_gpus ? observed : 0;
   }
   function startScenario(model) {
     const start = model.start;
@@ -385,7 +453,7 @@
 
   // An input: label, number, unit, slider, and where its value comes from.
   function input(model, path, options) {
-    const { label, optional, value: valueOf, path: pathOf } = options || {};
+    const { label, optional, follows, value: valueOf, path: pathOf } = options || {};
     const at = () => (pathOf ? pathOf() : path),
       field = () => fieldOf(at());
     const { row, box, slider, unit, say: mark, slide } = controls(label || field().label);
@@ -393,8 +461,9 @@
     const step = () => (at() === "cluster.n_gpus" ? model.get("cluster.gpus_per_node") || 8 : field().whole ? 1 : 0);
 
     function shown() {
-      const mine = state.values[at()];
-      return mine !== undefined ? mine : valueOf ? valueOf() : model.get(at());
+      const mine = state.values[at()],
+        found = follows ? valueOf() : undefined; // of the size that the job has now
+      return found !== undefined ? found : mine !== undefined ? mine : valueOf ? valueOf() : model.get(at());
     }
     function fill() {
       // what the model holds, unless the reader is writing it
@@ -471,8 +540,10 @@
   function origin(model, path, value) {
     const field = fieldOf(path),
       unit = field.unit ? " " + field.unit : "";
+    const elsewhereGpus = path === JOB_MTTF ? observedGpus(model) : 0,
+      onGpus = elsewhereGpus ? short(ettr.at(model.now.scenario, path)) + " h on " + gpus(elsewhereGpus) : "";
     if (own(state.values, path)) {
-      return "yours";
+      return onGpus ? "from yours, " + onGpus : "yours";
     }
     const known = (model.start.written.evidence || {})[path],
       range = field.plausible
@@ -497,7 +568,9 @@
       return words + (known.status === "assumed" && range ? range : known.note ? ": " + known.note : "");
     }
     if (path === "failures.job_mttf_h" || path === "failures.node_mttf_h" || path === "failures.gpu_mttf_h") {
-      return model.isMine ? "an example: give yours" : "follows from the failures counted";
+      return model.isMine
+        ? "an example" + (onGpus && ", " + onGpus) + ": give yours"
+        : "follows from the failures counted";
     }
     if (path === "cluster.n_gpus" && model.isMine) {
       return "an example: give yours";
@@ -541,17 +614,18 @@
 
   // Hours between failures of the wall clock, of the job, a node or a GPU, as the scenario has it.
   function meanTime(model, path) {
-    const scenario = model.now.scenario;
-    if (!scenario || model.now.refused.length) {
-      return undefined;
-    }
+    const { scenario, refused } = model.now;
+    return scenario && !refused.length ? meanTimeOf(scenario, path) : undefined;
+  }
+  function meanTimeOf(scenario, path) {
     const f = scenario.failures,
-      mine = ettr.at(scenario, path);
-    if (typeof mine === "number") {
-      return mine;
-    }
-    const nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node,
+      mine = ettr.at(scenario, path),
+      nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node,
       run = ettr.inHours(scenario);
+    if (typeof mine === "number") {
+      const observed = path === JOB_MTTF ? observedElsewhere(scenario) : 0;
+      return observed ? Number(((mine * ettr.inHours(scenario, observed).rate) / run.rate).toPrecision(6)) : mine;
+    }
     const perH = run.rate * (f.rate_clock === "wall" ? f.exposed_share || 1 : 1);
     const by = {
       "failures.job_mttf_h": 1,
@@ -583,6 +657,7 @@
     const row = input(model, "failures.mttf", {
       label: "Time between failures",
       path: kind,
+      follows: true,
       value: () => meanTime(model, kind()),
     });
     const label = row.querySelector("label"); // read as a sentence, and called by its name
@@ -595,7 +670,38 @@
         model.set(choice.value, Number(value.toPrecision(3)));
       }
     });
-    return row;
+    return element("div", { class: "ettr-failures" }, row, holdInput(model));
+  }
+
+  // What a change of the number of GPUs leaves as it is, and the MTBF that results.
+  function holdInput(model) {
+    const id = "ettr-input-" + (made += 1),
+      choice = element(
+        "select",
+        { id, "aria-describedby": id + "-note" },
+        element("option", { value: "node" }, "node failure rate"),
+        element("option", { value: "job" }, "job MTBF")
+      ),
+      note = element("span", { id: id + "-note", class: "ettr-note" });
+    function fill() {
+      const mean = meanTime(model, JOB_MTTF);
+      choice.value = state.hold || "node";
+      note.textContent = !mean
+        ? ""
+        : state.hold === "job"
+          ? "MTBF " + roughly(mean) + " at every size"
+          : "MTBF " + roughly(mean) + " on " + gpus(model.get(N_GPUS));
+    }
+    choice.addEventListener("change", () => model.hold(choice.value));
+    model.on("change", fill);
+    fill();
+    return element(
+      "div",
+      { class: "ettr-input ettr-hold" },
+      element("label", { for: id }, "When GPUs change, hold"),
+      choice,
+      note
+    );
   }
 
   function startInput(model, all) {
@@ -871,14 +977,12 @@
       "cost.usd_per_gpu_h": "--usd-per-gpu-h",
       "measured.ettr": "--measured-ettr",
     };
-    const values = Object.assign(
-      {},
-      model.isMine ? { "cluster.n_gpus": model.get("cluster.n_gpus") } : {},
-      state.values
-    );
+    const values = Object.assign({}, model.isMine ? { [N_GPUS]: model.get(N_GPUS) } : {}, model.values);
     if (model.isMine && !RATES.some((path) => own(values, path))) {
-      values["failures.job_mttf_h"] = model.get("failures.job_mttf_h");
+      values[JOB_MTTF] = model.get(JOB_MTTF);
     }
+    const observed = model.now.scenario ? observedElsewhere(model.now.scenario) : 0;
+    delete values[OBSERVED];
     const words = ["ettr", "plan", ...(model.isMine ? [] : [quoted(model.start.command)])];
     for (const [path, value] of Object.entries(values)) {
       if (own(flags, path)) {
@@ -889,6 +993,9 @@
       if (path === "failures.n_events" && model.start.written.failures.modes) {
         words.push("--set", "'failures.modes=[]'");
       }
+    }
+    if (observed && own(values, JOB_MTTF)) {
+      words.push("--observed-on-gpus", String(observed));
     }
     return words.join(" ");
   }
@@ -1292,6 +1399,9 @@
     return parts.row;
   }
 
+  // What an answer about other sizes takes as the same on all of them.
+  const heldWords = (scenario) => (scenario.hold === "job" ? "Held: the job’s MTBF." : "Held: the node failure rate.");
+
   const bestAt = (run) => {
     const of = ettr.best(run);
     return isFinite(of.ettr) ? of.ettr : null;
@@ -1355,7 +1465,9 @@
           : most > 0
             ? "holds up to " + gpus(Number(most.toPrecision(3))) + "."
             : "holds at no size.") +
-        (publishedWords(model) ? " " + publishedWords(model) : "")
+        (publishedWords(model) ? " " + publishedWords(model) : "") +
+        " " +
+        heldWords(scenario)
       );
     },
   });
@@ -1884,6 +1996,7 @@
       command,
       fieldOf,
       parsed,
+      heldWords,
       orNull,
       own,
       short,

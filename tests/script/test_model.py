@@ -48,12 +48,12 @@ def nested(paths):
 
 
 def as_written(changes):
-    """The scenario of somebody who says only this much, as on the command line; another size is a change of it."""
+    """The scenario of somebody who says only this much, as on the command line; the example is that of 4,096 GPUs."""
     rates = any(path.startswith("failures.") for path in changes)
-    base = {"cluster.n_gpus": 4096} | ({} if rates else {"failures.job_mttf_h": 12})
-    given = {path: value for path, value in changes.items() if value is not None}
-    size = {} if "failures.job_mttf_h" in changes else {"cluster.n_gpus": given.pop("cluster.n_gpus", 4096)}
-    return Scenario.of(nested({**base, **given})).override(size)
+    observed_nodes = 4096 // changes.get("cluster.gpus_per_node", 8)
+    example = {"failures.job_mttf_h": 12, "failures.observed_nodes": observed_nodes}
+    base = {"cluster.n_gpus": 4096} | ({} if rates else example)
+    return Scenario.of(nested({**base, **{path: value for path, value in changes.items() if value is not None}}))
 
 
 def test_it_is_a_plain_script_that_a_page_can_afford():
@@ -122,6 +122,7 @@ def test_tiers_and_warnings_have_the_hours_of_the_steady_state(page):
         {"failures.n_events": 12, "failures.node_days": 3000.0, "failures.rate_clock": "wall", "failures.modes": []},
         {"measured.ettr": 0.6},
         {"cluster.n_gpus": 8192, "maintenance": None},
+        {"cluster.n_gpus": 100_000, "cluster.gpus_per_node": 4, "recovery.init_s_per_1000_gpus": 2.0},
         {"checkpoint.interval_min": "best", "checkpoint.persist_s": 30, "recovery.queue_min": 2},
         {"job.productive_h": 900, "maintenance.per_day": 0.5, "maintenance.duration_min": 20},
     ],
@@ -130,6 +131,8 @@ def test_tiers_and_warnings_have_the_hours_of_the_steady_state(page):
 def test_an_input_changes_what_an_override_changes(page, data, name, changes):
     started = data["starts"][name]
     changed = as_written(changes) if name == page_data.MINE else Scenario.of(started["written"]).override(changes)
+    if name == page_data.MINE and changes.keys() & {"failures.node_mttf_h", "failures.n_events"}:
+        changes = {**changes, "failures.observed_nodes": None}  # as the page says it: the example's size is no source
     complete = page.evaluate(COMPLETE, [started["written"], data["defaults"], changes])
     ours = plan.make(changed, simulate=False)
     told = page.evaluate(

@@ -13,7 +13,7 @@ from ettr.cli import options, outputs, terminal
 from ettr.cli.options import JsonOption, SetOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
-from ettr.scenario.paths import JOB_MTTF, N_GPUS, OBSERVED
+from ettr.scenario.paths import JOB_MTTF, N_GPUS, OBSERVED, PER_NODE
 
 if TYPE_CHECKING:
     from ettr.plan import Calendar, Plan, Requirement
@@ -37,7 +37,7 @@ FLAGS = {
     "measured_ettr": "measured.ettr",
 }
 """Options that set a field, by the name of the parameter."""
-_SIZE = (N_GPUS, "cluster.gpus_per_node")
+_SIZE = (N_GPUS, PER_NODE)
 _OBSERVED_ON = "--observed-on-gpus"
 
 

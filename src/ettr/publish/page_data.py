@@ -18,8 +18,8 @@ from ettr.plan.losses import WORDS
 from ettr.ranges.assumed import known_of
 from ettr.ranges.inputs import Assumed, around, assumed_inputs, rate_across_clusters
 from ettr.scenario import Scenario
-from ettr.scenario.fields import amount_of, meta_at
-from ettr.scenario.paths import INIT, N_GPUS, PERSIST, SLOWDOWN, bounds_at, model_of
+from ettr.scenario.fields import amount_of, is_written, meta_at
+from ettr.scenario.paths import INIT, N_GPUS, OBSERVED, PERSIST, SLOWDOWN, bounds_at, model_of
 from ettr.validation import CALCULATORS
 
 DEFAULT = "llama3-405b"
@@ -37,6 +37,7 @@ INPUTS: dict[str, tuple[float, float, str]] = {
     "failures.job_mttf_h": (0.1, 1000, "Time between failures of the job"),
     "failures.node_mttf_h": (100, 1_000_000, "Time between failures of a node"),
     "failures.gpu_mttf_h": (1000, 10_000_000, "Time between failures of a GPU"),
+    "failures.observed_nodes": (1, 125_000, "Nodes of the job that had this time between failures"),
     "failures.rate_per_1000_node_days": (0.1, 100, "Failure rate"),
     "failures.n_events": (0, 1000, "Failures counted"),
     "failures.node_days": (10, 1_000_000, "Node-days in which they were counted"),
@@ -67,6 +68,7 @@ _CAPTIONS = {
     "failures.job_mttf_h": "MTBF {} h",
     "failures.node_mttf_h": "node MTBF {} h",
     "failures.gpu_mttf_h": "GPU MTBF {} h",
+    "failures.observed_nodes": "failures observed on {} nodes",
     "failures.rate_per_1000_node_days": "{} failures per 1,000 node-days",
     "failures.n_events": "{} failures",
     "failures.node_days": "{} node-days observed",
@@ -141,13 +143,21 @@ def start(scenario: Scenario, written: dict[str, Any] | None = None) -> dict[str
     told = scenario.override({"job.productive_h": scenario.productive_h}) if tokens else scenario
     return {
         "title": scenario.title,
-        "written": written or told.written(),
+        "written": written or _written(told),
         "assumed": [_assumed(one) for one in _inputs(told)] if _is_closed(told) else [],
         "assumed_fields": assumed_fields(told),
         "cited": cited(told),
         "known": known_of(told),
         "fixed": ["cluster.n_gpus"] if tokens else [],
     }
+
+
+def _written(scenario: Scenario) -> dict[str, Any]:
+    """The scenario's values, with the clock of its rate if its file says it: a new time between failures keeps that."""
+    written = scenario.written()
+    if is_written(scenario, "failures.rate_clock"):
+        written["failures"] = {**written["failures"], "rate_clock": scenario.failures.rate_clock}
+    return written
 
 
 def _is_closed(scenario: Scenario) -> bool:
@@ -195,7 +205,7 @@ def _field(path: str) -> dict[str, Any]:
     known: dict[str, Any] = {"label": label, "unit": _UNITS.get(path, unit_of(path)), "slider": [low, high]}
     known |= {"least": rules.get(">=", rules.get(">", 0.0)), "open": ">" in rules}
     known |= {"most": rules["<"] * (1 - LAST_DIGITS) if "<" in rules else rules["<="]}
-    known["whole"] = path.startswith("cluster.")
+    known["whole"] = path.startswith("cluster.") or path == OBSERVED
     if meta.plausible is not None and path != N_GPUS:  # the size is asked about, and not assumed
         known["plausible"] = [meta.plausible.low, meta.plausible.high]
     known["name"] = amount_of(path, Scenario).removeprefix("the ") if meta.says else label.lower()

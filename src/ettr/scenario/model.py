@@ -24,7 +24,7 @@ from ettr.scenario.explain import explain
 from ettr.scenario.failures import MEANS
 from ettr.scenario.in_hours import InHours
 from ettr.scenario.loader import beside
-from ettr.scenario.paths import JOB_MTTF, N_GPUS, OBSERVED
+from ettr.scenario.paths import JOB_MTTF, N_GPUS, OBSERVED, PER_NODE
 from ettr.scenario.sections import OF_TIME, OF_TOKENS, Cluster
 
 if TYPE_CHECKING:
@@ -354,14 +354,15 @@ class Scenario(InHours):
         The values of failures and recovery describe the run before, so its size is recorded, unless they are given
         anew. Back at that size the record is dropped: the same run is then the same scenario.
         """
-        cluster, failures = values.get("cluster"), self.failures
+        cluster, failures, per_node = values.get("cluster"), self.failures, values.get(PER_NODE)
         size = cluster.get("n_gpus") if isinstance(cluster, Mapping) else getattr(cluster, "n_gpus", None)
         n_gpus = values.get(N_GPUS, self.cluster.n_gpus if size is None else size)
         given_anew = OBSERVED in values or any(values.get(path) is not None for path in ("failures", JOB_MTTF))
         if n_gpus == self.cluster.n_gpus or given_anew:
             return {}
         if failures.observed_nodes is None:
-            return {OBSERVED: self.n_nodes}
+            is_number = isinstance(per_node, (int, float)) and per_node > 0
+            return {OBSERVED: max(1, round(self.cluster.n_gpus / per_node)) if is_number else self.n_nodes}
         origin = self.evidence.get(OBSERVED)
         is_record = origin is not None and origin.note == _RECORDED["note"]
         is_needed = any(mode.scales_with == "job" for mode in failures.modes)

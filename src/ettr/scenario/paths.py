@@ -25,7 +25,7 @@ N_GPUS, RATE, INTERVAL = "cluster.n_gpus", "failures.rate_per_1000_node_days", "
 RESTART, SPARES, GPU_PRICE = "recovery.restart_min", "spares.n_nodes", "cost.usd_per_gpu_h"
 PERSIST, SLOWDOWN = "checkpoint.persist_s", "checkpoint.persist_slowdown"
 JOB_MTTF, OBSERVED = "failures.job_mttf_h", "failures.observed_nodes"
-INIT = "recovery.init_s_per_1000_gpus"
+INIT, PER_NODE = "recovery.init_s_per_1000_gpus", "cluster.gpus_per_node"
 TIERS, PREDICTION = "checkpoint.tiers", "prediction"
 """Fields that several rooms name."""
 
