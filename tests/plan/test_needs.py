@@ -339,6 +339,21 @@ def test_the_work_of_a_steady_state_is_not_asked_about(llama3):
 
 
 ORDER = "required takes the scenario, then the field, then the target: required(scenario, 'recovery.restart_min', 0.9)"
+
+
+@pytest.mark.parametrize("failures", [{"job_mttf_h": 9}, {"rate_per_1000_node_days": 5}])
+def test_the_size_that_a_target_allows_is_the_same_from_every_size(failures):
+    """An MTBF is that of the size it was given for; other sizes have the rate of its nodes."""
+    run = Scenario.of({"cluster": {"n_gpus": 4096}, "failures": failures})
+    reach = plan.required(run, "cluster.n_gpus", 0.9).value
+    assert reach is not None and 4096 < reach < 65_536
+    for n_gpus in (1024, 16_384):
+        grown = run.override({"cluster.n_gpus": n_gpus})
+        assert plan.required(grown, "cluster.n_gpus", 0.9).value == reach
+        (need,) = plan.required_at_sizes(run, RESTART, 0.8, [n_gpus])
+        assert need.value == pytest.approx(plan.required(grown, RESTART, 0.8).value, rel=1e-4)
+
+
 AT_SIZES = "required_at_sizes(scenario, 'recovery.restart_min', 0.9, sizes)"
 RESTART = "recovery.restart_min"
 

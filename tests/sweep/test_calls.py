@@ -171,3 +171,14 @@ def test_named_points_computed_at_once_have_their_names(tmp_path):
     assert sweep.call("budget", grid, tmp_path, scenario="llama3-405b")["name"].tolist() == ["small", "large"]
     job = sweep.CallJob("budget", "llama3-405b", sweep.load(grid, 9))
     assert sweep.preview(job, tmp_path).table["status"].tolist() == ["done", "failed"]
+
+
+@pytest.mark.parametrize("failures", ["{job_mttf_h: 9}", "{rate_per_1000_node_days: 5}", "{gpu_mttf_h: 36000}"])
+def test_a_swept_size_keeps_the_rate_of_a_node(tmp_path, failures):
+    path = tmp_path / "mine.yml"
+    path.write_text(f"cluster: {{n_gpus: 4096}}\nfailures: {failures}\n", encoding="utf-8")
+    run, grid = Scenario.load(path), {"cluster.n_gpus": [4096, 16_384, 65_536]}
+    table = sweep.call("budget", grid, tmp_path / "out", scenario=str(path))
+    alone = [budget.exact(run.override({"cluster.n_gpus": n})) for n in grid["cluster.n_gpus"]]
+    assert table["ettr"].to_numpy() == pytest.approx([one.ettr for one in alone], rel=1e-12)
+    assert np.all(np.diff(table["ettr"]) < -0.05)
