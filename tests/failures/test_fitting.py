@@ -13,7 +13,7 @@ from scipy import stats
 
 from ettr import failures, logs
 from ettr.core.errors import UnknownName
-from ettr.failures import Fit, dispersion, verdicts, words
+from ettr.failures import Fit, dispersion, verdict_words, verdicts, words
 from ettr.failures.gaps import MERGE_RULES_MIN, fit_gaps
 from ettr.failures.verdicts import LEAST_EVENTS
 from simulated_logs import simulate_log
@@ -143,6 +143,17 @@ def test_memoryless_logs_are_doubted_in_5_percent(n_logs, rate):
 )
 def test_the_verdict_is_what_was_put_in(kind, question, answer):
     assert fitted(kind).verdict(question).answer == answer
+
+
+def test_gaps_that_look_memoryless_do_not_make_failures_memoryless():
+    """A rate that rises slowly, or repeats after a few repairs, hardly show in the gaps of the whole cluster."""
+    repeats = failures.fit(log_of(simulate_log(3, repeat_probability=0.2, repeat_within_h=168.0, repair_h=2.0)))
+    seen = {"plain": fitted("plain"), "repeats": repeats}
+    assert {name: fit.verdict("memoryless").answer for name, fit in seen.items()} == dict.fromkeys(seen, "yes")
+    assert verdict_words.against_memoryless(seen["plain"]) == []
+    assert verdict_words.against_memoryless(repeats) == ["nodes fail again soon after a repair"]
+    titles = {name: verdict_words.shape(fit).title for name, fit in seen.items()}
+    assert titles["plain"] != titles["repeats"] and words.answer(repeats).text.count("memoryless") == 1
 
 
 def test_a_shape_that_depends_on_the_rule_is_called_so():

@@ -37,6 +37,9 @@ def shape(fit: Fit) -> Finding:
         ]
     )
     title, meaning = _SHAPES["moving" if answer == "bunched" and rate_moves(fit) else answer]
+    if answer == "yes" and (reasons := against_memoryless(fit)):
+        title = "Gaps look memoryless, but failures are not"
+        meaning = f"No rule rejects the exponential for the gaps of the whole cluster, but {listed(reasons)}."
     drawn = next(one for one in fit.gaps if one.draws)
     how = f" Goodness of fit is by parametric bootstrap: {drawn.draws} draws"
     most = f" of at most {counted(drawn.n_bootstrap_gaps, 'gap')}."
@@ -46,6 +49,14 @@ def shape(fit: Fit) -> Finding:
 def rate_moves(fit: Fit) -> bool:
     """Whether the rate changes over the log, which alone makes gaps vary more than at one rate."""
     return fit.verdict("trend").answer in ("rising", "falling", "not monotone")
+
+
+def against_memoryless(fit: Fit) -> list[str]:
+    """Why failures have a memory that the gaps between all of them do not show, in words; empty if nothing says so."""
+    reasons = ["the rate itself moves"] if rate_moves(fit) else []
+    if fit.verdict("nodes").answer in ("re-test", "both"):
+        reasons.append("nodes fail again soon after a repair")
+    return reasons
 
 
 _SHAPES = {

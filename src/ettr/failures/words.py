@@ -62,6 +62,8 @@ def _short(fit: Fit, verdict: Verdict) -> str:
     """A verdict in a few words; empty where the others say enough."""
     if verdict.answer == "bunched" and verdict_words.rate_moves(fit):
         return ""
+    if verdict.question == "memoryless" and verdict.answer == "yes" and verdict_words.against_memoryless(fit):
+        return "the gaps between failures look memoryless, but failures are not"
     return _SHORT[verdict.question][verdict.answer]
 
 
