@@ -93,6 +93,19 @@ class HeatResponse:
         """Throughput over full speed, mean of the hours."""
         return float(self.hours["speed"].mean())
 
+    @functools.cached_property
+    def hottest_day(self) -> pd.DataFrame:
+        """The hours of the day with the hottest mean outdoors, of the days of which the most hours are known."""
+        days = self.hours.groupby("day")["ambient_c"].agg(["mean", "size"])
+        day = days.loc[days["size"] == days["size"].max(), "mean"].idxmax()
+        return self.hours[self.hours["day"] == day].reset_index(drop=True)
+
+    @property
+    def afternoon_loss(self) -> float:
+        """Share of the best hour's throughput of the job that the worst hour of the hottest day lacks."""
+        speeds = self.hottest_day["speed"]
+        return float(1 - speeds.min() / speeds.max())
+
     def factor(self, mode: Mode) -> float:
         """Failure rate of a mode over that where it was observed, mean of the hours."""
         return _mean_factor(self, mode) if mode.heat_share or mode.cycle_share else 1.0

@@ -16,7 +16,7 @@ from ettr.failures import job_mttf_h
 from ettr.scaling import calibration, flop_per_token
 from ettr.scenario import Gpu, Scenario
 from ettr.scenario.paths import INTERVAL
-from ettr.thermal import Chip, arrhenius_factor, clock_at, speed
+from ettr.thermal import arrhenius_factor
 from ettr.validation import peers
 
 REPRODUCED, NOT_REPRODUCED, BOUND_MET = "reproduced", "not reproduced", "bound met"
@@ -42,24 +42,20 @@ def _failures_in_window(window_days: float, **run: Any) -> float:
 
 
 def _heat_loss(
-    warming_k: float, leakage_w: float, limit_w: float, rise_k: float, exponent: float, compute_share: float
+    scenario: str, part: str, cooling: str, mean_c: float, swing_k: float, reference_inlet_c: float
 ) -> float:
-    """Share of throughput that a warming costs at the power limit; clocks count only as a ratio."""
-    settled_c = 70.0
-    chip = Chip(
-        limit_w=limit_w,
-        throttle_c=100.0,
-        memory_c=math.inf,
-        resistance_k_per_w=0.07,
-        memory_resistance_k_per_w=0.0,
-        highest_mhz=2000.0,
-        sustained_mhz=1500.0,
-        exponent=exponent,
-        leakage_w=leakage_w,
-        leakage_at_c=settled_c,
-        leakage_rise_k=rise_k,
-    )
-    return float(1 - speed(clock_at(settled_c + warming_k, chip), clock_at(settled_c, chip), compute_share))
+    """Share of its throughput that a job loses on the hottest afternoon, when its hottest GPU sets the pace."""
+    heat = {
+        "part": part,
+        "cooling": cooling,
+        "mean_c": mean_c,
+        "swing_k": swing_k,
+        "reference_medium": "air",
+        "reference_inlet_c": reference_inlet_c,
+    }
+    response = Scenario.load(scenario).override({"heat": heat}).heat_response
+    assert response is not None
+    return response.afternoon_loss
 
 
 def _floor_overhead(scenario: str, floor: float) -> float:

@@ -109,19 +109,18 @@ def hottest_day(run: Scenario) -> pd.DataFrame:
         As ``hours`` of the scenario's response to heat, with ``mean_speed``, that of the mean GPU over its speed where
         rates were observed.
     """
-    hours = hours_of(run)
-    days = hours.groupby("day")["ambient_c"].agg(["mean", "size"])
-    day = days.loc[days["size"] == days["size"].max(), "mean"].idxmax()
-    chosen = hours[hours["day"] == day].reset_index(drop=True)
+    chosen = heat_response_of(run).hottest_day
     reference = heat_response_of(run).reference.clock_mhz
     return chosen.assign(mean_speed=speed(chosen["clock_mhz"].to_numpy(), reference, heat_of(run).compute_share))
 
 
 def day_losses(run: Scenario) -> dict[str, float]:
     """Share of the best hour's throughput that the worst hour of the hottest day lacks: ``mean GPU`` and ``job``."""
-    day = hottest_day(run)
-    columns = {"mean GPU": day["mean_speed"], "job": day["speed"]}
-    return {name: float(1 - speeds.min() / speeds.max()) for name, speeds in columns.items()}
+    of_mean = hottest_day(run)["mean_speed"]
+    return {
+        "mean GPU": float(1 - of_mean.min() / of_mean.max()),
+        "job": heat_response_of(run).afternoon_loss,
+    }
 
 
 def by_hand(run: Scenario) -> dict[str, float]:
