@@ -21,7 +21,7 @@ _MOST_OF_ONE, _MOST_CHECKPOINTS = 1e5, 1e6
 """Failures and checkpoints of a run whose timeline is looked at."""
 
 
-_PLANNED = {"status": "derived", "note": "the best one of its plan, as no rule gives it"}
+_PLANNED = {"status": "derived", "note": "the best one of its plan"}
 
 
 def loaded(name: str) -> Scenario:
@@ -35,7 +35,19 @@ def loaded(name: str) -> Scenario:
     run = Scenario.load(name)
     if run.checkpoint.interval_min != "best" or before_interval(run).has_interval_rule:
         return run
-    planned_min = whole_interval_min(run, plan.make(run, simulate=False).band.interval_min)
+    return at_best_interval(run, plan.make(run, simulate=False))
+
+
+def at_best_interval(run: Scenario, answer: plan.Plan) -> Scenario:
+    """The run with the best interval of its plan; what was measured of it and fitted to that stays.
+
+    Examples
+    --------
+    >>> run = loaded("llama3-405b")
+    >>> round(at_best_interval(run, plan.make(run, simulate=False)).interval_min, 1)
+    7.7
+    """
+    planned_min = whole_interval_min(run, answer.band.interval_min)
     evidence = run.evidence | {INTERVAL: _PLANNED}
     return run.override({INTERVAL: planned_min, "measured": run.measured, "evidence": evidence})
 

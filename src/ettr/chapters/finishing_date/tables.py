@@ -70,6 +70,11 @@ class Dates:
         return finishing_tables.of_runs(self.runs.total_h) if self.left_out else self.exact
 
     @property
+    def reported(self) -> Finishing:
+        """The finishing date as a plan reports it: the failure rate no better known than it was counted."""
+        return self.of_run if self.left_out or self.counted is None else self.counted
+
+    @property
     def ends_h(self) -> tuple[float, float, float]:
         """Hours by which the run is done with 5, 50 and 95% probability. [h]"""
         low, middle, high = (float(hours) for hours in self.of_run.quantile(np.array(ENDS)))

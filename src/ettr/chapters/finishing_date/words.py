@@ -44,14 +44,17 @@ _MUCH = 1.05
 """Ranges whose widths differ by a smaller factor are alike."""
 
 
-def answer(dates: Dates, assumed: Open) -> Finding:
-    """When the run is done, how far what is assumed moves that, and how far chance does."""
-    low_h, middle_h, high_h = dates.ends_h
+def answer(dates: Dates, assumed: Open, plan: Plan) -> Finding:
+    """When the run is done at the best interval, how far what is assumed moves that, and how far chance does."""
+    low_h, _, high_h = dates.ends_h
     run, wide_h = dates.scenario, high_h - low_h
-    done = f"[{_after(wide_h, middle_h)}]{{#q-done-after}}"
+    middle_h, sure_h = (float(dates.reported.quantile(level)) for level in (0.5, 0.9))
+    done = f"[{_after(wide_h, middle_h)}]{{#q-done-after}}" if math.isfinite(middle_h) else "no date that is sure"
+    by_90 = f", 90% after [{_after(wide_h, sure_h)}]{{#q-done-by-90}}" if math.isfinite(sure_h) else ""
     work = "" if run.ends else f" It names no work: these are the dates of {duration(run.work_h)} of training."
     texts = [
-        f"**Half of such runs are done after {done}.**{work}",
+        f"**At the best checkpoint interval, {roughly(run.interval_h)}, half of such runs are done after "
+        f"{done}{by_90}.**{work}{_own_interval(dates, plan)}",
         _assumed(assumed, bool(dates.left_out)),
         _chance(dates),
         _source(dates),
@@ -66,6 +69,17 @@ def answer(dates: Dates, assumed: Open) -> Finding:
         ),
         text=" ".join(filter(None, texts)),
     )
+
+
+def _own_interval(dates: Dates, plan: Plan) -> str:
+    """What the run's own interval does to the mean date, where it has one with an answer."""
+    own = plan.budget_as_given
+    if not plan.has_own_interval or own is None or dates.left_out:
+        return ""
+    late_h = plan.scenario.work_h * (1 / float(own.ettr) - 1 / float(plan.budget.ettr))
+    if late_h < _INSTANT_H:
+        return ""
+    return f" At the run's own interval, {roughly(plan.scenario.interval_h)}, the mean date is {roughly(late_h)} later."
 
 
 def _open_h(of: Open) -> float:
@@ -87,7 +101,7 @@ def _assumed(of: Open, without: bool) -> str:
     elif math.isfinite(of.low_h):
         dates = f"it may be {_after(0.0, of.low_h)}, or have no answer"
     contradicted = "" if of.agrees else " The values as they are assumed contradict that."
-    return f"Over what is assumed, mostly {of.leading}, {dates} at the best interval{how}{given}.{contradicted}"
+    return f"Over what is assumed, mostly {of.leading}, {dates}{how}{given}.{contradicted}"
 
 
 def _chance(dates: Dates) -> str:
@@ -113,7 +127,7 @@ def _chance(dates: Dates) -> str:
 
 def _source(dates: Dates) -> str:
     if not dates.left_out:
-        return "The dates are exact."
+        return "Given the inputs, the dates are calculated exactly, not simulated."
     return (
         f"The dates are those of {count(dates.runs.n_runs)} simulated runs, because the exact form does not follow "
         f"{listed(list(dates.left_out))}."
@@ -342,7 +356,7 @@ def asked(dates: Dates, answer: Plan) -> Finding:
             {} if dates.left_out else short,
         ),
         Exercise(
-            "Which day can you promise with nine chances in ten, at the best interval?",
+            "Which day can you promise with nine chances in ten?",
             say(
                 "Day {day:.1f}, as far as chance goes. What is assumed moves that by more.",
                 "No day can be told here.",
