@@ -98,7 +98,7 @@ def _planned_h(timeline: pd.DataFrame) -> np.ndarray:
 
 
 def a_year(bill: pd.DataFrame) -> pd.DataFrame:
-    """The bill of a run, as from :func:`ettr.power.bill`, for a year of such running."""
+    """The bill of a run's mean hours, as from :func:`ettr.power.bill`, for a year of such running."""
     scale = H_PER_YEAR / float(bill["hours"].sum())
     amounts = [name for name in bill.columns if name not in ("part", "wasted")]
     return bill.assign(**{name: bill[name] * scale for name in amounts})

@@ -54,10 +54,10 @@ def answer(day: PowerSeries, metrics: Metrics, bill: pd.DataFrame, options: pd.D
     lost = bill[bill["wasted"]]
     values = {"mean": day.mean_mw, "swing": metrics.swing_mw, "low": metrics.lowest_mw, "high": metrics.peak_mw}
     waste = say(
-        "Lost hours waste {electricity:usd} of electricity a year, and {bought:usd} of GPU-hours.",
+        "Lost hours waste {electricity:usd} of electricity a year, and {#lost_usd_year:usd} of GPU-hours.",
         "No hour is lost.",
         electricity=float(lost["electricity_usd"].sum()) or None,
-        bought=float(lost["gpu_usd"].sum()) or None,
+        lost_usd_year=float(lost["gpu_usd"].sum()) or None,
     )
     return Finding(
         title=say("{mean:mw} on average, and a swing of {swing:mw} within seconds", **values),
@@ -236,10 +236,10 @@ def bill(table: pd.DataFrame, carbon: pd.DataFrame) -> Finding:
             electricity=electricity,
         ),
         text=say(
-            "{share:share} of the hours are lost, and {energy:share} of the energy, as a job that waits draws less "
-            "than one that trains. The largest part is {part}. A year of this job emits {least_t:about} t of CO2 on "
-            "the grid of {least}, {most_t:about} t on that of {most}.",
-            share=share,
+            "{#lost_share:share} of the hours are lost, and {energy:share} of the energy, as a job that waits draws "
+            "less than one that trains. The largest part is {part}. A year of this job emits {least_t:about} t of CO2 "
+            "on the grid of {least}, {most_t:about} t on that of {most}.",
+            lost_share=share,
             energy=energy_share,
             part=lost.loc[lost["gpu_usd"].idxmax(), "part"],
             least=least["title"],
