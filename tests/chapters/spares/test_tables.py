@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from computed.spares import run as pooled
 from computed.spares import table
@@ -86,6 +87,20 @@ def test_crews_that_cannot_keep_up_are_refused(run, factor):
         crews_of(run, factor)
 
 
+def test_by_hand_the_last_spare_is_needed_one_part_in_so_many_nodes_of_the_time(run):
+    """A spare costs one node, and one too few stops them all; within a node or two of the cheapest pool."""
+    hand = tables.by_hand(run)
+    assert stats.norm.sf(hand["n_deviations"]) == pytest.approx(1 / run.scenario.n_nodes)
+    assert hand["n_spares"] == pytest.approx(run.best.n_spares, abs=2)
+
+
+def test_without_spares_a_run_that_never_waited_would_miss_nodes_more_often_than_one_that_waits(run):
+    """The flow of repairs counts failures while the job waits; the loss system does not."""
+    assert run.missing_without == pytest.approx(stats.poisson.sf(0, run.in_repair))
+    assert run.missing_without > run.waiting_without
+    assert run.waiting_without == pytest.approx(run.in_repair / (1 + run.in_repair))
+
+
 # --------------------------------------------------------------------------- racks
 
 
@@ -103,6 +118,16 @@ def test_racks_pools_and_servers_at_equal_gpus(run):
     whole = choices.frame[choices.frame["way"] == IN_RACKS_WHOLE]["short"]
     in_repair = 0.02 * run.in_repair / 256
     assert whole.min() == pytest.approx(1 - (1 / (1 + in_repair)) ** 256, rel=1e-5)
+
+
+def test_the_spares_of_a_rack_are_the_fewest_with_which_hardly_anything_is_missing(run):
+    choices = tables.rack_choices(run)
+    inside = choices.frame[choices.frame["way"] == IN_RACKS].set_index("n_spares")["short"]
+    fewest = tables.spares_of_rack(choices)
+    assert inside[fewest] < 0.001 <= inside[fewest - 1]
+    assert tables.enough_in_racks(choices)[IN_RACKS] == pytest.approx(
+        fewest * choices.n_racks / run.scenario.cluster.n_gpus
+    )
 
 
 def test_racks_that_never_fail_whole_have_no_line_of_their_own(run):

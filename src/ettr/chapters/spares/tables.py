@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 
 from ettr import budget, evidence, spares
 from ettr.chapters.common.mechanisms import formula_run, rack_failures
@@ -92,6 +93,11 @@ class PooledRun:
     def waiting_without(self) -> float:
         """Share of the time that the job would wait if it had no spares."""
         return float(spares.waiting_share(0, self.in_repair))
+
+    @property
+    def missing_without(self) -> float:
+        """Share of the time that a node would be missing if it had none, and failed as if it never waited."""
+        return -math.expm1(-self.in_repair)
 
     def cheapest(self, in_repair: float) -> spares.Pool:
         """The cheapest pool if so many nodes were in repair. [nodes]"""
@@ -413,6 +419,12 @@ def enough_in_racks(choices: RackChoices) -> dict[str, float]:
     return {str(way): float(rows["held"].min()) for way, rows in good.groupby("way", sort=False)}
 
 
+def spares_of_rack(choices: RackChoices) -> float:
+    """Spare GPUs of each rack with which something is missing less than a thousandth of the time; NaN if none do."""
+    inside = choices.frame[(choices.frame["way"] == IN_RACKS) & (choices.frame["short"] < _SMALL)]
+    return float(inside["n_spares"].min())
+
+
 def by_hand(run: PooledRun) -> dict[str, float]:
     """The pool by three lines of arithmetic.
 
@@ -420,13 +432,22 @@ def by_hand(run: PooledRun) -> dict[str, float]:
     -------
     dict
         ``per_day``: nodes that leave a day, ``repair_h`` [h], ``in_repair`` on average, ``deviation`` of that number,
-        and ``n_spares``: three and a half deviations more. [nodes]
+        ``n_nodes`` of the job, ``n_deviations``: how many of them are exceeded one part in ``n_nodes`` of the time, and
+        ``n_spares``: so many more than on average. [nodes]
+
+    Notes
+    -----
+    The last spare costs one node, and saves the whole job while it is needed, so it pays if it is needed more than one
+    part in ``n_nodes`` of the time. The number in repair is taken as normal.
     """
-    a = run.in_repair
+    a, n_nodes = run.in_repair, max(run.scenario.n_nodes, 2)
+    n_deviations = float(scipy.special.ndtri(1 - 1 / n_nodes))
     return {
+        "n_nodes": n_nodes,
+        "n_deviations": n_deviations,
         "per_day": a / run.asked.repair_h * H_PER_DAY if run.asked.repair_h else 0.0,
         "repair_h": run.asked.repair_h,
         "in_repair": a,
         "deviation": math.sqrt(a),
-        "n_spares": a + 3.5 * math.sqrt(a),
+        "n_spares": a + n_deviations * math.sqrt(a),
     }

@@ -62,8 +62,9 @@ def answer(run: PooledRun, simulated: pd.DataFrame) -> Finding:
         else say("A repair takes {repair:roughly} on average.", repair=run.asked.repair_h),
         say(
             "{in_repair:about} of {size:count} nodes are in repair on average. Without spares the job would wait "
-            "{waits:share0} of the time.",
-            in_repair=run.in_repair, size=size, waits=run.waiting_without,
+            "{waits:share0} of the time (nothing fails while it waits). The first curve below counts failures as if "
+            "it never waited: without spares a node is then missing {#missing_without:share} of the time.",
+            in_repair=run.in_repair, size=size, waits=run.waiting_without, missing_without=run.missing_without,
         ),
         _simulated(run, simulated),
         f"Left out: {listed(list(run.left_out))}." if run.left_out else "",
@@ -92,8 +93,10 @@ def by_hand(run: PooledRun) -> Finding:
             "- {per_day:about} nodes leave a day and are away for {repair_h:about} h: {in_repair:about} are in repair "
             "on average.\n"
             "- That number varies by its root, √{in_repair:about} = {deviation:about}.\n"
-            "- Three and a half times as much on top: {in_repair:about} + 3.5 × {deviation:about} = {n_spares:.0f} "
-            "spares.\n\n"
+            "- One more spare costs one of {n_nodes:count} nodes, and one too few stops them all: hold so many that "
+            "more are in repair 1 / {n_nodes:count} of the time, which is {n_deviations:about} deviations above the "
+            "mean of a normal distribution.\n"
+            "- {in_repair:about} + {n_deviations:about} × {deviation:about} = {n_spares:.0f} spares.\n\n"
             "The cheapest pool has {exact}.",
             exact=count(run.best.n_spares),
             **tables.by_hand(run),
@@ -178,10 +181,12 @@ def racks(choices: RackChoices, rack_gpus: int, spare_gpus: int) -> Finding:
         "Spares in each rack hold more GPUs than a shared pool",
         say(
             "For something to be missing less than a thousandth of the time takes {shared:share} of the GPUs as a "
-            "pool of servers, and {inside:share} as spares in each rack of {rack_gpus} with {used} in use. ",
+            "pool of servers, and {inside:share} as spares in each rack of {rack_gpus}: {each:.0f} beside {used} in "
+            "use. ",
             "Spares in each rack of {rack_gpus} with {used} in use do not reach what a pool of servers does. ",
             shared=enough.get(SERVERS),
             inside=enough.get(IN_RACKS),
+            each=tables.spares_of_rack(choices),
             rack_gpus=rack_gpus,
             used=rack_gpus - spare_gpus,
         )
