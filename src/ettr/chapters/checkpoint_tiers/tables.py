@@ -24,6 +24,8 @@ COMMON_LOSS = "Several nodes at once"
 AS_IT_IS, STORE = "As it is", "Store only, without planned stops"
 """Names of the first rungs: the run of all other pages, and what the tiers are compared with."""
 OWN = "The scenario's own tiers"
+INSTEAD = ", instead"
+"""How the title of a rung ends that stands in the place of all faster tiers."""
 
 
 def store_only(scenario: Scenario) -> Scenario:
@@ -124,7 +126,7 @@ def rungs(scenario: Scenario, common_share: float, common_nodes: int, nodes_per_
             continue  # no room for so many copies
         tier = _tier(row, copies, base)
         if row.alone:
-            runs[f"{row.title}, instead"] = _with_tiers(base, [tier])
+            runs[f"{row.title}{INSTEAD}"] = _with_tiers(base, [tier])
         else:
             below = [*below, tier]
             runs[f"+ {row.title.lower()}"] = _with_tiers(base, below)

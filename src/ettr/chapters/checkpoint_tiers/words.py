@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ettr.chapters.checkpoint_tiers.prediction_tables import alarm_threshold_h
-from ettr.chapters.checkpoint_tiers.tables import AS_IT_IS, OWN, STORE, store_only
+from ettr.chapters.checkpoint_tiers.tables import AS_IT_IS, INSTEAD, OWN, STORE, store_only
 from ettr.chapters.common.exercises import Exercise, exercises
 from ettr.core.sentences import Finding, count, listed, pct, points, roughly, say
 
@@ -31,20 +31,36 @@ def answer(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
     else:
         title = f"{_capital(_named(best['rung']))} gain {points(gain)} of ETTR"
         bought = say(
-            "**{best} would gain {#tiers_gain:points} of ETTR; peer memory is most of it.**"
-            if _peer_is_most(each, gain)
-            else "**{best} would gain {#tiers_gain:points} of ETTR.**",
+            "**{best} would gain {#tiers_gain:points} of ETTR{mostly}.**{stacked}",
             best=_capital(_named(best["rung"])),
             tiers_gain=gain,
+            mostly=_mostly_peer(each, gain) if best["rung"].startswith("+ ") else "",
+            stacked=_stacked(each, first["ettr"]) if best["rung"].endswith(INSTEAD) else "",
         )
     text = f"{bought} {_step(each)} {_left(rungs, best['rung'])} What tiers cost is published, what of a failure they "
     text += f"survive is mostly assumed.{_set_aside(scenario)}"
     return Finding(title=title, text=text)
 
 
-def _peer_is_most(each: pd.DataFrame, gain: float) -> bool:
+def _mostly_peer(each: pd.DataFrame, gain: float) -> str:
+    """Whether most of what stacked tiers gain is that of one of them."""
     steps = each.set_index("rung")["ettr"].diff()
-    return bool(steps.get("+ peer memory", 0.0) > gain / 2 > 0)
+    return ", most of it by peer memory" if steps.get("+ peer memory", 0.0) > gain / 2 > 0 else ""
+
+
+def _stacked(each: pd.DataFrame, store: float) -> str:
+    """What the tiers gain that would be used in the place of the best one."""
+    tiers = each[each["rung"].str.startswith("+ ")]
+    if tiers.empty:
+        return ""
+    top = tiers.loc[tiers["ettr"].idxmax()]
+    gain = top["ettr"] - store
+    return say(
+        " {tiers}, used instead, would gain {gain:points}{mostly}.",
+        tiers=_capital(_named(top["rung"])),
+        gain=gain,
+        mostly=_mostly_peer(each, gain),
+    )
 
 
 def _step(each: pd.DataFrame) -> str:
@@ -84,7 +100,7 @@ def _named(rung: str) -> str:
         return f"tiers up to {rung.removeprefix('+ ')}"
     if rung == STORE:
         return "the store alone"
-    return "its own tiers" if rung == OWN else f"{rung.removesuffix(', instead').lower().replace(' ', '-')} checkpoints"
+    return "its own tiers" if rung == OWN else f"{rung.removesuffix(INSTEAD).lower().replace(' ', '-')} checkpoints"
 
 
 def _capital(text: str) -> str:
@@ -152,25 +168,31 @@ def by_hand(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
     each = _each(rungs).set_index("rung")["ettr"]
     mttf_min, stall_min = scenario.job_mttf_h * 60, scenario.stall_h * 60
     lost, load_min = (2 * stall_min / mttf_min) ** 0.5, store_only(scenario).load_h * 60
-    both = lost + load_min / mttf_min
+    shares = [round(share, 4) for share in (lost, load_min / mttf_min)]  # as they are shown, so that they add up
+    both = sum(shares)
     return Finding(
         "By hand",
         say(
-            "- Stalls and rework at the best interval take √(2 × {stall_min:about} / {mttf_min:about}) = {lost:share} "
+            "- Stalls and rework at the best interval take √(2 × {stall_min:about} / {mttf_min:about}) = {lost:.2%} "
             "of the time. A copy in memory, taken every few seconds, makes both nearly nothing.\n"
             "- Loading from the store takes {load_min:about} min after each failure: {load_min:about} / "
-            "{mttf_min:about} = {load:share}. From memory it takes seconds.\n"
+            "{mttf_min:about} = {load:.2%}. From memory it takes seconds.\n"
             "- {so}.\n\n",
             stall_min=stall_min,
             mttf_min=mttf_min,
-            lost=lost,
+            lost=shares[0],
             load_min=load_min,
-            load=load_min / mttf_min,
-            so=say("So tiers can save {both:share}, and no more", both=both)
+            load=shares[1],
+            so=say(
+                "So tiers can save {lost:.2%} + {load:.2%} = {both:.2%}, and no more",
+                lost=shares[0],
+                load=shares[1],
+                both=both,
+            )
             if both < _ADDS_UP
             else "Losses as large as these do not add up: tiers save less than the sum",
         )
-        + say("The exact form says {gain:points}.", gain=each.max() - each.get(STORE, each.min())),
+        + say("The exact form says {#tiers_gain:points}.", tiers_gain=each.max() - each.get(STORE, each.min())),
     )
 
 
