@@ -316,7 +316,7 @@
         (size >= 1e9
           ? "A job of any size reaches it. "
           : size
-            ? "The largest job that reaches it has " + gpus(size) + ". "
+            ? "The largest job that reaches it has " + gpus(Number(size.toPrecision(2))) + ". "
             : "No size of job reaches it as things are. ") +
         heldWords(scenario);
     }

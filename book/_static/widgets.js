@@ -1463,7 +1463,7 @@
         (most >= 1e9
           ? "holds at any size."
           : most > 0
-            ? "holds up to " + gpus(Number(most.toPrecision(3))) + "."
+            ? "holds up to " + gpus(Number(most.toPrecision(2))) + "."
             : "holds at no size.") +
         (publishedWords(model) ? " " + publishedWords(model) : "") +
         " " +
@@ -1476,7 +1476,7 @@
     takes: ["cluster.n_gpus", "failures.mttf", "checkpoint.stall_s", "checkpoint.persist_s", "checkpoint.interval_min"],
     rows(scenario) {
       const run = ettr.inHours(scenario),
-        of = ettr.steady(run),
+        of = { ...run, starts: false },
         band = ettr.band(run),
         [low, high] = ettr.intervalEnds(of);
       const lines = geometric(Math.max(low, band.tau / 30), Math.min(high, band.tau * 30), 81).map((tau) => ({

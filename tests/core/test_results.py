@@ -62,3 +62,10 @@ def test_the_numbers_for_json_are_all_there(llama3):
 def test_a_budget_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         TimeBudget(1.0).productive_h = 2.0
+
+
+def test_the_time_between_failures_counts_downtime_and_has_no_end_without_failures():
+    n_failures = np.array([0.0, 4.0])
+    spent = TimeBudget(np.array([40.0, 40.0]), restart_h=np.array([0.0, 8.0]), n_failures=n_failures)
+    assert spent.mtbf_h.tolist() == [np.inf, 12.0]
+    assert TimeBudget(40.0).mtbf_h == np.inf

@@ -10,6 +10,7 @@ import scipy
 
 from ettr import Scenario, budget, evidence, mitigation, plan, ranges, spares
 from ettr.budget.intervals import any_interval, best_h
+from ettr.chapters.scale.tables import reach_gpus
 from ettr.core.errors import EttrError, InputError, NotModelled
 from ettr.failures import poisson_interval
 from ettr.plan.unexplained import unexplained
@@ -301,6 +302,7 @@ def test_pools_have_the_same_sizes(page):
 def test_the_largest_size_that_reaches_a_target(page):
     run = Scenario.load("llama3-405b")
     told = page.evaluate("one => ettr.largestSize(one, 0.85)", plain(run))
+    assert told == reach_gpus(run, 0.85)["reach"]
     at = [float(best_h(any_interval(run, {"cluster.n_gpus": np.array([n])}))[1][0]) for n in (told, told + 8)]
     assert told % 8 == 0 and at[0] >= 0.85 > at[1]
 

@@ -80,6 +80,20 @@ class TimeBudget(Answer):
         return sum(getattr(self, part) for part in PARTS)
 
     @property
+    def mtbf_h(self) -> Any:
+        """Mean time between failures on the wall clock, downtime included; infinite without failures. [h]
+
+        Examples
+        --------
+        >>> TimeBudget(productive_h=20.0, restart_h=4.0, n_failures=8.0).mtbf_h
+        3.0
+        """
+        total_h, n = np.asarray(self.total_h, dtype=float), np.asarray(self.n_failures, dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            between_h = np.where(n == 0, np.inf, total_h / n)
+        return between_h if between_h.ndim else float(between_h)
+
+    @property
     def ettr(self) -> Any:
         """Effective Training Time Ratio: productive / total, in [0, 1]; a float, or an array of their shape."""
         return self.productive_h / self.total_h

@@ -132,8 +132,7 @@ class Plan(Answer):
     @property
     def wall_mttf_h(self) -> float:
         """Wall clock between two failures, as the run is now; infinite without failures. [h]"""
-        hours = self.shown[1]
-        return float(hours.total_h / hours.n_failures) if hours.n_failures > 0 else math.inf
+        return float(self.shown[1].mtbf_h)
 
     @property
     def hours_at_best(self) -> TimeBudget:

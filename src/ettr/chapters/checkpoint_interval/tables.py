@@ -27,7 +27,6 @@ from ettr.checkpoint import (
 )
 from ettr.core.errors import EttrError, OutsideValidity
 from ettr.core.units import H_PER_DAY, MIN_PER_H
-from ettr.plan.assumed import steady_state
 from ettr.scenario import Scenario
 from ettr.scenario.job_in_hours import SHORTEST_MIN
 from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, RATE
@@ -103,20 +102,22 @@ def _ettr(scenario: Scenario, n_gpus: np.ndarray, tau_h: np.ndarray) -> np.ndarr
 
 
 def losses_by_factor(plan: Plan, factors: Iterable[float]) -> dict[float, float]:
-    """ETTR lost in the steady state with an interval that is a multiple of the best one.
+    """ETTR lost in the steady state, maintenance included, with an interval that is a multiple of the best one.
 
     Returns
     -------
     dict
-        Factor to ETTR lost; intervals that are shorter than possible or longer than the work are left out.
+        Factor to ETTR lost; intervals that are shorter than possible or longer than the work are left out, and so are
+        those for which planned maintenance is too frequent.
     """
     run, best = plan.scenario, plan.band.interval_min
     ends = max(SHORTEST_MIN, run.least_interval_min), run.work_h * MIN_PER_H
     possible = [factor for factor in factors if ends[0] <= factor * best <= ends[1]]
     if not possible:
         return {}
-    ettr = budget.exact(steady_state(run), {INTERVAL: best * np.array([1.0, *possible])}).ettr
-    return dict(zip(possible, ettr[0] - ettr[1:], strict=True))
+    ettr = ettr_at(without_start(run), {INTERVAL: best * np.array([1.0, *possible])})
+    losses = zip(possible, (ettr[0] - ettr[1:]).tolist(), strict=True)
+    return {factor: loss for factor, loss in losses if np.isfinite(loss)}
 
 
 def moved_by(plan: Plan) -> pd.DataFrame:

@@ -81,11 +81,13 @@ def by_hand(plan: Plan) -> Finding:
     return Finding(
         "By hand",
         say(
-            "- {failures_per_day:about} failures a day leave {mttf_min:about} min between two.\n"
+            "- Exposed to failures, the job meets {failures_per_day:about} per day: MTTF {mttf_min:about} min (MTBF "
+            "{#mttf:roughly} on the wall clock, downtime included).\n"
             "- The stall and that time under one root: √(2 × {stall_min:about} × {mttf_min:about}) = "
             "{interval_min:about} min.\n"
             "- Stalls then take {stall_min:about} / {interval_min:about}, and rework as much again: {in_all}.\n\n"
             "The exact form says {best:about} min{floor}.",
+            mttf=plan.wall_mttf_h,
             best=plan.band.interval_min,
             in_all=say("{lost:share} in all", lost=hand["lost"]) if hand["lost"] < 1 else "more than all of the time",
             floor=", since the background write must end first" if _write_sets_it(plan) else "",

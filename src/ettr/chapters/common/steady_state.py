@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,10 +11,12 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget
-from ettr.core.errors import OutsideValidity
+from ettr.budget.intervals import at_best
+from ettr.core.errors import NotModelled, OutsideValidity
 from ettr.core.results import PARTS, TimeBudget
 from ettr.core.validity import ValidityWarning
 from ettr.scenario import Scenario
+from ettr.scenario.paths import INTERVAL, N_GPUS
 
 LARGEST_GPUS = 1e6
 
@@ -45,6 +48,22 @@ def quietly(function: Callable[..., Any], *arguments: Any) -> Any:
 def ettr_at(run: Scenario, at: Mapping[str, Any], formula: str = "exact") -> np.ndarray:
     """ETTR by a formula at swept fields; NaN where it has no answer."""
     return np.asarray(quietly(budget.FORMULAS[formula], run, at).ettr)
+
+
+def mtbf_h(run: Scenario, n_gpus: float) -> float:
+    """Mean time between failures on the wall clock of the run at another size, at the best interval; NaN without. [h]
+
+    Examples
+    --------
+    >>> round(60 * mtbf_h(Scenario.load("llama3-405b"), 100_000))
+    31
+    """
+    at = {N_GPUS: np.array([float(n_gpus)])}
+    try:
+        hours = quietly(budget.exact, run, at | {INTERVAL: at_best(run, at).interval_min})
+    except (NotModelled, OutsideValidity):
+        return math.nan
+    return float(hours.mtbf_h[0])
 
 
 def answered(points: pd.DataFrame, why: str) -> pd.DataFrame:

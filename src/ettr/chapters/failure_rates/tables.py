@@ -6,13 +6,16 @@ memory errors with interruptions of a job unawares.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence, plan
-from ettr.core.errors import DataError
+from ettr.chapters.common import steady_state
+from ettr.chapters.common.runs import followed, in_hours
+from ettr.core.errors import DataError, NotModelled, OutsideValidity
 from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero
 from ettr.failures import FailureRate, failure_rate, gamma_interval, job_mttf_h, rate_intervals
@@ -143,6 +146,15 @@ def mttf_by_size(scenario: Scenario, n_points: int = 60) -> pd.DataFrame:
         ends = {"low": mttf_h * low / scenario.job_mttf_h, "high": mttf_h * high / scenario.job_mttf_h}
         frames.append(pd.DataFrame({"line": OWN, "n_gpus": n_gpus, "mttf_h": mttf_h, **ends}))
     return pd.concat(frames, ignore_index=True)
+
+
+def mtbf_h(scenario: Scenario, n_gpus: float) -> float:
+    """MTBF of the scenario at another size on the wall clock; not a number where it has no answer there. [h]"""
+    try:
+        run = in_hours(followed(scenario))
+    except (NotModelled, OutsideValidity):
+        return math.nan
+    return steady_state.mtbf_h(run, n_gpus) if run.job_rate_per_h > 0 else math.nan
 
 
 def rsc_points() -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -82,7 +83,7 @@ def counted(rates: pd.DataFrame) -> Finding:
     )
 
 
-def by_size(points: pd.DataFrame, lines: pd.DataFrame, n_gpus: float) -> Finding:
+def by_size(points: pd.DataFrame, lines: pd.DataFrame, n_gpus: float, mtbf_h: float = math.nan) -> Finding:
     """How the mean time to failure falls with the size of the job.
 
     Parameters
@@ -93,14 +94,17 @@ def by_size(points: pd.DataFrame, lines: pd.DataFrame, n_gpus: float) -> Finding
         As from ``tables.mttf_by_size``.
     n_gpus : float
         A size to speak of, one of those of the lines. [GPUs]
+    mtbf_h : float
+        Of this run at that size on the wall clock, where it has an answer. [h]
     """
     observed = points[points["kind"] == "observed"]
     off = observed.loc[observed["times_rsc1"].idxmax()]
     own = lines[(lines["line"] == OWN) & (lines["n_gpus"] == n_gpus)]["mttf_h"]
     return Finding(
         title=say("On {n_gpus:gpus} RSC-1 fails {times_rsc1:about} times as often as its published rate says", **off),
-        text=say("At this run's rate a job on {n_gpus:gpus} fails every {every:roughly}. ", n_gpus=n_gpus,
-                 every=float(own.iloc[0]) if len(own) else None)
+        text=say("At this run's rate the MTTF of a job on {n_gpus:gpus} is {every:roughly} of exposed time{wall}. ",
+                 n_gpus=n_gpus, every=float(own.iloc[0]) if len(own) else None,
+                 wall=say(" (MTBF {#mtbf_larger:roughly} on the wall clock)", mtbf_larger=mtbf_h))
         + say(
             "The observed times of RSC-1 at small sizes imply {high:about} failures per 1,000 node-days, where the "
             "paper's own rate, counted on jobs of more than 128 GPUs, is {rate:about}. The projected points lie on "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from ettr.chapters.index.tables import cost_of_a_failure_h
@@ -23,12 +22,11 @@ def largest_losses(hours: TimeBudget, n: int = 2) -> list[tuple[str, float]]:
 def headline(plan: Plan) -> Finding:
     """The first answer of the book: what the run is, how often it fails, what is left, and how sure that is."""
     run, hours = plan.shown
-    mttf_h = hours.total_h / hours.n_failures if hours.n_failures > 0 else math.inf
     first = say(
         "{title}: a failure every {#mttf:roughly}; {#ettr:share0} of the time is training",
         "{title}: no failures; {#ettr:share0} of the time is training",
         title=literal(run.title),
-        mttf=mttf_h,
+        mttf=hours.mtbf_h,
         ettr=hours.ettr,
     )
     return Finding(
@@ -83,8 +81,10 @@ def time_budget(plan: Plan) -> Finding:
                         n=count(about(hours.n_failures)) if hours.n_failures >= 1 else "less than one",
                     ),
                     say(
-                        "Together {lost:roughly} of all GPUs are lost, {usd:usd} of their price.",
-                        "Together {lost:roughly} of all GPUs are lost.",
+                        "Together {#lost_share:share} of the time is lost, {lost:roughly} of all GPUs, {usd:usd} of "
+                        "their price.",
+                        "Together {#lost_share:share} of the time is lost, {lost:roughly} of all GPUs.",
+                        lost_share=lost_h / hours.total_h,
                         lost=lost_h,
                         usd=lost_h * run.cluster.n_gpus * price if price else None,
                     ),

@@ -13,11 +13,14 @@ import pandas as pd
 
 from ettr import budget, evidence, plan
 from ettr.budget.intervals import at_best, best_interval_min
-from ettr.chapters.common.steady_state import part_shares, quietly, sizes_of_curve, without_start
+from ettr.chapters.common.steady_state import mtbf_h, part_shares, quietly, sizes_of_curve, without_start
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_MONTH, MIN_PER_H
 from ettr.failures import gamma_interval
 from ettr.plan import Plan, Requirement
+from ettr.plan.fields import field_of
+from ettr.plan.needs import whole_nodes
+from ettr.plan.solving import last_reaching
 from ettr.ranges import across_clusters, assumptions
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of
@@ -54,37 +57,22 @@ def ettr_of_sizes(run: Scenario, sizes: Iterable[float]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["n_gpus", "ettr", "low", "high", "clusters_low", "clusters_high", "published"])
 
 
-def reach_gpus(run: Scenario, target: float, n_points: int = _POINTS) -> dict[str, float]:
+def reach_gpus(run: Scenario, target: float) -> dict[str, float]:
     """The largest size that reaches a target at the best interval, and at the ends of the failure rate's 95% interval.
 
     Returns
     -------
     dict
-        ``reach``, ``low`` and ``high`` [GPUs]; not a number where no size of the curve crosses the target, and the ends
-        where nothing is known of the rate.
+        ``reach``, ``low`` and ``high`` in whole nodes [GPUs]; not a number where no size reaches the target, infinite
+        where every size does. The ends are not a number where nothing is known of the rate.
     """
-    n_gpus = sizes_of_curve(run, n_points)
-    known = run.failures.posterior
-    rates = {"reach": run.failure_rate}
+    known, rates = run.failures.posterior, [run.failure_rate]
     if known is not None and run.failure_rate > 0:
         ends = gamma_interval(known.shape, known.node_days, _LEVEL)
-        rates |= {"low": ends.high, "high": ends.low}
-    steady = without_start(run)
-    found = {
-        name: _crossed(n_gpus, at_best(steady, {N_GPUS: n_gpus, RATE: rate}).ettr, target)
-        for name, rate in rates.items()
-    }
-    return {"low": math.nan, "high": math.nan} | found
-
-
-def _crossed(n_gpus: np.ndarray, ettr: np.ndarray, target: float) -> float:
-    """Where a falling curve crosses a target, between points by the logarithm; NaN if it does not."""
-    above = ettr >= target
-    if above.all() or not above[0]:
-        return math.nan
-    first = int(np.argmin(above))
-    ends = slice(first - 1, first + 1)
-    return math.exp(np.interp(-target, -ettr[ends], np.log(n_gpus[ends])))
+        rates += [ends.high, ends.low]
+    found = last_reaching(run, field_of(run, N_GPUS), target, {RATE: np.array(rates)}).value
+    sizes = [whole_nodes(run, size) if math.isfinite(size) else size for size in found.tolist()]
+    return {"low": math.nan, "high": math.nan} | dict(zip(("reach", "low", "high"), sizes, strict=False))
 
 
 def parts_by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
@@ -121,8 +109,9 @@ def by_hand(plan: Plan, n_gpus: int) -> dict[str, float]:
     Returns
     -------
     dict
-        ``n_gpus`` [GPUs], ``mttf_min`` of the run there, ``stall_min``, ``recovery_min`` (detection, queue and restart)
-        [min], ``traded`` (lost to stalls and rework), ``recovering`` and ``ettr``, as shares, and ``exact``.
+        ``n_gpus`` [GPUs], ``mttf_min`` of the run there in exposed time and ``mtbf_h`` on the wall clock [h],
+        ``stall_min``, ``recovery_min`` (detection, queue and restart) [min], ``traded`` (lost to stalls and rework),
+        ``recovering`` and ``ettr``, as shares, and ``exact``.
     """
     run = plan.scenario
     mttf_min = plan.job_mttf_h * MIN_PER_H * run.cluster.n_gpus / n_gpus
@@ -132,6 +121,7 @@ def by_hand(plan: Plan, n_gpus: int) -> dict[str, float]:
     return {
         "n_gpus": n_gpus,
         "mttf_min": mttf_min,
+        "mtbf_h": mtbf_h(run, n_gpus),
         "stall_min": stall_min,
         "recovery_min": recovery_min,
         "traded": traded,

@@ -69,7 +69,7 @@ def by_hand(plan: Plan, n_gpus: int) -> Finding:
     return Finding(
         "By hand",
         say(
-            "- On {n_gpus:gpus} the run fails every {mttf_min:about} min: the time to failure falls as one over the "
+            "- On {n_gpus:gpus} the MTTF is {mttf_min:about} min of exposed time{wall}. It falls as one over the "
             "size.\n"
             "- Stalls and rework at the best interval take √(2 × {stall_min:about} / {mttf_min:about}) = "
             "{traded:share0} of the time.\n"
@@ -77,6 +77,10 @@ def by_hand(plan: Plan, n_gpus: int) -> Finding:
             "{recovery_min:about} / {mttf_min:about} = {recovering:share0}.\n\n"
             "{leaves} The exact form says {exact:share0}.{why}",
             leaves=leaves,
+            wall=say(
+                " (MTBF {#mtbf_larger:roughly} on the wall clock, since a job that is down cannot fail)",
+                mtbf_larger=hand["mtbf_h"],
+            ),
             why=" Failures during recoveries make the difference." if off else "",
             **hand,
         ),

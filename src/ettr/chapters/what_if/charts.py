@@ -104,8 +104,9 @@ def checkpoint_interval(rows: Datasets, subtitle: str) -> Any:
         title="What each interval would leave",
         subtitle=subtitle,
         description=(
-            "ETTR of the steady state over the checkpoint interval on a logarithmic axis; lines mark the best interval "
-            "and the given one, the shaded range costs at most half a point. The sentence below says them in numbers."
+            "ETTR of the steady state with planned maintenance over the checkpoint interval on a logarithmic axis; "
+            "lines mark the best interval and the given one, the shaded range costs at most half a point. The sentence "
+            "below says them in numbers."
         ),
     )
 

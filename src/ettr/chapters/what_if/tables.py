@@ -10,7 +10,7 @@ import pandas as pd
 
 from ettr import budget, evidence, recommendation, validation
 from ettr.budget.closed_forms import quiet_budget
-from ettr.budget.intervals import at_best, flat_band, without_ends
+from ettr.budget.intervals import at_best, flat_band
 from ettr.chapters.failure_rates import tables as published
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, H_PER_MONTH, MIN_PER_H
@@ -61,8 +61,11 @@ def scale(run: Scenario) -> Datasets:
 
 
 def checkpoint_interval(run: Scenario) -> Datasets:
-    """ETTR of the steady state by interval: ``lines``, the ``band`` that costs half a point, and ``marks``."""
-    band, steady = flat_band(run), without_ends(budget.accepted(run))
+    """ETTR of the steady state by interval, maintenance included: ``lines``, and ``marks``.
+
+    ``band`` holds the range that costs half a point.
+    """
+    band, steady = flat_band(run), replace(budget.accepted(run), include_start=False)
     low, high = (float(end) * MIN_PER_H for end in steady.interval_ends)
     ends = max(low, band.interval_min / _FARTHEST), min(high, band.interval_min * _FARTHEST)
     minutes = np.geomspace(*ends, _INTERVALS)
