@@ -112,7 +112,8 @@ def answer(arguments: tuple[str, ...]) -> str:
             cli.main(arguments)
         except SystemExit as stopped:
             status = int(stopped.code or 0)
-    return out.getvalue() if not status else f"exit {status}\n{err.getvalue()}"
+    answered = status in (0, 3)  # 3 where the answer is that a target is not reached
+    return out.getvalue() if answered else f"exit {status}\n{err.getvalue()}"
 
 
 def command(name: str, arguments: tuple[str, ...]) -> dict[str, Any]:
