@@ -103,9 +103,9 @@ def test_a_first_question_is_answered_from_the_first_page_as_by_the_command(open
         sentences.usd(sentences.about(lost.usd_per_month)),
     )
     assert f"Lost a month: {hours} h and {dollars}" in said
-    for step in told.remedies.steps:
+    for step in told.recommendation.steps:
         saved = sentences.usd(sentences.about(step.saved_usd))
-        assert f"{step.title}: saves {sentences.number(sentences.about(step.saved_h))} h, {saved} a month" in said
+        assert f"{step.title}: saves {sentences.number(sentences.about(step.saved_h))} h, {saved} per month" in said
     line = "ettr plan --gpus 4096 --mtbf-h 9 --stall-s 90 --restart-min 12 --usd-per-gpu-h 2.5"
     command = page.query_selector("[data-ettr=calculator] code").text_content().split()
     assert sorted(command) == sorted(line.split())

@@ -12,6 +12,7 @@ import pytest
 
 from ettr import Scenario, budget, mitigation, plan
 from ettr.core.errors import InputError, NotModelled
+from ettr.core.sentences import usd
 from ettr.core.units import H_PER_DAY
 from ettr.plan.deadline import WANTED, deadline_of, share
 from ettr.scenario.paths import RATE
@@ -122,16 +123,17 @@ def test_a_deadline_that_is_kept_with_nine_in_ten_needs_nothing():
     assert len(kept.report()) == 1
 
 
-def test_the_first_remedy_is_applied_at_its_best_interval():
+def test_the_recommended_set_is_applied_at_its_best_interval():
     one = COUNTED().due
-    assert one.remedy.id == COUNTED().remedies.steps[0].id
-    better = mitigation.apply(one.dates.scenario, one.remedy.id)
+    ids = one.recommendation.ids
+    assert ids == COUNTED().recommendation.ids
+    better = mitigation.apply(one.dates.scenario, ids)
     better = better.override({"checkpoint.interval_min": budget.best_interval_min(better)})
     exact = float(budget.finishing(better, rate_known=False).cdf(one.hours))
-    assert one.with_remedy == pytest.approx(exact, abs=NEAR)
-    assert f" With {one.remedy.id} for 150,000 USD: {share(exact)}." in one.words
+    assert one.with_all == pytest.approx(exact, abs=NEAR)
+    assert f" for {usd(one.recommendation.price_usd)}: {share(exact)}." in one.words
     alone = deadline_of(one.dates)
-    assert alone.remedy is None and alone.with_remedy is None and "With " not in alone.words
+    assert alone.recommendation is None and alone.with_all is None and "With " not in alone.words
 
 
 # --------------------------------------------------------------------------- words

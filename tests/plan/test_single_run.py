@@ -141,7 +141,7 @@ def test_an_interval_with_which_the_run_hardly_trains_is_not_simulated():
 def test_no_failures_leave_no_interval(plain_run):
     still = plain_run.override({"failures.rate_per_1000_node_days": 0})
     answer = plan.make(still)
-    assert answer.prediction_interval is None and answer.remedies is None
+    assert answer.prediction_interval is None and answer.recommendation is None
     assert prediction_interval(still, answer.budget) is None
 
 
