@@ -181,14 +181,26 @@
   function deadShare(scenario) {
     const exposed = { ...scenario, failures: { ...scenario.failures, exposed_share: 1 } };
     const run = inHours(exposed),
-      f = scenario.failures;
-    const shares = modeShares(f),
-      observed = f.observed_nodes || run.nodes;
-    let down = (scenario.recovery.person_share * scenario.recovery.person_min) / MIN_PER_H;
-    run.modes.forEach((mode, i) => {
-      down += shares[i] * (mode.detection + mode.queue);
-    });
-    return nodeRate(exposed) * observed * down + run.stopsPerH * run.stop;
+      observed = scenario.failures.observed_nodes || run.nodes;
+    return nodeRate(exposed) * observed * downAfterFailure(scenario, run) + run.stopsPerH * run.stop;
+  }
+
+  // Hours after a failure in which no other can strike, as the failures were observed.
+  function downAfterFailure(scenario, run) {
+    const shares = modeShares(scenario.failures);
+    return run.modes.reduce(
+      (down, mode, i) => down + shares[i] * (mode.detection + mode.queue),
+      (scenario.recovery.person_share * scenario.recovery.person_min) / MIN_PER_H
+    );
+  }
+
+  // Hours between two failures of the job at its own size, by the clock of its rate: what somebody would observe there.
+  function observableMttf(scenario) {
+    const run = inHours(scenario),
+      exposed = 1 / run.rate;
+    return scenario.failures.rate_clock === "wall"
+      ? (exposed + downAfterFailure(scenario, run)) / (1 - run.stopsPerH * run.stop)
+      : exposed;
   }
 
   // What the script has no form for, by the path that asks for it.
@@ -2287,6 +2299,7 @@
     refused,
     inHours,
     failureRate,
+    observableMttf,
     posterior,
     exact,
     ettrOf,

@@ -314,10 +314,10 @@
       of.note.textContent =
         (at ? "Now it is " + pct(at.ettr, 1) + " at the best interval. " : "") +
         (size >= 1e9
-          ? "A job of any size reaches it. "
+          ? "A job of any size reaches it "
           : size
-            ? "The largest job that reaches it has " + gpus(Number(size.toPrecision(2))) + ". "
-            : "No size of job reaches it as things are. ") +
+            ? "The largest job that reaches it has " + gpus(Number(size.toPrecision(2))) + ", "
+            : "No size of job reaches it ") +
         heldWords(scenario);
     }
     const later = () => {

@@ -207,7 +207,7 @@
     hold(what) {
       const mine = own(state.values, JOB_MTTF),
         isMoved = mine ? own(state.values, OBSERVED) : this.get(N_GPUS) !== this.start.written.cluster.n_gpus,
-        mean = isMoved ? meanTime(this, JOB_MTTF) : undefined;
+        mean = isMoved ? meanTime(this, JOB_MTTF, 6) : undefined;
       state.hold = what === "job" ? what : null;
       if (mean) {
         this.set(JOB_MTTF, mean);
@@ -612,27 +612,24 @@
     return row;
   }
 
-  // Hours between failures of the wall clock, of the job, a node or a GPU, as the scenario has it.
-  function meanTime(model, path) {
+  // Hours between failures of the job, a node or a GPU, as given, or else as they would be observed at this size.
+  function meanTime(model, path, digits) {
     const { scenario, refused } = model.now;
-    return scenario && !refused.length ? meanTimeOf(scenario, path) : undefined;
+    return scenario && !refused.length ? meanTimeOf(scenario, path, digits) : undefined;
   }
-  function meanTimeOf(scenario, path) {
-    const f = scenario.failures,
-      mine = ettr.at(scenario, path),
-      nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node,
-      run = ettr.inHours(scenario);
-    if (typeof mine === "number") {
-      const observed = path === JOB_MTTF ? observedElsewhere(scenario) : 0;
-      return observed ? Number(((mine * ettr.inHours(scenario, observed).rate) / run.rate).toPrecision(6)) : mine;
+  function meanTimeOf(scenario, path, digits = 3) {
+    const mine = ettr.at(scenario, path),
+      nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node;
+    if (typeof mine === "number" && !(path === JOB_MTTF && observedElsewhere(scenario))) {
+      return mine;
     }
-    const perH = run.rate * (f.rate_clock === "wall" ? f.exposed_share || 1 : 1);
     const by = {
       "failures.job_mttf_h": 1,
       "failures.node_mttf_h": nodes,
       "failures.gpu_mttf_h": scenario.cluster.n_gpus,
     }[path];
-    return perH > 0 ? Number((by / perH).toPrecision(3)) : undefined;
+    const hours = ettr.observableMttf(scenario);
+    return isFinite(hours) ? Number((by * hours).toPrecision(digits)) : undefined;
   }
 
   function failuresInput(model) {
@@ -670,7 +667,9 @@
         model.set(choice.value, Number(value.toPrecision(3)));
       }
     });
-    return element("div", { class: "ettr-failures" }, row, holdInput(model));
+    const both = document.createDocumentFragment();
+    both.append(row, holdInput(model));
+    return both;
   }
 
   // What a change of the number of GPUs leaves as it is, and the MTBF that results.
@@ -698,7 +697,7 @@
     return element(
       "div",
       { class: "ettr-input ettr-hold" },
-      element("label", { for: id }, "When GPUs change, hold"),
+      element("label", { for: id }, "Hold across sizes"),
       choice,
       note
     );
@@ -1400,7 +1399,7 @@
   }
 
   // What an answer about other sizes takes as the same on all of them.
-  const heldWords = (scenario) => (scenario.hold === "job" ? "Held: the job’s MTBF." : "Held: the node failure rate.");
+  const heldWords = ({ hold }) => "with the " + (hold === "job" ? "job MTBF" : "node failure rate") + " held.";
 
   const bestAt = (run) => {
     const of = ettr.best(run);
@@ -1461,13 +1460,12 @@
         pct(target, 0) +
         " " +
         (most >= 1e9
-          ? "holds at any size."
+          ? "holds at any size "
           : most > 0
-            ? "holds up to " + gpus(Number(most.toPrecision(2))) + "."
-            : "holds at no size.") +
-        (publishedWords(model) ? " " + publishedWords(model) : "") +
-        " " +
-        heldWords(scenario)
+            ? "holds up to " + gpus(Number(most.toPrecision(2))) + " "
+            : "holds at no size ") +
+        heldWords(scenario) +
+        (publishedWords(model) ? " " + publishedWords(model) : "")
       );
     },
   });

@@ -361,9 +361,9 @@ class Scenario(InHours):
         if n_gpus == self.cluster.n_gpus or given_anew:
             return {}
         if failures.observed_nodes is None:
-            if isinstance(per_node, (int, float)) and per_node > 0:  # the GPUs before, in nodes of the new size
-                return {OBSERVED: max(1, round(self.cluster.n_gpus / per_node))}
-            return {OBSERVED: self.n_nodes}
+            if not isinstance(per_node, int) or per_node < 1:  # which the new size is refused for, unless it stays
+                return {OBSERVED: self.n_nodes}
+            return {OBSERVED: max(1, round(self.cluster.n_gpus / per_node))}
         origin = self.evidence.get(OBSERVED)
         is_record = origin is not None and origin.note == _RECORDED["note"]
         is_needed = any(mode.scales_with == "job" for mode in failures.modes)
