@@ -505,3 +505,28 @@ def test_a_preset_that_is_not_listed_is_said_where_it_is_asked_for(copied, monke
         load("mine")
     with pytest.raises(UnknownName, match="unknown (scenario|part) 'yours'"):
         load("yours")
+
+
+# --------------------------------------------------------------------------- published runs, and clusters
+
+
+def test_each_cluster_is_compared_once():
+    rates = evidence.cluster_rates()
+    assert rates["rate"].is_monotonic_increasing and rates["title"].is_unique
+    names = rates["cluster_id"].str.extract(r"^([a-z]+-?[0-9]*)")[0]
+    assert names.is_unique and set(rates["cluster_id"]) <= set(evidence.published_rates()["cluster_id"])
+
+
+@pytest.mark.parametrize(
+    ("n_gpus", "operator", "size"),
+    [(100_000, "Meta", 100_000), (131_072, "Meta", 100_000), (12_000, "ByteDance", 12_288), (200_000, None, None)],
+)
+def test_the_published_run_of_similar_size_is_the_nearest(n_gpus, operator, size):
+    found = evidence.published_near(n_gpus)
+    assert (found.operator, found.n_gpus) == (operator, size) if found else operator is None
+
+
+def test_a_published_bound_is_said_to_be_one():
+    words = {run.run: run.words for run in evidence.published_runs()}
+    assert "more than 90%" in words["MegaScale"] and "up to 97%" in words["ByteRobust, dense"]
+    assert words["Meta, 100,000 GPUs"] == "Meta published 44% for a run on about 100,000 GPUs"

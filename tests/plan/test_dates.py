@@ -181,14 +181,14 @@ def test_a_share_done_shortens_the_rest_and_leaves_the_start_out():
 def test_the_sentence_names_both_dates_what_they_rest_on_and_what_is_assumed():
     dates = of().dates
     assert dates.words.startswith("Done by 9 March 2027 (chance 9 in 10, and 99 in 100), the rate being known from 419")
-    assert dates.words.endswith("Over what is assumed, half of the runs are done by 8 to 10 March 2027.")
+    assert dates.words.endswith("Over what is assumed, half of the runs are done by 8 to 9 March 2027.")
     assert dates.headline == "done by 9 March 2027 (chance 9 in 10, and 99 in 100)"
 
 
 def test_without_a_start_it_is_days_after_submission():
     words = of(start=False).dates.words
     assert words.startswith("Done 53.7 days after submission (chance 9 in 10), 54 days (99 in 100), the rate being")
-    assert words.endswith("half of the runs are done after 52.2 to 54 days.")
+    assert words.endswith("half of the runs are done after 52.1 to 54 days.")
 
 
 def ending(share: float) -> Finishing:

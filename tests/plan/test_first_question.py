@@ -106,7 +106,7 @@ def test_the_answer_fits_one_screen(answer, render):
         "MTBF 9 h (wall clock)",
         "every 39 min",
         "(ETTR): 90% (",
-        "over what is assumed",
+        "plausible range",
         "95% prediction interval",
     ):
         assert words in text

@@ -20,10 +20,9 @@ STORE = {"n_parameters": 405e9, "write_gb_s": 100, "read_gb_s": 100, "node_gb_s"
 
 
 def large(name: str) -> Scenario:
-    """A run of each mechanism, on 100,000 GPUs, in the steady state."""
-    run = Scenario.load("h100-100k").override(
-        {"maintenance": None, "job.include_start": False, "checkpoint.load_s": 0, INTERVAL: 60}
-    )
+    """A run of each mechanism, on 100,000 GPUs, in the steady state, whose starts are as observed on fewer."""
+    steady = {"maintenance": None, "job.include_start": False, "checkpoint.load_s": 0, INTERVAL: 60}
+    run = Scenario.load("h100-100k").override({**steady, "recovery.init_s_per_1000_gpus": 0})
     changes = {
         "plain": {},
         "tiers": {"checkpoint.tiers": [PEER, DISK]},
@@ -66,7 +65,7 @@ def test_several_sizes_together_are_answered_as_each_alone(mechanism, every):
 
 @pytest.mark.parametrize("field", ["failures.rate_per_1000_node_days", "recovery.restart_min"])
 def test_with_start_and_maintenance_a_required_value_reaches_the_target_and_a_larger_one_does_not(field):
-    scenario = Scenario.load("h100-100k")
+    scenario = Scenario.load("h100-100k").override({"recovery.init_s_per_1000_gpus": 0})
     need = plan.required(scenario, field, 0.75)
     assert (need.field, need.target_ettr, need.sense) == (field, 0.75, "at most")
     assert need.best_ettr == pytest.approx(plan.ettr_at_best(scenario.override({field: 0})))
@@ -147,10 +146,10 @@ def test_a_limit_of_the_rule_is_the_answer_where_all_values_reach():
 
 
 def test_an_impossible_target_says_how_far_it_gets(plain_run):
-    lost = plain_run.override({"cluster.n_gpus": 800_000, "recovery.detection_min": 60})
+    lost = plain_run.override({"cluster.n_gpus": 160_000, "recovery.detection_min": 60})
     need = plan.required(lost, "recovery.restart_min", 0.9)
-    assert need.value is None and 0 < need.best_ettr < 0.1
-    assert need.reason.startswith("recovery.restart_min cannot do better than 0 min, which leaves an ETTR of 0.0")
+    assert need.value is None and 0 < need.best_ettr < 0.2
+    assert need.reason.startswith("recovery.restart_min cannot do better than 0 min, which leaves an ETTR of 0.")
 
 
 @pytest.mark.parametrize("name", ["prediction", "store and tiers"])

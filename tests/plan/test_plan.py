@@ -191,6 +191,8 @@ def test_the_answer_for_machines_has_these_fields(llama3):
             "prediction_interval",
             "warnings",
             "assumptions",
+            "ranges",
+            "published",
         ),
         *("advice", "unexplained", "simulated", "is_bound", "dates", "deadline"),
     ]
@@ -202,6 +204,29 @@ def test_the_answer_for_machines_has_these_fields(llama3):
         if part.endswith("_h") and part not in ("total_h", "spare_gpu_h")
     ]
     assert sum(parts) == pytest.approx(record["time_budget"]["total_h"])
+
+
+# --------------------------------------------------------------------------- another size
+
+
+def test_another_size_has_two_ranges_and_what_was_published_for_it():
+    grown = plan.make(Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000}))
+    own, others = grown.to_dict()["ranges"]
+    assert own["label"] == "with this node failure rate" and others["label"] == "across published clusters"
+    assert others["low"] < own["low"] < float(grown.budget.ettr) < own["high"] < others["high"]
+    assert others["leading"] == "failures.rate_per_1000_node_days"
+    published = grown.published
+    assert published is not None and others["low"] < published.ettr < others["high"]
+    text = " ".join(str(item) for item in grown.report())
+    assert published.words in text and others["label"] in text and "3.48 min longer" in text
+
+
+def test_at_the_size_where_it_was_observed_there_is_one_range(llama3):
+    answer = plan.make(llama3)
+    assert len(answer.ranges) == 1 and answer.across_clusters is None
+    assert answer.published is None  # its own bound is in the range already
+    small = plan.make(llama3.override({"cluster.n_gpus": 1024}))
+    assert small.published is None and len(small.ranges) == 2
 
 
 # --------------------------------------------------------------------------- intervals of many runs, and of tiers
