@@ -37,7 +37,7 @@ def test_the_screen_names_each_mitigation_with_its_range_and_what_was_assumed(in
     flat = " ".join(out.split())
     for words in (
         *TWO.split(","),
-        "What each alone saves a run, by money; prices in 1000 USD",
+        "What each alone saves per run, by money; prices in 1000 USD",
         "Effect assumed, nobody has published its size",
         "Assumed beyond the scenario: failures.lemons",
         "or leave all out with --as-given",

@@ -459,8 +459,9 @@ STORY = ("plan", "--gpus", "4096", "--mtbf-h", "9", "--stall-s", "90", "--restar
 def test_a_run_is_asked_about_in_one_line(in_words, as_json):
     out, record = in_words(*STORY), as_json(*STORY)
     assert out.startswith("Our cluster: 4,096 GPUs, MTBF 9 h (wall clock)\nCheckpoint every 39 min; ")
-    assert next(line.split()[1] for line in out.splitlines() if line.startswith("1. ")) == "async-checkpoint"
-    assert "With the first 94%, a checkpoint every 13 min; with all 97%." in out
+    listed = [line.split()[1] for line in out.splitlines() if re.match(r"\d\. ", line)]
+    assert listed == record["recommendation"]["ids"] and len(listed) > 1
+    assert f"With all {len(listed)}: ETTR" in out
     assert record["wall_mttf_h"] == pytest.approx(9, rel=2e-3)
     assert record["losses"]["total"]["usd_per_month"] == pytest.approx(763_000, rel=1e-3)
     assert record["assumptions"]["leading"] == "recovery.detection_min"
@@ -496,7 +497,6 @@ OBSERVED = ("--gpus", "4096", "--mtbf-h", "9", "--observed-on-gpus")
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--gpus", "4096"), "--gpus needs to know how often the job fails: --mtbf-h, the hours between two failures"),
         (("--mtbf-h", "9"), "name a preset or a file, or say how large the job is and how often it fails, e.g. ettr "),
         ((), "name a preset or a file, or say how large the job is"),
         (("--gpus", "8", "--mtbf-h", "9", "--gpu-mtbf-h", "9"), "--mtbf-h and --gpu-mtbf-h say the same in two ways"),
@@ -573,7 +573,7 @@ def test_failures_counted_on_fewer_nodes_scale_to_the_job(as_json, refused, tmp_
     mtbf_h = str(181 * 24 / 195)
     mean = as_json("plan", "--gpus", "50000", "--mtbf-h", mtbf_h, "--set", "failures.observed_nodes=256")
     assert elsewhere["wall_mttf_h"] == pytest.approx(0.99, abs=0.01)
-    assert elsewhere["ettr"] == pytest.approx(mean["ettr"], abs=1e-3) == pytest.approx(0.66, abs=0.005)
+    assert elsewhere["ettr"] == pytest.approx(mean["ettr"], abs=1e-3) == pytest.approx(0.695, abs=0.005)
     assert Scenario.load(tmp_path / "f.yml").failures.node_days == 256 * 181
     preset = as_json("plan", "llama3-405b", *counted, "--set", "failures.observed_nodes=256")
     on_the_job = as_json("plan", "llama3-405b", *counted)
@@ -670,7 +670,7 @@ def test_the_help_names_the_exit_statuses(ettr):
 
 
 FAR = {
-    ("--stall-s", "90000"): r"checkpoint\.stall_s = 90,000 s .* 0\.5 to 30 s .*wan2025bytecheckpoint.*milliseconds",
+    ("--stall-s", "90000"): r"checkpoint\.stall_s = 90,000 s .* 0\.5 to 40 s .*wan2025bytecheckpoint.*milliseconds",
     ("--restart-min", "720"): r"recovery\.restart_min = 720 min .* 2\.5 to 20 min .*seconds",
     ("--detection-min", "250"): r"recovery\.detection_min = 250 min .* 0\.06 to 10 min .*seconds",
     ("--set", "recovery.person_min=1e6"): r"recovery\.person_min = 1e\+06 min .* 0 to 116 min .*zeng2022glm\)$",
@@ -683,7 +683,7 @@ def test_a_value_far_outside_its_plausible_range_is_warned_of_once(ettr, given):
     size = () if "--gpus" in given else ("--gpus", "4096")
     asked = ("plan", "--quick", *size, "--mtbf-h", "9", *given)
     status, out, err = ettr(*asked)
-    assert status == 0 and err.count("\n") == 1 and "plausible range" not in out
+    assert status == 0 and err.count("\n") == 1 and "warning" not in out
     assert re.match(f"ettr: warning: {FAR[given]}", err.strip())
     status, out, err_of_json = ettr(*asked, "--json")
     assert (status, err_of_json) == (0, err)

@@ -193,9 +193,9 @@ def test_for_machines():
     record = json.loads(json.dumps(COUNTED().due.to_dict(), allow_nan=False))
     assert list(record) == [
         *("hours", "probability", "day_earlier", "day_later", "interval_min", "at_interval", "usd_per_day"),
-        *("with_remedy", "levers", "simulated", "remedy", "wanted"),
+        *("with_all", "levers", "simulated", "with", "wanted"),
     ]
-    assert record["remedy"] == "parallel-checkpoint" and record["wanted"] == 0.9 and record["simulated"] is None
+    assert record["with"] == list(COUNTED().recommendation.ids) and record["wanted"] == 0.9 and record["simulated"] is None
     assert {"field", "name", "unit", "given", "value", "sense"} == record["levers"][0].keys()
     unlimited = replace(COUNTED().due, levers=(lever(math.inf),)).to_dict()
     assert unlimited["levers"][0]["value"] is None
@@ -217,7 +217,7 @@ def test_spares_that_run_out_have_a_probability_of_their_own():
     seen = float(np.mean(one.dates.simulation.total_h <= one.hours))
     assert one.probability == one.simulated < 0.9 and one.simulated == pytest.approx(seen, abs=0.01)
     assert one.dates.finishing.cdf(one.hours) > 0.99, "with enough spares"
-    assert (one.levers, one.remedy) == ((), None), "what would help is known with enough spares only"
+    assert (one.levers, one.recommendation) == ((), None), "what would help is known with enough spares only"
     assert share(one.simulated) in one.words and "more than 99%" not in one.words
 
 
@@ -231,7 +231,7 @@ def test_simulated_dates_give_a_probability_and_no_more():
     answer = due("rsc-1", "2027-01-24", json.dumps(silent))
     one = answer.due
     assert one.dates.is_simulated and 0 < one.probability < 1
-    assert (one.levers, one.remedy, one.at_interval) == ((), None, one.probability)
+    assert (one.levers, one.recommendation, one.at_interval) == ((), None, one.probability)
     quick = plan.make(answer.asked, simulate=False)
     with pytest.raises(NotModelled, match="no transform of this run, and the plan may not simulate it"):
         quick.deadline("2027-01-24", "2027-01-15")
@@ -239,7 +239,7 @@ def test_simulated_dates_give_a_probability_and_no_more():
 
 def test_no_failures_are_certain_but_for_maintenance():
     never = due(by="2027-03-06", changes=json.dumps({"failures.rate_per_1000_node_days": 0, "failures.modes": []})).due
-    assert never.probability > 0.99 and never.remedy is None
+    assert never.probability > 0.99 and never.recommendation is None
 
 
 @pytest.mark.parametrize(

@@ -191,10 +191,11 @@ def test_the_answer_for_machines_has_these_fields(llama3):
             "prediction_interval",
             "warnings",
             "assumptions",
+            "recommendation",
             "ranges",
             "published",
         ),
-        *("advice", "unexplained", "simulated", "is_bound", "dates", "deadline"),
+        *("unexplained", "simulated", "is_bound", "dates", "deadline"),
     ]
     assert record["assumed"] == plan.assumed_fields(llama3) and "recovery.restart_min" in record["assumed"]
     assert "cluster.gpus_per_node" not in record["assumed"]

@@ -197,7 +197,7 @@ def test_a_rate_is_drawn_from_published_clusters_each_once():
     rates = evidence.cluster_rates()
     assert not rates["cluster_id"].str.contains("memory|premise|-faults|-manual|-all-").any() and len(rates) >= 8
     presets = {round(Scenario.load(name).failure_rate, 2) for name in evidence.scenario_names()}
-    assert set(rates["rate"].round(2)) == presets
+    assert presets <= set(rates["rate"].round(2))
     drawn = ranges.rate_across_clusters(Scenario.load("rsc-1"))
     u = np.linspace(0, 1, len(rates))
     assert drawn.at(u) == pytest.approx(rates["rate"].to_numpy())

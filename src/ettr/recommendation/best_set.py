@@ -335,6 +335,8 @@ class Recommendation(Answer):
                 f"No mitigation is recommended: the budget of {usd(self.budget_usd)} is below the cheapest, "
                 f"{name} for {usd(price)}."
             )
+        if not self.unlisted:
+            return "No mitigation is recommended: the analytical model compares none of these."
         within = f"within {self.horizon}" if self.has_price else "even without a price"
         text = f"No mitigation pays for itself {within}"
         if self.quickest and self.has_price:

@@ -80,8 +80,9 @@ def _added(answer: Comparison, found: Recommendation, added: Sequence[Addition])
     ]
     columns = ("simulation adds", f"net saving{per.words or ' per run'}", "95% CI", "price", "effect", "assumed for it")
     text = (
-        f"Each of these saves more than its price by more than two standard errors{others} and those above it, on the "
-        "same failures. How much there is for them to save is assumed."
+        f"Each of these saves more than its price by more than two standard errors on the same failures, with "
+        f"{'the recommended set and ' if found.steps else ''}those above it in place. How much there is for them to "
+        "save is assumed."
     )
     return [*sections, Table(columns, rows, words=("effect", "assumed for it")), Note(text)]
 
@@ -115,7 +116,7 @@ def _per(study: Study) -> _Per:
 def _ranking(answer: Comparison, everything: bool) -> Report:
     """The two tables: effects that are published, and those that are assumed."""
     sections: Report = []
-    per = "a run" if answer.study.scenario.ends else "a month (its price spread over a year)"
+    per = "per run" if answer.study.scenario.ends else "per month (its price spread over a year)"
     unit = _columns(answer)["usd"][0]
     for rows, most, title in (
         (answer.known, MOST_RANKED, f"What each alone saves {per}, by {_WORDS[answer.measure]}; prices in {unit}"),
