@@ -83,7 +83,6 @@ NEEDS = {
     "ettr.recommendation.mitigations(run, ['peer-checkpoint'])": "simulate",
     "ettr.recommendation.run_scenario(run, 4)": "simulate",
     f"ettr.recommendation.along({STUDY}, ['peer-checkpoint'])": "simulate",
-    f"ettr.recommendation.at_prices({STUDY}, ['peer-checkpoint'])": "simulate",
     "ettr.validation.run()": "simulate",
     f"ettr.power.smooth({SERIES}, ettr.power.PowerFloor(0.5, 1.0, 0.1, 0.1))": "simulate",
     "__import__('ettr.chapters.scale.charts')": "sweep",

@@ -140,11 +140,6 @@ def decisive(name: str = "llama3-405b") -> pd.DataFrame:
 
 
 @cache
-def interactions(case: str = "usual") -> pd.DataFrame:
-    return recommendation.interactions(comparison(case).study, leading(case))
-
-
-@cache
 def shared_gain(case: str = "usual") -> recommendation.Attribution:
     study = comparison(case).study
     return catalogue.tables.shared_gain(study, catalogue.tables.going_together(study, leading(case)))

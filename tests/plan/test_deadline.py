@@ -195,7 +195,9 @@ def test_for_machines():
         *("hours", "probability", "day_earlier", "day_later", "interval_min", "at_interval", "usd_per_day"),
         *("with_all", "levers", "simulated", "with", "wanted"),
     ]
-    assert record["with"] == list(COUNTED().recommendation.ids) and record["wanted"] == 0.9 and record["simulated"] is None
+    assert (
+        record["with"] == list(COUNTED().recommendation.ids) and record["wanted"] == 0.9 and record["simulated"] is None
+    )
     assert {"field", "name", "unit", "given", "value", "sense"} == record["levers"][0].keys()
     unlimited = replace(COUNTED().due, levers=(lever(math.inf),)).to_dict()
     assert unlimited["levers"][0]["value"] is None

@@ -1,4 +1,4 @@
-"""Break-even, and what is uncertain."""
+"""Mitigations along sizes and rates, and which input decides."""
 
 from __future__ import annotations
 
@@ -6,30 +6,14 @@ import math
 import re
 from dataclasses import replace
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from ettr import Scenario, failures, mitigation, recommendation
+from ettr import Scenario, mitigation, ranges, recommendation
 from ettr.recommendation import break_even
 from ettr.scenario.paths import N_GPUS, RATE
 from refusals import refusal
 
 TWO = ["faster-restart", "shorter-stall"]
-
-
-def test_at_the_break_even_price_a_mitigation_earns_what_it_costs(study):
-    for row in recommendation.at_prices(study, TWO).itertuples():
-        priced = study.scenario.override({"cost": {"usd_per_gpu_h": row.break_even_usd_per_gpu_h, "usd_per_kwh": 0.08}})
-        again = recommendation.study(priced, study.n_runs, study.seed, of=study.catalogue)
-        earned = recommendation.gain(again.runs(), again.runs([row.id]), "usd").mean
-        assert earned == pytest.approx(0, abs=1e-6 * again.runs().mean("usd"))
-
-
-def test_one_that_costs_nothing_pays_at_any_price_and_one_that_loses_at_none(study):
-    prices = recommendation.at_prices(study, ["other-stall", "slower-training"]).set_index("id")
-    assert prices["pays"].tolist() == ["at any price", "at none"]
-    assert prices["break_even_usd_per_gpu_h"].isna().all()
 
 
 def test_gains_grow_with_the_size_and_the_rate(study):
@@ -86,65 +70,21 @@ def test_a_size_that_does_not_fit_says_why(known):
     assert row["state"] == "does not fit" and "does not fit" in row["why"]
 
 
-def test_break_evens_lie_where_the_worth_changes_its_sign():
-    table = pd.DataFrame(
-        {
-            "id": ["a"] * 3 + ["b"] * 3 + ["c"] * 3 + ["d"] * 3,
-            "title": ["A"] * 3 + ["B"] * 3 + ["C"] * 3 + ["D"] * 3,
-            "value": [1.0, 100.0, 10_000.0] * 4,
-            "saved_usd": [-1.0, 1.0, 5.0, 1.0, 1.0, 1.0, -1.0, -2.0, np.nan, -1.0, 1.0, -1.0],
-            "state": ["costs more", "within the error"] + ["pays"] * 10,
-        }
-    )
-    evens = recommendation.break_evens(table).set_index("id")
-    assert evens.loc["a", "break_even"] == pytest.approx(10)  # half-way between 1 and 100 on the logarithmic axis
-    assert evens["pays"].tolist() == ["from there on", "everywhere", "nowhere", "here and there"]
-    assert evens.loc["b", "break_even"] == 1
-    assert evens["known_to"].tolist() == [10_000, 10_000, 100, 10_000]
-    assert evens["sure"].tolist() == [False, True, True, True]
-    assert evens["break_even"].isna().tolist() == [False, False, True, True]
-
-
 def test_bad_grids_are_refused(study):
     assert "field must be cluster.n_gpus or failures" in refusal(recommendation.along, study, TWO, "checkpoint.stall_s")
     assert "values of cluster.n_gpus must be > 0" in refusal(recommendation.along, study, TWO, N_GPUS, [-8, 16])
 
 
-def test_ranges_go_by_how_a_value_is_known():
-    run = Scenario.load("llama3-405b").override({"heat": {"mean_c": 20}})
-    inputs = {one.field: one for one in recommendation.uncertain(run)}
-    assert (inputs["checkpoint.stall_s"].low, inputs["checkpoint.stall_s"].high) == (5, 20)
-    assert (inputs["maintenance.per_day"].low, inputs["maintenance.per_day"].high) == pytest.approx((0.696, 1.0875))
-    assert (inputs["heat.mean_c"].low, inputs["heat.mean_c"].high) == (15, 25)
-    rate = inputs[RATE]
-    ends = failures.gamma_interval(419.5, 110_592)
-    assert (rate.low, rate.high) == pytest.approx((ends.low, ends.high), rel=1e-3)
-    assert not {"checkpoint.interval_min", "cluster.n_gpus", "spares.n_nodes"} & set(inputs)
-    assert not [name for name in inputs if name.startswith(("cost", "power"))]
-    priced = {one.field for one in recommendation.uncertain(run.override({"cost": {"usd_per_gpu_h": 3}}), "usd")}
-    assert "cost.usd_per_gpu_h" in priced
-
-
-def test_ranges_stay_within_their_rules():
-    repair = {"manual_h": 1, "replacement_h": 9, "manual_success": 0.8}
-    run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 4}, "repair": repair})
-    one = {one_input.field: one_input for one_input in recommendation.uncertain(run)}["repair.manual_success"]
-    assert one.high == 1.0
-    assert "recovery.restart" in refusal(recommendation.uncertain, run, fields=["recovery.restart"])
-
-
-def test_values_of_modes_move_together():
-    modes = [{"name": "hang", "share": 0.2, "detection_min": 10}, {"name": "crash", "share": 0.5, "detection_min": 2}]
-    run = Scenario.load("llama3-405b").override({"failures.modes": modes})
-    one = {one_input.field: one_input for one_input in recommendation.uncertain(run)}["failures.modes.*.detection_min"]
-    moved = run.override(one.changes(run, 0.5))
-    assert [mode.detection_min for mode in moved.failures.modes] == [5, 1]
+def two_inputs(study):
+    """The stall and the restart time with their plausible ranges."""
+    inputs = {one.field: one for one in ranges.assumed_inputs(study.baseline)}
+    return [inputs[path] for path in ("checkpoint.stall_s", "recovery.restart_min")]
 
 
 @pytest.mark.parametrize("n_runs", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_sobol_indices_tell_which_input_decides(study, n_runs):
     """What a restart takes decides what a faster one is worth, and what a stall takes nearly nothing of it."""
-    inputs = recommendation.uncertain(study.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
+    inputs = two_inputs(study)
     sobol = recommendation.sobol(replace(study, n_runs=n_runs), TWO, inputs, n=32)
     total = sobol.indices.set_index(["of", "input"])["total"]
     assert total[("faster-restart", "recovery.restart_min")] > 0.9
@@ -152,13 +92,13 @@ def test_sobol_indices_tell_which_input_decides(study, n_runs):
     assert total[("shorter-stall", "checkpoint.stall_s")] > 0.9
     assert sobol.best["share"].sum() == pytest.approx(1)
     assert len(sobol.samples) == 32 * 4
-    assert sobol.samples["recovery.restart_min"].between(2.5, 10).all()
+    assert sobol.samples["recovery.restart_min"].between(2.5, 20).all()
 
 
 def test_sobol_refuses_what_it_cannot_do(study):
-    inputs = recommendation.uncertain(study.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
+    inputs = two_inputs(study)
     assert "n must be a power of 2 and >= 8, got 12" in refusal(recommendation.sobol, study, TWO, inputs, n=12)
     assert "at least two inputs" in refusal(recommendation.sobol, study, TWO, inputs[:1], n=8)
-    wild = [recommendation.Input(RATE, 4, 4, 1e5, "", "assumed"), inputs[0]]
+    wild = [ranges.Assumed(RATE, "the rate", 4, 4, 1e5, "1", "", ""), inputs[0]]
     message = refusal(recommendation.sobol, study, TWO, wild, n=8)
     assert re.search("there is no answer at failures.*practically never gets on", message)

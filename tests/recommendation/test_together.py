@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -58,16 +57,6 @@ def test_more_than_twelve_are_drawn(study, monkeypatch):
     assert recommendation.shapley(study, THREE).method == "sampled"
 
 
-def test_pairs_gain_what_they_gain_beyond_both(study):
-    table = recommendation.interactions(study, ["faster-restart", "shorter-stall", "other-stall"])
-    pairs = table.set_index(["first", "second"])
-    beyond = worth(study, ["faster-restart", "shorter-stall"]) - sum(worth(study, [n]) for n in THREE[:2])
-    assert pairs.loc[("faster-restart", "shorter-stall"), "beyond"] == pytest.approx(beyond)
-    assert pairs.loc[("shorter-stall", "faster-restart"), "beyond"] == pytest.approx(beyond)
-    clash = pairs.loc[("shorter-stall", "other-stall")]
-    assert clash["why"] == "both change the stall" and math.isnan(clash["beyond"])
-
-
 ACTING = ["lemon-removal", "straggler-removal", "peer-checkpoint"]
 FOR_THEM = {
     "failures.lemons": {"share": 0.15, "factor": 5},
@@ -87,8 +76,6 @@ def test_sets_are_compared_from_one_scenario_with_what_all_of_them_act_on(assumi
     one, other = (recommendation.shapley(each, ACTING).frame for each in (study, by_hand))
     numbers = one.select_dtypes("number").columns
     assert one[numbers].to_numpy() == pytest.approx(other[numbers].to_numpy(), rel=1e-9, abs=1e-9)
-    pairs, others = (recommendation.interactions(each, ACTING)["beyond"] for each in assuming)
-    assert pairs.tolist() == pytest.approx(others.tolist())
 
 
 def test_those_that_do_not_go_together_are_refused(study):

@@ -1,16 +1,18 @@
 """Ranges: how far an answer may be off by its assumed inputs, over their plausible ranges together."""
 
 from ettr.ranges.assumed import Assumptions, across_clusters, assumptions
-from ettr.ranges.drawing import Draws, draws
-from ettr.ranges.inputs import Assumed, is_borrowed, median_rate, rate_across_clusters, rate_is_assumed
+from ettr.ranges.drawing import Draws, draws, even_points
+from ettr.ranges.inputs import Assumed, assumed_inputs, is_borrowed, median_rate, rate_across_clusters, rate_is_assumed
 
 __all__ = [
     "Assumed",
     "Assumptions",
     "Draws",
     "across_clusters",
+    "assumed_inputs",
     "assumptions",
     "draws",
+    "even_points",
     "is_borrowed",
     "median_rate",
     "rate_across_clusters",

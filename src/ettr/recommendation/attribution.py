@@ -15,7 +15,7 @@ import scipy
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Headline, Report, plain_values, table_of
 from ettr.recommendation.measures import UNITS, difference, gains
-from ettr.recommendation.study import Study, check_measure
+from ettr.recommendation.study import Study
 
 MOST_EXACT = 12
 """Mitigations whose every subset is simulated."""
@@ -160,53 +160,6 @@ def shapley(
         method="exact" if exact else "sampled",
         n_scenarios=worth.n_scenarios,
     )
-
-
-def interactions(study: Study, ids: Iterable[str], measure: str = "days") -> pd.DataFrame:
-    """What two mitigations gain together beyond what each gains alone.
-
-    Parameters
-    ----------
-    study, measure
-        As for :func:`shapley`.
-    ids : iterable of str
-        Mitigations; of those that do not go together the table says why.
-
-    Returns
-    -------
-    DataFrame
-        A row a pair, in both orders: ``first``, ``second``, ``first_title``, ``second_title``, ``beyond`` with ``low``
-        and ``high`` (95%; negative where they gain less together than apart; NaN where they do not go together),
-        ``share`` (of the smaller gain of both, NaN where that is not positive), ``why`` (why they do not go together).
-
-    Examples
-    --------
-    >>> from ettr import Scenario, recommendation
-    >>> study = recommendation.study(Scenario.load("llama3-405b"), n_runs=20)
-    >>> recommendation.interactions(study, ["lemon-removal", "peer-checkpoint"])["beyond"].lt(0).tolist()
-    [True, True]
-    """
-    names = list(dict.fromkeys(ids))
-    check_measure(measure)
-    study = study.together(names)
-    worth = _Worth(study, measure)
-    rows = []
-    for first, second in itertools.combinations(names, 2):
-        why = study.catalogue.conflict(first, second)
-        row: dict[str, Any] = {"beyond": np.nan, "low": np.nan, "high": np.nan, "share": np.nan, "why": why}
-        if not why:
-            beyond = difference(worth([first, second]), worth([first]) + worth([second]))
-            least = min(worth([first]).mean(), worth([second]).mean())
-            share = beyond.mean / least if least > 0 else np.nan
-            row |= {"beyond": beyond.mean, "low": beyond.low, "high": beyond.high, "share": share}
-        rows += [_named(study, first, second) | row, _named(study, second, first) | row]
-    columns = ["first", "second", "first_title", "second_title", "beyond", "low", "high", "share", "why"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _named(study: Study, first: str, second: str) -> dict[str, str]:
-    titles = [study.catalogue[name].title for name in (first, second)]
-    return {"first": first, "second": second, "first_title": titles[0], "second_title": titles[1]}
 
 
 class _Worth:

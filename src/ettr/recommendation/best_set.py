@@ -307,7 +307,7 @@ class Recommendation(Answer):
         saved = f", a net saving of {usd(about(self.net_usd))}{self._plausible} in {self.horizon}"
         net = saved if self.has_price else ""
         note = "" if n == 1 else " Each saves what is shown with all the others in place; cumulative is in this order."
-        return f"With {them}: ETTR {pct(self.ettr_with_all, 0)}{every}{net}.{note}"
+        return f"With {them}: ETTR {pct(self.ettr_with_all, 1 if self.ettr_with_all > 0.985 else 0)}{every}{net}.{note}"
 
     @property
     def _plausible(self) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ettr import budget, mitigation
@@ -25,51 +24,6 @@ SIZES = (1024, 4096, 16_384, 65_536, 262_144, 1_048_576)
 PAYS, COSTS, UNSURE, NO_PROGRESS, NO_FIT = "pays", "costs more", "within the error", "no progress", "does not fit"
 _FAILURES_A_RUN = 150
 _BY_TOKENS = ("model", "layout", "network", "scaling", "sync")
-
-
-def at_prices(study: Study, ids: Iterable[str]) -> pd.DataFrame:
-    """The price of a GPU-hour from which each mitigation pays.
-
-    Parameters
-    ----------
-    study : Study
-        Scenario and seed.
-    ids : iterable of str
-        Mitigations.
-
-    Returns
-    -------
-    DataFrame
-        ``id``, ``title``, ``gpu_h_saved`` [GPU h], ``other_usd`` (its price and more electricity, less what is saved
-        of that and of days) [USD], ``break_even_usd_per_gpu_h`` (NaN where it pays at any price or at none), ``pays``
-        (``at any price``, ``above``, ``below`` or ``at none``), ``given`` (the scenario's price) [USD/(GPU h)].
-
-    Notes
-    -----
-    What a run costs is linear in the price of a GPU-hour, so that no price has to be simulated.
-    """
-    rows = []
-    for name in ids:
-        before, after = study.before([name]), study.runs([name])
-        prices = before.scenario.prices
-        saved = before.mean("gpu_h") - after.mean("gpu_h")
-        other = after.mean("usd") - before.mean("usd") + saved * prices.usd_per_gpu_h
-        pays = {(True, True): "at any price", (True, False): "above", (False, True): "below"}.get(
-            (saved >= 0, other <= 0), "at none"
-        )
-        even = other / saved if pays in ("above", "below") and saved else np.nan
-        rows.append(
-            {
-                "id": name,
-                "title": study.catalogue[name].title,
-                "gpu_h_saved": saved,
-                "other_usd": other,
-                "break_even_usd_per_gpu_h": even,
-                "pays": pays,
-                "given": prices.usd_per_gpu_h,
-            }
-        )
-    return pd.DataFrame(rows)
 
 
 def along(
@@ -127,37 +81,6 @@ def along(
     columns = ["ettr_before", "ettr", "saved", "low", "high", "saved_usd", "usd_low", "usd_high"]
     frame = pd.DataFrame(rows)
     return frame.reindex(columns=["id", "title", "value", *columns, "state", "why"])
-
-
-def break_evens(table: pd.DataFrame) -> pd.DataFrame:
-    """Where each mitigation starts to pay, on a table of :func:`along`.
-
-    Returns
-    -------
-    DataFrame
-        ``id``, ``title``, ``break_even`` (value of the field between the last at which it does not pay and the first
-        from which on it does; the least value if it pays everywhere, NaN if it does not pay at the largest), ``pays``
-        (``everywhere``, ``from there on``, ``nowhere``, ``here and there`` or ``unknown``), ``known_to`` (the largest
-        value with an answer: all this holds up to there), ``sure`` (whether the interval of no value includes zero).
-    """
-    rows = []
-    for (name, title), group in table.sort_values("value").groupby(["id", "title"], sort=False):
-        known = group[group["saved_usd"].notna()]
-        worth, values = known["saved_usd"].to_numpy(dtype=float), known["value"].to_numpy(dtype=float)
-        even, pays = np.nan, "nowhere" if worth.size else "unknown"
-        if worth.size and (worth > 0).all():
-            even, pays = float(values[0]), "everywhere"
-        elif worth.size and worth[-1] > 0:
-            i = int(np.flatnonzero(worth <= 0)[-1])
-            share = -worth[i] / (worth[i + 1] - worth[i])
-            even = float(np.exp(np.log(values[i]) + share * (np.log(values[i + 1]) - np.log(values[i]))))
-            pays = "from there on"
-        elif (worth > 0).any():
-            pays = "here and there"
-        known_to = float(values[-1]) if worth.size else np.nan
-        sure = bool((known["state"] != UNSURE).all())
-        rows.append({"id": name, "title": title, "break_even": even, "pays": pays, "known_to": known_to, "sure": sure})
-    return pd.DataFrame(rows)
 
 
 def _grid(baseline: Scenario, field: str, values: Iterable[float] | None) -> list[float]:

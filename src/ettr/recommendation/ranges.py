@@ -15,7 +15,6 @@ from ettr.budget.closed_forms import quiet_budget
 from ettr.budget.intervals import any_interval, best_h
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.mitigation import Catalogue, Mitigation
-from ettr.mitigation.applying import of_strength
 from ettr.scenario import Scenario
 from ettr.scenario.fields import given_at
 from ettr.scenario.paths import SLOWDOWN
@@ -27,8 +26,6 @@ TAILS = (0.05, 0.95)
 """Quantiles between which a range reaches."""
 FACTORS = MappingProxyType({"assumed": 2.0, "secondary": 1.5, "derived": 1.25, "primary": 1.25})
 """How many times weaker or stronger an effect may be, by the status of the least known change (assumed)."""
-_DEGREES = np.linspace(-1.0, 1.0, 5)
-"""Powers of these factors that are tried: from as weak to as strong as plausible."""
 _DRAWS, _MOST, _FEWEST = 4096, 320, 32
 """Draws of the assumed inputs, how many are used of those that agree with what is known, and the fewest for a range."""
 _NO_ANSWER = (InputError, NotModelled, OutsideValidity)
@@ -55,6 +52,12 @@ class Savings:
         Whether each run checkpoints at its best interval or at the scenario's own.
     seed : int
         Of the draws.
+
+    Notes
+    -----
+    Each mitigation may save less or more than the model gives it, by a factor that is independent of the others and up
+    to :func:`strength_factor` in either direction; of a set these factors are weighted by what each saves alone. No
+    draw saves more than its run loses.
     """
 
     scenario: Scenario
@@ -71,19 +74,21 @@ class Savings:
     @cached_property
     def shares(self) -> np.ndarray:
         """The same at each draw, over the wall clock of the run as assumed."""
-        saved = (self._before[0][1:] - self._after[0][1:]) / self._before[0][0]
+        (before, ettr), (after, _) = self._before, self._after
+        saved = np.minimum((before - after) * self._strengths, before * (1 - ettr))[1:] / before[0]
         return np.asarray(saved[np.isfinite(saved)])
-
-    @cached_property
-    def ettr_gains(self) -> np.ndarray:
-        """ETTR gained at each draw."""
-        gained = self._after[1][1:] - self._before[1][1:]
-        return np.asarray(gained[np.isfinite(gained)])
 
     @cached_property
     def ettr_gain(self) -> float:
         """ETTR gained with everything as assumed."""
         return float(self._after[1][0] - self._before[1][0])
+
+    @cached_property
+    def ettr_gains(self) -> np.ndarray:
+        """The same at each draw."""
+        before, after = self._before[1], self._after[1]
+        gained = np.minimum((after - before) * self._strengths, 1 - before)[1:]
+        return np.asarray(gained[np.isfinite(gained)])
 
     @property
     def range(self) -> tuple[float, float] | None:
@@ -93,8 +98,7 @@ class Savings:
     @cached_property
     def _plain(self) -> Scenario:
         """The run as the analytical model takes it."""
-        run = self.scenario.override({"evidence": self.scenario.evidence})
-        return budget.simplified(budget.with_immediate_detection(run)).scenario
+        return budget.simplified(budget.with_immediate_detection(self.scenario)).scenario
 
     @cached_property
     def _bare(self) -> Scenario:
@@ -102,17 +106,39 @@ class Savings:
         return self._plain.override({"evidence": {}}) if self._plain.evidence else self._plain
 
     @cached_property
+    def _goal(self) -> Scenario:
+        """The run with the set."""
+        return mitigation.apply(self._bare, self.ids, self.catalogue)
+
+    @cached_property
     def _at(self) -> Mapping[str, np.ndarray]:
         """Values of the assumed inputs by path, those of the run as assumed first."""
         drawn = dict(ranges.draws(self._plain, _DRAWS, self.seed).at)
-        if self._goal.checkpoint.tiers:  # no analytical model has a slowdown beside faster tiers
+        if self._goal.checkpoint.tiers:  # the analytical model has no slowdown beside faster tiers
             drawn.pop(SLOWDOWN, None)
-        return {path: np.append(float(given_at(self._plain, path)), values[:_MOST]) for path, values in drawn.items()}
+        return {
+            path: np.append(float(given_at(self._plain, path)), values[:_MOST]) for path, values in drawn.items()
+        }
 
     @cached_property
-    def _goal(self) -> Scenario:
-        """The run with the set, each as strong as expected."""
-        return mitigation.apply(self._bare, self.ids, self.catalogue)
+    def _strengths(self) -> np.ndarray:
+        """Factors of what the set saves: 1 first, and one a draw."""
+        n = max((values.size for values in self._at.values()), default=1)
+        alone = [max(self._saved_alone(name), 0.0) for name in self.ids]
+        weights = np.array(alone) / sum(alone) if sum(alone) > 0 else np.full(len(self.ids), 1 / len(self.ids))
+        factors = np.array([strength_factor(self.catalogue[name]) for name in self.ids])
+        u = ranges.even_points(n, len(self.ids), self.seed + 1)
+        drawn = factors ** (2 * u - 1) @ weights
+        drawn[0] = 1.0
+        return np.asarray(drawn)
+
+    def _saved_alone(self, name: str) -> float:
+        """Relative wall clock that a mitigation saves alone, with everything as assumed; 0 without an answer."""
+        try:
+            changed = mitigation.apply(self._bare, name, self.catalogue)
+            return float(self._costs(self._bare, {})[0][0] - self._costs(changed, {})[0][0])
+        except _NO_ANSWER:
+            return 0.0
 
     @cached_property
     def _before(self) -> tuple[np.ndarray, np.ndarray]:
@@ -121,41 +147,20 @@ class Savings:
 
     @cached_property
     def _after(self) -> tuple[np.ndarray, np.ndarray]:
-        """The same with the set: as expected in the run as assumed, and at each draw with one of the strengths."""
-        n = max((values.size for values in self._at.values()), default=1)
-        cost, ettr = np.full(n, np.nan), np.full(n, np.nan)
-        order = np.arange(n)
-        for i, degree in enumerate(_DEGREES):
-            # the strengths take turns, so that each meets draws from everywhere
-            some = order[1:][i :: len(_DEGREES)]
-            cost[some], ettr[some] = self._with(float(degree), some)
-        cost[:1], ettr[:1] = self._with(0.0, order[:1])
-        return cost, ettr
-
-    def _with(self, degree: float, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Relative wall clock and ETTR with the set at some of the draws, each mitigation as strong as this degree."""
-        if not some.size:
-            return np.zeros(0), np.zeros(0)
-        strengths = {name: strength_factor(self.catalogue[name]) ** degree for name in self.ids}
-        with_set = mitigation.apply(self._bare, self.ids, self.catalogue, strengths)
+        """The same with the set."""
         moved = {}
-        for path, values in self._at.items():
-            drawn, own, aim = values[some], given_at(self._bare, path), given_at(self._goal, path)
+        for path, drawn in self._at.items():
+            own, aim = given_at(self._bare, path), given_at(self._goal, path)
             if aim == own:
                 moved[path] = drawn
-            elif change := self._change_of(path):
-                name, op = change
-                moved[path] = of_strength(drawn, _changed(op, drawn, float(own), float(aim)), strengths[name])
-        cost, ettr = self._costs(with_set, moved)
-        return np.broadcast_to(cost, some.shape), np.broadcast_to(ettr, some.shape)
+            elif op := self._change_of(path):
+                moved[path] = _changed(op, drawn, float(own), float(aim))
+        return self._costs(self._goal, moved)
 
-    def _change_of(self, path: str) -> tuple[str, str] | None:
-        """Which mitigation of the set changes a field, and how; None where one makes the section that holds it."""
-        for name in self.ids:
-            for change in self.catalogue[name].changes:
-                if change.path == path:
-                    return name, change.op
-        return None
+    def _change_of(self, path: str) -> str:
+        """How the set changes a field; empty where it makes the section that holds it."""
+        changes = (change for name in self.ids for change in self.catalogue[name].changes)
+        return next((change.op for change in changes if change.path == path), "")
 
     def _costs(self, run: Scenario, at: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Relative wall clock of the work, and ETTR, at points; NaN without an answer."""
@@ -163,8 +168,10 @@ class Savings:
         points = any_interval(plain, {path: values for path, values in at.items() if path in plain.swept})
         tau_h = best_h(points)[0] if self.interval == "best" else np.maximum(np.atleast_1d(points.tau), points.head)
         ettr = np.atleast_1d(quiet_budget(replace(points, tau=np.atleast_1d(tau_h))).ettr)
+        n = max((values.size for values in at.values()), default=1)
+        ettr = np.broadcast_to(ettr, n)
         work = plain.productive_h if plain.job.tokens is not None else 1.0
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(ettr > 0, work / (plain.speed * ettr), np.nan), ettr
 
 

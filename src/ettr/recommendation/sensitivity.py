@@ -11,8 +11,8 @@ import pandas as pd
 
 from ettr.core.errors import EttrError, InputError
 from ettr.core.report import one_line
+from ettr.ranges import Assumed
 from ettr.recommendation import variance
-from ettr.recommendation.inputs import Input
 from ettr.recommendation.measures import gains
 from ettr.recommendation.study import Study
 
@@ -53,7 +53,7 @@ class Sobol:
 def sobol(
     study: Study,
     ids: Iterable[str],
-    inputs: Iterable[Input],
+    inputs: Iterable[Assumed],
     n: int = 32,
     measure: str = "days",
 ) -> Sobol:
@@ -65,8 +65,9 @@ def sobol(
         Scenario and seed.
     ids : iterable of str
         Mitigations.
-    inputs : iterable of Input
-        Such as those of the largest swing; at most 8 or so, as the number of scenarios grows with them.
+    inputs : iterable of Assumed
+        With their plausible ranges, as from :func:`ettr.ranges.assumed_inputs`; at most 8 or so, as the number of
+        scenarios grows with them.
     n : int
         Points of a Sobol sequence, a power of 2; ``n`` times (inputs + 2) points are looked at.
     measure : str
@@ -84,8 +85,8 @@ def sobol(
 
     Notes
     -----
-    Inputs are independent and log-uniform over their ranges (temperatures uniform). Saltelli's sampling and estimator,
-    and Jansen's for the total. The seed of the runs is the same at all points, so that the chance of runs adds no
+    Inputs are independent, and spread over their ranges as in :func:`ettr.ranges.draws`. Saltelli's sampling and
+    estimator, and Jansen's for the total. The seed of the runs is the same at all points, so that the chance of runs adds no
     variance.
     """
     names = study.named(ids, measure, _NOTHING)
@@ -96,7 +97,7 @@ def sobol(
     if len(varied) < 2:
         raise InputError(f"at least two inputs are needed to tell them apart, got {len(varied)}")
     points = variance.points(len(varied), n, study.seed)
-    values = np.array([[_between(one, u) for one, u in zip(varied, point, strict=True)] for point in points])
+    values = np.array([[float(one.at(u)) for one, u in zip(varied, point, strict=True)] for point in points])
     gained = _at_points(study, names, varied, values, measure)
     first = names.index(_leader(names, _gains(study, names, measure)))
     answers = {name: (study.catalogue[name].title, gained[:, i]) for i, name in enumerate(names)}
@@ -113,7 +114,7 @@ def sobol(
 def _at_points(
     study: Study,
     names: list[str],
-    varied: tuple[Input, ...],
+    varied: tuple[Assumed, ...],
     values: np.ndarray,
     measure: str,
 ) -> np.ndarray:
@@ -129,7 +130,7 @@ def _at_points(
     return gained
 
 
-def _indices(varied: tuple[Input, ...], of: str, title: str, answer: np.ndarray, seed: int) -> list[dict[str, Any]]:
+def _indices(varied: tuple[Assumed, ...], of: str, title: str, answer: np.ndarray, seed: int) -> list[dict[str, Any]]:
     """First-order and total indices of one answer."""
     shares = variance.shares(answer, len(varied), seed + 1)  # another seed than that of the points
     return [
@@ -146,13 +147,6 @@ def _indices(varied: tuple[Input, ...], of: str, title: str, answer: np.ndarray,
     ]
 
 
-def _between(one: Input, u: float) -> float:
-    """A value of an input from a uniform number: log-uniform, or uniform where an end is not above zero."""
-    if one.low > 0 and not one.field.endswith("_c"):
-        return float(one.low * (one.high / one.low) ** u)
-    return float(one.low + u * (one.high - one.low))
-
-
 Gains = dict[str, np.ndarray]
 """What each mitigation gains, run by run."""
 
@@ -161,15 +155,10 @@ def _gains(study: Study, names: list[str], measure: str) -> Gains:
     return {name: gains(study.runs(), study.runs([name]), measure) for name in names}
 
 
-def _gains_at(study: Study, values: dict[Input, float], names: list[str], measure: str) -> Gains:
+def _gains_at(study: Study, values: dict[Assumed, float], names: list[str], measure: str) -> Gains:
     """Gains with other inputs."""
-    strengths = {**study.strengths, **{one.of_effect: value for one, value in values.items() if one.of_effect}}
-    changes: dict[str, float] = {}
-    for one, value in values.items():
-        if not one.of_effect:
-            changes |= one.changes(study.bare, value)
-    run = study.bare.override(changes) if changes else study.bare
-    return _gains(replace(study, baseline=run, strengths=strengths), names, measure)
+    run = study.bare.override({one.field: value for one, value in values.items()})
+    return _gains(replace(study, baseline=run), names, measure)
 
 
 def _leader(names: list[str], of_each: Gains) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, get_args
@@ -44,8 +44,6 @@ class Study:
         Checkpoint at the best interval of each scenario, or at the given one.
     executor : optional
         As for :func:`ettr.simulate`.
-    strengths : mapping
-        How strongly mitigations act, as for :func:`ettr.mitigation.apply`.
     assumes : bool
         Whether each set of mitigations is compared from a scenario of its own: the baseline, completed with what they
         need; otherwise all from the baseline.
@@ -59,7 +57,6 @@ class Study:
     seed: int
     interval: Interval
     executor: Any = None
-    strengths: Mapping[str, float] = field(default_factory=dict)
     assumes: bool = False
     loans = moved.attribute("assumptions", "loans")
     _known: dict[frozenset[str], Runs] = field(default_factory=dict, init=False, repr=False)
@@ -112,7 +109,7 @@ class Study:
         if chosen not in self._known:
             order = [name for name in self.catalogue.ids if name in chosen]
             order += sorted(chosen - set(order))  # unknown ones, for the error
-            run = mitigation.apply(self.bare, order, self.catalogue, self.strengths) if order else self.bare
+            run = mitigation.apply(self.bare, order, self.catalogue) if order else self.bare
             self._known[chosen] = self.simulated(run, sum(self.own_usd(self.catalogue[name]) for name in order))
         return self._known[chosen]
 

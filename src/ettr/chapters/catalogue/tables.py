@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr import evidence, mitigation, recommendation
+from ettr import budget, evidence, mitigation, ranges, recommendation
 from ettr.chapters.common.runs import of_failures
 from ettr.core.errors import EttrError, InputError
 from ettr.core.units import unit_of
@@ -253,8 +253,7 @@ def indices(
     ids : iterable of str
         Mitigations; few, as each is simulated at every point.
     inputs : iterable of str
-        Fields that vary together, or effects, as :func:`ettr.recommendation.uncertain` and
-        :func:`ettr.recommendation.effects` name them.
+        Assumed fields that vary together over their plausible ranges.
     n_points : int
         Points of the Sobol sequence, a power of 2.
     n_runs : int
@@ -263,10 +262,7 @@ def indices(
     chosen = tuple(ids)
     scenario, baseline = (of_failures(run, _MOST_FAILURES) for run in (study.scenario, study.baseline))
     few = replace(study, scenario=scenario, baseline=baseline, n_runs=n_runs).together(chosen)
-    known = {
-        one.field: one
-        for one in (*recommendation.uncertain(few.baseline, _MEASURE), *recommendation.effects(few.catalogue, chosen))
-    }
+    known = {one.field: one for one in ranges.assumed_inputs(budget.simplified(few.baseline).scenario)}
     try:
         return recommendation.sobol(
             few, chosen, [known[name] for name in inputs if name in known], n_points, _MEASURE

@@ -87,7 +87,7 @@ def saved(value: float) -> str:
     return f"{number(size)} day{'' if number(size) == '1' else 's'}"
 
 
-_EFFECT = "effect of "
+EFFECT = "effect of "
 """Stands before the name of a mitigation, as an input."""
 
 
@@ -99,4 +99,4 @@ def input_name(path: str) -> str:
     >>> input_name("recovery.restart_min"), input_name("effect of lemon-removal")
     ('the restart time', 'the effect of lemon-removal')
     """
-    return f"the {path}" if path.startswith(_EFFECT) else amount_of(path, Scenario)
+    return f"the {path}" if path.startswith(EFFECT) else amount_of(path, Scenario)

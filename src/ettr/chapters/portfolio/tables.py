@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import mitigation, plan, recommendation
-from ettr.chapters.common.mitigations import HOURS, MONEY, input_name
+from ettr.chapters.common.mitigations import EFFECT, HOURS, MONEY, input_name
 from ettr.core.errors import EttrError
 from ettr.core.results import PARTS
 from ettr.core.sentences import limit, pct
@@ -19,7 +19,6 @@ from ettr.mitigation import Catalogue
 from ettr.ranges import Assumed
 from ettr.recommendation import Difference, Recommendation, Runs
 from ettr.recommendation.best_set import at_best_interval
-from ettr.recommendation.inputs import EFFECT
 from ettr.recommendation.ranges import strength_factor
 from ettr.scenario import Scenario
 from ettr.scenario.fields import given_at
