@@ -670,7 +670,7 @@ def test_the_help_names_the_exit_statuses(ettr):
 
 
 FAR = {
-    ("--stall-s", "90000"): r"checkpoint\.stall_s = 90,000 s .* 0\.5 to 40 s .*wan2025bytecheckpoint.*milliseconds",
+    ("--stall-s", "90000"): r"checkpoint\.stall_s = 90,000 s .*wan2025bytecheckpoint.*milliseconds",
     ("--restart-min", "720"): r"recovery\.restart_min = 720 min .* 2\.5 to 20 min .*seconds",
     ("--detection-min", "250"): r"recovery\.detection_min = 250 min .* 0\.06 to 10 min .*seconds",
     ("--set", "recovery.person_min=1e6"): r"recovery\.person_min = 1e\+06 min .* 0 to 116 min .*zeng2022glm\)$",
@@ -683,7 +683,7 @@ def test_a_value_far_outside_its_plausible_range_is_warned_of_once(ettr, given):
     size = () if "--gpus" in given else ("--gpus", "4096")
     asked = ("plan", "--quick", *size, "--mtbf-h", "9", *given)
     status, out, err = ettr(*asked)
-    assert status == 0 and err.count("\n") == 1 and "warning" not in out
+    assert status == 0 and err.count("\n") == 1 and "far outside" not in out
     assert re.match(f"ettr: warning: {FAR[given]}", err.strip())
     status, out, err_of_json = ettr(*asked, "--json")
     assert (status, err_of_json) == (0, err)

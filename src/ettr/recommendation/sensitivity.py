@@ -86,8 +86,8 @@ def sobol(
     Notes
     -----
     Inputs are independent, and spread over their ranges as in :func:`ettr.ranges.draws`. Saltelli's sampling and
-    estimator, and Jansen's for the total. The seed of the runs is the same at all points, so that the chance of runs adds no
-    variance.
+    estimator, and Jansen's for the total. The seed of the runs is the same at all points, so that the chance of runs
+    adds no variance.
     """
     names = study.named(ids, measure, _NOTHING)
     study = study.together(names)
