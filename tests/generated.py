@@ -190,7 +190,9 @@ def excerpt(shown: str, answer: str) -> str:
 def answered(example: re.Match[str]) -> str:
     """An example with the answer that its command gives now."""
     command = [sys.executable, "-m", "ettr.cli", *shlex.split(example[1])]
-    run = subprocess.run(command, cwd=ROOT, env=os.environ | TERMINAL, stdout=subprocess.PIPE, text=True, check=True)
+    run = subprocess.run(command, cwd=ROOT, env=os.environ | TERMINAL, capture_output=True, text=True, check=False)
+    if not is_answer(example[1], run.returncode, run.stderr):
+        raise SystemExit(f"ettr {example[1]} has no answer: {run.stderr}")
     return f"{example[1]}\n{excerpt(example[2], run.stdout)}"
 
 
