@@ -11,7 +11,7 @@ from ettr.budget.closest_form import ClosedForm, closed_form
 from ettr.budget.finishing_date import Rates, chance, finishing, posterior_rates
 from ettr.budget.intervals import (
     BAND_POINTS,
-    Band,
+    BestInterval,
     best_interval_min,
     flat_band,
     job_mttf_h,
@@ -28,7 +28,7 @@ from ettr.scenario.long_run import changes
 __all__ = [
     "BAND_POINTS",
     "FORMULAS",
-    "Band",
+    "BestInterval",
     "ByInterval",
     "ClosedForm",
     "Rates",

@@ -28,7 +28,7 @@ _HAIR = 1 + LAST_DIGITS
 
 
 @dataclass(frozen=True)
-class Band:
+class BestInterval:
     """The best interval, and the range that is nearly as good.
 
     Attributes
@@ -260,7 +260,7 @@ def whole_interval_min(run: Scenario, interval_min: float) -> float:
 
 def flat_band(
     scenario: Scenario | JobInHours, points: float = BAND_POINTS, at: Mapping[str, Any] | None = None
-) -> Band:
+) -> BestInterval:
     """Intervals whose steady-state ETTR is within ``points`` of the best.
 
     Parameters
@@ -275,7 +275,7 @@ def flat_band(
 
     Returns
     -------
-    Band
+    BestInterval
         Best interval and the ends of the range, each within 0.1%.
 
     Raises
@@ -318,7 +318,7 @@ def flat_band(
     high_h = end_h(np.maximum(longest_h(run), best))
     ends_job = np.asarray(high_h >= run.work)
     best_min, low_min, high_min = (plain(hours * MIN_PER_H) for hours in (best, low_h, high_h))
-    return Band(best_min, low_min, high_min, points, ends_job if ends_job.ndim else bool(ends_job))
+    return BestInterval(best_min, low_min, high_min, points, ends_job if ends_job.ndim else bool(ends_job))
 
 
 def _first_above(

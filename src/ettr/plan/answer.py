@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ettr import budget, evidence
 from ettr.budget.intervals import (
-    Band,
+    BestInterval,
     any_interval,
     best_h,
     best_interval_min,
@@ -70,7 +70,7 @@ class Plan(Answer):
         Mean time to failure of the job in exposed hours. [h]
     job_mttf_95_h : tuple of float or None
         95% interval from what is known of the failure rate; None if nothing is. [h]
-    band : Band
+    band : BestInterval
         Best interval and the range as good as it.
     budget : TimeBudget
         Hours at the best interval.
@@ -104,7 +104,7 @@ class Plan(Answer):
     best: Scenario
     job_mttf_h: float
     job_mttf_95_h: tuple[float, float] | None
-    band: Band
+    band: BestInterval
     budget: TimeBudget
     budget_as_given: TimeBudget | None
     no_budget_as_given: str = ""

@@ -106,7 +106,7 @@ class Step:
     effect: str
 
 
-class AtBest(NamedTuple):
+class RunAtBest(NamedTuple):
     """ETTR at the best interval, the wall clock that the same work takes relative to other runs, and that interval."""
 
     ettr: float
@@ -413,7 +413,7 @@ def recommend(
     return _Search(scenario, budget_usd, of or mitigation.catalogue(), only, asked or scenario).recommendation()
 
 
-def at_best_interval(scenario: Scenario) -> AtBest:
+def at_best_interval(scenario: Scenario) -> RunAtBest:
     """Return what a run does at its best interval.
 
     Raises
@@ -427,7 +427,7 @@ def at_best_interval(scenario: Scenario) -> AtBest:
         raise OutsideValidity("the job practically never ends")
     work = scenario.productive_h if scenario.job.tokens is not None else 1.0  # a mitigation may change the hours
     interval_min = None if scenario.checkpoint.tiers else float(tau_h) * MIN_PER_H
-    return AtBest(ettr, work / (scenario.speed * ettr), interval_min)
+    return RunAtBest(ettr, work / (scenario.speed * ettr), interval_min)
 
 
 class _Search:
@@ -441,7 +441,7 @@ class _Search:
         self.before = at_best_interval(self.bare)
         run_h = scenario.work_h / self.before.ettr if scenario.ends else MONTHS * H_PER_MONTH
         self.months = scenario.prices.payback_months or run_h / H_PER_MONTH
-        self._at_best: dict[frozenset[str], AtBest | None] = {}
+        self._at_best: dict[frozenset[str], RunAtBest | None] = {}
         self.simulated: list[str] = []
         self.undescribed: list[str] = []
         wanted = None if only is None else {of[name].id for name in only}
@@ -472,7 +472,7 @@ class _Search:
             return False
         return True
 
-    def at_best(self, chosen: frozenset[str]) -> AtBest | None:
+    def at_best(self, chosen: frozenset[str]) -> RunAtBest | None:
         """What the run does with a set, calculated once; None where the model has no answer."""
         if not chosen:
             return self.before

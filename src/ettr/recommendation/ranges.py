@@ -116,9 +116,7 @@ class Savings:
         drawn = dict(ranges.draws(self._plain, _DRAWS, self.seed).at)
         if self._goal.checkpoint.tiers:  # the analytical model has no slowdown beside faster tiers
             drawn.pop(SLOWDOWN, None)
-        return {
-            path: np.append(float(given_at(self._plain, path)), values[:_MOST]) for path, values in drawn.items()
-        }
+        return {path: np.append(float(given_at(self._plain, path)), values[:_MOST]) for path, values in drawn.items()}
 
     @cached_property
     def _strengths(self) -> np.ndarray:
