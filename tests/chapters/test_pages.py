@@ -186,6 +186,13 @@ def test_visible_code_runs_alone(page):
 # ------------------------------------------------------------------ named numbers
 
 
+@pytest.mark.parametrize("page", pages.NOTEBOOKS)
+def test_a_name_is_given_to_one_number_of_a_page(page):
+    """It becomes an id of the page."""
+    names = re.findall(r"\{#(q-[\w-]+)\}", " ".join(finding.text for finding in pages.findings(page)))
+    assert len(names) == len(set(names))
+
+
 @pytest.mark.parametrize("scenario", RUNS)
 def test_one_number_has_one_value_on_all_pages(scenario):
     found: dict[str, dict[str, str]] = {}

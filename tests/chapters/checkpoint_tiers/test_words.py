@@ -13,6 +13,8 @@ def test_the_sum_by_hand_is_that_of_the_numbers_that_are_shown():
     (hand,) = [finding.text for finding in pages.findings(PAGE) if finding.title == "By hand"]
     first, second, both = map(float, re.search(r"([\d.]+)% \+ ([\d.]+)% = ([\d.]+)%", hand).groups())
     assert round(first + second, 6) == both
+    (gain,) = pages.numbers(PAGE)["tiers-gain"]
+    assert f"says {gain}." in hand
     assert f"= {first:.2f}% of the time" in hand and f"= {second:.2f}%. From memory" in hand
 
 

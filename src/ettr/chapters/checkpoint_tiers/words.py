@@ -192,7 +192,7 @@ def by_hand(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
             if both < _ADDS_UP
             else "Losses as large as these do not add up: tiers save less than the sum",
         )
-        + say("The exact form says {#tiers_gain:points}.", tiers_gain=each.max() - each.get(STORE, each.min())),
+        + say("The exact form says {gain:points}.", gain=each.max() - each.get(STORE, each.min())),
     )
 
 
