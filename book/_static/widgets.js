@@ -1337,7 +1337,7 @@
           }
           problem.hidden = message === "";
           problem.textContent = message;
-          sentence.textContent = found ? say(found, scenario, ask) : "";
+          sentence.textContent = found ? say(found, scenario, ask, model) : "";
           speak(message || sentence.textContent);
           if (figure.bookChart) {
             const said = found && caption(model, el.dataset.ettrStart);
@@ -1448,7 +1448,7 @@
         target: [{ ettr: ask("target") }],
       };
     },
-    say(found, scenario, ask) {
+    say(found, scenario, ask, model) {
       const target = ask("target"),
         most = ettr.largestSize(scenario, target),
         useful = found.here[0].ettr;

@@ -30,7 +30,7 @@ def compared() -> recommendation.Comparison:
 @pytest.mark.parametrize("name", PRESETS)
 def test_scale_by_hand(name):
     hand = scale.tables.by_hand(plan.make(run(name)), run(name).cluster.n_gpus)
-    assert hand["ettr"] == pytest.approx(hand["exact"], abs=0.03)
+    assert hand["ettr"] == pytest.approx(hand["exact"], abs=0.05)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -76,7 +76,7 @@ def test_what_no_closed_form_follows_is_named_in_the_title():
 
 
 def test_a_run_of_many_failures_is_simulated_less():
-    large = run().override({"cluster.n_gpus": 1_000_000})
+    large = run().override({"cluster.n_gpus": 1_000_000, "recovery.init_s_per_1000_gpus": 0})
     assert affordable(run(), 300) == 300 and affordable(large, 300) < 30
     assert of_failures(run(), 1e5) == run() and of_failures(large, 1e5).productive_h < run().productive_h
     assert shortened(run(), 0.5).productive_h == run().productive_h / 2

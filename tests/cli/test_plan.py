@@ -792,3 +792,20 @@ def test_a_job_without_an_end_has_no_dates(refused, more):
         "Our cluster has no end, and so no date or deadline: say how much training it needs, e.g. --productive-h 1000 "
         "(job.productive_h)"
     )
+
+
+def test_without_a_failure_rate_it_is_that_of_published_clusters(as_json, in_words, tmp_path):
+    """The median of each cluster's rate once, with the range across them, and the way to narrow it."""
+    answer = as_json("plan", "--gpus", "4096", "--save", str(tmp_path / "mine.yml"))
+    rates = evidence.cluster_rates()["rate"]
+    run = Scenario.load(tmp_path / "mine.yml")
+    assert run.failure_rate == pytest.approx(rates.median(), rel=0.01)
+    others = answer["ranges"][-1]
+    assert others["label"] == "across published clusters" and others["leading"] == "failures.rate_per_1000_node_days"
+    assert others["low"] < answer["ettr"] < others["high"]
+    text = " ".join(in_words("plan", "--gpus", "4096").split())
+    assert "across published clusters" in text and "--mtbf-h" in text and "with this node failure rate" not in text
+    own = as_json("plan", "--gpus", "4096", "--mtbf-h", "9")
+    assert [one["label"] for one in own["ranges"]] == ["with this node failure rate"]
+    of_four = as_json("plan", "--gpus", "4096", "--gpus-per-node", "4")
+    assert of_four["job_mttf_h"] == pytest.approx(answer["job_mttf_h"], rel=0.01)  # half the rate on twice the nodes

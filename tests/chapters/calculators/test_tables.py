@@ -90,7 +90,7 @@ def test_simulated_runs_stand_with_the_exact_form_and_not_with_the_calculator(ca
 
 def test_the_lucky_formula_is_wrong_at_half_and_at_twice_the_size(cases):
     lucky = cases.iloc[-1]
-    run = steady(Scenario.load(lucky["preset"]))
+    run = steady(Scenario.load(lucky["preset"])).override({"recovery.init_s_per_1000_gpus": 0})
     for factor in (0.5, 2):
         other = run.override({"cluster.n_gpus": int(lucky["n_gpus"] * factor)})
         assert abs(ettr_by(lucky["calculator"], other) - budget.exact(other).ettr) > 0.02
