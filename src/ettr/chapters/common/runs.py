@@ -104,9 +104,10 @@ def for_timeline(run: Scenario) -> Scenario:
 
 
 def _failures(run: Scenario) -> float:
-    """Failures that a run meets, planned stops aside where they are too many; 0 if no closed form says."""
+    """Failures that a run meets, without stops or at its best interval where it is endless, 0 if still."""
     plain = budget.simplified(run).scenario
-    for one in (plain, plain.override({"maintenance": None})):
+    without_stops = plain.override({"maintenance": None})
+    for one in (plain, without_stops, without_stops.override({INTERVAL: "best"})):
         try:
             return float(budget.exact(one).n_failures)
         except OutsideValidity:
