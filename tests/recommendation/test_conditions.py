@@ -1,14 +1,12 @@
-"""Mitigations along sizes and rates, and which input decides."""
+"""Mitigations along sizes and failure rates."""
 
 from __future__ import annotations
 
 import math
-import re
-from dataclasses import replace
 
 import pytest
 
-from ettr import Scenario, mitigation, ranges, recommendation
+from ettr import Scenario, mitigation, recommendation
 from ettr.recommendation import break_even
 from ettr.scenario.paths import N_GPUS, RATE
 from refusals import refusal
@@ -73,32 +71,3 @@ def test_a_size_that_does_not_fit_says_why(known):
 def test_bad_grids_are_refused(study):
     assert "field must be cluster.n_gpus or failures" in refusal(recommendation.along, study, TWO, "checkpoint.stall_s")
     assert "values of cluster.n_gpus must be > 0" in refusal(recommendation.along, study, TWO, N_GPUS, [-8, 16])
-
-
-def two_inputs(study):
-    """The stall and the restart time with their plausible ranges."""
-    inputs = {one.field: one for one in ranges.assumed_inputs(study.baseline)}
-    return [inputs[path] for path in ("checkpoint.stall_s", "recovery.restart_min")]
-
-
-@pytest.mark.parametrize("n_runs", [20, pytest.param(200, marks=pytest.mark.slow)])
-def test_sobol_indices_tell_which_input_decides(study, n_runs):
-    """What a restart takes decides what a faster one is worth, and what a stall takes nearly nothing of it."""
-    inputs = two_inputs(study)
-    sobol = recommendation.sobol(replace(study, n_runs=n_runs), TWO, inputs, n=32)
-    total = sobol.indices.set_index(["of", "input"])["total"]
-    assert total[("faster-restart", "recovery.restart_min")] > 0.9
-    assert total[("faster-restart", "checkpoint.stall_s")] < 0.1
-    assert total[("shorter-stall", "checkpoint.stall_s")] > 0.9
-    assert sobol.best["share"].sum() == pytest.approx(1)
-    assert len(sobol.samples) == 32 * 4
-    assert sobol.samples["recovery.restart_min"].between(2.5, 20).all()
-
-
-def test_sobol_refuses_what_it_cannot_do(study):
-    inputs = two_inputs(study)
-    assert "n must be a power of 2 and >= 8, got 12" in refusal(recommendation.sobol, study, TWO, inputs, n=12)
-    assert "at least two inputs" in refusal(recommendation.sobol, study, TWO, inputs[:1], n=8)
-    wild = [ranges.Assumed(RATE, "the rate", 4, 4, 1e5, "1", "", ""), inputs[0]]
-    message = refusal(recommendation.sobol, study, TWO, wild, n=8)
-    assert re.search("there is no answer at failures.*practically never gets on", message)

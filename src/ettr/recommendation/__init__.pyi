@@ -21,7 +21,5 @@ from .measures import gain as gain
 from .measures import run_scenario as run_scenario
 from .ranges import Savings as Savings
 from .ranges import savings as savings
-from .sensitivity import Sobol as Sobol
-from .sensitivity import sobol as sobol
 from .study import Study as Study
 from .study import study as study

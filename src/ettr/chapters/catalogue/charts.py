@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import altair as alt
@@ -11,7 +10,7 @@ import pandas as pd
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import Column, tooltips
 from ettr.chapters.common.encodings import rounded, with_marks
-from ettr.chapters.common.mitigations import ROW_PX, input_name, nothing, rows_of
+from ettr.chapters.common.mitigations import ROW_PX, nothing, rows_of
 from ettr.chapters.common.theme import BLUE, MODEL_COLOURS, OCHRE, PURPLE, finish, layered, need
 
 _WAYS = {"simulated": (MODEL_COLOURS["simulated"], "circle"), "closed form": (MODEL_COLOURS["exact"], "diamond")}
@@ -20,10 +19,6 @@ _LOOKS = {
     "alone": (BLUE, "triangle-right"),
     "last, beside all others": (OCHRE, "square"),
 }
-_ORDERS = {"first": ("alone", BLUE), "total": ("with others too", PURPLE)}
-_SHARE: dict[str, str | Column] = {"value": Column("Share", format=".2f"), "low": "95%: from", "high": "95%: to"}
-_HEADER_CHARACTERS = 20
-_DRAWN = [-0.25, 1.25]
 """Indices lie between 0 and 1; what goes beyond is noise, and is cut here."""
 
 
@@ -101,66 +96,4 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         subtitle=with_marks(subtitle, "bars: 95%"),
         description=f"Days that belong to each of several mitigations by their Shapley values: {days}.",
         height=ROW_PX * len(frame) + 20,
-    )
-
-
-def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Sobol indices, a panel an answer.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        ``indices`` of :class:`ettr.recommendation.Sobol`; may be empty.
-    title, subtitle : str
-        The statement, and the scenario.
-
-    Returns
-    -------
-    altair chart or Table
-        A table that says so where there is nothing to draw.
-    """
-    need(frame, "of", "title", "input", "first", "first_error", "total", "total_error")
-    known = frame[frame[["first", "total"]].notna().all(axis=1)]
-    if known.empty:
-        return nothing(title)
-    parts = [
-        known[["title", "input"]].assign(
-            order=name,
-            value=known[kind],
-            low=known[kind] - known[f"{kind}_error"],
-            high=known[kind] + known[f"{kind}_error"],
-        )
-        for kind, (name, _) in _ORDERS.items()
-    ]
-    values = pd.concat(parts, ignore_index=True)
-    values["panel"] = ["|".join(textwrap.wrap(name, _HEADER_CHARACTERS)) for name in values["title"]]
-    ends = {f"{name}_drawn": values[name].clip(*_DRAWN) for name in ("value", "low", "high")}
-    values = rounded(values.assign(**ends), 4)
-    values["input"] = [input_name(name) for name in values["input"]]
-    y = alt.Y("input:N", title=None, sort=list(dict.fromkeys(values["input"])), axis=alt.Axis(labelLimit=200))
-    base = alt.Chart(values).encode(y=y, yOffset=alt.YOffset("order:N", sort=[name for name, _ in _ORDERS.values()]))
-    bars = base.mark_bar().encode(
-        x=alt.X(
-            "value_drawn:Q",
-            title="Share of variance",
-            scale=alt.Scale(domain=_DRAWN),
-            axis=alt.Axis(values=[0, 0.5, 1]),
-        ),
-        color=builders.squares("order", dict(_ORDERS.values()), "The input explains"),
-        tooltip=tooltips("title", "input", "order", *_SHARE, title="Of", **_SHARE),
-    )
-    rules = base.mark_rule(strokeWidth=1.6).encode(x=alt.X("low_drawn:Q"), x2="high_drawn:Q")
-    panels = list(dict.fromkeys(values["panel"]))
-    header = alt.Header(labelLimit=180, labelExpr="split(datum.label, '|')")
-    facet = alt.Facet("panel:N", title=None, sort=panels, header=header)
-    chart = alt.layer(bars, rules).facet(facet, columns=min(3, len(panels)))
-    explained = "; ".join(
-        f"{row.title}, {row.input}: {row.first:.2f} alone, {row.total:.2f} with others" for row in known.itertuples()
-    )
-    return finish(
-        chart,
-        title=title,
-        subtitle=with_marks(subtitle, f"lines: 95%, cut at {_DRAWN[0]:g} and {_DRAWN[1]:g}"),
-        description=f"Bars of Sobol indices of the days saved, a panel an answer: {explained}.",
-        height=44 * known["input"].nunique() + 10,
     )

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ettr import budget, evidence, mitigation, ranges, recommendation
-from ettr.chapters.common.runs import of_failures
-from ettr.core.errors import EttrError, InputError
+from ettr import evidence, mitigation, recommendation
+from ettr.core.errors import EttrError
 from ettr.core.units import unit_of
 from ettr.mitigation import Catalogue
 from ettr.recommendation import IN_PLACE, TRIED, Attribution, Comparison, Study
@@ -239,34 +237,3 @@ def shared_gain(study: Study, ids: Iterable[str]) -> Attribution:
         return recommendation.shapley(study, chosen)
     nothing = pd.DataFrame(columns=["id", "title", "value", "low", "high", "alone", "last"])
     return Attribution(nothing, _MEASURE, 0.0, 0.0, 0.0, "exact", 0)
-
-
-def indices(
-    study: Study, ids: Iterable[str], inputs: Iterable[str], n_points: int = 16, n_runs: int = 8
-) -> pd.DataFrame:
-    """Sobol indices of uncertain inputs for what mitigations gain; empty where they cannot be worked out.
-
-    Parameters
-    ----------
-    study : Study
-        Scenario and seed.
-    ids : iterable of str
-        Mitigations; few, as each is simulated at every point.
-    inputs : iterable of str
-        Assumed fields that vary together over their plausible ranges.
-    n_points : int
-        Points of the Sobol sequence, a power of 2.
-    n_runs : int
-        Runs of each point, with common random numbers, with as much of the work as meets some thousand failures.
-    """
-    chosen = tuple(ids)
-    scenario, baseline = (of_failures(run, _MOST_FAILURES) for run in (study.scenario, study.baseline))
-    few = replace(study, scenario=scenario, baseline=baseline, n_runs=n_runs).together(chosen)
-    known = {one.field: one for one in ranges.assumed_inputs(budget.simplified(few.baseline).scenario)}
-    try:
-        return recommendation.sobol(
-            few, chosen, [known[name] for name in inputs if name in known], n_points, _MEASURE
-        ).indices
-    except InputError:
-        columns = ["of", "title", "input", "first", "first_error", "total", "total_error"]
-        return pd.DataFrame(columns=columns)

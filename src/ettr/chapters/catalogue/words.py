@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ettr.chapters.catalogue.tables import NO_EVIDENCE
-from ettr.chapters.common.mitigations import input_name, saved, small
+from ettr.chapters.common.mitigations import saved, small
 from ettr.chapters.common.table import heads
 from ettr.core.sentences import Finding, count, listed, literal, number, pct
 
@@ -218,19 +218,3 @@ def shares(shared: Attribution) -> Finding:
 
 def _signed(value: float) -> str:
     return saved(value) if value >= 0 else f"minus {saved(value)}"
-
-
-def sobol(indices: pd.DataFrame) -> Finding:
-    """Which input decides; ``indices`` as of :class:`ettr.recommendation.Sobol`, perhaps empty."""
-    known = indices[indices["total"].notna()] if len(indices) else indices
-    if known.empty:
-        return Finding(title="Nothing varies together", text="There is nothing that could vary together here.")
-    most = known.loc[known["total"].idxmax()]
-    return Finding(
-        title=f"Most depends on {input_name(str(most['input']))}",
-        text=(
-            f"If these inputs vary together, {input_name(str(most['input']))} has the largest part in the variance of "
-            f"{most['title']}, with a total index of {most['total']:.2f} give or take {most['total_error']:.2f}. Few "
-            f"points make the indices rough."
-        ),
-    )
