@@ -1409,7 +1409,7 @@
   // ETTR at the best interval, and between which ends it lies over what is assumed: the draws of the built chart.
   function assumedRange(scenario, model) {
     const useful = bestAt(ettr.inHours(scenario)),
-      over = useful === null ? null : orNull(() => ettr.overAssumed(scenario, model.start.assumed, 1024));
+      over = useful === null ? null : orNull(() => ettr.overAssumed(scenario, model.start.assumed, 2048));
     const known = over && over.low !== null;
     return { ettr: useful, low: known ? over.low : useful, high: known ? over.high : useful };
   }

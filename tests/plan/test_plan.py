@@ -220,6 +220,8 @@ def test_another_size_has_two_ranges_and_what_was_published_for_it():
     assert published is not None and others["low"] < published.ettr < others["high"]
     text = " ".join(str(item) for item in grown.report())
     assert published.words in text and others["label"] in text and "3.48 min longer" in text
+    details = " ".join(str(item) for item in grown.details())
+    assert all(key in details for key in evidence.cluster_rates()["source"])
 
 
 def test_at_the_size_where_it_was_observed_there_is_one_range(llama3):

@@ -146,6 +146,19 @@ def test_an_input_changes_what_an_override_changes(page, data, name, changes):
     assert [assumed["low"], assumed["high"]] == pytest.approx(list(ours.assumptions.range or (None, None)), rel=1e-9)
 
 
+@pytest.mark.parametrize("name", ["llama3-405b", "rsc-1", "h100-100k", page_data.MINE])
+def test_another_size_has_the_range_across_clusters_of_the_package(page, data, name):
+    started, changes = data["starts"][name], {"cluster.n_gpus": 65_536}
+    ours = ranges.across_clusters(Scenario.of(started["written"]).override(changes))
+    complete = page.evaluate(COMPLETE, [started["written"], data["defaults"], changes])
+    across = "([one, inputs, rate]) => ettr.acrossClusters(one, inputs, rate)"
+    told = page.evaluate(across, [complete, started["assumed"], data["clusters"]])
+    assert (told is None) is (ours is None) is (name == page_data.MINE)
+    if ours is not None:
+        assert [told["low"], told["high"]] == pytest.approx(list(ours.range), rel=1e-9)
+        assert told["leading"]["field"] == ours.leading.field
+
+
 @pytest.mark.parametrize(("write_s", "n_left"), [(40, 4096), (1e6, 0)])
 def test_draws_that_break_a_rule_of_the_tiers_are_redrawn_as_in_the_package(page, write_s, n_left):
     """The assumed write to the store is drawn from 20 to 200 s, and may not be shorter than that of the faster tier."""

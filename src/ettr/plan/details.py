@@ -9,8 +9,9 @@ from ettr.budget import changes
 from ettr.checkpoint import heed_threshold_h
 from ettr.core.report import Headline, Note, Report, Table
 from ettr.core.results import PARTS
-from ettr.core.sentences import duration, listed, number, pct, points
+from ettr.core.sentences import capital, duration, limit, listed, number, pct, points
 from ettr.plan.assumed import no_answer
+from ettr.ranges.assumed import TAILS, span
 from ettr.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -32,8 +33,24 @@ _HOURS = {"h": 1.0, "min": 1 / 60, "s": 1 / 3600}
 def plan_details(plan: Plan) -> Report:
     """Bands and budgets, each remedy and assumption, and what the run has of its own."""
     sections: Report = [Headline("Details", apart=True), *map(Note, plan_lines(plan))]
-    sections += [_hours(plan), *_bands(plan), *plan.assumptions.report()[1:]]
+    sections += [_hours(plan), *_bands(plan), *plan.assumptions.report()[1:], *_clusters(plan)]
     return [*sections, *(plan.recommendation.details() if plan.recommendation else ())]
+
+
+def _clusters(plan: Plan) -> Report:
+    """The rates of published clusters between which the second range is drawn; nothing for a rate of the run's own."""
+    told = plan.across_clusters
+    if told is None or told.range is None:
+        return []
+    rate = next(one for one in told.inputs if one.quantiles)
+    low, high = (pct(tail, 0) for tail in TAILS)
+    ends = f"{limit(rate.low)} to {limit(rate.high)} {rate.unit}"
+    return [
+        Note(
+            f"{capital(told.label)}: {span(*told.range)} between the {low} and {high} quantiles, "
+            f"with node failure rates of {ends} ({rate.reason}, each once: {rate.source})."
+        )
+    ]
 
 
 def _hours(plan: Plan) -> Table:

@@ -8,6 +8,7 @@ import pytest
 from computed.chapters import USUAL, table
 from ettr import budget, plan
 from ettr.chapters import scale
+from ettr.chapters.what_if import tables as what_if_tables
 
 REQUIREMENTS = scale.tables
 SIZES, TARGET = (16_384, 100_000, 1_000_000), 0.9
@@ -35,3 +36,22 @@ def test_the_reach_is_the_size_at_which_the_target_is_met(llama3):
     at_reach = steady.override({"cluster.n_gpus": llama3.cluster.nearest_n_gpus(found["reach"])})
     assert plan.ettr_at_best(at_reach) == pytest.approx(TARGET, abs=1e-3)
     assert found["low"] < found["reach"] < found["high"]
+
+
+def test_the_sizes_have_two_ranges_and_the_published_run(llama3):
+    rows = scale.tables.ettr_of_sizes(llama3, [100_000]).set_index("n_gpus")
+    grown, own = rows.loc[100_000], rows.loc[16_384]
+    assert grown["clusters_low"] < grown["low"] < grown["ettr"] < grown["high"] < grown["clusters_high"]
+    assert np.isnan(own["clusters_low"]) and own["published"] == ""
+    answer = scale.words.answer(llama3, rows.reset_index(), scale.tables.reach_gpus(llama3, TARGET), TARGET)
+    assert grown["published"] in answer.title and grown["published"] in answer.text
+
+
+@pytest.mark.parametrize("n_gpus", [16_384, 100_000])
+def test_the_chart_shows_the_range_and_the_published_value(llama3, n_gpus):
+    drawn = what_if_tables.scale(llama3.override({"cluster.n_gpus": n_gpus}))
+    (here,) = drawn["here"].itertuples()
+    assert here.low < here.ettr < here.high
+    assert drawn["lines"]["n_gpus"].max() > 131_072
+    values = drawn["published"][drawn["published"]["bound"] == what_if_tables.VALUE]
+    assert values[["n_gpus", "ettr"]].to_numpy().tolist() == [[100_000, 0.44]]

@@ -29,7 +29,7 @@ _SIZES = (64, 2**20, 57)
 _INTERVALS, _FARTHEST = 81, 30.0
 """Intervals that are drawn, up to so many times shorter or longer than the best."""
 _DAYS, _TAIL, _EDGE = 101, 1e-3, 0.1
-_DRAWS = 1024
+_DRAWS = 2048
 """Of what is assumed, for a range that is drawn: a page draws them with each move."""
 VALUE = "value"
 """What was published where it is no bound."""
@@ -40,7 +40,7 @@ _SPARES, _MOST_SPARES = 80, 0.9999
 def scale(run: Scenario) -> Datasets:
     """ETTR by size, at the best interval and at the run's own: ``lines``, ``here`` and ``target``.
 
-    ``here`` has the range over what is assumed; beside it the ETTRs that runs ``published``.
+    ``here`` has the plausible range at its failure rate; beside it the ETTRs that runs ``published``.
     """
     sizes = np.geomspace(*_SIZES)
     lines = [pd.DataFrame({"n_gpus": sizes, "ettr": at_best(run, {"cluster.n_gpus": sizes}).ettr, "interval": "best"})]
