@@ -80,7 +80,7 @@ def llama3() -> Scenario:
 
 @pytest.fixture
 def plain_run() -> Scenario:
-    """A run with nothing but failures, checkpoints and restarts; MTTF 4 h."""
+    """A run with nothing but failures, checkpoints and restarts, which are the same at any size; MTTF 4 h."""
     return Scenario.parse(PLAIN_RUN)
 
 
@@ -91,7 +91,7 @@ cluster: {n_gpus: 8000}
 job: {productive_h: 40, include_start: false}
 failures: {rate_per_1000_node_days: 6.0}
 checkpoint: {interval_min: 60, stall_s: 300}
-recovery: {detection_min: 0, restart_min: 10}
+recovery: {detection_min: 0, restart_min: 10, init_s_per_1000_gpus: 0}
 """
 
 

@@ -254,9 +254,8 @@ def test_what_the_form_does_not_hold_for_is_refused(plain_run):
 @pytest.mark.parametrize("n_gpus", [100_000, 1_000_000, 10_000_000])
 def test_a_tier_that_keeps_nothing_changes_no_hopeless_run(n_gpus):
     """A restart that is survived once in e^100 tries must not be taken for one that never is."""
-    run = Scenario.load("opt-175b").override(
-        {"cluster.n_gpus": n_gpus, "job.include_start": False, "checkpoint.interval_min": 1, "checkpoint.persist_s": 0}
-    )
+    steady = {"cluster.n_gpus": n_gpus, "recovery.init_s_per_1000_gpus": 0, "job.include_start": False}
+    run = Scenario.load("opt-175b").override({**steady, "checkpoint.interval_min": 1, "checkpoint.persist_s": 0})
     tiered = run.override({"checkpoint.tiers": [{"name": "memory", "interval_s": 1, "survives": 0}]})
     hours, of_tiers = (exact_at_each_rate(one.in_hours()).total_h for one in (run, tiered))
     assert of_tiers == pytest.approx(hours, rel=1e-9)
@@ -291,9 +290,8 @@ def test_planned_stops_beside_tiers_that_keep_nothing_are_as_without_them(llama3
 
 def test_after_a_planned_stop_a_tier_that_keeps_all_saves_what_is_redone(llama3):
     """What the write did not cover is trained again once; without such a tier failures make it more."""
-    often = llama3.override(
-        {"job.include_start": False, "cluster.n_gpus": 200_000, "checkpoint.persist_s": 500, "maintenance.per_day": 2}
-    )
+    large = {"job.include_start": False, "cluster.n_gpus": 200_000, "recovery.init_s_per_1000_gpus": 0}
+    often = llama3.override({**large, "checkpoint.persist_s": 500, "maintenance.per_day": 2})
     none, whole = (
         often.override({"checkpoint.tiers": [{"name": "memory", "interval_s": 1, "survives": share}]})
         for share in (0, 1)

@@ -15,7 +15,7 @@ PLAIN = {
     "no background write": {"checkpoint.persist_s": 0},
     "a slow write": {"checkpoint.persist_s": 300, "checkpoint.persist_slowdown": 0.2},
     "shorter than an interval": {"job.productive_h": 0.1},
-    "hardly any progress": {"cluster.n_gpus": 2_000_000},
+    "hardly any progress": {"cluster.n_gpus": 2_000_000, "recovery.init_s_per_1000_gpus": 0},
     "no failures": {"failures.modes": [], "failures.n_events": None, "failures.node_days": None}
     | {"failures.rate_per_1000_node_days": 0},
 }
@@ -42,7 +42,7 @@ def test_silent_failures_lose_their_latency(llama3):
 def test_tiers_are_nested_to_a_tenth(llama3, survives, n_gpus):
     memory = {"name": "memory", "interval_s": 300, "stall_s": 1, "write_s": 5, "load_s": 1, "survives": survives}
     changes = {"maintenance": None, "cluster.n_gpus": n_gpus, "checkpoint.interval_min": 60}
-    run = llama3.override(changes | {"checkpoint.tiers": [memory]})
+    run = llama3.override(changes | {"recovery.init_s_per_1000_gpus": 0, "checkpoint.tiers": [memory]})
     expected, ahead = budget.exact(run), outlook(run)
     assert ahead.ettr == pytest.approx(expected.ettr, rel=0.1)
     assert ahead.n_failures == pytest.approx(expected.n_failures, rel=0.1)

@@ -20,6 +20,7 @@ KINDS = {
     "core": {},
     "nodes": {
         "cluster.n_gpus": 12_800,
+        "recovery.init_s_per_1000_gpus": 0,
         "failures.rate_per_1000_node_days": 4,
         "failures.lifetime": {"shape": 0.6, "start": "new"},
     },
@@ -146,6 +147,7 @@ FURTHER = {
     "steady": {"job.include_start": False, "recovery.restart_cv": 1},
     "large": {
         "cluster.n_gpus": 1_000_000,
+        "recovery.init_s_per_1000_gpus": 0,
         "failures.rate_per_1000_node_days": 0.05,
         "failures.lifetime": {"shape": 0.5},
     },
