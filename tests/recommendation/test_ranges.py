@@ -50,6 +50,12 @@ def test_no_draw_saves_more_than_its_run_loses():
     assert (saved.shares * before[0] <= (before * (1 - ettr))[1:] * (1 + 1e-9)).all()
 
 
+def test_the_range_of_a_published_effect_is_near_what_it_saves():
+    """Detection decides nearly all of it, which MegaScale published."""
+    saved = savings(Scenario.load("megascale"), ["faulty-machine-detection"])
+    assert 0.7 * saved.share < saved.range[0] < saved.share < saved.range[1] < 1.4 * saved.share
+
+
 def test_an_effect_of_unknown_size_has_a_wider_range():
     known = mitigation.catalogue()
     assert strength_factor(known["in-process-restart"]) == 2 > strength_factor(known["parallel-checkpoint"]) > 1
