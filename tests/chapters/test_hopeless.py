@@ -15,10 +15,15 @@ from ettr.core.errors import OutsideValidity
 RARE = "budget.exact holds only for maintenance so rare that requests seldom wait for the same checkpoint"
 TOO_LONG = "budget.exact holds only for .* productive for at least 1e-06 of their time"
 RUNS = {
-    "crowded maintenance": ("llama3-405b", {"cluster.n_gpus": 1_200_000}, RARE),
+    "crowded maintenance": ("llama3-405b", {"cluster.n_gpus": 1_200_000, "recovery.init_s_per_1000_gpus": 0}, RARE),
     "an interval of a year": ("rsc-1", {"cluster.n_gpus": 160_000, "checkpoint.interval_min": 600_000}, TOO_LONG),
 }
 CHANGES = {name: changes for name, changes, _ in RUNS.values()}
+
+
+def is_only_warned(err: str) -> bool:
+    """Whether nothing but warnings of implausible values stands on standard error."""
+    return all(line.startswith("ettr: warning: ") for line in err.splitlines())
 
 
 def options(name: str) -> list[str]:
@@ -61,7 +66,7 @@ def test_for_machines_what_has_no_answer_is_null(case, ettr):
     assert answer.to_dict()["as_given"] == nothing
     status, out, err = ettr("plan", run.name, "--json", *quickly(run))
     told = json.loads(out, parse_constant=pytest.fail)
-    assert (status, err) == (0, "") and told.pop("changes") == CHANGES[run.name]
+    assert status == 0 and is_only_warned(err) and told.pop("changes") == CHANGES[run.name]
     assert {name: told[name] for name in answer.to_dict()} == answer.to_dict()
     assert told["ettr"] == answer.budget.ettr
 
@@ -69,7 +74,7 @@ def test_for_machines_what_has_no_answer_is_null(case, ettr):
 def test_the_terminal_shows_one_budget_and_the_reason(case, ettr):
     run, answer, reason = case
     status, out, err = ettr("plan", run.name, "--details", *quickly(run))
-    assert (status, err) == (0, "") and f"there is no answer, since {reason}." in out
+    assert status == 0 and is_only_warned(err) and f"there is no answer, since {reason}." in out
     assert f"ETTR: {100 * answer.budget.ettr:.1f}% at the best interval, " in out
     header = next(line for line in out.splitlines() if line.startswith("part "))
     assert "best interval" in header and "as given" not in header
@@ -81,7 +86,7 @@ def test_the_terminal_shows_one_budget_and_the_reason(case, ettr):
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_the_advice_on_an_interval_of_a_year_is_given_too(form, ettr):
     status, out, err = ettr("plan", "rsc-1", *form, *options("rsc-1"))
-    assert (status, err) == (0, "") and not re.search(r"\b(nan|inf|NaN|Infinity|None)\b", out)
+    assert status == 0 and is_only_warned(err) and not re.search(r"\b(nan|inf|NaN|Infinity|None)\b", out)
 
 
 @pytest.mark.parametrize("page", ["book/index", "book/ettr/checkpoint_interval", "book/ettr/scale"])

@@ -40,7 +40,7 @@ def test_json_holds_the_same_numbers(as_json):
         (["--set", "cluster.n_gpus=8"], ["does not fit 8 GPUs of 80 GB", "it fits from 112 GPUs on"]),
         (["--power-mw", "0"], ["power_mw must be > 0 MW"]),
         (["--power-mw", "0.01"], ["power_mw of 0.01 MW is below the least of all sizes"]),
-        (["--deadline-days", "30", "--power-mw", "20"], ["where power_mw is kept, deadline_days is at least"]),
+        (["--deadline-days", "35", "--power-mw", "20"], ["where power_mw is kept, deadline_days is at least"]),
     ],
 )
 def test_what_it_refuses_it_answers_with_what_would_do(refused, changes, words):
@@ -64,5 +64,5 @@ def test_a_batch_without_work_for_another_gpu_says_so(in_words):
     """2,048 sequences of a replica of 256 GPUs each."""
     full = 2**24 // 8192 * 8 * 32
     cut = ("--set", "layout.pipeline=32", "--set", "layout.tensor=8")
-    out = in_words(*JOB, "--set", f"cluster.n_gpus={full}", *cut)
+    out = in_words(*JOB, "--set", f"cluster.n_gpus={full}", *cut, "--set", "recovery.init_s_per_1000_gpus=0")
     assert f"The batch has no work for more than {full:,} GPUs." in out

@@ -269,7 +269,8 @@ def test_the_pages_begin_with_the_scenario_of_the_book():
 def test_what_is_assumed_on_a_page_is_what_a_plan_assumes(name):
     told = page_data.start(Scenario.load(name))["assumed"]
     ours = ranges.assumptions(Scenario.load(name)).inputs
-    assert {one["field"] for one in told} == {one.field for one in ours}
+    grown = {"recovery.init_s_per_1000_gpus"}  # which a page needs at other sizes than the observed one
+    assert {one["field"] for one in told} - grown == {one.field for one in ours} - grown
 
 
 def test_an_unknown_scenario_is_refused_before_anything_runs(own_book):

@@ -10,7 +10,7 @@ from ettr import Scenario, budget, simulate, sweep
 from ettr.core.errors import InputError, OutsideValidity, UnknownName
 from ettr.sweep import runs
 
-SIZES = [8192, 65536, 1_000_000]
+SIZES = [8192, 65536, 400_000]
 INTERVALS = [2.0, 10.0]
 GRID = {"cluster.n_gpus": SIZES, "checkpoint.interval_min": INTERVALS}
 

@@ -290,7 +290,7 @@ def flat_band(
     >>> from ettr import Scenario, budget
     >>> band = budget.flat_band(Scenario.load("llama3-405b"), at={"cluster.n_gpus": [16_384, 100_000]})
     >>> band.low_min.round(1).tolist(), band.high_min.round(1).tolist()
-    ([4.6, 2.1], [12.7, 4.4])
+    ([4.6, 2.1], [12.7, 4.5])
     """
     if not 0 < points < 1:
         raise InputError(f"points must be between 0 and 1, got {points:g}")

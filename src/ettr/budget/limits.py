@@ -77,7 +77,7 @@ def validity(scenario: Scenario, formula: str) -> Validity:
     >>> from ettr import Scenario, budget
     >>> valid = budget.validity(Scenario.load("rsc-1"), "rsc")
     >>> valid.holds, round(valid.max_n_gpus, -2)
-    (True, 50600.0)
+    (True, 48700.0)
     """
     if formula not in FORMULAS:
         raise UnknownName("formula", formula, FORMULAS)

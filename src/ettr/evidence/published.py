@@ -53,8 +53,9 @@ class PublishedEttr:
         value = f"{self.bound} {pct(self.ettr, 0)}".strip()
         return f"{self.operator} published {value} for a run on about {gpus(self.n_gpus)}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON."""
+    @property
+    def record(self) -> dict[str, Any]:
+        """All of it as plain values, with its words."""
         return vars(self) | {"words": self.words}
 
 
@@ -126,7 +127,7 @@ def cluster_rates(folder: Path = DATA) -> pd.DataFrame:
     --------
     >>> rates = cluster_rates()["rate"]
     >>> len(rates), round(float(rates.median()), 1)
-    (8, 3.1)
+    (10, 2.3)
     """
     rates = published_rates(folder)
     return rates[rates["compared"]].sort_values("rate", ignore_index=True)

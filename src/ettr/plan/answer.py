@@ -384,7 +384,7 @@ class Plan(Answer):
                 {key: record[key] for key in ("label", "low", "high", "leading", "given")}
                 for record in (one.to_dict() for one in self.ranges)
             ],
-            "published": self.published.to_dict() if self.published else None,
+            "published": self.published.record if self.published else None,
             "unexplained": self.unexplained,
             "simulated": self.simulation.to_dict() if self.simulation else None,
             "is_bound": self.is_bound,

@@ -92,7 +92,7 @@ def frontier(
     >>> run = Scenario.load("llama3-405b")
     >>> line = plan.frontier(run, "cluster.n_gpus", "recovery.restart_min", 0.9, x_values=[8192, 16_384])
     >>> line.points["recovery.restart_min"].round(1).tolist()
-    [17.7, 6.8]
+    [18.1, 6.8]
     """
     import pandas as pd
 
@@ -152,7 +152,7 @@ def ettr_map(
     >>> from ettr import Scenario, plan
     >>> run = Scenario.load("llama3-405b")
     >>> plan.ettr_map(run, "cluster.n_gpus", "checkpoint.stall_s", n=2).round(3)["ettr"].tolist()
-    [0.979, 0.942, 0.644, 0.425]
+    [0.98, 0.943, 0.457, 0.302]
     """
     import pandas as pd
 

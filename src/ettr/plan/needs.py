@@ -173,9 +173,9 @@ def required(scenario: Scenario | str | Path, field: str, target_ettr: float) ->
     >>> at_100k = Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})
     >>> need = plan.required(at_100k, "recovery.restart_min", 0.9)
     >>> need.value is None, need.blocker.field
-    (True, 'checkpoint.stall_s')
+    (True, 'failures.rate_per_1000_node_days')
     >>> round(plan.required(at_100k, "failures.rate_per_1000_node_days", 0.9).value, 2)
-    0.74
+    0.54
     >>> round(plan.required("llama3-405b", "recovery.restart_min", 0.9).value, 1)
     6.8
     """
@@ -218,7 +218,7 @@ def required_at_sizes(
     >>> run = Scenario.load("llama3-405b")
     >>> needs = plan.required_at_sizes(run, "recovery.restart_min", 0.9, [8192, 16_384])
     >>> [round(need.value, 1) for need in needs]
-    [17.7, 6.8]
+    [18.1, 6.8]
     """
     scenario = run_of("required_at_sizes", scenario=scenario, field=field, target=target_ettr, sizes=sizes)
     check_target(target_ettr)

@@ -119,7 +119,7 @@ def page_data(scenario: Scenario, named: str = "") -> dict[str, Any]:
         ],
         "asked": ASKED,
         "clusters": _assumed(rate_across_clusters(scenario)),
-        "published": [one.to_dict() for one in evidence.published_runs()],
+        "published": [one.record for one in evidence.published_runs()],
         "similar": evidence.SIMILAR,
         "formulas": [{"name": name, "title": one.title} for name, one in CALCULATORS.items()],
     }

@@ -94,7 +94,7 @@ def rate_across_clusters(scenario: Scenario) -> Assumed:
     --------
     >>> rate = rate_across_clusters(Scenario.load("llama3-405b"))
     >>> round(rate.low, 1), round(float(rate.at(0.5)), 1), round(rate.high, 1)
-    (1.6, 3.0, 13.9)
+    (1.6, 2.3, 13.9)
     """
     clusters = evidence.cluster_rates()
     rates = tuple((clusters["rate"] * scenario.cluster.gpus_per_node / _NODE_GPUS).tolist())

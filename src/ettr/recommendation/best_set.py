@@ -406,7 +406,7 @@ def recommend(
     --------
     >>> run = Scenario.of({"cluster": {"n_gpus": 4096}, "failures": {"job_mttf_h": 9}, "checkpoint": {"stall_s": 90}})
     >>> recommend(run).ids
-    ('peer-checkpoint', 'faulty-machine-detection')
+    ('just-in-time-checkpoint', 'in-process-restart', 'faulty-machine-detection')
     """
     if not budget_usd >= 0:
         raise InputError(f"budget_usd must be >= 0 USD, got {budget_usd:g}")

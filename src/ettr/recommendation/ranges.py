@@ -186,9 +186,9 @@ def range_with(value: float, drawn: np.ndarray) -> tuple[float, float]:
     """
     low, high = (float(end) for end in np.quantile(drawn, TAILS))
     if value > high:
-        return float(np.quantile(drawn, 2 * TAILS[0])), max(value, float(drawn.max()))
+        return float(np.quantile(drawn, 2 * TAILS[0])), float(max(value, drawn.max()))
     if value < low:
-        return min(value, float(drawn.min())), float(np.quantile(drawn, 1 - 2 * TAILS[0]))
+        return float(min(value, drawn.min())), float(np.quantile(drawn, 1 - 2 * TAILS[0]))
     return low, high
 
 

@@ -190,7 +190,7 @@ def call(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     table = call("budget", {"cluster.n_gpus": [16384, 100_000]}, folder, scenario="llama3-405b")
     >>> table[["cluster.n_gpus", "ettr"]].round(3).to_dict("list")
-    {'cluster.n_gpus': [16384, 100000], 'ettr': [0.909, 0.646]}
+    {'cluster.n_gpus': [16384, 100000], 'ettr': [0.909, 0.573]}
     """
     job = CallJob(name, scenario, load(grid, limit(name)))
     return sweep(job, out, workers, scheduler, retry_failed, on_progress)

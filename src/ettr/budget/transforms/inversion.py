@@ -175,4 +175,5 @@ def _moments(transform: Transform, about_h: Any) -> tuple[Any, Any, Any]:
 
     # hours that are rare and far away turn around at the larger step, and are seen at the smaller one only
     skewness, rare = skewed(0.1), skewed(1e-3)
-    return mean_h, sd_h, np.where(np.abs(rare) > 2 * np.abs(skewness), rare, skewness)
+    with np.errstate(over="ignore"):  # of hours without any spread
+        return mean_h, sd_h, np.where(np.abs(rare) > 2 * np.abs(skewness), rare, skewness)

@@ -62,7 +62,7 @@ def reported(published: pd.DataFrame) -> Table:
     shown = [
         {
             "Run or platform": row.run,
-            "Share": f"{row.bound} {100 * row.share:.4g}%",
+            "Share": f"{row.bound} {100 * row.share:.4g}%".strip(),
             "Of what": row.quantity,
             "Size": _size(row.n_gpus, row.n_gpus_high),
             "Status": row.status,
