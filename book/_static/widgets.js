@@ -944,7 +944,7 @@
         "p",
         { class: "ettr-small" },
         "With " +
-          (lines.length > 1 ? "all " + lines.length : "it") +
+          (lines.length > 2 ? "all " + lines.length : lines.length > 1 ? "both" : "it") +
           ": ETTR " +
           pct(last.ettr, 0) +
           ", saves " +

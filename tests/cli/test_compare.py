@@ -109,7 +109,7 @@ def test_a_budget_limits_the_recommended_set(as_json, in_words):
     assert len(free["ids"]) == 2
     less = as_json(*asked, "--budget", str(free["price_usd"] - 1))["recommendation"]
     assert len(less["ids"]) == 1 and less["price_usd"] <= less["budget_usd"] < free["price_usd"]
-    assert "the budget of 0 USD is below the cheapest" in " ".join(in_words(*asked, "--budget", "0").split())
+    assert "the budget of 0 USD is below the cheapest compared" in " ".join(in_words(*asked, "--budget", "0").split())
 
 
 def test_simulation_adds_what_certainly_saves_more(as_json, in_words):
@@ -189,7 +189,7 @@ def test_a_catalogue_of_ones_own(in_words, as_json, refused, tmp_path):
     own = ("compare", *SHORT, "--catalogue", str(path))
     record = as_json(*own)
     assert [row["id"] for row in record["mitigations"]] == ["mine"] and record["lent"] == []
-    assert "below the cheapest, mine for 1,000 USD" in " ".join(in_words(*own, "--budget", "10").split())
+    assert "below the cheapest compared, mine for 1,000 USD" in " ".join(in_words(*own, "--budget", "10").split())
     path.write_text(OWN.replace("recovery.restart_min", "recovery.restart"))
     message = refused(*own)
     assert "mine" in message and "unknown field 'recovery.restart'" in message

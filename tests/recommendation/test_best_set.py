@@ -107,11 +107,21 @@ def test_within_a_budget_it_is_the_best_set_that_the_money_buys(first):
     assert "over the budget" in less.unlisted.values()
 
 
+def test_a_cheaper_mitigation_may_leave_room_for_another():
+    """Just-in-time checkpoints are the best single ones for 245,000 USD, and two others together are better."""
+    run = Scenario.load("llama3-405b")
+    found, search = recommend(run, 245_000), searching(run, 245_000)
+    affordable = [name for name in search.candidates if search.prices[name] <= 245_000]
+    small = (frozenset(ids) for n in (1, 2, 3) for ids in itertools.combinations(affordable, n))
+    most = max(search.value(ids) for ids in small if search.go_together(ids))
+    assert len(found.ids) == 2 and search.value(frozenset(found.ids)) == pytest.approx(most, abs=2e-9)
+
+
 @pytest.mark.parametrize("budget_usd", [0, 10])
 def test_a_budget_that_buys_nothing_is_said_in_a_sentence(first, budget_usd):
     found = recommend(first, budget_usd)
     assert not found.steps and found.ettr_with_all == found.ettr
-    assert f"the budget of {budget_usd} USD is below the cheapest" in found.report()[0].text
+    assert f"the budget of {budget_usd} USD is below the cheapest compared" in found.report()[0].text
 
 
 @pytest.mark.parametrize("budget_usd", [-1, math.nan])

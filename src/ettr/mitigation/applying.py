@@ -94,12 +94,13 @@ def with_assumptions(
     if not values:
         return WithAssumptions(scenario, ())
     given = {path: origin.model_dump() for path, origin in scenario.evidence.items()}
-    completed = scenario.override({**values, "evidence": {**given, **origins}})
+    # what was measured is known of the run all the same
+    completed = scenario.override({**values, "evidence": {**given, **origins}, "measured": scenario.measured})
     # a pool is of the repair, which may be assumed too
     pools = {one.path: _value(completed, one) for one in assumptions if one.of == "pool"}
     if pools:
         given = {path: origin.model_dump() for path, origin in completed.evidence.items()}
-        completed = completed.override({**pools, "evidence": {**given, **origins}})
+        completed = completed.override({**pools, "evidence": {**given, **origins}, "measured": scenario.measured})
     return WithAssumptions(completed, tuple(assumptions))
 
 

@@ -303,7 +303,7 @@ class Recommendation(Answer):
         """What the set reaches together, and how to read the columns."""
         last, n = self.steps[-1], len(self.steps)
         every = f" with a checkpoint every {roughly(last.interval_min / MIN_PER_H)}" if last.interval_min else ""
-        them = "it" if n == 1 else f"all {count(n)}"
+        them = {1: "it", 2: "both"}.get(n, f"all {count(n)}")
         saved = f", a net saving of {usd(about(self.net_usd))}{self._plausible} in {self.horizon}"
         net = saved if self.has_price else ""
         note = "" if n == 1 else " Each saves what is shown with all the others in place; cumulative is in this order."
@@ -332,7 +332,7 @@ class Recommendation(Answer):
         if self.cheapest and self.cheapest[1] > self.budget_usd:
             name, price = self.cheapest
             return (
-                f"No mitigation is recommended: the budget of {usd(self.budget_usd)} is below the cheapest, "
+                f"No mitigation is recommended: the budget of {usd(self.budget_usd)} is below the cheapest compared, "
                 f"{name} for {usd(price)}."
             )
         if not self.unlisted:
@@ -526,8 +526,14 @@ class _Search:
                     yield swapped
 
     def best(self) -> frozenset[str]:
-        """The set that no single change improves, nor one more mitigation in the place of all that exclude it."""
+        """The set that no single change improves, nor one more mitigation in the place of all that exclude it.
+
+        Within a budget a cheaper mitigation may leave room for another one, so that a search begins with each, too.
+        """
         chosen = self._climbed(frozenset())
+        for name in sorted(self.candidates) if math.isfinite(self.budget_usd) else ():
+            if self.prices[name] <= self.budget_usd:
+                chosen = self._better(chosen, self._climbed(self._climbed(frozenset([name]), name)))
         tried: set[frozenset[str]] = set()
         while chosen not in tried:
             tried.add(chosen)

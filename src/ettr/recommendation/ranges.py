@@ -98,7 +98,8 @@ class Savings:
     @cached_property
     def _plain(self) -> Scenario:
         """The run as the analytical model takes it."""
-        return budget.simplified(budget.with_immediate_detection(self.scenario)).scenario
+        plain = budget.simplified(budget.with_immediate_detection(self.scenario)).scenario
+        return plain.override({"measured": self.scenario.measured})
 
     @cached_property
     def _bare(self) -> Scenario:

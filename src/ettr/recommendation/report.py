@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,11 +62,12 @@ def _added(answer: Comparison, found: Recommendation, added: Sequence[Addition])
         sections.append(Note(f"Simulated together on the same failures: ETTR {pct(ettr)}."))
     others = " with these in place" if found.steps else ""
     n = len(answer.only_simulated(found))
+    within = " and within the budget" if math.isfinite(found.budget_usd) else ""
     if not added:
         text = (
             f"Simulation adds none of the {n} mitigations that only it follows: none saves more than its price by two "
         )
-        return [*sections, Note(f"{text}standard errors{others}.")] if n else sections
+        return [*sections, Note(f"{text}standard errors{others}{within}.")] if n else sections
     per = _per(answer.study)
     rows = [
         (

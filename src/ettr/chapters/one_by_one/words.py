@@ -188,7 +188,7 @@ def by_size(frame: pd.DataFrame) -> Finding:
                 f"Not worth their price on the smallest: {listed(few) if set(few) < every else 'all of them'}."
                 if few
                 else "",
-                "The failure rate of a node, the restart and the prices are the same at every size.",
+                "The failure rate of a node and the prices are the same at every size, and starts take longer on more GPUs.",
             )
             if part
         ),
