@@ -889,6 +889,11 @@
     return { el: list, show };
   }
 
+  // Saved hours beside those that they take the place of, which may read alike.
+  function instead(savedH, ofH) {
+    const [saved, of] = [savedH, ofH].map((hours) => number(about(hours)));
+    return saved === of ? "about the same " + of + " h per month" : saved + " h instead of " + of + " h per month";
+  }
   function recommended(found) {
     const within = found.months >= 3 ? number(found.months) + " months" : roughly(found.months * ettr.H_PER_MONTH);
     if (!found.steps.length) {
@@ -916,7 +921,7 @@
         )
       );
     const place = new Map(found.steps.map((one, i) => [one.id, i + 1]));
-    const instead = found.alternatives
+    const others = found.alternatives
       .slice(0, 3)
       .map((one) =>
         element(
@@ -929,10 +934,8 @@
             ", " +
             usd(about(one.price)) +
             ", saves " +
-            number(about(one.h)) +
-            " h instead of " +
-            number(about(one.ofH)) +
-            " h per month (effect " +
+            instead(one.h, one.ofH) +
+            " (effect " +
             one.effect +
             ")"
         )
@@ -954,7 +957,7 @@
           "." +
           (lines.length > 1 ? " Each saves what is shown with all the others in place." : "")
       ),
-      ...(instead.length ? [element("ul", { class: "ettr-small ettr-lines" }, ...instead)] : []),
+      ...(others.length ? [element("ul", { class: "ettr-small ettr-lines" }, ...others)] : []),
     ];
   }
 

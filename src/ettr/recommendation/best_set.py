@@ -323,8 +323,7 @@ class Recommendation(Answer):
         for other in self.alternatives[:_MOST_NAMED]:
             yield (
                 f"Instead of {listed([place[name] for name in other.replaces])}: {other.id}, "
-                f"{usd(about(other.price_usd))}, saves {number(about(other.saved_h))} h instead of "
-                f"{number(about(other.of_h))} h per month (effect {other.effect})."
+                f"{usd(about(other.price_usd))}, saves {_instead(other.saved_h, other.of_h)} (effect {other.effect})."
             )
 
     def _nothing(self) -> str:
@@ -359,6 +358,12 @@ class Recommendation(Answer):
             return ""
         assumed = ", with assumed values where it needs them" if self.undescribed else ""
         return f"Not compared here: {'; '.join(parts)}. `ettr compare` simulates them{assumed}."
+
+
+def _instead(saved_h: float, of_h: float) -> str:
+    """Saved hours beside those that they take the place of, which may read alike."""
+    saved, of = (number(about(hours)) for hours in (saved_h, of_h))
+    return f"about the same {of} h per month" if saved == of else f"{saved} h instead of {of} h per month"
 
 
 def recommend(

@@ -188,7 +188,8 @@ def by_size(frame: pd.DataFrame) -> Finding:
                 f"Not worth their price on the smallest: {listed(few) if set(few) < every else 'all of them'}."
                 if few
                 else "",
-                "The failure rate of a node and the prices are the same at every size, and starts take longer on more GPUs.",
+                "The failure rate of a node and the prices are the same at every size; starts take longer on more "
+                "GPUs.",
             )
             if part
         ),

@@ -176,7 +176,8 @@ def frontier(frame: pd.DataFrame, scenario: Scenario, target: float) -> Finding:
     )
     return Finding(
         title=say(
-            "On {n_gpus:gpus} a faster restart alone allows at most {rate:about} failures per 1,000 node-days", **steepest
+            "On {n_gpus:gpus} a faster restart alone allows at most {rate:about} failures per 1,000 node-days",
+            **steepest,
         ),
         text=f"{text} Where a line stands upright a faster restart gains nothing. Failures per node have to fall as "
         f"the job grows.",
