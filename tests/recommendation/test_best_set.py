@@ -203,3 +203,9 @@ def test_what_changes_the_speed_is_valued_by_what_it_saves():
 def test_an_unknown_mitigation_is_refused_with_the_nearest(first):
     with pytest.raises(InputError, match="peer-checkpoint"):
         recommend(first, only=["peer-checkpont"])
+
+
+def test_what_is_left_out_stands_beside_the_ettr_of_the_set(first):
+    found = recommend(first)
+    words = " ".join(getattr(one, "text", "") for one in found.report(["spares that run out (spares, repair)"]))
+    assert words.count("without spares that run out") == 2

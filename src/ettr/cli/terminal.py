@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -105,6 +106,10 @@ _WHOLE_WORDS = 30
 """Longest name that is not broken in a table."""
 
 
+_BREAKABLE = 4
+"""Signs by which a table may be too wide, as figures break before their unit."""
+
+
 def show(answer: Answer, as_json: bool, extra: Mapping[str, Any], report: Report | None = None) -> None:
     """Show an answer, as JSON with more keys, or as its report, or another that says more."""
     if as_json:
@@ -127,11 +132,33 @@ def render(report: Report, changes: Mapping[str, Any] = MappingProxyType({})) ->
     changed = [Note(f"  {path} = {'null' if value is None else value}") for path, value in changes.items()]
     for section in [*report[:1], *changed, *report[1:]]:
         if isinstance(section, Table):
-            out.print(_table(section))
+            fitting, below = _fitting(section, out.width)
+            out.print(_table(fitting))
+            for line in below:
+                out.print(Text(printable(line), style="dim"))
             continue
         style = "bold" if isinstance(section, Headline) else "dim" if section.dim else ""
         gap = "\n" if section.apart else ""
         out.print(Text(f"{gap}{printable(section.text)}", style=style), soft_wrap=whole)
+
+
+def _fitting(table: Table, width: int) -> tuple[Table, list[str]]:
+    """A table without the columns of words that a narrow screen would cut, and a line for each of these."""
+    columns, rows, below = list(table.columns), [list(row) for row in table.rows], []
+    cut = [name for name in table.columns[1:] if name in table.words]
+
+    def least() -> int:
+        """Width with broken names and titles, and whole figures."""
+        widths = [max(len(word) for row in rows for word in [*row[0].split(), ""])] if rows else []
+        for title, *column in list(zip(columns, *rows, strict=True))[1:]:
+            widths.append(max(*map(len, title.split()), *map(len, column), 0))
+        return sum(widths) + 2 * len(widths)
+
+    while cut and least() > width + _BREAKABLE:
+        i = columns.index(cut.pop())
+        cells = [(row[0].split()[0] if row[0].split() else "", row.pop(i)) for row in rows]
+        below.append(f"{columns.pop(i)}: {'; '.join(f'{name} {cell}' for name, cell in cells if cell)}")
+    return replace(table, columns=columns, rows=rows, words=[name for name in table.words if name in columns]), below
 
 
 def _table(table: Table) -> Any:

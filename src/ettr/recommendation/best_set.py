@@ -254,7 +254,7 @@ class Recommendation(Answer):
             text = f"What mitigations save is calculated without {mechanisms(left_out)}; `ettr compare` simulates them."
             sections.append(Note(text))
         if self.steps:
-            sections += [self._table(), Note(self._totals())]
+            sections += [self._table(), Note(self._totals(left_out))]
             sections += [Note(line) for line in self._alternatives()]
         else:
             sections.append(Note(self._nothing()))
@@ -299,15 +299,17 @@ class Recommendation(Answer):
             }
         return Table(tuple(columns), list(zip(*columns.values(), strict=True)), words=("pays back in", "effect"))
 
-    def _totals(self) -> str:
+    def _totals(self, left_out: Sequence[str]) -> str:
         """What the set reaches together, and how to read the columns."""
+        without = f" without {mechanisms(left_out)}" if left_out else ""
         last, n = self.steps[-1], len(self.steps)
         every = f" with a checkpoint every {roughly(last.interval_min / MIN_PER_H)}" if last.interval_min else ""
         them = {1: "it", 2: "both"}.get(n, f"all {count(n)}")
         saved = f", a net saving of {usd(about(self.net_usd))}{self._plausible} in {self.horizon}"
         net = saved if self.has_price else ""
         note = "" if n == 1 else " Each saves what is shown with all the others in place; cumulative is in this order."
-        return f"With {them}: ETTR {pct(self.ettr_with_all, 1 if self.ettr_with_all > 0.985 else 0)}{every}{net}.{note}"
+        ettr = pct(self.ettr_with_all, 1 if self.ettr_with_all > 0.985 else 0)
+        return f"With {them}: ETTR {ettr}{without}{every}{net}.{note}"
 
     @property
     def _plausible(self) -> str:
