@@ -2320,6 +2320,7 @@
     acrossClusters,
     isBorrowed,
     observedGpus,
+    restartAt,
     assumedIn,
     evenPoints,
     apply,

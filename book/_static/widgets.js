@@ -207,9 +207,17 @@
     hold(what) {
       const mine = own(state.values, JOB_MTTF),
         isMoved = mine ? own(state.values, OBSERVED) : this.get(N_GPUS) !== this.start.written.cluster.n_gpus,
-        mean = isMoved ? meanTime(this, JOB_MTTF, 6) : undefined;
+        mean = isMoved ? meanTime(this, JOB_MTTF, 6) : undefined,
+        { scenario } = this.now;
       state.hold = what === "job" ? what : null;
       if (mean) {
+        // both are then those of the size of now, the restart with what it takes longer there
+        const beyond = scenario.cluster.n_gpus - ettr.observedGpus(scenario),
+          { restart_min, init_s_per_1000_gpus } = scenario.recovery,
+          restart = 60 * ettr.restartAt(restart_min / 60, init_s_per_1000_gpus, beyond);
+        if (beyond && restart !== restart_min) {
+          state.values["recovery.restart_min"] = Number(restart.toPrecision(6));
+        }
         this.set(JOB_MTTF, mean);
       } else {
         this.changed("hold");

@@ -166,3 +166,16 @@ def test_an_address_with_another_hold_is_left_out(opened):
     page = opened("#hold=nothing")
     assert "hold=nothing" in page.query_selector(".ettr-notice").text_content()
     assert page.get_by_label(HOLD).first.input_value() == "node"
+
+
+@pytest.mark.parametrize("start", [page_data.MINE, "llama3-405b"])
+def test_a_switch_of_what_is_held_leaves_the_answer_of_another_size_as_it_is(opened, start):
+    """There each start takes longer than where it was observed, which the job's own MTBF does not say."""
+    page = opened(f"#start={start}")
+    entry(page, "GPUs").fill("65536")
+    settle(page)
+    there = useful(page)
+    for held in ("job", "node"):
+        page.get_by_label(HOLD).first.select_option(held)
+        settle(page)
+        assert useful(page) == pytest.approx(there, rel=1e-4)
