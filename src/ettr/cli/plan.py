@@ -329,14 +329,13 @@ def _check_rate_of_a_job(run: Scenario, observed_on_gpus: float | None) -> None:
 
 
 def _of_published_clusters(gpus_per_node: Any) -> dict[str, Any]:
-    """Return the failure rate of a run of which none is given: the median of published clusters, by the wall clock."""
+    """Return the failure rate of a run of which none is given: the median of published clusters."""
     from ettr.ranges import median_rate
 
     rate, n_clusters = median_rate(gpus_per_node if isinstance(gpus_per_node, (int, float)) else 8)
     origin = {"status": "assumed", "note": f"the median of {n_clusters} published clusters"}
     return {
         "failures.rate_per_1000_node_days": rate,
-        "failures.rate_clock": "wall",
         "evidence": {"failures.rate_per_1000_node_days": origin},
     }
 
