@@ -11,7 +11,8 @@ from ettr.core.report import Headline, Note, Report, Table
 from ettr.core.results import PARTS
 from ettr.core.sentences import capital, duration, limit, listed, number, pct, points
 from ettr.plan.assumed import no_answer
-from ettr.ranges.assumed import TAILS, span
+from ettr.ranges import TAILS
+from ettr.ranges.assumed import span
 from ettr.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -1,10 +1,11 @@
 """Ranges: how far an answer may be off by its assumed inputs, over their plausible ranges together."""
 
 from ettr.ranges.assumed import Assumptions, across_clusters, assumptions
-from ettr.ranges.drawing import Draws, draws, even_points
+from ettr.ranges.drawing import TAILS, Draws, draws, even_points, range_of
 from ettr.ranges.inputs import Assumed, assumed_inputs, is_borrowed, median_rate, rate_across_clusters, rate_is_assumed
 
 __all__ = [
+    "TAILS",
     "Assumed",
     "Assumptions",
     "Draws",
@@ -15,6 +16,7 @@ __all__ = [
     "even_points",
     "is_borrowed",
     "median_rate",
+    "range_of",
     "rate_across_clusters",
     "rate_is_assumed",
 ]

@@ -13,30 +13,11 @@ import numpy as np
 from ettr.budget.intervals import any_interval, best_h
 from ettr.core.report import Answer, Headline, Report, Table, plain_values
 from ettr.core.sentences import gpus, limit, pct
-from ettr.ranges.drawing import FEWEST, N_DRAWS, agrees_with_what_is_known, draws, ettr_at, even_points
-from ettr.ranges.inputs import Assumed, around, assumed_inputs, is_borrowed, plausible, rate_across_clusters
+from ettr.ranges.drawing import FEWEST, N_DRAWS, agrees_with_what_is_known, draws, ettr_at, range_of
+from ettr.ranges.inputs import Assumed, around, is_borrowed, rate_across_clusters
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL
 
-__all__ = [
-    "TAILS",
-    "Assumed",
-    "Assumptions",
-    "across_clusters",
-    "agrees_with_what_is_known",
-    "around",
-    "assumed_inputs",
-    "assumptions",
-    "condition_of",
-    "ettr_at",
-    "even_points",
-    "known_of",
-    "plausible",
-    "span",
-]
-
-TAILS = (0.05, 0.95)
-"""Quantiles between which a range reaches."""
 THIS_RATE, ACROSS = "with this node failure rate", "across published clusters"
 """What a range is of: the other inputs at the run's own rate, or the rate of other clusters as well."""
 _WORTH_SAYING = 0.05
@@ -97,10 +78,7 @@ class Assumptions(Answer):
         """ETTR between its 5th and 95th percentile, as far as the answer itself; None where most have no source."""
         if not self.sourced or self.values.size < FEWEST:
             return None
-        low, high = np.quantile(self.values, TAILS)
-        if not self.agrees:
-            return float(low), float(high)
-        return min(float(low), self.ettr), max(float(high), self.ettr)
+        return range_of(self.values, self.ettr if self.agrees else None)
 
     @property
     def leading(self) -> Assumed | None:
@@ -240,7 +218,6 @@ def assumptions(scenario: Scenario, n: int = N_DRAWS, seed: int = 0) -> Assumpti
     >>> answer.range[0] < answer.ettr < answer.range[1]
     True
     """
-
     return _assumptions(scenario, n, seed, (), THIS_RATE)
 
 

@@ -20,6 +20,8 @@ from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
 FEWEST = 100
 """Draws that must agree with what is known of the run for a range to be printed."""
 N_DRAWS = 4096
+TAILS = (0.05, 0.95)
+"""Quantiles between which a range reaches."""
 _MOST_TRIES = 8
 """Points that are tried for each draw that is wanted, before fewer valid draws are used."""
 
@@ -53,6 +55,18 @@ class Draws:
     n_valid: int
     n_redrawn: int
     rule: str = ""
+
+
+def range_of(drawn: np.ndarray, value: float | None = None) -> tuple[float, float]:
+    """Return the plausible range of a value: between quantiles of its draws, and up to the value as assumed if given.
+
+    Examples
+    --------
+    >>> range_of(np.arange(101.0)), range_of(np.arange(101.0), 98.0)
+    ((5.0, 95.0), (5.0, 98.0))
+    """
+    low, high = (float(end) for end in np.quantile(drawn, TAILS))
+    return (low, high) if value is None else (min(low, value), max(high, value))
 
 
 def draws(
