@@ -11,7 +11,7 @@ from ettr import Scenario, evidence, mitigation, plan
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.mitigation import Catalogue
 from ettr.recommendation import recommend
-from ettr.recommendation.best_set import LEAST_SHARE, _Search
+from ettr.recommendation.best_set import LEAST_SHARE, Sets
 
 STORY = {
     "cluster": {"n_gpus": 4096},
@@ -43,8 +43,8 @@ def first() -> Scenario:
     return Scenario.of(STORY)
 
 
-def searching(run: Scenario, budget_usd: float = math.inf, only: list[str] | None = None) -> _Search:
-    return _Search(run, budget_usd, mitigation.catalogue(), only, run)
+def searching(run: Scenario, budget_usd: float = math.inf, only: list[str] | None = None) -> Sets:
+    return Sets(run, budget_usd, only=only)
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -115,6 +115,23 @@ def test_a_cheaper_mitigation_may_leave_room_for_another():
     small = (frozenset(ids) for n in (1, 2, 3) for ids in itertools.combinations(affordable, n))
     most = max(search.value(ids) for ids in small if search.go_together(ids))
     assert len(found.ids) == 2 and search.value(frozenset(found.ids)) == pytest.approx(most, abs=2e-9)
+
+
+def test_a_weaker_effect_saves_its_part_and_a_stronger_one_no_more_than_the_run_loses(first):
+    plain, name = Sets(first), "in-process-restart"
+    weak, strong = Sets(first, strengths={name: 0.5}), Sets(first, strengths={name: 1e6})
+    assert weak.saved_h([name]) == pytest.approx(plain.saved_h([name]) / 2)
+    assert strong.saved_h([name]) == pytest.approx(730.5 * (1 - plain.before.ettr))
+    both = ("faulty-machine-detection", name)
+    assert plain.saved_h(both) / 2 < weak.saved_h(both) < plain.saved_h(both)
+    assert weak.saved_h(both[:1]) == plain.saved_h(both[:1])
+    assert name not in Sets(first, strengths={name: 1e-6}).best()
+
+
+def test_a_set_is_worth_what_it_saves_less_its_price(first):
+    found = recommend(first)
+    assert Sets(first).net_usd(found.ids) == pytest.approx(found.net_usd)
+    assert Sets(first).net_usd(["peer-checkpoint", "in-process-restart"]) < found.net_usd
 
 
 @pytest.mark.parametrize("budget_usd", [0, 10])

@@ -11,7 +11,6 @@ from ettr.mitigation.applying import (
     n_replicas,
     pool,
     with_assumptions,
-    with_strength,
     without,
 )
 from ettr.mitigation.catalogue import NO_EVIDENCE, NOT_MODELLED, Catalogue, catalogue
@@ -50,7 +49,6 @@ __all__ = [
     "pool",
     "weakest_status",
     "with_assumptions",
-    "with_strength",
     "without",
 ]
 

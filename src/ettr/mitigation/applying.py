@@ -5,11 +5,9 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
-
-import numpy as np
 
 from ettr.core.errors import InputError
 from ettr.core.units import ROUNDING
@@ -211,8 +209,8 @@ def apply(
     of : Catalogue, optional
         Where they stand; the project's own without.
     strengths : mapping, optional
-        Id to how strongly it acts, 1 if not given: below, numbers go that part of the way to where the mitigation would
-        take them; above, they go further (:func:`of_strength`). What is no number, such as a tier, is there or not.
+        Id to the part of the way that numbers go to where the mitigation would take them, 1 if not given; what is no
+        number, such as a tier, is there or not.
 
     Returns
     -------
@@ -244,63 +242,6 @@ def apply(
     strong = strengths or {}
     changes = [(change, strong.get(one.id, 1.0)) for one in chosen for change in one.changes]
     return changed(scenario, changes, ", ".join(names))
-
-
-def with_strength(of: Catalogue, name: str, strength: float, scenario: Scenario) -> Catalogue:
-    """Return a catalogue in which one mitigation acts more weakly or strongly than expected.
-
-    Parameters
-    ----------
-    of : Catalogue
-        Where it stands.
-    name : str
-        The mitigation.
-    strength : float
-        As for :func:`of_strength`, from the numbers of the scenario. Up to 1, a tier survives that part of the
-        failures and a predictor announces that part of them; beyond, they miss fewer.
-    scenario : Scenario
-        The run that it changes.
-
-    Returns
-    -------
-    Catalogue
-        All other mitigations as they are.
-
-    Examples
-    --------
-    >>> run = Scenario.load("llama3-405b")  # whose restart takes 5 min; the mitigation caps it at 1 min
-    >>> half = with_strength(catalogue(), "in-process-restart", 0.5, run)
-    >>> apply(run, "in-process-restart", half).recovery.restart_min
-    3.0
-    """
-    entry = of[name]
-    changes = tuple(other for change in entry.changes for other in _at_strength(scenario, change, strength))
-    moved = entry.model_copy(update={"changes": changes})
-    return replace(of, mitigations=tuple(moved if one is entry else one for one in of))
-
-
-def _at_strength(run: Scenario, change: Change, strength: float) -> Iterator[Change]:
-    """A change of another strength; one for each field that it leads to, where they begin from other values."""
-    value = change.value
-    if isinstance(value, dict):
-        yield change.model_copy(update={"value": _section_at_strength(value, strength)})
-    elif change.op == "scale":
-        yield change.model_copy(update={"value": of_strength(1.0, value, strength)})
-    elif change.op == "add":
-        yield change.model_copy(update={"value": strength * value})
-    else:
-        for path in _targets(run, change):
-            amount = _changed(run, change, path, _at(run, path), strength)
-            yield change.model_copy(update={"path": path, "value": amount, "of": None})
-
-
-def _section_at_strength(section: dict[str, Any], strength: float) -> dict[str, Any]:
-    """A section that acts on fewer or more of the failures; copies on several nodes survive nearly all of them."""
-    if "copies" in section:
-        kept = {field: value for field, value in section.items() if field not in ("copies", "placement")}
-        return kept | {"survives": strength} if strength < 1 else section
-    shares = {field: section[field] for field in ("survives", "recall") if field in section}
-    return section | {field: 1 - of_strength(1.0, 1 - share, strength) for field, share in shares.items()}
 
 
 def without(scenario: Scenario, mitigation: Mitigation) -> Scenario | None:
@@ -342,27 +283,8 @@ def _changed(run: Scenario, change: Change, path: str, current: Any, strength: f
         amounts |= {"cap": min(current, value), "floor": max(current, value)}
         amount = amounts[change.op]
     if strength != 1 and number and isinstance(amount, (int, float)):
-        amount = of_strength(current, amount, strength)
+        amount = current + strength * (amount - current)
     return math.ceil(amount - ROUNDING) if _is_count(path) and not isinstance(amount, dict) else amount
-
-
-def of_strength(current: Any, aim: Any, strength: float) -> Any:
-    """Return where a change leads that acts more weakly or strongly than expected; numbers or arrays.
-
-    Up to a strength of 1 it goes that part of the way. Beyond, the fraction that is left of a value is raised to the
-    strength, so that a value never changes its sign: of 10 that become 1, 0.1 are left at twice the strength.
-
-    Examples
-    --------
-    >>> of_strength(10.0, 1.0, 0.5), of_strength(10.0, 1.0, 2.0), of_strength(10.0, 0.0, 2.0)
-    (5.5, 0.1, 0.0)
-    """
-    if strength <= 1:
-        return current + strength * (aim - current)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        left = np.where((np.asarray(current) > 0) & (np.asarray(aim) >= 0), np.asarray(aim) / current, np.nan)
-        beyond = np.where(np.isnan(left), aim, current * left**strength)
-    return beyond if np.ndim(beyond) else float(f"{float(beyond):.15g}")
 
 
 def _value(run: Scenario, change: Change) -> Any:

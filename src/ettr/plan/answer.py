@@ -37,7 +37,8 @@ from ettr.plan.single_run import PredictionInterval, of_simulated, prediction_in
 from ettr.plan.tiers import TierPlan, best_tiers_h, tier_plans
 from ettr.plan.unexplained import Unexplained, unexplained
 from ettr.ranges import Assumptions, across_clusters, assumptions
-from ettr.recommendation.best_set import Recommendation, recommend
+from ettr.recommendation.answer import Recommendation
+from ettr.recommendation.best_set import recommend
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.fields import implausible
 from ettr.scenario.long_run import steady

@@ -18,7 +18,7 @@ from ettr.core.sentences import about, duration, limit, listed, pct, usd
 from ettr.core.units import H_PER_DAY, MIN_PER_H
 from ettr.plan.dates import Dates, in_n
 from ettr.plan.fields import Field, field_of, solvable
-from ettr.recommendation.best_set import Recommendation
+from ettr.recommendation.answer import Recommendation
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.fields import amount_of
 from ettr.scenario.paths import INTERVAL, N_GPUS, SPARES

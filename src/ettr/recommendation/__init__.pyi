@@ -5,11 +5,11 @@ from .alone import IN_PLACE as IN_PLACE
 from .alone import TRIED as TRIED
 from .alone import Comparison as Comparison
 from .alone import mitigations as mitigations
+from .answer import Alternative as Alternative
+from .answer import Recommendation as Recommendation
+from .answer import Step as Step
 from .attribution import Attribution as Attribution
 from .attribution import shapley as shapley
-from .best_set import Alternative as Alternative
-from .best_set import Recommendation as Recommendation
-from .best_set import Step as Step
 from .best_set import recommend as recommend
 from .break_even import along as along
 from .closed import closed_gain as closed_gain

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr import mitigation
+from ettr import mitigation, ranges
 from ettr.core.errors import InputError, NoProgress
 from ettr.core.report import Answer, Report, plain_values
 from ettr.mitigation import ASSUMED, NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation, effect_basis
 from ettr.recommendation.additions import Addition, additions
-from ettr.recommendation.best_set import Recommendation
+from ettr.recommendation.answer import Recommendation
 from ettr.recommendation.closed import closed_gain, without_origins
 from ettr.recommendation.measures import UNITS, Interval, Runs, difference, gain, gains
-from ettr.recommendation.ranges import range_with, savings
+from ettr.recommendation.ranges import savings
 from ettr.recommendation.report import MOST_ASSUMED, MOST_RANKED, of_comparison
 from ettr.recommendation.study import NO_ANSWER, OnProgress, Study, check_measure
 from ettr.recommendation.study import study as make_study
@@ -130,7 +130,7 @@ class Comparison(Answer):
         moves = (found.shares - found.share) * own.runs().mean(measure)
         if measure == "ettr":
             moves = found.ettr_gains - found.ettr_gain
-        return *range_with(gained.mean, gained.mean + moves), False
+        return *ranges.range_of(gained.mean + moves, gained.mean), False
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON; what is not known is None."""

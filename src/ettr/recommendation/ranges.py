@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -22,8 +22,6 @@ from ettr.scenario.paths import SLOWDOWN
 if TYPE_CHECKING:
     from ettr.recommendation.measures import Interval
 
-TAILS = (0.05, 0.95)
-"""Quantiles between which a range reaches."""
 FACTORS = MappingProxyType({"assumed": 2.0, "secondary": 1.5, "derived": 1.25, "primary": 1.25})
 """How many times weaker or stronger an effect may be, by the status of the least known change (assumed)."""
 _DRAWS, _MOST, _FEWEST = 4096, 320, 32
@@ -93,7 +91,7 @@ class Savings:
     @property
     def range(self) -> tuple[float, float] | None:
         """Shares of the wall clock that are plausibly saved; None without enough draws."""
-        return None if self.shares.size < _FEWEST else range_with(self.share, self.shares)
+        return None if self.shares.size < _FEWEST else ranges.range_of(self.shares, self.share)
 
     @cached_property
     def _plain(self) -> Scenario:
@@ -123,11 +121,10 @@ class Savings:
     def _strengths(self) -> np.ndarray:
         """Factors of what the set saves: 1 first, and one a draw."""
         n = max((values.size for values in self._at.values()), default=1)
-        alone = [max(self._saved_alone(name), 0.0) for name in self.ids]
-        weights = np.array(alone) / sum(alone) if sum(alone) > 0 else np.full(len(self.ids), 1 / len(self.ids))
+        alone = [self._saved_alone(name) for name in self.ids]
         factors = np.array([strength_factor(self.catalogue[name]) for name in self.ids])
         u = ranges.even_points(n, len(self.ids), self.seed + 1)
-        drawn = factors ** (2 * u - 1) @ weights
+        drawn = factors ** (2 * u - 1) @ weights(alone)
         drawn[0] = 1.0
         return np.asarray(drawn)
 
@@ -174,23 +171,16 @@ class Savings:
             return np.where(ettr > 0, work / (plain.speed * ettr), np.nan), ettr
 
 
-def range_with(value: float, drawn: np.ndarray) -> tuple[float, float]:
-    """Return a range that holds 90% of the draws and the value with everything as assumed.
-
-    From the 5th to the 95th percentile; where the value lies beyond one of them, the whole of that tail is within, and
-    the other end moves so that it still holds 90%.
+def weights(alone: Sequence[float]) -> np.ndarray:
+    """Return by how much the strength of each mitigation of a set counts: in proportion to what it saves alone.
 
     Examples
     --------
-    >>> range_with(50, np.arange(101.0)), range_with(98, np.arange(101.0)), range_with(-7, np.arange(101.0))
-    ((5.0, 95.0), (10.0, 100.0), (-7.0, 90.0))
+    >>> weights([3.0, 1.0, -1.0]).tolist(), weights([0.0, 0.0]).tolist()
+    ([0.75, 0.25, 0.0], [0.5, 0.5])
     """
-    low, high = (float(end) for end in np.quantile(drawn, TAILS))
-    if value > high:
-        return float(np.quantile(drawn, 2 * TAILS[0])), float(max(value, drawn.max()))
-    if value < low:
-        return float(min(value, drawn.min())), float(np.quantile(drawn, 1 - 2 * TAILS[0]))
-    return low, high
+    saved = np.maximum(alone, 0.0)
+    return np.asarray(saved / saved.sum() if saved.any() else np.full(saved.size, 1 / saved.size))
 
 
 def _changed(op: str, drawn: np.ndarray, own: float, aim: float) -> np.ndarray:

@@ -18,7 +18,7 @@ from ettr.ranges.assumed import condition_of
 if TYPE_CHECKING:
     from ettr.recommendation.additions import Addition
     from ettr.recommendation.alone import Comparison
-    from ettr.recommendation.best_set import Recommendation
+    from ettr.recommendation.answer import Recommendation
     from ettr.recommendation.study import Study
 
 MOST_RANKED, MOST_ASSUMED = 10, 5

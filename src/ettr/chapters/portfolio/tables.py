@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -15,13 +16,11 @@ from ettr.core.errors import EttrError
 from ettr.core.results import PARTS
 from ettr.core.sentences import limit, pct
 from ettr.core.units import H_PER_MONTH
-from ettr.mitigation import Catalogue
 from ettr.ranges import Assumed
 from ettr.recommendation import Difference, Recommendation, Runs
-from ettr.recommendation.best_set import at_best_interval
+from ettr.recommendation.best_set import Sets
 from ettr.recommendation.ranges import strength_factor
 from ettr.scenario import Scenario
-from ettr.scenario.fields import given_at
 from ettr.scenario.paths import INTERVAL
 
 BEFORE, AFTER = "lost before", "lost after"
@@ -122,11 +121,11 @@ def decisive(found: Recommendation | None, assumed: Iterable[Assumed]) -> pd.Dat
     Returns
     -------
     DataFrame
-        A row an input, and one for the effect of each step, from as weak to as strong as plausible: ``input``,
+        A row an input, and one for the saving of each step, from as small to as large as plausible: ``input``,
         ``name``, ``range`` (in words), ``unit``, ``source``, ``given``, ``low_value`` and ``high_value``; ``net``
-        with ``net_low`` and ``net_high`` (net saving of the recommended set as it is; NaN where the model has no
-        answer) in ``net_unit``, as from :func:`worth`; ``ids`` (the recommended set), ``ids_low`` and ``ids_high`` (the
-        one that is recommended there), ``changes_set``, ``swing`` (largest ``net`` less smallest). The largest swing
+        with ``net_low`` and ``net_high`` (net saving of the recommended set; NaN where the model has no answer) in
+        ``net_unit``, million USD or h per month; ``ids`` (the recommended set), ``ids_low`` and ``ids_high`` (the one
+        that is recommended there), ``changes_set``, ``swing`` (largest ``net`` less smallest). The largest swing
         comes first. Empty without a set.
     """
     rows = [] if not found or not found.steps else [*_inputs(found, assumed), *_effects(found)]
@@ -154,73 +153,45 @@ def _inputs(found: Recommendation, assumed: Iterable[Assumed]) -> Iterator[dict[
     for one in assumed:
         if one.field != INTERVAL:  # which is chosen
             name, ends = input_name(one.field).removeprefix("the "), f"{limit(one.low)} to {limit(one.high)} {one.unit}"
-            about = {"input": one.field, "name": name, "range": ends.strip(), "unit": one.unit, "source": one.source}
-            low, high = (_at_end(found, {one.field: value}, found.catalogue) for value in (one.low, one.high))
-            yield about | {"given": one.value, "low_value": one.low, "high_value": one.high} | _ends(found, low, high)
+            about: dict[str, Any] = {
+                "input": one.field,
+                "name": name,
+                "range": ends.strip(),
+                "unit": one.unit,
+                "source": one.source,
+            }
+            about |= {"given": one.value, "low_value": one.low, "high_value": one.high}
+            yield about | _ends(found, [({one.field: value}, {}) for value in (one.low, one.high)])
 
 
 def _effects(found: Recommendation) -> Iterator[dict[str, Any]]:
     for step in found.steps:
         factor = strength_factor(found.catalogue[step.id])
-        low, high = (
-            _at_end(found, {}, mitigation.with_strength(found.catalogue, step.id, strength, found.scenario))
-            for strength in (1 / factor, factor)
-        )
-        name, ends = f"effect of {step.title}", f"{pct(1 / factor, 0)} to {pct(factor, 0)} of its strength"
-        about = {"input": f"{EFFECT}{step.id}", "name": name, "range": ends, "unit": "", "source": ""}
-        yield about | {"given": 1.0, "low_value": 1 / factor, "high_value": factor} | _ends(found, low, high)
+        name, ends = f"effect of {step.title}", f"{pct(1 / factor, 0)} to {pct(factor, 0)} of the expected saving"
+        about: dict[str, Any] = {"input": f"{EFFECT}{step.id}", "name": name, "range": ends, "unit": "", "source": ""}
+        about |= {"given": 1.0, "low_value": 1 / factor, "high_value": factor}
+        yield about | _ends(found, [({}, {step.id: strength}) for strength in (1 / factor, factor)])
 
 
-_End = tuple[float, tuple[str, ...] | None]
-"""What the recommended set is worth with other values, and what would be recommended; NaN and None without answer."""
+def _ends(found: Recommendation, ends: Iterable[tuple[dict[str, float], dict[str, float]]]) -> dict[str, Any]:
+    """The columns on both ends, each with other values of inputs and with strengths of effects."""
+    (low, ids_low), (high, ids_high) = (_at_end(found, values, strengths) for values, strengths in ends)
+    changes = any(ids is not None and set(ids) != set(found.ids) for ids in (ids_low, ids_high))
+    net, unit = (found.net_usd / 1e6, MONEY) if found.has_price else (found.saved_h, HOURS)
+    nets = {"net": net, "net_low": low, "net_high": high, "net_unit": unit}
+    return nets | {"ids": found.ids, "ids_low": ids_low, "ids_high": ids_high, "changes_set": changes}
 
 
-def _ends(found: Recommendation, low: _End, high: _End) -> dict[str, Any]:
-    changes = any(ids is not None and set(ids) != set(found.ids) for _, ids in (low, high))
-    nets: dict[str, Any] = {
-        "net": worth(found, found.ids, found.catalogue),
-        "net_low": low[0],
-        "net_high": high[0],
-    }
-    nets |= {"net_unit": MONEY if found.has_price else HOURS}
-    return nets | {"ids": found.ids, "ids_low": low[1], "ids_high": high[1], "changes_set": changes}
-
-
-def _at_end(found: Recommendation, values: dict[str, float], of: Catalogue) -> _End:
-    is_as_given = all(given_at(found.scenario, path) == value for path, value in values.items())
-    if is_as_given and of is found.catalogue:
-        return worth(found, found.ids, of), found.ids
+def _at_end(
+    found: Recommendation, values: dict[str, float], strengths: dict[str, float]
+) -> tuple[float, tuple[str, ...] | None]:
+    """Net saving of the recommended set, and the set that is recommended there; NaN and None without an answer."""
     try:
-        run = found.scenario.override(values) if values else found.scenario
-        there = recommendation.recommend(run, found.budget_usd, of)
-        return worth(there, found.ids, of), there.ids
+        sets = Sets(found.scenario.override(values), found.budget_usd, found.catalogue, strengths=strengths)
     except EttrError:
         return np.nan, None
-
-
-def worth(found: Recommendation, ids: Iterable[str], of: Catalogue) -> float:
-    """Return the net saving of any set over the horizon of a recommendation, each run at its best interval.
-
-    Parameters
-    ----------
-    found : Recommendation
-        Of the run.
-    ids : iterable of str
-        The set.
-    of : Catalogue
-        Where it stands.
-
-    Returns
-    -------
-    float
-        Its price counted [million USD]; of a run whose hours cost nothing, what it saves [h per month].
-    """
-    before, after = (at_best_interval(run) for run in (_bare(found), mitigation.apply(_bare(found), ids, of)))
-    saved_h = (1 - after.cost / before.cost) * H_PER_MONTH
-    if not found.has_price:
-        return saved_h
-    price_usd = sum(of[name].price.of(found.scenario.cluster.n_gpus) for name in ids)
-    return (saved_h * found.scenario.usd_per_h * found.months - price_usd) / 1e6
+    net = sets.net_usd(found.ids) / 1e6 if found.has_price else sets.saved_h(found.ids)
+    return net if math.isfinite(net) else np.nan, tuple(sorted(sets.best()))
 
 
 def _bare(found: Recommendation) -> Scenario:

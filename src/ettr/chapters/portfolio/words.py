@@ -222,7 +222,7 @@ def _changes(row: Any, found: Recommendation) -> list[str]:
         )
         to = f"{listed(new)} instead of {listed(gone)}" if new and gone else f"with {listed(new)}" if new else ""
         is_effect = row.input.startswith("effect of ")
-        amount = f"{pct(value, 0)} of its strength" if is_effect else f"{limit(value)} {row.unit}".strip()
+        amount = f"{pct(value, 0)} of the expected saving" if is_effect else f"{limit(value)} {row.unit}".strip()
         texts.append(f"the {row.name} at {amount}: {to or f'without {listed(gone)}'}")
     return texts
 
