@@ -27,10 +27,17 @@ def compared() -> recommendation.Comparison:
     return recommendation.mitigations(run().override({"job.productive_h": 120.0}), n_runs=20, measure="usd")
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_scale_by_hand(name):
+@pytest.mark.parametrize(
+    ("name", "apart"),
+    [
+        ("llama3-405b", 0.02),
+        ("opt-175b", 0.02),
+        ("h100-100k", 0.05),  # with 40% lost, the terms of second order are no longer small
+    ],
+)
+def test_scale_by_hand(name, apart):
     hand = scale.tables.by_hand(plan.make(run(name)), run(name).cluster.n_gpus)
-    assert hand["ettr"] == pytest.approx(hand["exact"], abs=0.05)
+    assert hand["ettr"] == pytest.approx(hand["exact"], abs=apart)
 
 
 @pytest.mark.parametrize("name", PRESETS)
