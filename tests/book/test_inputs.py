@@ -291,7 +291,7 @@ def test_what_a_chart_alone_is_asked_is_in_its_caption_and_in_no_other(opened, n
 
 def test_values_that_nobody_gave_are_called_examples(opened):
     for name, words in (
-        ("scale", "4,096 GPUs (example), MTBF 12 h (example)"),
+        ("scale", "4,096 GPUs (example), MTBF 20 h (example)"),
         ("failure_rates", "4,096 GPUs (example), failure count 10 (example), observed for 30 days (example)"),
     ):
         page = opened(CHARTS[name], f"#start={page_data.MINE}")

@@ -16,7 +16,8 @@ import yaml
 from ettr import Scenario, __version__, budget, evidence, plan
 from ettr.cli import terminal
 from ettr.core.report import Table
-from ettr.core.sentences import duration
+from ettr.core.sentences import about, duration
+from ettr.publish import page_data
 
 REPOSITORY = str(Path(__file__).parents[2])
 
@@ -805,6 +806,8 @@ def test_without_a_failure_rate_it_is_that_of_published_clusters(as_json, in_wor
     others = answer["ranges"][-1]
     assert others["label"] == "across published clusters" and others["leading"] == "failures.rate_per_1000_node_days"
     assert others["low"] < answer["ettr"] < others["high"]
+    page = page_data.page_data(Scenario.load("llama3-405b"))["starts"][page_data.MINE]["written"]
+    assert (page["cluster"]["n_gpus"], page["failures"]["job_mttf_h"]) == (4096, about(answer["job_mttf_h"]))
     text = " ".join(in_words("plan", "--gpus", "4096").split())
     assert "across published clusters" in text and "--mtbf-h" in text and "with this node failure rate" not in text
     own = as_json("plan", "--gpus", "4096", "--mtbf-h", "9")

@@ -52,7 +52,7 @@ def as_written(changes):
     """The scenario of somebody who says only this much, as on the command line; the example is that of 4,096 GPUs."""
     rates = any(path.startswith("failures.") for path in changes)
     observed_nodes = 4096 // changes.get("cluster.gpus_per_node", 8)
-    example = {"failures.job_mttf_h": 12, "failures.observed_nodes": observed_nodes}
+    example = {"failures.job_mttf_h": 20, "failures.observed_nodes": observed_nodes}
     base = {"cluster.n_gpus": 4096} | ({} if rates else example)
     return Scenario.of(nested({**base, **{path: value for path, value in changes.items() if value is not None}}))
 

@@ -12,11 +12,12 @@ from ettr.chapters.common.theme import PART_COLOURS, cited
 from ettr.chapters.what_if.tables import ASKED
 from ettr.core import durable
 from ettr.core.errors import EttrError
-from ettr.core.units import LAST_DIGITS, unit_of
+from ettr.core.sentences import about
+from ettr.core.units import H_PER_DAY, LAST_DIGITS, unit_of
 from ettr.plan.assumed import assumed_fields
 from ettr.plan.losses import WORDS
 from ettr.ranges.assumed import known_of
-from ettr.ranges.inputs import Assumed, around, assumed_inputs, rate_across_clusters
+from ettr.ranges.inputs import Assumed, around, assumed_inputs, median_rate, rate_across_clusters
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of, is_written, meta_at
 from ettr.scenario.paths import INIT, N_GPUS, OBSERVED, PERSIST, SLOWDOWN, bounds_at, model_of
@@ -25,11 +26,8 @@ from ettr.validation import CALCULATORS
 DEFAULT = "llama3-405b"
 MINE = "your-cluster"
 """What a reader begins with who has no scenario: a job of which only its size and its failures are said."""
-_MINE = {
-    "title": "Your cluster",
-    "cluster": {"n_gpus": 4096, "gpus_per_node": 8},
-    "failures": {"job_mttf_h": 12.0},
-}
+_MINE_GPUS, _MINE_GPUS_PER_NODE = 4096, 8
+"""Size with which that job begins (assumed)."""
 
 INPUTS: dict[str, tuple[float, float, str]] = {
     "cluster.n_gpus": (8, 1_000_000, "GPUs"),
@@ -102,7 +100,8 @@ def page_data(scenario: Scenario, named: str = "") -> dict[str, Any]:
         mitigations; ``formulas``: names and titles of those that people use.
     """
     starts = {scenario.name: start(scenario) | {"command": named or scenario.name}}
-    starts.setdefault(MINE, start(Scenario.of(_MINE), _MINE))
+    mine = _mine()
+    starts.setdefault(MINE, start(Scenario.of(mine), mine))
     for name in evidence.scenario_names():
         if name not in starts:
             starts[name] = start(Scenario.load(name)) | {"command": name}
@@ -122,6 +121,17 @@ def page_data(scenario: Scenario, named: str = "") -> dict[str, Any]:
         "published": [one.record for one in evidence.published_runs()],
         "similar": evidence.SIMILAR,
         "formulas": [{"name": name, "title": one.title} for name, one in CALCULATORS.items()],
+    }
+
+
+def _mine() -> dict[str, Any]:
+    """A job of which only its size is known, at the median failure rate of published clusters, as of a plan."""
+    nodes = _MINE_GPUS / _MINE_GPUS_PER_NODE
+    mttf_h = 1000 * H_PER_DAY / (median_rate(_MINE_GPUS_PER_NODE)[0] * nodes)
+    return {
+        "title": "Your cluster",
+        "cluster": {"n_gpus": _MINE_GPUS, "gpus_per_node": _MINE_GPUS_PER_NODE},
+        "failures": {"job_mttf_h": about(mttf_h)},
     }
 
 
