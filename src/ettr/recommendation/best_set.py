@@ -258,7 +258,8 @@ class Sets:
         Within a budget a cheaper mitigation may leave room for another one, so that a search begins with each, too.
         """
         chosen = self._climbed(frozenset())
-        for name in sorted(self.candidates) if math.isfinite(self.budget_usd) else ():
+        is_bound = self.price_usd(self.candidates) > self.budget_usd
+        for name in sorted(self.candidates) if is_bound else ():
             if self.prices[name] <= self.budget_usd:
                 chosen = self._better(chosen, self._climbed(self._climbed(frozenset([name]), name)))
         tried: set[frozenset[str]] = set()
