@@ -13,7 +13,7 @@ from ettr.chapters.common.encodings import rounded, with_marks
 from ettr.chapters.common.mitigations import EFFECTS, ROW_PX, hours, net_saving, nothing, rows_of
 from ettr.chapters.common.theme import BLUE, ORANGE, PART_COLOURS, finish, layered, need
 from ettr.chapters.portfolio.tables import AFTER, BEFORE
-from ettr.core.sentences import capital
+from ettr.core.sentences import capital, count
 
 _TOTAL = "#5f7d95"
 _MOST_DRAWN = 12
@@ -164,6 +164,9 @@ def decisive(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         other = alt.Chart(rounded(marks, 4)).mark_point(shape="diamond", size=90, color=ORANGE, opacity=1)
         tips = tooltips(*label, "set", **label, set=Column("Recommended there"))
         layers.append(other.encode(y=y, x=alt.X("there:Q"), tooltip=tips))
+    note = "line: as assumed here; diamonds: another set is recommended at this end"
+    if len(moving) < len(frame):
+        note = f"the {count(len(moving))} of {count(len(frame))} assumptions that move it; {note}"
     each = "; ".join(
         f"{name} {net_saving(row.least, unit)} to {net_saving(row.most, unit)}"
         for name, row in zip(names, drawn.itertuples(), strict=True)
@@ -171,7 +174,7 @@ def decisive(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         layered(*layers),
         title=title,
-        subtitle=with_marks(subtitle, "line: as assumed here; diamonds: another set is recommended at this end"),
+        subtitle=with_marks(subtitle, note),
         description=f"Ranges of the net saving of the recommended set, one assumption a row: {each}.",
         height=ROW_PX * len(moving) + 20,
     )
