@@ -234,9 +234,9 @@ def _run(taken: StepLog, ledger: Ledger, step_s: float | None, path: str, format
     start_h = (begun[0] - taken.first_s) / S_PER_H
     tail_h = (taken.last_s - processes[-1].time_s[-1]) / S_PER_H
     hours, fits = _hours(stops, wall_h, start_h, tail_h, n_steps * middle_s / S_PER_H)
+    n_done = n_steps + round(stops["rework_h"].sum() * S_PER_H / middle_s)
     stops["rework_h"] *= fits
     if fits < _FITS:
-        n_done = round((hours["productive_h"] + hours["rework_h"]) / fits * S_PER_H / middle_s)
         ledger.doubt(
             f"{n_done:,} steps of {middle_s:g} s take longer than the {wall_h:.4g} h of the log: the time of a step "
             "is wrong, or steps were skipped"
