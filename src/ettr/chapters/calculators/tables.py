@@ -11,6 +11,7 @@ from ettr import budget
 from ettr.budget.intervals import best_interval_min
 from ettr.chapters.common.steady_state import LARGEST_GPUS, ettr_at, quietly, smallest_gpus
 from ettr.chapters.common.table import Table, named
+from ettr.core.units import MIN_PER_H, S_PER_H
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INIT, INTERVAL, N_GPUS, RATE
 from ettr.simulation import simulate
@@ -102,6 +103,19 @@ def best_line(scenario: Scenario, n_points: int = 30) -> pd.DataFrame:
     run = steady(scenario)
     sizes = np.geomspace(smallest_gpus(run), LARGEST_GPUS, n_points)
     return pd.DataFrame({"n_gpus": sizes, "interval_min": quietly(best_interval_min, run, {N_GPUS: sizes})})
+
+
+def comparable(scenario: Scenario) -> Scenario:
+    """The run as the calculators are compared on it: with faster tiers, near the interval that is best without them.
+
+    An interval chosen beside faster tiers may be as long as the run, which then never ends where they are set aside.
+    Simulation keeps the tiers, and needs a whole multiple of their longest interval.
+    """
+    if not scenario.checkpoint.tiers:
+        return scenario
+    longest_min = max(tier.interval_s for tier in scenario.checkpoint.tiers) / S_PER_H * MIN_PER_H
+    n_times = max(round(best_interval_min(steady(scenario)) / longest_min), 1)
+    return scenario.override({INTERVAL: n_times * longest_min})
 
 
 def own(scenario: Scenario) -> pd.DataFrame:

@@ -220,7 +220,7 @@ def asked(comparison: Comparison, found: Recommendation | None) -> Finding:
 def _most_for_a_dollar(comparison: Comparison, found: Recommendation | None) -> str:
     """The mitigation that pays back soonest without any other, and what each dollar returns."""
     if not found or not found.quickest or not found.has_price:
-        return "None returns anything here."
+        return "None of them returns anything here."
     name, months = found.quickest
     title = small(comparison.study.catalogue[name].title)
     if not months:

@@ -59,7 +59,7 @@ def lost_hours(found: Recommendation | None) -> pd.DataFrame:
     columns = ["part", "start", "end", "hours", "before", "after"]
     if not found or not found.steps:
         return pd.DataFrame(columns=columns)
-    run = _bare(found)
+    run = _bare(found).override({INTERVAL: "best"})
     budgets = [
         plan.make(one, simulate=False).budget for one in (run, mitigation.apply(run, found.ids, found.catalogue))
     ]
