@@ -35,7 +35,7 @@ ANSWERS = (
     ("plan", "--gpus", "4096", "--mtbf-h", "9", "--save", "mine.yml", "--html", "plan.html"),
     ("plan", "llama3-405b", "--details"),
     ("plan", "llama3-405b", "--json"),
-    ("plan", "llama3-405b", "--target", "0.95"),
+    ("plan", "llama3-405b", "--target", "0.9"),
     ("plan", "llama3-405b-tokens", "--power-mw", "20"),
     ("plan", "llama3-405b", "--start", "2027-01-15", "--deadline", "2027-03-08"),
     ("plan", "llama3-405b", *FEW_SPARES, "--quick"),

@@ -15,9 +15,11 @@ from ettr import Scenario, budget, plan
 from ettr.budget.intervals import flat_band
 from ettr.core.errors import EttrError
 from ettr.core.results import PARTS
+from ettr.failures import gamma_interval
 from ettr.plan.losses import Losses, record_of
 from ettr.publish import page_data
 from ettr.ranges.assumed import assumptions
+from ettr.scenario.paths import RATE
 from ettr.validation import beside
 
 STATIC = Path(__file__).parents[2] / "book/_static"
@@ -26,6 +28,9 @@ LEVELS = (0.05, 0.5, 0.9, 0.99)
 AT_A_TIME = 50
 LEAST_ETTR = 1e-6
 """Of a run that loses all but a millionth of its time no digit of a date means anything."""
+LEAST_ETTR_OVER_RATES = 1e-3
+"""At the rate that 1% of what is known of it exceeds: below, dates differ by orders of magnitude between the few rates
+that they are averaged over."""
 TOLERANCES = {"hours": 1e-12, "ettr": 1e-12, "probability": 1e-9, "count": 0.0}
 """Of the total, relative, and absolute; whatever else has 1e-9, relative."""
 
@@ -144,9 +149,17 @@ def _beside(apart: Apart, scenario: Scenario, theirs: dict[str, Any], whole: boo
     if hours.ettr > LEAST_ETTR:
         known = scenario.failures.posterior
         exactly = known is None or known.shape < 1
-        _dates(apart, "dates", scenario, lambda: budget.finishing(scenario, rate_known=exactly), theirs["dates"])
+        if exactly or _ettr_at_high_rate(scenario) > LEAST_ETTR_OVER_RATES:
+            _dates(apart, "dates", scenario, lambda: budget.finishing(scenario, rate_known=exactly), theirs["dates"])
     if whole:
         _rest(apart, scenario, hours, theirs)
+
+
+def _ettr_at_high_rate(scenario: Scenario) -> float:
+    known = scenario.failures.posterior
+    rate = gamma_interval(known.shape, known.node_days, 0.98).high
+    hours = _or_none(lambda: budget.exact(scenario, {RATE: rate}))
+    return float(hours.ettr) if hours else 0.0
 
 
 def _dates(apart: Apart, name: str, scenario: Scenario, of: Any, theirs: Any) -> None:
