@@ -43,7 +43,10 @@ def answer(run: Scenario, sizes: pd.DataFrame, reach: dict[str, float], target: 
                 ),
                 *(f"{one}." for one in published),
                 say("{target:share0} holds up to {#reach:gpus2}", target=target, reach=reach["reach"])
-                + say(" ({ends:gpus_span} as far as the rate is known)", ends=_two_digits(reach["low"], reach["high"]))
+                + say(
+                    " ({ends:gpus_span}, 95% interval of the failure rate)",
+                    ends=_two_digits(reach["low"], reach["high"]),
+                )
                 + ("." if math.isfinite(reach["reach"]) else say("No size crosses {target:share0}.", target=target)),
             )
             if part
