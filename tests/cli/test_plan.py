@@ -816,13 +816,13 @@ def test_without_a_failure_rate_it_is_that_of_published_clusters(as_json, in_wor
     assert of_four["job_mttf_h"] == pytest.approx(answer["job_mttf_h"], rel=0.01)  # half the rate on twice the nodes
 
 
-@pytest.mark.parametrize(("width", "below"), [(120, []), (60, ["effect: 1. assumed; 2. published"])])
+@pytest.mark.parametrize(("width", "below"), [(120, []), (50, ["effect: 1. assumed; 2. published"])])
 def test_a_narrow_screen_loses_no_column_of_words(width, below):
     rows = [
         ("1. just-in-time-checkpoint", "1 million USD", "32 h", "assumed"),
         ("2. other", "2 USD", "3 h", "published"),
     ]
     table = Table(("recommended", "per month", "cumulative", "effect"), rows, words=("effect",))
-    fitting, lines = terminal._fitting(table, width if width > 60 else 50)
+    fitting, lines = terminal._fitting(table, width)
     assert lines == below and ("effect" in fitting.columns) == (not below)
     assert all(len(row) == len(fitting.columns) for row in fitting.rows)

@@ -29,8 +29,8 @@ AT_A_TIME = 50
 LEAST_ETTR = 1e-6
 """Of a run that loses all but a millionth of its time no digit of a date means anything."""
 LEAST_ETTR_OVER_RATES = 1e-3
-"""At the rate that 1% of what is known of it exceeds: below, dates differ by orders of magnitude between the few rates
-that they are averaged over."""
+"""ETTR at the 99th percentile of an uncertain failure rate, below which dates are not compared: they are averages over
+few rates, between which they differ by orders of magnitude."""
 TOLERANCES = {"hours": 1e-12, "ettr": 1e-12, "probability": 1e-9, "count": 0.0}
 """Of the total, relative, and absolute; whatever else has 1e-9, relative."""
 

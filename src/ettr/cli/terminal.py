@@ -107,7 +107,7 @@ _WHOLE_WORDS = 30
 
 
 _BREAKABLE = 4
-"""Signs by which a table may be too wide, as figures break before their unit."""
+"""Characters by which a table may exceed the screen, because a figure can break before its unit."""
 
 
 def show(answer: Answer, as_json: bool, extra: Mapping[str, Any], report: Report | None = None) -> None:
@@ -143,12 +143,12 @@ def render(report: Report, changes: Mapping[str, Any] = MappingProxyType({})) ->
 
 
 def _fitting(table: Table, width: int) -> tuple[Table, list[str]]:
-    """A table without the columns of words that a narrow screen would cut, and a line for each of these."""
+    """Return the table without the text columns that a narrow screen would cut, and a line for each of these."""
     columns, rows, below = list(table.columns), [list(row) for row in table.rows], []
     cut = [name for name in table.columns[1:] if name in table.words]
 
     def least() -> int:
-        """Width with broken names and titles, and whole figures."""
+        """Width of the table if names and titles are broken at spaces and figures are not."""
         widths = [max(len(word) for row in rows for word in [*row[0].split(), ""])] if rows else []
         for title, *column in list(zip(columns, *rows, strict=True))[1:]:
             widths.append(max(*map(len, title.split()), *map(len, column), 0))

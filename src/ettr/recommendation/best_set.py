@@ -120,8 +120,8 @@ class Sets:
     scenario, budget_usd, of, only, asked
         As of :func:`recommend`.
     strengths : mapping, optional
-        How many times as much a mitigation saves as by the model, by id; 1 if not given. For a set, strengths are
-        weighted by what each saves alone, and no set saves more than the run loses
+        Factor on the saving that the model calculates for a mitigation, by id; 1 if not given. For a set, the factors
+        are weighted by what each mitigation saves alone, and no set saves more than the run loses
         (:class:`ettr.recommendation.Savings`).
 
     Raises
