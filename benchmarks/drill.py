@@ -19,11 +19,11 @@ from pathlib import Path
 import pandas as pd
 
 from ettr import evidence
-from ettr.chapters.drill import tables
 from ettr.core.units import S_PER_H
 from ettr.drill import Settings, calibrated, drill
 from ettr.drill.log import events
 from ettr.evidence import DATA
+from ettr_book.chapters.drill import tables
 
 FOLDER = Path("_build/drill")
 QUICK, SHARE = ("crash-4", "write-background", "hang", "flip"), 1 / 3

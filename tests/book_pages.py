@@ -13,8 +13,8 @@ from typing import Any
 import altair as alt
 
 from ettr.core.sentences import Finding, plain
-from ettr.publish import chapters, snippets
-from ettr.publish.pages import UNSEEN
+from ettr_book.publish import chapters, snippets
+from ettr_book.publish.pages import UNSEEN
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = tuple(name for name in chapters.docnames(ROOT) if (ROOT / f"{name}.ipynb").is_file())

@@ -200,7 +200,7 @@ def data_file(data: bytes, _: Path) -> None:
 
 def table_of_contents(data: bytes, path: Path) -> None:
     """The pages of a book in another folder."""
-    from ettr.publish import chapters
+    from ettr_book.publish import chapters
 
     (path.parent / "_toc.yml").write_bytes(data)
     assert all(isinstance(name, str) for name in chapters.docnames(path.parent)), "a page without a name"

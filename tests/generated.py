@@ -21,13 +21,13 @@ from pathlib import Path
 import yaml
 
 from ettr import Scenario
-from ettr.chapters import scale, what_if
 from ettr.core.sentences import plain
 from ettr.notebook import rendering
-from ettr.publish import chapters
+from ettr_book.chapters import scale, what_if
+from ettr_book.publish import chapters
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ROOT / "src" / "ettr"
+PACKAGES = {name: ROOT / "src" / name for name in ("ettr", "ettr_book")}
 PICTURE = ROOT / "book" / "_static" / "readme.svg"
 DEPOSIT = ROOT / ".zenodo.json"
 EXAMPLES = ("README.md", "book/your_cluster/first_questions.md")
@@ -36,7 +36,6 @@ WIDTH = 130
 SENTENCE_WIDTH = 78
 """Of a long sentence in a console block, which a terminal would wrap as well; tables are left alone."""
 TERMINAL = {"COLUMNS": "120", "NO_COLOR": "1"}
-KINDS = ("tables", "charts", "words")
 
 
 def picture() -> str:
@@ -95,47 +94,37 @@ def first_sentence(path: Path) -> str:
     return re.split(r"(?<=\.)\s", text, maxsplit=1)[0].replace("``", "`")
 
 
-def layers() -> list[tuple[list[str], bool]]:
-    """The rooms of each floor, the highest first, and whether they may use each other, as import-linter checks it."""
+def layers(package: str) -> list[tuple[list[str], bool]]:
+    """The subpackages of each layer, the highest first, and whether they may use each other (import-linter)."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    (contract,) = (one for one in project["tool"]["importlinter"]["contracts"] if one["type"] == "layers")
+    contracts = project["tool"]["importlinter"]["contracts"]
+    (contract,) = (each for each in contracts if each.get("containers") == [package])
     return [(re.split(r" [:|] ", layer), " : " in layer) for layer in contract["layers"]]
 
 
-def floors() -> str:
-    """The floors of the package, each room in the words of its own docstring."""
-    rows, open_floors = ["| Floor | Room | What it holds |", "|---|---|---|"], []
-    above = layers()
-    for number, (rooms, is_open) in zip(range(len(above), 0, -1), above, strict=True):
-        open_floors += [number] if is_open else []
-        for place, room in enumerate(rooms):
-            rows.append(f"| {'' if place else number} | `{room}` | {first_sentence(ROOMS / room / '__init__.py')} |")
-    *some, last = map(str, sorted(open_floors))
-    rule = f"Rooms of one floor may use each other on floors {', '.join(some)} and {last}, and on no other."
-    return "\n".join([*(row.replace("|  |", "| |") for row in rows), "", rule])
-
-
-def modules() -> str:
-    """What each chapter of ``ettr.chapters`` computes, draws and says, for Sphinx, in the order of ``_toc.yml``."""
-    order = [Path(name).name for name in chapters.docnames(ROOT)]
-    found = [path.parent for path in (ROOMS / "chapters").glob("*/__init__.py") if path.parent.name != "common"]
-    blocks = []
-    for folder in sorted(found, key=lambda folder: order.index(folder.name)):
-        files = [path.stem for kind in KINDS for path in sorted(folder.glob(f"*{kind}.py"), key=_length)]
-        lines = [f".. automodule:: ettr.chapters.{folder.name}.{name}\n   :members:\n" for name in files]
-        blocks.append("\n".join([f"## {folder.name}", "", "```{eval-rst}", *lines]).rstrip() + "\n```")
-    return "\n\n".join(blocks)
-
-
-def _length(path: Path) -> tuple[int, str]:
-    return len(path.name), path.name
+def structure() -> str:
+    """The layers of both packages, each subpackage in the words of its own docstring."""
+    parts = []
+    for package, folder in PACKAGES.items():
+        rows, open_layers = [f"| Layer of `{package}` | Subpackage | What it holds |", "|---|---|---|"], []
+        above = layers(package)
+        for number, (subpackages, is_open) in zip(range(len(above), 0, -1), above, strict=True):
+            open_layers += [number] if is_open else []
+            for place, name in enumerate(subpackages):
+                rows.append(
+                    f"| {'' if place else number} | `{name}` | {first_sentence(folder / name / '__init__.py')} |"
+                )
+        parts.append("\n".join(row.replace("|  |", "| |") for row in rows))
+        if open_layers:
+            *some, last = map(str, sorted(open_layers))
+            parts.append(f"Subpackages of one layer may import each other in layers {', '.join(some)} and {last} only.")
+    return "\n\n".join(parts)
 
 
 BLOCKS: dict[tuple[str, str], Callable[[], str]] = {
     ("README.md", "headline"): headline,
     ("README.md", "chapters"): contents,
-    ("ARCHITECTURE.md", "floors"): floors,
-    ("book/reference/api/chapters.md", "modules"): modules,
+    ("ARCHITECTURE.md", "structure"): structure,
 }
 """By file and name."""
 

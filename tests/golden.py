@@ -189,7 +189,7 @@ def job(kind: str, name: str, what: Any) -> dict[str, Any]:
 
 def everything(only: str) -> dict[str, Any]:
     """All values by name."""
-    from ettr.publish import chapters
+    from ettr_book.publish import chapters
 
     pages = [name for name in chapters.docnames(ROOT) if (ROOT / f"{name}.ipynb").is_file()]
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(2) as pool:

@@ -6,7 +6,6 @@ import importlib
 import json
 import re
 import tomllib
-import warnings
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,8 @@ import pytest
 import yaml
 
 import ettr
-import import_contracts
-from ettr.core import moved
-from ettr.publish import chapters, pages
-from generated import BLOCKS, DEPOSIT, ROOMS, block, deposit, layers, title
+from ettr_book.publish import chapters, pages
+from generated import BLOCKS, DEPOSIT, PACKAGES, block, deposit, layers, title
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -76,39 +73,23 @@ def test_versions_and_dates_only_rise():
     assert (numbers, dates) == (sorted(set(numbers), reverse=True), sorted(dates, reverse=True))
 
 
-def old_names() -> list[str]:
-    renamed = [name.rpartition(".")[2] for name in moved._NAMES]
-    return [*(f"ettr.{name}" for name in moved._MODULES), *renamed, *" ".join(moved._CHAPTERS).split()]
-
-
-@pytest.mark.parametrize("name", old_names())
-def test_a_name_that_was_moved_is_among_the_changes(name):
-    assert re.search(rf"`{re.escape(name)}`|`ettr[\w.]*\.{re.escape(name)}`", CHANGES)
-
-
-def test_the_changes_lead_to_names_that_there_are():
-    chapter_rooms = set(re.findall(r"\| `(ettr\.chapters\.\w+)` \|", CHANGES))
-    assert {f"ettr.chapters.{chapter}" for chapter in moved._CHAPTERS.values()} == chapter_rooms
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        for name in re.findall(r"`(ettr(?:\.\w+)+)`", CHANGES):
-            assert resolved(name) is not None
-
-
 # --------------------------------------------------------------------------- chapters
 
 
-@pytest.mark.parametrize("folder", sorted(path.parent for path in (ROOMS / "chapters").glob("*/__init__.py")), ids=str)
+CHAPTERS = sorted(path.parent for path in (PACKAGES["ettr_book"] / "chapters").glob("*/__init__.py"))
+
+
+@pytest.mark.parametrize("folder", CHAPTERS, ids=str)
 def test_a_room_of_a_chapter_asks_the_question_of_its_page(folder):
     if folder.name == "common":
         return
     (page,) = (name for name in PAGES if Path(name).name == folder.name)
-    assert importlib.import_module(f"ettr.chapters.{folder.name}").__doc__ == title(page)
+    assert importlib.import_module(f"ettr_book.chapters.{folder.name}").__doc__ == title(page)
 
 
 def test_a_notebook_has_a_room():
     notebooks = {Path(name).name for name in PAGES if (ROOT / f"{name}.ipynb").is_file()}
-    assert notebooks <= {path.parent.name for path in (ROOMS / "chapters").glob("*/__init__.py")}
+    assert notebooks <= {folder.name for folder in CHAPTERS}
 
 
 def test_no_notebook_lies_beside_the_table_of_contents():
@@ -141,9 +122,9 @@ def test_the_first_page_leads_to_all_chapters():
 
 def resolved(name: str) -> Any:
     """What a dotted name stands for."""
-    found: Any = ettr
-    path = "ettr"
-    for part in name.split(".")[1:]:
+    path, *parts = name.split(".")
+    found: Any = importlib.import_module(path)
+    for part in parts:
         path += f".{part}"
         found = getattr(found, part) if hasattr(found, part) else importlib.import_module(path)
     return found
@@ -172,7 +153,7 @@ def test_nothing_is_documented_twice():
 def test_a_guide_names_files_and_targets_that_there_are(guide):
     text = GUIDES[guide]
     for path in re.findall(r"`([\w.-]+/[\w./-]*)`", text):
-        assert (ROOT / path).exists() or (ROOMS / path).exists(), path
+        assert any((folder / path).exists() for folder in (ROOT, ROOT / "src", *PACKAGES.values())), path
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"`make ([a-z-]+)", text):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
@@ -180,32 +161,11 @@ def test_a_guide_names_files_and_targets_that_there_are(guide):
         assert (ROOT / link).exists(), link
 
 
-def test_every_room_is_on_a_floor_and_says_what_it_holds():
-    rooms = {path.parent.name for path in ROOMS.glob("*/__init__.py")}
-    on_floors = [room for floor, _ in layers() for room in floor]
-    assert sorted(on_floors) == sorted(rooms)
-    for sentence in re.findall(r"^\| \d* ?\| `\w+` \| (.*) \|$", block("ARCHITECTURE.md", "floors")[2], re.MULTILINE):
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_subpackage_is_in_a_layer_and_says_what_it_holds(package):
+    subpackages = {path.parent.name for path in PACKAGES[package].glob("*/__init__.py")}
+    assert sorted(name for layer, _ in layers(package) for name in layer) == sorted(subpackages)
+    for sentence in re.findall(
+        r"^\| \d* ?\| `\w+` \| (.*) \|$", block("ARCHITECTURE.md", "structure")[2], re.MULTILINE
+    ):
         assert sentence.endswith(".") and len(sentence) < 130, sentence
-
-
-CHAPTER = "ettr.chapters.scale"
-
-
-@pytest.mark.parametrize(
-    ("importer", "imported", "own", "other"),
-    [
-        (f"{CHAPTER}.words", f"{CHAPTER}.real_run_tables", True, True),
-        (f"{CHAPTER}.charts", f"{CHAPTER}.real_run_charts", True, True),
-        (f"{CHAPTER}.charts", "ettr.chapters.common.builders", True, True),
-        (f"{CHAPTER}.words", "ettr.core.errors", True, True),
-        (f"{CHAPTER}.tables", "ettr.budget", True, True),
-        (f"{CHAPTER}.tables", "ettr.chapters.thermal.tables", True, True),
-        (f"{CHAPTER}.words", "ettr.budget", False, True),
-        (f"{CHAPTER}.real_run_words", f"{CHAPTER}.charts", False, True),
-        (f"{CHAPTER}.words", "ettr.chapters.thermal.tables", False, False),
-        (f"{CHAPTER}.tables", "ettr.chapters.thermal.failure_words", True, False),
-    ],
-)
-def test_the_contracts_of_the_chapters_tell_apart_what_may_be_imported(importer, imported, own, other):
-    assert import_contracts.OwnTablesContract.allows(None, importer, imported) is own
-    assert import_contracts.OtherTablesContract.allows(None, importer, imported) is other

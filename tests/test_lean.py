@@ -43,10 +43,10 @@ def command(*arguments):
 
 
 def expression(text):
-    import ettr
+    import ettr, ettr_book.validation
 
     try:
-        return [0, repr(eval(text, {"ettr": ettr, "run": ettr.Scenario.load("llama3-405b")})), ""]
+        return [0, repr(eval(text, {"ettr": ettr, "ettr_book": ettr_book, "run": ettr.Scenario.load("llama3-405b")})), ""]
     except ImportError as error:
         return [1, "", f"{error}\\n"]
 
@@ -70,7 +70,7 @@ WORKS = (
     "ettr.spares.demand(" + FEW + ")",
     "ettr.record(value=1.0)",
     "ettr.notebook.chapter('scale')",
-    "ettr.validation.referee(64)",
+    "ettr_book.validation.referee(64)",
     f"ettr.power.metrics({SERIES})",
 )
 """Functions that need no extra."""
@@ -83,15 +83,14 @@ NEEDS = {
     "ettr.recommendation.mitigations(run, ['peer-checkpoint'])": "simulate",
     "ettr.recommendation.run_scenario(run, 4)": "simulate",
     f"ettr.recommendation.along({STUDY}, ['peer-checkpoint'])": "simulate",
-    "ettr.validation.run()": "simulate",
+    "ettr_book.validation.run()": "simulate",
     f"ettr.power.smooth({SERIES}, ettr.power.PowerFloor(0.5, 1.0, 0.1, 0.1))": "simulate",
-    "__import__('ettr.chapters.scale.charts')": "sweep",
-    "__import__('ettr.chapters.scale.tables')": "sweep",
+    "__import__('ettr_book.chapters.scale.charts')": "sweep",
+    "__import__('ettr_book.chapters.scale.tables')": "sweep",
     "ettr.sweep.call": "sweep",
     "ettr.notebook.read(ettr.notebook.chapter('scale'))": "sweep",
     "ettr.notebook.run(ettr.notebook.chapter('scale'), 'out.ipynb')": "sweep",
-    "ettr.publish.build()": "book",
-    "ettr.publish.execute": "book",
+    "__import__('ettr_book.publish')": "book",
     "ettr.telemetry.record('new.csv', load='none')": "record",
     "ettr.evidence.validate()": "dev",
 }

@@ -12,10 +12,11 @@ import yaml
 
 from agreement import FOUR
 from computed.chapters import drills, published, table
-from ettr import Scenario, evidence, mitigation, notebook, validation
-from ettr.chapters import drill, scale
-from ettr.publish import chapters
-from ettr.validation import comparing, forecasts
+from ettr import Scenario, evidence, mitigation, notebook
+from ettr_book import validation
+from ettr_book.chapters import drill, scale
+from ettr_book.publish import chapters
+from ettr_book.validation import comparing, forecasts
 
 ROOT = Path(__file__).parents[1]
 PAPER = ROOT / "paper" / "paper.md"

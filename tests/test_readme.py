@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from ettr import Scenario, plan, sweep
-from ettr.chapters import what_if
+from ettr_book.chapters import what_if
 from generated import PICTURE, examples, excerpt, is_answer, picture
 
 ROOT = Path(__file__).parents[1]

@@ -1,5 +1,5 @@
 // The formulas that people use for the share of time that trains, written once more by hand: each of a run in hours, and
-// null where it has no answer. The package has whose they are and what they leave out (ettr.validation.calculators).
+// null where it has no answer. The package has whose they are and what they leave out (ettr_book.validation.calculators).
 (function (global) {
   "use strict";
 

@@ -10,10 +10,6 @@ Names are loaded when first used, so that ``import ettr`` costs nothing; ``__ini
 
 import lazy_loader
 
-from ettr.core import moved
-
 __version__ = "0.2.0"
 
-_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__getattr__ = moved.names_of(__name__, __all__, _load)
-moved.watch()
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

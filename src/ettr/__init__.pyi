@@ -6,8 +6,8 @@ from . import logs as logs
 from . import mitigation as mitigation
 from . import notebook as notebook
 from . import plan as plan
+from . import plots as plots
 from . import power as power
-from . import publish as publish
 from . import ranges as ranges
 from . import recommendation as recommendation
 from . import scaling as scaling
@@ -17,7 +17,6 @@ from . import spares as spares
 from . import sweep as sweep
 from . import telemetry as telemetry
 from . import thermal as thermal
-from . import validation as validation
 from .core.finishing import Finishing as Finishing
 from .core.results import FailureLog as FailureLog
 from .core.results import TimeBudget as TimeBudget

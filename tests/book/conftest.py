@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ettr import publish
+from ettr_book import publish
 
 ROOT = Path(__file__).parents[2]
 VIEWS = {

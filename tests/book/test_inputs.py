@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from ettr import Scenario, evidence, plan
-from ettr.chapters.common import theme
-from ettr.chapters.what_if import tables
 from ettr.core import sentences
 from ettr.plan.assumed import assumed_fields
-from ettr.publish import page_data
+from ettr.plots import theme
 from ettr.scenario import Scenario as ScenarioModel
+from ettr_book.chapters.what_if import tables
+from ettr_book.publish import page_data
 
 pytestmark = pytest.mark.browser
 

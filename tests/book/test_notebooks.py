@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ettr import notebook
-from ettr.publish import chapters
+from ettr_book.publish import chapters
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = [name for name in chapters.docnames(ROOT) if (ROOT / f"{name}.ipynb").is_file()]

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from ettr.publish import chapters
+from ettr_book.publish import chapters
 
 pytestmark = pytest.mark.browser
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from agreement import same
 from ettr import Scenario, budget, checkpoint
-from ettr.chapters import checkpoint_interval
 from ettr.core.errors import InputError, NotModelled, OutsideValidity, UnknownName
 from ettr.core.results import PARTS
 from ettr.core.validity import ValidityWarning
+from ettr_book.chapters import checkpoint_interval
 from written_scenarios import zero_or_up_to
 
 RARE = "maintenance so rare that requests seldom wait for the same checkpoint"

@@ -8,11 +8,11 @@ from functools import cache
 import pytest
 
 from ettr import Scenario, budget, plan, recommendation
-from ettr.chapters import failure_log, finishing_date, one_by_one, scale, spares, thermal, what_failed
-from ettr.chapters.common.runs import affordable, followed, for_timeline, of_failures, shortened
-from ettr.chapters.sources.tables import interruption_shares
 from ettr.core import sentences
 from ettr.core.errors import UnknownName
+from ettr_book.chapters import failure_log, finishing_date, one_by_one, scale, spares, thermal, what_failed
+from ettr_book.chapters.common.runs import affordable, followed, for_timeline, of_failures, shortened
+from ettr_book.chapters.sources.tables import interruption_shares
 
 PRESETS = ("llama3-405b", "opt-175b", "h100-100k")
 

@@ -12,9 +12,9 @@ import yaml
 import book_pages as pages
 import every_section as every
 from ettr import plan
-from ettr.chapters.common.runs import followed, loaded
-from ettr.chapters.how_many_gpus.tables import given_by_tokens
-from ettr.publish.chapters import REFUSALS
+from ettr_book.chapters.common.runs import followed, loaded
+from ettr_book.chapters.how_many_gpus.tables import given_by_tokens
+from ettr_book.publish.chapters import REFUSALS
 
 README = Path(__file__).parents[2] / "README.md"
 

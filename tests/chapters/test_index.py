@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ettr import Scenario, plan
-from ettr.chapters.index import words
-from ettr.chapters.index.tables import cost_of_a_failure_h
+from ettr_book.chapters.index import words
+from ettr_book.chapters.index.tables import cost_of_a_failure_h
 
 
 @pytest.mark.parametrize(("interval_min", "is_said"), [(8, False), (60, True)])

@@ -15,13 +15,14 @@ import pytest
 from scipy import stats
 
 import book_pages as pages
-from ettr import Scenario, budget, evidence, plan, simulate, validation
-from ettr.chapters.checkpoint_interval import tables as interval_tables
-from ettr.chapters.what_if import tables as what_if
+from ettr import Scenario, budget, evidence, plan, simulate
 from ettr.core.errors import NoProgress, OutsideValidity
 from ettr.core.sentences import plain
 from ettr.core.validity import ValidityWarning
-from ettr.publish import chapters
+from ettr_book import validation
+from ettr_book.chapters.checkpoint_interval import tables as interval_tables
+from ettr_book.chapters.what_if import tables as what_if
+from ettr_book.publish import chapters
 
 OWN = "llama3-405b"
 RUNS = ("", "h100-100k", "opt-175b")

@@ -17,7 +17,7 @@ from ettr import Scenario, __version__, budget, evidence, plan
 from ettr.cli import terminal
 from ettr.core.report import Table
 from ettr.core.sentences import about, duration
-from ettr.publish import page_data
+from ettr_book.publish import page_data
 
 REPOSITORY = str(Path(__file__).parents[2])
 

@@ -14,8 +14,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from ettr import Scenario, evidence, failures, plan, validation
-from ettr.chapters import drill, sources
+from ettr import Scenario, evidence, failures, plan
+from ettr_book import validation
+from ettr_book.chapters import drill, sources
 
 PRESETS = evidence.scenario_names()
 ANY_SIZE = tuple(name for name in PRESETS if Scenario.load(name).job.tokens is None)

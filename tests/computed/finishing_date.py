@@ -7,7 +7,7 @@ from functools import cache
 import pandas as pd
 
 from ettr import Scenario, plan
-from ettr.chapters.finishing_date import forecast_tables, tables
+from ettr_book.chapters.finishing_date import forecast_tables, tables
 
 POOL = {"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}}
 NO_FAILURES = {"failures.rate_per_1000_node_days": 0}

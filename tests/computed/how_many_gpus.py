@@ -10,7 +10,7 @@ from typing import Any
 
 from computed.chapters import PRESETS
 from ettr import Scenario, sizing
-from ettr.chapters.how_many_gpus import tables, way_tables
+from ettr_book.chapters.how_many_gpus import tables, way_tables
 
 TOKENS = "llama3-405b-tokens"
 NO_FAILURES = {"failures": {"rate_per_1000_node_days": 0}}

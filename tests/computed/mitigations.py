@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from ettr import Scenario, mitigation, plan, recommendation, validation
-from ettr.chapters import catalogue, one_by_one, portfolio
-from ettr.chapters.common.runs import followed, loaded
+from ettr import Scenario, mitigation, plan, recommendation
+from ettr_book import validation
+from ettr_book.chapters import catalogue, one_by_one, portfolio
+from ettr_book.chapters.common.runs import followed, loaded
 
 CATALOGUE = """
 assumptions:

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pandas as pd
 
 from ettr import Scenario, power, simulate
-from ettr.chapters import grid_limits
-from ettr.chapters.power import tables
+from ettr_book.chapters import grid_limits
+from ettr_book.chapters.power import tables
 
 CASES = {
     "llama3-405b": {},

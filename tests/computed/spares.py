@@ -7,7 +7,7 @@ from functools import cache
 import pandas as pd
 
 from computed.chapters import AS_IT_IS, ONE, scenario
-from ettr.chapters.spares import tables
+from ettr_book.chapters.spares import tables
 
 
 @cache

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from ettr import Scenario
-from ettr.chapters import thermal
+from ettr_book.chapters import thermal
 
 HALLS = {
     "temperate": {},

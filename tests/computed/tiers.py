@@ -9,7 +9,7 @@ import pandas as pd
 from computed import chapters
 from computed.chapters import AS_IT_IS, ONE
 from ettr import Scenario
-from ettr.chapters.checkpoint_tiers import prediction_tables, tables
+from ettr_book.chapters.checkpoint_tiers import prediction_tables, tables
 
 EXTREMES = chapters.EXTREMES | {"two nodes": {"cluster.n_gpus": 16}}
 COMMON = 0.01, 32

@@ -1,4 +1,4 @@
-"""What is imported is declared, in the room that needs it, and what is declared is imported."""
+"""Imported packages are declared for the subpackage that needs them, and declared packages are imported."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ import ettr
 from ettr.core.extras import EXTRAS, MissingExtra, needed
 from lean import PROJECT, REPOSITORY, declared, plain
 
-PACKAGE = Path(ettr.__file__).parent
-ROOMS = {"chapters": "sweep", "notebook": "sweep", "sweep": "sweep", "publish": "book"}
-"""Rooms that are of no use without an extra, which is asked for at their door; in all others each import asks."""
+SOURCES = Path(ettr.__file__).parents[1]
+NEEDED_AS_A_WHOLE = {
+    **dict.fromkeys(("ettr/notebook", "ettr/plots", "ettr/sweep", "ettr_book/chapters"), "sweep"),
+    "ettr_book/publish": "book",
+}
+"""Subpackages that are of no use without an extra; in all others each import names its own."""
 FROM_ELSEWHERE = {"torch", "cupy"}
 """What a load is run with that `--load` names: whoever has a GPU has one of them, for that GPU."""
 BY_NAME = {
-    "jupyter-book": ("publish/site.py", "jupyter_book.cli"),
-    "nvidia-ml-py": ("telemetry/nvml.py", '"pynvml"'),
-    "sphinx-book-theme": ("../../_config.yml", "sphinx_book_theme"),
-    "sphinx-mathjax-offline": ("publish/assets.py", '"sphinx-mathjax-offline"'),
+    "jupyter-book": ("ettr_book/publish/site.py", "jupyter_book.cli"),
+    "nvidia-ml-py": ("ettr/telemetry/nvml.py", '"pynvml"'),
+    "sphinx-book-theme": ("../_config.yml", "sphinx_book_theme"),
+    "sphinx-mathjax-offline": ("ettr_book/publish/assets.py", '"sphinx-mathjax-offline"'),
 }
 """What is used without an import: run, or read as files."""
 
@@ -45,7 +48,7 @@ def imports(tree: ast.AST, extra: str = "") -> Iterator[tuple[str, str]]:
             names = [node.module]
         inside = (extra_of(node) if isinstance(node, ast.With) else None) or extra
         for name in names:
-            if (top := name.partition(".")[0]) not in {*sys.stdlib_module_names, "ettr"}:
+            if (top := name.partition(".")[0]) not in {*sys.stdlib_module_names, "ettr", "ettr_book"}:
                 yield top, extra
         yield from imports(node, inside)
 
@@ -53,12 +56,12 @@ def imports(tree: ast.AST, extra: str = "") -> Iterator[tuple[str, str]]:
 def found() -> Iterator[tuple[str, str, str]]:
     """File, distribution and extra of each import of a package of others."""
     of_module = importlib.metadata.packages_distributions()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        place = path.relative_to(PACKAGE)
-        room = ROOMS.get(place.parts[0], "")
+    for path in sorted(SOURCES.rglob("*.py")):
+        place = path.relative_to(SOURCES)
+        whole = NEEDED_AS_A_WHOLE.get("/".join(place.parts[:2]), "")
         for module, extra in imports(ast.parse(path.read_text(encoding="utf-8"))):
             if module not in FROM_ELSEWHERE:
-                yield place.as_posix(), plain(min(of_module[module])), extra or room
+                yield place.as_posix(), plain(min(of_module[module])), extra or whole
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +69,7 @@ def all_imports():
     return list(found())
 
 
-def test_each_import_is_of_what_is_declared_for_its_room(all_imports):
+def test_each_import_is_declared_for_its_subpackage(all_imports):
     assert len(all_imports) > 300
     wrong = [f"{place}: {name} is not in {extra or 'dependencies'}" for place, name, extra in all_imports
              if name not in declared(extra) | declared("")]  # fmt: skip
@@ -83,7 +86,7 @@ def test_what_is_declared_is_imported(all_imports):
 @pytest.mark.parametrize("name", BY_NAME)
 def test_what_is_declared_for_another_use_is_used(name, all_imports):
     place, text = BY_NAME[name]
-    assert text in (PACKAGE / place).read_text(encoding="utf-8")
+    assert text in (SOURCES / place).read_text(encoding="utf-8")
     assert name not in {imported for _, imported, _ in all_imports}
 
 
@@ -92,10 +95,10 @@ def test_the_extras_that_code_names_are_those_of_the_project(all_imports):
     assert {extra for _, _, extra in all_imports if extra} | {"record"} == set(EXTRAS)
 
 
-def test_a_room_of_an_extra_asks_for_it_at_its_door():
-    for room in set(ROOMS) - {"notebook", "sweep"}:  # which ask where they read a notebook, and through the chapters
-        door = ast.parse((PACKAGE / room / "__init__.py").read_text(encoding="utf-8"))
-        assert ROOMS[room] in [extra_of(node) for node in door.body if isinstance(node, ast.With)]
+@pytest.mark.parametrize("subpackage", ["ettr/plots", "ettr_book/chapters", "ettr_book/publish"])
+def test_a_subpackage_of_an_extra_asks_for_it_first(subpackage):  # ettr/notebook and ettr/sweep ask where they need it
+    module = ast.parse((SOURCES / subpackage / "__init__.py").read_text(encoding="utf-8"))
+    assert NEEDED_AS_A_WHOLE[subpackage] in [extra_of(node) for node in module.body if isinstance(node, ast.With)]
 
 
 def test_the_readme_says_what_each_extra_is_for():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from ettr import evidence, failures
-from ettr.chapters import sources
+from ettr_book.chapters import sources
 
 # Garwood (1936), 95% limits as in the tables of Pearson and Hartley, Biometrika Tables I, table 40
 GARWOOD = {

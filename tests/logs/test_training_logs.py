@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr import Scenario, budget, evidence
-from ettr.chapters import failure_log, scale
 from ettr.core.errors import InputError, UnknownName
 from ettr.logs import training_logs
+from ettr_book.chapters import failure_log, scale
 
 HOUR = pd.Timedelta(hours=1)
 START = pd.Timestamp("2022-05-01")

@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from ettr import evidence, mitigation, validation
+from ettr import evidence, mitigation
 from ettr.scenario import Scenario
+from ettr_book import validation
 
 NAMED = {
     "ainewsllama31": (

@@ -10,7 +10,7 @@ import yaml
 from ettr import evidence, notebook, sweep
 from ettr.core.errors import InputError, UnknownName
 from ettr.notebook import BOOK
-from ettr.publish import chapters, site
+from ettr_book.publish import chapters, site
 
 SCALE = BOOK / "book" / "ettr" / "scale.ipynb"
 

@@ -22,7 +22,7 @@ from notebooks import written
 pytestmark = pytest.mark.skipif(not engine.works_here(), reason="forks on Linux only")
 
 CHART = """import altair as alt
-from ettr.chapters.common import theme
+from ettr.plots import theme
 theme.enable()
 def chart_of(expression):
     chart = alt.Chart({"values": [{"x": 1}]}).transform_calculate(y=expression).mark_line(clip=True).encode(x="y:Q")

@@ -10,9 +10,9 @@ import altair as alt
 import pandas as pd
 import pytest
 
-from ettr.chapters.common import theme
 from ettr.core.errors import InputError
 from ettr.notebook import rendering
+from ettr.plots import theme
 
 TITLE = 'GPUs </script><b>lead</b> & "win"'
 

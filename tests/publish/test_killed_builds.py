@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 import power_cut
-from ettr import publish
 from ettr.core import durable
 from ettr.core.errors import EttrError, InputError
-from ettr.publish import assets, chapters, extension, place, site
+from ettr_book import publish
+from ettr_book.publish import assets, chapters, extension, place, site
 from notebooks import written
 from power_cut import Disk
 
@@ -89,7 +89,7 @@ def book(tmp_path, monkeypatch) -> Book:
     small = Book(tmp_path / "small")
     small.root.mkdir()
     (small.root / "_toc.yml").write_text("root: book/index")
-    (small.root / "_config.yml").write_text("title: A book\nsphinx: {config: {extensions: [ettr.publish]}}\n")
+    (small.root / "_config.yml").write_text("title: A book\nsphinx: {config: {extensions: [ettr_book.publish]}}\n")
     monkeypatch.setattr(chapters, "execute", lambda *_, **__: [])
     monkeypatch.setattr(site, "_jupyter_book", small.jupyter_book)
     small.build("old")

@@ -16,10 +16,11 @@ import nbformat
 import pytest
 from nbformat import v4
 
-from ettr import Scenario, publish, ranges
+from ettr import Scenario, ranges
 from ettr.core.errors import EttrError, InputError, NotebookFailed, UnknownName
-from ettr.publish import chapters, extension, page_data, pages, site
 from ettr.sweep.folder import Entry
+from ettr_book import publish
+from ettr_book.publish import chapters, extension, page_data, pages, site
 from notebooks import written
 
 REPOSITORY = Path(__file__).parents[2]
@@ -141,7 +142,7 @@ def test_an_interrupted_run_keeps_what_was_finished(own_book, how):
     write_index(own_book, "print('quick')")
     write_first(own_book, "import time\ntime.sleep(1000)")
     script = own_book / "run.py"
-    script.write_text("import sys, ettr.publish as p\nif __name__ == '__main__': p.execute(sys.argv[1])")
+    script.write_text("import sys, ettr_book.publish as p\nif __name__ == '__main__': p.execute(sys.argv[1])")
     with subprocess.Popen([sys.executable, script, own_book], stderr=subprocess.DEVNULL) as process:
         try:
             deadline = time.monotonic() + 180

@@ -17,10 +17,10 @@ from ettr.core.errors import EttrError
 from ettr.core.results import PARTS
 from ettr.failures import gamma_interval
 from ettr.plan.losses import Losses, record_of
-from ettr.publish import page_data
 from ettr.ranges.assumed import assumptions
 from ettr.scenario.paths import RATE
-from ettr.validation import beside
+from ettr_book.publish import page_data
+from ettr_book.validation import beside
 
 STATIC = Path(__file__).parents[2] / "book/_static"
 MODEL = STATIC / "model.js"

@@ -10,15 +10,15 @@ import scipy
 
 from ettr import Scenario, budget, evidence, mitigation, plan, ranges, spares
 from ettr.budget.intervals import any_interval, best_h
-from ettr.chapters.scale.tables import reach_gpus
 from ettr.core.errors import EttrError, InputError, NotModelled
 from ettr.failures import poisson_interval
 from ettr.plan.unexplained import unexplained
-from ettr.publish import page_data
 from ettr.recommendation import recommend
 from ettr.spares.erlang import erlang_b, erlang_c
 from ettr.spares.levels import binomial_pool, crew_pool, poisson_pool, pool_level
-from ettr.validation import CALCULATORS
+from ettr_book.chapters.scale.tables import reach_gpus
+from ettr_book.publish import page_data
+from ettr_book.validation import CALCULATORS
 from script.comparing import MODEL, compare, plain, relative
 from written_scenarios import scenarios, with_tiers
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ettr import Scenario, plan
-from ettr.publish import page_data
+from ettr_book.publish import page_data
 from script.comparing import STATIC
 
 pytestmark = pytest.mark.browser

@@ -10,7 +10,7 @@ import pytest
 
 import book_pages as pages
 from ettr import Scenario
-from ettr.publish import page_data
+from ettr_book.publish import page_data
 from script.comparing import STATIC
 
 pytestmark = pytest.mark.browser

@@ -13,9 +13,9 @@ from ettr import Scenario, budget, evidence, simulate
 from ettr.checkpoint import availability_interval, daly_interval, expected_runtime
 from ettr.core.errors import OutsideValidity
 from ettr.core.validity import ValidityWarning
-from ettr.validation import CALCULATORS, calculators
-from ettr.validation.calculators import INPUTS
-from ettr.validation.comparing import answers, draw, ettr_by, steady
+from ettr_book.validation import CALCULATORS, calculators
+from ettr_book.validation.calculators import INPUTS
+from ettr_book.validation.comparing import answers, draw, ettr_by, steady
 
 WITHOUT_FAILURES = {name for name, one in CALCULATORS.items() if one.reads == ("interval", "stall")}
 

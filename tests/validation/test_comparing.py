@@ -8,8 +8,8 @@ import pytest
 from ettr import Scenario, budget
 from ettr.core.errors import InputError, NotModelled
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
-from ettr.validation import CALCULATORS, beside, referee
-from ettr.validation.comparing import answers, draw, first_order_loss, ranges, set_aside, steady
+from ettr_book.validation import CALCULATORS, beside, referee
+from ettr_book.validation.comparing import answers, draw, first_order_loss, ranges, set_aside, steady
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 
 from ettr import Scenario, budget, evidence
 from ettr.core.errors import DataError, InputError, UnknownName
-from ettr.validation.forecasts import band, forecasts, interval_score, score
+from ettr_book.validation.forecasts import band, forecasts, interval_score, score
 
 DAY = date(2026, 11, 26)
 RECORD = evidence.table("forecasts")

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ettr import Scenario, budget, evidence, validation
+from ettr import Scenario, budget, evidence
 from ettr.core.errors import DataError, UnknownName
-from ettr.validation import peers
+from ettr_book import validation
+from ettr_book.validation import peers
 
 
 @pytest.fixture(scope="module")

@@ -42,6 +42,6 @@ def book(
 
     Example: ettr book --scenario rsc-2 --out my-book
     """
-    from ettr.publish import build
+    from ettr_book.publish import build
 
     terminal.say(f"the book is at {build(root, out, scenario, progress=not quiet)}")

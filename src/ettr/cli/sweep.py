@@ -93,7 +93,6 @@ def sweep(
         raise InputError(f"a sweep needs {missing}")
     if dry_run and scheduler is not None:
         raise InputError("--dry-run times a point on this machine: leave --scheduler out")
-    from ettr.chapters import sweeps
     from ettr.sweep import report as reporting
     from ettr.sweep import sweep as swept
     from ettr.sweep import written_by_several
@@ -131,9 +130,9 @@ def sweep(
     else:
         _print(summary, job, failed, retry_failed)
         if altered:
-            terminal.say(f"ettr: {sweeps.words.altered(altered)}", err=True)
+            terminal.say(f"ettr: {reporting.altered_sentence(altered)}", err=True)
         if several:
-            terminal.say(f"ettr: {sweeps.words.several(several)}", err=True)
+            terminal.say(f"ettr: {reporting.several_sentence(several)}", err=True)
     if len(failed):
         raise typer.Exit(1)
 

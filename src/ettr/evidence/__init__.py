@@ -8,9 +8,6 @@ After an intended edit, ``python -m ettr.evidence --stamp`` validates everything
 hashes.
 """
 
-from typing import TYPE_CHECKING
-
-from ettr.core import moved
 from ettr.evidence.checks import stamp, validate
 from ettr.evidence.package import DATA, STATUSES, refuse_unlisted, unlisted
 from ettr.evidence.published import (
@@ -65,6 +62,3 @@ __all__ = [
     "validate",
     "verify",
 ]
-
-if not TYPE_CHECKING:
-    __getattr__ = moved.names_of(__name__)

@@ -1,8 +1,5 @@
 """What can be done about failures: a catalogue with evidence, and scenarios with what stands in it."""
 
-from typing import TYPE_CHECKING
-
-from ettr.core import moved
 from ettr.mitigation.applying import (
     WithAssumptions,
     apply,
@@ -51,6 +48,3 @@ __all__ = [
     "with_assumptions",
     "without",
 ]
-
-if not TYPE_CHECKING:
-    __getattr__ = moved.names_of(__name__)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, ValidationError, model_validator
 
 from ettr import evidence
-from ettr.core import moved
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.numbers import refuse_infinite
 from ettr.core.yaml_files import mapping_of, text_of
@@ -64,7 +63,6 @@ class Catalogue:
 
     mitigations: tuple[Mitigation, ...]
     assumptions: tuple[Assumption, ...] = ()
-    lends = moved.attribute("assumptions", "lends")
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ import time
 from multiprocessing.connection import Connection
 
 LIBRARIES = ("altair", "numpy.random", "pandas", "scipy.optimize", "scipy.special", "scipy.stats", "yaml")
-NOT_FOR_NOTEBOOKS = ("cli", "publish", "sweep")
+NOT_FOR_NOTEBOOKS = ("cli", "sweep")
 REAPED_EVERY_S = 1.0
 ENDED_WITHIN_S = 5.0
 

@@ -20,6 +20,9 @@ from ettr.notebook.documents import is_file, read, repository_root, written_ids
 LIBRARIES = ("numpy", "pandas", "scipy", "numba", "altair", "pydantic", "papermill", "ipykernel")
 """Libraries whose version must be the same wherever a sweep's runs take place."""
 
+PACKAGES = ("ettr", "ettr_book")
+"""Folders of this distribution's code."""
+
 
 class Identity:
     """What all runs of one piece of code have in common, and the id of each.
@@ -101,8 +104,9 @@ def digest(
 
 
 def package_digest() -> str:
-    """SHA-256 of the package's source and of its data, wherever both are installed."""
-    return contents([(Path(__file__).parents[1], "*.py"), (evidence.DATA, "*")])
+    """SHA-256 of the source of both packages and of the data, wherever they are installed."""
+    packages = Path(__file__).parents[2]
+    return contents([*((packages / name, "*.py") for name in PACKAGES), (evidence.DATA, "*")])
 
 
 def surroundings() -> dict[str, str]:

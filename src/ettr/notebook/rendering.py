@@ -62,7 +62,7 @@ def mime_bundle(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If there is no description: the chart did not go through :func:`ettr.chapters.common.theme.finish`.
+        If there is no description: the chart did not go through :func:`ettr.plots.theme.finish`.
     """
     return {"text/html": figure(spec), "text/plain": _description(spec)}
 

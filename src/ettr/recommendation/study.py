@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, get_args
 
 from ettr import mitigation
-from ettr.core import moved
 from ettr.core.errors import InputError, NoProgress, OutsideValidity, UnknownName
 from ettr.mitigation import Assumption, Catalogue, Mitigation
 from ettr.recommendation.measures import UNITS, Interval, Runs, run_scenario
@@ -58,7 +57,6 @@ class Study:
     interval: Interval
     executor: Any = None
     assumes: bool = False
-    loans = moved.attribute("assumptions", "loans")
     _known: dict[frozenset[str], Runs] = field(default_factory=dict, init=False, repr=False)
     _completed: dict[frozenset[str], Study] = field(default_factory=dict, init=False, repr=False)
 

@@ -1,14 +1,8 @@
 """A job on a cluster, and the GPU it runs on, as a person writes them."""
 
-from typing import TYPE_CHECKING
-
-from ettr.core import moved
 from ettr.core.yaml_files import StrictLoader
 from ettr.scenario.gpu import Gpu
 from ettr.scenario.job_in_hours import JobInHours
 from ettr.scenario.model import Scenario
 
 __all__ = ["Gpu", "JobInHours", "Scenario", "StrictLoader"]
-
-if not TYPE_CHECKING:
-    __getattr__ = moved.names_of(__name__)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from pydantic import Field
 
-from ettr.core import moved
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, H_PER_YEAR, MIN_PER_H
 from ettr.scaling import Layout, calibration
@@ -103,8 +102,6 @@ class InHours(Section):
     def heat_response(self) -> HeatResponse | None:
         """Temperatures, clocks and speed over the hours of the weather; None without heat."""
         return heat_response(self.heat, self.cluster.n_gpus, self.productive_h) if self.heat else None
-
-    warmth = moved.attribute("heat_response", "warmth")
 
     @property
     def files(self) -> tuple[str, ...]:

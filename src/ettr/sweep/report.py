@@ -10,18 +10,19 @@ import json
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ettr.chapters import sweeps
 from ettr.core import durable, sentences
 from ettr.core.errors import EttrError
+from ettr.core.sentences import count, duration, number
 from ettr.notebook import RESERVED, rendering
 from ettr.sweep.jobs import Job
+from ettr.sweep.panels import MOST_GROUPS, panel
 from ettr.sweep.tables import written_by_several
 
 NAME = "report.html"
@@ -30,6 +31,9 @@ MOST_ROWS = 2_000
 LONGEST = 80
 LONGEST_ERROR = 500
 """Signs of a value, and of an error, that the page shows."""
+_NAMED = 4
+_ALIKE = 1e-12
+"""A spread below this share is rounding."""
 _UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 """What has no place in a page or a picture."""
 
@@ -71,7 +75,7 @@ def page(job: Job, table: pd.DataFrame, altered: Sequence[str] = ()) -> str:
     fixed = ", ".join(f"{name} = {_exact(table[name].iloc[0])}" for name in held)
     body = [
         f"<h1>{html.escape(title)}</h1>",
-        f"<p>{html.escape(sweeps.words.counts(table))}{f' Held: {html.escape(fixed)}.' if fixed else ''}</p>",
+        f"<p>{html.escape(counts_sentence(table))}{f' Held: {html.escape(fixed)}.' if fixed else ''}</p>",
         *_warnings(table, altered),
         *_panels(table, [name for name in parameters if name not in held], recorded),
         "<h2>Points</h2>",
@@ -92,7 +96,7 @@ def small_multiples(table: pd.DataFrame, varying: list[str], name: str) -> tuple
     kinds = {p: _are_numbers(done[p]) for p in varying}
     sizes = {p: done[p].map(_exact).nunique() for p in varying}
     across = max(varying, key=lambda p: (kinds[p], sizes[p]))
-    fitting = [p for p in varying if p != across and sizes[p] <= sweeps.charts.MOST_GROUPS]
+    fitting = [p for p in varying if p != across and sizes[p] <= MOST_GROUPS]
     group = max(fitting, key=lambda p: sizes[p], default="")
     frame = pd.DataFrame(
         {
@@ -107,10 +111,70 @@ def small_multiples(table: pd.DataFrame, varying: list[str], name: str) -> tuple
     return grouped, across, group
 
 
+def spread_title(name: str, values: pd.Series) -> str:
+    """The range of one recorded value, as the title of its chart.
+
+    Examples
+    --------
+    >>> spread_title("ettr", pd.Series([0.91, 0.07, 0.7]))
+    'ettr: 0.07 to 0.91'
+    """
+    low, high = float(values.min()), float(values.max())
+    if high - low <= _ALIKE * max(abs(low), abs(high)):
+        return f"{name}: {number(low)} everywhere"
+    return f"{name}: {number(low)} to {number(high)}"
+
+
+def counts_sentence(table: pd.DataFrame) -> str:
+    """How many points there are, how many failed, and how long they took together.
+
+    Examples
+    --------
+    >>> counts_sentence(pd.DataFrame({"status": ["done", "failed"], "duration_s": [1800.0, 1800.0]}))
+    '2 points: 1 done, 1 failed. Together they took 1 h.'
+    """
+    states = table["status"].value_counts()
+    numbers = [f"{count(states[name])} {name}" for name in ("done", "failed", "open") if name in states]
+    taken = duration(float(table["duration_s"].sum()) / 3600)
+    return (
+        f"{count(len(table))} point{'' if len(table) == 1 else 's'}: {', '.join(numbers)}. Together they took {taken}."
+    )
+
+
+def altered_sentence(files: Sequence[str]) -> str:
+    """That files of a sweep were not as they were written.
+
+    Examples
+    --------
+    >>> altered_sentence(["points/1a.ipynb"])
+    '1 file was not as it was written, and was made anew: points/1a.ipynb.'
+    """
+    more = [f"{count(len(files) - _NAMED)} more"] if len(files) > _NAMED else []
+    were = "file was not as it was" if len(files) == 1 else "files were not as they were"
+    made = "was" if len(files) == 1 else "were"
+    return f"{count(len(files))} {were} written, and {made} made anew: {', '.join([*files[:_NAMED], *more])}."
+
+
+def several_sentence(written: Mapping[str, int]) -> str:
+    """A warning about files that several points wrote; ``written`` is how many did, by file.
+
+    Examples
+    --------
+    >>> several_sentence({"/tmp/a.csv": 3})
+    'Several points wrote the same file, so what is in it depends on which was last: /tmp/a.csv (3 points).'
+    """
+    paths = [f"{path} ({count(n)} points)" for path, n in list(written.items())[:_NAMED]]
+    more = [f"{count(len(written) - _NAMED)} more"] if len(written) > _NAMED else []
+    files, them = ("the same file", "it") if len(written) == 1 else ("the same files", "them")
+    return (
+        f"Several points wrote {files}, so what is in {them} depends on which was last: {', '.join([*paths, *more])}."
+    )
+
+
 def _warnings(table: pd.DataFrame, altered: Sequence[str]) -> list[str]:
     """Files that were changed, and files that several points wrote."""
     files = written_by_several(table)
-    said = [*([sweeps.words.altered(altered)] if altered else []), *([sweeps.words.several(files)] if files else [])]
+    said = [*([altered_sentence(altered)] if altered else []), *([several_sentence(files)] if files else [])]
     return [f"<p class=failed>{html.escape(text)}</p>" for text in said]
 
 
@@ -128,8 +192,8 @@ def _panels(table: pd.DataFrame, varying: list[str], recorded: list[str]) -> lis
         frame, across, group = small_multiples(table, varying, name)
         rest = [p for p in varying if p not in (across, group)]
         spread = f"line: mean over {', '.join(rest)}; shade: their range" if rest else ""
-        title = sweeps.words.spread(_shown(name), frame["mean"])
-        chart = sweeps.charts.panel(frame, across, group, title, spread)
+        title = spread_title(_shown(name), frame["mean"])
+        chart = panel(frame, across, group, title, spread)
         spec = chart.to_dict()
         picture = base64.b64encode(rendering.svg(spec).encode()).decode()
         alt = html.escape(spec["description"], quote=True)

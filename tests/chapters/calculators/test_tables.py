@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from computed.chapters import some_presets
-from ettr import Scenario, budget, validation
-from ettr.chapters.calculators import charts, tables, words
-from ettr.chapters.common import steady_state
+from ettr import Scenario, budget
 from ettr.core.validity import ValidityWarning
-from ettr.validation import CALCULATORS
-from ettr.validation.comparing import ettr_by, steady
+from ettr_book import validation
+from ettr_book.chapters.calculators import charts, tables, words
+from ettr_book.chapters.common import steady_state
+from ettr_book.validation import CALCULATORS
+from ettr_book.validation.comparing import ettr_by, steady
 
 
 @pytest.fixture(scope="module")

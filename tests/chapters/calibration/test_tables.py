@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ettr.chapters.calibration import tables
+from ettr_book.chapters.calibration import tables
 
 
 def test_published_runs_are_told_apart_and_references_left_out():

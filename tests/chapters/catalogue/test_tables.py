@@ -8,8 +8,8 @@ import pytest
 from computed import mitigations
 from computed.mitigations import comparison
 from ettr import Scenario, evidence, recommendation
-from ettr.chapters import one_by_one
-from ettr.chapters.catalogue import tables
+from ettr_book.chapters import one_by_one
+from ettr_book.chapters.catalogue import tables
 
 
 @pytest.fixture(scope="module")

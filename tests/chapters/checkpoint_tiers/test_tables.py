@@ -11,10 +11,10 @@ import pytest
 from computed.chapters import some_presets
 from computed.tiers import n_bytes, table
 from ettr import Scenario, budget, evidence
-from ettr.chapters.checkpoint_tiers import prediction_tables, tables
-from ettr.chapters.checkpoint_tiers.tables import COMMON_LOSS
 from ettr.checkpoint import placement
 from ettr.core.errors import OutsideValidity
+from ettr_book.chapters.checkpoint_tiers import prediction_tables, tables
+from ettr_book.chapters.checkpoint_tiers.tables import COMMON_LOSS
 
 PEER = {"name": "peer", "interval_s": 10, "stall_s": 0.1, "write_s": 5, "load_s": 3, "survives": 0.9}
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from ettr.chapters.common import builders, columns, theme
 from ettr.core.errors import InputError
+from ettr.plots import theme
+from ettr_book.chapters.common import builders, columns
 
 RANGES: list[dict[str, bool]] = [{}, {"joined": False}]
 

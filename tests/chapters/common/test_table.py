@@ -10,11 +10,11 @@ import pytest
 
 from computed.chapters import PRESETS, claims, published
 from ettr import Gpu, Scenario, evidence, plan
-from ettr.chapters import data as data_chapter
-from ettr.chapters import sources
-from ettr.chapters import validation as validation_chapter
-from ettr.chapters.common import table
 from ettr.core.errors import InputError
+from ettr_book.chapters import data as data_chapter
+from ettr_book.chapters import sources
+from ettr_book.chapters import validation as validation_chapter
+from ettr_book.chapters.common import table
 
 
 class Cells(HTMLParser):

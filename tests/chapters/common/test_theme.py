@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ettr.chapters import power
-from ettr.chapters.common import theme
 from ettr.core.errors import InputError
+from ettr.plots import theme
+from ettr_book.chapters import power
 
 SMOOTHING = {name: colour for name, (colour, _) in power.charts.OPTION_LOOKS.items()}
 PALETTES = {

@@ -8,9 +8,9 @@ import pytest
 
 from computed.chapters import drills
 from ettr import evidence
-from ettr.chapters import drill
 from ettr.drill import Settings, Strike
 from ettr.drill.settings import KINDS
+from ettr_book.chapters import drill
 
 
 @pytest.fixture(scope="module")

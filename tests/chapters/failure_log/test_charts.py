@@ -13,10 +13,10 @@ import pytest
 
 from computed.logs import fit
 from ettr import failures
-from ettr.chapters import failure_log
-from ettr.chapters.common import theme
 from ettr.core.errors import InputError
 from ettr.notebook import rendering
+from ettr.plots import theme
+from ettr_book.chapters import failure_log
 
 FRAMES = {
     "components": lambda name: (fit(name).components.head(15),),

@@ -10,8 +10,8 @@ from scipy import stats
 
 from computed.chapters import NO_FAILURES, PRESETS, table
 from ettr import Scenario, evidence, failures, plan
-from ettr.chapters.failure_rates import tables
 from ettr.core.errors import DataError, InputError
+from ettr_book.chapters.failure_rates import tables
 
 
 @pytest.fixture

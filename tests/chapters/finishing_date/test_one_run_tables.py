@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from ettr import simulate
-from ettr.chapters.finishing_date import one_run_tables as tables
 from ettr.core.errors import InputError
+from ettr_book.chapters.finishing_date import one_run_tables as tables
 
 
 def written(stretches: list[tuple[str, float]], run: int = 0) -> SimpleNamespace:

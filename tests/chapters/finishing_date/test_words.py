@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from ettr.chapters.finishing_date import words
-from ettr.chapters.finishing_date.tables import EXACT
+from ettr_book.chapters.finishing_date import words
+from ettr_book.chapters.finishing_date.tables import EXACT
 
 
 @pytest.mark.parametrize(("late_h", "way"), [(96.0, "4 days later"), (-96.0, "4 days earlier")])

@@ -8,8 +8,8 @@ import pytest
 from computed.chapters import PRESETS
 from computed.how_many_gpus import NEVER_MW, TOKENS, answer, job, run, table
 from ettr import Scenario, sizing
-from ettr.chapters.how_many_gpus import tables
 from ettr.core.errors import InputError
+from ettr_book.chapters.how_many_gpus import tables
 
 
 def test_a_job_given_by_tokens_stays_as_it_is():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.how_many_gpus import words
+from ettr_book.chapters.how_many_gpus import words
 
 
 def test_each_limit_is_named_with_its_unit_and_a_size_or_why_there_is_none():

@@ -10,10 +10,10 @@ import pytest
 
 from computed.mitigations import decisive, recommended
 from ettr import Scenario, budget, evidence, mitigation, plan, recommendation
-from ettr.chapters import portfolio, what_if
-from ettr.chapters.common.runs import loaded
-from ettr.chapters.portfolio.tables import AFTER, BEFORE
 from ettr.recommendation.best_set import Sets
+from ettr_book.chapters import portfolio, what_if
+from ettr_book.chapters.common.runs import loaded
+from ettr_book.chapters.portfolio.tables import AFTER, BEFORE
 
 PRESETS = evidence.scenario_names()
 SMALL = {"cluster": {"n_gpus": 1024}, "job": {"productive_h": 500.0}, "checkpoint": {"stall_s": 60}}

@@ -10,8 +10,8 @@ import pytest
 
 from computed.power import of, table
 from ettr import Scenario, power, simulate
-from ettr.chapters.power import tables
 from ettr.core.errors import InputError
+from ettr_book.chapters.power import tables
 
 
 @pytest.fixture(scope="module")

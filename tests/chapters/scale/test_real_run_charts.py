@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ettr import evidence
-from ettr.chapters import scale, what_if
 from ettr.scenario import Scenario
+from ettr_book.chapters import scale, what_if
 
 
 def test_each_reported_share_names_its_bound_its_kind_and_its_size():

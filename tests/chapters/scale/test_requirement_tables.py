@@ -7,8 +7,8 @@ import pytest
 
 from computed.chapters import USUAL, table
 from ettr import budget, plan
-from ettr.chapters import scale
-from ettr.chapters.what_if import tables as what_if_tables
+from ettr_book.chapters import scale
+from ettr_book.chapters.what_if import tables as what_if_tables
 
 REQUIREMENTS = scale.tables
 SIZES, TARGET = (16_384, 100_000, 1_000_000), 0.9

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ettr import evidence
-from ettr.chapters import sources
 from ettr.core.errors import DataError, UnknownName
+from ettr_book.chapters import sources
 
 TABLES = sources.tables
 VERDICTS = {

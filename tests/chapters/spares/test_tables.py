@@ -9,8 +9,9 @@ from scipy import stats
 from computed.spares import run as pooled
 from computed.spares import table
 from ettr import Scenario, spares
-from ettr.chapters.spares import tables
-from ettr.chapters.spares.tables import (
+from ettr.core.errors import InputError
+from ettr_book.chapters.spares import tables
+from ettr_book.chapters.spares.tables import (
     CHEAPEST,
     CREWS,
     IN_RACKS,
@@ -21,7 +22,6 @@ from ettr.chapters.spares.tables import (
     WHOLE_RACKS,
     crews_of,
 )
-from ettr.core.errors import InputError
 
 OWN = {
     "spares": {"n_nodes": 4, "n_preemptible": 2, "preempt_min": 10},

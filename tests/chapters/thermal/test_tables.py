@@ -10,8 +10,8 @@ import pytest
 from computed.thermal import run as hall
 from computed.thermal import table_of
 from ettr import Scenario, budget, evidence
-from ettr.chapters.thermal import failure_tables, tables
 from ettr.thermal import arrhenius_factor
+from ettr_book.chapters.thermal import failure_tables, tables
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from computed.chapters import published
-from ettr.chapters import validation
+from ettr_book.chapters import validation
 
 
 def test_every_result_is_a_dot_on_a_logarithmic_ratio(check_chart, encoding_of, layer_of):

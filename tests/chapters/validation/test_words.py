@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date
 
 from ettr import evidence
-from ettr.chapters import validation
-from ettr.validation.forecasts import score
+from ettr_book.chapters import validation
+from ettr_book.validation.forecasts import score
 
 RECORD = evidence.table("forecasts").assign(outcome=float("nan"), settled_on="")
 

@@ -8,8 +8,8 @@ import pytest
 
 from computed.chapters import claims, interruptions
 from ettr import evidence, failures
-from ettr.chapters import sources, what_failed
-from ettr.chapters.common import theme
+from ettr.plots import theme
+from ettr_book.chapters import sources, what_failed
 
 FRAMES = {
     "interruptions": interruptions,

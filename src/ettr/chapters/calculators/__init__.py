@@ -1,5 +1,0 @@
-"""Which formula for ETTR is near enough?"""
-
-from ettr.chapters.calculators import charts, tables, words
-
-__all__ = ["charts", "tables", "words"]

@@ -1,5 +1,0 @@
-"""What do memory, local, peer and remote checkpoints buy together?"""
-
-from ettr.chapters.checkpoint_tiers import charts, prediction_charts, prediction_tables, tables, words
-
-__all__ = ["charts", "prediction_charts", "prediction_tables", "tables", "words"]

@@ -1,5 +1,0 @@
-"""What does my failure log say?"""
-
-from ettr.chapters.failure_log import charts, made_log, tables, words
-
-__all__ = ["charts", "made_log", "tables", "words"]

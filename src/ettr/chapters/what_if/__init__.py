@@ -1,6 +1,0 @@
-"""What about my cluster?"""
-
-from ettr.chapters.what_if import charts, tables
-from ettr.chapters.what_if.show import calculator, show, whole_scenario
-
-__all__ = ["calculator", "charts", "show", "tables", "whole_scenario"]

@@ -1,8 +1,0 @@
-"""Published results, forecasts on record, and the formulas that people use, each beside what is computed here."""
-
-from ettr.validation import forecasts as forecasts
-from ettr.validation.calculators import CALCULATORS, Calculator
-from ettr.validation.comparing import beside, referee
-from ettr.validation.published import VERDICTS, rsc_beside_exact, run
-
-__all__ = ["CALCULATORS", "VERDICTS", "Calculator", "beside", "referee", "rsc_beside_exact", "run"]

@@ -1,0 +1,1 @@
+"""The book's own code: its chapters, the comparison with published results, and how the site is made."""

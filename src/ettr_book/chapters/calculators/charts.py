@@ -1,0 +1,167 @@
+"""Charts on how far the formulas that people use are from the exact one, and which way."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr.plots.encodings import rounded
+from ettr.plots.theme import MAP_INK, MODEL_COLOURS, ORANGE, PALE_GREY, SIGNED_COLOURS, finish, need
+from ettr_book.chapters.calculators.tables import CLASSES, NEAR
+from ettr_book.chapters.common import builders
+from ettr_book.chapters.common.columns import tooltips
+
+_SHADES = dict(zip(CLASSES, [*SIGNED_COLOURS, PALE_GREY], strict=True))
+_PRINTED = {
+    "published": (MODEL_COLOURS["published"], "diamond"),
+    "RSC formula": (MODEL_COLOURS["rsc"], "circle"),
+    "exact": (MODEL_COLOURS["exact"], "square"),
+}
+_WAYS = {
+    "the formula": (ORANGE, "diamond"),
+    "exact": (MODEL_COLOURS["exact"], "square"),
+    "simulated": (MODEL_COLOURS["simulated"], "circle"),
+}
+_HEADER_CHARACTERS = 26
+
+
+def maps(regions: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """A map a calculator: which way and how far it is from the exact form, over size and interval.
+
+    Parameters
+    ----------
+    regions : DataFrame
+        As from ``tables.regions``.
+    best : DataFrame
+        As from ``tables.best_line``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(regions, "calculator", "n_gpus", "n_gpus_end", "interval_min", "interval_min_end", "error")
+    need(best, "n_gpus", "interval_min")
+    names = list(dict.fromkeys(regions["calculator"]))
+    ends_min = [regions["interval_min"].min(), regions["interval_min_end"].max()]
+    visible = best[best["interval_min"].between(*ends_min)]
+    lines = pd.concat([visible.assign(calculator=name) for name in names], ignore_index=True)
+    together = rounded(pd.concat([regions, lines], ignore_index=True))
+    together["panel"] = [_broken(name) for name in together["calculator"]]
+    x = builders.across("n_gpus", ticks=3, domain=[regions["n_gpus"].min(), regions["n_gpus_end"].max()])
+    y = builders.up("interval_min", log=True, ticks=3, domain=ends_min)
+    colour = builders.squares("error", _SHADES, "It says [points]", symbolOpacity=1, columns=2)
+    alike: Any = colour.to_dict()
+    edges = alt.Stroke.from_dict(alike)  # hides the seams between cells
+    tips = tooltips("calculator", "error", "n_gpus", "interval_min", n_gpus="GPUs from", interval_min="Interval from")
+    cells = (
+        alt.Chart()
+        .mark_rect(opacity=1, strokeWidth=0.8, clip=True)
+        .transform_filter("isValid(datum.error)")
+        .encode(x=x, x2="n_gpus_end:Q", y=y, y2="interval_min_end:Q", color=colour, stroke=edges, tooltip=tips)
+    )
+    dashed = (
+        alt.Chart()
+        .mark_line(color=MAP_INK, strokeDash=[4, 3], strokeWidth=1.5, clip=True)
+        .transform_filter("!isValid(datum.error)")
+        .encode(x=x, y=y)
+    )
+    header = alt.Header(labelLimit=220, labelExpr="split(datum.label, '|')")
+    facet = alt.Facet("panel:N", title=None, sort=[_broken(name) for name in names], header=header)
+    return finish(
+        alt.layer(cells, dashed, data=together).facet(facet, columns=3),
+        title=title,
+        subtitle=subtitle,
+        description=_description(regions, names, ends_min),
+        height=150,
+    )
+
+
+def _broken(name: str) -> str:
+    return "|".join(textwrap.wrap(name, _HEADER_CHARACTERS))
+
+
+def _description(regions: pd.DataFrame, names: list[str], ends_min: list[float]) -> str:
+    near = regions[regions["error"] == NEAR].groupby("calculator")["n_gpus_end"].max()
+    reach = "; ".join(f"{name} {near[name]:,.0f}" if name in near else f"{name} none" for name in names)
+    return (
+        f"Maps over job size and checkpoint interval from {ends_min[0]:.2g} to {ends_min[1]:,.0f} minutes, both "
+        "logarithmic, one for each formula: blue where it says too little, brown where it says too much, pale within a "
+        "point of the exact ETTR, grey without an answer. A dashed line marks the best interval. Largest size with an "
+        f"interval within a point, in GPUs: {reach}."
+    )
+
+
+def surprises(frame: pd.DataFrame, title: str) -> Any:
+    """What a formula says of a run, beside the exact form and simulated runs.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.surprises``.
+    title : str
+        The statement.
+    """
+    need(frame, "run", "title", "ettr", "exact", "simulated", "sources")
+    named = frame.assign(case=[f"{row.title}, {row.run}" for row in frame.itertuples()])
+    named = named.rename(columns={"ettr": "the formula"})
+    points = rounded(named.melt(["case"], [*_WAYS], "way", "ettr"))
+    told = "; ".join(
+        f"{row.case}: formula {row._4:.1%}, exact {row.exact:.1%}, simulated {row.simulated:.1%}"
+        for row in named[["case", "exact", "simulated", "the formula"]].itertuples()
+    )
+    keys = tuple(dict.fromkeys(key for keys in frame["sources"] for key in keys))
+    told = f"Dots of ETTR by run and way of reaching it. {told}."
+    return _dots(points, named["case"].tolist(), _WAYS, title, told, keys)
+
+
+def _dots(
+    points: pd.DataFrame,
+    order: list[str],
+    ways: dict[str, tuple[str, str]],
+    title: str,
+    description: str,
+    sources: tuple[str, ...] = (),
+    tips: list[Any] | None = None,
+) -> Any:
+    """Dots of ETTR in rows, told apart by the way of reaching it."""
+    row = points.columns[0]
+    names = alt.Axis(labelLimit=330, labelExpr=builders.AT_COMMAS, labelOffset=-14, grid=True)
+    y = alt.Y(f"{row}:N", sort=order, title=None, axis=names)
+    x = builders.along("ettr", domain=[min(0.45, float(points["ettr"].min()) - 0.03), 1.02])
+    tips = tips or tooltips(row, "way", "ettr", case="Run", way="By")
+    dots = builders.shapes(points, x, y, "way", ways, 110, tips).encode(yOffset=alt.YOffset("way:N", sort=[*ways]))
+    height = 56 * len(order) + 20
+    return finish(dots, title=title, description=description, height=height, sources=sources)
+
+
+def rsc_beside_exact(frame: pd.DataFrame, title: str) -> Any:
+    """Published RSC results beside the paper's formula and the exact form.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`ettr_book.validation.rsc_beside_exact`.
+    title : str
+        The statement.
+    """
+    need(frame, "quantity", "published", "relation", "rsc", "exact", "max_n_gpus")
+    named = frame.rename(columns={"rsc": "RSC formula"})
+    named["quantity"] = named["quantity"].str.replace(", ETTR of", ",")
+    points = named.melt(["quantity", "relation", "max_n_gpus"], [*_PRINTED], "way", "ettr")
+    points["what"] = [
+        f"at least {row.ettr:.0%}"
+        if row.way == "published" and row.relation == "at_least"
+        else f"{row.ettr:.2g}"
+        if row.way == "published"
+        else f"{row.ettr:.1%}"
+        for row in points.itertuples()
+    ]
+    points["ends"] = [f"{value:,.0f} GPUs" for value in points["max_n_gpus"]]
+    tips = tooltips("quantity", "way", "what", "ends", way="By", what="ETTR")
+    results = "; ".join(
+        f"{row.quantity}: published {row.published:.2g}, RSC formula {row.rsc:.3f}, exact {row.exact:.3f}"
+        for row in frame.itertuples()
+    )
+    told = f"Dots of ETTR by result and way of reaching it. {results}."
+    return _dots(points, named["quantity"].tolist(), _PRINTED, title, told, ("kokolis2025",), tips)

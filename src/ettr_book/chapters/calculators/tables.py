@@ -1,0 +1,210 @@
+"""How far the formulas that people use are from the exact one: over size and interval, and where that surprises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget
+from ettr.budget.intervals import best_interval_min
+from ettr.core.units import MIN_PER_H, S_PER_H
+from ettr.scenario import Scenario
+from ettr.scenario.paths import INIT, INTERVAL, N_GPUS, RATE
+from ettr.simulation import simulate
+from ettr_book.chapters.common.steady_state import LARGEST_GPUS, ettr_at, quietly, smallest_gpus
+from ettr_book.chapters.common.table import Table, named
+from ettr_book.validation import CALCULATORS
+from ettr_book.validation.comparing import POINT, answers, beside, ettr_by, ranges, set_aside, steady
+
+LEVELS = (POINT, 5.0, 20.0)
+"""Errors that a map tells apart, either way. [points]"""
+NEAR, NO_ANSWER = "within 1 point", "no answer"
+CLASSES = (
+    "over 20 too little",
+    "5 to 20 too little",
+    "1 to 5 too little",
+    NEAR,
+    "1 to 5 too much",
+    "5 to 20 too much",
+    "over 20 too much",
+    NO_ANSWER,
+)
+"""What a map calls an error, from the lowest to the highest."""
+
+_INTERVALS_MIN = 0.5, 1440.0
+_FINE = 160
+"""Intervals on which the edges of a map are looked for: closer than a small picture can show."""
+SURPRISES = (("rsc-2", "tco_hot"), ("rsc-1", "mlsysim"), ("h100-100k", "google"))
+"""Presets, and the calculator that surprises there."""
+
+
+def regions(scenario: Scenario, n_sizes: int = 36) -> pd.DataFrame:
+    """Which way and how far each calculator is from the exact form, over size and interval.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run; see ``ettr_book.validation.comparing.steady`` for what of it is set aside.
+    n_sizes : int
+        Columns of each map.
+
+    Returns
+    -------
+    DataFrame
+        A row for each stretch of intervals of one class at a size: ``calculator`` (its title), ``n_gpus``,
+        ``n_gpus_end`` [GPUs], ``interval_min``, ``interval_min_end`` [min], ``error`` (one of :data:`CLASSES`).
+    """
+    run = steady(scenario)
+    sizes, intervals = _ends(run, n_sizes)
+    middles = [np.sqrt(ends[1:] * ends[:-1]) for ends in (sizes, intervals)]
+    at = {N_GPUS: middles[0][:, None], INTERVAL: middles[1]}
+    exact = np.nan_to_num(ettr_at(run, at))  # a run that would never end trains no part of its time
+    frames = [
+        _stretches(CALCULATORS[name].title, _classes(100 * (said - exact)), sizes, intervals)
+        for name, said in answers(budget.accepted(run, at)).items()
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def _ends(run: Scenario, n_sizes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of the cells: from half a minute, or the shortest interval that the write allows, to a day."""
+    low = max(_INTERVALS_MIN[0], run.least_interval_min * (1 + 1e-9))
+    intervals = np.geomspace(low, max(_INTERVALS_MIN[1], 10 * low), _FINE + 1)
+    return np.geomspace(smallest_gpus(run), LARGEST_GPUS, n_sizes + 1), intervals
+
+
+def _classes(points: np.ndarray) -> np.ndarray:
+    """Places in :data:`CLASSES`."""
+    edges = [*(-level for level in reversed(LEVELS)), *LEVELS]
+    return np.where(np.isnan(points), len(CLASSES) - 1, np.digitize(points, edges))
+
+
+def _stretches(title: str, classes: np.ndarray, sizes: np.ndarray, intervals: np.ndarray) -> pd.DataFrame:
+    changes = np.diff(classes, axis=1, prepend=-1) != 0
+    i, j = np.nonzero(changes)
+    last = np.append(i[1:] != i[:-1], True)
+    end = np.where(last, intervals.size - 1, np.append(j[1:], 0))
+    return pd.DataFrame(
+        {
+            "calculator": title,
+            "n_gpus": sizes[i],
+            "n_gpus_end": sizes[i + 1],
+            "interval_min": intervals[j],
+            "interval_min_end": intervals[end],
+            "error": [CLASSES[place] for place in classes[i, j]],
+        }
+    )
+
+
+def best_line(scenario: Scenario, n_points: int = 30) -> pd.DataFrame:
+    """The best interval by size: ``n_gpus`` [GPUs], ``interval_min`` [min]."""
+    run = steady(scenario)
+    sizes = np.geomspace(smallest_gpus(run), LARGEST_GPUS, n_points)
+    return pd.DataFrame({"n_gpus": sizes, "interval_min": quietly(best_interval_min, run, {N_GPUS: sizes})})
+
+
+def comparable(scenario: Scenario) -> Scenario:
+    """The run as the calculators are compared on it: with faster tiers, near the interval that is best without them.
+
+    An interval chosen beside faster tiers may be as long as the run, which then never ends where they are set aside.
+    Simulation keeps the tiers, and needs a whole multiple of their longest interval.
+    """
+    if not scenario.checkpoint.tiers:
+        return scenario
+    longest_min = max(tier.interval_s for tier in scenario.checkpoint.tiers) / S_PER_H * MIN_PER_H
+    n_times = max(round(best_interval_min(steady(scenario)) / longest_min), 1)
+    return scenario.override({INTERVAL: n_times * longest_min})
+
+
+def own(scenario: Scenario) -> pd.DataFrame:
+    """What each calculator says of the run itself: :func:`ettr_book.validation.beside`, and whether it is ``near``."""
+    return beside(scenario).assign(near=lambda frame: frame["points"].abs() <= POINT)
+
+
+def left_out(scenario: Scenario) -> list[str]:
+    """What of a scenario is set aside in the comparison, in words."""
+    return set_aside(scenario)
+
+
+def surprises(n_runs: int = 400, seed: int = 0) -> pd.DataFrame:
+    """Runs of which a calculator says what nobody would expect, beside the exact form and simulated runs.
+
+    Parameters
+    ----------
+    n_runs : int
+        Simulated runs of each.
+    seed : int
+        Of these runs.
+
+    Returns
+    -------
+    DataFrame
+        ``preset``, ``run`` (its title), ``sources`` (keys of its values), ``calculator`` (its name), ``title``,
+        ``n_gpus`` [GPUs], ``ettr`` (by the calculator), ``exact``, ``simulated`` and its standard ``error``, ``points``
+        (the calculator less the exact form, in hundredths).
+    """
+    rows: list[dict[str, Any]] = []
+    for preset, name in SURPRISES:
+        run = steady(Scenario.load(preset)).override({INIT: 0})  # no calculator lets starts grow with the size
+        ettr, exact = float(ettr_by(name, run)), float(budget.exact(run).ettr)
+        outcome = simulate(run, n_runs, seed)
+        rows.append(
+            {
+                "preset": preset,
+                "run": run.title,
+                "sources": run.sources,
+                "calculator": name,
+                "title": CALCULATORS[name].title,
+                "n_gpus": run.cluster.n_gpus,
+                "ettr": ettr,
+                "exact": exact,
+                "simulated": float(outcome.budget.ettr),
+                "error": float(outcome.ettr_error),
+                "points": 100 * (ettr - exact),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def drawn_sizes() -> tuple[float, float]:
+    """Smallest and largest job of a draw. [GPUs]"""
+    return ranges()[N_GPUS]
+
+
+def drawn_rates() -> tuple[float, float]:
+    """Lowest and highest failure rate of a draw. [1 / (1000 node-days)]"""
+    return ranges()[RATE]
+
+
+def summary(refereed: pd.DataFrame) -> Table:
+    """The referee's summary as a page shows it; ``refereed`` as from :func:`ettr_book.validation.referee`."""
+    shown = refereed.assign(
+        near=[f"{share:.0%}" for share in refereed["within"]],
+        middle=[f"{points:+.1f}" for points in refereed["median"]],
+        ends=[f"{row.low:+.1f} to {row.high:+.1f}" for row in refereed.itertuples()],
+        way=[f"{share:.0%}" for share in refereed["too_much"]],
+        none=[f"{share:.0%}" for share in refereed["no_answer"]],
+        safe=[f"{loss:.1%}" if loss else "nowhere" for loss in refereed["safe_loss"]],
+    )
+    heads = {
+        "title": "Formula",
+        "near": "Within a point",
+        "middle": "Median error",
+        "ends": "5% to 95%",
+        "way": "Says too much",
+        "none": "No answer",
+        "safe": "Safe below",
+    }
+    caption = "Errors in points on the same plausible runs; safe below this loss by first order"
+    return named(shown.sort_values("within", ascending=False), heads, caption)
+
+
+def facts() -> Table:
+    """Each calculator: whose, in symbols, what it leaves out, and where it was read."""
+    shown = [
+        (one.title, f"{one.who}, {one.year}", one.formula, one.leaves_out, one.how_read) for one in CALCULATORS.values()
+    ]
+    heads = ("Formula", "Whose", "In symbols", "Leaves out", "Read")
+    return Table(pd.DataFrame(shown, columns=heads), "What each formula counts, and what it does not")

@@ -1,0 +1,99 @@
+"""Charts and tables of the catalogue: the closed form beside simulation, whose gains are whose, and what decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr.plots.encodings import rounded, with_marks
+from ettr.plots.theme import BLUE, MODEL_COLOURS, OCHRE, PURPLE, finish, layered, need
+from ettr_book.chapters.common import builders
+from ettr_book.chapters.common.columns import Column, tooltips
+from ettr_book.chapters.common.mitigations import ROW_PX, nothing, rows_of
+
+_WAYS = {"simulated": (MODEL_COLOURS["simulated"], "circle"), "closed form": (MODEL_COLOURS["exact"], "diamond")}
+_LOOKS = {
+    "shared among all": (PURPLE, "circle"),
+    "alone": (BLUE, "triangle-right"),
+    "last, beside all others": (OCHRE, "square"),
+}
+"""Indices lie between 0 and 1; what goes beyond is noise, and is cut here."""
+
+
+def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Gain of ETTR by the closed form beside the simulated one.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.beside_closed_form``.
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "title", "closed", "simulated", "low", "high", "apart")
+    if frame.empty:
+        return nothing(title)
+    hundredths = frame.assign(**{name: 100 * frame[name] for name in ("closed", "simulated", "low", "high", "apart")})
+    gains = rounded(hundredths, 4)
+    y = rows_of(frame["title"])
+    long = gains.melt(["title", "apart"], ["simulated", "closed"], "way", "points")
+    long = long.replace({"way": {"closed": "closed form"}})
+    bars = alt.Chart(gains).mark_rule(strokeWidth=6, opacity=0.35, color=MODEL_COLOURS["simulated"])
+    axis = alt.X("points:Q", title="ETTR gained [points]", axis=alt.Axis(tickCount=6))
+    tips = tooltips("title", "way", "points", "apart", title="Mitigation", way="By")
+    dots = builders.shapes(long, axis, y, "way", _WAYS, 80, tips, filled=True)
+    pairs = "; ".join(f"{row.title} {100 * row.closed:.2f} for {100 * row.simulated:.2f}" for row in frame.itertuples())
+    return finish(
+        layered(bars.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots),
+        title=title,
+        subtitle=with_marks(subtitle, "bars: 95% of the simulation"),
+        description=f"Points of ETTR gained by the closed form, and for how many simulated ones: {pairs}.",
+        height=ROW_PX * len(frame) + 20,
+    )
+
+
+def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Shapley values with their intervals, beside the gain alone and the gain beside all others.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As of :class:`ettr.recommendation.Attribution`; may be empty.
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "title", "value", "low", "high", "alone", "last")
+    if frame.empty:
+        return nothing(title)
+    gains = rounded(frame, 4)
+    y = rows_of(frame["title"])
+    named_gains = gains.rename(columns=dict(zip(("value", "alone", "last"), _LOOKS, strict=True)))
+    long = named_gains.melt(["title", "low", "high"], [*_LOOKS], "kind", "days")
+    lines = alt.Chart(gains).mark_rule(strokeWidth=1, opacity=0.5).encode(y=y, x=alt.X("last:Q"), x2="alone:Q")
+    ends = alt.Chart(gains).mark_rule(strokeWidth=5, opacity=0.5, color=PURPLE)
+    axis = alt.X("days:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6))
+    named: dict[str, str | Column] = {"title": "Mitigation", "kind": "Counted", "days": Column("Days", format=".2f")}
+    tips = tooltips("title", "kind", "days", "low", "high", **named, low="Shared, 95%: from", high="Shared, 95%: to")
+    dots = builders.shapes(long, axis, y, "kind", _LOOKS, 85, tips, filled=True)
+    days = "; ".join(
+        f"{row.title} {row.value:.2f}, alone {row.alone:.2f}, last {row.last:.2f}" for row in frame.itertuples()
+    )
+    return finish(
+        layered(lines, ends.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots),
+        title=title,
+        subtitle=with_marks(subtitle, "bars: 95%"),
+        description=f"Days that belong to each of several mitigations by their Shapley values: {days}.",
+        height=ROW_PX * len(frame) + 20,
+    )

@@ -1,0 +1,239 @@
+"""Tables on what is known of mitigations: what was published, what is assumed, who asks for which, and whose gains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import evidence, mitigation, recommendation
+from ettr.core.errors import EttrError
+from ettr.core.units import unit_of
+from ettr.mitigation import Catalogue
+from ettr.recommendation import IN_PLACE, TRIED, Attribution, Comparison, Study
+
+NO_EVIDENCE = mitigation.NO_EVIDENCE
+_LEAST_ETTR = 1e-3
+_MEASURE = "days"
+_MOST_SHARED = 6
+_MOST_FAILURES = 1e4
+"""Of a run that is simulated at each point of a sequence."""
+
+
+def assumed_values(study: Study) -> pd.DataFrame:
+    """What is assumed of the scenario, so that mitigations have something to act on.
+
+    Parameters
+    ----------
+    study : Study
+        Of some mitigations together; else what any of the catalogue needs is listed.
+
+    Returns
+    -------
+    DataFrame
+        A row a value: ``field``, ``value`` (in words), ``unit``, ``status``, ``source``, ``note``.
+    """
+    rows: list[dict[str, Any]] = []
+    completed = study.together(study.catalogue.ids)
+    baseline = completed.baseline.flat()
+    for assumption in completed.assumptions:
+        values = assumption.value if isinstance(assumption.value, dict) else {"": assumption.value}
+        for name, value in values.items():
+            field = f"{assumption.path}.{name}".rstrip(".")
+            amount = f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
+            rows.append(
+                {
+                    "field": field,
+                    "value": f"{baseline[field]:g}" if assumption.of and field in baseline else amount,
+                    "unit": unit_of(field),
+                    "status": assumption.status,
+                    "source": assumption.source or "",
+                    "note": assumption.note or "",
+                }
+            )
+    return pd.DataFrame(rows, columns=["field", "value", "unit", "status", "source", "note"])
+
+
+def rows_to_compute(of: Catalogue) -> pd.DataFrame:
+    """Of the table of validation, the rows that published figures of mitigations name."""
+    table = evidence.table("validation")
+    named = {row for one in of for figure in one.published for row in figure.rows}
+    return table[table["result_id"].isin(named)].reset_index(drop=True)
+
+
+def published_pairs(comparison: Comparison, computed: pd.DataFrame) -> pd.DataFrame:
+    """Published figures without and with a mitigation, beside what the model makes of them.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        As from :func:`ettr.recommendation.mitigations`.
+    computed : DataFrame
+        Rows of :func:`rows_to_compute`, as from :func:`ettr_book.validation.run`.
+
+    Returns
+    -------
+    DataFrame
+        A row a figure of a mitigation that was looked at: ``id``, ``title``, ``quantity``, ``before`` (NaN if only the
+        result was published), ``after``, ``unit``, ``verdict`` (``reproduced``, ``consistent``, ``not derivable``),
+        ``computed`` (by rows of the table of validation, in words; empty if not derivable), ``holds`` (whether the
+        computation bears the verdict out), ``days`` (worth here; NaN without an answer) [d], ``why``, ``source``,
+        ``status``.
+    """
+    verdicts = computed.set_index("result_id")
+    days = comparison.compared.set_index("id")["days_gain"]
+    rows = []
+    for name in comparison.frame["id"]:
+        one = comparison.study.catalogue[name]
+        for figure in one.published:
+            own = verdicts.loc[[row for row in figure.rows if row in verdicts.index]]
+            rows.append(
+                {
+                    "id": name,
+                    "title": one.title,
+                    "quantity": figure.quantity,
+                    "before": np.nan if figure.before is None else figure.before,
+                    "after": figure.after,
+                    "unit": figure.unit,
+                    "verdict": figure.verdict,
+                    "computed": "; ".join(f"{row.computed:.4g} for {row.published:.4g}" for row in own.itertuples()),
+                    "holds": _holds(figure.verdict, own["verdict"].tolist()) and len(own) == len(figure.rows),
+                    "days": float(days.get(name, np.nan)),
+                    "why": figure.why,
+                    "source": figure.source or "",
+                    "status": figure.status,
+                }
+            )
+    columns = ["id", "title", "quantity", "before", "after", "unit", "verdict", "computed", "holds", "days", "why"]
+    return pd.DataFrame(rows, columns=[*columns, "source", "status"])
+
+
+def _holds(verdict: str, computed: list[str]) -> bool:
+    """Whether rows bear a verdict out: what is reproduced needs no assumption that was fitted to it."""
+    return "not reproduced" not in computed and (verdict != "reproduced" or "fitted" not in computed)
+
+
+def places(comparison: Comparison) -> pd.DataFrame:
+    """Where each mitigation stands: its rank, or why it has none.
+
+    Returns
+    -------
+    DataFrame
+        A row a mitigation, ranked ones first, then those in place, tried without evidence, and without an answer:
+        ``id``, ``title``, ``group``, ``place`` (in words), ``days`` with ``low`` and ``high`` (95%) [d], ``evidence``,
+        ``effect``, ``why`` (of a missing answer), ``asked_by`` (keys).
+    """
+    columns = ["id", "title", "group", "state", "evidence", "effect", "why", "rank", "rank_low", "rank_high"]
+    ends = {"days_gain": "days", "days_low": "low", "days_high": "high"}
+    frame = comparison.frame[[*columns, *ends]].rename(columns=ends)
+    catalogue = comparison.study.catalogue
+    rows = frame.assign(
+        place=[_place(row) for row in frame.to_dict("records")],
+        asked_by=[list(catalogue[name].asked_by) for name in frame["id"]],
+        order=[_order(row) for row in frame.to_dict("records")],
+    )
+    rows = rows.sort_values(["order", "days"], ascending=[True, False], kind="stable", ignore_index=True)
+    return rows[["id", "title", "group", "place", "days", "low", "high", "evidence", "effect", "why", "asked_by"]]
+
+
+def _place(row: dict[str, Any]) -> str:
+    if row["state"] == IN_PLACE:
+        return "in place"
+    if row["state"] != TRIED:
+        return str(row["state"])
+    if row["evidence"] == NO_EVIDENCE:
+        return "no rank: nothing published"
+    if pd.isna(row["rank"]):
+        return "no rank: within the error of nothing"
+    low, high = int(row["rank_low"]), int(row["rank_high"])
+    return f"{int(row['rank'])}" if low == high else f"{int(row['rank'])} ({low} to {high})"
+
+
+def _order(row: dict[str, Any]) -> float:
+    """Ranks in their order; then in place, without evidence, and without an answer."""
+    if row["state"] == IN_PLACE:
+        return 1e6
+    if row["state"] != TRIED:
+        return 3e6
+    return 2e6 if row["evidence"] == NO_EVIDENCE else float(row["rank"])
+
+
+def by_document(placed: pd.DataFrame) -> pd.DataFrame:
+    """The mitigations that each source document asks for.
+
+    Parameters
+    ----------
+    placed : DataFrame
+        As from :func:`places`.
+
+    Returns
+    -------
+    DataFrame
+        A row a document and mitigation: ``key``, ``document`` (its title), ``id``, ``title``, ``place``, ``days`` [d],
+        ``evidence``.
+    """
+    titles = evidence.bibliography().set_index("key")["title"]
+    rows = placed.explode("asked_by").dropna(subset="asked_by").rename(columns={"asked_by": "key"})
+    rows = rows.assign(document=[titles.get(key, key) for key in rows["key"]])
+    rows = rows.sort_values("key", kind="stable", ignore_index=True)
+    return rows[["key", "document", "id", "title", "place", "days", "evidence"]]
+
+
+def beside_closed_form(comparison: Comparison) -> pd.DataFrame:
+    """Gain of ETTR by the closed form and by simulation, where the closed form has a term for what changes.
+
+    Returns
+    -------
+    DataFrame
+        ``id``, ``title``, ``closed``, ``simulated`` with ``low`` and ``high`` (95%), ``apart`` (closed less simulated),
+        ``agrees`` (the closed form's lies within the interval); those that move neither by a tenth of a point are
+        left out.
+    """
+    frame = comparison.compared
+    columns = ["id", "title", "closed", "simulated", "low", "high", "apart", "agrees"]
+    if frame.empty:
+        return pd.DataFrame(columns=columns)
+    names = {"closed_ettr_gain": "closed", "ettr_gain": "simulated", "ettr_low": "low", "ettr_high": "high"}
+    rows = frame[frame["closed_ettr_gain"].notna()].rename(columns=names)
+    rows = rows[rows[["closed", "simulated"]].abs().max(axis=1) >= _LEAST_ETTR]
+    agrees = rows["closed"].between(rows["low"], rows["high"])
+    rows = rows.assign(apart=rows["closed"] - rows["simulated"], agrees=agrees)
+    return rows.sort_values("simulated", ascending=False, ignore_index=True)[columns]
+
+
+def going_together(study: Study, ids: Iterable[str]) -> tuple[str, ...]:
+    """The first mitigations that go together, in their order: as many as can all be simulated in every subset.
+
+    Parameters
+    ----------
+    study : Study
+        Scenario and seed.
+    ids : iterable of str
+        Mitigations, the most wanted first.
+
+    Returns
+    -------
+    tuple of str
+        Without those that conflict with an earlier one, or that leave no answer beside the earlier ones.
+    """
+    chosen: tuple[str, ...] = ()
+    for name in ids:
+        if len(chosen) == _MOST_SHARED:
+            break
+        try:
+            study.runs((*chosen, name))
+        except EttrError:
+            continue
+        chosen = (*chosen, name)
+    return chosen
+
+
+def shared_gain(study: Study, ids: Iterable[str]) -> Attribution:
+    """Shapley values of mitigations that go together: as :func:`ettr.recommendation.shapley`, empty without any."""
+    chosen = tuple(ids)
+    if chosen:
+        return recommendation.shapley(study, chosen)
+    nothing = pd.DataFrame(columns=["id", "title", "value", "low", "high", "alone", "last"])
+    return Attribution(nothing, _MEASURE, 0.0, 0.0, 0.0, "exact", 0)

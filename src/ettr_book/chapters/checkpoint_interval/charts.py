@@ -1,0 +1,123 @@
+"""Charts on the checkpoint interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr.plots.encodings import but_size, rounded
+from ettr.plots.theme import (
+    BLUE,
+    DARK_GREEN,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    NoChart,
+    finish,
+    layered,
+    need,
+)
+from ettr_book.chapters.common import builders
+from ettr_book.chapters.common.columns import tooltips
+
+_RULES = {
+    "Young": (BLUE, [1, 0]),
+    "Daly, first order": (ORANGE, [6, 3]),
+    "Daly, higher order": (DARK_GREEN, [2, 2]),
+    "Availability": (PURPLE, [8, 2, 2, 2]),
+}
+_KEPT = {"settled rate": "for the settled rate", "mean rate": "for the run's mean rate"}
+_KEPT_LOOKS = {"for the settled rate": (ORANGE, [6, 3]), "for the run's mean rate": (DARK_GREEN, [1, 0])}
+_BASES = {"assumed": ORANGE, "counted, 95%": BLUE}
+
+
+def rules(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """What each published rule for the interval costs against the best one.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.interval_rules``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "n_gpus", "rule", "interval_min", "loss_points")
+    across, up = builders.across("n_gpus"), builders.up("loss_points", domainMin=0)
+    tips = tooltips("rule", "n_gpus", "interval_min", "loss_points")
+    worst = frame.groupby("rule")["loss_points"].max()
+    largest = ", ".join(f"{rule} {loss:.2g}" for rule, loss in worst.items())
+    return finish(
+        builders.lines(frame, across, up, "rule", _RULES, tips, "Rule", clip=True),
+        title=title,
+        subtitle=but_size(subtitle),
+        description=f"Curves of the ETTR that four rules lose against the best interval, over the job size. Largest "
+        f"losses in points: {largest}.",
+        height=260,
+    )
+
+
+def moved_by(frame: pd.DataFrame, best_min: float, band: tuple[float, float], title: str, subtitle: str = "") -> Any:
+    """The best interval over the range of each input, beside the range of intervals that are as good.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.moved_by``, with at least a row.
+    best_min : float
+        The best interval. [min]
+    band : (float, float)
+        Ends of the range that costs at most half a point. [min]
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "input", "basis", "low_value", "high_value", "unit", "low_min", "high_min")
+    drawn = rounded(frame)
+    drawn["named"] = [
+        f"{row.input}, {row.low_value:.3g} to {row.high_value:.3g} {row.unit}" for row in frame.itertuples()
+    ]
+    y = alt.Y("named:N", sort=None, title=None, axis=alt.Axis(labelLimit=300))
+    x = builders.across("low_min", title="Best interval [min]", padding=12)
+    flat = pd.DataFrame({"low_min": [band[0]], "high_min": [band[1]], "what": ["costs at most half a point"]})
+    area = alt.Chart(flat).mark_rect(color=GREEN, opacity=0.16).encode(x=x, x2="high_min:Q", tooltip=tooltips("what"))
+    tips = tooltips("input", "basis", "low_min", "high_min", low_min="Best from", high_min="to")
+    colour = builders.colours("basis", builders.present(_BASES, frame["basis"]), "Its range is", symbolType="square")
+    bars = alt.Chart(drawn).mark_bar(size=14).encode(x=x, x2="high_min:Q", y=y, color=colour, tooltip=tips)
+    spans = "; ".join(f"{row.input} from {row.low_min:.2g} to {row.high_min:.2g}" for row in frame.itertuples())
+    return finish(
+        layered(area, bars, builders.rule(alt.X("low_min:Q"), best_min, strokeDash=[3, 3])),
+        title=title,
+        subtitle=subtitle,
+        description=f"Bars of the best interval in minutes over the range of each input: {spans}. A shaded range of "
+        f"intervals costs at most half a point.",
+        height=34 * len(frame) + 30,
+    )
+
+
+def one_interval(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """What one interval for the whole run costs, over how much more often a new fleet fails.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.one_interval``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "factor", "kept", "interval_min", "loss_points")
+    if frame.empty:
+        return NoChart("no interval has an answer.")
+    losses = rounded(frame.assign(kept=frame["kept"].map(_KEPT)))
+    across, up = builders.across("factor"), builders.up("loss_points", domainMin=0, zero=True)
+    tips = tooltips("kept", "factor", "interval_min", "loss_points")
+    worst = losses.groupby("kept", sort=False)["loss_points"].max()
+    largest = ", ".join(f"{name} {loss:.2g}" for name, loss in worst.items())
+    return finish(
+        builders.lines(losses, across, up, "kept", _KEPT_LOOKS, tips, "One interval"),
+        title=title,
+        subtitle=subtitle,
+        description=f"Lines of the ETTR that one interval for the whole run loses against one that follows the rate, "
+        f"over the rate of a new fleet as a multiple of the settled one. Largest losses in points: {largest}.",
+        height=240,
+    )

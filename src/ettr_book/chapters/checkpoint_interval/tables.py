@@ -1,0 +1,237 @@
+"""What a checkpoint interval costs, which rule for it comes near, and what moves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget
+from ettr.budget.intervals import best_interval_min, job_mttf_h
+from ettr.checkpoint import (
+    availability_interval,
+    daly_first_order_interval,
+    daly_interval,
+    exact_interval,
+    young_interval,
+)
+from ettr.core.errors import EttrError, OutsideValidity
+from ettr.core.units import H_PER_DAY, MIN_PER_H
+from ettr.scenario import Scenario
+from ettr.scenario.job_in_hours import SHORTEST_MIN
+from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, RATE
+from ettr_book.chapters.common.steady_state import (
+    ettr_at,
+    part_shares,
+    quietly,
+    sizes_of_curve,
+    valid_points,
+    without_start,
+)
+from ettr_book.validation.comparing import steady
+
+if TYPE_CHECKING:
+    from ettr.plan import Plan
+
+_POINTS = 120
+_MOST_TIMES = 20.0
+"""Intervals that are drawn, up to so many times shorter or longer than the best."""
+LONGEST_FACTOR = 30.0
+"""Largest rate of a new fleet that is drawn, as a multiple of the settled one (assumed)."""
+KEPT = ("settled rate", "mean rate")
+"""Which rate one interval for the whole run may be best for."""
+
+
+def parts_by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
+    """Shares of the wall clock over the checkpoint interval, exact, in the steady state.
+
+    Returns
+    -------
+    DataFrame
+        ``interval_min`` [min], ``part``, ``share`` in [0, 1]; parts that are nowhere above zero are left out.
+    """
+    steady = without_start(scenario)
+    best, given = best_interval_min(steady), steady.interval_min
+    least, most = steady.least_interval_min * (1 + 1e-9), steady.work_h * MIN_PER_H
+    shortest = max(best / _MOST_TIMES, SHORTEST_MIN)
+    low, high = max(min(shortest, given), least), min(max(best * _MOST_TIMES, given), most)
+    intervals = np.geomspace(low, max(high, 2 * low), n_points)
+    return part_shares(quietly(budget.exact, steady, {INTERVAL: intervals}), steady, interval_min=intervals)
+
+
+def interval_rules(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
+    """What each published rule for the interval costs against the best one, over the job's size.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``rule``, ``interval_min`` [min], from a second to the whole work, ``loss_points``: ETTR
+        lost against the best interval, in hundredths. Background write, faster tiers, predictions, silence and
+        maintenance are set aside: the rules have no term for them.
+    """
+    run = steady(scenario).override({PERSIST: 0, "checkpoint.store": None})
+    n_gpus = sizes_of_curve(run, n_points)
+    mttf_h = job_mttf_h(run, n_gpus)
+    ends_h = SHORTEST_MIN / MIN_PER_H, run.work_h
+    rules_h = {
+        "Young": young_interval(run.stall_h, mttf_h),
+        "Daly, first order": quietly(daly_first_order_interval, run.stall_h, mttf_h, run.recovery_h),
+        "Daly, higher order": daly_interval(run.stall_h, mttf_h),
+        "Availability": availability_interval(run.stall_h, mttf_h, run.recovery_h),
+    }
+    at_best = _ettr(run, n_gpus, np.clip(exact_interval(run.stall_h, mttf_h), *ends_h))
+    frames = [
+        pd.DataFrame(
+            {
+                "n_gpus": n_gpus,
+                "rule": name,
+                "interval_min": np.clip(tau_h, *ends_h) * MIN_PER_H,
+                "loss_points": 100 * (at_best - _ettr(run, n_gpus, np.clip(tau_h, *ends_h))),
+            }
+        )
+        for name, tau_h in rules_h.items()
+    ]
+    return valid_points(frames, run)
+
+
+def _ettr(scenario: Scenario, n_gpus: np.ndarray, tau_h: np.ndarray) -> np.ndarray:
+    at = {N_GPUS: n_gpus, INTERVAL: np.nan_to_num(tau_h, nan=1.0) * MIN_PER_H}
+    return np.where(np.isnan(tau_h), np.nan, ettr_at(scenario, at))
+
+
+def losses_by_factor(plan: Plan, factors: Iterable[float]) -> dict[float, float]:
+    """ETTR lost in the steady state, maintenance included, with an interval that is a multiple of the best one.
+
+    Returns
+    -------
+    dict
+        Factor to ETTR lost; intervals that are shorter than possible or longer than the work are left out, and so are
+        those for which planned maintenance is too frequent.
+    """
+    run, best = plan.scenario, plan.band.interval_min
+    ends = max(SHORTEST_MIN, run.least_interval_min), run.work_h * MIN_PER_H
+    possible = [factor for factor in factors if ends[0] <= factor * best <= ends[1]]
+    if not possible:
+        return {}
+    ettr = ettr_at(without_start(run), {INTERVAL: best * np.array([1.0, *possible])})
+    losses = zip(possible, (ettr[0] - ettr[1:]).tolist(), strict=True)
+    return {factor: loss for factor, loss in losses if np.isfinite(loss)}
+
+
+def moved_by(plan: Plan) -> pd.DataFrame:
+    """Best interval over the range of each input that moves it: what is assumed, and the failure rate as counted.
+
+    Returns
+    -------
+    DataFrame
+        ``input``, ``basis`` (``"assumed"`` or ``"counted, 95%"``), ``low_value``, ``high_value`` and ``unit`` of the
+        input, ``low_min``, ``high_min``: the best interval at its ends. [min] Empty if nothing moves it.
+    """
+    run = plan.scenario
+    rows = [
+        _moved(one.name, "assumed", (one.low, one.high), one.unit, _best_over(run, one.field, one.low, one.high))
+        for one in plan.assumptions.inputs
+        if one.field.startswith("checkpoint.") and one.field != INTERVAL
+    ]
+    rate, interval = (plan.known[name] for name in ("job_mttf_h", "best_interval_min"))
+    if rate and interval:
+        ends = (rate["low_95"], rate["high_95"])
+        rows.append(_moved("time to failure", "counted, 95%", ends, "h", (interval["low_95"], interval["high_95"])))
+    columns = ["input", "basis", "low_value", "high_value", "unit", "low_min", "high_min"]
+    moved = pd.DataFrame(rows, columns=columns)
+    return moved[moved["high_min"] > moved["low_min"] * (1 + 1e-6)].sort_values("high_min", ascending=False)
+
+
+def best_interval_if(run: Scenario, changes: Mapping[str, Any]) -> float:
+    """Best interval of the run with some of its values changed. [min]"""
+    return float(best_interval_min(run.override(changes)))
+
+
+def _moved(name: str, basis: str, values: tuple[float, float], unit: str, ends: tuple[float, float]) -> dict[str, Any]:
+    low, high = sorted(ends)
+    return {
+        "input": name.removeprefix("the "),
+        "basis": basis,
+        "low_value": values[0],
+        "high_value": values[1],
+        "unit": unit,
+        "low_min": low,
+        "high_min": high,
+    }
+
+
+def _best_over(run: Scenario, field: str, *values: float) -> tuple[float, float]:
+    """Best interval at the two ends of a field; where an end has none, as it is. [min]"""
+    found = []
+    for value in values:
+        try:
+            found.append(best_interval_if(run, {field: value}))
+        except EttrError:
+            found.append(best_interval_if(run, {}))
+    return found[0], found[1]
+
+
+def one_interval(run: Scenario, decay_days: float, n_points: int = 13) -> pd.DataFrame:
+    """What one interval for a whole run on a new fleet costs, over how much more often that fleet fails at first.
+
+    Parameters
+    ----------
+    run : Scenario
+        The run; what it says itself of burn-in and lifetimes is replaced.
+    decay_days : float
+        Exposed time in which the excess falls to 37%. [d]
+    n_points : int
+        Factors, up to ``LONGEST_FACTOR``.
+
+    Returns
+    -------
+    DataFrame
+        ``factor``, ``kept`` (the rate that the one interval is best for), ``interval_min`` [min], ``loss_points``
+        against an interval that follows the rate. [points] Factors at which the run makes no progress are left out.
+    """
+    settled = run.override({"failures.burn_in": None, "failures.lifetime": None})
+    per_rate = settled.failure_rate / settled.job_rate_per_h if settled.job_rate_per_h else 0.0
+    rows: list[dict[str, Any]] = []
+    for factor in np.geomspace(1, LONGEST_FACTOR, n_points).tolist():
+        new = settled.override({"failures.burn_in": {"factor": factor, "decay_days": decay_days}})
+        try:
+            rows += _kept(new, lambda rate_per_h: best_interval_min(settled, {RATE: per_rate * np.asarray(rate_per_h)}))
+        except OutsideValidity:
+            continue
+    return pd.DataFrame(rows, columns=["factor", "kept", "interval_min", "loss_points"])
+
+
+def _kept(new: Scenario, best: Any) -> list[dict[str, Any]]:
+    following = budget.over_time(new, best)
+    exposed_h = following.total_h - following.detection_h - following.queue_h - following.maintenance_h
+    rows = []
+    for kept, rate_per_h in zip(KEPT, (new.job_rate_per_h, following.n_failures / exposed_h), strict=True):
+        interval_min = float(best(rate_per_h))
+        loss = following.ettr - budget.over_time(new.override({INTERVAL: interval_min})).ettr
+        columns = {"kept": kept, "interval_min": interval_min, "loss_points": max(0.0, 100 * float(loss))}
+        rows.append({"factor": new.failures.burn_in.factor if new.failures.burn_in else 1.0} | columns)
+    return rows
+
+
+def by_hand(plan: Plan) -> dict[str, float]:
+    """The best interval by the square root, from what anybody can count.
+
+    Returns
+    -------
+    dict
+        ``failures_per_day``, ``mttf_min`` and ``stall_min`` (with what the background write takes) [min],
+        ``interval_min`` [min], and ``lost``: the share of the time that stalls and rework take there.
+    """
+    run = plan.scenario
+    mttf_min = plan.job_mttf_h * MIN_PER_H
+    stall_min = (run.stall_h + run.checkpoint.persist_slowdown * run.checkpoint.persist_s / 3600) * MIN_PER_H
+    interval = float(np.sqrt(2 * stall_min * mttf_min))
+    return {
+        "failures_per_day": H_PER_DAY / plan.job_mttf_h,
+        "mttf_min": mttf_min,
+        "stall_min": stall_min,
+        "interval_min": interval,
+        "lost": 2 * stall_min / interval if interval else 0.0,
+    }

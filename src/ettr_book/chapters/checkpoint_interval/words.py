@@ -1,0 +1,241 @@
+"""Sentences of the chapter on the checkpoint interval."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ettr.core.sentences import Finding, listed, literal, points, say
+from ettr.plan.assumed import no_answer
+from ettr_book.chapters.checkpoint_interval import tables
+from ettr_book.chapters.common.exercises import Exercise, exercises
+
+if TYPE_CHECKING:
+    from ettr.plan import Plan
+
+_FACTORS = {0.25: "a quarter of", 0.5: "half", 2.0: "twice", 4.0: "four times"}
+_LITTLE = 0.5
+"""Points that do not matter: as much as the flat band."""
+
+
+def answer(plan: Plan) -> Finding:
+    """How often to checkpoint."""
+    run, band = plan.scenario, plan.band
+    if math.isinf(plan.job_mttf_h):
+        none = f"**{literal(run.title)} has no failures: a checkpoint gains nothing.**"
+        return Finding("No failures, no checkpoints", none)
+    high = None if band.ends_job else band.high_min / 60
+    values = {"best_interval": band.interval_min / 60, "flat": (band.low_min / 60, high)}
+    text = say(
+        "**Checkpoint every {#best_interval:roughly}; anything from {#flat:span} costs at most half a point of ETTR.**",
+        "**Checkpoint every {#best_interval:roughly}; even a single checkpoint at the end costs at most half a point "
+        "of ETTR.**",
+        **values,
+    )
+    return Finding(
+        say(
+            "Checkpoint every {best_interval:roughly}; {flat:span} costs half a point at most",
+            "Checkpoint every {best_interval:roughly}; anything longer costs half a point at most",
+            **values,
+        ),
+        f"{text} {_sure(plan)} {_own(plan)}",
+    )
+
+
+def _sure(plan: Plan) -> str:
+    """How far what is assumed and what was counted move the best interval, the former first."""
+    moved = tables.moved_by(plan)
+    sentences = []
+    for basis, template in (
+        ("assumed", "Over what is assumed the best interval is {ends:span}, mostly by the {input}."),
+        ("counted, 95%", "The failure rate, as well as it was counted, moves it from {ends:span}."),
+    ):
+        rows = moved[moved["basis"] == basis]
+        if len(rows):
+            widest = rows.loc[(rows["high_min"] / rows["low_min"]).idxmax()]
+            ends = (rows["low_min"].min() / 60, rows["high_min"].max() / 60)
+            sentences.append(say(template, ends=ends, input=widest["input"]))
+    return " ".join(sentences)
+
+
+def _own(plan: Plan) -> str:
+    run, band = plan.scenario, plan.band
+    if plan.budget_as_given is None:
+        return no_answer(plan).capitalize()
+    if not plan.has_own_interval:
+        return ""
+    if band.low_min <= run.interval_min <= band.high_min:
+        return say("The run's own {own:roughly} lies inside that range.", own=run.interval_h)
+    cost = points(plan.budget.ettr - plan.budget_as_given.ettr)
+    return say("The run's own {own:roughly} lies outside and costs {cost}.", own=run.interval_h, cost=cost)
+
+
+def by_hand(plan: Plan) -> Finding:
+    """The same in three lines of arithmetic."""
+    if math.isinf(plan.job_mttf_h) or plan.scenario.stall_h == 0:
+        return Finding("By hand", "Without failures, or without a stall, there is nothing to weigh.")
+    hand = tables.by_hand(plan)
+    return Finding(
+        "By hand",
+        say(
+            "- Exposed to failures, the job meets {failures_per_day:about} per day: MTTF {mttf_min:about} min (MTBF "
+            "{#mttf:roughly} on the wall clock, downtime included).\n"
+            "- The stall and that time under one root: √(2 × {stall_min:about} × {mttf_min:about}) = "
+            "{interval_min:about} min.\n"
+            "- Stalls then take {stall_min:about} / {interval_min:about}, and rework as much again: {in_all}.\n\n"
+            "The exact form says {best:about} min{floor}.",
+            mttf=plan.wall_mttf_h,
+            best=plan.band.interval_min,
+            in_all=say("{lost:share} in all", lost=hand["lost"]) if hand["lost"] < 1 else "more than all of the time",
+            floor=", since the background write must end first" if _write_sets_it(plan) else "",
+            **hand,
+        ),
+    )
+
+
+def _write_sets_it(plan: Plan) -> bool:
+    return bool(plan.band.interval_min < 1.001 * plan.scenario.least_interval_min)
+
+
+_FLAT = 0.02
+"""Lost ETTR at twice or half the best interval up to which the top is called flat."""
+
+
+def _shape(losses: dict[str, float]) -> str:
+    near = [losses[name] for name in ("half", "twice") if name in losses]
+    return "The top is flat: " if near and max(near) <= _FLAT else "It pays to be near the best: "
+
+
+def wrong(plan: Plan) -> Finding:
+    """What a wrong interval costs, as far as it can be longer or shorter at all."""
+    losses = {_FACTORS[factor]: loss for factor, loss in tables.losses_by_factor(plan, _FACTORS).items()}
+    if not losses:
+        only = "There is no other interval: the work is too short, or the background write too long"
+        return Finding(title="One interval is possible", text=f"{only}.")
+    first, last = next(iter(losses)), list(losses)[-1]
+    others = [f"{name} {points(loss)}" for name, loss in list(losses.items())[1:]]
+    return Finding(
+        title=f"{last.capitalize()} the best interval costs {points(losses[last])}",
+        text=(
+            f"{_shape(losses)}{first} the best interval costs {listed([points(losses[first]), *others])}."
+            if others
+            else f"{first.capitalize()} the best interval costs {points(losses[first])}."
+        ),
+    )
+
+
+def parts(plan: Plan) -> Finding:
+    """What is traded at the interval."""
+    hours = plan.budget
+    return Finding(
+        title="A short interval pays in stalls, a long one in rework",
+        text=say(
+            "At the best interval stalls take {stalls:share} of the time and rework {rework:share}. What else is lost, "
+            "{other:share}, hardly depends on the interval: only faster recovery, fewer failures or fewer planned "
+            "stops reduce it.",
+            stalls=(hours.checkpoint_h + hours.slowdown_h) / hours.total_h,
+            rework=hours.rework_h / hours.total_h,
+            other=(hours.detection_h + hours.queue_h + hours.restart_h + hours.maintenance_h) / hours.total_h,
+        ),
+    )
+
+
+def moved(frame: pd.DataFrame, plan: Plan) -> Finding:
+    """Which input moves the best interval; ``frame`` as from ``tables.moved_by``."""
+    if frame.empty:
+        same = "Nothing that is uncertain here moves the best interval"
+        return Finding(same, f"{same}.")
+    ratio = frame["high_min"] / frame["low_min"]
+    widest = frame.loc[ratio.idxmax()]
+    outside = frame[(frame["high_min"] > plan.band.high_min) | (frame["low_min"] < plan.band.low_min)]
+    return Finding(
+        title=say("Measure the {input} first", input=widest["input"]),
+        text=say(
+            "The {input} moves the best interval by a factor of {ratio:about}, from {ends:span}. {verdict}",
+            input=widest["input"],
+            ratio=ratio.max(),
+            ends=(widest["low_min"] / 60, widest["high_min"] / 60),
+            verdict=(
+                "All of these intervals cost at most half a point: nothing here would change the plan."
+                if outside.empty
+                else f"Only {listed([f'the {name}' for name in outside['input']])} can move it out of the range that "
+                f"costs at most half a point."
+            ),
+        ),
+    )
+
+
+def rules(table: pd.DataFrame, n_gpus: int) -> Finding:
+    """Which rule for the interval to use; columns as from ``tables.interval_rules``."""
+    worst = table.groupby("rule")["loss_points"].max().sort_values()
+    n_gpus = int(min(n_gpus, table["n_gpus"].max()))
+    here = table.iloc[(np.log(table["n_gpus"]) - math.log(n_gpus)).abs().groupby(table["rule"]).idxmin()]
+    if worst.iloc[-1] < 1e-6:
+        same = "Every published rule gives the best interval"
+        return Finding(same, f"{same}, at all sizes.")
+    largest = here["loss_points"].max()
+    return Finding(
+        title=say("No rule costs more than {worst:points} up to a million GPUs", worst=worst.iloc[-1] / 100),
+        text=say(
+            "On {n_gpus:gpus} the worst of four published rules costs {largest:points}. Over all sizes {first} is "
+            "nearest to the best and {last} farthest. {moral}",
+            n_gpus=n_gpus,
+            largest=largest / 100,
+            first=worst.index[0],
+            last=worst.index[-1],
+            moral=(
+                "Which rule one takes matters less than the stall and the rate that one puts in."
+                if largest < _LITTLE
+                else "At this size the choice matters: take the exact one."
+            ),
+        ),
+    )
+
+
+def one_interval(frame: pd.DataFrame) -> Finding:
+    """What one interval for the whole run costs; ``frame`` as from ``tables.one_interval``."""
+    largest = frame.groupby("kept")["loss_points"].max() if len(frame) else pd.Series(dtype=float)
+    if largest.empty or largest.max() < 1e-6:
+        title = "One interval for the whole run loses nothing"
+        return Finding(title, f"{title}, however much more often a new fleet fails.")
+    mean, settled = (float(largest[kept]) for kept in reversed(tables.KEPT))
+    first = frame[frame["loss_points"] > _LITTLE].groupby("kept")["factor"].min()
+    return Finding(
+        title=say("One interval, for the rate that the run will meet, loses {mean:at most points}", mean=mean / 100),
+        text=say(
+            "An interval for the settled rate costs more than half a point once a new fleet fails {first:about} times "
+            "as often, and {settled:points} at worst. One for the mean rate of the whole run costs "
+            "{mean:at most points}: following the rate is not worth the trouble.",
+            "Up to {reach:about} times the settled rate one interval costs less than half a point: following the rate "
+            "is not worth the trouble.",
+            first=first.get("settled rate"),
+            settled=settled / 100,
+            mean=mean / 100,
+            reach=frame["factor"].max(),
+        ),
+    )
+
+
+def asked(plan: Plan) -> Finding:
+    """Two exercises."""
+    run, stall_s = plan.scenario, plan.scenario.checkpoint.stall_s or 10.0
+    slower = tables.best_interval_if(run, {"checkpoint.stall_s": 4 * stall_s})
+    larger = tables.best_interval_if(run, {"cluster.n_gpus": 4 * run.cluster.n_gpus})
+    return exercises(
+        Exercise(
+            say("The store gets slower, and a stall of {stall:number} s becomes one of {four:number} s. How often now?",
+                stall=stall_s, four=4 * stall_s),
+            say("Half as often, every {slower:roughly}: the interval grows with the root of the stall.",
+                slower=slower / 60),
+            {"checkpoint.stall_s": 4 * stall_s},
+        ),
+        Exercise(
+            say("The same job on {n:count} GPUs, four times as many. How often?", n=4 * run.cluster.n_gpus),
+            say("It fails four times as often, so about twice as often: every {larger:roughly}. The share of the time "
+                "that stalls and rework take doubles.", larger=larger / 60),
+            {"cluster.n_gpus": 4 * run.cluster.n_gpus},
+        ),
+    )  # fmt: skip

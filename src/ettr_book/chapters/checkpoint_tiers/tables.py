@@ -1,0 +1,313 @@
+"""What faster tiers below the store buy, and when the store is too slow."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget, evidence
+from ettr.budget.intervals import best_interval_min
+from ettr.checkpoint import checkpoint_bytes, needed_gb_s, transfer_h
+from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.results import PARTS, TimeBudget
+from ettr.core.units import S_PER_H
+from ettr.scenario import Scenario
+from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, PREDICTION, RESTART, SLOWDOWN, TIERS
+from ettr_book.chapters.common.steady_state import answered, ettr_at
+
+COMMON_LOSS = "Several nodes at once"
+"""Name of the mode that :func:`with_common_losses` adds."""
+
+AS_IT_IS, STORE = "As it is", "Store only, without planned stops"
+"""Names of the first rungs: the run of all other pages, and what the tiers are compared with."""
+OWN = "The scenario's own tiers"
+INSTEAD = ", instead"
+"""How the title of a rung ends that stands in the place of all faster tiers."""
+
+
+def store_only(scenario: Scenario) -> Scenario:
+    """The run with the store alone, in the steady state: the lowest rung of :func:`ladder`.
+
+    Faster tiers are left out, and with them what no closed form combines with tiers: planned maintenance, the slowdown
+    by the background write, announced and silent failures, rates that change, checkpoints that are not kept. Where the
+    scenario's restart holds the loading, the published time to load 405 billion parameters is taken out of it as
+    ``checkpoint.load_s``, or the whole restart where that is shorter: the sum stays, and a faster tier can load faster.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+
+    Examples
+    --------
+    >>> run = store_only(Scenario.load("llama3-405b"))
+    >>> round(run.load_h * S_PER_H, 2), round((run.restart_h + run.load_h) * 60, 6)
+    (129.49, 5.0)
+    """
+    run = scenario.override(
+        {
+            "job.include_start": False,
+            TIERS: [],
+            SLOWDOWN: 0,
+            "checkpoint.n_kept": None,
+            "failures.burn_in": None,
+            "failures.lifetime": None,
+            "maintenance": None,
+            PREDICTION: None,
+            **{f"failures.modes.{mode.name}.latency_h": None for mode in scenario.failures.modes},
+        }
+    )
+    if run.load_h > 0:
+        return run
+    own = {mode.name: mode.restart_min for mode in run.failures.modes if mode.restart_min is not None}
+    load_s = min(evidence.figure("bytecheckpoint_load_s").value, 60 * min([run.recovery.restart_min, *own.values()]))
+    return run.override(
+        {
+            "checkpoint.load_s": load_s,
+            RESTART: run.recovery.restart_min - load_s / 60,
+            **{f"failures.modes.{name}.restart_min": own_min - load_s / 60 for name, own_min in own.items()},
+        }
+    )
+
+
+def with_common_losses(scenario: Scenario, share: float, n_lost_nodes: int) -> Scenario:
+    """The run with a share of its failures taking the memory of several nodes at once; the rate stays.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run; one with a mode that loses several nodes comes back as it is.
+    share : float
+        Share of all failures, in [0, 1).
+    n_lost_nodes : int
+        Nodes lost at once; all of them where the job has fewer. [count]
+
+    Examples
+    --------
+    >>> run = with_common_losses(Scenario.load("llama3-405b"), 0.01, 32)
+    >>> run.failures.modes[-1].n_lost_nodes, round(float(run.mode_weights[-2]), 3)
+    (32, 0.01)
+    """
+    modes, shares = scenario.failures.modes, scenario.failures.shares
+    if share == 0 or any(mode.n_lost_nodes > 1 for mode in modes):
+        return scenario
+    rarer = [
+        {**mode.model_dump(), "n_events": None, "share": own * (1 - share)}
+        for mode, own in zip(modes, shares, strict=True)
+    ]
+    lost = {"name": COMMON_LOSS, "share": share, "n_lost_nodes": min(n_lost_nodes, scenario.n_nodes)}
+    return scenario.override({"failures.modes": [*rarer, lost]})
+
+
+def rungs(scenario: Scenario, common_share: float, common_nodes: int, nodes_per_replica: int) -> dict[str, Scenario]:
+    """The scenarios of :func:`ladder` by the title of the rung, each with the best interval of its store.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    common_share, common_nodes : float, int
+        As in :func:`with_common_losses`.
+    nodes_per_replica : int
+        Nodes that hold one replica of the model: so many failures apart just-in-time checkpoints have a copy. [count]
+    """
+    if nodes_per_replica < 1 or common_nodes < 1:
+        raise InputError(f"nodes_per_replica and common_nodes must be >= 1, got {nodes_per_replica} and {common_nodes}")
+    base = with_common_losses(store_only(scenario), common_share, common_nodes)
+    runs: dict[str, Scenario] = {STORE: base}
+    below: list[dict[str, Any]] = []
+    for row in evidence.table("checkpoint_tiers").itertuples():
+        replicas = max(1, base.n_nodes // nodes_per_replica)
+        copies = replicas if pd.isna(row.copies) else int(row.copies)
+        if copies > base.n_nodes or (pd.isna(row.copies) and copies < 2):
+            continue  # no room for so many copies
+        tier = _tier(row, copies, base)
+        if row.alone:
+            runs[f"{row.title}{INSTEAD}"] = _with_tiers(base, [tier])
+        else:
+            below = [*below, tier]
+            runs[f"+ {row.title.lower()}"] = _with_tiers(base, below)
+    if scenario.checkpoint.tiers:
+        runs[OWN] = _with_tiers(base, [tier.model_dump() for tier in scenario.checkpoint.tiers])
+    return {title: run.override({INTERVAL: best_interval_min(run)}) for title, run in runs.items()}
+
+
+def _tier(row: Any, copies: int, base: Scenario) -> dict[str, Any]:
+    """A tier of the table; none writes or loads more slowly than the store."""
+    return {
+        "name": row.title,
+        "interval_s": row.interval_s,
+        "stall_s": row.stall_s,
+        "write_s": min(row.write_s, base.persist_h * S_PER_H),
+        "load_s": min(row.load_s, base.load_h * S_PER_H),
+        "copies": copies,
+        "placement": row.placement,
+    }
+
+
+def _with_tiers(base: Scenario, tiers: list[dict[str, Any]]) -> Scenario:
+    least_min = max(tier["interval_s"] for tier in tiers) / 60
+    return base.override({TIERS: tiers, INTERVAL: max(base.interval_min, least_min, base.least_interval_min)})
+
+
+def ladder(
+    scenario: Scenario, common_share: float = 0.0, common_nodes: int = 2, nodes_per_replica: int = 16
+) -> pd.DataFrame:
+    """Shares of the wall clock of the run as it is, with the store alone, and with more and more tiers below it, exact.
+
+    Parameters
+    ----------
+    scenario, common_share, common_nodes, nodes_per_replica
+        As in :func:`rungs`.
+
+    Returns
+    -------
+    DataFrame
+        ``rung``, in their order, ``part``, ``share`` in [0, 1], ``ettr``, ``interval_min`` (best of the store) [min],
+        ``from_store`` (share of failures that only the store survives). The first, :data:`AS_IT_IS`, has planned stops,
+        the start, and its own interval. Rungs without an answer are left out; parts
+        that are nowhere above zero too.
+
+    Raises
+    ------
+    OutsideValidity
+        No rung has an answer: the run practically never ends.
+    """
+    frames = []
+    as_it_is = {} if scenario.checkpoint.tiers else {AS_IT_IS: scenario}
+    for title, run in (as_it_is | rungs(scenario, common_share, common_nodes, nodes_per_replica)).items():
+        hours = _answer(budget.simplified(run).scenario if title == AS_IT_IS else run)
+        if hours is None:
+            continue
+        parts = {part.removesuffix("_h"): float(getattr(hours, part) / hours.total_h) for part in PARTS}
+        best = {"ettr": float(hours.ettr), "interval_min": run.interval_min}
+        rung = pd.DataFrame({"rung": title, "part": [*parts], "share": [*parts.values()], **best})
+        frames.append(rung.assign(from_store=float(run.in_hours().severity[-1])))
+    if not frames:
+        raise OutsideValidity(f"no rung of the ladder of {scenario.name} has an answer: the run practically never ends")
+    shares = pd.concat(frames, ignore_index=True)
+    return shares[shares.groupby("part")["share"].transform("max") > 0].reset_index(drop=True)
+
+
+def _answer(run: Scenario) -> TimeBudget | None:
+    try:
+        hours = budget.exact(run)
+    except OutsideValidity:
+        return None
+    return hours if np.isfinite(hours.ettr) else None
+
+
+_GB_PER_TB = 1000.0
+_SLOWEST_GB_S, _FASTEST_GB_S = (0.01, 1.0), 10_000.0
+
+
+def stored_bytes(scenario: Scenario, n_parameters: float, bytes_per_parameter: float) -> float:
+    """Size of a checkpoint, by the scenario's own store where it has one. [B]"""
+    own = scenario.checkpoint.store
+    if own is None:
+        return float(checkpoint_bytes(n_parameters, bytes_per_parameter))
+    return float(checkpoint_bytes(own.n_parameters, own.bytes_per_parameter, own.changed_share, own.compression_ratio))
+
+
+def by_bandwidth(scenario: Scenario, n_bytes: float, n_gpus: int, n_points: int = 80) -> pd.DataFrame:
+    """The best interval over the bandwidth of the store, for the job and for one of another size.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run; its stall stays, its background write is what the bandwidth makes of it.
+    n_bytes : float
+        Size of a checkpoint. [B]
+    n_gpus : int
+        Size of the other job. [GPUs]
+    n_points : int
+        Bandwidths, on a logarithmic scale.
+
+    Returns
+    -------
+    DataFrame
+        ``write_gb_s`` [GB/s], ``n_gpus`` [GPUs], ``write_min`` [min], ``interval_min`` [min], ``stall_interval_min``
+        (the best if writing took no time) [min], ``crossing_gb_s`` (below it the write sets the interval) [GB/s],
+        ``ettr``. Points without an ETTR are left out.
+
+    Raises
+    ------
+    OutsideValidity
+        No point has an answer.
+    """
+    run = with_free_store(scenario)
+    bends = bandwidth_crossings(scenario, n_bytes, n_gpus).query("stall == 'own'")
+    slowest = np.clip(bends["crossing_gb_s"].min() / 3, *_SLOWEST_GB_S)
+    bandwidth = np.geomspace(slowest, _FASTEST_GB_S, n_points)
+    write_h = transfer_h(n_bytes, bandwidth)
+    frames = []
+    for row in bends.itertuples():
+        at = {N_GPUS: np.array([float(row.n_gpus)]), PERSIST: write_h * S_PER_H}
+        interval_min = best_interval_min(run, at)
+        curve = {"write_gb_s": bandwidth, "write_min": write_h * 60, "interval_min": interval_min}
+        bend = {"n_gpus": row.n_gpus, "stall_interval_min": row.interval_min, "crossing_gb_s": row.crossing_gb_s}
+        frames.append(pd.DataFrame({**curve, **bend, "ettr": ettr_at(run, {**at, INTERVAL: interval_min})}))
+    why = f"no point of this curve of {scenario.name} has an answer: the run never ends"
+    return answered(pd.concat(frames, ignore_index=True), why)
+
+
+def bandwidth_crossings(scenario: Scenario, n_bytes: float, n_gpus: int) -> pd.DataFrame:
+    """The bandwidth below which the write, not the stall, sets the best interval, by size of the job and stall.
+
+    Parameters
+    ----------
+    scenario, n_bytes, n_gpus
+        As in :func:`by_bandwidth`.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``stall`` (``own``, or ``published`` for that of a 405B run), ``stall_s`` [s],
+        ``interval_min`` (the best if writing took no time) [min], ``crossing_gb_s`` [GB/s].
+    """
+    stalls = {"own": scenario.checkpoint.stall_s, "published": evidence.figure("bytecheckpoint_stall_s").value}
+    run = with_free_store(scenario)
+    rows = []
+    for size, (stall, stall_s) in itertools.product(dict.fromkeys([scenario.cluster.n_gpus, n_gpus]), stalls.items()):
+        at = {N_GPUS: np.array([float(size)]), "checkpoint.stall_s": np.array([stall_s])}
+        interval_min = float(best_interval_min(run, at)[0])
+        columns = {"n_gpus": size, "stall": stall, "stall_s": stall_s, "interval_min": interval_min}
+        rows.append({**columns, "crossing_gb_s": needed_gb_s(n_bytes, interval_min / 60)})
+    return pd.DataFrame(rows)
+
+
+def with_free_store(scenario: Scenario) -> Scenario:
+    """The run with its store alone, as of :func:`store_only`, which writes at once."""
+    return store_only(scenario).override({"checkpoint.store": None, PERSIST: 0})
+
+
+def published_stores(n_bytes: float) -> pd.DataFrame:
+    """Bandwidths of stores that are published, and how long a checkpoint of a size takes there.
+
+    Parameters
+    ----------
+    n_bytes : float
+        Size of a checkpoint. [B]
+
+    Returns
+    -------
+    DataFrame
+        ``store``, ``write_gb_s`` [GB/s], ``write_s`` [s]. What was timed is a whole save of 405 billion parameters,
+        taken as of 12 bytes each.
+
+    Examples
+    --------
+    >>> published_stores(405e9 * 12)["write_s"].round(2).tolist()
+    [2.43, 0.69, 51.06]
+    """
+    size = checkpoint_bytes(evidence.figure("llama3_n_parameters").value)
+    write_gb_s = {
+        "Llama 3, sustained": evidence.figure("llama3_storage_sustained_tb_s").value * _GB_PER_TB,
+        "Llama 3, peak": evidence.figure("llama3_storage_peak_tb_s").value * _GB_PER_TB,
+        "ByteCheckpoint": needed_gb_s(size, evidence.figure("bytecheckpoint_write_s").value / S_PER_H),
+    }
+    table = pd.DataFrame(write_gb_s.items(), columns=["store", "write_gb_s"])
+    return table.assign(write_s=transfer_h(n_bytes, table["write_gb_s"].to_numpy()) * S_PER_H)

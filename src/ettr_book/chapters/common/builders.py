@@ -1,0 +1,422 @@
+"""Builders of charts: axes from the table of columns, and the marks that chapters draw again and again.
+
+A builder takes a tidy frame and names of its columns, and returns layers; the chart function lays them on each other,
+and gives them a title and a description with :func:`~ettr.plots.theme.finish`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import altair as alt
+import pandas as pd
+
+from ettr.plots.encodings import rounded
+from ettr.plots.theme import (
+    LINE_DASHES,
+    MODEL_COLOURS,
+    PALE_GREY,
+    SERIES_COLOURS,
+    layered,
+    touchable,
+)
+from ettr_book.chapters.common.columns import axis_title, column
+
+_Look = TypeVar("_Look")
+Looks = Mapping[str, tuple[str, list[int]]]
+"""Colour and dash of lines by their names."""
+Colours = Mapping[str, str] | Mapping[str, tuple[str, list[int]]] | Mapping[str, tuple[str, str]]
+"""A colour by name, or a look that begins with it: with a dash, a shape or an ink."""
+AT_COMMAS = "split(datum.label, ', ')"
+"""A row's name on lines of its own at its commas, so that the plot keeps room on a phone."""
+
+
+def across(name: str, *, title: str = "", ticks: int = 6, **scale: Any) -> alt.X:
+    """The axis of a column across the chart, logarithmic as sizes and durations need it."""
+    axis = alt.Axis(format=column(name).axis_format, labelOverlap=True, tickCount=ticks)
+    return alt.X(f"{name}:Q", title=title or axis_title(name), scale=_scale(True, scale), axis=axis)
+
+
+def along(name: str, *, title: str = "", **scale: Any) -> alt.X:
+    """The linear axis of a column across the chart."""
+    return alt.X(f"{name}:Q", title=title or axis_title(name), scale=_scale(False, scale), axis=_axis(name))
+
+
+def up(name: str, *, log: bool = False, title: str = "", ticks: int = 5, **scale: Any) -> alt.Y:
+    """The axis of a column up the chart; `ticks` are of a logarithmic one."""
+    axis = _axis(name, **({"tickCount": ticks} if log else {}))
+    return alt.Y(f"{name}:Q", title=title or axis_title(name), scale=_scale(log, scale), axis=axis)
+
+
+def rows(name: str, order: Iterable[str], **axis: Any) -> alt.Y:
+    """The names of a column, one below the other; what else Altair's ``Axis`` takes is passed on."""
+    return alt.Y(f"{name}:N", sort=list(order), title=None, axis=alt.Axis(**axis))
+
+
+def _axis(name: str, **others: Any) -> Any:
+    asked = {"format": column(name).axis_format} | others
+    return alt.Axis(**asked) if any(asked.values()) else alt.Undefined
+
+
+def _scale(log: bool, scale: Mapping[str, Any]) -> Any:
+    if log:
+        return alt.Scale(type="log", nice=False, **scale)
+    return alt.Scale(**scale) if scale else alt.Undefined
+
+
+def lines(
+    frame: pd.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    by: str,
+    looks: Sequence[str] | Looks,
+    tips: list[alt.Tooltip],
+    title: str | None = None,
+    order: str = "",
+    dashes: tuple[str, Mapping[str, list[int]]] | None = None,
+    **mark: Any,
+) -> Any:
+    """Lines told apart by colour and dash, each of whose visible points answers the pointer.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row a point.
+    x, y : axes
+        As from :func:`across` and :func:`up`.
+    by : str
+        Column with the line's name.
+    looks : sequence of str, or mapping
+        All names that there can be, in order: the place gives colour and dash, or a mapping does. Those without a
+        point are left out.
+    tips : list
+        As from :func:`~ettr_book.chapters.common.columns.tooltips`.
+    title : str, optional
+        Of the legend.
+    order : str
+        Column by which points are joined, if not by `x`.
+    dashes : (str, mapping), optional
+        Another column that the dash stands for, and a dash by its values.
+    **mark
+        What else Altair's ``mark_line`` takes, as ``clip`` for lines that leave the picture.
+    """
+    there = present(looks if isinstance(looks, Mapping) else series(looks), frame[by])
+    second = dash(by, there, title)
+    if dashes is not None:
+        column_of, all_dashes = dashes
+        second = dash(column_of, present(all_dashes, frame[column_of]), axis_title(column_of))
+        second = second.legend(symbolType="stroke", symbolSize=300)
+    chart = alt.Chart(frame).mark_line(**mark).encode(x=x, y=y, color=strokes(by, there, title), strokeDash=second)
+    chart = chart.encode(tooltip=tips)
+    return touchable(chart.encode(order=alt.Order(f"{order}:Q")) if order else chart, _visible(frame, y))
+
+
+def series(names: Iterable[str], colours: Sequence[str] = SERIES_COLOURS) -> Looks:
+    """Colours and dashes of lines by their place."""
+    return dict(zip(names, zip(colours, LINE_DASHES, strict=False), strict=False))
+
+
+def _visible(frame: pd.DataFrame, y: alt.Y) -> pd.DataFrame | None:
+    """The points within the ends of an axis; None if those are all."""
+    scale = y["scale"]
+    if scale is alt.Undefined or scale["domain"] is alt.Undefined:
+        return None
+    inside = frame[_field(y)].between(*scale["domain"])
+    return None if inside.all() else frame[inside]
+
+
+def shapes(
+    frame: pd.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    by: str,
+    looks: Mapping[str, tuple[str, str]],
+    size: Any,
+    tips: list[alt.Tooltip],
+    title: str | None = None,
+    **mark: Any,
+) -> Any:
+    """Points told apart by colour and shape.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row a point.
+    x, y : axes
+        As from :func:`across` and :func:`up`.
+    by : str
+        Column with what is told apart.
+    looks : mapping
+        A colour and a shape by its values.
+    size : int or Undefined
+        Of a point. [px²]
+    tips : list
+        As from :func:`~ettr_book.chapters.common.columns.tooltips`.
+    title : str, optional
+        Of the legend.
+    **mark
+        What else Altair's ``mark_point`` takes.
+    """
+    shape = alt.Scale(domain=[*looks], range=[look[1] for look in looks.values()])
+    return (
+        alt.Chart(frame)
+        .mark_point(size=size, opacity=1, **mark)
+        .encode(
+            x=x,
+            y=y,
+            color=colours(by, looks, title),
+            shape=alt.Shape(f"{by}:N", title=title, scale=shape),
+            tooltip=tips,
+        )
+    )
+
+
+def present(looks: Mapping[str, _Look], values: Iterable[str]) -> dict[str, _Look]:
+    """The looks of the names that there are, in the order of the looks."""
+    there = set(values)
+    return {name: look for name, look in looks.items() if name in there}
+
+
+def colours(by: str, of: Colours, title: str | None = None, **legend: Any) -> alt.Color:
+    """Colours by name; what else Altair's ``Legend`` takes is passed on."""
+    scale = alt.Scale(domain=[*of], range=[look if isinstance(look, str) else look[0] for look in of.values()])
+    drawn = alt.Legend(**legend) if legend else alt.Undefined
+    return alt.Color(f"{by}:N", title=title, scale=scale, legend=drawn)
+
+
+def squares(by: str, of: Colours, title: str | None = None, **legend: Any) -> alt.Color:
+    """Colours of areas by name, with squares in the legend."""
+    return colours(by, of, title, symbolType="square", **legend)
+
+
+def strokes(by: str, of: Colours, title: str | None = None, **legend: Any) -> alt.Color:
+    """Colours of lines by name, with strokes in the legend."""
+    return colours(by, of, title, symbolType="stroke", symbolStrokeWidth=3, symbolSize=300, **legend)
+
+
+def dash(by: str, of: Looks | Mapping[str, list[int]], title: str | None = None) -> alt.StrokeDash:
+    """Dashes of lines by name."""
+    scale = alt.Scale(domain=[*of], range=[look if isinstance(look, list) else look[1] for look in of.values()])
+    return alt.StrokeDash(f"{by}:N", title=title, scale=scale)
+
+
+def ranges(
+    frame: pd.DataFrame, x: alt.X, y: alt.Y, high: str, of: Mapping[str, tuple[str, str, str, float]]
+) -> list[Any]:
+    """Areas between two columns each, told apart by colour, on one axis.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row a point.
+    x, y : axes
+        As from :func:`across` and :func:`up`; `y` is of the lower ends.
+    high : str
+        Column of the upper ends.
+    of : mapping
+        By the name in the legend: the columns of its lower and upper ends, its colour and opacity.
+    """
+    low = _field(y)
+    colour = colours("what", {name: shade for name, (*_, shade, _) in of.items()}, column("what").title)
+    areas = []
+    for name, (lower, upper, _, opacity) in of.items():
+        band = frame[[_field(x), lower, upper]].rename(columns={lower: low, upper: high}).assign(what=name)
+        area = alt.Chart(band).mark_area(opacity=opacity).encode(x=x, y=y, y2=alt.Y2(f"{high}:Q"), color=colour)
+        areas.append(area)
+    return areas
+
+
+def spans(frame: pd.DataFrame, y: alt.Y, low: str = "low", high: str = "high") -> Any:
+    """Lines across, from one column to another."""
+    chart = alt.Chart(frame).mark_rule(strokeWidth=1.5)
+    return chart.encode(y=y, x=alt.X(f"{low}:Q"), x2=alt.X2(f"{high}:Q"))
+
+
+def goal(value: float, name: str = "ettr") -> Any:
+    """A dashed line across at a value of a column."""
+    return rule(alt.Y(f"{name}:Q"), value, strokeDash=[3, 3])
+
+
+def rule(axis: alt.X | alt.Y, value: float, **mark: Any) -> Any:
+    """A line at a value of an axis; as the closed form is drawn, if nothing else is said of the mark."""
+    look = mark or {"color": MODEL_COLOURS["exact"], "strokeWidth": 2}
+    line = alt.Chart(pd.DataFrame({_field(axis): [value]})).mark_rule(**look)
+    return line.encode(axis)
+
+
+def named_rule(name: str, value: float, text: str) -> list[Any]:
+    """A dashed line up at a value of a column, with a text at its head."""
+    at, x = alt.Chart(pd.DataFrame({name: [float(value)], "name": [text]})), alt.X(f"{name}:Q")
+    label = at.mark_text(align="right", dx=-5, baseline="top").encode(x=x, y=alt.value(4), text=alt.Text("name:N"))
+    return [at.mark_rule(strokeDash=[3, 3]).encode(x=x), label]
+
+
+def measured(
+    frame: pd.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    ends: tuple[str, str],
+    by: str,
+    looks: Mapping[str, tuple[str, str]],
+    size: int,
+    tips: list[alt.Tooltip],
+    title: str | None = None,
+    joined: bool = True,
+) -> list[Any]:
+    """Points with the ranges that their values lie in, told apart by colour and shape.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row a point.
+    x, y : axes
+        As from :func:`across` and :func:`up`.
+    ends : (str, str)
+        Columns with the ends of the ranges.
+    by : str
+        Column with what is told apart.
+    looks : mapping
+        A colour and a shape by its values.
+    size : int
+        Of a point. [px²]
+    tips : list
+        As from :func:`~ettr_book.chapters.common.columns.tooltips`.
+    title : str, optional
+        Of the legend.
+    joined : bool
+        Draw lines from point to point.
+    """
+    base = alt.Chart(frame).encode(x=x, color=colours(by, looks, title))
+    layers = [base.mark_rule(strokeWidth=2).encode(y=alt.Y(f"{ends[0]}:Q"), y2=alt.Y2(f"{ends[1]}:Q"))]
+    if joined:
+        layers.append(base.mark_line(strokeWidth=1.5).encode(y=y))
+    return [*layers, shapes(frame, x, y, by, looks, size, tips, title)]
+
+
+def steps(regions: Sequence[tuple[str, pd.DataFrame]], x: alt.X, y: alt.Y, high: str, colour: alt.Color) -> list[Any]:
+    """Areas of a map, laid on each other from the lowest level to the highest, so that no seam shows between them.
+
+    Parameters
+    ----------
+    regions : sequence of (str, DataFrame)
+        The name of a level, and the area in which it is reached; those without a row are left out.
+    x, y : axes
+        As from :func:`across` and :func:`up`.
+    high : str
+        Column of the upper ends.
+    colour : altair.Color
+        Of the column ``reach``, which gets the level's name.
+    """
+    return [
+        alt.Chart(rounded(region.assign(reach=name)))
+        .mark_area(opacity=1, clip=True)
+        .encode(x=x, y=y, y2=alt.Y2(f"{high}:Q"), color=colour)
+        for name, region in regions
+        if len(region)
+    ]
+
+
+def answering(cells: pd.DataFrame, x: alt.X, y: alt.Y, x_end: str, y_end: str, tips: list[alt.Tooltip]) -> Any:
+    """Unseen cells of a map, which answer the pointer."""
+    unseen = alt.Chart(rounded(cells)).mark_rect()
+    ends = {"x2": alt.X2(f"{x_end}:Q"), "y2": alt.Y2(f"{y_end}:Q")}
+    return unseen.encode(x=x, y=y, **ends, opacity=alt.value(0), tooltip=tips)
+
+
+def cells(
+    frame: pd.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    looks: Mapping[str, tuple[str, str]],
+    tips: list[alt.Tooltip],
+    title: str | None = None,
+    font_px: int = 11,
+    edge: tuple[str, float] = (PALE_GREY, 0.5),
+) -> Any:
+    """A map of cells with a text in each.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row a cell: ``kind``, ``told`` (its text), and the columns of the axes.
+    x, y : axes
+        Of names.
+    looks : mapping
+        Fill and ink of a cell by its kind.
+    tips : list
+        As from :func:`~ettr_book.chapters.common.columns.tooltips`.
+    title : str, optional
+        Of the legend.
+    font_px : int
+        Of the texts. [px]
+    edge : (str, float)
+        Colour and width of the lines between cells. [px]
+    """
+    base = alt.Chart(frame.assign(ink=[looks[kind][1] for kind in frame["kind"]])).encode(x=x, y=y, tooltip=tips)
+    colour = squares("kind", present(looks, frame["kind"]), title, symbolOpacity=1)
+    drawn = base.mark_rect(stroke=edge[0], strokeWidth=edge[1]).encode(color=colour)
+    ink = alt.Color("ink:N", scale=None)
+    return layered(drawn, base.mark_text(fontSize=font_px).encode(text="told:N", color=ink))
+
+
+def stacked(frame: pd.DataFrame, x: alt.X, y: alt.Y, shades: Mapping[str, str], tips: list[alt.Tooltip]) -> Any:
+    """Shares of parts, stacked in the order of their colours.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``part``, and the columns of the axes.
+    x, y : axes
+        As from :func:`across` and :func:`up`.
+    shades : mapping
+        A colour a part.
+    tips : list
+        As from :func:`~ettr_book.chapters.common.columns.tooltips`.
+    """
+    places = {part: i for i, part in enumerate(shades)}
+    return (
+        alt.Chart(frame.assign(order=frame["part"].map(places)))
+        .mark_area(opacity=0.85)
+        .encode(
+            x=x,
+            y=y.stack("zero"),  # noqa: PD013  (of Altair)
+            color=colours("part", present(shades, frame["part"]), column("part").title),
+            order=alt.Order("order:Q"),
+            tooltip=tips,
+        )
+    )
+
+
+def bars(frame: pd.DataFrame, name: str, x: alt.X, shades: Mapping[str, str], tips: list[alt.Tooltip]) -> Any:
+    """Bars from zero, the longest first, with their values behind them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row a bar.
+    name : str
+        Column with the bars' names.
+    x : axis
+        Of the values, a share.
+    shades : mapping
+        A colour a name.
+    tips : list
+        As from :func:`~ettr_book.chapters.common.columns.tooltips`.
+    """
+    value = _field(x)
+    order = frame.sort_values(value, ascending=False)[name].tolist()
+    base = alt.Chart(frame).encode(y=alt.Y(f"{name}:N", sort=order, title=None))
+    colour = colours(name, {one: shades[one] for one in order}).legend(None)
+    labels = base.mark_text(align="left", dx=4).encode(x=f"{value}:Q", text=alt.Text(f"{value}:Q", format=".1%"))
+    return base.mark_bar().encode(x=x, color=colour, tooltip=tips) + labels
+
+
+def dots(frame: pd.DataFrame, x: alt.X, y: alt.Y, shape: alt.Shape, size: int, tips: list[alt.Tooltip]) -> Any:
+    """Published figures, told apart by shape."""
+    chart = alt.Chart(frame).mark_point(size=size, color=MODEL_COLOURS["published"], opacity=1)
+    return chart.encode(x=x, y=y, shape=shape, tooltip=tips)
+
+
+def _field(axis: alt.X | alt.Y) -> str:
+    return str(axis.shorthand).partition(":")[0]

@@ -1,0 +1,76 @@
+"""Tables as the pages show them: named columns, units in the head, numbers rounded, no index."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import pandas as pd
+
+from ettr.plots.theme import need
+
+_LONG = 28
+"""Text longer than this gets a column wide enough to read."""
+
+
+class Table:
+    """A frame that shows itself as an HTML table with a caption.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Cells; text is escaped.
+    caption : str
+        What the table shows.
+    digits : int
+        Significant digits of numbers; whole numbers keep all theirs.
+    """
+
+    def __init__(self, frame: pd.DataFrame, caption: str, digits: int = 4) -> None:
+        self.frame, self.caption, self.digits = frame, caption, digits
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{html.escape(str(name))}</th>' for name in self.frame.columns)
+        rows = "".join(
+            "<tr>" + "".join(_cell(value, self.digits) for value in row) + "</tr>"
+            for row in self.frame.itertuples(index=False, name=None)
+        )
+        return (
+            f'<div class="book-table" role="region" aria-label="{html.escape(self.caption, quote=True)}" tabindex="0">'
+            f'<table class="dataframe"><caption>{html.escape(self.caption)}</caption>'
+            f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.caption}\n{self.frame.to_string(index=False)}"
+
+
+def _cell(value: Any, digits: int) -> str:
+    if value is None or (not isinstance(value, str) and pd.isna(value)):
+        return "<td></td>"
+    if isinstance(value, bool | str):
+        kind = ' class="long"' if len(str(value)) > _LONG else ""
+        return f"<td{kind}>{html.escape(str(value))}</td>"
+    return f'<td class="number">{significant(float(value), digits)}</td>'
+
+
+def significant(value: float, digits: int) -> str:
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{float(f'{value:.{digits}g}'):,.12g}"
+
+
+def named(frame: pd.DataFrame, names: dict[str, str], caption: str, digits: int = 4) -> Table:
+    """The columns of a frame that a table shows, under the names it shows them by."""
+    return Table(need(frame, *names)[list(names)].rename(columns=names), caption, digits)
+
+
+def heads(*names: str, **others: str) -> dict[str, str]:
+    """What a table calls its columns: as the frame does, or otherwise where that is said.
+
+    Examples
+    --------
+    >>> heads("field", "note", note="Why")
+    {'field': 'Field', 'note': 'Why'}
+    """
+    return {name: others.get(name, name.capitalize()) for name in names}

@@ -1,0 +1,68 @@
+"""Charts on where the hours go, over interval and size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr.plots.encodings import but_size
+from ettr.plots.theme import PART_COLOURS, finish, need
+from ettr_book.chapters.common import builders
+from ettr_book.chapters.common.columns import axis_title, tooltips
+
+
+def time_budget(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Where the wall clock goes, a bar a lost part.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :meth:`ettr.TimeBudget.to_frame`: ``part``, ``hours`` [h], ``share``.
+    title : str
+        The statement that the chart shows.
+    subtitle : str
+        The scenario.
+    """
+    need(frame, "part", "hours", "share")
+    lost = frame[(frame["part"] != "productive") & (frame["share"] > 0)]
+    shares = ", ".join(f"{row.part} {row.share:.1%}" for row in frame.itertuples() if row.share > 0)
+    across = alt.X(
+        "share:Q", title="Share of the wall clock [%]", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)
+    )
+    return finish(
+        builders.bars(lost, "part", across, PART_COLOURS, tooltips("part", "hours", "share")),
+        title=title,
+        subtitle=subtitle,
+        description=f"Bars of the lost shares of the wall clock. All parts: {shares}.",
+        height=34 * len(lost) + 20,
+    )
+
+
+def parts(frame: pd.DataFrame, axis: str, title: str, subtitle: str = "") -> Any:
+    """Lost shares of the wall clock, stacked, over an interval or a size.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``part``, ``share`` and the column ``axis``.
+    axis : str
+        ``"interval_min"`` [min] or ``"n_gpus"`` [GPUs].
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, axis, "part", "share")
+    lost = frame[frame["part"] != "productive"]
+    name, ends = axis_title(axis), (lost[axis].min(), lost[axis].max())
+    totals = [lost.loc[lost[axis] == end, "share"].sum() for end in ends]
+    tips = tooltips("part", axis, "share")
+    return finish(
+        builders.stacked(lost, builders.across(axis), builders.up("share"), PART_COLOURS, tips),
+        title=title,
+        subtitle=but_size(subtitle) if axis == "n_gpus" else subtitle,
+        description=(
+            f"Stacked areas of lost shares over {name}: {', '.join(lost['part'].unique())}. In all {totals[0]:.0%} "
+            f"are lost at {ends[0]:,.3g} and {totals[1]:.0%} at {ends[1]:,.3g}."
+        ),
+    )

@@ -1,0 +1,5 @@
+"""Drills"""
+
+from ettr_book.chapters.drill import charts, tables, words
+
+__all__ = ["charts", "tables", "words"]

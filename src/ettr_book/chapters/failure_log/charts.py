@@ -1,0 +1,282 @@
+"""Charts on one failure log: what came when, on which nodes, and how far it can be trusted."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from ettr.plots.theme import MODEL_COLOURS, NoChart, finish, need
+from ettr_book.chapters.common import builders
+from ettr_book.chapters.common.columns import Column, tooltips
+
+_SEEN, _MODEL, _THIRD = MODEL_COLOURS["exact"], MODEL_COLOURS["first_order"], MODEL_COLOURS["rsc"]
+_RATED = ("n_events", "rate", "low", "high")
+_LONGEST_NAME = 60
+
+
+def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.95) -> Any:
+    """Failures by component with the exact interval of each count.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`~ettr.failures.groups.rates_by`: ``group``, ``n_events``, ``rate``, ``low``, ``high``
+        [1 / (1000 node-days)].
+    title : str
+        The statement that the chart shows.
+    subtitle : str
+        Whose failures they are.
+    level : float
+        Coverage of the intervals.
+    """
+    need(frame, "group", "n_events", "rate", "low", "high")
+    if frame.empty:
+        return NoChart("nothing failed.")
+    base = alt.Chart(frame).encode(
+        y=alt.Y("group:N", sort=frame["group"].tolist(), title=None),
+        tooltip=tooltips("group", *_RATED, group="Component", **_rated(level)),
+    )
+    bars = base.mark_bar().encode(
+        x=alt.X("rate:Q", title="Failures per 1,000 node-days", scale=alt.Scale(zero=True)),
+    )
+    whiskers = base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q")
+    most = ", ".join(f"{str(row.group)[:_LONGEST_NAME]} {row.n_events}" for row in frame.head(5).itertuples())
+    return finish(
+        bars + whiskers,
+        title=title,
+        subtitle=subtitle or f"Lines: exact {_of(level)} interval, if failures are independent.",
+        description=(
+            f"Bars of failures per 1,000 node-days by component, {len(frame)} in all, with {_of(level)} intervals. "
+            f"Most failures: {most}."
+        ),
+        height=24 * len(frame) + 20,
+    )
+
+
+def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", level: float = 0.95) -> Any:
+    """Failure rate over time, with the mean of the whole log.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`~ettr.failures.trend.rate_over_time`: ``start_h``, ``end_h`` [h], ``n_events``, ``rate``,
+        ``low``, ``high`` [1 / (1000 node-days)].
+    rate : float
+        Of the whole log. [1 / (1000 node-days)]
+    title, subtitle, level
+        As in :func:`components`.
+    """
+    need(frame, "start_h", "end_h", "n_events", "rate", "low", "high")
+    if frame["n_events"].sum() == 0:
+        return NoChart("nothing failed.")
+    stretches = frame.assign(
+        start_d=frame["start_h"] / 24,
+        end_d=frame["end_h"] / 24,
+        middle_d=(frame["start_h"] + frame["end_h"]) / 48,
+        zero=0.0,
+    )
+    base = alt.Chart(stretches).encode(
+        tooltip=tooltips("start_d", "end_d", *_RATED, **_rated(level)),
+    )
+    bars = base.mark_bar(opacity=0.75, stroke="white", strokeWidth=1).encode(
+        x=builders.along("start_d", nice=False),
+        x2="end_d:Q",
+        y=alt.Y("rate:Q", title="Failures per 1,000 node-days", scale=alt.Scale(zero=True)),
+        y2="zero:Q",
+    )
+    whiskers = base.mark_rule(strokeWidth=1.5).encode(x="middle_d:Q", y="low:Q", y2="high:Q")
+    mean = (
+        alt.Chart(pd.DataFrame({"mean": [rate]}))
+        .mark_rule(strokeDash=[6, 4], strokeWidth=2)
+        .encode(y=alt.Y("mean:Q", title="Failures per 1,000 node-days"))
+    )
+    return finish(
+        bars + whiskers + mean,
+        title=title,
+        subtitle=subtitle
+        or f"Lines: exact {_of(level)} interval of each bar's count, if independent. Dashed: the whole log.",
+        description=(
+            f"Bars of the failure rate in {len(frame)} equal stretches of {_digits(stretches['end_d'].max())} days, "
+            f"with {_of(level)} intervals, from {_digits(frame['rate'].min())} to {_digits(frame['rate'].max())} "
+            f"per 1,000 node-days; the whole log has {_digits(rate)}."
+        ),
+    )
+
+
+def nodes(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """How many nodes failed how often, beside what equal nodes would show.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`ettr.failures.node_counts`: ``failures`` (a label), ``order``, ``nodes``, ``kind`` (``seen`` or
+        ``equal nodes``), ``log`` (``as logged`` or ``repeats taken out``).
+    title, subtitle
+        As in :func:`components`.
+    """
+    need(frame, "failures", "order", "nodes", "kind", "log")
+    if frame.empty:
+        return NoChart("no failure names its node.")
+    labels = frame.drop_duplicates("failures").sort_values("order")["failures"].tolist()
+    nodes_of_kind = Column("Nodes", format=",.1f")
+    bars = (
+        alt.Chart(frame)
+        .mark_bar()
+        .encode(
+            x=alt.X("failures:N", sort=labels, title="Failures of a node [count]", axis=alt.Axis(labelAngle=0)),
+            xOffset=alt.XOffset("kind:N", sort=["seen", "equal nodes"]),
+            y=alt.Y(
+                "nodes:Q",
+                title="Nodes [count]",
+                scale=alt.Scale(type="symlog", constant=1),
+                axis=alt.Axis(values=_ladder(frame["nodes"].max(), 1), format=",.0f", labelOverlap="greedy"),
+            ),
+            color=builders.colours("kind", {"seen": _SEEN, "equal nodes": _MODEL}),
+            tooltip=tooltips("failures", "kind", "nodes", failures="Failures", kind="Of", nodes=nodes_of_kind),
+        )
+    )
+    chart = bars.facet(alt.Facet("log:N", title=None, sort=["as logged", "repeats taken out"]), columns=2)
+    counts = frame.pivot_table("nodes", ["log", "order"], "kind")
+    zero = "; ".join(
+        f"{log} {row['seen']:,.0f} of {counts.loc[log, 'seen'].sum():,.0f} nodes never failed, where "
+        f"{row['equal nodes']:,.0f} would be expected"
+        for log, row in ((name, counts.loc[(name, 0)]) for name in frame["log"].unique())
+    )
+    return finish(
+        chart,
+        title=title,
+        subtitle=subtitle,
+        description=(
+            "Bars of how many nodes failed how often, on a logarithmic axis, beside the numbers expected if all nodes "
+            f"were equal; one panel for the log as it is, one with repeats taken out: {zero}."
+        ),
+        height=220,
+    )
+
+
+def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.95) -> Any:
+    """Failure rate of a node by the time since its return to service.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`~ettr.failures.repeats.hazard_after_repair`, with a label ``since``: ``since``, ``n_events``,
+        ``node_days``, ``rate``, ``low``, ``high`` [1 / (1000 node-days)], ``elsewhere`` (true for later).
+    title, subtitle, level
+        As in :func:`components`.
+    """
+    need(frame, "since", "n_events", "node_days", "rate", "low", "high", "elsewhere")
+    watched = frame[frame["node_days"] > 0]
+    if watched.empty:
+        return NoChart("no failure names its node.")
+    base = alt.Chart(watched).encode(
+        x=alt.X(
+            "since:N",
+            sort=watched["since"].tolist(),
+            title="Time since the last repair [d]",
+            axis=alt.Axis(labelAngle=0, labelPadding=10),
+        )
+    )
+    most = float(watched["high"].max())
+    # both layers name the axis: merged with one that does not, it loses half of its marks
+    axis = alt.Axis(values=_ladder(most, most / 400), format=",~r", labelOverlap="greedy")
+    dots = base.mark_point(size=90).encode(
+        y=alt.Y(
+            "rate:Q",
+            title="Failures per 1,000 node-days",
+            scale=alt.Scale(type="sqrt", zero=True),
+            axis=axis,
+        ),
+        shape=alt.Shape("elsewhere:N", legend=None),
+        color=alt.Color("elsewhere:N", legend=None, scale=alt.Scale(domain=[False, True], range=[_SEEN, _THIRD])),
+        tooltip=tooltips("since", "node_days", *_RATED, **_rated(level)),
+    )
+    whiskers = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", axis=axis), y2="high:Q")
+    rates = "; ".join(f"{row.since}: {_digits(row.rate)}" for row in watched.itertuples())
+    return finish(
+        whiskers + dots,
+        title=title,
+        subtitle=subtitle or f"Lines: exact {_of(level)} interval. The vertical axis is a square root.",
+        description=f"Dots of failures per 1,000 node-days by days since a node's return to service: {rates}.",
+        height=280,
+    )
+
+
+def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str = "", level: float = 0.95) -> Any:
+    """What was forecast from the past alone, and what came.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As ``ForecastScore.table``: ``origin_d`` [d], ``n_events``, ``low``, ``high``, ``poisson_low``,
+        ``poisson_high``, ``inside``.
+    horizon_d : float
+        Days that each forecast covers. [d]
+    title, subtitle, level
+        As in :func:`components`.
+    """
+    need(frame, "origin_d", "n_events", "low", "high", "poisson_low", "poisson_high", "inside")
+    if frame.empty:
+        return NoChart("the log holds too few failures to test forecasts on.")
+    outcomes = frame.assign(came=frame["inside"].map({True: "inside", False: "outside"}))
+    x = builders.along("origin_d", nice=False, padding=6)
+    base = alt.Chart(outcomes)
+    ahead = f"{horizon_d:.3g} days" if horizon_d >= 2 else f"{24 * horizon_d:.3g} h"
+    counts = f"Failures in the next {ahead} [count]"
+    wide = base.mark_area(opacity=0.18, color=_SEEN).encode(x=x, y=alt.Y("low:Q", title=counts), y2="high:Q")
+    narrow = base.mark_area(opacity=0.35, color=_SEEN).encode(x=x, y="poisson_low:Q", y2="poisson_high:Q")
+    whole = {"format": ".0f"}
+    bands = {
+        "low": Column("Forecast from", **whole),
+        "high": Column("to", **whole),
+        "poisson_low": Column("Poisson from", **whole),
+        "poisson_high": Column("Poisson to", **whole),
+    }
+    dots = base.mark_point(size=45).encode(
+        x=x,
+        y="n_events:Q",
+        color=builders.colours("came", {"inside": _THIRD, "outside": _MODEL}, "What came"),
+        shape=alt.Shape("came:N", title="What came", scale=alt.Scale(domain=["inside", "outside"])),
+        tooltip=tooltips("origin_d", "n_events", *bands, n_events="Failures that came", **bands),
+    )
+    return finish(
+        wide + narrow + dots,
+        title=title,
+        subtitle=subtitle
+        or f"Wide band: {_of(level)} forecast that allows for bursts; narrow: Poisson. Both from the past alone.",
+        description=(
+            f"{len(frame)} forecasts of the failures in the next {ahead} as bands over time, and what came as dots: "
+            f"{int(frame['inside'].sum())} inside the wide band."
+        ),
+    )
+
+
+def _rated(level: float) -> dict[str, Column]:
+    """The columns of a rate and its interval."""
+    return {"rate": Column("Per 1,000 node-days", format=",.3~r"), **_ends(level)}
+
+
+def _ends(level: float, form: str = ",.3~r", of: str = "") -> dict[str, Column]:
+    """The columns of an interval's ends."""
+    return {f"{of}low": Column(f"{_of(level)} from", format=form), f"{of}high": Column("to", format=form)}
+
+
+def _of(level: float) -> str:
+    """The coverage of an interval."""
+    return f"{100 * level:g}%"
+
+
+def _ladder(most: float, least: float) -> list[float]:
+    """Zero, and 1, 2, 5, 10, ... between two values: marks for an axis on which small values have room."""
+    exponents = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
+    steps = [step * 10.0**exponent for exponent in exponents for step in (1, 2, 5)]
+    return [0.0, *(step for step in steps if least <= step <= most)]
+
+
+def _digits(value: float) -> str:
+    """Three digits without an exponent."""
+    return f"{value:,.0f}" if value >= 100 else np.format_float_positional(float(f"{value:.3g}"), trim="-")

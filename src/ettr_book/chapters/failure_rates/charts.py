@@ -1,0 +1,109 @@
+"""Charts on failure rates of clusters, and on what they mean for jobs of any size and for fleets of any age."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr.plots.theme import BLUE, BRICK, GOLD, GREEN, STEEL, VIOLET, finish, need
+from ettr_book.chapters.common import builders
+from ettr_book.chapters.common.columns import tooltips
+from ettr_book.chapters.failure_rates.tables import OWN
+
+_LINES = {"RSC-1": (BRICK, [1, 0]), "RSC-2": (BLUE, [6, 3]), OWN: (VIOLET, [2, 3])}
+_POINT_SHAPES = {"observed": "circle", "projected": "diamond"}
+_SIZES = ((BLUE, "circle"), (BRICK, "diamond"), (GREEN, "square"), (VIOLET, "triangle-up"))
+_SHAPES = ((BRICK, [6, 3]), (STEEL, [1, 0]), (VIOLET, [2, 3]), (GREEN, [8, 2, 2, 2]), (GOLD, [4, 4]))
+_POINT_TIPS = {"kind": "Is", "rate": "Implied failures per 1,000 node-days"}
+
+
+def mttf_by_size(frame: pd.DataFrame, points: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Mean time to failure over the size of the job: lines of one rate each, and single published points.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.mttf_by_size``: ``line``, ``n_gpus``, ``mttf_h``, ``low``, ``high`` [h].
+    points : DataFrame
+        As from ``tables.rsc_points``: ``n_gpus``, ``mttf_h``, ``low``, ``high`` [h], ``kind``, ``rate``,
+        ``status``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "line", "n_gpus", "mttf_h", "low", "high")
+    need(points, "n_gpus", "mttf_h", "low", "high", "kind", "rate", "status")
+    x = builders.across("n_gpus", padding=8).axis(format="~s", values=_powers(frame["n_gpus"]))
+    y = builders.up("mttf_h", log=True, title="Mean time to failure [h]")
+    y = y.axis(format="~g", values=_powers(frame["mttf_h"]))
+    tips = tooltips("line", "n_gpus", "mttf_h", "low", "high", line="Rate of", low="From [h]", high="To [h]")
+    lines = builders.lines(frame, x, y, "line", _LINES, tips, "Rate of")
+    bounded = frame[frame["high"] > frame["low"]]
+    band = alt.Chart(bounded).mark_area(opacity=0.18, color=VIOLET).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+    given = alt.Chart(points)
+    dots = given.mark_point(size=110, opacity=1, color=STEEL).encode(
+        x=x,
+        y=y,
+        shape=alt.Shape(
+            "kind:N",
+            title="Published for RSC-1",
+            scale=alt.Scale(domain=list(_POINT_SHAPES), range=list(_POINT_SHAPES.values())),
+        ),
+        tooltip=tooltips("n_gpus", "kind", "mttf_h", "rate", "status", **_POINT_TIPS),
+    )
+    whiskers = given.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+    layers = (band + lines) if len(bounded) else lines
+    sizes = "; ".join(f"{row.n_gpus:,} GPUs {row.kind} {row.mttf_h:.3g} h" for row in points.itertuples())
+    return finish(
+        layers + whiskers + dots,
+        title=title,
+        subtitle=subtitle,
+        description=(
+            f"Falling lines of the mean time to failure over the job size, both axes logarithmic, at the rates of "
+            f"{', '.join(builders.present(_LINES, frame['line']))}, and published points: {sizes}. Those at 8 and "
+            f"1,024 GPUs lie below the line of RSC-1."
+        ),
+        height=380,
+        beside=["kokolis2025"],
+    )
+
+
+def _powers(values: pd.Series) -> list[float]:
+    """The powers of ten within a range: ticks enough on two logarithmic axes."""
+    low, high = math.ceil(math.log10(values.min())), math.floor(math.log10(values.max()))
+    return [10.0**power for power in range(low, high + 1)]
+
+
+def by_age(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Failure rate of a new fleet over its age, by the shape of its lifetimes.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.by_age``: ``shape``, ``age_days``, ``age_end_days`` [d], ``rate``
+        [1 / (1000 node-days)].
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "shape", "age_days", "age_end_days", "rate")
+    curves = frame.assign(name=[f"shape {shape:g}" for shape in frame["shape"]])
+    names = curves["name"].unique().tolist()
+    across = alt.X("age_days:Q", title="Age of the fleet [d]", scale=alt.Scale(nice=False, domainMin=0))
+    up = alt.Y("rate:Q", title="Failures per 1,000 node-days", scale=alt.Scale(zero=True))
+    looks = dict(zip(names, _SHAPES, strict=False))
+    tips = tooltips("name", "age_days", "age_end_days", "rate", name="Lifetimes")
+    legend, step = "Weibull, assumed", "step-after"
+    lines = builders.lines(curves, across, up, "name", looks, tips, legend, interpolate=step)
+    changes = "; ".join(
+        f"{name} from {rows['rate'].iloc[0]:.2f} to {rows['rate'].iloc[-1]:.2f}"
+        for name, rows in curves.groupby("name", sort=False)
+    )
+    return finish(
+        lines,
+        title=title,
+        subtitle=subtitle,
+        description=f"Step lines of the failure rate per 1,000 node-days over the age of a new fleet, mean of each "
+        f"week: {changes}, within {frame['age_end_days'].max():g} days.",
+    )

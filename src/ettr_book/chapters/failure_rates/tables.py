@@ -1,0 +1,273 @@
+"""Clusters side by side: their failure rates, what those mean for jobs of any size, and how they would change with age.
+
+Rates of different clusters do not count the same. Each row says what it counts (``counted``), so that nobody compares
+memory errors with interruptions of a job unawares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget, evidence, plan
+from ettr.core.errors import DataError, NotModelled, OutsideValidity
+from ettr.core.units import H_PER_DAY
+from ettr.core.validity import above_zero
+from ettr.failures import FailureRate, failure_rate, gamma_interval, job_mttf_h, rate_intervals
+from ettr.failures.rates import NODE_DAYS
+from ettr.failures.renewal import fleet_rate, renewal_count
+from ettr.scenario import Scenario
+from ettr_book.chapters.common import steady_state
+from ettr_book.chapters.common.runs import followed, in_hours
+
+STOPS, HARDWARE, MEMORY, OTHER, OWN = (
+    "stops of a job",
+    "hardware failures",
+    "memory errors only",
+    "premise or unknown",
+    "this scenario",
+)
+"""What a rate counts, in the order in which rates are shown."""
+
+COUNTED = {
+    "interruptions of one job that nobody planned": STOPS,
+    "interruptions of one job, planned ones included": STOPS,
+    "resolved incidents of one job, manual restarts included": STOPS,
+    "resolved incidents of one job, manual restarts left out": STOPS,
+    "interruptions of jobs, by a fit to their lives": STOPS,
+    "restarts of one job": STOPS,
+    "restarts by hand and, as the paper estimates, automatic ones": STOPS,
+    "restarts by hand after hardware failures": HARDWARE,
+    "node failures, and failed jobs with a critical health check, among jobs of more than 128 GPUs": HARDWARE,
+    "GPU failures of one job": HARDWARE,
+    "stops of one job put down to a node or the network": HARDWARE,
+    "GPU failures that left an Xid": HARDWARE,
+    "machines that break": HARDWARE,
+    "uncorrectable memory errors only": MEMORY,
+    "GPU failures": OTHER,
+    "failures, definition not known": OTHER,
+}
+"""Scopes of the table ``failure_rates`` by what they count."""
+
+SHAPES = (0.7, 1.0, 1.5)
+"""Weibull shapes to show: failing early, at no age in particular, and wearing out. All are assumed."""
+
+_DAYS_PER_WEEK = 7.0
+_RSC = {"rsc-1": "RSC-1", "rsc-2": "RSC-2"}
+
+
+def rates(scenario: Scenario) -> pd.DataFrame:
+    """Published failure rates and the scenario's own, with intervals.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Whose rate to add as a last row; left out if it is 0.
+
+    Returns
+    -------
+    DataFrame
+        ``cluster_id`` (``scenario`` for the own one), ``title``, ``rate``, ``low``, ``high`` [1 / (1000 node-days)],
+        ``counted``, ``scope``, ``n_events``, ``node_days`` (missing without a count), ``at_least``, ``gpus_per_node``,
+        ``status``, ``source``. The ends are those of :func:`ettr.failures.rate_intervals`, equal where nothing is
+        known.
+
+    Raises
+    ------
+    DataError
+        A published rate whose scope is not in ``COUNTED``.
+
+    Examples
+    --------
+    >>> frame = rates(Scenario.load("rsc-1")).set_index("cluster_id")
+    >>> round(float(frame.loc["llama3-unexpected", "low"]), 2), float(frame.loc["scenario", "rate"])
+    (3.43, 6.5)
+    """
+    published = rate_intervals(evidence.published_rates())
+    for scope in sorted(set(published["scope"]) - set(COUNTED)):
+        raise DataError(f"data/failure_rates.csv: the scope {scope!r} is not in COUNTED; add it there")
+    published["counted"] = published["scope"].map(COUNTED)
+    columns = "cluster_id title rate low high counted scope n_events node_days at_least gpus_per_node status source"
+    published = published[columns.split()]
+    if scenario.failure_rate == 0:
+        return published
+    rate, failures, known = scenario.failure_rate, scenario.failures, _interval(scenario)
+    own = {
+        "cluster_id": "scenario",
+        "title": f"This scenario: {scenario.title}",
+        "rate": rate,
+        "low": known.low if known else rate,
+        "high": known.high if known else rate,
+        "counted": OWN,
+        "scope": "failures of the scenario",
+        "n_events": failures.n_events,
+        "node_days": failures.node_days,
+        "at_least": False,
+        "gpus_per_node": scenario.cluster.gpus_per_node,
+        "status": "as in the scenario",
+        "source": ", ".join(scenario.sources),
+    }
+    whole = {"n_events": "float64"}  # a scenario may hold a fraction of an event
+    row = pd.DataFrame([own]).astype(published.astype(whole).dtypes.to_dict())
+    return pd.concat([published.astype(whole), row], ignore_index=True)
+
+
+def _interval(scenario: Scenario) -> FailureRate | None:
+    """What is known of the scenario's own rate: exact for a count, else its gamma distribution."""
+    failures = scenario.failures
+    if failures.n_events is not None and failures.node_days is not None:
+        return failure_rate(failures.n_events, failures.node_days)
+    if failures.posterior is None:
+        return None
+    return gamma_interval(failures.posterior.shape, failures.posterior.node_days)
+
+
+def mttf_by_size(scenario: Scenario, n_points: int = 60) -> pd.DataFrame:
+    """Mean time to failure of a job over its size, at the rates of RSC-1 and RSC-2 and at the scenario's.
+
+    Returns
+    -------
+    DataFrame
+        ``line`` (``RSC-1``, ``RSC-2``, ``this scenario``; the last is left out where it never fails), ``n_gpus``
+        [GPUs], ``mttf_h``, ``low``, ``high`` [h]; the ends are equal where the interval is not known.
+    """
+    n_gpus = np.unique(np.concatenate([np.geomspace(8, 1e6, n_points), [1e4, 1e5]]))
+    frames = []
+    for cluster, line in _RSC.items():
+        rate = evidence.figure(f"{cluster.replace('-', '')}_rate_per_1000_node_days").value
+        mttf_h = job_mttf_h(rate, n_gpus, evidence.figure("rsc_gpus_per_node").value)
+        frames.append(pd.DataFrame({"line": line, "n_gpus": n_gpus, "mttf_h": mttf_h, "low": mttf_h, "high": mttf_h}))
+    if scenario.job_rate_per_h > 0:
+        mttf_h = budget.job_mttf_h(scenario, n_gpus)
+        low, high = plan.mttf_interval_h(scenario) or (scenario.job_mttf_h, scenario.job_mttf_h)
+        ends = {"low": mttf_h * low / scenario.job_mttf_h, "high": mttf_h * high / scenario.job_mttf_h}
+        frames.append(pd.DataFrame({"line": OWN, "n_gpus": n_gpus, "mttf_h": mttf_h, **ends}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def mtbf_h(scenario: Scenario, n_gpus: float) -> float:
+    """MTBF of the scenario at another size on the wall clock; not a number where it has no answer there. [h]"""
+    try:
+        run = in_hours(followed(scenario))
+    except (NotModelled, OutsideValidity):
+        return math.nan
+    return steady_state.mtbf_h(run, n_gpus) if run.job_rate_per_h > 0 else math.nan
+
+
+def rsc_points() -> pd.DataFrame:
+    """The mean times to failure that the RSC paper gives for single sizes, and the rate that each implies.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``mttf_h``, ``low``, ``high`` [h] (ends: half a unit of the last printed digit, which is all
+        that is known), ``kind`` (``observed`` or ``projected``), ``rate`` [1 / (1000 node-days)], ``times_rsc1`` (over
+        the published rate of RSC-1), ``status``.
+
+    Examples
+    --------
+    >>> rsc_points()["rate"].round(1).tolist()
+    [21.0, 23.7, 4.7, 6.5, 6.4]
+    """
+    published = evidence.figure("rsc1_rate_per_1000_node_days").value
+    per_node = evidence.figure("rsc_gpus_per_node").value
+    rows = []
+    for key, n_gpus, kind in (
+        ("rsc_mttf_8_gpus_days", 8, "observed"),
+        ("rsc_mttf_1024_gpus_h", 1024, "observed"),
+        ("rsc_mttf_4096_gpus_h", 4096, "observed"),
+        ("rsc_mttf_16384_gpus_h", 16_384, "projected"),
+        ("rsc_mttf_131072_gpus_h", 131_072, "projected"),
+    ):
+        printed = evidence.figure(key)
+        half = 0.5 * 10.0 ** -len(f"{printed.value:g}".partition(".")[2])
+        unit_h = H_PER_DAY if printed.unit == "d" else 1.0
+        rate = NODE_DAYS * H_PER_DAY * per_node / (printed.value * unit_h * n_gpus)
+        rows.append(
+            {
+                "n_gpus": n_gpus,
+                "mttf_h": printed.value * unit_h,
+                "low": (printed.value - half) * unit_h,
+                "high": (printed.value + half) * unit_h,
+                "kind": kind,
+                "rate": rate,
+                "times_rsc1": rate / published,
+                "status": printed.status,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def comparable(frame: pd.DataFrame) -> pd.Series:
+    """The published rates that count stops of a job or hardware failures; ``frame`` as from :func:`rates`."""
+    return frame.loc[frame["counted"].isin((STOPS, HARDWARE)), "rate"]
+
+
+def mttf_ends_h(frame: pd.DataFrame, n_gpus: float) -> tuple[float, float]:
+    """Shortest and longest time to failure of a job at the rates of :func:`comparable`, eight GPUs a node. [h]"""
+    rates_there = comparable(frame)
+    ends = job_mttf_h(np.array([rates_there.max(), rates_there.min()]), n_gpus, 8.0)
+    return float(ends[0]), float(ends[1])
+
+
+def by_age(scenario: Scenario, shapes: Sequence[float] = SHAPES, days: float = 365.0) -> pd.DataFrame:
+    """Failure rate of a new fleet over its age, if node lifetimes were Weibull with the scenario's mean.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Whose failure rate is that of the settled fleet, whatever the shape.
+    shapes : sequence of float
+        Weibull shapes.
+    days : float
+        Age up to which to look, in whole weeks. [d]
+
+    Returns
+    -------
+    DataFrame
+        ``shape``, ``age_days`` and ``age_end_days`` [d] of a week, ``rate``: mean over that week
+        [1 / (1000 node-days)].
+
+    Notes
+    -----
+    By :func:`ettr.failures.renewal.fleet_rate`: a repaired node is a new one. Where the shape is below 1 the rate at
+    age 0 is infinite, but its mean over a week is not.
+    """
+    weeks = max(1, round(float(above_zero("days", days, unit="d")) / _DAYS_PER_WEEK))
+    edges = np.arange(weeks + 1) * _DAYS_PER_WEEK
+    ages = {"age_days": edges[:-1], "age_end_days": edges[1:]}
+    settled = scenario.failure_rate
+    frames = []
+    for shape in shapes:
+        rate = fleet_rate(edges, shape, NODE_DAYS / settled) if settled else np.zeros(weeks)
+        frames.append(pd.DataFrame({"shape": shape, **ages, "rate": rate}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def first_failures(scenario: Scenario, days: float, shapes: Sequence[float] = SHAPES) -> pd.DataFrame:
+    """Failures that a new fleet of the scenario's size meets in its first days, by the shape of its lifetimes.
+
+    Returns
+    -------
+    DataFrame
+        ``shape``, ``n_failures``, ``settled``: what the same nodes meet in as many days later on. [count]
+
+    Examples
+    --------
+    >>> first_failures(Scenario.load("llama3-405b"), 54)["n_failures"].round().tolist()
+    [846.0, 419.0, 160.0]
+    """
+    length_h = float(above_zero("days", days, unit="d")) * H_PER_DAY
+    rate_per_h = scenario.failure_rate / (NODE_DAYS * H_PER_DAY)
+    n_failures = [renewal_count(length_h, shape, 1 / rate_per_h) if rate_per_h else 0.0 for shape in shapes]
+    nodes = scenario.n_nodes
+    return pd.DataFrame(
+        {
+            "shape": list(shapes),
+            "n_failures": [nodes * each for each in n_failures],
+            "settled": nodes * rate_per_h * length_h,
+        }
+    )

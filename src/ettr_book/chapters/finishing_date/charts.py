@@ -1,0 +1,217 @@
+"""Charts of one run, and of finishing dates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr.core.units import H_PER_DAY
+from ettr.plots.encodings import rounded, with_marks
+from ettr.plots.theme import MODEL_COLOURS, ORANGE, PART_COLOURS, finish, need
+from ettr_book.chapters.common import builders
+from ettr_book.chapters.common.columns import Column, axis_title, tooltips
+from ettr_book.chapters.finishing_date.forecast_tables import DIARY_SOURCES
+from ettr_book.chapters.finishing_date.tables import COUNTED, EXACT, KNOWN, Agreement
+
+_SIMULATED, _EXACT = MODEL_COLOURS["simulated"], MODEL_COLOURS["exact"]
+_STATES = {
+    "training" if part == "productive" else part: PART_COLOURS[part]
+    for part in ("productive", "checkpoint", "rework", "detection", "queue", "restart", "maintenance")
+}
+_CASES = {KNOWN: (_EXACT, [6, 3]), COUNTED: (ORANGE, [1, 0])}
+_WHO = {
+    "predicted": (_EXACT, "circle"),
+    "at the pace so far": (ORANGE, "diamond"),
+}
+_FAINT = 0.4
+"""Opacity of training, which is nearly all there is, so that the stops stand out."""
+
+
+def agreement(of: Agreement, title: str, subtitle: str = "") -> Any:
+    """The exact distribution of the date over the histogram of simulated runs.
+
+    Parameters
+    ----------
+    of : Agreement
+        As from ``tables.agreement``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(of.bins, "from_d", "to_d", "of_runs", "exactly")
+    need(of.curve, "bin_day", "of_runs")
+    width = float(of.bins["to_d"].iloc[0] - of.bins["from_d"].iloc[0])
+    wide = f"Share of runs, in bins of {width * H_PER_DAY:.2g} h [%]"
+    highest = max(of.bins["of_runs"].max(), of.curve["of_runs"].max())
+    y = builders.up("of_runs", title=wide, domain=[0, 1.05 * highest], nice=False)
+    what = builders.squares("what", {"simulated runs": _SIMULATED, "exact": _EXACT})
+    span = alt.Scale(domain=[of.bins["from_d"].min(), of.bins["to_d"].max()], nice=False)
+    x = {name: alt.X(f"{name}:Q", title=axis_title("bin_day"), scale=span) for name in ("from_d", "bin_day")}
+    bars = (
+        alt.Chart(rounded(of.bins.assign(what="simulated runs"), 7))
+        .mark_bar(opacity=0.5, cornerRadiusEnd=0)
+        .encode(
+            x=x["from_d"],
+            x2="to_d:Q",
+            y=y,
+            y2=alt.Y2Datum(0),
+            color=what,
+            tooltip=tooltips("from_d", "to_d", "of_runs", "exactly"),
+        )
+    )
+    curve = alt.Chart(rounded(of.curve.assign(what="exact"), 7)).mark_line()
+    line = curve.encode(x=x["bin_day"], y=y, color=what)
+    rules = [builders.rule(x["bin_day"], hours / H_PER_DAY, strokeDash=[3, 3], color=_EXACT) for hours in of.ends_h]
+    days = [f"{hours / H_PER_DAY:,.2f}" for hours in of.ends_h]
+    return finish(
+        alt.layer(bars, *rules, line),
+        title=title,
+        subtitle=with_marks(subtitle, "dashed: 5, 50 and 95% are done, exactly"),
+        description=(
+            f"A histogram of the finishing dates of {of.n_runs:,} simulated runs with the exact distribution as a line "
+            f"over it. Done are 5, 50 and 95% after {', '.join(days)} days; the two are {of.distance:.2%} apart at "
+            f"most."
+        ),
+        height=280,
+    )
+
+
+def rate(frame: pd.DataFrame, own: int | None, title: str, subtitle: str = "") -> Any:
+    """Width of the range of dates over the failures that the rate was counted from.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.range_by_count``.
+    own : int or None
+        Failures of the scenario's own count.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "case", "n_events", "range_days")
+    x = builders.across("n_events", title="Failures that the rate was counted from [count]")
+    y = builders.up("range_days", zero=True)
+    drawn = builders.lines(rounded(frame), x, y, "case", _CASES, tooltips("case", "n_events", "range_days"))
+    marked = builders.named_rule("n_events", own, "this run's count") if own else []
+    widths = "; ".join(
+        f"{case} {rows['range_days'].iloc[0]:.3g} days at {rows['n_events'].iloc[0]:,} failures and "
+        f"{rows['range_days'].iloc[-1]:.3g} at {rows['n_events'].iloc[-1]:,}"
+        for case, rows in frame.groupby("case", sort=False)
+    )
+    return finish(
+        alt.layer(drawn, *marked),
+        title=title,
+        subtitle=subtitle,
+        description=f"Days between which nine dates in ten lie, over the number of failures counted: {widths}.",
+        height=260,
+    )
+
+
+def forecasts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """What was predicted of published runs, beside what came.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``forecast_tables.published_forecasts``.
+    title, subtitle : str
+        The statement, and what is compared.
+    """
+    need(frame, "run", "came_days", "low_days", "middle_days", "high_days", "pace_days")
+    y = builders.rows("run", frame["run"], labelLimit=170, labelExpr="split(datum.label, ' on ')")
+    x = builders.along("off_days", zero=False, padding=20)
+    named = {"middle_days": "predicted", "pace_days": "at the pace so far"}
+    ends = frame[["low_days", "high_days", *named]].sub(frame["came_days"], axis=0)
+    off = frame[["run"]].join(ends).rename(columns=named)
+    points = rounded(off.melt("run", [*named.values()], var_name="who", value_name="off_days").dropna())
+    ranges = rounded(off[["run", "low_days", "high_days"]].dropna())
+    tips = tooltips("run", "who", "off_days")
+    layers = [
+        builders.rule(x, 0.0, color=MODEL_COLOURS["published"], strokeWidth=3),
+        builders.shapes(points, x, y, "who", builders.present(_WHO, points["who"]), 110, tips),
+    ]
+    if len(ranges):
+        bars = alt.Chart(ranges).mark_bar(height=10, opacity=0.4, color=_EXACT)
+        low = alt.X("low_days:Q", title=x["title"], scale=x["scale"])
+        layers.insert(1, bars.encode(y=y, x=low, x2="high_days:Q", tooltip=tooltips("run", "low_days", "high_days")))
+    late = "; ".join(f"{row.run}, {row.who}: {row.off_days:+.1f}" for row in points.itertuples())
+    return finish(
+        alt.layer(*layers),
+        title=title,
+        subtitle=with_marks(subtitle, "line: as it came; bars: nine in ten"),
+        description=f"Days by which the end of published runs was predicted too late, or too early below zero. {late}.",
+        height=70 * len(frame) + 20,
+        sources=DIARY_SOURCES,
+    )
+
+
+def beyond(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Ranges of the date with what only simulation follows, beside the exact form.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.beyond_exact``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "cause", "setting", "p5_h", "p50_h", "p95_h")
+    days = {f"day_{share}": frame[f"p{share}_h"] / H_PER_DAY for share in (5, 50, 95)}
+    who = ["exact" if cause == EXACT else "simulated" for cause in frame["cause"]]
+    ranges = rounded(frame[["cause", "setting"]].assign(**days, who=who), 7)
+    y = builders.rows("cause", frame["cause"], labelLimit=170)
+    scale = alt.Scale(zero=False, padding=20)
+    colour = builders.squares("who", {"exact": _EXACT, "simulated": _SIMULATED})
+    x = {name: alt.X(f"{name}:Q", title=axis_title("bin_day"), scale=scale) for name in days}
+    base = alt.Chart(ranges).encode(y=y, tooltip=tooltips("cause", "setting", *days))
+    layers = [
+        builders.rule(x["day_50"], float(days["day_50"].iloc[0])),
+        base.mark_bar(height=10, opacity=0.5).encode(x=x["day_5"], x2="day_95:Q", color=colour),
+        base.mark_point(size=75, shape="diamond", color=ORANGE, opacity=1).encode(x=x["day_50"]),
+    ]
+    spans = "; ".join(f"{row.cause} {row.day_5:.2f} to {row.day_95:.2f}" for row in ranges.itertuples())
+    return finish(
+        alt.layer(*layers),
+        title=title,
+        subtitle=with_marks(subtitle, "bars: nine in ten; orange: the middle run"),
+        description=f"Days between which nine runs in ten end, by what is added: {spans}.",
+        height=36 * len(frame) + 24,
+    )
+
+
+def days(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """A run as a strip a day, coloured by what it did.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``one_run_tables.days_of_run``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "day", "from_h", "to_h", "state", "lasts_min")
+    present = builders.present(_STATES, frame["state"])
+    rows = sorted(frame["day"].unique())
+    x = builders.along("from_h", title="Hour of the day [h]", domain=[0, 24], nice=False)
+    strips = (
+        alt.Chart(rounded(frame))
+        .mark_bar(cornerRadius=0, cornerRadiusEnd=0)
+        .encode(
+            y=alt.Y("day:O", title="Day since submission", sort=rows, axis=alt.Axis(ticks=False, grid=False)),
+            x=x.axis(values=list(range(0, 25, 3))),
+            x2=alt.X2("to_h:Q"),
+            color=builders.squares("state", present, symbolOpacity=1),
+            opacity=alt.condition("datum.state == 'training'", alt.value(_FAINT), alt.value(1)),
+            tooltip=tooltips("state", "day", "from_h", "lasts_min", state="State", day=Column("Day")),
+        )
+    )
+    hours = frame.groupby("state")["lasts_min"].sum().div(60).reindex(list(present))
+    totals = ", ".join(f"{state} {value:,.1f} h" for state, value in hours.items())
+    return finish(
+        strips,
+        title=title,
+        subtitle=subtitle,
+        description=f"A strip of 24 hours for each of the days {rows[0]} to {rows[-1]} of one run. In all: {totals}.",
+        height=18 * len(rows) + 24,
+    )

@@ -1,0 +1,370 @@
+"""Tables on the number of GPUs: what a size yields and costs, where a step goes, and the published runs beside it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+import numpy as np
+import pandas as pd
+
+from ettr import sizing
+from ettr.core.errors import InputError
+from ettr.scaling import Layout, StepTime, usual_layers
+from ettr.scenario import Scenario
+from ettr.scenario.paths import N_GPUS
+from ettr.sizing.yields import throughput_of
+from ettr_book.chapters.common.runs import simplified
+
+FASTEST, CHEAPEST, GREENEST = sizing.FASTEST, sizing.CHEAPEST, sizing.GREENEST
+"""Goals that a size can be best for."""
+THIS_JOB = "this job"
+LINEAR, THROUGHPUT, HEAT, USEFUL = "linear", "throughput", "and heat", "and failures"
+"""What is counted, each with the one before: GPUs alone, waiting for each other, the hottest, and all stops."""
+TERMS = {
+    "ideal_s": "computing, at the peak",
+    "kernels_s": "kernels below the peak",
+    "recompute_s": "computing again",
+    "tensor_s": "exchange within layers",
+    "context_s": "exchange within sequences",
+    "bubble_s": "empty pipeline",
+    "handover_s": "hand-over between stages",
+    "data_s": "exchange between replicas",
+    "stragglers_s": "waiting for the slowest node",
+}
+"""Parts of a step in words, in the order of a chart."""
+_SMALLER_MODELS = 405e9, 70e9, 8e9, 1e9
+_BATCH_FACTORS = 1, 8, 64
+_MOST_ROUNDED = 128
+_SIZES_OF_COST, _BEYOND_FASTEST = 120, 2.0
+_WHOLE_LAYERS = 8
+_NEAR_SHARE = 0.2
+"""A size may be rounded by this much; where no such size will do, the model is too large for it."""
+_OF_SIZE, _OF_YIELDS = ("n_gpus", "n_gpus_low", "n_gpus_high"), ("days", "usd", "t_co2", "power_mw")
+_DEADLINES, _BUDGETS = (1.25, 2.0, 5.0), (1 / 3, 2 / 3)
+
+
+@dataclass(frozen=True)
+class GivenByTokens:
+    """A job whose throughput is known at any size.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        The job, given by its tokens.
+    changes : tuple of str
+        What had to be assumed, changed or left out for that, in words; empty if nothing.
+    """
+
+    scenario: Scenario
+    changes: tuple[str, ...] = ()
+
+
+def given_by_tokens(scenario: Scenario, n_tokens: float = 15.6e12, n_parameters: float = 405e9) -> GivenByTokens:
+    """A scenario as this chapter needs it: by tokens, on a number of GPUs that a layout divides, closed forms at hand.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    n_tokens : float
+        Tokens to train on, where the scenario gives hours. [tokens]
+    n_parameters : float
+        Weights of the model there; smaller ones are tried where it does not fit.
+
+    Returns
+    -------
+    GivenByTokens
+        The job, and what was changed.
+
+    Raises
+    ------
+    InputError
+        Neither the model nor a smaller one fits; or a number that makes no sense.
+    """
+    plain = simplified(scenario)
+    changes = tuple(f"without {words}" for words in plain.left_out)
+    run = plain.scenario
+    if run.throughput is not None:
+        return GivenByTokens(run, changes)
+    node, size = run.cluster.gpus_per_node, run.cluster.n_gpus
+    sizes = _near(size, node)
+    weights = [n_parameters, *(less for less in _SMALLER_MODELS if less < n_parameters)]
+    problem: InputError | None = None
+    for factor, n_weights, near in itertools.product(_BATCH_FACTORS, weights, sizes):
+        changed = {"job.tokens": n_tokens, "model": _model(n_weights, factor), N_GPUS: near}
+        try:
+            job = run.override(changed)
+        except InputError as error:
+            problem = problem or error
+            continue
+        return GivenByTokens(job, (*changes, *_changes_made(job, run, n_parameters, factor)))
+    assert problem is not None
+    raise problem
+
+
+def _model(n_parameters: float, factor: int) -> dict[str, float]:
+    """A model whose depth many pipelines divide; the usual one may be a prime."""
+    layers = max(round(usual_layers(n_parameters) / _WHOLE_LAYERS), 1) * _WHOLE_LAYERS
+    batch = {"batch_tokens": factor * 2.0**24} if factor > 1 else {}
+    return {"n_parameters": n_parameters, "n_layers": layers, **batch}
+
+
+def _near(size: int, node: int) -> list[int]:
+    """The size, and the nearest to it of whole multiples of 1, 2, 4 to 128 nodes, as far as they are near. [GPUs]"""
+    steps = [node * 2**i for i in range(_MOST_ROUNDED.bit_length())]
+    near = [size, *(max(round(size / step), 1) * step for step in steps)]
+    return list(dict.fromkeys(one for one in near if abs(one - size) <= _NEAR_SHARE * size))
+
+
+def _changes_made(job: Scenario, run: Scenario, n_parameters: float, factor: int) -> list[str]:
+    model = job.model
+    assert model is not None
+    assert job.job.tokens is not None
+    changes = [f"{job.job.tokens / 1e12:.3g} trillion tokens, since the scenario gives hours"]
+    weights = f"a dense model of {model.n_parameters / 1e9:.3g} billion parameters in {model.n_layers} layers"
+    if model.n_parameters < n_parameters:
+        weights += f", since {n_parameters / 1e9:.3g} billion do not fit"
+    changes.append(weights)
+    if job.power is None and job.heat is None:
+        changes.append(f"GPUs taken to be {job.part.title}")
+    if factor > 1:
+        changes.append(f"batches of {model.batch_tokens / 1e6:,.0f} million tokens, since smaller ones leave GPUs idle")
+    if job.cluster.n_gpus != run.cluster.n_gpus:
+        changes.append(f"{job.cluster.n_gpus:,} GPUs, since no layout divides {run.cluster.n_gpus:,}")
+    return changes
+
+
+def returns_by_size(run: Scenario, n_draws: int = 200) -> pd.DataFrame:
+    """Tokens a day by size: of GPUs that wait for nobody, of the job at full speed, in the heat, and with failures.
+
+    Parameters
+    ----------
+    run : Scenario
+        A job given by its tokens.
+    n_draws : int
+        Draws of the band.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``line`` (``linear``, ``throughput``, ``and heat``, ``and failures``), ``tokens_per_day``,
+        ``low`` and ``high`` (90%, of the last line alone) [tokens/d], ``ettr``, ``layout``. The line with heat is left
+        out where it costs nothing; sizes that yield nothing are, too.
+    """
+    curve = sizing.curve(run, n_draws=n_draws)
+    curve = curve[curve["useful_tokens_per_day"] > 0]
+    per_gpu = (curve["tokens_per_day"] / curve["n_gpus"]).max()
+    through = throughput_of(run)
+    counted = through.n_tokens / through.tokens_needed
+    lines = {
+        LINEAR: curve["n_gpus"] * per_gpu * counted,
+        THROUGHPUT: curve["tokens_per_day"] * counted,
+        HEAT: curve["tokens_per_day"] * curve["speed"] * counted,
+        USEFUL: curve["useful_tokens_per_day"],
+    }
+    if (curve["speed"] > 1 - 1e-9).all():
+        del lines[HEAT]
+    frames = [
+        curve[["n_gpus", "ettr", "layout"]].assign(
+            line=line,
+            tokens_per_day=values,
+            low=curve["useful_tokens_per_day_low"] if line == USEFUL else np.nan,
+            high=curve["useful_tokens_per_day_high"] if line == USEFUL else np.nan,
+        )
+        for line, values in lines.items()
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def step_by_size(run: Scenario, also: Iterable[float] = (), n_sizes: int = 60) -> pd.DataFrame:
+    """Where the time of a step goes, by size, each with its fastest layout; its own with the one that divides it.
+
+    Parameters
+    ----------
+    run : Scenario
+        A job given by its tokens.
+    also : iterable of float
+        Sizes to have among them, beside its own. [GPUs]
+    n_sizes : int
+        How many others.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``term`` (in words), ``seconds`` [s], ``share``, ``layout``; without sizes that no layout
+        fits, and without terms that no size has.
+    """
+    through = throughput_of(run)
+    sizes = np.union1d(np.geomspace(*sizing.range_gpus(run), n_sizes), [run.cluster.n_gpus, *also])
+    chosen = through.fastest(sizes)
+    fits = np.asarray(chosen.tensor) > 0
+    sizes, chosen = sizes[fits], _with_own(chosen.at(fits), sizes[fits], run)
+    step = through.step(sizes, chosen)
+    names = [str(chosen.at(i)) for i in range(sizes.size)]
+    frames = [
+        pd.DataFrame(
+            {
+                "n_gpus": sizes,
+                "term": TERMS[field.name],
+                "seconds": np.broadcast_to(getattr(step, field.name), sizes.shape),
+                "share": getattr(step, field.name) / step.total_s,
+                "layout": names,
+            }
+        )
+        for field in fields(StepTime)
+    ]
+    return pd.concat([frame for frame in frames if (frame["seconds"] > 0).any()], ignore_index=True)
+
+
+def on_size(run: Scenario, n_gpus: float) -> sizing.Yields:
+    """What a job yields on a size: its own with the layout that divides it, others with their fastest.
+
+    Returns
+    -------
+    Yields
+        Arrays of one place.
+    """
+    layout = run.layout_of_job if n_gpus == run.cluster.n_gpus else None
+    return sizing.yields(run, np.array([float(n_gpus)]), None if layout is None else layout.one_axis())
+
+
+def gain_of_doubling(run: Scenario) -> float | None:
+    """Useful tokens a day on twice the GPUs over those of the job; None where either yields nothing or is not known."""
+    own = run.cluster.n_gpus
+    least, most = sizing.range_gpus(run)
+    if not least <= own <= most / 2:
+        return None
+    now, then = (_useful(run, size) for size in (own, 2 * own))
+    return then / now if now > 0 and then > 0 else None
+
+
+def _useful(run: Scenario, size: int) -> float:
+    """Useful tokens a day with the fastest layout that divides a size; 0 where none does."""
+    try:
+        layout = throughput_of(run).dividing(size)
+    except InputError:
+        return 0.0
+    return float(sizing.yields(run, np.array([float(size)]), layout.one_axis()).useful_tokens_per_day[0])
+
+
+def _with_own(chosen: Layout, sizes: np.ndarray, run: Scenario) -> Layout:
+    """The layouts, with that of the job at its own size."""
+    own = run.layout_of_job
+    assert own is not None
+    is_own = sizes == run.cluster.n_gpus
+    return Layout(**{name: np.where(is_own, getattr(own, name), value) for name, value in vars(chosen).items()})
+
+
+def cost_by_size(run: Scenario) -> pd.DataFrame:
+    """Days and cost by size.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``days``, ``cost``, ``unit`` of the cost (``USD``; ``MWh`` of electricity where nothing has a
+        price), ``power_mw`` [MW]. Up to twice the size of the fewest days; sizes that never end are left out.
+
+    Raises
+    ------
+    InputError
+        No size ever ends.
+    """
+    low_gpus, high_gpus = sizing.range_gpus(run)
+    sizes = np.geomspace(low_gpus, high_gpus, _SIZES_OF_COST)
+    days = sizing.yields(run, sizes).days
+    if not np.isfinite(days).any():
+        raise InputError("no number of GPUs ever trains on all tokens")
+    last = min(high_gpus, _BEYOND_FASTEST * sizes[days.argmin()])
+    sizes = np.geomspace(low_gpus, last, _SIZES_OF_COST)
+    at = sizing.yields(run, sizes)
+    ends = np.isfinite(at.days)
+    unit, cost = ("USD", at.usd) if (at.usd[ends] > 0).any() else ("MWh", at.mwh)
+    curve = pd.DataFrame({"n_gpus": sizes, "days": at.days, "power_mw": at.power_mw, "cost": cost, "unit": unit})
+    return curve[ends]
+
+
+def _row(best: sizing.BestSize) -> dict[str, float]:
+    sizes = {name: float(getattr(best, name)) for name in _OF_SIZE}
+    return sizes | {name: float(getattr(best.yields, name)) for name in _OF_YIELDS}
+
+
+def sizes_within_limits(
+    run: Scenario, answer: sizing.Sizing, power_mw: Iterable[float] = (10.0, 30.0, 100.0), n_draws: int = 100
+) -> pd.DataFrame:
+    """The best sizes within limits of power, money and time.
+
+    Parameters
+    ----------
+    run : Scenario
+        A job given by its tokens.
+    answer : Sizing
+        Its best sizes without limits: budgets lie between the cost of the cheapest and that of the fastest, deadlines
+        after the fastest, so that they can be kept.
+    power_mw : iterable of float
+        Limits of the facility. [MW]
+    n_draws : int
+        Draws of the bands.
+
+    Returns
+    -------
+    DataFrame
+        ``limit`` (``power``, ``budget``, ``deadline``), ``value`` (of it, in MW, USD and days), ``goal`` (those that
+        one size serves best share a row), ``why`` (why no size keeps it, with the rest NaN; otherwise empty),
+        ``n_gpus`` with ``n_gpus_low`` and ``n_gpus_high`` (90%) [GPUs], ``days``, ``usd``, ``t_co2``, ``power_mw``.
+    """
+    drawn = sizing.draws(run, n_draws)
+    fastest = answer.best[FASTEST].yields
+    asked = [("power", float(value), FASTEST) for value in power_mw]
+    if CHEAPEST in answer.best:
+        least = float(answer.best[CHEAPEST].yields.usd)
+        most = float(fastest.usd)
+        asked += [("budget", _ceiling(least * (most / least) ** part), FASTEST) for part in _BUDGETS if most > least]
+    goals = [goal for goal in (CHEAPEST, GREENEST) if goal in answer.best]
+    asked += [("deadline", _ceiling(float(fastest.days) * times), goal) for times in _DEADLINES for goal in goals]
+    names = {"power": "power_mw", "budget": "budget_usd", "deadline": "deadline_days"}
+    rows = []
+    for limit, value, goal in dict.fromkeys(asked):
+        row: dict[str, object] = {"limit": limit, "value": value, "goal": goal, "why": ""}
+        try:
+            row |= _row(sizing.best(run, goal, sizing.Limits(**{names[limit]: value}), drawn))
+        except InputError as error:
+            row["why"] = str(error)
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=["limit", "value", "goal", "why", *_OF_SIZE, *_OF_YIELDS])
+    same = table.groupby(["limit", "value", "n_gpus"], dropna=False)["goal"]
+    joined = table.assign(goal=same.transform(lambda goals: " and ".join(dict.fromkeys(goals))))
+    return joined.drop_duplicates(["limit", "value", "goal"], ignore_index=True)
+
+
+_PATIENCE = 2.0
+"""How many times as long as the fastest a job in time may take (assumed)."""
+
+
+def in_time(run: Scenario, answer: sizing.Sizing) -> sizing.BestSize | None:
+    """The cheapest size that takes at most twice as long as the fastest, or the greenest where nothing has a price."""
+    goal = next((goal for goal in (CHEAPEST, GREENEST) if goal in answer.best), None)
+    if goal is None:
+        return None
+    days = float(answer.best[FASTEST].yields.days) * _PATIENCE
+    return sizing.best(run, goal, sizing.Limits(deadline_days=days), sizing.draws(run, 100))
+
+
+def marked_sizes(run: Scenario, answer: sizing.Sizing, patient: sizing.BestSize | None, unit: str) -> pd.DataFrame:
+    """The sizes that a chart of cost marks: ``goal`` (in words), ``n_gpus`` [GPUs], ``days``, ``cost``."""
+    cost = "usd" if unit == "USD" else "mwh"
+    own = on_size(run, run.cluster.n_gpus)
+    rows = [(THIS_JOB, float(run.cluster.n_gpus), float(own.days[0]), float(getattr(own, cost)[0]))]
+    for goal, one in (("fastest", answer.best[FASTEST]), ("in twice the time of the fastest", patient)):
+        if one is not None and one.n_gpus != run.cluster.n_gpus:
+            rows.append((goal, float(one.n_gpus), float(one.yields.days), float(getattr(one.yields, cost))))
+    marked = pd.DataFrame(rows, columns=["goal", "n_gpus", "days", "cost"])
+    return marked[np.isfinite(marked["days"])].drop_duplicates("n_gpus")
+
+
+def _ceiling(value: float) -> float:
+    """Rounded up to two digits. [as given]"""
+    scale = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / scale * (1 - 1e-12)) * scale:.12g}")

@@ -1,0 +1,171 @@
+"""Charts on single mitigations: what each saves, which hours it gives back, and where it pays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr.plots.encodings import rounded, with_marks
+from ettr.plots.theme import GREY, PALE_GREY, PART_COLOURS, finish, layered, need
+from ettr_book.chapters.common import builders
+from ettr_book.chapters.common.columns import Column, tooltips
+from ettr_book.chapters.common.mitigations import DARK_INK, EFFECTS, LIGHT_INK, ROW_PX, nothing, rows_of
+from ettr_book.chapters.one_by_one.tables import NO_FIT, NO_PROGRESS, PAYS
+
+_SHARES = {
+    "under 1%": ("#cfe3f5", DARK_INK),
+    "1 to 5%": ("#8fc1ea", DARK_INK),
+    "5 to 20%": ("#2a79c9", LIGHT_INK),
+    "over 20%": ("#0f4c8a", LIGHT_INK),
+    "does not pay": ("#c9cccd", DARK_INK),
+    "no progress": (GREY, LIGHT_INK),
+    "does not fit": (PALE_GREY, DARK_INK),
+}
+"""Fill and ink of a cell by the share of time that is saved."""
+_MARKS = {"no progress": "×", "does not fit": "–"}
+_SHARE_TIPS = {"saved": "Time saved", "low": "95%: from", "high": "95%: to"}
+
+
+def ranking(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """What mitigations save in a run, with how far each may be off.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.ranking``.
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "title", "effect", "musd", "low", "high", "days", "price_usd", "only_simulated")
+    if frame.empty:
+        return nothing(title)
+    rows = rounded(frame.sort_values("musd", ascending=False), 4)
+    y = rows_of(rows["title"])
+    x = alt.X("low:Q", title="Saved per run, after its price [million USD]", axis=alt.Axis(tickCount=6))
+    named = {"musd": "As assumed here", "low": "Plausible range: from", "high": "to", "effect": "Its effect is"}
+    tips = tooltips("title", "musd", "low", "high", "days", "effect", "price_usd", title="Mitigation", **named)
+    colour = builders.squares(
+        "effect", builders.present(EFFECTS, frame["effect"]), "Size of its effect", symbolOpacity=1
+    )
+    ranges = alt.Chart(rows).mark_bar(size=12, opacity=0.75).encode(y=y, x=x, x2="high:Q", color=colour, tooltip=tips)
+    means = alt.Chart(rows).mark_tick(thickness=2.5, size=16).encode(y=y, x=alt.X("musd:Q"), tooltip=tips)
+    each = "; ".join(f"{row.title} {row.musd:.2g}, {row.low:.2g} to {row.high:.2g}" for row in frame.itertuples())
+    return finish(
+        layered(ranges, means),
+        title=title,
+        subtitle=with_marks(subtitle, "bars: plausible range; ticks: as assumed here"),
+        description=f"Ranges of the million dollars that a run saves, a row a mitigation: {each}.",
+        height=ROW_PX * len(frame) + 20,
+    )
+
+
+def hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Hours of each part of the time budget that mitigations save.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.hours_given_back``.
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "title", "part", "hours")
+    if frame.empty:
+        return nothing(title)
+    colours = builders.present(PART_COLOURS, frame["part"])
+    titles = list(dict.fromkeys(frame["title"]))
+    saved = rounded(frame.assign(order=[list(colours).index(part) for part in frame["part"]]), 4)
+    bars = (
+        alt.Chart(saved)
+        .mark_bar()
+        .encode(
+            y=rows_of(titles),
+            x=alt.X("hours:Q", title="Time saved [h]", stack="zero", axis=alt.Axis(tickCount=6)),
+            color=builders.squares("part", colours),
+            order=alt.Order("order:Q"),
+            tooltip=tooltips("title", "part", "hours", title="Mitigation", hours=Column("Hours saved", format="+.1f")),
+        )
+    )
+    largest = frame.loc[frame.groupby("title", sort=False)["hours"].idxmax()]
+    mostly = "; ".join(f"{row.title} most of {row.part}, {row.hours:.1f} h" for row in largest.itertuples())
+    return finish(
+        bars,
+        title=title,
+        subtitle=with_marks(subtitle, "left of zero: more of it than before"),
+        description=f"Stacked bars of the hours that mitigations save, by part of the time budget: {mostly}.",
+        height=30 * len(titles) + 20,
+    )
+
+
+def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") -> Any:
+    """A map of the share of time that mitigations save, by the size of the job.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.worth_by_size``.
+    own_gpus : int
+        The job's size. [GPUs]
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "title", "value", "saved", "low", "high", "saved_usd", "state", "why")
+    if frame.empty:
+        return nothing(title)
+    titles = list(dict.fromkeys(frame["title"]))
+    names = {value: short_size(value) + ("*" if value == own_gpus else "") for value in sorted(set(frame["value"]))}
+    kinds = [_kind(row) for row in frame.to_dict("records")]
+    told = [
+        _MARKS.get(kind, f"{100 * saved + 0:.0f}%".replace("-0%", "0%"))
+        for kind, saved in zip(kinds, frame["saved"], strict=True)
+    ]
+    squares = rounded(frame.assign(kind=kinds, told=told, size=frame["value"].map(names)), 3)
+    sizes = list(names.values())
+    x = alt.X("size:N", title="Job size [GPUs]", sort=sizes, axis=alt.Axis(labelAngle=0, labelOverlap=False))
+    share = {name: Column(title, format=".1%") for name, title in _SHARE_TIPS.items()}
+    tips = tooltips("title", "value", *share, "saved_usd", "state", "why", title="Mitigation", state="It", **share)
+    most = frame[frame["state"] == PAYS].groupby("title", sort=False)["saved"].max()
+    most_saved = "; ".join(
+        f"{name} at most {most[name]:.0%}" if name in most else f"{name} pays nowhere" for name in titles
+    )
+    return finish(
+        builders.cells(squares, x, rows_of(titles), _SHARES, tips, "Time saved"),
+        title=title,
+        subtitle=with_marks(subtitle, "* the job's size; ×: the job makes no progress"),
+        description=f"A map of the share of time saved, mitigations by job sizes {', '.join(sizes)}: {most_saved}.",
+        height=ROW_PX * len(titles) + 20,
+    )
+
+
+def _kind(row: dict[str, Any]) -> str:
+    if row["state"] in (NO_PROGRESS, NO_FIT):
+        return "no progress" if row["state"] == NO_PROGRESS else "does not fit"
+    if row["state"] != PAYS:
+        return "does not pay"
+    limits = ((0.01, "under 1%"), (0.05, "1 to 5%"), (0.2, "5 to 20%"))
+    return next((name for limit, name in limits if row["saved"] < limit), "over 20%")
+
+
+def short_size(value: float) -> str:
+    """A number of GPUs in few characters, e.g. ``16k``."""
+    for scale, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= scale:
+            return f"{value / scale:.2g}{letter}" if value / scale < 10 else f"{value / scale:.0f}{letter}"
+    return f"{value:.0f}"

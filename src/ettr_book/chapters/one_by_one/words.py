@@ -1,0 +1,235 @@
+"""What the chapter on single mitigations says of their worth, their hours, and the sizes at which they pay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ettr.core.sentences import Finding, about, count, days, gpus, listed, number, pct, roughly, say, usd
+from ettr.core.units import H_PER_MONTH
+from ettr_book.chapters.common.exercises import Exercise, exercises
+from ettr_book.chapters.common.mitigations import PARTS_IN_WORDS, saved, small
+from ettr_book.chapters.one_by_one.tables import PAYS
+
+if TYPE_CHECKING:
+    from ettr.recommendation import Comparison, Recommendation
+
+
+def answer(comparison: Comparison, ranking: pd.DataFrame) -> Finding:
+    """Which single mitigation saves most; ``ranking`` as from ``tables.ranking``."""
+    base = comparison.baseline
+    takes = say(
+        "{days} at an ETTR of {#best_ettr:share0}, at its best interval",
+        days=days(round(base.mean("days"), 1)),
+        best_ettr=base.ettr,
+    )
+    if ranking.empty:
+        return Finding("Nothing saves time", f"**No mitigation saves time here: the run takes {takes}.**")
+    best = ranking.sort_values("musd", ascending=False)
+    first = best.iloc[0]
+    if first["musd"] < 0:
+        return Finding(_NONE_PAYS, f"**{_NONE_PAYS}. {_nearest(best)}** The run takes {takes}.")
+    others = [f"{small(row.title)} ({_musd(row.musd)}, {_span(row)})" for row in best.iloc[1:3].itertuples()]
+    n = len(comparison.completed.assumed)
+    return Finding(
+        title=f"{first['title']} saves most alone: {_musd(first['musd'])} per run ({_span(first)})",
+        text=" ".join(
+            part
+            for part in (
+                say(
+                    "**{first} saves most alone: {#saves_most} (plausible range {span}) of a run of "
+                    "{whole:.0f} million USD.**",
+                    first=small(first["title"]),
+                    saves_most=_musd(first["musd"]),
+                    whole=base.mean("usd") / 1e6,
+                    span=_span(first),
+                ),
+                f"The size of its effect is {first['effect']}. "
+                f"The run takes {takes}; with it, {saved(first['days'])} less.",
+                f"Next {'come' if len(others) > 1 else 'comes'} {listed(others)}." if others else "",
+                f"{count(n)} inputs that mitigations act on are not published for this run and are assumed."
+                if n
+                else "",
+                "Alone is not together: {doc}`portfolio` has the recommended set.",
+            )
+            if part
+        ),
+    )
+
+
+_NONE_PAYS = "No mitigation pays for itself in one such run"
+
+
+def _nearest(best: pd.DataFrame) -> str:
+    """What a mitigation saves that does not pay in one run, the nearest to it."""
+    first = best.iloc[0]
+    saved_usd = 1e6 * first["musd"] + first["price_usd"]
+    return say(
+        "{title} comes nearest: it saves {days}, worth {worth:usd}, for {price:usd}, which {n} such runs would pay.",
+        "{title} comes nearest: it saves {days}, and costs {loss:usd} more than that is worth.",
+        title=small(first["title"]),
+        days=saved(first["days"]),
+        worth=saved_usd,
+        price=first["price_usd"],
+        n=number(about(first["price_usd"] / saved_usd)) if saved_usd > 0 else None,
+        loss=-1e6 * first["musd"],
+    )
+
+
+def _span(row: Any) -> str:
+    low, high = _musd(row.low), _musd(row.high)
+    unit = " million USD"
+    return f"{low.removesuffix(unit) if high.endswith(unit) else low} to {high}"
+
+
+def _musd(value: float) -> str:
+    return usd(about(1e6 * value))
+
+
+def by_hand(comparison: Comparison) -> Finding:
+    """What a faster restart is worth, in three lines."""
+    base, run = comparison.baseline, comparison.baseline.scenario
+    hours, restart_h = base.budget, run.restart_h
+    if not hours.n_failures or not restart_h:
+        return Finding("By hand", "Without failures, or without a restart, there is nothing to save.")
+    usd_h = run.cluster.n_gpus * run.prices.usd_per_gpu_h
+    lost_h = hours.n_failures * restart_h
+    return Finding(
+        "By hand",
+        say(
+            "- {n:about} failures × {restart:about} min of restart = {lost:about} hours of a run.\n"
+            "- An hour of {gpus:gpus} at {price:about} USD costs {usd_h:usd}.\n"
+            "- So a restart of half the length saves {half:about} hours, or {saved:usd}, before its price.\n\n"
+            "Simulated, all restarts take {exact:about} hours.",
+            n=float(hours.n_failures),
+            restart=restart_h * 60,
+            lost=lost_h,
+            gpus=run.cluster.n_gpus,
+            price=run.prices.usd_per_gpu_h,
+            usd_h=usd_h,
+            half=lost_h / 2,
+            saved=lost_h / 2 * usd_h,
+            exact=float(hours.restart_h),
+        ),
+    )
+
+
+def ranking(comparison: Comparison, frame: pd.DataFrame) -> Finding:
+    """How sure the order is; ``frame`` as from ``tables.ranking``."""
+    if frame.empty:
+        return Finding("Nothing saves time", "No mitigation saves time here.")
+    best = frame.sort_values("musd", ascending=False)
+    if best["musd"].iloc[0] < 0:
+        text = "All of each price is charged to this one run; a larger run, or a second one, shares it."
+        return Finding(_NONE_PAYS, f"{_nearest(best)} {text}")
+    overlap = int((best["high"].iloc[1:] > best["low"].iloc[0]).sum())
+    soft, loses = int((frame["effect"] == "assumed").sum()), int((frame["low"] < 0).sum())
+    placed = comparison.placed
+    there = [f"{small(row.title)}" for row in placed.head(2).itertuples()]
+    return Finding(
+        title=f"{best['title'].iloc[0]} first, and {count(overlap)} others may be as good"
+        if overlap
+        else f"{best['title'].iloc[0]} first, whatever is assumed",
+        text=" ".join(
+            part
+            for part in (
+                f"Of {count(len(frame))} that save money {count(soft)} have an effect whose size nobody has "
+                f"published, and {count(loses)} may cost more than they save.",
+                f"Already in place, and worth more than any of these: {listed(there)}." if there else "",
+                "Prices and sizes of effects decide the order, not simulation noise.",
+            )
+            if part
+        ),
+    )
+
+
+def hours(frame: pd.DataFrame) -> Finding:
+    """Where the saved hours come from; ``frame`` as from ``tables.hours_given_back``."""
+    if frame.empty:
+        return Finding(title="No hours to give back", text="No mitigation gives hours back.")
+    by_part = frame.groupby("part")["hours"].sum().sort_values(ascending=False)
+    sentences = []
+    for _, group in list(frame.groupby("title", sort=False))[:2]:
+        kept = group[group["hours"] >= 1].sort_values("hours", ascending=False)
+        parts = [f"{PARTS_IN_WORDS[str(row.part)]} ({roughly(float(row.hours))})" for row in kept.head(2).itertuples()]
+        if parts:
+            sentences.append(f"With {small(group['title'].iloc[0])} they come from {listed(parts)}.")
+    return Finding(
+        title=f"Most hours come back from {PARTS_IN_WORDS[str(by_part.index[0])]}",
+        text=f"{' '.join(sentences)} Two that save the same part overlap: their savings do not add up.",
+    )
+
+
+def by_size(frame: pd.DataFrame) -> Finding:
+    """Where mitigations pay by size; ``frame`` as from ``tables.worth_by_size``."""
+    known = frame[frame["saved"].notna()] if len(frame) else frame
+    paying = known[known["state"] == PAYS] if len(known) else known
+    if paying.empty:
+        return Finding(title="None pays at any size shown", text="None of them pays at any size shown.")
+    leaders = paying.loc[paying.groupby("value")["saved"].idxmax()].sort_values("value")
+    least, most = leaders.iloc[0], leaders.iloc[-1]
+    few = [
+        small(str(name))
+        for name in known.loc[(known["value"] == known["value"].min()) & (known["state"] != PAYS), "title"]
+    ]
+    every = {small(str(name)) for name in known["title"]}
+    title = f"On more GPUs {most['title']} saves most"
+    if least["title"] == most["title"]:
+        where = "at every size" if least["value"] == known["value"].min() else f"from {gpus(least['value'])} on"
+        title = f"{most['title']} saves most {where}"
+    return Finding(
+        title=title,
+        text=" ".join(
+            part
+            for part in (
+                say("On {value:gpus} most is saved by {title}, {saved:share0} of the time; ", **_leader(least))
+                + say("on {value:gpus} by {title}, {saved:share0}.", **_leader(most)),
+                f"Not worth their price on the smallest: {listed(few) if set(few) < every else 'all of them'}."
+                if few
+                else "",
+                "The failure rate of a node and the prices are the same at every size; starts take longer on more "
+                "GPUs.",
+            )
+            if part
+        ),
+    )
+
+
+def _leader(row: pd.Series) -> dict[str, object]:
+    return {"value": row["value"], "title": small(row["title"]), "saved": row["saved"]}
+
+
+def asked(comparison: Comparison, found: Recommendation | None) -> Finding:
+    """Two exercises; ``found`` as from :meth:`ettr.plan.Plan.recommend`."""
+    hours = comparison.baseline.budget
+    rework = float(hours.rework_h / hours.total_h)
+    return exercises(
+        Exercise(
+            "Which of them returns most for a dollar of its price, rather than most in all?",
+            _most_for_a_dollar(comparison, found),
+        ),
+        Exercise(
+            "A mitigation halves all rework and nothing else. Estimate the points of ETTR that it gives.",
+            say("Half of {rework:share}, so {half}, as long as the interval stays. Longer intervals would then "
+                "save stalls too.", rework=rework, half=pct(rework / 2)),
+        ),
+    )  # fmt: skip
+
+
+def _most_for_a_dollar(comparison: Comparison, found: Recommendation | None) -> str:
+    """The mitigation that pays back soonest without any other, and what each dollar returns."""
+    if not found or not found.quickest or not found.has_price:
+        return "None of them returns anything here."
+    name, months = found.quickest
+    title = small(comparison.study.catalogue[name].title)
+    if not months:
+        return f"{title}, which is taken as free."
+    return say(
+        "{title}, of those that the analytical model covers: it pays back in {payback:roughly}, so that over {horizon} "
+        "each dollar returns {ratio:about}.",
+        title=title,
+        payback=months * H_PER_MONTH,
+        horizon=found.horizon,
+        ratio=found.months / months,
+    )

@@ -1,0 +1,180 @@
+"""Charts on the recommended set: lost hours, steps, and which assumption decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr.core.sentences import capital, count
+from ettr.plots.encodings import rounded, with_marks
+from ettr.plots.theme import BLUE, ORANGE, PART_COLOURS, finish, layered, need
+from ettr_book.chapters.common import builders
+from ettr_book.chapters.common.columns import Column, column, tooltips
+from ettr_book.chapters.common.mitigations import EFFECTS, ROW_PX, hours, net_saving, nothing, rows_of
+from ettr_book.chapters.portfolio.tables import AFTER, BEFORE
+
+_TOTAL = "#5f7d95"
+_MOST_DRAWN = 12
+
+
+def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """A waterfall of the lost hours of a run, without and with the recommended set.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.lost_hours``.
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "part", "start", "end", "hours", "before", "after")
+    if frame.empty:
+        return nothing(title)
+    parts = frame["part"].tolist()
+    total = frame["part"].isin([BEFORE, AFTER])
+    labels = [
+        hours(row.hours) if is_total else f"{'+' if row.hours > 0 else '-'}{hours(abs(row.hours))}"
+        for row, is_total in zip(frame.itertuples(), total, strict=True)
+    ]
+    ends = frame[["start", "end"]]
+    colours = [PART_COLOURS.get(part, _TOTAL) for part in parts]
+    rows = rounded(frame.assign(colour=colours, label=labels, right=ends.max(axis=1)), 5)
+    y = alt.Y("part:N", title=None, sort=parts, axis=alt.Axis(labelLimit=160))
+    x = alt.X(
+        "start:Q",
+        title="Lost time [h per month]",
+        axis=alt.Axis(tickCount=5),
+        scale=alt.Scale(domain=[min(0.0, float(ends.min().min())), 1.15 * float(ends.max().max())]),
+    )
+    tips = tooltips("part", "before", "after", "hours")
+    bars = (
+        alt.Chart(rows).mark_bar().encode(y=y, x=x, x2="end:Q", color=alt.Color("colour:N", scale=None), tooltip=tips)
+    )
+    text = alt.Chart(rows).mark_text(align="left", dx=4, fontSize=11).encode(y=y, x=alt.X("right:Q"), text="label:N")
+    changes = "; ".join(f"{part} {label}" for part, label in zip(parts, labels, strict=True))
+    return finish(
+        layered(bars, text),
+        title=title,
+        subtitle=subtitle,
+        description=f"A waterfall of the hours lost per month: {changes}.",
+        height=ROW_PX * len(frame) + 20,
+    )
+
+
+def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """What each mitigation saves with all the others in place, alone, and together with those above it.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.steps``.
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "title", "effect", "saved_h", "alone_h", "total_h", "ettr", "price_usd")
+    if frame.empty:
+        return nothing(title)
+    titles = [f"{i}. {name}" for i, name in enumerate(frame["title"], 1)]
+    labels = [f"{hours(total)} h" for total in frame["total_h"]]
+    right = frame[["saved_h", "alone_h"]].max(axis=1)
+    drawn = frame[["effect", "saved_h", "alone_h", "total_h", "ettr", "price_usd"]]
+    rows = rounded(drawn.assign(title=titles, label=labels, right=right), 4)
+    named = {
+        "saved_h": Column("Saves with the others in place", "h per month", ".3~g"),
+        "alone_h": Column("Saves alone", "h per month", ".3~g"),
+        "total_h": Column("Cumulative", "h per month", ".3~g"),
+    }
+    tips = tooltips("title", *named, "ettr", "price_usd", "effect", title="Mitigation", ettr="ETTR so far", **named)
+    y, axis = rows_of(titles), alt.Axis(tickCount=6)
+    x = alt.X(
+        "saved_h:Q", title="Time saved [h per month]", axis=axis, scale=alt.Scale(domain=[0, 1.15 * float(right.max())])
+    )
+    colour = builders.squares("effect", builders.present(EFFECTS, frame["effect"]), column("effect").title)
+    base = alt.Chart(rows).encode(y=y, tooltip=tips)
+    bars = base.mark_bar(opacity=0.9).encode(x=x, color=colour)
+    alone = base.mark_tick(thickness=3, size=20, color=ORANGE, opacity=1).encode(x=alt.X("alone_h:Q"))
+    text = base.mark_text(align="left", dx=8, fontSize=11).encode(x=alt.X("right:Q"), text="label:N")
+    each = "; ".join(
+        f"{row.title} {hours(row.saved_h)}, alone {hours(row.alone_h)}, cumulative {hours(row.total_h)}"
+        for row in frame.itertuples()
+    )
+    return finish(
+        layered(bars, alone, text),
+        title=title,
+        subtitle=with_marks(subtitle, "bars: with all the others in place; ticks: alone; numbers: cumulative"),
+        description=f"Bars of the hours per month that each step saves with the others in place: {each}.",
+        height=ROW_PX * len(frame) + 20,
+    )
+
+
+def decisive(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Net saving of the recommended set with one assumption at a time at either end of its range.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.decisive``; may be empty.
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "name", "range", "net", "net_low", "net_high", "net_unit", "swing")
+    need(frame, "ids", "ids_low", "ids_high", "changes_set")
+    moving = frame[(frame["swing"] > 0) | frame["changes_set"]].head(_MOST_DRAWN)
+    if moving.empty:
+        return nothing(title)
+    nets = moving[["net", "net_low", "net_high"]]
+    names, values = [capital(name) for name in moving["name"]], moving["range"].tolist()
+    drawn = pd.DataFrame({"name": names, "range": values, "least": nets.min(axis=1), "most": nets.max(axis=1)})
+    marks = pd.DataFrame(
+        [
+            {"name": name, "range": span, "there": net, "set": ", ".join(ids) or "none"}
+            for name, span, row in zip(names, values, moving.itertuples(), strict=True)
+            for net, ids in ((row.net_low, row.ids_low), (row.net_high, row.ids_high))
+            if row.changes_set and ids is not None and set(ids) != set(row.ids)
+        ],
+        columns=["name", "range", "there", "set"],
+    )
+    y = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=280))
+    unit = moving["net_unit"].iloc[0]
+    x = alt.X("least:Q", title=f"Net saving of the recommended set [{unit}]", axis=alt.Axis(tickCount=6))
+    label = {"name": Column("Assumption"), "range": Column("Plausible range")}
+    span = {"least": Column("Net saving: from", unit, ".3~g"), "most": Column("to", unit, ".3~g")}
+    bars = alt.Chart(rounded(drawn, 4)).mark_bar(color=BLUE, opacity=0.8, size=12)
+    bars = bars.encode(y=y, x=x, x2="most:Q", tooltip=tooltips(*label, *span, **label, **span))
+    given = alt.Chart(rounded(drawn.head(1).assign(net=moving["net"].iloc[0]), 4)).mark_rule(strokeWidth=1.5)
+    layers = [bars, given.encode(x=alt.X("net:Q"))]
+    if len(marks):
+        other = alt.Chart(rounded(marks, 4)).mark_point(shape="diamond", size=90, color=ORANGE, opacity=1)
+        tips = tooltips(*label, "set", **label, set=Column("Recommended there"))
+        layers.append(other.encode(y=y, x=alt.X("there:Q"), tooltip=tips))
+    note = "line: as assumed here; diamonds: another set is recommended at this end"
+    if len(moving) < len(frame):
+        note = f"the {count(len(moving))} of {count(len(frame))} assumptions that move it; {note}"
+    each = "; ".join(
+        f"{name} {net_saving(row.least, unit)} to {net_saving(row.most, unit)}"
+        for name, row in zip(names, drawn.itertuples(), strict=True)
+    )
+    return finish(
+        layered(*layers),
+        title=title,
+        subtitle=with_marks(subtitle, note),
+        description=f"Ranges of the net saving of the recommended set, one assumption a row: {each}.",
+        height=ROW_PX * len(moving) + 20,
+    )

@@ -1,0 +1,270 @@
+"""What the chapter on power says of a run: its day, its failures, what smoothing costs, and what is wasted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ettr.core.sentences import (
+    Finding,
+    about,
+    capital,
+    count,
+    duration,
+    gpus,
+    limit,
+    listed,
+    megawatts,
+    pct,
+    say,
+)
+from ettr.core.units import S_PER_H
+from ettr_book.chapters.common.exercises import Exercise, exercises
+from ettr_book.chapters.power import tables
+
+if TYPE_CHECKING:
+    from ettr.power import Metrics, PowerSeries, Profile, Target
+    from ettr.scenario import Scenario
+
+_UNITS = {"of rated": "of the rated power", "J/GPU": "J for each GPU"}
+
+
+def subtitle(job: Scenario, run: Scenario, profile: Profile) -> str:
+    """The scenario with its size, where that is not its own, and its GPU."""
+    size = f"{gpus(job.cluster.n_gpus)}, all else as in " if job.cluster.n_gpus != run.cluster.n_gpus else ""
+    return f"{size}{run.title}, powered as {profile.title}"
+
+
+def answer(day: PowerSeries, metrics: Metrics, bill: pd.DataFrame, options: pd.DataFrame) -> Finding:
+    """What the grid sees, and what smoothing costs.
+
+    Parameters
+    ----------
+    day : PowerSeries
+        At the grid, in seconds.
+    metrics : Metrics
+        Of that day.
+    bill : DataFrame
+        As from ``tables.a_year``.
+    options : DataFrame
+        As from :func:`ettr.power.compare`.
+    """
+    assert day.profile is not None
+    lost = bill[bill["wasted"]]
+    values = {"mean": day.mean_mw, "swing": metrics.swing_mw, "low": metrics.lowest_mw, "high": metrics.peak_mw}
+    waste = say(
+        "Lost hours waste {electricity:usd} of electricity a year, and {#lost_usd_year:usd} of GPU-hours.",
+        "No hour is lost.",
+        electricity=float(lost["electricity_usd"].sum()) or None,
+        lost_usd_year=float(lost["gpu_usd"].sum()) or None,
+    )
+    return Finding(
+        title=say("{mean:mw} on average, and a swing of {swing:mw} within seconds", **values),
+        text=say(
+            "**{size} {draw} {#mean_power:mw} on average, and anything from {low:mw} to {high:mw} in one second or "
+            "another.** Most levels of power are assumed; computing and idling are measured. {waste} {cheapest}",
+            size=capital(gpus(day.profile.n_gpus)),
+            draw="draw" if day.profile.n_gpus > 1 else "draws",
+            mean_power=day.mean_mw,
+            low=metrics.lowest_mw,
+            high=metrics.peak_mw,
+            waste=waste,
+            cheapest=_cheapest(options),
+        ),
+    )
+
+
+def _cheapest(options: pd.DataFrame) -> str:
+    priced = options[options["reached"] & options["total_usd"].notna()].sort_values("total_usd")
+    if priced.empty:
+        return "No option with a known price keeps the swing within the target."
+    first, last = priced.iloc[0], priced.iloc[-1]
+    rest = (
+        say(", by {name} {cost:usd}", name=_article(last["option"]), cost=last["total_usd"]) if len(priced) > 1 else ""
+    )
+    return say(
+        "Keeping the swing within the target costs {cost:usd} a year by {name}{rest}.",
+        cost=first["total_usd"], name=_article(first["option"]), rest=rest,
+    )  # fmt: skip
+
+
+def by_hand(profile: Profile, day: PowerSeries) -> Finding:
+    """Power and its fall at a failure, in three lines."""
+    return Finding(
+        "By hand",
+        say(
+            "- A GPU draws {busy_w:about} W in the mean of a step, and what else runs for it {other_w:about} W.\n"
+            "- {n_gpus:count} × {both_w:about} W × {pue:about} for cooling and losses = {training_mw:mw} while "
+            "it trains.\n"
+            "- When one fails, all others wait at {waiting_w:about} W: {n_gpus:count} × {less_w:about} W = "
+            "{fall_mw:mw} less than the mean of a step.\n\n"
+            "The simulated day has a mean of {mean:mw}: some of it is lost time.",
+            mean=day.mean_mw,
+            **tables.by_hand(profile),
+        ),
+    )
+
+
+def day(series: PowerSeries, metrics: Metrics, events: pd.DataFrame) -> Finding:
+    """One day; ``events`` as from ``tables.stops_of_day``."""
+    counted = events["what"].value_counts()
+    failed, planned = int(counted.get("failure", 0)), int(counted.get("maintenance", 0))
+    stops = [
+        f"{count(n)} {what}{'' if n == 1 else 's'}" for n, what in ((failed, "failure"), (planned, "planned stop")) if n
+    ]
+    ups, downs = metrics.ramp_up_1min_mw_per_min, metrics.ramp_down_1min_mw_per_min
+    ramps = (
+        f" From one minute to the next it falls by up to {megawatts(about(downs))} and rises by up to "
+        f"{megawatts(about(ups))}."
+        if ups is not None and downs is not None
+        else ""
+    )
+    hours = duration(series.duration_h)
+    return Finding(
+        title=f"In {hours}: {listed(stops)}, and a swing of {megawatts(about(metrics.swing_mw))}"
+        if stops
+        else f"{hours} without a stop",
+        text=(
+            f"The highest second takes {megawatts(about(metrics.peak_mw))} and the lowest "
+            f"{megawatts(about(metrics.lowest_mw))}.{ramps}{_quiet(series)}"
+        ),
+    )
+
+
+def _quiet(series: PowerSeries) -> str:
+    """Why power moves where nothing stops the job, if its steps can be seen."""
+    assert series.profile is not None
+    wave = series.profile.waveform
+    if wave.step_s < 2 * series.step_s or not wave.swing_w:
+        return ""
+    return " The band is wide in quiet hours too, because each step is a swing."
+
+
+def moment(frame: pd.DataFrame, target: Target) -> Finding:
+    """A failure, bare and with each option; ``frame`` as from ``tables.smoothed_moment``."""
+    ends = frame.groupby("option", sort=False)["power_mw"].agg(["min", "max"])
+    bare = ends.iloc[0]
+    kept = frame.groupby("option", sort=False)["reached"].first().iloc[1:]
+    good, bad = (listed([_article(str(name)) for name in kept.index[mask]]) for mask in (kept, ~kept))
+    return Finding(
+        title=say("A failure drops the power from {high:mw} to {low:mw} at once", high=bare["max"], low=bare["min"]),
+        text=" ".join(
+            part
+            for part in (
+                "All GPUs wait for the one that failed. A change that is as fast as that has to be filled or stored.",
+                f"{capital(good)} {'keeps' if kept.sum() == 1 else 'keep'} the swing within "
+                f"{pct(target.range_share, 0)} of the rated power in {duration(target.window_s / S_PER_H)}: a floor "
+                f"burns to do so, a store takes up the energy."
+                if kept.any()
+                else "",
+                f"{capital(bad)} {'misses' if (~kept).sum() == 1 else 'miss'} it." if not kept.all() else "",
+            )
+            if part
+        ),
+    )
+
+
+def _article(option: str) -> str:
+    return _UNCOUNTED.get(option) or f"a{'n' if option[0] in 'aeiou' else ''} {option}"
+
+
+_UNCOUNTED = {"rack storage": "storage in the rack"}
+
+
+def options(table: pd.DataFrame, target: Target, series: PowerSeries) -> Finding:
+    """The options at an equal target; ``table`` as from :func:`ettr.power.compare`."""
+    assert series.profile is not None
+    reached = table[table["reached"]].sort_values("total_usd")
+    failing = " ".join(
+        f"{capital(_article(row.option))} misses it: {row.why}." for row in table[~table["reached"]].itertuples()
+    )
+    asked = say(
+        "Asked is a swing of at most {mw:mw} within {window:roughly}.",
+        mw=target.range_share * series.profile.rated_mw,
+        window=target.window_s / S_PER_H,
+    )
+    if reached.empty:
+        return Finding(title="No option keeps the target", text=f"{asked} {failing}")
+    cheapest, clauses = reached.iloc[0], [_reaching(row) for row in reached.itertuples()]
+    limited = (
+        " A battery has to be so large for the power that it gives, not for the energy that it holds: it empties in an "
+        "hour at the fastest, and a rack's store in seconds."
+        if "battery" in set(reached["option"])
+        else ""
+    )
+    return Finding(
+        title=f"{capital(_article(cheapest['option']))} is the cheapest that keeps the target"
+        if pd.notna(cheapest["total_usd"])
+        else "What keeps the target has no known price",
+        text=f"{asked} {capital('; '.join(clauses))}. {failing}{limited} What slows the job is dear, even if it burns "
+        f"little.",
+    )
+
+
+def _reaching(row: Any) -> str:
+    size, unit = (1e3 * row.size, "kWh") if row.size_unit == "MWh" and row.size < 0.1 else (row.size, row.size_unit)
+    needed = pct(size, 0) if unit == "of rated" else limit(about(size), "at least")
+    cost = say("costs {cost:usd} a year", "has no published price", cost=row.total_usd)
+    lost = f" and {pct(row.throughput_loss)} of the throughput" if row.throughput_loss > 0 else ""
+    return (
+        f"{_article(row.option)} needs {needed} {_UNITS.get(unit, unit)}, wastes {pct(row.wasted_share)} of the "
+        f"energy{lost}, and {cost}"
+    )
+
+
+def bill(table: pd.DataFrame, carbon: pd.DataFrame) -> Finding:
+    """What lost hours of a year cost.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As from ``tables.a_year``.
+    carbon : DataFrame
+        As from :func:`ettr.power.carbon_by_country`, of all of its energy.
+    """
+    lost = table[table["wasted"]]
+    if lost.empty:
+        return Finding(title="No hour is lost", text="The run trains from beginning to end, so nothing is wasted.")
+    electricity, bought = lost["electricity_usd"].sum(), lost["gpu_usd"].sum()
+    share, energy_share = (lost[name].sum() / table[name].sum() for name in ("hours", "facility_mwh"))
+    most, least = carbon.iloc[0], carbon.iloc[-1]
+    return Finding(
+        title=say(
+            "Lost hours cost {bought:usd} of GPUs a year, and {electricity:usd} of electricity",
+            bought=bought,
+            electricity=electricity,
+        ),
+        text=say(
+            "{#lost_share:share} of the hours are lost, and {energy:share} of the energy, as a job that waits draws "
+            "less than one that trains. The largest part is {part}. A year of this job emits {least_t:about} t of CO2 "
+            "on the grid of {least}, {most_t:about} t on that of {most}.",
+            lost_share=share,
+            energy=energy_share,
+            part=lost.loc[lost["gpu_usd"].idxmax(), "part"],
+            least=least["title"],
+            least_t=least["t_co2"],
+            most=most["title"],
+            most_t=most["t_co2"],
+        ),
+    )
+
+
+def asked(profile: Profile, table: pd.DataFrame) -> Finding:
+    """Two exercises; ``table`` as from ``tables.a_year``."""
+    hand, lost = tables.by_hand(profile), table[table["wasted"]]
+    ratio = float(lost["gpu_usd"].sum() / lost["electricity_usd"].sum()) if lost["electricity_usd"].sum() else None
+    return exercises(
+        Exercise(
+            "The same GPUs wait at their idle power after a failure. How much falls away then?",
+            say("{n_gpus:count} × ({busy_w:about} - {idle:about}) W = {fall:mw} instead of {fall_mw:mw}.",
+                idle=profile.levels_w["queue"],
+                fall=profile.n_gpus * (hand["busy_w"] - profile.levels_w["queue"]) / 1e6,
+                **hand),
+        ),
+        Exercise(
+            "At which price of electricity would the wasted energy cost as much as the wasted GPU-hours?",
+            say("At {ratio:about} times today's: lost hours waste GPUs first, and electricity second.",
+                "At none: nothing is lost.", ratio=ratio),
+        ),
+    )  # fmt: skip

@@ -1,0 +1,137 @@
+"""Charts on the size of a job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from ettr.core.sentences import limit
+from ettr.plots.encodings import rounded, shared_names
+from ettr.plots.theme import BLUE, GREEN, PALE_GREY, finish, layered, need
+from ettr_book.chapters.common import builders
+from ettr_book.chapters.common.columns import tooltips
+
+if TYPE_CHECKING:
+    from ettr.scenario import Scenario
+
+
+def needs(frame: pd.DataFrame, as_given: float, target: float, title: str, subtitle: str = "") -> Any:
+    """What each field leaves at its ideal, alone, between the ETTR as given and the target.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.needs_alone``, with at least a row.
+    as_given : float
+        ETTR as the scenario is, at its best interval.
+    target : float
+        The ETTR to reach.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "name", "unit", "given", "value", "ettr")
+    drawn = rounded(frame)
+    drawn["says"] = [_needed(row) for row in frame.itertuples()]
+    drawn["from"] = as_given
+    drawn["reaches"] = ["yes" if pd.notna(value) else "no" for value in frame["value"]]
+    y = alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=200))
+    x = alt.X("from:Q", title="ETTR with this one at its ideal", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False))
+    colour = builders.colours("reaches", {"yes": GREEN, "no": PALE_GREY}, "Enough alone", symbolType="square")
+    bars = (
+        alt.Chart(drawn).mark_bar(size=16).encode(x=x, x2="ettr:Q", y=y, color=colour, tooltip=tooltips("name", "ettr"))
+    )
+    text = alt.Chart(drawn).mark_text(align="left", dx=5, dy=-15).encode(x="from:Q", y=y, text="says:N")
+    each = ", ".join(f"{row.name} {row.ettr:.0%}" for row in frame.itertuples())
+    return finish(
+        layered(bars, text, builders.rule(alt.X("from:Q"), target, strokeDash=[3, 3])),
+        title=title,
+        subtitle=subtitle,
+        description=f"Bars from the ETTR as it is, {as_given:.0%}, to that with one field at its ideal: {each}. A "
+        f"dashed line marks the target of {target:.0%}.",
+        height=46 * len(frame) + 16,
+    )
+
+
+def _needed(row: Any) -> str:
+    unit = f" {row.unit}" if len(row.unit) <= _LONGEST_UNIT else ""
+    if pd.isna(row.value):
+        return f"not even at its ideal (now {row.given:.2g}{unit})"
+    return f"at most {limit(row.value, 'at most')}{unit} (now {row.given:.2g})"
+
+
+_LONGEST_UNIT = 4
+"""Characters of a unit for which the text above a bar has room."""
+
+
+def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, title: str, subtitle: str = "") -> Any:
+    """Lines of failure rate and restart time that just reach a target, with the presets named.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.frontiers``; may be empty.
+    published : DataFrame
+        As from ``tables.rates_and_restarts``.
+    scenario : Scenario
+        The run, which is marked.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "n_gpus", "rate", "restart_min", "interval_min")
+    need(published, "run", "name", "rate", "restart_min", "restart_is")
+    curves = rounded(frame.assign(size=[f"{value:,.0f} GPUs" for value in frame["n_gpus"]]))
+    across, up = builders.across("rate"), builders.up("restart_min", log=True)
+    tips = tooltips("size", "rate", "restart_min", "interval_min", rate="Failures per 1,000 node-days at most")
+    sizes = list(dict.fromkeys(curves["size"]))
+    lines = builders.lines(
+        curves, across, up, "size", sizes, tips, "Reached below the line on", "restart_min", clip=True
+    )
+    same = (published["rate"] == scenario.failure_rate) & (published["restart_min"] == scenario.recovery.restart_min)
+    presets = rounded(published[~same & (published["name"] != scenario.name)].drop(columns="sources"))
+    wide, high = (np.log10(presets[name]) / size for name, size in _NAME_DECADES.items())
+    presets["names"] = shared_names(presets, wide, high, "name")
+    shape = alt.Shape("restart_is:N", title="Preset, its restart", scale=_RESTART_SHAPES)
+    dots = builders.dots(presets, across, up, shape, 80, tooltips("run", "rate", "restart_min", "restart_is"))
+    words = alt.Chart(presets).mark_text(align="right", dx=-8, dy=-3, fontSize=11, lineBreak="\n")
+    named = words.encode(x=across, y=up, text="names:N")
+    here = alt.Chart(
+        pd.DataFrame(
+            {"rate": [scenario.failure_rate], "restart_min": [scenario.recovery.restart_min], "what": ["this run"]}
+        )
+    )
+    on_axes = scenario.failure_rate > 0 and scenario.recovery.restart_min > 0
+    own = [
+        here.mark_point(size=140, color=BLUE, filled=True, opacity=1).encode(x=across, y=up),
+        here.mark_text(dy=-14, fontWeight=600).encode(x=across, y=up, text="what:N"),
+    ]
+    return finish(
+        layered(*([lines] if len(curves) else []), dots, named, *(own if on_axes else [])),
+        title=title,
+        subtitle=subtitle,
+        description=_description(frame, published),
+        height=360,
+        beside=list(dict.fromkeys(key for keys in published["sources"] for key in keys)),
+    )
+
+
+_NAME_DECADES = {"rate": 0.5, "restart_min": 0.15}
+"""Within which two names would touch."""
+_RESTART_SHAPES = alt.Scale(domain=["published", "assumed"], range=["diamond", "cross"])
+
+
+def _description(frame: pd.DataFrame, published: pd.DataFrame) -> str:
+    ends = []
+    for n_gpus, line in frame.groupby("n_gpus"):
+        first, last = line.iloc[0], line.iloc[-1]
+        ends.append(
+            f"on {n_gpus:,.0f} GPUs {first.rate:.2g} with a restart of {first.restart_min:.2g} minutes and "
+            f"{last.rate:.2g} with one of {last.restart_min:.2g}"
+        )
+    lines = "; ".join(ends) or "no size reaches it with any restart shown"
+    return (
+        f"Lines of the largest failure rate, per 1,000 node-days, that reaches the target with each restart time, both "
+        f"logarithmic: {lines}. {len(published)} marks stand for the presets."
+    )

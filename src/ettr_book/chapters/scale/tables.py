@@ -1,0 +1,242 @@
+"""What a run of any size reaches, how surely, what takes its time, and what a target would take.
+
+All curves are in the steady state, and each is one call of the closed forms on arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget, evidence, plan
+from ettr.budget.intervals import at_best, best_interval_min
+from ettr.core.errors import InputError
+from ettr.core.units import H_PER_MONTH, MIN_PER_H
+from ettr.failures import gamma_interval
+from ettr.plan import Plan, Requirement
+from ettr.plan.fields import field_of
+from ettr.plan.needs import whole_nodes
+from ettr.plan.solving import last_reaching
+from ettr.ranges import across_clusters, assumptions
+from ettr.scenario import Scenario
+from ettr.scenario.fields import amount_of
+from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, RESTART
+from ettr_book.chapters.common.steady_state import mtbf_h, part_shares, quietly, sizes_of_curve, without_start
+
+_POINTS = 120
+_RESTARTS_MIN = 0.05, 120.0
+_RECOVERY = ["detection", "queue", "restart"]
+"""Parts that pass between a failure and the next training."""
+_LEVEL = 0.95
+_NO_RANGE = (math.nan, math.nan)
+
+
+def ettr_of_sizes(run: Scenario, sizes: Iterable[float]) -> pd.DataFrame:
+    """ETTR at the best interval of several sizes, and its plausible ranges.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], in order, the run's own among them, ``ettr``, ``low``, ``high`` at this node failure rate
+        (missing where no range has sources), ``clusters_low``, ``clusters_high`` across published clusters (missing
+        where the rate is the run's own), ``published`` (what was published for another run of similar size; else
+        empty). Sizes without an answer are left out.
+    """
+    rows = []
+    for size in sorted({run.cluster.n_gpus, *(run.cluster.nearest_n_gpus(size) for size in sizes)}):
+        grown = run.override({N_GPUS: size})
+        own, others = assumptions(grown), across_clusters(grown)
+        if own.ettr > 0:
+            (low, high), (least, most) = (one.range if one and one.range else _NO_RANGE for one in (own, others))
+            near = evidence.published_near(size) if size != run.cluster.n_gpus else None
+            ends = {"low": low, "high": high, "clusters_low": least, "clusters_high": most}
+            rows.append({"n_gpus": size, "ettr": own.ettr, **ends, "published": near.words if near else ""})
+    return pd.DataFrame(rows, columns=["n_gpus", "ettr", "low", "high", "clusters_low", "clusters_high", "published"])
+
+
+def reach_gpus(run: Scenario, target: float) -> dict[str, float]:
+    """The largest size that reaches a target at the best interval, and at the ends of the failure rate's 95% interval.
+
+    Returns
+    -------
+    dict
+        ``reach``, ``low`` and ``high`` in whole nodes [GPUs]; not a number where no size reaches the target, infinite
+        where every size does. The ends are not a number where nothing is known of the rate.
+    """
+    known, rates = run.failures.posterior, [run.failure_rate]
+    if known is not None and run.failure_rate > 0:
+        ends = gamma_interval(known.shape, known.node_days, _LEVEL)
+        rates += [ends.high, ends.low]
+    found = last_reaching(run, field_of(run, N_GPUS), target, {RATE: np.array(rates)}).value
+    sizes = [whole_nodes(run, size) if math.isfinite(size) else size for size in found.tolist()]
+    return {"low": math.nan, "high": math.nan} | dict(zip(("reach", "low", "high"), sizes, strict=False))
+
+
+def parts_by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
+    """Shares of the wall clock over the size of the job, exact, at the best interval of each size.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``part``, ``share`` in [0, 1]; parts that are nowhere above zero are left out.
+    """
+    steady = without_start(scenario)
+    n_gpus = sizes_of_curve(steady, n_points)
+    at = {N_GPUS: n_gpus, INTERVAL: best_interval_min(steady, {N_GPUS: n_gpus})}
+    return part_shares(quietly(budget.exact, steady, at), steady, n_gpus=n_gpus)
+
+
+def losses_near(parts: pd.DataFrame, n_gpus: float) -> pd.Series:
+    """Lost shares at the size of the curve nearest to one, the largest first, by part."""
+    sizes = parts["n_gpus"].unique()
+    nearest = sizes[np.abs(np.log(sizes / n_gpus)).argmin()]
+    lost = parts[(parts["n_gpus"] == nearest) & (parts["part"] != "productive")]
+    return lost.set_index("part")["share"].sort_values(ascending=False)
+
+
+def share_of_recovery(losses: pd.Series) -> float:
+    """Share of the lost time that passes between a failure and the next training; NaN if nothing is lost."""
+    total = losses.sum()
+    return float(losses.reindex(_RECOVERY).fillna(0).sum() / total) if total else math.nan
+
+
+def by_hand(plan: Plan, n_gpus: int) -> dict[str, float]:
+    """The ETTR of another size from the time between failures, to first order.
+
+    Returns
+    -------
+    dict
+        ``n_gpus`` [GPUs], ``mttf_min`` of the run there in exposed time and ``mtbf_h`` on the wall clock [h],
+        ``stall_min``, ``recovery_min`` (detection, queue and restart) [min], ``traded`` (lost to stalls and rework),
+        ``recovering`` and ``ettr``, as shares, and ``exact``.
+    """
+    run = plan.scenario
+    mttf_min = plan.job_mttf_h * MIN_PER_H * run.cluster.n_gpus / n_gpus
+    there = run.override({N_GPUS: run.cluster.nearest_n_gpus(n_gpus)})
+    stall_min, recovery_min = there.stall_h * MIN_PER_H, there.recovery_h * MIN_PER_H
+    traded, recovering = math.sqrt(2 * stall_min / mttf_min), recovery_min / mttf_min
+    return {
+        "n_gpus": n_gpus,
+        "mttf_min": mttf_min,
+        "mtbf_h": mtbf_h(run, n_gpus),
+        "stall_min": stall_min,
+        "recovery_min": recovery_min,
+        "traded": traded,
+        "recovering": recovering,
+        "ettr": 1 - traded - recovering,
+        "exact": float(at_best(without_start(run), {N_GPUS: n_gpus}).ettr),
+    }
+
+
+def worth_of_target(run: Scenario, ettr: float, target: float) -> dict[str, float]:
+    """What a target would give back: ``points`` of ETTR, ``h`` a month [h] and ``usd`` a month [USD]."""
+    gained = target - ettr
+    return {"gained": gained, "h": gained * H_PER_MONTH, "usd": gained * H_PER_MONTH * run.usd_per_h}
+
+
+def needs_alone(needs: Iterable[Requirement]) -> pd.DataFrame:
+    """What each field leaves at its ideal, alone.
+
+    Returns
+    -------
+    DataFrame
+        ``name`` (with what is needed, where a value reaches the target), ``ettr`` with the field at its ideal,
+        ``reaches``; what is at its ideal already is left out.
+    """
+    rows = [
+        {
+            "field": need.field,
+            "name": field_name(need.field).removeprefix("the "),
+            "unit": need.unit,
+            "given": need.given,
+            "value": math.nan if need.value is None else need.value,
+            "ettr": need.best_ettr,
+        }
+        for need in needs
+        if need.given > 0 or need.sense != "at most"
+    ]
+    columns = ["field", "name", "unit", "given", "value", "ettr"]
+    return pd.DataFrame(rows, columns=columns).sort_values("ettr", ascending=False, ignore_index=True)
+
+
+def field_name(path: str) -> str:
+    """A field as a sentence calls it."""
+    return amount_of(path, Scenario)
+
+
+def frontiers(scenario: Scenario, target_ettr: float, sizes: Iterable[int], n_points: int = 60) -> pd.DataFrame:
+    """The largest failure rate that reaches a target with each restart time, for several sizes.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    target_ettr : float
+        The target, in (0, 1).
+    sizes : iterable of int
+        Sizes of the job, rounded to whole nodes. [GPUs]
+    n_points : int
+        Restart times, from three seconds to two hours.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``restart_min`` [min], ``rate`` [1 / (1000 node-days)], ``interval_min`` (best there) [min].
+        Restarts with which no rate reaches the target are left out.
+    """
+    sizes = list(sizes)
+    if not sizes or min(sizes) < 1:
+        raise InputError(f"sizes must be at least one number of GPUs, each >= 1, got {sizes}")
+    restarts = np.geomspace(*_RESTARTS_MIN, n_points)
+    frames = []
+    for n_gpus in sizes:
+        grown = scenario.override({N_GPUS: scenario.cluster.nearest_n_gpus(n_gpus)})
+        line = plan.frontier(grown, RESTART, RATE, target_ettr, x_values=restarts).points
+        line = line[line["reaches"] & (line[RATE] > 0) & np.isfinite(line[RATE])]
+        columns = {"n_gpus": n_gpus, "restart_min": line[RESTART], "rate": line[RATE]}
+        frames.append(pd.DataFrame({**columns, "interval_min": line["interval_min"]}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def rates_at(frame: pd.DataFrame, restart_min: float) -> dict[float, float]:
+    """The largest rates at a restart time [min], by size, between points by the logarithm; ``frame`` of `frontiers`."""
+    rates = {}
+    for n_gpus, line in frame.groupby("n_gpus"):
+        if line["restart_min"].min() <= restart_min <= line["restart_min"].max():
+            at = np.interp(math.log(restart_min), np.log(line["restart_min"]), np.log(line["rate"]))
+            rates[float(n_gpus)] = math.exp(at)
+    return rates
+
+
+def rates_and_restarts() -> pd.DataFrame:
+    """Failure rate and restart time of the presets.
+
+    Returns
+    -------
+    DataFrame
+        ``run`` (title) and ``name``, ``rate`` [1 / (1000 node-days)], ``restart_min`` [min], ``restart_is``
+        (``published`` or ``assumed``).
+
+    Examples
+    --------
+    >>> rates_and_restarts().set_index("name").loc["rsc-1", "restart_is"]
+    'published'
+    """
+    rows = []
+    for name in evidence.scenario_names():
+        run = Scenario.load(name)
+        known = run.to_frame().set_index("field").loc[RESTART, "status"]
+        rows.append(
+            {
+                "run": run.title,
+                "name": name,
+                "rate": run.failure_rate,
+                "restart_min": run.recovery.restart_min,
+                "restart_is": "assumed" if known == "assumed" else "published",
+                "sources": run.sources,
+            }
+        )
+    return pd.DataFrame(rows).drop_duplicates(["rate", "restart_min"])

@@ -1,0 +1,5 @@
+"""Sources, audited"""
+
+from ettr_book.chapters.sources import charts, tables, words
+
+__all__ = ["charts", "tables", "words"]

@@ -1,0 +1,176 @@
+"""Charts on pools of spares: cost by size and by repair time, and spares in racks."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr.plots.encodings import rounded, with_marks
+from ettr.plots.theme import (
+    BLUE,
+    GREEN,
+    MODEL_COLOURS,
+    ORANGE,
+    TEAL,
+    VIOLET,
+    finish,
+    layered,
+    need,
+    touchable,
+)
+from ettr_book.chapters.common import builders
+from ettr_book.chapters.common.columns import Column, axis_title, tooltips
+
+LINES = (ORANGE, [2, 3]), (BLUE, [8, 2]), (VIOLET, [6, 3])
+"""Colours and dashes of lines beside the one that matters."""
+_CHEAPEST = GREEN, [1, 0]
+_POOLS = {
+    "nodes fail one by one": (MODEL_COLOURS["simulated"], "circle"),
+    "racks fail too": (ORANGE, "square"),
+    "few repair crews": (TEAL, "triangle-up"),
+}
+_RACKS = {
+    "spares in each rack": (ORANGE, [1, 0]),
+    "the same, and racks fail whole": (VIOLET, [2, 3]),
+    "a pool of servers": (GREEN, [8, 2]),
+    "a pool of whole racks": (BLUE, [6, 3]),
+}
+_LEAST_EXTRA = 1e-4
+"""Extra costs below this are drawn as this: the axis is logarithmic."""
+
+
+def cost(closed: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Extra cost over the number of hot spares: the closed form, its band and flat range, and simulated pools.
+
+    Parameters
+    ----------
+    closed : DataFrame
+        As from ``tables.cost_by_pool``.
+    simulated : DataFrame
+        As from ``tables.simulated_pools``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(closed, "n_spares", "extra", "extra_low", "extra_high", "waiting_share", "is_flat")
+    need(simulated, "pool", "n_spares", "extra", "extra_low", "extra_high", "ettr", "waiting_h")
+    columns = ["n_spares", "extra", "extra_low", "extra_high"]
+    line = rounded(_drawable(closed, columns[1:])[[*columns, "waiting_share"]], 4)
+    dots = rounded(_drawable(simulated, columns[1:])[["pool", *columns, "ettr", "waiting_h"]], 5)
+    x = builders.along("n_spares", zero=False, padding=10).axis(format=",d", tickMinStep=1, tickCount=7)
+    y = builders.up("extra", log=True)
+    flat = closed[closed["is_flat"]]
+    ends = pd.DataFrame({"low": [flat["n_spares"].min() - 0.5], "high": [flat["n_spares"].max() + 0.5]})
+    range_x = alt.X("low:Q", title=axis_title("n_spares"))
+    blue = MODEL_COLOURS["exact"]
+    base = alt.Chart(line).encode(x=x)
+    tips = tooltips("pool", *columns, "ettr", "waiting_h", pool="Simulated", ettr=Column("ETTR", format=".2%"))
+    kinds = builders.present(_POOLS, simulated["pool"])
+    layers = [
+        alt.Chart(ends).mark_rect(color=GREEN, opacity=0.15).encode(x=range_x, x2="high:Q"),
+        base.mark_area(color=blue, opacity=0.22).encode(y=alt.Y("extra_low:Q"), y2=alt.Y2("extra_high:Q")),
+        touchable(base.mark_line(color=blue).encode(y=y, tooltip=tooltips(*columns, "waiting_share"))),
+        *builders.measured(dots, x, y, ("extra_low", "extra_high"), "pool", kinds, 60, tips, "Simulated", joined=False),
+    ]
+    best = closed.loc[closed["extra"].idxmin()]
+    minima = "; ".join(
+        f"{pool}: least at {rows.loc[rows['extra'].idxmin(), 'n_spares']:,.0f} spares, {rows['extra'].min():.2%}"
+        for pool, rows in simulated.groupby("pool", sort=False)
+    )
+    return finish(
+        layered(*layers),
+        title=title,
+        subtitle=with_marks(subtitle, "blue: closed form with 95% of the rate; green: as cheap as the best; bars: 95%"),
+        description=(
+            f"Extra cost of a unit of work on a logarithmic axis over the number of hot spares. The closed form falls "
+            f"steeply to {best['extra']:.2%} at {best['n_spares']:,.0f} spares and rises slowly from there. "
+            f"Simulated: {minima or 'none'}."
+        ),
+        height=360,
+    )
+
+
+def _drawable(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """A logarithmic axis has no place for zero."""
+    return frame.assign(**{name: frame[name].clip(lower=_LEAST_EXTRA) for name in columns})
+
+
+def repair(frame: pd.DataFrame, own_h: float, staged_h: float, title: str, subtitle: str = "") -> Any:
+    """Extra cost over the repair time, for fixed pools and the cheapest.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.cost_by_repair``.
+    own_h : float
+        Repair time of this run. [h]
+    staged_h : float
+        A repair time to mark beside it. [h]
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "pool", "repair_h", "n_spares", "extra")
+    fixed = [pool for pool in dict.fromkeys(frame["pool"]) if pool != "cheapest"]
+    looks = {"cheapest": _CHEAPEST} | dict(zip(fixed, itertools.cycle(LINES)))
+    top = max(1.0, float(frame.loc[frame["pool"] == "cheapest", "extra"].max()) * 1.1)
+    curves = rounded(_drawable(frame, ["extra"]), 4)
+    curves = curves[curves["extra"] <= top]
+    x, y = builders.across("repair_h"), builders.up("extra", log=True, ticks=6)
+    tips = tooltips("pool", "repair_h", "n_spares", "extra")
+    lines = builders.lines(curves, x, y, "pool", looks, tips, "Pool")
+    places = pd.DataFrame({"name": ["this run", "published"], "repair_h": [own_h, staged_h], "row": range(2)})
+    rules = alt.Chart(places).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("repair_h:Q"))
+    names = (
+        alt.Chart(places)
+        .mark_text(align="left", dx=5, baseline="bottom")
+        .encode(x=alt.X("repair_h:Q"), y=alt.value(alt.expr("height - 6 - 16 * datum.row")), text=alt.Text("name:N"))
+    )
+    ends = frame[frame["pool"] == "cheapest"]
+    return finish(
+        layered(rules, lines, names),
+        title=title,
+        subtitle=subtitle,
+        description=(
+            f"Lines of the extra cost of a unit of work over the mean repair time, both logarithmic. With the cheapest "
+            f"pool at each, {ends['extra'].iloc[0]:.2%} at {ends['repair_h'].iloc[0]:.3g} h and "
+            f"{ends['extra'].iloc[-1]:.2%} at {ends['repair_h'].iloc[-1]:.3g} h; with {' and '.join(fixed)} it leaves "
+            f"that line where the pool is too large or too small. Dashed: this run {own_h:.3g} h, published "
+            f"{staged_h:.3g} h."
+        ),
+        height=320,
+    )
+
+
+def racks(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """How often something is missing, by the spare GPUs held.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As the frame of ``tables.rack_choices``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "way", "held", "n_spares", "short")
+    x = builders.along("held", title="Spare GPUs over GPUs of the job").axis(format="%")
+    y = builders.up("short", log=True, title="Time in which something is missing", ticks=7)
+    held = Column("Of the job's GPUs", format=".2~%")
+    tips = tooltips("way", "n_spares", "held", "short", way="Spares", n_spares="How many", held=held)
+    point = alt.OverlayMarkDef(size=26, filled=True)
+    lines = builders.lines(rounded(frame, 4), x, y, "way", _RACKS, tips, point=point)
+    ends = "; ".join(
+        f"{way} {rows['short'].iloc[0]:.2%} with none and {rows['short'].iloc[-1]:.2g} at {rows['held'].iloc[-1]:.1%}"
+        for way, rows in frame.groupby("way", sort=False)
+    )
+    return finish(
+        lines,
+        title=title,
+        subtitle=subtitle,
+        description=(
+            f"Lines of the share of time in which something is missing, on a logarithmic axis, over the spare GPUs "
+            f"held: {ends}."
+        ),
+        height=320,
+    )

@@ -1,0 +1,159 @@
+"""Charts on heat: temperatures over a day, cooling, and failures by temperature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr.plots.encodings import rounded
+from ettr.plots.theme import BLUE, BRICK, GREEN, GREY, ORANGE, TEAL, VIOLET, finish, layered, need
+from ettr_book.chapters.common import builders
+from ettr_book.chapters.common.columns import tooltips
+
+_TEMPERATURES = {
+    "outdoors": (BLUE, [1, 0]),
+    "inlet": (TEAL, [8, 2]),
+    "die, mean GPU": (ORANGE, [6, 3]),
+    "die, hottest GPU": (VIOLET, [2, 2]),
+}
+_COOLING = {
+    "outdoor air": (BLUE, [1, 0]),
+    "chilled air": (VIOLET, [8, 2]),
+    "cold plates": (GREEN, [6, 3]),
+    "immersion": (BRICK, [2, 3]),
+}
+_CASES = ((GREY, [2, 3]), (BLUE, [1, 0]), (ORANGE, [8, 2]), (VIOLET, [6, 3]))
+_CAGES = {"rate": "Per 1000 GPU-years", "ratio": "Over the bottom cage"}
+_HOURS = alt.X(
+    "hour:Q",
+    title="Hour of the day [h]",
+    scale=alt.Scale(domain=[0, 24], nice=False),
+    axis=alt.Axis(values=list(range(0, 25, 3))),
+)
+
+
+def afternoon(frame: pd.DataFrame, limits: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Temperatures over the hottest day, with the limits of the GPU.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.afternoon``.
+    limits : DataFrame
+        As from ``tables.limits_of``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "hour", "what", "temperature_c")
+    need(limits, "limit", "temperature_c")
+    tips = tooltips("what", "hour", "temperature_c", what="Of")
+    up = builders.up("temperature_c")
+    lines = builders.lines(rounded(frame, 4), _HOURS, up, "what", _TEMPERATURES, tips)
+    limit = alt.Chart(limits).encode(y=alt.Y("temperature_c:Q"))
+    label = limit.mark_text(align="left", baseline="bottom", dx=4, dy=-2).encode(x=alt.value(0), text="limit:N")
+    ranges = "; ".join(
+        f"{what} {group['temperature_c'].min():.1f} to {group['temperature_c'].max():.1f}"
+        for what, group in frame.groupby("what", sort=False)
+    )
+    limited = ", ".join(f"{row.limit} {row.temperature_c:g}" for row in limits.itertuples())
+    return finish(
+        layered(limit.mark_rule(strokeDash=[3, 3]), lines, label),
+        title=title,
+        subtitle=subtitle,
+        description=(
+            f"Lines of temperature in degrees Celsius over the hours of a day: {ranges}. Dashed rules: {limited}."
+        ),
+        height=340,
+    )
+
+
+def by_climate(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Effective throughput over the outdoor temperature, a line a kind of cooling.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.by_climate``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "plant", "mean_c", "speed", "rate_factor", "ettr", "effective", "hottest_c")
+    tips = tooltips("plant", "mean_c", "hottest_c", "speed", "rate_factor", "ettr", "effective")
+    across = alt.X("mean_c:Q", title="Outdoors, mean of the day [°C]")
+    by_plant = "; ".join(
+        f"{name} {group['effective'].iloc[0]:.1%} at {group['mean_c'].iloc[0]:.0f} degrees, "
+        f"{group['effective'].iloc[-1]:.1%} at {group['mean_c'].iloc[-1]:.0f}"
+        for name, group in frame.groupby("plant", sort=False)
+    )
+    return finish(
+        builders.lines(rounded(frame), across, builders.up("effective", zero=False), "plant", _COOLING, tips),
+        title=title,
+        subtitle=subtitle,
+        description=f"Lines of effective throughput over the mean outdoor temperature, the axis cut: {by_plant}.",
+        height=320,
+    )
+
+
+def titan(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Failure rates of Titan's GPUs by cage.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``failure_tables.titan_cages``.
+    title, subtitle : str
+        The statement, and what the lines mean.
+    """
+    need(frame, "cage", "failure", "rate", "low", "high", "ratio")
+    rates = rounded(frame.assign(place=frame["cage"].map({0: "bottom", 1: "middle", 2: "top"})), 4)
+    colours = {"double-bit error": BRICK, "off the bus": TEAL}
+    base = alt.Chart(rates).encode(
+        y=alt.Y("place:N", sort=["top", "middle", "bottom"], title="Cage"),
+        yOffset=alt.YOffset("failure:N", sort=list(colours)),
+    )
+    bars = base.mark_bar().encode(
+        x=alt.X("rate:Q", title="Failures per 1000 GPU-years"),
+        color=builders.squares("failure", colours, symbolOpacity=1),
+        tooltip=tooltips("failure", "place", "rate", "low", "high", "ratio", **_CAGES),
+    )
+    errors = base.mark_rule(strokeWidth=1.6).encode(x="low:Q", x2="high:Q")
+    by_cage = "; ".join(f"{row.failure}, {row.place}: {row.rate:.1f}" for row in rates.itertuples())
+    return finish(
+        layered(bars, errors),
+        title=title,
+        subtitle=subtitle,
+        description=f"Bars of failures per 1000 GPU-years with 95% intervals. {by_cage}.",
+        height=220,
+        sources=["ostrouchov2020"],
+    )
+
+
+def by_warming(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """ETTR at the best interval over the warming of all dies, a line a belief about failures and heat.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``failure_tables.by_warming``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "warming_k", "case", "rate_factor", "ettr")
+    looks = dict(zip(dict.fromkeys(frame["case"]), _CASES, strict=False))
+    tips = tooltips("case", "warming_k", "rate_factor", "ettr", case="Activated")
+    across = alt.X("warming_k:Q", title="Warmer than where the failures were counted [K]")
+    up = builders.up("ettr", title="ETTR, best interval", zero=False)
+    ettrs = "; ".join(
+        f"{case}: {group['ettr'].iloc[0]:.1%} to {group['ettr'].iloc[-1]:.1%}"
+        for case, group in frame.groupby("case", sort=False)
+    )
+    ends = frame["warming_k"].min(), frame["warming_k"].max()
+    return finish(
+        builders.lines(rounded(frame), across, up, "case", looks, tips, "Activated by heat"),
+        title=title,
+        subtitle=subtitle,
+        description=f"Lines of ETTR over a warming of {ends[0]:+.0f} to {ends[1]:+.0f} K, the axis cut. {ettrs}.",
+        height=320,
+    )

@@ -1,0 +1,180 @@
+"""The Sphinx side: gives Sphinx the scripts, runs the chapters, and puts their outputs into the pages."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ettr import notebook
+from ettr.core.errors import EttrError
+from ettr.core.sentences import listed
+from ettr.scenario import Scenario
+from ettr_book.publish import assets, chapters, page_data, pages, terms
+
+_SEVERAL_NAMES = re.compile(r"(\w+(?:, \w+)+) : ")
+FIELDS = "book/reference/data"
+"""The page that says what each field of a scenario means."""
+MARK = ".ettr-book.json"  # in every site made here; a folder without it is not ours to replace
+
+
+def connect(app: Any) -> dict[str, Any]:
+    """Register configuration values and the handlers of Sphinx's events."""
+    app.add_config_value("ettr_parameters", {}, "env", types=[dict])
+    app.add_config_value("ettr_show_failures", False, "env", types=[bool])
+    app.add_js_file("csv.js", loading_method="defer")
+    app.add_js_file("charts.js", loading_method="defer")
+    app.add_js_file("formulas.js", loading_method="defer")
+    app.add_js_file("inputs.js", loading_method="defer")
+    app.add_js_file("tables.js", loading_method="defer")
+    app.connect("builder-inited", prepare)
+    app.connect("env-get-outdated", outdated)
+    app.connect("source-read", swap)
+    app.connect("doctree-read", with_terms)
+    app.connect("html-page-context", with_known_roles)
+    app.connect("autodoc-process-docstring", with_names_together, priority=400)  # before napoleon, which has 500
+    app.connect("build-finished", finish)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def prepare(app: Any) -> None:
+    """Make the scripts and bring every chapter's executed copy up to date, before anything is written."""
+    root = Path(app.srcdir)
+    try:
+        if app.builder.format == "html":
+            app.config.html_static_path.append(str(assets.make(root)))
+            parameters = app.config.ettr_parameters
+            named = parameters.get("scenario", page_data.DEFAULT)
+            folder = root / assets.FOLDER / chapters.key(parameters)
+            data = page_data.write(folder, Scenario.load(named), Path(named).name)
+            app.config.html_static_path.append(str(data))
+        if app.config.ettr_show_failures:
+            states = chapters.states(root, app.config.ettr_parameters)
+        else:
+            states = chapters.execute(root, app.config.ettr_parameters, progress=_say)
+    except EttrError as error:
+        raise SystemExit(f"The book was not built: {error}") from error
+    failed = [chapter for chapter in states if not chapter.is_good]
+    if failed and not app.config.ettr_show_failures:
+        # Jupyter Book prints a traceback for an exception, and only a message for an exit.
+        raise SystemExit("The book was not built: " + "; ".join(chapter.error for chapter in failed))
+    app.ettr_chapters = {chapter.docname: chapter for chapter in states}
+
+
+def with_names_together(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Keep attributes that share a description, ``low, high : float``, together: Sphinx would take one for the type."""
+    section = ""
+    for number, line in enumerate(lines):
+        if set(line) == {"-"} and number:
+            section = lines[number - 1]
+        names = _SEVERAL_NAMES.match(line)
+        if names and section == "Attributes":
+            lines[number] = names[1].replace(", ", ",\u200b") + line[names.end(1) :]
+
+
+def outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]) -> Iterable[str]:
+    """All pages when a style or a script changed: Sphinx alone would not even copy the new one."""
+    now = notebook.contents((Path(app.srcdir) / folder, "*") for folder in app.config.html_static_path)
+    before, env.ettr_static = getattr(env, "ettr_static", now), now
+    return set() if before == now else set(env.found_docs) - added - changed
+
+
+def swap(app: Any, docname: str, source: list[str]) -> None:
+    """Give Sphinx the page with its outputs in place of the notebook without."""
+    chapter = app.ettr_chapters.get(docname)
+    if chapter is None:
+        return
+    app.env.note_dependency(str(chapter.path))
+    path = chapters.source(Path(app.srcdir), docname).relative_to(app.srcdir).as_posix()
+    shown = pages.page(_merged(app, chapter), path)
+    if docname == app.config.root_doc or chapter.why:  # which speak of the others
+        for other in app.ettr_chapters.values():
+            app.env.note_dependency(str(other.path))
+    if docname == app.config.root_doc:
+        pages.with_answers(shown, _answers(app))
+    source[0] = notebook.text(shown)
+
+
+def _answers(app: Any) -> list[pages.Answer]:
+    """What each chapter answers, in the order of the book."""
+    rows = []
+    for part, entries in chapters.contents(Path(app.srcdir)):
+        for docname, title in entries:
+            chapter = app.ettr_chapters.get(docname)
+            if chapter and chapter.is_good:
+                answer = pages.answered(notebook.read(chapter.path))
+                if answer := answer or ("No answer for this run" if chapter.why else ""):
+                    rows.append(pages.Answer(part, docname, title, answer))
+    return rows
+
+
+def _elsewhere(app: Any, docname: str) -> str:
+    """What to read instead of a page without an answer: those of its part that have one, and what fields mean."""
+    answered = [
+        f"{{doc}}`{title} </{other}>`"
+        for _, entries in chapters.contents(Path(app.srcdir))
+        if docname in [name for name, _ in entries]
+        for other, title in entries
+        if other in app.ettr_chapters and app.ettr_chapters[other].state in ("ran", "kept")
+    ]
+    read = [f"What has one: {listed(answered)}."] if answered else []
+    fields = [f"What its fields mean: {{doc}}`/{FIELDS}`."] if FIELDS in app.ettr_chapters else []
+    return " ".join([*read, *fields])
+
+
+def with_terms(app: Any, doctree: Any) -> None:
+    """Link the terms of the glossary where a page first uses them, on all pages but those of the reference."""
+    path = Path(app.srcdir) / terms.GLOSSARY
+    if not app.env.docname.startswith("book/reference") and path.is_file():
+        terms.link(doctree, path)
+
+
+def with_known_roles(app: Any, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Call entries of a bibliography items: Docutils gives them a role that WAI-ARIA 1.2 withdrew."""
+    if "body" in context:
+        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+
+
+def finish(app: Any, exception: Exception | None) -> None:
+    """Offer the executed notebooks for download, and sign the site."""
+    if exception or app.builder.name != "html":
+        return
+    out = Path(app.outdir)
+    for folder in (out, out / "_sources"):
+        for page in (folder / "book").rglob("*.*"):
+            name = page.relative_to(folder).as_posix().partition(".")[0]
+            if page.is_file() and name not in app.env.found_docs:
+                page.unlink()  # of a page that the book no longer has
+    for docname, chapter in app.ettr_chapters.items():
+        target = out / "_sources" / f"{docname}.ipynb"
+        if target.is_file():
+            target.write_text(notebook.text(_merged(app, chapter)), encoding="utf-8")
+    mark = {"title": app.config.html_title, "parameters": app.config.ettr_parameters}
+    (out / MARK).write_text(json.dumps(mark, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _merged(app: Any, chapter: chapters.Chapter) -> Any:
+    root = Path(app.srcdir)
+    path = chapters.source(root, chapter.docname)
+    original = notebook.read(path)
+    if chapter.state == "unanswered":
+        executed = notebook.read(chapter.path)
+        stopped = executed.metadata[notebook.RECORD]["stopped"]["id"]
+        merged = pages.with_outputs(original, executed, root)
+        return pages.unanswered(merged, chapter.why, stopped, _elsewhere(app, chapter.docname))
+    if chapter.is_good:
+        return pages.with_outputs(original, notebook.read(chapter.path), root)
+    stopped = None
+    if chapter.state == "failed":
+        stopped = notebook.read(chapter.path).metadata[notebook.RECORD]["stopped"]
+    error = chapter.error or "it was not run"
+    return pages.failed_page(original, path.relative_to(root).as_posix(), error, stopped)
+
+
+def _say(done: int, total: int, chapter: chapters.Chapter) -> None:
+    from sphinx.util import logging
+
+    took = f" in {chapter.duration_s:.1f} s" if chapter.state == "ran" else ""
+    logging.getLogger(__name__).info(f"notebook {done} of {total}: {chapter.docname} {chapter.state}{took}")

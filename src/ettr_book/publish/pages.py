@@ -1,0 +1,217 @@
+"""Turns a chapter's source and its executed copy into the notebook that becomes its page."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ettr import notebook
+from ettr.core.sentences import TITLE, literal
+from ettr_book.publish import snippets
+
+ANSWER = "answer"  # the tag of the cell whose output stands right below the title
+ANSWERS = "<!-- answers -->"  # the line of the first page where those of all chapters stand
+PARAMETERS = "parameters"
+UNSEEN = {"remove-input", "remove-cell", PARAMETERS}
+
+
+def with_outputs(source: Any, executed: Any, root: Path) -> Any:
+    """The notebook as it stands in the repository, with the outputs and the parameters of a run.
+
+    Text comes from the source, so correcting a sentence needs no new run; outputs come from the executed
+    copy, cell by cell.
+    """
+    merged = copy.deepcopy(source)
+    ran = {cell.get("id"): cell for cell in executed.cells if cell.cell_type == "code"}
+    values = executed.metadata.get(notebook.RECORD, {}).get("parameters", {})
+    parameters = {name: _portable(value, root) for name, value in values.items()}
+    for cell in merged.cells:
+        if cell.cell_type != "code":
+            continue
+        if cell.get("id") in ran:
+            cell.outputs = ran[cell.id].outputs
+            cell.execution_count = ran[cell.id].execution_count
+        if PARAMETERS in _tags(cell) and parameters:
+            cell.source = notebook.replaced_values(cell.source, parameters)
+    return merged
+
+
+def page(merged: Any, path: str) -> Any:
+    """The notebook as a page shows it.
+
+    The answer stands below the question. The code of each cell that shows it runs alone. The parameters stand in a line
+    of text with the command that sets others, before their cell, which is folded.
+
+    Parameters
+    ----------
+    merged : notebook
+        As from :func:`with_outputs`.
+    path : str
+        Where the notebook lies in the repository.
+    """
+    result = copy.deepcopy(merged)
+    code = [cell.source for cell in merged.cells if cell.cell_type == "code"]
+    place = 0
+    for cell in result.cells:
+        if cell.cell_type == "code":
+            if not UNSEEN & set(_tags(cell)):
+                cell.source = snippets.alone(code[:place], cell.source)
+            place += 1
+    answers = [cell for cell in result.cells if ANSWER in _tags(cell)]
+    rest = [cell for cell in result.cells if ANSWER not in _tags(cell)]
+    first = next((i for i, cell in enumerate(rest) if cell.cell_type == "markdown"), -1)
+    result.cells = [*_keywords(merged), *rest[: first + 1], *answers]
+    for cell in rest[first + 1 :]:
+        result.cells += [*_parameters(cell, path), cell] if PARAMETERS in _tags(cell) else [cell]
+    return result
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a chapter answers: the part of the book that it is in, the page, its short title, and the sentence."""
+
+    part: str
+    docname: str
+    title: str
+    sentence: str
+
+
+def with_answers(first: Any, answers: Sequence[Answer]) -> None:
+    """Put the answers of all chapters in the place of the first page that waits for them, a row each."""
+    rows = ["| | |", "|---|---|"]
+    for before, answer in zip([None, *answers], answers, strict=False):
+        if before is None or before.part != answer.part:
+            rows.append(f"| **{answer.part}** | |")
+        name = answer.docname.rpartition("/")[2].replace("_", "-")
+        sentence = literal(answer.sentence)
+        rows.append(f"| {{doc}}`{answer.title} </{answer.docname}>` | [{sentence}.]{{#answer-{name}}} |")
+    for cell in first.cells:
+        if cell.cell_type == "markdown":
+            cell.source = cell.source.replace(ANSWERS, "\n".join(rows) if answers else "")
+
+
+def answered(executed: Any) -> str:
+    """The title of what a chapter answers, in an executed notebook; empty if there is none."""
+    for cell in executed.cells:
+        if ANSWER in _tags(cell):
+            for output in reversed(cell.outputs):
+                if TITLE in output.get("metadata", {}):
+                    return str(output["metadata"][TITLE])
+    return ""
+
+
+def _tags(cell: Any) -> list[str]:
+    return list(cell.metadata.get("tags", []))
+
+
+def _keywords(merged: Any) -> list[Any]:
+    """What else the page may be searched by."""
+    words = merged.metadata.get("keywords", [])
+    text = f"```{{eval-rst}}\n.. meta::\n   :keywords: {' '.join(words)}\n```"
+    return [_markdown(text, "keywords")] if words else []
+
+
+def _parameters(cell: Any, path: str) -> list[Any]:
+    """The values as a line of text, with the command that runs the chapter with others; the cell gets folded."""
+    values = dict(notebook.assigned(cell.source))
+    if not values:
+        return []
+    cell.metadata["tags"] = [*_tags(cell), "hide-input"]
+    cell.metadata["mystnb"] = {
+        "code_prompt_show": "Show what the parameters mean",
+        "code_prompt_hide": "Hide the parameters",
+    }
+    named = ", ".join(f"{name} {_code(value)}" for name, value in values.items())
+    last, value = [*values.items()][-1]
+    given = str(ast.literal_eval(value)) if value.startswith(("'", '"')) else value
+    command = f"papermill {path.rpartition('/')[2]} out.ipynb -p {last} {shlex.quote(given)}"
+    text = (
+        f"Computed for {named}. With other values: {_code(command)}, with the notebook of this page, or a grid of them "
+        f"by `ettr sweep {path}`."
+    )
+    return [_markdown(f":::{{div}} parameters\n{text}\n:::", "parameters-as-text")]
+
+
+def _code(text: str) -> str:
+    """Text as Markdown's code, whatever backticks it holds."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " * (len(fence) > 1)
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+def _markdown(text: str, name: str) -> Any:
+    from nbformat import v4
+
+    return v4.new_markdown_cell(text, id=name)  # type: ignore[no-untyped-call]
+
+
+_KEPT = ("# ", "## Limits", "## Sources", "## Next")
+
+
+def unanswered(merged: Any, why: str, stopped: str = "", elsewhere: str = "") -> Any:
+    """The page of a chapter that has no answer for its scenario, or none from some cell on.
+
+    What was computed before that cell stays if the page's answer did; else the question, the limits and the sources.
+
+    Parameters
+    ----------
+    merged : notebook
+        As from :func:`with_outputs`.
+    why : str
+        What the scenario was refused for.
+    stopped : str, optional
+        Id of the cell that refused it.
+    elsewhere : str, optional
+        What to read instead, in Markdown.
+    """
+    ids = [cell.get("id") for cell in merged.cells]
+    at = ids.index(stopped) if stopped in ids else 0
+    is_answered = any(ANSWER in _tags(cell) for cell in merged.cells[:at])
+    before, rest = merged.cells[:at], merged.cells[at:]
+    if not is_answered:
+        before, rest = [cell for cell in merged.cells if _starts(cell, _KEPT[:1])], merged.cells
+    after = [cell for cell in rest if _starts(cell, _KEPT[1:]) or PARAMETERS in _tags(cell) or ANSWERS in cell.source]
+    what = "From here on this page has no answer" if is_answered else "This page has no answer"
+    text = f"**{what} for this run: {literal(why)}.** What it would compute rests on that, and is left out."
+    merged.cells = [*before, _markdown(" ".join(filter(None, [text, elsewhere])), "unanswered"), *after]
+    return merged
+
+
+def _starts(cell: Any, words: tuple[str, ...]) -> bool:
+    return bool(cell.cell_type == "markdown" and cell.source.startswith(words))
+
+
+def failed_page(source: Any, path: str, error: str, stopped: dict[str, Any] | None) -> Any:
+    """The page of a chapter that could not be computed: its title, the cell, its source and the error."""
+    from nbformat import v4
+
+    title = next((cell.source.splitlines()[0] for cell in source.cells if cell.source.startswith("# ")), f"# {path}")
+    begun = stopped and stopped["number"]  # in which cell it stopped, if it began at all
+    where = f"Cell {begun} (id {stopped['id']}) of {path}" if stopped and begun else path
+    message = stopped["error"] if stopped else error
+    lines = [title, "", "::::::::::{admonition} This page could not be computed", ":class: error", ""]
+    lines += [_fenced(where, "text"), "stopped with", "", _fenced(message, "text")]
+    if stopped and stopped["source"]:
+        lines += ["in", "", _fenced(stopped["source"], "python")]
+    lines += ["::::::::::"]
+    cell = v4.new_markdown_cell("\n".join(lines), id="failed")  # type: ignore[no-untyped-call]
+    return v4.new_notebook(metadata=source.metadata, cells=[cell])  # type: ignore[no-untyped-call]
+
+
+def _fenced(text: str, language: str) -> str:
+    fence = "`" * max([3, *(len(ticks) + 1 for ticks in re.findall("`+", text))])
+    return f"{fence}{language}\n{text}\n{fence}\n"
+
+
+def _portable(value: Any, root: Path) -> Any:
+    """A path inside the repository as it is written there."""
+    if isinstance(value, str) and os.path.isabs(value) and Path(value).is_relative_to(root):
+        return Path(value).relative_to(root).as_posix()
+    return value

@@ -1,0 +1,229 @@
+"""How far the calculators are from the exact form: on one run, and over scenarios drawn from what is plausible."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget, evidence
+from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.validity import ValidityWarning
+from ettr.scenario import JobInHours, Scenario
+from ettr.scenario.fields import meta_at
+from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, PREDICTION, RATE, SLOWDOWN, TIERS
+from ettr_book.validation.calculators import CALCULATORS
+
+POINT, TAILS = 1.0, (0.05, 0.5, 0.95)
+"""What counts as near, in hundredths, and the quantiles of a summary."""
+KEPT = 0.95
+"""Share of scenarios that must be near where a calculator is called safe."""
+_FEWEST = 100
+DRAWS, SEED = 100_000, 0
+DRAWN = (
+    INTERVAL,
+    "checkpoint.stall_s",
+    PERSIST,
+    SLOWDOWN,
+    "recovery.detection_min",
+    "recovery.queue_min",
+    "recovery.restart_min",
+    "recovery.init_s_per_1000_gpus",
+)
+"""Fields that a draw takes from their plausible ranges; size and failure rate it takes from those of the presets."""
+
+
+def steady(scenario: Scenario) -> Scenario:
+    """The steady state of a run without what no calculator knows: maintenance, faster tiers, predictions, silence.
+
+    Examples
+    --------
+    >>> from ettr import Scenario
+    >>> steady(Scenario.load("llama3-405b")).maintenance is None
+    True
+    """
+    changes: dict[str, Any] = {"job.include_start": False, "maintenance": None, TIERS: [], PREDICTION: None}
+    silent = [mode.name for mode in scenario.failures.modes if mode.latency_h]
+    return scenario.override(changes | {f"failures.modes.{name}.latency_h": None for name in silent})
+
+
+def set_aside(scenario: Scenario) -> list[str]:
+    """What :func:`steady` leaves out of a scenario, in words."""
+    names = {
+        "faster tiers": bool(scenario.checkpoint.tiers),
+        "predictions": scenario.prediction is not None,
+        "silence": any(mode.latency_h for mode in scenario.failures.modes),
+        "maintenance": scenario.maintenance_rate_per_h > 0,
+    }
+    return [name for name, there in names.items() if there]
+
+
+def answers(run: JobInHours) -> dict[str, Any]:
+    """What each calculator says of a run, by its name; NaN where it has no answer."""
+    return {name: _answer(name, run) for name in CALCULATORS}
+
+
+def _answer(name: str, run: JobInHours) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ValidityWarning)
+        try:
+            return CALCULATORS[name].ettr(run)
+        except OutsideValidity:
+            return float("nan")
+
+
+def ettr_by(name: str, scenario: Scenario, at: Mapping[str, Any] | None = None) -> Any:
+    """What one calculator says of the steady state of a run, as ``budget.exact(...).ettr`` would.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`CALCULATORS`.
+    scenario : Scenario
+        The run, as :func:`steady` makes it.
+    at : mapping, optional
+        Arrays for some of its fields.
+
+    Examples
+    --------
+    >>> from ettr import Scenario
+    >>> round(ettr_by("airesim", steady(Scenario.load("llama3-405b"))), 3)
+    0.968
+    """
+    return _answer(name, budget.accepted(scenario, at))
+
+
+def beside(scenario: Scenario) -> pd.DataFrame:
+    """What every calculator says of the steady state of a run, beside the exact form.
+
+    Returns
+    -------
+    DataFrame
+        ``calculator`` (its name), ``title``, ``ettr`` (NaN without an answer), ``exact``, ``points`` (the first less
+        the second, in hundredths).
+
+    Raises
+    ------
+    NotModelled
+        As :func:`ettr.budget.exact`.
+    """
+    run = steady(scenario)
+    exact = float(budget.exact(run).ettr)
+    said = answers(budget.accepted(run))
+    frame = pd.DataFrame({"calculator": list(said), "title": [CALCULATORS[name].title for name in said]})
+    ettr = np.array([float(value) for value in said.values()])
+    return frame.assign(ettr=ettr, exact=exact, points=100 * (ettr - exact))
+
+
+def draw(n: int = DRAWS, seed: int = SEED) -> JobInHours:
+    """Plausible runs in their steady state, log-uniform over the ranges of their fields; uniform from zero on.
+
+    Parameters
+    ----------
+    n : int
+        Runs.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    JobInHours
+        Arrays of n. Sizes and failure rates reach as far as those of the presets, the rest as far as the fields say.
+
+    Examples
+    --------
+    >>> draw(3).tau.shape
+    (3,)
+    """
+    if n < 1:
+        raise InputError(f"n must be >= 1 run, got {n}")
+    rng = np.random.default_rng(seed)
+    reach = ranges()
+    at = {path: _spread(*ends, rng.random(n)) for path, ends in reach.items()}
+    base = {
+        "name": "draw",
+        "cluster": {"n_gpus": 8},
+        "job": {"include_start": False},
+        "failures": {"rate_per_1000_node_days": 1},
+        "checkpoint": {"interval_min": reach[INTERVAL][0]},
+    }
+    return Scenario.of(base).in_hours(at)
+
+
+def ranges() -> dict[str, tuple[float, float]]:
+    """How far each field of a draw reaches, by its path, in its own unit; rates as presets count them, on any clock."""
+    presets = [Scenario.load(name) for name in evidence.scenario_names()]
+    sizes, rates = [one.cluster.n_gpus for one in presets], [one.failure_rate for one in presets]
+    ends = {N_GPUS: (float(min(sizes)), float(max(sizes))), RATE: (min(rates), max(rates))}
+    for path in DRAWN:
+        plausible = meta_at(path, Scenario).plausible
+        if plausible is None:
+            raise InputError(f"{path} has no plausible range to draw from")
+        ends[path] = (plausible.low, plausible.high)
+    return ends
+
+
+def _spread(low: float, high: float, u: np.ndarray) -> np.ndarray:
+    return low * (high / low) ** u if low > 0 else low + (high - low) * u
+
+
+def first_order_loss(run: JobInHours) -> Any:
+    """The share that stalls, half intervals and recoveries take if they only add up: what anybody can reckon."""
+    return run.stall / run.tau + run.rate * (run.tau / 2 + run.recovery)
+
+
+def referee(n: int = DRAWS, seed: int = SEED) -> pd.DataFrame:
+    """How far each calculator is from the exact form over drawn runs.
+
+    Parameters
+    ----------
+    n, seed
+        As for :func:`draw`.
+
+    Returns
+    -------
+    DataFrame
+        A row a calculator: ``calculator``, ``title``, ``who``, ``within`` (share of runs within a point), ``low``,
+        ``median`` and ``high`` (5%, half and 95% of the error where it answers), in points, ``too_much`` (share of its
+        answers that say too much), ``no_answer`` (share of runs), ``safe_loss`` (the largest :func:`first_order_loss`
+        up to which 95% of runs are within a point; 0 if none) and ``safe_share`` (of runs up to there).
+
+    Examples
+    --------
+    >>> bool(referee(2000).set_index("calculator").loc["daly", "too_much"] > 0.9)
+    True
+    """
+    run = draw(n, seed)
+    exact, loss = np.asarray(budget.exact(run).ettr), np.asarray(first_order_loss(run))
+    return pd.DataFrame([_summary(name, 100 * (ettr - exact), loss) for name, ettr in answers(run).items()])
+
+
+def _summary(name: str, points: np.ndarray, loss: np.ndarray) -> dict[str, Any]:
+    there = points[~np.isnan(points)]
+    near = np.abs(points) <= POINT
+    low, median, high = np.quantile(there, TAILS) if there.size else (np.nan,) * 3
+    safe_loss = _largest_safe(near, loss)
+    return {
+        "calculator": name,
+        "title": CALCULATORS[name].title,
+        "who": CALCULATORS[name].who,
+        "within": near.mean(),
+        "low": low,
+        "median": median,
+        "high": high,
+        "too_much": (there > 0).mean() if there.size else np.nan,
+        "no_answer": 1 - there.size / points.size,
+        "safe_loss": safe_loss,
+        "safe_share": (loss <= safe_loss).mean(),
+    }
+
+
+def _largest_safe(near: np.ndarray, loss: np.ndarray) -> float:
+    """The largest loss up to which enough runs are near; 0 where that holds for a few runs at most."""
+    order = np.argsort(loss, kind="stable")
+    share = np.cumsum(near[order]) / np.arange(1, order.size + 1)
+    good = np.flatnonzero(share >= KEPT)
+    return float(loss[order][good[-1]]) if good.size and good[-1] >= _FEWEST else 0.0
