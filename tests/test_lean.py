@@ -46,7 +46,8 @@ def expression(text):
     import ettr, ettr_book.validation
 
     try:
-        return [0, repr(eval(text, {"ettr": ettr, "ettr_book": ettr_book, "run": ettr.Scenario.load("llama3-405b")})), ""]
+        names = {"ettr": ettr, "ettr_book": ettr_book, "run": ettr.Scenario.load("llama3-405b")}
+        return [0, repr(eval(text, names)), ""]
     except ImportError as error:
         return [1, "", f"{error}\\n"]
 

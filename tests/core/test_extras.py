@@ -95,8 +95,8 @@ def test_the_extras_that_code_names_are_those_of_the_project(all_imports):
     assert {extra for _, _, extra in all_imports if extra} | {"record"} == set(EXTRAS)
 
 
-@pytest.mark.parametrize("subpackage", ["ettr/plots", "ettr_book/chapters", "ettr_book/publish"])
-def test_a_subpackage_of_an_extra_asks_for_it_first(subpackage):  # ettr/notebook and ettr/sweep ask where they need it
+@pytest.mark.parametrize("subpackage", ["ettr/plots", "ettr/sweep", "ettr_book/chapters", "ettr_book/publish"])
+def test_a_subpackage_of_an_extra_asks_for_it_first(subpackage):  # ettr/notebook asks where it reads one
     module = ast.parse((SOURCES / subpackage / "__init__.py").read_text(encoding="utf-8"))
     assert NEEDED_AS_A_WHOLE[subpackage] in [extra_of(node) for node in module.body if isinstance(node, ast.With)]
 

@@ -4,11 +4,14 @@ Points run on the workers of a Dask cluster, each apart from the others. Every f
 sweep that was stopped goes on where it was, and what the points recorded becomes one table.
 """
 
-from ettr.sweep import report
-from ettr.sweep.grid import Grid, Point, load
-from ettr.sweep.jobs import CallJob, Job, NotebookJob
-from ettr.sweep.runs import OnProgress, Preview, Progress, call, limit, preview, run, sweep
-from ettr.sweep.tables import written_by_several
+from ettr.core import extras
+
+with extras.needed("sweep"):
+    from ettr.sweep import report
+    from ettr.sweep.grid import Grid, Point, load
+    from ettr.sweep.jobs import CallJob, Job, NotebookJob
+    from ettr.sweep.runs import OnProgress, Preview, Progress, call, limit, preview, run, sweep
+    from ettr.sweep.tables import written_by_several
 
 __all__ = [
     "CallJob",
