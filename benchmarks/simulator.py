@@ -63,24 +63,16 @@ ONE_MORE = {
     "a write that slows": {"checkpoint.persist_s": 120, "checkpoint.persist_slowdown": 0.1},
     "burn-in": {"failures.burn_in": {"factor": 3, "decay_days": 10}},
     "lemons": {"failures.lemons": {"share": 0.02, "factor": 10}},
-    "people who repair, replacement": {
+    "people who repair": {
         "repair.automatic_success": 0.7,
         "repair.manual_h": 24,
-        "repair.manual_success": 0.9,
         "repair.n_crew": 8,
-        "repair.replacement_h": 200,
     },
-    "pre-emptible and cold spares": {
-        "spares.n_preemptible": 4,
-        "spares.preempt_min": 10,
-        "spares.n_cold": 4,
-        "spares.fetch_min": 60,
-    },
-    "misdiagnosis": {"repair.misdiagnosed": 0.1, "repair.recurrence_h": 24},
+    "pre-emptible spares": {"spares.n_preemptible": 4, "spares.preempt_min": 10},
     "retirement": {"repair.retire_after": 2, "repair.retire_window_days": 30, "repair.replacement_h": 200},
     "maintenance": {"maintenance": {"per_day": 0.2, "duration_min": 60}},
     "maintenance of a few nodes": {"maintenance": {"per_day": 1, "duration_min": 120, "rolling_nodes": 4}},
-    "slow nodes": {"slow_nodes": {"per_1000_node_days": 1, "loss": 0.2, "detection_h": 6, "lasts_h": 48}},
+    "slow nodes": {"slow_nodes": {"per_1000_node_days": 1, "loss": 0.2, "detection_h": 6}},
     "peer memory": {"checkpoint.tiers": [PEER], "checkpoint.persist_s": 120},
     "warnings of failures": {"prediction": {"recall": 0.6, "precision": 0.85, "lead_s": 120, "action_s": 30}},
     "silent failures": {
@@ -101,9 +93,8 @@ ONE_MORE = {
     "spares at random, of lemons": {"spares.choose": "random", "failures.lemons": {"share": 0.02, "factor": 10}},
     "repairs of a gamma distribution": {"repair.distribution": "gamma"},
     "restarts that fail": {"recovery.restart_fails": 0.1},
-    "failures that replicas mask": {"elastic": {"n_replicas": 64, "n_least": 48, "masked": 0.8}},
 }
-LATER = ("lemons that are cured, and new ones", "spares at random, of lemons", "failures that replicas mask")
+LATER = ("lemons that are cured, and new ones", "spares at random, of lemons")
 """Written for one rule alone: together with others they would replace those."""
 SLOWING, ELASTIC = "a write that slows", "elastic"
 TOGETHER = {

@@ -109,17 +109,16 @@ SECTIONS: dict[str, dict[str, Any]] = {
     "prediction": {"prediction": {"recall": 0.6, "precision": 0.8, "lead_s": 300, "action_s": 60}},
     "spares": _POOL,
     "ranks of spares": {
-        "spares": {"n_nodes": 2, "n_idle": 2, "select_min": 5, "n_preemptible": 2, "preempt_min": 10, "n_cold": 4}
-        | {"fetch_min": 60, "choose": "fewest_failures", "per_1000_node_days": 1},
+        "spares": {"n_nodes": 2, "n_idle": 2, "select_min": 5, "n_preemptible": 2, "preempt_min": 10}
+        | {"choose": "fewest_failures", "per_1000_node_days": 1},
         "repair": {"manual_h": 24},
     },
     "stages of repair": {
         "spares": {"n_nodes": 4},
-        "repair": {"automatic_h": 2, "automatic_success": 0.4, "manual_h": 24, "manual_success": 0.9}
-        | {"replacement_h": 200, "cv": 1, "n_crew": 3, "misdiagnosed": 0.05, "recurrence_h": 50}
-        | {"retire_after": 3, "retire_window_days": 30},
+        "repair": {"automatic_h": 2, "automatic_success": 0.4, "manual_h": 24}
+        | {"replacement_h": 200, "cv": 1, "n_crew": 3, "retire_after": 3, "retire_window_days": 30},
     },
-    "elastic": {**_POOL, "elastic": {"n_replicas": 16, "n_least": 12, "masked": 0.3}},
+    "elastic": {**_POOL, "elastic": {"n_replicas": 16, "n_least": 12}},
     "slow nodes": {"slow_nodes": {"per_1000_node_days": 1, "loss": 0.2, "detection_h": 5}},
     "heat": {"heat": _HEAT},
     "heat by water": {"heat": {"part": "b200", "cooling": "cold_plate", "mean_c": 30, "limit_w": 800}},

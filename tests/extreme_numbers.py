@@ -31,11 +31,6 @@ _MORE: dict[str, dict[str, Any]] = {
     "a bound of the ETTR": {"measured": {"ettr_above": 0.3}},
     "another bound of the ETTR": {"measured": {"ettr_below": 0.99}},
     "temperate hall": {"heat": {"mean_c": 20}},
-    "observed repairs": {"repair": {"manual_h": 24, "distribution": "empirical", "sample_h": [1, 2]}, **_SPARES},
-    "nodes that recover": {
-        "repair": {"manual_h": 24, "replacement_h": 9, "retire_after": 3, "retire_recovery_per_day": 0.1},
-        **_SPARES,
-    },
 }
 """Sections beside those that every page is tried with."""
 
@@ -65,7 +60,7 @@ def accepted(path: str, value: float) -> Scenario | None:
     """The first of these scenarios with a number in a field that may stand there; None if it may in none of them."""
     for run, place in places_of(path):
         try:
-            return run.override({place: (value,) if path == "repair.sample_h" else value})
+            return run.override({place: value})
         except InputError:
             continue
     return None

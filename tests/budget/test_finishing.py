@@ -597,10 +597,6 @@ SPARES = {"spares": {"n_nodes": 5}, "repair": {"automatic_h": 4}}
 SDC = {"name": "sdc", "share": 1.0, "latency_h": 2}
 WITHOUT_FORM = {
     "spares": SPARES,
-    "repair.misdiagnosed": {
-        "spares": {"n_nodes": 5},
-        "repair": {"automatic_h": 4, "misdiagnosed": 0.1, "recurrence_h": 10},
-    },
     "failures.lifetime": lifetime(0.7),
     "latency_cv": {"failures.modes": [SDC | {"latency_cv": 1}]},
     "different latency_h (2 and 3 h)": {

@@ -35,7 +35,7 @@ EXTRAS = {
     ),
     "checkpoints to keep": (SILENT | {"checkpoint.n_kept": 3}, "checkpoints that are not kept (checkpoint.n_kept)"),
     "slow nodes": (
-        {"slow_nodes": {"per_1000_node_days": 0.1, "loss": 0.2, "lasts_h": 3}},
+        {"slow_nodes": {"per_1000_node_days": 0.1, "loss": 0.2, "detection_h": 3}},
         "slow nodes (slow_nodes)",
     ),
     "spares": (FLEET, "spares that run out (spares, repair)"),
@@ -95,7 +95,7 @@ IDLE = {
     "lemons like the others": {"failures.lemons": {"share": 0.1, "factor": 1}},
     "no false alarms": {"recovery.false_alarms_per_day": 0},
     "checkpoints to keep, and nothing silent": {"checkpoint.n_kept": 1},
-    "no slow nodes": {"slow_nodes": {"per_1000_node_days": 0, "loss": 0.2, "lasts_h": 3}},
+    "no slow nodes": {"slow_nodes": {"per_1000_node_days": 0, "loss": 0.2, "detection_h": 3}},
     "a person for nothing": {"recovery.person_share": 1, "recovery.person_min": 0},
     "a person for nobody": {"recovery.person_share": 0, "recovery.person_min": 50},
     "full speed": {"job.throughput_factor": 1},

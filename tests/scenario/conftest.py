@@ -20,22 +20,19 @@ FLEET = {
     "recovery.false_alarms_per_day": 0.2,
     "checkpoint.n_kept": 10,
     "maintenance": {"per_day": 0.5, "duration_min": 60, "rolling_nodes": 4},
-    "spares": {"n_nodes": 8, "n_preemptible": 16, "preempt_min": 10, "n_cold": 4, "fetch_min": 90},
+    "spares": {"n_nodes": 8, "n_preemptible": 16, "preempt_min": 10},
     "repair": {
         "automatic_h": 0.5,
         "automatic_success": 0.7,
         "manual_h": 24,
-        "manual_success": 0.9,
         "replacement_h": 120,
         "cv": 0.8,
         "n_crew": 2,
-        "misdiagnosed": 0.1,
-        "recurrence_h": 50,
         "retire_after": 3,
         "retire_window_days": 30,
     },
     "elastic": {"n_replicas": 10, "n_least": 2},
-    "slow_nodes": {"per_1000_node_days": 0.5, "loss": 0.2, "detection_h": 2, "lasts_h": 12},
+    "slow_nodes": {"per_1000_node_days": 0.5, "loss": 0.2, "detection_h": 2},
 }
 
 

@@ -18,8 +18,8 @@ BOUNDS = {
     ">= 0.0001": {"checkpoint": "interval_min"},
     ">= 1e-06": {
         "job": "productive_h",
-        "repair": "recurrence_h retire_window_days",
-        "slow_nodes": "detection_h lasts_h",
+        "repair": "retire_window_days",
+        "slow_nodes": "detection_h",
     },
     ">= 1e-15": {"job": "throughput_factor", "failures.lemons": "share"},
     "<= 1e+09": {"job": "productive_h", "repair": "manual_h"},
@@ -36,8 +36,8 @@ BOUNDS = {
             "detection_min queue_min restart_min restart_cv person_min init_s_per_1000_gpus false_alarms_per_day"
         ),
         "maintenance": "per_day duration_min",
-        "spares": "n_nodes n_preemptible preempt_min n_cold fetch_min",
-        "repair": "automatic_h manual_h manual_success replacement_h cv",
+        "spares": "n_nodes n_preemptible preempt_min",
+        "repair": "automatic_h manual_h replacement_h cv",
         "slow_nodes": "per_1000_node_days",
     },
     ">= 1": {
@@ -50,7 +50,7 @@ BOUNDS = {
         "elastic": "n_least",
     },
     ">= 2": {"elastic": "n_replicas"},
-    "< 1": {"checkpoint": "persist_slowdown", "repair": "misdiagnosed", "slow_nodes": "loss"},
+    "< 1": {"checkpoint": "persist_slowdown", "slow_nodes": "loss"},
     "<= 1": {
         "failures": "exposed_share",
         "failures.lemons": "left",

@@ -18,15 +18,13 @@ from .rules import Group, Mode, Rules
 class Node:
     """A machine. ``fails_at`` is a time of the hazard clock; NaN where no clock runs."""
 
-    __slots__ = ("bad", "fails_at", "group", "left", "lemon", "level", "place", "slow")
+    __slots__ = ("fails_at", "group", "left", "lemon", "place", "slow")
 
     def __init__(self, lemon: bool, group: Group | None) -> None:
         self.lemon, self.group = lemon, group
         self.left: list[float] = []  # when it left the job for repair
-        self.level = 0.0  # count that recovers, as of the last of these times
         self.fails_at = math.nan
         self.place = -1  # in the list of the job's nodes
-        self.bad = False  # failed, but another node was blamed for it
         self.slow = False
 
 
@@ -40,12 +38,10 @@ class Fleet:
         self.hot: deque[Node] = deque()
         self.idle: deque[Node] = deque()
         self.preemptible: deque[Node] = deque()
-        self.cold: deque[Node] = deque()
         self.n_gone = 0
-        self.bad: list[Node] = []
         self.slow: list[Node] = []  # not found yet
         self.slow_found: list[Node] = []
-        self.coming: list[Node] = []  # pre-emptible and cold ones that the job waits for
+        self.coming: list[Node] = []  # idle and pre-emptible ones that the job waits for
         self.n_away = 0  # in repair, or served
         self.n_open = 0  # places for which the job waits for a node to return
         self.enough: simpy.Event | None = None
@@ -64,11 +60,10 @@ class Fleet:
             if rules.node_clocks and rules.node_clocks.stationary:
                 self._set_clock(node, self._residual(node))
         if spares:
-            stock = self._new_nodes(spares.n_hot + spares.n_preemptible + spares.n_cold + spares.n_idle)
+            stock = self._new_nodes(spares.n_hot + spares.n_preemptible + spares.n_idle)
             for depot, n in (
                 (self.hot, spares.n_hot),
                 (self.preemptible, spares.n_preemptible),
-                (self.cold, spares.n_cold),
                 (self.idle, spares.n_idle),
             ):
                 depot.extend(stock.pop() for _ in range(n))
@@ -111,7 +106,7 @@ class Fleet:
             self.waiting_change.succeed()
 
     def _count(self) -> int:
-        depots = (self.job, self.hot, self.idle, self.preemptible, self.cold, self.coming)
+        depots = (self.job, self.hot, self.idle, self.preemptible, self.coming)
         return sum(len(depot) for depot in depots) + self.n_away + self.n_gone
 
     def check(self) -> None:
@@ -164,9 +159,9 @@ class Fleet:
             self._set_clock(node, self.random.weibullvariate(1.0, node.group.shape) * self._scale(node))
 
     def one_becomes_a_lemon(self) -> None:
-        """A random place of the job: nothing happens to a lemon, to one that failed and stayed, or where nobody is."""
+        """A random place of the job: nothing happens to a lemon, or where nobody is."""
         place = self.random.randrange(self.rules.n_nodes)
-        if place < len(self.job) and not self.job[place].lemon and not self.job[place].bad:
+        if place < len(self.job) and not self.job[place].lemon:
             self.job[place].lemon = True
             self.renew(self.job[place])
 
@@ -195,8 +190,8 @@ class Fleet:
         self._heal(node)
 
     def _heal(self, node: Node) -> None:
-        node.bad = node.slow = False
-        for listed in (self.bad, self.slow, self.slow_found):
+        node.slow = False
+        for listed in (self.slow, self.slow_found):
             if node in listed:
                 listed.remove(node)
 
@@ -208,24 +203,7 @@ class Fleet:
             return []
         if mode.n_out > 1:
             return self.random.sample(self.job, min(mode.n_out, len(self.job)))
-        failed = node or self.random.choice(self.job)
-        if self.rules.repair and self.random.random() < self.rules.repair.misdiagnosed:
-            healthy = self._healthy_but(failed)
-            if healthy:
-                if not failed.bad:
-                    failed.bad = True
-                    self.bad.append(failed)
-                self.clock_ran_out(failed)
-                return [healthy]
-        return [failed]
-
-    def _healthy_but(self, failed: Node) -> Node | None:
-        if len(self.job) <= len(self.bad) + (not failed.bad):
-            return None
-        while True:
-            node = self.random.choice(self.job)
-            if not node.bad and node is not failed:
-                return node
+        return [node or self.random.choice(self.job)]
 
     def leave(self, nodes: Iterable[Node], mode: Mode | None) -> None:
         """Into repair; without spares each node is repaired at once and stays."""
@@ -244,13 +222,8 @@ class Fleet:
         """Give the job the nodes it is short of, waiting where it must; answers the hours of that."""
         began, spares = self.env.now, self.rules.spares
         wait = 0.0
-        for rank in spares.order if spares else ():
-            depot, hours = {
-                "hot": (self.hot, 0.0),
-                "idle": (self.idle, spares.select),
-                "preemptible": (self.preemptible, spares.preempt),
-                "cold": (self.cold, spares.fetch),
-            }[rank]
+        ranks = ((self.hot, 0.0), (self.idle, spares.select), (self.preemptible, spares.preempt)) if spares else ()
+        for depot, hours in ranks:
             while depot and self.missing:
                 self.coming.append(self._choose(depot))
                 wait = max(wait, hours)
@@ -276,20 +249,14 @@ class Fleet:
 
     def _choose(self, depot: deque[Node]) -> Node:
         """The spare that goes in; the first has waited longest."""
-        choose, repair = self.rules.spares.choose, self.rules.repair
+        choose = self.rules.spares.choose
         node = depot[0]
         if choose == "random":
             node = self.random.choice(depot)
         elif choose == "fewest_failures":
             node = min(depot, key=lambda spare: len(spare.left))
-        elif choose == "score":
-            node = min(depot, key=lambda spare: self._level(spare, repair.retire_recovery))
         depot.remove(node)
         return node
-
-    def _level(self, node: Node, recovery: float) -> float:
-        """The count that recovers, as of now."""
-        return max(0.0, node.level - recovery * (self.env.now - node.left[-1])) if node.left else 0.0
 
     def _check_end(self) -> None:
         """Where nobody is left who could come back, the job that waits is over."""
@@ -312,10 +279,9 @@ class Fleet:
             self.hot.append(node)
         elif len(self.idle) < spares.n_idle:
             self.idle.append(node)
-        elif len(self.preemptible) < spares.n_preemptible:
-            self.preemptible.append(node)
         else:
-            self.cold.append(node)
+            assert len(self.preemptible) < spares.n_preemptible
+            self.preemptible.append(node)
         self._waiting_changed()
         self._check_end()
 
@@ -324,11 +290,8 @@ class Fleet:
     def _repair(self, node: Node, mode: Mode | None, source: random.Random | None = None) -> Generator:
         """``source`` has the random numbers of a repair that several nodes share."""
         rules, source = self.rules.repair, source or self.random
-        node.level = self._level(node, rules.retire_recovery) + 1
         node.left.append(self.env.now)
         recent = sum(self.env.now - left <= rules.retire_window for left in node.left)
-        if rules.retire_recovery:
-            recent = node.level + 1e-9
         if rules.retire_after is not None and recent >= rules.retire_after:
             mended = False
         elif mode and mode.repair is not None:
@@ -370,8 +333,6 @@ class Fleet:
                 yield self.env.timeout(hours)
         else:
             yield self.env.timeout(hours)
-        if source.random() >= rules.manual_success:
-            return False
         self._cure(node, 1)
         return True
 
@@ -382,8 +343,6 @@ class Fleet:
     def _time(self, mean: float, node: Node, source: random.Random) -> float:
         rules = self.rules.repair
         mean *= node.group.repair_factor if node.group else 1.0
-        if rules.distribution == "empirical":
-            return mean * source.choice(rules.sample) * len(rules.sample) / sum(rules.sample)
         if rules.distribution == "exponential":
             return mean * source.expovariate(1.0)
         if rules.distribution == "gamma" and rules.cv:
@@ -419,9 +378,6 @@ class Fleet:
     def one_is_found(self) -> None:
         node = self.slow.pop(self.random.randrange(len(self.slow)))
         self.slow_found.append(node)
-
-    def one_has_passed(self) -> None:
-        self.slow.pop(self.random.randrange(len(self.slow))).slow = False
 
     @property
     def can_swap(self) -> bool:

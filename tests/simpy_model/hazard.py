@@ -34,7 +34,7 @@ class Hazard:
 
         What is Poisson has no memory, so it is drawn anew each time.
         """
-        rate = sum(rate for _, rate in self._poisson())
+        rate = sum(mode.rate for mode in self._poisson())
         self.next_u = self.u + self.random.expovariate(rate) if rate > 0 else math.inf
         self.next_node = self.fleet.next_to_fail()
         if self.next_node and self.next_node.fails_at < self.next_u:
@@ -57,18 +57,12 @@ class Hazard:
             modes = self.rules.by_node
             mode = self.random.choices(modes, [mode.rate for mode in modes])[0]
             return Failure(mode, self.next_node)
-        sources = self._poisson()
-        mode = self.random.choices([mode for mode, _ in sources], [rate for _, rate in sources])[0]
-        return Failure(mode, self.random.choice(self.fleet.bad) if mode is self.rules.repeat else None)
+        modes = self._poisson()
+        return Failure(self.random.choices(modes, [mode.rate for mode in modes])[0])
 
-    def _poisson(self) -> list[tuple[Mode, float]]:
-        rules = self.rules
-        sources = [(mode, mode.rate) for mode in rules.poisson]
-        if rules.time_out.rate > 0:
-            sources.append((rules.time_out, rules.time_out.rate))
-        if self.fleet.bad:
-            sources.append((rules.repeat, len(self.fleet.bad) / rules.repair.recurrence))
-        return sources
+    def _poisson(self) -> list[Mode]:
+        time_out = self.rules.time_out
+        return [*self.rules.poisson, *([time_out] if time_out.rate > 0 else [])]
 
     def _u_in(self, hours: float) -> float:
         burn_in = self.rules.burn_in

@@ -16,7 +16,7 @@ from .hazard import Failure, Hazard
 from .lineage import Copy, Lineage
 from .rules import IN_TRAINING, PARTS, Mode, Rules
 
-_STRIKE, _FALSE_ALARM, _SLOW, _FOUND_SLOW, _PASSED = "strike", "false alarm", "slow", "found slow", "passed"
+_STRIKE, _FALSE_ALARM, _SLOW, _FOUND_SLOW = "strike", "false alarm", "slow", "found slow"
 _TURNS = "turns bad"
 _ROUNDING = 1e-9
 
@@ -124,8 +124,6 @@ class Job:
         lived, event = yield from self._live(hours, "stall" if stalling else "training")
         self._note(lived, stalling)
         if isinstance(event, Failure):
-            if event.struck is None and self._is_masked(event):
-                return
             if not stalling and self._is_announced(event.mode) and self._worth_an_answer():
                 yield from self._answer(event)
             else:
@@ -248,10 +246,8 @@ class Job:
             if rules.alarms:
                 rates[_FALSE_ALARM] = rules.alarms.false_per_h
             if rules.slow_nodes:
-                n_slow = len(self.fleet.slow)
                 rates[_SLOW] = rules.slow_nodes.rate
-                rates[_FOUND_SLOW] = n_slow * rules.slow_nodes.found_per_h
-                rates[_PASSED] = n_slow * rules.slow_nodes.passes_per_h
+                rates[_FOUND_SLOW] = len(self.fleet.slow) * rules.slow_nodes.found_per_h
             if rules.node_clocks:
                 rates[_TURNS] = rules.n_nodes * rules.node_clocks.turns_per_h
         ends |= {cause: self.random.expovariate(rate) for cause, rate in rates.items() if rate > 0}
@@ -273,7 +269,6 @@ class Job:
             _TURNS: self.fleet.one_becomes_a_lemon,
             _SLOW: self.fleet.one_more_is_slow,
             _FOUND_SLOW: self.fleet.one_is_found,
-            _PASSED: self.fleet.one_has_passed,
         }[event]()
 
     # alarms
@@ -341,17 +336,6 @@ class Job:
                 yield from self._down("queue_h", self.random.expovariate(1 / rules.person))
             yield from self._down("queue_h", mode.queue)
             failure = yield from self._restart(mode.restart, source, tried)
-
-    def _is_masked(self, failure: Failure) -> bool:
-        """Whether the nodes of a failure only take their replicas out; if so they leave."""
-        fleet, n_out = self.fleet, failure.mode.n_out
-        if not n_out or not self.rules.masked or not fleet.may_go_on(fleet.missing + n_out):
-            return False
-        if self.random.random() >= self.rules.masked:
-            return False
-        fleet.leave(fleet.blamed(failure.mode, failure.node), failure.mode)
-        self.counts["n_failures"] += 1
-        return True
 
     def _severity(self, mode: Mode, least: int) -> tuple[int, float]:
         """The fastest tier, from one on, that outlives a failure with a sound copy; and the hours of trying others."""

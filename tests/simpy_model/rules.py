@@ -97,11 +97,8 @@ class Spares:
     n_hot: int
     n_preemptible: int = 0
     preempt: float = 0.0
-    n_cold: int = 0
-    fetch: float = 0.0
     n_idle: int = 0
     select: float = 0.0
-    order: tuple[str, ...] = ("hot", "idle", "preemptible", "cold")
     choose: str = "longest_idle"
     fails_per_h: float = 0.0
 
@@ -111,18 +108,13 @@ class Repair:
     automatic: float | None = None
     automatic_success: float = 1.0
     manual: float | None = None
-    manual_success: float = 1.0
     replacement: float | None = None
     cv: float = 0.0
     n_crew: int | None = None
-    misdiagnosed: float = 0.0
-    recurrence: float = math.inf
     retire_after: int | None = None
     retire_window: float = math.inf
-    retire_recovery: float = 0.0
     replaced: bool = True
     distribution: str = "lognormal"
-    sample: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,7 +124,6 @@ class SlowNodes:
     rate: float
     loss: float
     found_per_h: float
-    passes_per_h: float
 
 
 @dataclass(frozen=True)
@@ -147,7 +138,6 @@ class Rules:
     tiers: tuple[Tier, ...]  # from fast to safe; the last is the store
     modes: tuple[Mode, ...]
     time_out: Mode
-    repeat: Mode
     restart: tuple[float, float]
     slowdown: float = 0.0
     n_kept: int | None = None
@@ -163,7 +153,6 @@ class Rules:
     repair: Repair | None = None
     n_replicas: int = 1
     n_least: int = 1
-    masked: float = 0.0
     slow_nodes: SlowNodes | None = None
     exposed: bool = True
     restart_fails: float = 0.0
@@ -205,7 +194,7 @@ def rules_of(scenario, horizon: float = math.inf) -> Rules:
     """What a scenario says, with the wall clock at which a run ends anyway."""
     recovery, job, repair = scenario.recovery, scenario.job, scenario.repair
     step, tiers = _tiers_of(scenario)
-    modes, time_out, repeat = _modes_of(scenario)
+    modes, time_out = _modes_of(scenario)
     burn_in, maintenance, elastic = scenario.failures.burn_in, scenario.maintenance, scenario.elastic
     spares = scenario.spares
     return Rules(
@@ -217,7 +206,6 @@ def rules_of(scenario, horizon: float = math.inf) -> Rules:
         tiers=tiers,
         modes=modes,
         time_out=time_out,
-        repeat=repeat,
         restart=(scenario.restart_h, recovery.restart_cv),
         slowdown=scenario.checkpoint.persist_slowdown,
         n_kept=scenario.checkpoint.n_kept,
@@ -234,11 +222,8 @@ def rules_of(scenario, horizon: float = math.inf) -> Rules:
             spares.n_nodes,
             spares.n_preemptible,
             spares.preempt_min / 60,
-            spares.n_cold,
-            spares.fetch_min / 60,
             spares.n_idle,
             spares.select_min / 60,
-            spares.order,
             spares.choose,
             spares.per_1000_node_days / 24_000,
         ),
@@ -247,22 +232,16 @@ def rules_of(scenario, horizon: float = math.inf) -> Rules:
             repair.automatic_h,
             repair.automatic_success,
             repair.manual_h,
-            repair.manual_success,
             repair.replacement_h,
             repair.cv,
             repair.n_crew,
-            repair.misdiagnosed,
-            repair.recurrence_h or math.inf,
             repair.retire_after,
             (repair.retire_window_days or math.inf) * 24,
-            (repair.retire_recovery_per_day or 0.0) / 24,
             repair.replaced,
             repair.distribution,
-            repair.sample_h,
         ),
         n_replicas=elastic.n_replicas if elastic else 1,
         n_least=elastic.n_least if elastic else 1,
-        masked=elastic.masked if elastic else 0.0,
         exposed=recovery.exposed,
         restart_fails=recovery.restart_fails,
         failed_restart=None if recovery.failed_restart_min is None else recovery.failed_restart_min / 60,
@@ -294,8 +273,8 @@ def _whole(ratio: float) -> int:
     return round(ratio)
 
 
-def _modes_of(scenario) -> tuple[tuple[Mode, ...], Mode, Mode]:
-    """The modes of the scenario with ``other``, false alarms of time-outs, and repeated failures of bad nodes."""
+def _modes_of(scenario) -> tuple[tuple[Mode, ...], Mode]:
+    """The modes of the scenario with ``other``, and false alarms of time-outs."""
     recovery, failures = scenario.recovery, scenario.failures
     rates = scenario.node_rate_per_h * _settled_over_counted(scenario) * scenario.mode_exposure()
     survived = [*zip(*scenario.survival(), strict=True)] if scenario.checkpoint.tiers else [()] * len(rates)
@@ -337,7 +316,7 @@ def _modes_of(scenario) -> tuple[tuple[Mode, ...], Mode, Mode]:
         can_be_announced=False,
         **general | {"detection": (0.0, 0.0), "survived": (1.0,) * len(survived[-1])},
     )
-    return (*named, other), time_out, Mode(rate=math.nan, **general)
+    return (*named, other), time_out
 
 
 def _has_node_clocks(scenario) -> bool:
@@ -399,6 +378,5 @@ def _slow_nodes_of(scenario) -> SlowNodes | None:
     return SlowNodes(
         rate=scenario.n_nodes * slow.per_1000_node_days / 24_000,
         loss=slow.loss,
-        found_per_h=1 / slow.detection_h if slow.detection_h else 0.0,
-        passes_per_h=1 / slow.lasts_h if slow.lasts_h else 0.0,
+        found_per_h=1 / slow.detection_h,
     )

@@ -15,8 +15,6 @@ STAGES = {
     "automatic_h": 1,
     "automatic_success": 0.5,
     "manual_h": 6,
-    "manual_success": 0.6,
-    "replacement_h": 24,
     "cv": 0.7,
 }
 SILENT = {"name": "silent", "share": 0.2, "latency_h": 1.5, "latency_cv": 1}
@@ -52,7 +50,7 @@ def mixture(choose: Callable[[Sequence[Any]], Any]) -> dict[str, Any]:
         ),
         "slow_nodes": maybe(
             {"per_1000_node_days": 300, "loss": 0.4, "detection_h": 2},
-            {"per_1000_node_days": 300, "loss": 0.1, "lasts_h": 2, "detection_h": 4},
+            {"per_1000_node_days": 300, "loss": 0.1, "detection_h": 4},
         ),
     }
     tiers = choose([(), (), (MEMORY,), (MEMORY, DISK)])
@@ -73,17 +71,15 @@ def _pool(choose: Callable, maybe: Callable, changes: dict[str, Any]) -> None:
         "n_nodes": choose([0, 2, 5]),
         "n_preemptible": choose([0, 1]),
         "preempt_min": 15,
-        "n_cold": choose([0, 2]),
-        "fetch_min": 50,
     }
     repair = choose(
         [
             {"automatic_h": 3},
             {"manual_h": 3, "n_crew": 1},
-            {"automatic_h": 0.5, "automatic_success": 0.5, "manual_h": 4, "manual_success": 0.7, "replacement_h": 8},
+            {"automatic_h": 0.5, "automatic_success": 0.5, "manual_h": 4, "replacement_h": 8},
         ]
     )
-    repair = repair | {"cv": choose([0, 1])} | choose([{}, {"misdiagnosed": 0.3, "recurrence_h": 3}])
+    repair = repair | {"cv": choose([0, 1])}
     if changes["maintenance"]:
         changes["maintenance"] = changes["maintenance"] | {"rolling_nodes": maybe(1, 2)}
     if choose([True, False]):
@@ -108,8 +104,6 @@ def policies(choose: Callable[[Sequence[Any]], Any]) -> dict[str, Any]:
         "recovery.restart_fails": choose([0, 0.3]),
         "failures.groups": choose([(), [{"name": "old", "share": 0.25, "factor": 5}, {"name": "new", "share": 0.75}]]),
     }
-    if changes.get("elastic"):
-        changes["elastic"] = changes["elastic"] | {"masked": choose([0, 0.5])}
     if changes.get("spares"):
         changes["spares"] = changes["spares"] | {
             "n_idle": choose([0, 2]),

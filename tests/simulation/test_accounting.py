@@ -138,7 +138,7 @@ def test_the_timeline_of_a_run_does_not_depend_on_which_others_are_asked_for(sma
 
 
 def test_spare_hours_are_those_of_the_hot_spares(small_run):
-    run = small_run.override({"spares": {"n_nodes": 3, "n_cold": 5}, "repair": {"automatic_h": 4}})
+    run = small_run.override({"spares": {"n_nodes": 3, "n_preemptible": 5}, "repair": {"automatic_h": 4}})
     simulated = simulate(run, n_runs=50)
     assert simulated.budget.spare_gpu_h == pytest.approx(3 * 8 * simulated.budget.total_h, rel=1e-12)
     assert simulate(small_run, n_runs=50).budget.spare_gpu_h == 0

@@ -18,7 +18,6 @@ QUANTITIES = (*PARTS, "n_failures", "n_planned", "n_undetected", "waiting_h", "n
 STEADY = {"job.include_start": False}
 WRITE = {"checkpoint.persist_slowdown": 0.3, "checkpoint.persist_s": 1500}
 SPARES = {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 8, "cv": 1}}
-BAD = {"spares": {"n_nodes": 4}, "repair": {"automatic_h": 4, "misdiagnosed": 0.5, "recurrence_h": 2}}
 ELASTIC = {"elastic": {"n_replicas": 8, "n_least": 6}, "spares": {"n_nodes": 1}, "repair": {"automatic_h": 8}}
 ALARMS = {"prediction": {"recall": 0.6, "precision": 0.3, "lead_s": 600, "action_s": 120}}
 TIERS = {"checkpoint.tiers": [MEMORY | {"interval_s": 450}, DISK], "checkpoint.load_s": 600}
@@ -49,7 +48,6 @@ CHOSEN = {
     "failures.lemons": {"share": 0.3, "factor": 40},
     "repair": {"automatic_h": 0.1},
 }
-SCORED = {"repair": {"automatic_h": 0.1, "retire_after": 16, "retire_recovery_per_day": 2, "replacement_h": 9}}
 OLD_GROUP = {"name": "old", "share": 0.25, "factor": 6, "repair_factor": 3}
 NEW_GROUP = {"name": "new", "share": 0.75}
 GROUPS = {"failures.groups": [OLD_GROUP, NEW_GROUP]}
@@ -79,7 +77,7 @@ RULES = {
     },
     "no spares": SPARES | {"spares": {"n_nodes": 0}},
     "ranks of spares": {
-        "spares": {"n_nodes": 1, "n_preemptible": 1, "preempt_min": 20, "n_cold": 1, "fetch_min": 50},
+        "spares": {"n_nodes": 1, "n_preemptible": 1, "preempt_min": 20},
         "repair": {"manual_h": 12, "cv": 0.5},
     },
     "stages of repair": {
@@ -96,9 +94,6 @@ RULES = {
         "repair": {"automatic_h": 12, "cv": 0.7},
         "failures.modes": [RACK | {"share": 0.4}, PROGRAM, {"name": "own", "share": 0.2, "repair_h": 30}],
     },
-    "wrong diagnosis": BAD,
-    "wrong diagnosis, racks": BAD | {"failures.modes": [RACK | {"share": 0.3}]},
-    "wrong diagnosis, clocks": BAD | NEW,
     "retirement": {
         "failures.rate_per_1000_node_days": 1200,
         "spares": {"n_nodes": 2},
@@ -115,13 +110,8 @@ RULES = {
     },
     "random spares": CHOSEN | {"spares": {"n_nodes": 12, "choose": "random"}},
     "spares that failed least": CHOSEN | {"spares": {"n_nodes": 4, "choose": "fewest_failures"}},
-    "spares by a score": CHOSEN | SCORED | {"spares": {"n_nodes": 4, "choose": "score"}},
-    "cold spares first": {
-        "spares": {"n_nodes": 2, "n_cold": 2, "fetch_min": 50, "order": ["cold", "hot", "idle", "preemptible"]},
-        "repair": {"automatic_h": 6},
-    },
     "idle spares": {
-        "spares": {"n_nodes": 1, "n_idle": 2, "select_min": 25, "n_cold": 1, "fetch_min": 70},
+        "spares": {"n_nodes": 1, "n_idle": 2, "select_min": 25, "n_preemptible": 1, "preempt_min": 70},
         "repair": {"manual_h": 10, "cv": 0.5},
     },
     "spares that fail": {
@@ -144,11 +134,6 @@ RULES = {
         "spares": {"n_nodes": 2},
         "repair": {"automatic_h": 3, "retire_after": 2, "replacement_h": 60},
     },
-    "retirement by a count that recovers": {
-        "failures.rate_per_1000_node_days": 1200,
-        "spares": {"n_nodes": 2},
-        "repair": {"automatic_h": 3, "retire_after": 2, "retire_recovery_per_day": 0.5, "replacement_h": 60},
-    },
     "groups": GROUPS | {"spares": {"n_nodes": 3}, "repair": {"automatic_h": 6, "cv": 0.5}},
     "groups, programs": GROUPS | {"failures.modes": [PROGRAM | {"share": 0.6}]} | CURED,
     "groups of new nodes": {
@@ -167,10 +152,6 @@ RULES = {
     "gamma repair": {
         "spares": {"n_nodes": 1},
         "repair": {"manual_h": 4, "n_crew": 1, "distribution": "gamma", "cv": 3},
-    },
-    "repair as observed": {
-        "spares": {"n_nodes": 2},
-        "repair": {"manual_h": 8, "distribution": "empirical", "sample_h": [1, 1, 2, 30]},
     },
     "racks that come back together": {
         "spares": {"n_nodes": 7},
@@ -191,23 +172,17 @@ RULES = {
         "checkpoint.tiers": [MEMORY | {"interval_s": 450, "corrupt": 0.3}, DISK | {"corrupt": 0.5, "load_s": 600}],
         "checkpoint.load_s": 900,
     },
-    "failures that replicas mask": {
-        "elastic": {"n_replicas": 8, "n_least": 4, "masked": 0.8},
-        "spares": {"n_nodes": 1},
-        "repair": {"automatic_h": 12},
-        "failures.modes": [RACK | {"share": 0.1}, PROGRAM],
-    },
-    "failures that replicas mask, all rules beside": {
-        "elastic": {"n_replicas": 16, "n_least": 9, "masked": 0.6},
-        "spares": {"n_nodes": 2, "n_cold": 1, "fetch_min": 60},
-        "repair": {"automatic_h": 6, "cv": 1, "misdiagnosed": 0.3, "recurrence_h": 4},
+    "elastic, silent": {
+        "elastic": {"n_replicas": 16, "n_least": 9},
+        "spares": {"n_nodes": 2},
+        "repair": {"automatic_h": 6, "cv": 1},
         "failures.modes": [SILENT],
     }
     | WRITE,
     "lemons": LEMONS | WEAR,
     "lemons and ranks of spares": LEMONS
     | {
-        "spares": {"n_nodes": 1, "n_preemptible": 2, "preempt_min": 15, "n_cold": 2, "fetch_min": 50},
+        "spares": {"n_nodes": 1, "n_preemptible": 2, "preempt_min": 15},
         "repair": {"manual_h": 2},
     },
     "lemons that retire": LEMONS
@@ -226,13 +201,13 @@ RULES = {
     "elastic": ELASTIC,
     "elastic, racks and ranks": {
         "elastic": {"n_replicas": 16, "n_least": 9},
-        "spares": {"n_nodes": 2, "n_cold": 2, "fetch_min": 60},
+        "spares": {"n_nodes": 2, "n_preemptible": 2, "preempt_min": 60},
         "repair": {"automatic_h": 6, "cv": 1},
         "failures.modes": [RACK | {"share": 0.4}],
     },
     "elastic, slowdown, burn-in": ELASTIC | WRITE | YOUNG,
     "slow nodes": _slow(detection_h=1),
-    "slow nodes that pass": _slow(detection_h=3, lasts_h=2) | WRITE,
+    "slow nodes, slowdown": _slow(detection_h=3) | WRITE,
     "slow nodes and spares": _slow(detection_h=1) | {"spares": {"n_nodes": 1}, "repair": {"automatic_h": 8}},
     "maintenance": STOPS | WRITE | {"recovery.restart_cv": 1},
     "rolling maintenance": {
@@ -266,16 +241,16 @@ EXTREMES = {
         "repair": {"manual_h": 2, "n_crew": 1},
         "failures.modes": [ALL],
     },
-    "all nodes at once, wrong diagnosis": NEW
+    "all nodes at once, with clocks": NEW
     | {
         "cluster.n_gpus": 32,
         "failures.rate_per_1000_node_days": 1500,
         "failures.modes": [ALL | {"n_out_nodes": 4}],
         "spares": {"n_nodes": 6},
-        "repair": {"automatic_h": 2, "misdiagnosed": 0.6, "recurrence_h": 5},
+        "repair": {"automatic_h": 2},
     },
-    "all nodes at once, slow ones": {"failures.modes": [ALL]} | _slow(lasts_h=50),
-    "one node that is slow": {"cluster.n_gpus": 8} | _slow(per_1000_node_days=3000, lasts_h=20),
+    "all nodes at once, slow ones": {"failures.modes": [ALL]} | _slow(detection_h=50),
+    "one node that is slow": {"cluster.n_gpus": 8} | _slow(per_1000_node_days=3000, detection_h=20),
     "service of all nodes": WEAR
     | {
         "maintenance": {"per_day": 2, "duration_min": 60, "rolling_nodes": 16},
@@ -287,7 +262,7 @@ EXTREMES = {
     | {"failures.modes": [{"name": "job", "share": 0.7, "scales_with": "job"}], "failures.observed_nodes": 16},
     "lemons, slow nodes and failures of the job": LEMONS
     | {"failures.modes": [{"name": "job", "share": 0.4, "scales_with": "job"}], "failures.observed_nodes": 16}
-    | {"spares": {"n_nodes": 6}, "repair": {"automatic_h": 3, "misdiagnosed": 0.4, "recurrence_h": 4}}
+    | {"spares": {"n_nodes": 6}, "repair": {"automatic_h": 3}}
     | _slow(detection_h=2),
     "answers that cut a write off": {**KEPT, "failures.modes": [SILENT | {"share": 0.8, "latency_h": 0.4}]},
     "answers among the checkpoints kept": KEPT | {"checkpoint.n_kept": 4},
@@ -345,7 +320,6 @@ def _but(name: str, **changes) -> dict:
     return {field: value for field, value in (RULES[name] | changes).items() if value is not None}
 
 
-FOUR_SPARES = {"spares": {"n_nodes": 4}, "repair": {"automatic_h": 4}}
 SILENT_MODES = [{"name": "silent", "share": 0.2}, {"name": "soon", "share": 0.2}]
 BASES = {
     "steady, slowdown": STEADY,
@@ -355,9 +329,6 @@ BASES = {
     "a crew after automatic repair": _but(
         "a crew after automatic repair", repair={"automatic_h": 1, "automatic_success": 0.2, "manual_h": 10}
     ),
-    "wrong diagnosis": FOUR_SPARES,
-    "wrong diagnosis, racks": _but("wrong diagnosis, racks", **FOUR_SPARES),
-    "wrong diagnosis, clocks": _but("wrong diagnosis, clocks", **FOUR_SPARES),
     "retirement": _but("retirement", repair={"automatic_h": 3}),
     "cured lemons": _but("cured lemons", **{"failures.lemons": {"share": 0.3, "factor": 40}}),
     "nodes that turn into lemons": _but(
@@ -366,21 +337,17 @@ BASES = {
     "lemons that come and go, without spares": {"failures.lemons": {"share": 0.1, "factor": 10}},
     "random spares": CHOSEN | {"spares": {"n_nodes": 12}},
     "spares that failed least": CHOSEN | {"spares": {"n_nodes": 4}},
-    "spares by a score": CHOSEN | SCORED | {"spares": {"n_nodes": 4}},
-    "cold spares first": _but("cold spares first", spares={"n_nodes": 2, "n_cold": 2, "fetch_min": 50}),
-    "idle spares": _but("idle spares", spares={"n_nodes": 1, "n_cold": 1, "fetch_min": 70}),
+    "idle spares": _but("idle spares", spares={"n_nodes": 1, "n_preemptible": 1, "preempt_min": 70}),
     "spares that fail": _but("spares that fail", spares={"n_nodes": 2, "n_idle": 2, "select_min": 25}),
     "a fleet that shrinks": _but("a fleet that shrinks", repair={"automatic_h": 1}),
     "a fleet that shrinks, elastic": _but("a fleet that shrinks, elastic", repair={"automatic_h": 1}),
     "retirement in a life": _but("retirement in a life", repair={"automatic_h": 3}),
-    "retirement by a count that recovers": _but("retirement by a count that recovers", repair={"automatic_h": 3}),
     "groups": _but("groups", **{"failures.groups": None}),
     "groups, programs": _but("groups, programs", **{"failures.groups": None}),
     "groups of new nodes": {"failures.lifetime": {"shape": 1.5, "start": "new"}},
     "groups in the middle of their lives": LEMONS | {"failures.rate_per_1000_node_days": 1200},
     "exponential repair": _but("exponential repair", repair={"manual_h": 4, "n_crew": 1}),
     "gamma repair": _but("gamma repair", repair={"manual_h": 4, "n_crew": 1, "cv": 3}),
-    "repair as observed": _but("repair as observed", repair={"manual_h": 8}),
     "racks that come back together": _but("racks that come back together", **{"failures.modes": [ROW]}),
     "restarts without failures": {"recovery.restart_min": 90, "recovery.restart_cv": 0.5},
     "restarts that fail": {"recovery.restart_cv": 0.5},
@@ -389,10 +356,7 @@ BASES = {
         "checkpoint.tiers": [MEMORY | {"interval_s": 450}, DISK | {"load_s": 600}],
         "checkpoint.load_s": 900,
     },
-    "failures that replicas mask": _but("failures that replicas mask", elastic={"n_replicas": 8, "n_least": 4}),
-    "failures that replicas mask, all rules beside": _but(
-        "failures that replicas mask, all rules beside", elastic={"n_replicas": 16, "n_least": 9}
-    ),
+    "elastic, silent": _but("elastic, silent", elastic=None),
     "lemons": WEAR,
     "lemons and ranks of spares": _but("lemons and ranks of spares", spares={"n_nodes": 1}),
     "lemons that retire": _but("lemons that retire", repair={"automatic_h": 3}),
@@ -418,7 +382,7 @@ BASES = {
     "silent, alarms, long write": _but("silent, alarms, long write", **{"failures.modes": []}),
 }
 """What a row adds its rule to, where that is more than the small run."""
-SUBTLE = {"spares that failed least", "spares by a score", "exponential repair", "repair as observed"}
+SUBTLE = {"spares that failed least", "exponential repair"}
 """What moves means by less than four errors of 100 runs: more are needed to see it."""
 
 

@@ -153,7 +153,6 @@ IDLE = {
                 "automatic_h": 8,
                 "cv": 1,
                 "manual_h": 50,
-                "manual_success": 0.5,
                 "replacement_h": 70,
                 "n_crew": 1,
             },
@@ -169,11 +168,7 @@ IDLE = {
         {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 8}},
     ),
     "pre-emptible at once": (SPARES | {"spares": {"n_nodes": 1, "n_preemptible": 1}}, SPARES),
-    "cold but near": (SPARES | {"spares": {"n_nodes": 0, "n_preemptible": 1, "n_cold": 1}}, SPARES),
-    "no wrong diagnosis": (
-        SPARES | {"repair": {"automatic_h": 8, "cv": 1, "misdiagnosed": 0, "recurrence_h": 1}},
-        SPARES,
-    ),
+    "idle but near": (SPARES | {"spares": {"n_nodes": 0, "n_preemptible": 1, "n_idle": 1}}, SPARES),
     "every replica is needed": (SPARES | {"elastic": {"n_replicas": 8, "n_least": 8}}, SPARES),
     "no replica is ever missing": (
         {"spares": {"n_nodes": 500}, "repair": {"automatic_h": 8}, "elastic": {"n_replicas": 8, "n_least": 1}},

@@ -85,4 +85,4 @@ def test_what_no_calculator_knows_is_set_aside_and_said():
     silent = Scenario.load("rsc-1").override({"failures.modes": [{"name": "bits", "share": 1, "latency_h": 2}]})
     assert set_aside(silent) == ["silence"] and set_aside(steady(silent)) == []
     with pytest.raises(NotModelled, match="slow nodes"):
-        beside(scenario.override({"slow_nodes": {"per_1000_node_days": 1, "loss": 0.1, "lasts_h": 2}}))
+        beside(scenario.override({"slow_nodes": {"per_1000_node_days": 1, "loss": 0.1, "detection_h": 2}}))

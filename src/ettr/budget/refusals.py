@@ -93,7 +93,6 @@ EXTRAS = (
     Extra("copies that are corrupt", _corrupt_copies),
     Extra("lemons that come and go", _changing_lemons),
     Extra("groups of nodes", _if("failures.groups", lambda run: run.failures.groups)),
-    Extra("wrong diagnosis", _if("repair.misdiagnosed", lambda run: run.repair and run.repair.misdiagnosed > 0)),
     Extra("spares that run out", lambda run: ("spares", "repair") if run.spares else ()),
 )
 """In the order in which they are named."""

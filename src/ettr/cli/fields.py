@@ -140,7 +140,7 @@ _ALL_EXTRAS: dict[str, Any] = {
     },
     "maintenance": {"per_day": 1, "duration_min": 60, "rolling_nodes": 1},
     "spares": {"n_nodes": 1},
-    "repair": {"manual_h": 24, "misdiagnosed": 0.1, "recurrence_h": 1},
+    "repair": {"manual_h": 24},
     "elastic": {"n_replicas": 8, "n_least": 7},
     "slow_nodes": {"per_1000_node_days": 1, "loss": 0.1, "detection_h": 1},
 }

@@ -71,7 +71,6 @@ COUNTED = {
     "_pipeline": "GPUs",
     "_nodes": "nodes",
     "_preemptible": "nodes",
-    "_cold": "nodes",
     "_events": "failures",
     "_tokens": "tokens",
     "_virtual_stages": "stages",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +18,6 @@ from ettr.failures.window import checked_level
 
 ALL = "(all)"
 _MOST_FITTED = 50_000
-_SAMPLE = 100
-"""Times that stand for all repairs of a log."""
 
 
 @dataclass(frozen=True)
@@ -38,30 +37,29 @@ class RepairTimes:
         Share of the nodes' time in service; None where that is not known.
     level : float
         Coverage of all intervals.
-    sample_h : tuple of float
-        Up to 100 times out of service that are equally likely, by Kaplan and Meier's curve of all failures; where that
-        does not come down so far, the longest seen. Empty if no repair has ended. [h]
+    cv : float
+        Coefficient of variation of all times out of service, from Kaplan and Meier's curve up to the longest seen; NaN
+        if no repair has ended after some time.
     """
 
     table: pd.DataFrame
     downtime_h: float
     availability: float | None
     level: float
-    sample_h: tuple[float, ...] = ()
+    cv: float
 
     @property
     def section(self) -> dict[str, Any]:
-        """What a scenario's section ``repair`` says of such repairs, with their distribution as it was observed.
+        """A scenario's section ``repair`` with the mean and the spread of all repairs, taken as log-normal.
 
         Raises
         ------
         InputError
             No repair has ended, or none took time.
         """
-        if not self.sample_h or max(self.sample_h) == 0:
+        if math.isnan(self.cv):
             raise InputError("no repair in the log has ended after some time: how long they take is not known")
-        mean_h = float(np.mean(self.sample_h))
-        return {"manual_h": mean_h, "distribution": "empirical", "sample_h": list(self.sample_h)}
+        return {"manual_h": float(self.overall["mean_h"]), "cv": self.cv}
 
     @property
     def overall(self) -> pd.Series:
@@ -122,27 +120,31 @@ def repair_times(outages: Outages, group: Any = None, level: float = 0.95) -> Re
         downtime_h=outages.downtime_h,
         availability=outages.availability,
         level=level,
-        sample_h=_equally_likely(ends, level),
+        cv=_cv(ends, level),
     )
 
 
-def _equally_likely(ends: pd.DataFrame, level: float) -> tuple[float, ...]:
-    known = ends[~ends["unknown"]]
-    lasted = (known["end_h"] - known["start_h"]).to_numpy()
-    ended = ~known["open"].to_numpy()
-    if not ended.any():
-        return ()
+def _cv(ends: pd.DataFrame, level: float) -> float:
+    """Coefficient of variation by the first two moments of the curve."""
+    lasted, ended = _known(ends)
+    if not (lasted[ended] > 0).any():
+        return np.nan
     curve = kaplan_meier(lasted, ended, level=level)
-    n = min(_SAMPLE, int(ended.sum()))
-    times = [_age_at(curve, "survival", 1 - (i + 0.5) / n) for i in range(n)]
-    return tuple(min(time_h, float(lasted.max())) for time_h in times)
+    survival, time_h = curve["survival"].to_numpy(), curve["time_h"].to_numpy()
+    until_h = np.append(time_h[1:], max(lasted.max(), time_h[-1]))
+    mean, square = survival @ (until_h - time_h), survival @ (until_h**2 - time_h**2)
+    return float(np.sqrt(max(square / mean**2 - 1, 0.0)))
+
+
+def _known(ends: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Times out of service that are known, and whether each of them has ended."""
+    known = ends[~ends["unknown"]]
+    return (known["end_h"] - known["start_h"]).to_numpy(), ~known["open"].to_numpy()
 
 
 def _lengths(ends: pd.DataFrame, level: float) -> dict[str, float]:
     """A row of the table, but for its group."""
-    known = ends[~ends["unknown"]]
-    lasted = (known["end_h"] - known["start_h"]).to_numpy()
-    ended = ~known["open"].to_numpy()
+    lasted, ended = _known(ends)
     row: dict[str, float] = {
         "n_events": len(ends),
         "n_open": int((~ended).sum()),

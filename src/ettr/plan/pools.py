@@ -17,7 +17,7 @@ def cheapest_pool(run: Scenario) -> Pool | None:
     None for a run that says nothing of spares, loses no node, goes on without some, or has other nodes to take.
     """
     held = run.spares
-    if held is None or run.repair is None or run.elastic or held.n_preemptible or held.n_cold:
+    if held is None or run.repair is None or run.elastic or held.n_preemptible:
         return None
     from ettr import spares  # loads the simulator, which most plans do without
 

@@ -63,12 +63,9 @@ class Runs:
 
     @cached_property
     def held_gpus(self) -> int:
-        """GPUs of the job, of its hot spares and of nodes that are switched off.
-
-        Pre-emptible nodes have other work, which pays for them.
-        """
+        """GPUs of the job and of its hot spares; pre-emptible nodes have other work, which pays for them."""
         held = self.scenario.spares
-        nodes = held.n_nodes + held.n_cold if held else 0
+        nodes = held.n_nodes if held else 0
         return self.scenario.cluster.n_gpus + nodes * self.scenario.cluster.gpus_per_node
 
     @property

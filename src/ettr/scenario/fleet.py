@@ -8,9 +8,6 @@ from pydantic import Field, model_validator
 
 from ettr.scenario.basics import Addition, Count, Meta, Number, Section, Share, Spread, With
 
-RANKS = ("hot", "idle", "preemptible", "cold")
-"""Kinds of spares, in the order in which they are taken unless another is given."""
-
 
 class Lemons(Section):
     """Nodes that fail more often than the others; the rate is the fleet's mean while all of them are there."""
@@ -40,7 +37,7 @@ class Lemons(Section):
 
 
 class Spares(Section):
-    """Nodes that can take the place of one that left the job."""
+    """Nodes that can take the place of one that left the job: hot ones first, then idle, then pre-emptible ones."""
 
     says = "spare nodes"
 
@@ -53,35 +50,22 @@ class Spares(Section):
     preempt_min: Annotated[Number, Meta(idle=With("n_preemptible"))] = Field(
         0.0, ge=0, description="until a pre-emptible node is free"
     )
-    n_cold: Annotated[Count, Meta(idle=0)] = Field(
-        0, ge=0, description="nodes that are switched off or stand elsewhere"
-    )
-    fetch_min: Annotated[Number, Meta(idle=With("n_cold"))] = Field(0.0, ge=0, description="until a cold node is there")
     n_idle: Annotated[Count, Meta(idle=0)] = Field(
         0, ge=0, description="nodes of the cluster that nobody uses, and that the scheduler has to find"
     )
     select_min: Annotated[Number, Meta(idle=With("n_idle"))] = Field(
         0.0, ge=0, description="until an idle node is found and ready"
     )
-    order: tuple[Literal["hot", "idle", "preemptible", "cold"], ...] = Field(
-        ("hot", "idle", "preemptible", "cold"), description="which are taken first"
-    )
-    choose: Literal["longest_idle", "random", "fewest_failures", "score"] = Field(
-        "longest_idle", description="which of them goes in; score: the least failures, less those that have recovered"
+    choose: Literal["longest_idle", "random", "fewest_failures"] = Field(
+        "longest_idle", description="which of them goes in"
     )
     per_1000_node_days: Addition = Field(
         0.0, ge=0, description="hot and idle nodes that fail while they wait, per node-days of wall clock"
     )
 
-    @model_validator(mode="after")
-    def _each_rank_once(self) -> Spares:
-        if sorted(self.order) != sorted(RANKS):
-            raise ValueError(f"order must name each of {', '.join(RANKS)} once, got {', '.join(self.order) or 'none'}")
-        return self
-
 
 class Repair(Section):
-    """What becomes of a node that left the job: automatic repair, then people, then a new node."""
+    """What becomes of a node that left the job: automatic repair, then people, or a new node where there are none."""
 
     says = "repair of nodes"
 
@@ -94,40 +78,26 @@ class Repair(Section):
     manual_h: Annotated[Number | None, Meta(says="time of repair by people")] = Field(
         None, ge=0, description="mean time of repair by people, waiting for them aside"
     )
-    manual_success: Annotated[Share, Meta(idle=1.0)] = Field(1.0, description="share of nodes that people can repair")
     replacement_h: Number | None = Field(None, ge=0, description="until a new node is there")
     cv: Spread = Field(0.0, description="coefficient of variation of repair times; 0: all take the mean")
-    distribution: Literal["lognormal", "gamma", "exponential", "empirical"] = Field(
-        "lognormal", description="how they spread: lognormal and gamma by cv, empirical as sample_h does"
-    )
-    sample_h: Annotated[tuple[Annotated[Number, Field(ge=0)], ...], Meta(idle=())] = Field(
-        (), description="repair times that were observed, whose spread about their mean all stages then have"
+    distribution: Literal["lognormal", "gamma", "exponential"] = Field(
+        "lognormal", description="how they spread: lognormal and gamma by cv"
     )
     n_crew: Count | None = Field(None, ge=1, description="nodes that people repair at a time; no limit without")
-    misdiagnosed: Addition = Field(
-        0.0, ge=0, lt=1, description="share of failures of one node after which a healthy node leaves instead"
-    )
-    recurrence_h: Annotated[Number | None, Meta(idle=With("misdiagnosed"))] = Field(
-        None, gt=0, description="mean exposed time until a bad node that stayed strikes again"
-    )
     retire_after: Count | None = Field(
         None, ge=1, description="a node that leaves the job this often within retire_window_days is replaced"
     )
     retire_window_days: Annotated[Number | None, Meta(idle=With("retire_after"))] = Field(
         None, gt=0, description="wall clock in which retire_after counts; without, in the life of a node"
     )
-    retire_recovery_per_day: Annotated[Number | None, Meta(idle=With("retire_after"))] = Field(
-        None, gt=0, description="the count falls by this much a day, instead of counting in a window"
-    )
     replaced: bool = Field(
-        True, description="nodes that retire, or cannot be repaired, are replaced; false: they are gone for good"
+        True, description="nodes that retire, or that no stage helps, are replaced; false: they are gone for good"
     )
 
     @property
-    def shares(self) -> tuple[float, float]:
-        """Shares of nodes that people see, and that are replaced."""
-        left = 1.0 if self.automatic_h is None else 1 - self.automatic_success
-        return (0.0, left) if self.manual_h is None else (left, left * (1 - self.manual_success))
+    def share_left(self) -> float:
+        """Share of nodes that automatic repair leaves to people, or to a new node where there are none."""
+        return 1.0 if self.automatic_h is None else 1 - self.automatic_success
 
     @property
     def mean_h(self) -> float:
@@ -138,8 +108,8 @@ class Repair(Section):
         >>> round(Repair(automatic_h=2, automatic_success=0.2, manual_h=48).mean_h, 1)
         40.4
         """
-        manual, last = self.shares
-        return (self.automatic_h or 0.0) + manual * (self.manual_h or 0.0) + last * (self.replacement_h or 0.0)
+        later_h = self.replacement_h if self.manual_h is None else self.manual_h
+        return (self.automatic_h or 0.0) + self.share_left * (later_h or 0.0)
 
     @model_validator(mode="after")
     def _stages_that_end(self) -> Repair:
@@ -150,22 +120,12 @@ class Repair(Section):
                 f"automatic_success = {self.automatic_success:g} needs manual_h or replacement_h, for the nodes that "
                 "automatic repair does not help"
             )
-        if self.replaced and self.manual_success < 1 and self.replacement_h is None:
-            raise ValueError(
-                f"manual_success = {self.manual_success:g} needs replacement_h, for the nodes that nobody can repair"
-            )
         return self
 
     @model_validator(mode="after")
     def _a_spread_of_one_kind(self) -> Repair:
-        if (self.distribution == "empirical") != bool(self.sample_h):
-            raise ValueError(
-                "distribution: empirical needs sample_h, the repair times that were observed, and only it does"
-            )
-        if self.sample_h and not max(self.sample_h) > 0:
-            raise ValueError("sample_h must hold a repair time > 0 h")
-        if self.distribution in ("exponential", "empirical") and self.cv not in (0, 1.0 if not self.sample_h else 0):
-            raise ValueError(f"distribution: {self.distribution} has its own spread: leave out cv = {self.cv:g}")
+        if self.distribution == "exponential" and self.cv not in (0, 1):
+            raise ValueError(f"distribution: exponential has its own spread: leave out cv = {self.cv:g}")
         return self
 
     @model_validator(mode="after")
@@ -176,14 +136,9 @@ class Repair(Section):
             )
         if not self.replaced and self.replacement_h is not None:
             raise ValueError(f"replaced: false contradicts replacement_h = {self.replacement_h:g}: take one")
-        if not self.replaced and self.retire_after is None and self.automatic_success == self.manual_success == 1:
-            raise ValueError("replaced: false needs retire_after, or a stage of repair that may fail")
-        if self.retire_recovery_per_day is not None and (
-            self.retire_after is None or self.retire_window_days is not None
-        ):
-            raise ValueError("retire_recovery_per_day needs retire_after, and no retire_window_days beside it")
-        if self.misdiagnosed > 0 and self.recurrence_h is None:
-            raise ValueError("misdiagnosed needs recurrence_h, the time until the bad node strikes again")
+        all_come_back = self.automatic_success == 1 or self.manual_h is not None
+        if not self.replaced and self.retire_after is None and all_come_back:
+            raise ValueError("replaced: false needs retire_after, or automatic repair that may fail and no manual_h")
         return self
 
 
@@ -194,9 +149,6 @@ class Elastic(Section):
 
     n_replicas: Count = Field(ge=2, description="data-parallel replicas of the job, of equal size")
     n_least: Count = Field(ge=1, description="replicas that the job needs to go on")
-    masked: Share = Field(
-        0.0, description="share of failures of nodes that only take their replica out, while the others train on"
-    )
 
     @model_validator(mode="after")
     def _no_more_than_all(self) -> Elastic:
@@ -206,17 +158,10 @@ class Elastic(Section):
 
 
 class SlowNodes(Section):
-    """Nodes that slow the whole job until they are swapped, or recover by themselves."""
+    """Nodes that slow the whole job until they are swapped."""
 
     says = "slow nodes"
 
     per_1000_node_days: Number = Field(ge=0, description="nodes that become slow, per node-days of training")
     loss: Number = Field(gt=0, lt=1, description="share of throughput that is lost while at least one node is slow")
-    detection_h: Number | None = Field(None, gt=0, description="mean training time until a slow node is found")
-    lasts_h: Number | None = Field(None, gt=0, description="mean training time until a slow node recovers by itself")
-
-    @model_validator(mode="after")
-    def _not_for_ever(self) -> SlowNodes:
-        if self.detection_h is None and self.lasts_h is None:
-            raise ValueError("needs detection_h or lasts_h: a slow node is found, or recovers by itself")
-        return self
+    detection_h: Number = Field(gt=0, description="mean training time until a slow node is found")

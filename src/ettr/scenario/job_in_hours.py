@@ -182,7 +182,6 @@ class JobInHours(_Numbers):
     person: float
     false_alarms_per_h: float
     preempt: float
-    fetch: float
     select: float
     failed_restart: float
     retire_window: float

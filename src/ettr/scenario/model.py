@@ -206,8 +206,6 @@ class Scenario(InHours):
             raise ValueError("spares needs repair: nodes that leave the job come back, e.g. repair: {manual_h: 24}")
         if self.repair and not self.spares:
             raise ValueError("repair needs spares: without them nothing is tracked, e.g. spares: {n_nodes: 0}")
-        if self.spares and self.spares.choose == "score" and self.repair and not self.repair.retire_recovery_per_day:
-            raise ValueError("spares.choose: score needs repair.retire_recovery_per_day, by which the count recovers")
         for name in ("elastic", "maintenance.rolling_nodes"):
             if fields.given_at(self, name) is not None and not self.spares:
                 raise ValueError(f"{name} needs spares and repair: without them no node is ever missing")

@@ -180,7 +180,6 @@ def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> J
         person=person,
         false_alarms_per_h=recovery.false_alarms_per_day / H_PER_DAY,
         preempt=value.hours("spares.preempt_min"),
-        fetch=value.hours("spares.fetch_min"),
         select=value.hours("spares.select_min"),
         failed_restart=math.nan if recovery.failed_restart_min is None else recovery.failed_restart_min / MIN_PER_H,
         retire_window=(value("repair.retire_window_days") or math.inf) * H_PER_DAY,

@@ -38,9 +38,9 @@ from ettr.simulation.columns import (
 from ettr.simulation.compiling import Kernel, compiled, inner, sources
 from ettr.simulation.failure_events import draw_first, draw_next_time
 from ettr.simulation.heaps import HEAP
-from ettr.simulation.random_numbers import DIAGNOSIS, FAILURE, KIND, block, uniform
+from ettr.simulation.random_numbers import FAILURE, KIND, LEAVING, block, uniform
 from ettr.simulation.recovery import in_time, load, next_request, plan_restart, recover, serve
-from ettr.simulation.repair_stages import HOT, IDLE, SLOT, draw_idle
+from ettr.simulation.repair_stages import HOT, IDLE, RANKS, SLOT, draw_idle
 from ettr.simulation.rules import MOST_EVENTS, Rules
 from ettr.simulation.state import DEGRADED as OUT_OF_SPEED
 from ettr.simulation.state import (
@@ -69,13 +69,13 @@ _CRAMPED = -1.0
 @inner
 def _begin(rules: np.record, st: np.record, trace: np.ndarray) -> None:
     """Nodes, spares and the first draws; then the queue and the start, or the middle of a steady run."""
-    for rank in range(4):
+    for rank in RANKS:
         st.stock[rank] = st.fresh_spares[rank] = rules.stock[rank]
     for group in range(rules.n_groups):
         n_nodes = rules.group_nodes[group] if rules.aged else 0
         n_lemons = spare_lemons = 0
         if rules.lemon_share > 0.0:
-            w0, w1, _, _ = block(st.seed, st.run, group, DIAGNOSIS if group == 0 else KIND, 0 if group == 0 else 2)
+            w0, w1, _, _ = block(st.seed, st.run, group, LEAVING if group == 0 else KIND, 0 if group == 0 else 2)
             n_lemons = int(math.floor(rules.lemon_share * n_nodes + uniform(w0)))
             spare_lemons = int(math.floor(rules.lemon_share * rules.group_spares[group] + uniform(w1)))
         st.fresh[2 * group], st.fresh[2 * group + 1] = n_nodes - n_lemons, n_lemons
@@ -172,7 +172,7 @@ def _go_on(
             return STUCK
         st.room = _room(st, most)
         if (
-            max(st.n_slots, max(st.n_ids, st.n_bad)) + st.room > slots.size
+            max(st.n_slots, st.n_ids) + st.room > slots.size
             or st.n_clocks + st.room + st.missing > clocks.size
             or st.n_hidden == hidden.shape[0]
             or (st.traced and st.n_trace + _SPARE_ROWS > trace.shape[0])
@@ -257,7 +257,7 @@ def _roomier(slots: np.ndarray, state: np.void) -> np.ndarray:
     n, first = state["n_queued"], state["first_queued"]
     more["queued"][:n] = slots["queued"][(first + np.arange(n)) % size]
     state["first_queued"] = 0
-    for rank in range(4):
+    for rank in RANKS:
         n, first = state["n_waiting"][rank], state["first_waiting"][rank]
         more["waiting"][:n, rank] = slots["waiting"][(first + np.arange(n)) % size, rank]
         state["first_waiting"][rank] = 0
@@ -298,7 +298,7 @@ def walk(
         at = state[0]
         if row == table.shape[0]:
             return trace[: at["n_trace"]]
-        while max(at["n_slots"], at["n_ids"], at["n_bad"]) + at["room"] > slots.size:
+        while max(at["n_slots"], at["n_ids"]) + at["room"] > slots.size:
             slots = _roomier(slots, at)
         while at["n_clocks"] + at["room"] + at["missing"] > clocks.size:
             clocks = _longer(clocks)

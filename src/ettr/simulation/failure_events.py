@@ -11,10 +11,10 @@ from ettr.simulation.clocks import first_time, lifetime
 from ettr.simulation.compiling import inner
 from ettr.simulation.heaps import push, remove
 from ettr.simulation.random_numbers import (
-    DIAGNOSIS,
     FAILURE,
     FIRST,
     FIRST_OF_OTHERS,
+    LEAVING,
     LIFETIME,
     block,
     exponential,
@@ -42,7 +42,7 @@ def live(rules: np.record, st: np.record, hours: float) -> None:
     st.now += hours
     st.exposed += hours
     st.hazard += passed
-    st.expected += passed * (rules.rate + st.n_bad * rules.recurrence_rate)
+    st.expected += passed * rules.rate
 
 
 @inner
@@ -67,8 +67,9 @@ def hours_until(rules: np.record, st: np.record, hazard: float) -> float:
 @inner
 def draw_next_time(rules: np.record, st: np.record, word: np.uint64, index: int, purpose: int) -> None:
     """When something strikes next by the clock alone."""
-    rate = rules.rate + st.n_bad * rules.recurrence_rate
-    st.next_time = st.hazard + exponential(word, st.seed, st.run, index, purpose) / rate if rate > 0.0 else np.inf
+    st.next_time = np.inf
+    if rules.rate > 0.0:
+        st.next_time = st.hazard + exponential(word, st.seed, st.run, index, purpose) / rules.rate
 
 
 @inner
@@ -137,29 +138,18 @@ def strike(
         st.mode = pick_of_nodes(w3, modes)
         return st.node
     st.struck += 1.0
-    bad_rate = st.n_bad * rules.recurrence_rate
-    x = uniform(w3) * (rules.rate + bad_rate)
-    if x >= rules.rate and bad_rate > 0.0:
-        st.mode = modes.size - 1
-    else:
-        st.mode = of_time_at(min(x / rules.rate, 1.0), modes)
-        st.less_mix += modes[st.mode].recovery - rules.mean_recovery
+    st.mode = pick_of_time(w3, modes)
+    st.less_mix += modes[st.mode].recovery - rules.mean_recovery
     draw_next_time(rules, st, w0, st.key, FAILURE)
     return -1
 
 
 @inner
-def of_time_at(u: float, modes: np.ndarray) -> int:
-    """A mode that strikes by the clock alone, from a uniform number."""
-    x = u * modes.size
-    i = min(int(x), modes.size - 1)
-    return i if x - i < modes[i].keep_of_time else modes[i].else_of_time
-
-
-@inner
 def pick_of_time(word: np.uint64, modes: np.ndarray) -> int:
     """A mode that strikes by the clock alone."""
-    return of_time_at(uniform(word), modes)
+    x = uniform(word) * modes.size
+    i = min(int(x), modes.size - 1)
+    return i if x - i < modes[i].keep_of_time else modes[i].else_of_time
 
 
 @inner
@@ -208,39 +198,11 @@ def enter(
 
 
 @inner
-def take_any(
-    rules: np.record,
-    st: np.record,
-    slots: np.ndarray,
-    clocks: np.ndarray,
-    index: int,
-    n_job: int,
-) -> int:
-    """Take a random one of the job's ``n_job`` nodes out, bad ones among them; 0 where nodes have no numbers."""
-    if st.n_bad > 0:
-        _, _, w2, w3 = block(st.seed, st.run, st.key, DIAGNOSIS, 1 + index)
-        x = uniform(w2) * n_job
-        if x < st.n_bad:
-            return take_bad(rules, st, slots, int(x), w3)
-    return take_healthy(rules, st, slots, clocks, index)
-
-
-@inner
-def take_bad(rules: np.record, st: np.record, slots: np.ndarray, i: int, word: np.uint64) -> int:
-    """Take one of the bad nodes that stayed out of the job; the others strike at a new time."""
-    st.n_bad -= 1
-    node = slots[i].bad
-    slots[i].bad = slots[st.n_bad].bad
-    draw_next_time(rules, st, word, st.key, DIAGNOSIS)
-    return node
-
-
-@inner
-def take_healthy(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray, index: int) -> int:
-    """Take a random node that is not bad out of the job; 0 where nodes have no numbers."""
+def take_any(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray, index: int) -> int:
+    """Take a random node out of the job; 0 where nodes have no numbers."""
     if not rules.aged:
         return 0
-    w0, w1, _, _ = block(st.seed, st.run, st.key, DIAGNOSIS, 1 + index)
+    w0, w1, _, _ = block(st.seed, st.run, st.key, LEAVING, 1 + index)
     n = n_fresh(rules, st) + st.n_clocks
     i = min(int(uniform(w0) * n), n - 1)
     for kind in range(2 * rules.n_groups):

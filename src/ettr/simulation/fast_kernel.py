@@ -64,23 +64,16 @@ def earliest(back: np.ndarray, n: int) -> int:
 
 @inner
 def later_stages(rules: np.record, seed: int, run: int, k: int, one: int) -> tuple[float, float]:
-    """Hours that the stages of a repair after the first take, and by how much they exceed their means."""
+    """Hours that the stages of a repair after the automatic one take, and by how much they exceed their means."""
     ticket = (k << TICKET) | one
-    hours = beyond = 0.0
-    manual = math.isnan(rules.automatic)
-    if not manual:
-        _, w1, _, _ = block(seed, run, ticket, REPAIR, AUTOMATIC)
-        if uniform(w1) < rules.automatic_success:
-            return hours, beyond
-        manual = not math.isnan(rules.manual)
-    if manual:
-        w0, w1, _, _ = block(seed, run, ticket, REPAIR, MANUAL)
-        if not math.isnan(rules.automatic):
-            hours = repair_time(rules, rules.manual, w0, seed, run, ticket, REPAIR)
-            beyond = hours - rules.manual
-        if uniform(w1) < rules.manual_success:
-            return hours, beyond
-    return hours + rules.replacement, beyond
+    _, w1, _, _ = block(seed, run, ticket, REPAIR, AUTOMATIC)
+    if uniform(w1) < rules.automatic_success:
+        return 0.0, 0.0
+    if math.isnan(rules.manual):
+        return rules.replacement, 0.0
+    w0, _, _, _ = block(seed, run, ticket, REPAIR, MANUAL)
+    hours = repair_time(rules, rules.manual, w0, seed, run, ticket, REPAIR)
+    return hours, hours - rules.manual
 
 
 @maker
@@ -121,7 +114,7 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
         random_recovery = rules.person_share > 0.0
         for i in range(modes.size):
             random_recovery = random_recovery or modes[i].detection_sigma > 0.0
-        staged = rules.pooled != 0 and (rules.automatic_success < 1.0 or math.isnan(rules.automatic))
+        staged = rules.pooled != 0 and rules.automatic_success < 1.0 and not math.isnan(rules.automatic)
         mean_repair = rules.manual if math.isnan(rules.automatic) else rules.automatic
         asked = rules.request_rate > 0.0
         mean_person = rules.person_share * rules.person
@@ -133,7 +126,7 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
             far, ahead = np.empty((64, 2)), np.empty(9)
         rate, n_segments = rules.rate, rules.n_segments
         shape, scale = rules.shape[0], rules.scale[0]
-        varies = rules.repair_sigma > 0.0 or rules.n_drawn > 0 or rules.tabled != 0
+        varies = rules.repair_sigma > 0.0 or rules.tabled != 0
         exposed = rules.unexposed == 0
         steady, load, only_mode = rules.steady != 0, rules.load, rules.only_mode
         person_share, mean_recovery = rules.person_share, rules.mean_recovery

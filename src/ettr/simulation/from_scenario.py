@@ -17,17 +17,14 @@ from ettr.scenario.failures import Group, Mode
 from ettr.scenario.fleet import Repair
 from ettr.scenario.long_run import long_run_rate
 from ettr.simulation.hazard_tables import first_failure, gamma_times
-from ettr.simulation.repair_stages import MOST_RETURNS, PREEMPTIBLE
+from ettr.simulation.repair_stages import IDLE, MOST_RETURNS
 from ettr.simulation.rules import MODE, MOST_GROUPS, MOST_KINDS, MOST_TIERS, POINTS, RULES, Rules
 
 _MOST_PLACES = 1e15
 """Checkpoints that can be counted without rounding."""
 _AS_IN_HOURS = {field.name for field in fields(JobInHours)} & set(RULES.names or ())
 """What kernels know by the name, and as the number, that it has in a job in hours, unless they are told otherwise."""
-_RANKS = ("hot", "preemptible", "cold", "idle")
-_CHOICES = ("longest_idle", "random", "fewest_failures", "score")
-FALSE_ALARM, REPEAT = "false alarm", "repeat of a bad node"
-"""What strikes beside the modes of a scenario."""
+_CHOICES = ("longest_idle", "random", "fewest_failures")
 
 
 def rules_of(scenario: Scenario, horizon_h: float = math.inf) -> Rules:
@@ -71,13 +68,12 @@ def rules_of(scenario: Scenario, horizon_h: float = math.inf) -> Rules:
         "rolling": (maintenance.rolling_nodes or 0) if maintenance else 0,
     }
     if elastic:
-        values |= {"n_replicas": elastic.n_replicas, "n_least": elastic.n_least, "masked": elastic.masked}
+        values |= {"n_replicas": elastic.n_replicas, "n_least": elastic.n_least}
     if slow:
         values |= {
             "slow_rate": slow.per_1000_node_days / 1000 / H_PER_DAY * scenario.n_nodes,
             "slow_loss": slow.loss,
-            "found_rate": _inverse(slow.detection_h),
-            "passed_rate": _inverse(slow.lasts_h),
+            "found_rate": 1 / slow.detection_h,
         }
     for name, value in values.items():
         run[name] = value
@@ -145,8 +141,7 @@ def is_straight(rules: Rules) -> bool:
     """Whether the kernel that skips whole cycles knows all that is in the rules."""
     run, modes = rules.run, rules.modes
     simple_pool = not run["pooled"] or (
-        run["stock"][PREEMPTIBLE:].sum() == run["n_crew"] == run["unreplaced"] == 0
-        and run["misdiagnosed"] == run["idle_rate"] == 0.0
+        run["stock"][IDLE:].sum() == run["n_crew"] == run["unreplaced"] == 0 and run["idle_rate"] == 0.0
     )
     plain = (
         run["n_tiers"] == 1
@@ -168,12 +163,11 @@ def _pool(scenario: Scenario, job: JobInHours) -> dict[str, Any]:
     spares, repair = scenario.spares, scenario.repair
     if spares is None or repair is None:
         no_stage = dict.fromkeys(("automatic", "manual", "replacement"), math.nan)
-        return {"automatic_success": 1.0, "manual_success": 1.0, **no_stage}
+        return {"automatic_success": 1.0, **no_stage}
     return {
         "pooled": True,
-        "stock": [spares.n_nodes, spares.n_preemptible, spares.n_cold, spares.n_idle],  # as HOT and the others
-        "spare_wait": [0.0, job.preempt, job.fetch, job.select],
-        "order": [_RANKS.index(rank) for rank in spares.order],
+        "stock": [spares.n_nodes, spares.n_idle, spares.n_preemptible],  # as HOT and the others
+        "spare_wait": [0.0, job.select, job.preempt],
         "choice": _CHOICES.index(spares.choose),
         "idle_rate": spares.per_1000_node_days / 1000 / H_PER_DAY,
         "cured_automatic": scenario.failures.lemons.cured_automatic if scenario.failures.lemons else 0.0,
@@ -183,13 +177,9 @@ def _pool(scenario: Scenario, job: JobInHours) -> dict[str, Any]:
         "automatic": _or_nan(repair.automatic_h),
         "automatic_success": repair.automatic_success,
         "manual": _or_nan(repair.manual_h),
-        "manual_success": repair.manual_success,
         "replacement": _or_nan(repair.replacement_h),
         "n_crew": repair.n_crew or 0,
-        "misdiagnosed": repair.misdiagnosed,
-        "recurrence_rate": _inverse(repair.recurrence_h),
         "retire_after": repair.retire_after or 0,
-        "retire_recovery": (repair.retire_recovery_per_day or 0.0) / H_PER_DAY,
     }
 
 
@@ -248,10 +238,10 @@ def _survival(scenario: Scenario) -> np.ndarray:
 
 
 def _modes(scenario: Scenario, job: JobInHours, of_time: np.ndarray, of_nodes: np.ndarray) -> np.ndarray:
-    """One row a mode, then ``other``, false alarms and repeats of a bad node, which take the general times."""
+    """One row a mode, then ``other``, false alarms and swaps of slow nodes, which take the general times."""
 
     def padded(values: np.ndarray) -> np.ndarray:
-        """With the rows of ``other`` for false alarms and repeats."""
+        """With the row of ``other`` for false alarms and swaps."""
         return np.pad(values, (0, 2), mode="edge")
 
     table = np.zeros(of_time.size, MODE)
@@ -316,7 +306,7 @@ def _nodes(scenario: Scenario, rate: float) -> dict[str, Any]:
     upto = np.ones(MOST_GROUPS)
     upto[: len(groups)] = np.cumsum(shares)
     spares = scenario.spares
-    n_spares = spares.n_nodes + spares.n_idle + spares.n_preemptible + spares.n_cold if spares else 0
+    n_spares = spares.n_nodes + spares.n_idle + spares.n_preemptible if spares else 0
 
     def split(total: int) -> np.ndarray:
         return np.diff(np.round(upto * total), prepend=0).astype(int)
@@ -338,13 +328,6 @@ def _nodes(scenario: Scenario, rate: float) -> dict[str, Any]:
 
 def _repair_times(repair: Repair) -> dict[str, Any]:
     """How times of repair spread around their means."""
-    if repair.distribution == "empirical":
-        hours = np.sort(np.asarray(repair.sample_h, dtype=float))
-        if hours.size > POINTS:
-            hours = np.quantile(hours, (np.arange(POINTS) + 0.5) / POINTS)
-        drawn = np.zeros(POINTS)
-        drawn[: hours.size] = hours / hours.mean()
-        return {"n_drawn": hours.size, "drawn": drawn}
     if repair.distribution == "lognormal" or (repair.distribution == "gamma" and repair.cv == 0):
         return {"repair_sigma": float(_sigma(repair.cv))}
     log_time, slope = gamma_times(1.0 if repair.distribution == "exponential" else 1 / repair.cv**2)
@@ -372,10 +355,6 @@ def _alias(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _sigma(cv: float | np.ndarray) -> np.ndarray:
     """Standard deviation of the logarithm of a log-normal number with this coefficient of variation."""
     return np.asarray(np.sqrt(np.log1p(np.square(np.asarray(cv, dtype=float)))))
-
-
-def _inverse(hours: float | None) -> float:
-    return 1 / hours if hours else 0.0
 
 
 def _or_nan(hours: float | None) -> float:

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from ettr.core.units import ROUNDING
 from ettr.simulation.clocks import by_hazard
 from ettr.simulation.compiling import inner
 from ettr.simulation.heaps import push, remove
@@ -20,9 +19,9 @@ OF_NODE, FOUND, OF_SPARE = 1 << 36, 1 << 37, 1 << 38
 """Added to the number of what strikes through a node, of a silent failure that is found, of a spare that fails."""
 AUTOMATIC, MANUAL, REPLACEMENT, PLAIN = range(4)
 """Stages; a plain one always works."""
-HOT, PREEMPTIBLE, COLD, IDLE = range(4)
-"""Ranks of spares."""
-LONGEST_IDLE, AT_RANDOM, FEWEST_FAILURES, BEST_SCORE = range(4)
+HOT, IDLE, PREEMPTIBLE = RANKS = 0, 1, 2
+"""Ranks of spares, in the order in which they are taken."""
+LONGEST_IDLE, AT_RANDOM, FEWEST_FAILURES = range(3)
 """Which spare of a rank goes in."""
 
 
@@ -38,8 +37,7 @@ SLOT = np.dtype(
         # lists of slots and nodes
         ("free", "i8"),  # stack of free slots
         ("queued", "i8"),  # ring of slots that wait for a crew
-        ("waiting", "i8", (4,)),  # rings of spares, by number, for each rank
-        ("bad", "i8"),  # list of bad nodes that stayed in the job
+        ("waiting", "i8", (3,)),  # rings of spares, by number, for each rank
         ("going", "i8"),  # list of nodes that are leaving it together
         # of a node
         ("kind", "i8"),  # twice its group, and 1 more for a lemon
@@ -47,7 +45,6 @@ SLOT = np.dtype(
         ("n_lives", "i8"),
         ("n_left", "i8"),
         ("left_at", "f8", (MOST_RETURNS,)),  # ring of the last times
-        ("level", "f8"),  # count that recovers, at the first of these times
         # heap of stages: when one ends, and of which slot
         ("key", "f8"),
         ("item", "i8"),
@@ -66,7 +63,7 @@ def new_node(slots: np.ndarray, st: np.record, kind: int, origin: int, index: in
     node = st.n_ids
     st.n_ids += 1
     slots[node].kind = kind
-    slots[node].n_left, slots[node].level, slots[node].left_at[0] = 0, 0.0, 0.0
+    slots[node].n_left = 0
     slots[node].name = (origin << _NAMES) | index
     slots[node].n_lives = 0
     return node
@@ -99,9 +96,7 @@ def kind_of_new(rules: np.record, st: np.record) -> int:
 
 @inner
 def repair_time(rules: np.record, mean: float, word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
-    """A time of repair of this mean: log-normal, by a table, or one of some that were observed."""
-    if rules.n_drawn > 0:
-        return mean * rules.drawn[int(uniform(word) * rules.n_drawn)]
+    """A time of repair of this mean: log-normal, or by a table."""
     if rules.tabled:
         return mean * by_hazard(exponential(word, seed, run, index, purpose), rules.repair_log, rules.repair_slope)
     return lognormal(mean, rules.repair_sigma, word, seed, run, index, purpose)
@@ -167,21 +162,11 @@ def _retires(rules: np.record, slots: np.ndarray, node: int, at: float) -> bool:
     slots[node].n_left = n + 1
     if after == 0:
         return False
-    if rules.retire_recovery > 0.0:
-        slots[node].level = score(rules, slots, node, at) + 1.0
-        slots[node].left_at[0] = at
-        return slots[node].level >= after - ROUNDING
     if rules.retire_window == np.inf:
         return n + 1 >= after
     slots[node].left_at[n % after] = at
     oldest = slots[node].left_at[(n + 1) % after]
     return n + 1 >= after and at - oldest <= rules.retire_window
-
-
-@inner
-def score(rules: np.record, slots: np.ndarray, node: int, at: float) -> float:
-    """How often a node left, less what has recovered since."""
-    return max(0.0, slots[node].level - rules.retire_recovery * (at - slots[node].left_at[0]))
 
 
 @inner
@@ -239,7 +224,7 @@ def next_back(rules: np.record, st: np.record, slots: np.ndarray, until: float) 
         if stage == AUTOMATIC:
             works, cured = uniform(w1) < rules.automatic_success, rules.cured_automatic
         if stage == MANUAL:
-            works, cured = uniform(w1) < rules.manual_success, rules.cured_manual
+            cured = rules.cured_manual
             st.busy -= 1
             if st.n_queued > 0:
                 following = slots[st.first_queued].queued
@@ -258,7 +243,7 @@ def next_back(rules: np.record, st: np.record, slots: np.ndarray, until: float) 
         if rules.tracked:
             if stage == REPLACEMENT:
                 slots[node].kind = kind_of_new(rules, st)
-                slots[node].n_left, slots[node].level = 0, 0.0
+                slots[node].n_left = 0
             elif cured > 0.0 and slots[node].kind & 1 and uniform(w2) < cured:
                 slots[node].kind -= 1
         _free(st, slots, slot)
@@ -283,7 +268,7 @@ def _lose_idle(rules: np.record, st: np.record, slots: np.ndarray) -> None:
     at, key = st.next_idle, st.key
     w0, w1, _, _ = block(st.seed, st.run, st.n_idle_failures, SPARES, 1)
     rank = HOT if uniform(w0) * (st.stock[HOT] + st.stock[IDLE]) < st.stock[HOT] else IDLE
-    node = _take_spare(rules, st, slots, rank, AT_RANDOM, w1, at)
+    node = _take_spare(rules, st, slots, rank, AT_RANDOM, w1)
     st.key = OF_SPARE | st.n_idle_failures
     st.n_idle_failures += 1
     st.stock[rank] -= 1
@@ -309,13 +294,11 @@ def catch_up(rules: np.record, st: np.record, slots: np.ndarray) -> None:
 @inner
 def _shelve(rules: np.record, st: np.record, slots: np.ndarray, node: int, at: float) -> None:
     """A node that is back becomes a spare."""
-    rank = COLD
+    rank = PREEMPTIBLE
     if st.missing > 0 or st.stock[HOT] < rules.stock[HOT]:
         rank = HOT
     elif st.stock[IDLE] < rules.stock[IDLE]:
         rank = IDLE
-    elif st.stock[PREEMPTIBLE] < rules.stock[PREEMPTIBLE]:
-        rank = PREEMPTIBLE
     st.stock[rank] += 1
     if rules.tracked:
         slots[(st.first_waiting[rank] + st.n_waiting[rank]) & (slots.size - 1)].waiting[rank] = node
@@ -332,13 +315,11 @@ def spare_node(rules: np.record, st: np.record, slots: np.ndarray, rank: int) ->
     if rules.choice == AT_RANDOM:
         word, _, _, _ = block(st.seed, st.run, st.n_chosen, SPARES, 2)
         st.n_chosen += 1
-    return _take_spare(rules, st, slots, rank, rules.choice, word, st.now)
+    return _take_spare(rules, st, slots, rank, rules.choice, word)
 
 
 @inner
-def _take_spare(
-    rules: np.record, st: np.record, slots: np.ndarray, rank: int, choice: int, word: np.uint64, at: float
-) -> int:
+def _take_spare(rules: np.record, st: np.record, slots: np.ndarray, rank: int, choice: int, word: np.uint64) -> int:
     """Take a spare off its shelf; those that were never used have waited longest and never failed."""
     if not rules.tracked:
         return 0
@@ -351,13 +332,11 @@ def _take_spare(
     elif fresh > 0:
         return _fresh_spare(st, slots, rank)
     first, ring = st.first_waiting[rank], slots.size - 1
-    if choice >= FEWEST_FAILURES:
-        least = np.inf
-        for i in range(used):
-            node = slots[(first + i) & ring].waiting[rank]
-            failed = score(rules, slots, node, at) if choice == BEST_SCORE else float(slots[node].n_left)
-            if failed < least:
-                least, place = failed, i
+    if choice == FEWEST_FAILURES:
+        for i in range(1, used):
+            node, fewest = slots[(first + i) & ring].waiting[rank], slots[(first + place) & ring].waiting[rank]
+            if slots[node].n_left < slots[fewest].n_left:
+                place = i
     node = slots[(first + place) & ring].waiting[rank]
     if rules.choice == AT_RANDOM:  # nobody asks for their order
         slots[(first + place) & ring].waiting[rank] = slots[first].waiting[rank]
@@ -373,8 +352,8 @@ def _take_spare(
 def _fresh_spare(st: np.record, slots: np.ndarray, rank: int) -> int:
     """A spare that was never used: which kind it is shows only now."""
     n_fresh = 0
-    for one in range(4):
-        n_fresh += st.fresh_spares[one]
+    for other in RANKS:
+        n_fresh += st.fresh_spares[other]
     kind, x = MOST_KINDS - 1, -1.0
     if st.fresh_kinds[0] < n_fresh:
         w0, _, _, _ = block(st.seed, st.run, st.n_kinds, KIND, 1)

@@ -8,23 +8,23 @@ import numpy as np
 
 from ettr.core.units import ROUNDING
 from ettr.simulation.compiling import inner
-from ettr.simulation.failure_events import draw_next_time, enter, take_any, take_bad, take_healthy
-from ettr.simulation.random_numbers import DIAGNOSIS, block, uniform
-from ettr.simulation.repair_stages import HOT, catch_up, draw_idle, leave, next_back, spare_node
+from ettr.simulation.failure_events import enter, take_any
+from ettr.simulation.random_numbers import LEAVING, block, uniform
+from ettr.simulation.repair_stages import HOT, RANKS, catch_up, draw_idle, leave, next_back, spare_node
 
-_LEFT, _STRUCK, _PLANNED = 1 << 21, 1 << 22, 1 << 19
-"""Where random numbers begin of nodes that leave, of a choice among bad ones, and of nodes that leave by plan."""
+_LEFT, _PLANNED = 1 << 21, 1 << 19
+"""Where random numbers begin of nodes that leave, and of nodes that leave by plan."""
 
 
 @inner
 def exchange(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> float:
     """The nodes of the failure at hand leave, and the job is filled up; return the wait. [h]"""
-    n_out = take_out(rules, st, modes, slots, clocks)
+    n_out = _take_out(rules, st, modes, slots, clocks)
     return _fill_up(rules, st, slots, clocks, n_out) if rules.pooled else 0.0
 
 
 @inner
-def take_out(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> int:
+def _take_out(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> int:
     """The nodes of the failure at hand leave; return how many."""
     if rules.pooled:
         catch_up(rules, st, slots)
@@ -33,11 +33,9 @@ def take_out(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarr
     if n_out == 0 and st.node >= 0:  # it failed by its own clock, and keeps its place
         enter(rules, st, slots, clocks, st.node, 0)
     for one in range(n_out):  # all are out before any comes in
-        node = -1
-        if n_out == 1:
-            node = _suspect(rules, st, modes, slots, clocks)
+        node = st.node if n_out == 1 else -1
         if node < 0:
-            node = take_any(rules, st, slots, clocks, 1 + one, n_job - one)
+            node = take_any(rules, st, slots, clocks, 1 + one)
         _loses_slowness(rules, st, _LEFT + one, n_job - one)
         slots[one].going = node
     for one in range(n_out):
@@ -50,34 +48,10 @@ def take_out(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarr
 
 
 @inner
-def _suspect(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> int:
-    """The node that is taken for the bad one; -1 if that is any node of the job."""
-    if modes[st.mode].n_out != 1 or (rules.misdiagnosed == 0.0 and st.n_bad == 0):
-        return st.node
-    w0, w1, _, _ = block(st.seed, st.run, st.key, DIAGNOSIS, 0)
-    i = -1  # which of the bad nodes struck, if one did
-    if st.n_bad > 0 and st.node < 0:
-        v0, _, _, _ = block(st.seed, st.run, st.key, DIAGNOSIS, _STRUCK)
-        x = uniform(v0) * (st.n_bad if st.mode == modes.size - 1 else rules.n_nodes - st.missing)
-        if x < st.n_bad:
-            i = int(x)
-    n_healthy = rules.n_nodes - st.missing - st.n_bad - (1 if i < 0 else 0)
-    if n_healthy > 0 and uniform(w0) < rules.misdiagnosed:
-        if i < 0:  # one more bad node stays
-            slots[st.n_bad].bad = st.node if st.node >= 0 else take_healthy(rules, st, slots, clocks, 0)
-            st.n_bad += 1
-            draw_next_time(rules, st, w1, st.key, DIAGNOSIS)
-        return take_healthy(rules, st, slots, clocks, 1)
-    if i >= 0:
-        return take_bad(rules, st, slots, i, w1)
-    return st.node if st.node >= 0 else take_healthy(rules, st, slots, clocks, 1)
-
-
-@inner
 def _loses_slowness(rules: np.record, st: np.record, index: int, n_job: int) -> None:
     """One of the job's ``n_job`` nodes that leaves may be a slow one."""
     if st.n_slow > 0:
-        w0, w1, _, _ = block(st.seed, st.run, st.key, DIAGNOSIS, index)
+        w0, w1, _, _ = block(st.seed, st.run, st.key, LEAVING, index)
         if uniform(w0) * n_job < st.n_slow:
             if uniform(w1) * st.n_slow < st.n_found:
                 st.n_found -= 1
@@ -90,14 +64,13 @@ def _fill_up(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndar
     """Replace nodes that left, and those that are missing, as far as can be; return the wait. [h]"""
     catch_up(rules, st, slots)
     need, wait, n_in = n_out + st.missing, 0.0, 0
-    for place in range(4):
-        rank = rules.order[place]
+    for rank in RANKS:
         while need > 0 and st.stock[rank] > 0:
             wait = max(wait, rules.spare_wait[rank])
             enter(rules, st, slots, clocks, take_spare(rules, st, slots, rank), n_in)
             need -= 1
             n_in += 1
-    allowed = may_miss(rules)
+    allowed = _may_miss(rules)
     while need > 0:  # who returns while the job waits is taken; who is needed is waited for
         at, node = next_back(rules, st, slots, np.inf if need > allowed else st.now + wait)
         if node < 0 and need > allowed:  # nobody is left who could come back
@@ -115,7 +88,7 @@ def _fill_up(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndar
 
 
 @inner
-def may_miss(rules: np.record) -> int:
+def _may_miss(rules: np.record) -> int:
     """Nodes that the job can go on without."""
     if rules.n_replicas == 0:
         return 0
@@ -149,14 +122,14 @@ def rejoin(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarra
 @inner
 def swap_found(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> None:
     """Swap the slow nodes that were found, as far as there are hot spares."""
-    n, n_job = st.n_found, rules.n_nodes - st.missing
+    n = st.n_found
     if rules.pooled:
         n = min(n, st.stock[HOT])
     if n == 0:
         return
     for one in range(n):
         index = _planned_index(st)
-        slots[one].going = take_any(rules, st, slots, clocks, index, n_job - one)
+        slots[one].going = take_any(rules, st, slots, clocks, index)
         if rules.pooled:
             leave(rules, st, slots, slots[one].going, modes[modes.size - 1].repair, True, st.now, index)
     for one in range(n):
@@ -177,7 +150,7 @@ def serve_rolling(rules: np.record, st: np.record, slots: np.ndarray, clocks: np
     n = min(rules.rolling, n_job)
     for one in range(n):
         index = _planned_index(st)
-        node = take_any(rules, st, slots, clocks, index, n_job - one)
+        node = take_any(rules, st, slots, clocks, index)
         _loses_slowness(rules, st, _LEFT + index, n_job - one)
         leave(rules, st, slots, node, -max(rules.stop, 1e-300), False, st.now, index)
     for _ in range(n):

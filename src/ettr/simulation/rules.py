@@ -48,7 +48,6 @@ RULES = np.dtype(
         # what strikes, per hour of the hazard clock
         ("rate", "f8"),
         ("only_mode", "i8"),  # if there is but one; else -1
-        ("recurrence_rate", "f8"),
         ("burn_in", "f8"),  # excess of the rate at the start
         ("decay", "f8"),
         ("mean_recovery", "f8"),  # of all that strikes by the clock alone
@@ -76,40 +75,32 @@ RULES = np.dtype(
         # logarithm of a node's first failure by that of its cumulative hazard
         ("first_log", "f8", (MOST_GROUPS, POINTS)),
         ("first_slope", "f8", (MOST_GROUPS, POINTS)),
-        # spares and repair; ranks are hot, pre-emptible, cold, idle
+        # spares and repair; ranks are hot, idle, pre-emptible, in the order in which they are taken
         ("pooled", "i8"),
-        ("stock", "i8", (4,)),
-        ("spare_wait", "f8", (4,)),
-        ("order", "i8", (4,)),
+        ("stock", "i8", (3,)),
+        ("spare_wait", "f8", (3,)),
         ("choice", "i8"),
         ("idle_rate", "f8"),  # at which each hot or idle spare fails
         ("automatic", "f8"),  # NaN: no such stage
         ("automatic_success", "f8"),
         ("manual", "f8"),
-        ("manual_success", "f8"),
         ("replacement", "f8"),
         ("cured_automatic", "f8"),  # probability that a lemon comes back as an ordinary node
         ("cured_manual", "f8"),
-        ("unreplaced", "i8"),  # who retires, or cannot be repaired, is gone
+        ("unreplaced", "i8"),  # who retires, or is helped by no stage, is gone
         ("repair_sigma", "f8"),
-        ("n_drawn", "i8"),  # times of repair to draw from, of mean 1; 0: by the logarithm below, or log-normal
-        ("drawn", "f8", (POINTS,)),
-        ("tabled", "i8"),
+        ("tabled", "i8"),  # by the logarithm below; else log-normal
         ("repair_log", "f8", (POINTS,)),  # logarithm of a time of mean 1 by that of its cumulative hazard
         ("repair_slope", "f8", (POINTS,)),
         ("n_crew", "i8"),  # 0: no limit
-        ("misdiagnosed", "f8"),
         ("retire_after", "i8"),  # 0: never
         ("retire_window", "f8"),  # infinite: in a node's life
-        ("retire_recovery", "f8"),  # of the count, per hour; 0: by the window
         # elastic, slow nodes, maintenance
         ("n_replicas", "i8"),  # 0: not elastic
         ("n_least", "i8"),
-        ("masked", "f8"),  # probability that only a replica falls out
         ("slow_rate", "f8"),
         ("slow_loss", "f8"),
         ("found_rate", "f8"),
-        ("passed_rate", "f8"),
         ("request_rate", "f8"),
         ("stop", "f8"),
         ("rolling", "i8"),
@@ -145,7 +136,7 @@ MODE = np.dtype(
 class Rules(NamedTuple):
     """A run in hours.
 
-    ``modes`` come in the order of the scenario, ``other`` last, then false alarms and repeats of a bad node.
+    ``modes`` come in the order of the scenario, ``other`` last, then false alarms and swaps of slow nodes.
     """
 
     run: Any

@@ -86,18 +86,17 @@ STATE = np.dtype(
         ("announced_mode", "i8"),
         ("announced_node", "i8"),
         # nodes
-        ("n_bad", "i8"),
         ("n_slow", "i8"),
         ("n_found", "i8"),
         ("missing", "i8"),
         ("n_ids", "i8"),
         ("n_hidden", "i8"),
         # spares and repair, by rank
-        ("stock", "i8", (4,)),
-        ("fresh_spares", "i8", (4,)),
+        ("stock", "i8", (3,)),
+        ("fresh_spares", "i8", (3,)),
         ("fresh_kinds", "i8", (MOST_KINDS,)),  # of them, by kind
-        ("first_waiting", "i8", (4,)),  # rings of spares that were used before
-        ("n_waiting", "i8", (4,)),
+        ("first_waiting", "i8", (3,)),  # rings of spares that were used before
+        ("n_waiting", "i8", (3,)),
         ("next_idle", "f8"),  # wall clock at which a spare fails
         ("n_gone", "i8"),  # nodes that were not replaced
         ("ended", "i8"),  # whether too few nodes are left

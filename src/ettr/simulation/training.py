@@ -13,7 +13,6 @@ from ettr.simulation.failure_events import enter, hours_until, live, next_strike
 from ettr.simulation.random_numbers import RECOVERY, SOFT, block, exponential, lognormal, uniform
 from ettr.simulation.recovery import is_silent, severity
 from ettr.simulation.repair_stages import FOUND, HOT
-from ettr.simulation.replacement import may_miss, take_out
 from ettr.simulation.state import (
     CLEAN,
     DEGRADED,
@@ -276,8 +275,6 @@ def _fail(
     if is_silent(st, modes):
         _hide(rules, st, modes, hidden)
         return
-    if rules.masked > 0.0 and _is_masked(rules, st, modes, slots, clocks):
-        return
     promote(rules, st)
     if modes[st.mode].announced > 0.0 and not st.in_action and not st.in_stall:
         v0, _, _, _ = block(st.seed, st.run, st.key, RECOVERY, 3)
@@ -289,21 +286,6 @@ def _fail(
     st.severity = severity(rules, st, modes, 0)
     fall_back(rules, st)
     st.status = FAILED
-
-
-@inner
-def _is_masked(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> bool:
-    """Whether the failure at hand only takes its nodes, and with them their replicas, out; if so they are."""
-    n_out = modes[st.mode].n_out
-    if n_out == 0 or st.missing + n_out > may_miss(rules):
-        return False
-    v0, _, _, _ = block(st.seed, st.run, st.key, RECOVERY, 4)
-    if uniform(v0) >= rules.masked:
-        return False
-    st.missing += take_out(rules, st, modes, slots, clocks)
-    st.n_failures += 1
-    st.soft_left = -1.0
-    return True
 
 
 @inner
@@ -365,8 +347,7 @@ def _find(
 @inner
 def _set_soft(rules: np.record, st: np.record) -> None:
     """Draw how many training hours pass until something happens that is no failure."""
-    at_large = st.n_slow - st.n_found
-    rate = rules.alarm_rate + rules.slow_rate + at_large * (rules.found_rate + rules.passed_rate) + rules.turn_rate
+    rate = _soft_rate(rules, st)
     st.soft_left = np.inf
     if rate > 0.0:
         st.n_soft += 1
@@ -377,11 +358,9 @@ def _set_soft(rules: np.record, st: np.record) -> None:
 @inner
 def _is_alarm(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray) -> bool:
     """Let such an event happen; return whether it is a false alarm of the predictor."""
-    at_large = st.n_slow - st.n_found
     _, w1, w2, w3 = block(st.seed, st.run, st.n_soft, SOFT, 0)
     st.soft_left = -1.0
-    x = rules.alarm_rate + rules.slow_rate + at_large * (rules.found_rate + rules.passed_rate) + rules.turn_rate
-    x *= uniform(w1)
+    x = _soft_rate(rules, st) * uniform(w1)
     if x < rules.turn_rate:
         turn(rules, st, slots, clocks, w2, w3)
         return False
@@ -393,8 +372,12 @@ def _is_alarm(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.nda
         n_fast = rules.n_nodes - st.missing - st.n_slow
         if x * rules.n_nodes < rules.slow_rate * n_fast:  # else it would have been a node that is slow or missing
             st.n_slow += 1
-    elif x - rules.slow_rate < at_large * rules.found_rate:
-        st.n_found += 1
     else:
-        st.n_slow -= 1
+        st.n_found += 1
     return False
+
+
+@inner
+def _soft_rate(rules: np.record, st: np.record) -> float:
+    """Events that are no failures, per hour of training."""
+    return rules.alarm_rate + rules.slow_rate + (st.n_slow - st.n_found) * rules.found_rate + rules.turn_rate

@@ -79,8 +79,8 @@ def demand(scenario: Scenario) -> Demand:
     Notes
     -----
     Little's law by mode: failures per hour of wall clock of :func:`ettr.budget.exact` (of what it has a term for),
-    times the share of the mode, the nodes that it takes out, and its mean repair. Wrong diagnosis, retirement and nodes
-    that differ are not in it.
+    times the share of the mode, the nodes that it takes out, and its mean repair. Retirement and nodes that differ are
+    not in it.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def demand(scenario: Scenario) -> Demand:
     leaves = float(rates @ (n_out > 0))
     nodes = float(rates @ n_out)
     in_repair = float(rates @ scenario.repair_h_by_mode)
-    seen = float(rates @ (n_out * common)) * repair.shares[0] * (repair.manual_h or 0.0)
+    seen = float(rates @ (n_out * common)) * repair.share_left * (repair.manual_h or 0.0)
     return Demand(
         in_repair=in_repair,
         leaves_per_h=leaves,

@@ -13,7 +13,6 @@ import scipy
 from ettr import simulation
 from ettr.core.errors import InputError
 from ettr.scenario import Scenario
-from ettr.scenario.fleet import RANKS
 from ettr.scenario.paths import SPARES
 from ettr.spares.demand import demand
 from ettr.spares.numbers import counts
@@ -25,7 +24,7 @@ def by_pool_size(scenario: Scenario, sizes: Iterable[int], n_runs: int = 200, se
     Parameters
     ----------
     scenario : Scenario
-        A run with ``spares`` and ``repair``; its stages, crews, pre-emptible and cold nodes stay as they are.
+        A run with ``spares`` and ``repair``; its stages, crews, idle and pre-emptible nodes stay as they are.
     sizes : iterable of int
         Numbers of hot spares. [nodes]
     n_runs : int
@@ -84,7 +83,6 @@ def plenty(scenario: Scenario, n_runs: int, seed: int) -> simulation.Simulation:
         A scenario without repair.
     """
     asked = demand(scenario)
-    scenario = scenario.override({"spares.order": RANKS})  # others are waited for, however many are hot
     more = np.ceil(asked.in_repair + 6 * np.sqrt(asked.in_repair * asked.most_at_once)) + 8 + 4 * asked.most_at_once
     n_spares = int(more)
     while True:  # no run meets more failures than it has room for, so that some pool outlasts them

@@ -76,8 +76,7 @@ class PooledRun:
         features = {
             "failures that take several nodes": self.asked.most_at_once > 1,
             "few repair crews": repair.n_crew is not None,
-            "pre-emptible or cold nodes": held.n_preemptible + held.n_cold > 0,
-            "wrong diagnosis": repair.misdiagnosed > 0,
+            "pre-emptible nodes": held.n_preemptible > 0,
             "nodes that are retired": repair.retire_after is not None,
             "nodes that differ or age": known.lemons is not None or known.lifetime is not None,
             "fewer replicas": self.scenario.elastic is not None,
