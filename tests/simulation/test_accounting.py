@@ -16,6 +16,7 @@ from ettr.core.results import PARTS
 from ettr.simulation.columns import N_COLUMNS
 from ettr.simulation.event_kernel import walk
 from ettr.simulation.from_scenario import rules_of
+from ettr.simulation.repair_stages import PREEMPTIBLE
 from ettr.simulation.state import STATE
 
 N_RUNS, TRACED = 12, (0, 3, 11)
@@ -159,6 +160,6 @@ def test_no_node_is_lost(small_run, changes):
         everybody = rules.run["n_nodes"] + rules.run["stock"].sum() - end["n_gone"]
         assert in_job + in_repair + end["stock"].sum() == everybody
         assert 0 <= end["n_found"] <= end["n_slow"] <= in_job
-        assert 0 <= end["n_bad"] <= in_job
+        assert end["stock"][PREEMPTIBLE] <= rules.run["stock"][PREEMPTIBLE]
         if rules.run["aged"]:
-            assert end["fresh"].sum() + end["n_clocks"] + end["n_bad"] == in_job
+            assert end["fresh"].sum() + end["n_clocks"] == in_job
