@@ -79,7 +79,7 @@ NEEDS = {
     "ettr.simulate(run, 1)": "simulate",
     "ettr.simulation.MOST_RUNS": "simulate",
     f"ettr.plan.make({FEW}).simulation": "simulate",
-    f"ettr.plan.least_pool({FEW}, 0.9)": "simulate",
+    f"ettr.spares.least_pool({FEW}, 0.9)": "simulate",
     f"ettr.spares.by_pool_size({FEW}, [2, 4])": "simulate",
     "ettr.recommendation.mitigations(run, ['peer-checkpoint'])": "simulate",
     "ettr.recommendation.run_scenario(run, 4)": "simulate",

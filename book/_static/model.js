@@ -995,18 +995,6 @@
         ? Math.exp(-mean)
         : Math.exp(-stirlingError(k) - deviance(k, mean)) / Math.sqrt(2 * Math.PI * k);
 
-  function binomial(k, n, p) {
-    if (k === 0) {
-      return Math.exp(n * Math.log1p(-p));
-    }
-    if (k === n) {
-      return p ** n;
-    }
-    const log =
-      stirlingError(n) - stirlingError(k) - stirlingError(n - k) - deviance(k, n * p) - deviance(n - k, n * (1 - p));
-    return Math.exp(log) * Math.sqrt(n / (2 * Math.PI * k * (n - k)));
-  }
-
   // Incomplete gamma functions P and Q, of which the smaller one keeps its digits.
   function gammaTails(a, x) {
     if (x <= 0) {
@@ -1084,29 +1072,6 @@
 
   const poissonUpTo = (k, mean) => gammaTails(k + 1, mean)[1];
 
-  // P(Bin(n, p) <= k), from the smaller tail.
-  function binomialUpTo(k, n, p) {
-    if (k >= n) {
-      return 1;
-    }
-    let term,
-      total = 0;
-    if (k < n * p) {
-      term = binomial(k, n, p);
-      for (let i = k; i >= 0 && term > total * 1e-18; i -= 1) {
-        total += term;
-        term *= ((i / (n - i + 1)) * (1 - p)) / p;
-      }
-      return total;
-    }
-    term = binomial(k + 1, n, p);
-    for (let i = k + 1; i <= n && term > total * 1e-18; i += 1) {
-      total += term;
-      term *= (((n - i) / (i + 1)) * p) / (1 - p);
-    }
-    return 1 - total;
-  }
-
   // The least whole number from 0 on that is enough, where more never hurts.
   function leastWhole(isEnough, guess) {
     let low = -1,
@@ -1128,45 +1093,9 @@
     return high;
   }
 
-  const poissonPool = (inRepair, level) =>
+  // Least spares that are enough for a share of the time, if the number in repair is Poisson distributed.
+  const enoughSpares = (inRepair, level) =>
     inRepair > 0 ? leastWhole((s) => poissonUpTo(s, inRepair) >= level, inRepair) : 0;
-  const poolLevel = (nodes, spares, unavailable) => binomialUpTo(spares, nodes + spares, unavailable);
-  const binomialPool = (nodes, unavailable, level) =>
-    leastWhole((s) => poolLevel(nodes, s, unavailable) >= level, (nodes * unavailable) / (1 - unavailable));
-
-  // Share of arrivals that find all of n servers busy, and share that has to wait.
-  function erlangB(n, a) {
-    let inverse = 1;
-    for (let k = 1; k <= n; k += 1) {
-      inverse = 1 + (inverse * k) / a;
-    }
-    return a === 0 ? (n === 0 ? 1 : 0) : 1 / inverse;
-  }
-  function erlangC(n, a) {
-    const blocked = erlangB(n, a);
-    return blocked / (1 - (a / n) * (1 - blocked));
-  }
-
-  // Least spares where few nodes are repaired at a time (M/M/c); Infinity where the crews cannot keep up.
-  function crewPool(inRepair, crews, level) {
-    if (inRepair === 0) {
-      return 0;
-    }
-    if (inRepair >= crews) {
-      return Infinity;
-    }
-    const waits = erlangC(crews, inRepair);
-    if (1 - waits >= level) {
-      const within = (level * poissonUpTo(crews - 1, inRepair)) / (1 - waits);
-      return Math.min(
-        leastWhole((s) => poissonUpTo(s, inRepair) >= within, inRepair),
-        crews - 1
-      );
-    }
-    const beyond =
-      Math.ceil((Math.log((1 - level) / waits) / Math.log(inRepair / crews)) * (1 - LAST_DIGITS)) + crews - 1;
-    return Math.max(beyond, crews - 1);
-  }
 
   // Nodes of a job in repair on average, if each failure takes one out for so many hours.
   function inRepair(scenario, repairH) {
@@ -2327,13 +2256,8 @@
     changed,
     isMissing,
     atBest,
-    poissonPool,
-    binomialPool,
-    poolLevel,
+    enoughSpares,
     poissonUpTo,
-    erlangB,
-    erlangC,
-    crewPool,
     inRepair,
   };
 })(typeof window === "undefined" ? globalThis : window);

@@ -1609,11 +1609,9 @@
     ],
     rows(scenario, ask) {
       const out = ettr.inRepair(scenario, ask("repair_h")),
-        nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node,
         level = ask("level");
-      const need = ettr.poissonPool(out, level),
-        u = out / (nodes + out),
-        most = Math.max(5, Math.ceil(1.3 * ettr.poissonPool(out, 0.9999)));
+      const need = ettr.enoughSpares(out, level),
+        most = Math.max(5, Math.ceil(1.3 * ettr.enoughSpares(out, 0.9999)));
       const step = Math.max(1, Math.ceil(most / 80)),
         lines = [];
       for (let s = 0; s <= most; s += step) {
@@ -1624,7 +1622,6 @@
         need: [{ n_spares: need, chance: ettr.poissonUpTo(need, out) }],
         level: [{ chance: level }],
         out,
-        binomial: ettr.binomialPool(nodes, u, level),
       };
     },
     say(found, scenario, ask) {
@@ -1634,9 +1631,7 @@
         number(found.need[0].n_spares) +
         " spares are enough " +
         pct(ask("level"), ask("level") > 0.99 ? 2 : 0) +
-        " of the time, " +
-        number(found.binomial) +
-        " if spares fail as well. With fewer it waits more often."
+        " of the time. With fewer it waits more often."
       );
     },
   });

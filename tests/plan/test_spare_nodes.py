@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from ettr import Scenario, plan, simulate
+from ettr import Scenario, plan, simulate, spares
 from ettr.core.errors import InputError, UnknownName
 
 FIELD = "spares.n_nodes"
@@ -97,6 +97,6 @@ def test_several_sizes_are_answered_one_by_one(run):
 
 
 def test_another_seed_gives_another_ettr_and_nearly_the_same_pool(run):
-    pool = plan.least_pool(run, 0.9, seed=1)
+    pool = spares.least_pool(run, 0.9, seed=1)
     assert pool.n_spares in (11, 12, 13)
     assert pool.ettr == simulate(run.override({FIELD: pool.n_spares}), 400, 1).ettr != ettr_with(pool.n_spares)

@@ -14,8 +14,6 @@ from ettr.core.errors import EttrError, InputError, NotModelled
 from ettr.failures import poisson_interval
 from ettr.plan.unexplained import unexplained
 from ettr.recommendation import recommend
-from ettr.spares.erlang import erlang_b, erlang_c
-from ettr.spares.levels import binomial_pool, crew_pool, poisson_pool, pool_level
 from ettr_book.chapters.scale.tables import reach_gpus
 from ettr_book.publish import page_data
 from ettr_book.validation import CALCULATORS
@@ -294,17 +292,8 @@ def test_intervals_of_counts_are_exact(page):
 def test_pools_have_the_same_sizes(page):
     random = np.random.default_rng(5)
     for _ in range(300):
-        nodes, u = int(10 ** random.uniform(0, 5)), float(10 ** random.uniform(-5, -0.6))
         level, a = float(random.choice([0.5, 0.9, 0.99, 0.999, 0.9999])), float(10 ** random.uniform(-3, 3))
-        crews, held = int(np.ceil(a * random.uniform(1.01, 3))), int(random.integers(0, 40))
-        told = page.evaluate(
-            "([n, u, q, a, c, s]) => [ettr.binomialPool(n, u, q), ettr.poissonPool(a, q), ettr.crewPool(a, c, q), "
-            "ettr.poolLevel(n, s, u), ettr.erlangB(c, a), ettr.erlangC(c, a)]",
-            [nodes, u, level, a, crews, held],
-        )
-        assert told[:3] == [binomial_pool(nodes, u, level), poisson_pool(a, level), crew_pool(a, crews, level)]
-        assert told[3] == pytest.approx(pool_level(nodes, held, u), abs=1e-9)
-        assert told[4:] == pytest.approx([erlang_b(crews, a), erlang_c(crews, a)], rel=1e-9)
+        assert page.evaluate("([a, q]) => ettr.enoughSpares(a, q)", [a, level]) == spares.enough_spares(a, level)
     run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 17}, "repair": {"manual_h": 24}})
     bare = plain(run.override({"spares": None, "repair": None}))
     assert page.evaluate("one => ettr.inRepair(one, 24)", bare) == pytest.approx(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from ettr import Scenario, budget, simulate, spares
@@ -85,21 +84,6 @@ def test_simulation_and_closed_form_agree_within_what_the_closed_form_leaves_out
     assert np.abs(off[-2:]).max() < 0.001
 
 
-def test_the_least_pool_by_the_closed_form_reaches_its_target_and_one_less_does_not(run):
-    for target in (0.3, 0.7, 0.9, 0.908):
-        size = spares.least_pool(run, target)
-        assert by_closed_form(run, size - 1) < target <= by_closed_form(run, size)
-    assert spares.least_pool(run, 0.95) is None
-    quiet = run.override({"failures": {"rate_per_1000_node_days": 0}})
-    assert spares.least_pool(quiet, 0.5) == 0
-
-
-def test_crews_that_cannot_keep_up_reach_no_target_by_any_pool(run):
-    slow = run.override({"repair.n_crew": 4})
-    assert spares.least_pool(slow, 0.9) is None
-    assert spares.least_pool(run.override({"repair.n_crew": 9}), 0.9) > spares.least_pool(run, 0.9)
-
-
 def test_intervals_are_those_of_paired_runs(run):
     row = spares.by_pool_size(run, [10], n_runs=60).iloc[0]
     # with 60 spares no run waits, as with any number that is enough: the same failures strike
@@ -140,35 +124,6 @@ def test_every_preset_has_pools(name):
     assert spares.cheapest_pool(spares.demand(given).in_repair, given.n_nodes).n_spares >= 0
 
 
-# --------------------------------------------------------------------------- going on with fewer replicas
-
-
-def test_a_job_that_shrinks_beats_one_that_waits_until_no_node_is_ever_missing(run):
-    table = spares.elastic_by_pool(run, [0, 8, 40], n_replicas=128, n_least=116, n_runs=40)
-    assert (table["more"].iloc[:2] > 0.05).all()
-    assert table["more"].iloc[2] == 0
-    assert (table["more_low"] <= table["more"]).all() and (table["more"] <= table["more_high"]).all()
-    assert (table["waited_h"] >= table["waiting_h"]).all()
-    assert spares.crossing(table) == 40
-    assert table["cost_shrinks"].iloc[2] == pytest.approx((1 + 40 / 2048) / table["ettr_shrinks"].iloc[2])
-
-
-def test_shrinking_that_is_dearer_than_a_short_wait_loses(run):
-    """Two replicas, repairs of minutes, restarts of an hour: half of the job is lost, and a restart for each return."""
-    quick = run.override({"repair": {"manual_h": 0.2}, "recovery.restart_min": 30.0})
-    table = spares.elastic_by_pool(quick, [0], n_replicas=2, n_least=1, n_runs=20)
-    assert table["more_high"].iloc[0] < 0
-    assert spares.crossing(table) == 0
-
-
-def test_where_shrinking_is_always_better_nothing_crosses():
-    frame = pd.DataFrame({"n_spares": [4, 8], "more_low": [0.2, 0.1]})
-    assert spares.crossing(frame) is None
-    assert spares.crossing(frame.assign(more_low=[-0.1, 0.1])) is None
-    assert spares.crossing(frame.assign(more_low=[0.1, -0.1])) == 8
-    assert spares.crossing(frame.assign(more_low=[-0.1, -0.1])) == 4
-
-
 # --------------------------------------------------------------------------- what is refused
 
 
@@ -180,10 +135,6 @@ def test_where_shrinking_is_always_better_nothing_crosses():
         (lambda run: spares.by_pool_size(run, [-3]), "sizes must be a whole number from 0"),
         (lambda run: spares.by_pool_size(run, []), "sizes must hold at least one"),
         (lambda run: spares.by_pool_size(run, [2.5]), "sizes must be a whole number"),
-        (lambda run: spares.least_pool(run, 1.0), "target_ettr must be between 0 and 1"),
-        (lambda run: spares.elastic_by_pool(run, [3], 4096, 1), "n_replicas must be <= 2048"),
-        (lambda run: spares.elastic_by_pool(run, [], 4, 1), "sizes must hold at least one"),
-        (lambda run: spares.elastic_by_pool(run, [3], 4, 5), "n_least must be <= 4"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_words(run, call, message):

@@ -34,8 +34,6 @@ from .realised import from_training as from_training
 from .single_run import PredictionInterval as PredictionInterval
 from .single_run import prediction_interval as prediction_interval
 from .solving import ettr_at_best as ettr_at_best
-from .spare_nodes import LeastPool as LeastPool
-from .spare_nodes import least_pool as least_pool
 from .tiers import TierPlan as TierPlan
 from .tiers import best_tiers as best_tiers
 from .unexplained import Unexplained as Unexplained

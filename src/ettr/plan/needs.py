@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ettr import budget, evidence
+from ettr import budget, evidence, spares
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.units import LAST_DIGITS
 from ettr.plan.fields import Field, Sense, field_of, solvable
 from ettr.plan.needs_words import needed, needs_report
 from ettr.plan.solving import ettr_at_best, last_reaching, range_reaching
-from ettr.plan.spare_nodes import least_pool
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, RESTART, SPARES
 
@@ -137,7 +136,7 @@ class Requirement(Answer):
 def required(scenario: Scenario | str | Path, field: str, target_ettr: float) -> Requirement:
     """Solve one field for a target ETTR, with the best interval of the store at each value.
 
-    ``spares.n_nodes`` is solved for by simulation (:func:`ettr.plan.least_pool`), with the scenario's own interval.
+    ``spares.n_nodes`` is solved for by simulation (:func:`ettr.spares.least_pool`), with the scenario's own interval.
 
     Parameters
     ----------
@@ -333,7 +332,7 @@ def _range(scenario: Scenario, asked: Field, target_ettr: float) -> Requirement:
 
 def _pool(scenario: Scenario, asked: Field, target_ettr: float) -> Requirement:
     """The fewest hot spares; what stands in the way is that of a pool that never runs out."""
-    pool = least_pool(scenario, target_ettr)
+    pool = spares.least_pool(scenario, target_ettr)
     if pool.n_spares is None:
         plain = budget.simplified(scenario).scenario
         blocking = _blocking(plain, asked, {INTERVAL: plain.interval_min})

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from ettr import spares
 from ettr.budget.simplify import mechanisms
 from ettr.core.report import Headline, Note, Report, Table
 from ettr.core.results import TimeBudget
@@ -26,7 +27,6 @@ from ettr.core.units import ROUNDING, S_PER_H
 from ettr.plan.assumed import fitted_words, no_answer
 from ettr.plan.details import planned_at_mean, speed_lines, tiers_report, unused_prediction
 from ettr.plan.losses import Losses
-from ettr.plan.pools import cheapest_pool
 from ettr.plan.single_run import PredictionInterval
 from ettr.ranges.assumed import Assumptions, span
 from ettr.ranges.inputs import rate_is_assumed
@@ -97,7 +97,7 @@ def _answer(plan: Plan) -> Iterator[str]:
         )
     if plan.left_out:
         yield _beyond_formulas(plan)
-    if pool := cheapest_pool(plan.asked):
+    if pool := spares.cheapest_pool_for(plan.asked):
         held = plan.asked.spares.n_nodes if plan.asked.spares else 0
         near = f"; {count(pool.low)} to {count(pool.high)} cost hardly more" if pool.low < pool.high else ""
         nodes = f"{count(pool.n_spares)} spare node{'' if pool.n_spares == 1 else 's'}"

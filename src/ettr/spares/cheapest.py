@@ -8,74 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ettr.core.errors import InputError
-from ettr.core.units import ROUNDING
+from ettr.core.errors import InputError, NoProgress, OutsideValidity
 from ettr.core.validity import at_least_zero, plain
-from ettr.spares.erlang import erlang_b
+from ettr.scenario import Scenario
+from ettr.spares.demand import demand
 from ettr.spares.numbers import counts
+from ettr.spares.waiting import waiting_share
 
 FLAT = 0.001
 """Costs that differ by less than this part are taken for equal."""
 _LARGEST = 10_000_000
 """Spares of the largest pool that is looked at."""
-
-
-def waiting_share(n_spares: Any, in_repair: Any, n_crew: Any = None) -> Any:
-    r"""Share of the wall clock that the whole job waits for a node, a fraction.
-
-    Parameters
-    ----------
-    n_spares : float or ndarray
-        Hot spares, s. [nodes]
-    in_repair : float or ndarray
-        Nodes in repair on average if the job never waits, a: those that leave per hour, times the mean repair. [nodes]
-    n_crew : float or ndarray, optional
-        Nodes that are repaired at a time, c; no limit if not given. [count]
-
-    Returns
-    -------
-    float or ndarray
-        Broadcast shape, in [0, 1].
-
-    Notes
-    -----
-    With s + 1 nodes in repair the job stands still, and nothing fails until the first of them is back: a system of
-    s + 1 places whose arrivals are lost while it is full. Its full share is Erlang's :math:`B(s+1, a)`, for any
-    distribution of repair times. With c crews, :math:`\rho = a/c` and exponential repair times it is
-
-    .. math:: \frac{\rho^{s+1-c}}{1/B(c, a) + \sum_{j=1}^{s+1-c} \rho^j}, \qquad s + 1 > c.
-
-    Exact in the long run for single nodes that leave by a Poisson process of constant rate, on a clock that stops while
-    the job waits. A job whose failures cost detection and queue (D, q > 0) has pauses in that process, and a run that
-    begins with a full pool waits less at first: there it is an approximation.
-
-    Examples
-    --------
-    >>> round(waiting_share(0, 7.76), 3), round(waiting_share(8, 7.76), 3), round(waiting_share(17, 7.76), 5)
-    (0.886, 0.161, 0.00069)
-    """
-    s, a = np.broadcast_arrays(counts("n_spares", n_spares), at_least_zero("in_repair", in_repair))
-    if n_crew is None:
-        return erlang_b(s + 1, a)
-    s, a, c = np.broadcast_arrays(s, a, counts("n_crew", n_crew, 1))
-    over = np.maximum(s + 1 - c, 0)
-    full = np.asarray(erlang_b(np.minimum(s + 1, c), a))
-    rho = a / c
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        # in powers of 1/rho, which stay finite where crews cannot keep up
-        lasting = _geometric(np.minimum(rho, 1 / rho), over)
-        busy = np.where(
-            rho <= 1,
-            rho**over / (1 / full + rho * lasting),
-            1 / (rho ** (-over) / full + lasting),
-        )
-    return plain(np.where((over == 0) | (a == 0), full, busy))
-
-
-def _geometric(ratio: np.ndarray, n_terms: np.ndarray) -> np.ndarray:
-    """1 + x + ... of so many terms."""
-    near = np.abs(1 - ratio) < ROUNDING
-    return np.where(near, n_terms, (1 - ratio**n_terms) / np.where(near, 1.0, 1 - ratio))
 
 
 def pool_cost(n_spares: Any, in_repair: Any, n_nodes: Any, n_crew: Any = None) -> Any:
@@ -171,6 +114,22 @@ def cheapest_pool(in_repair: float, n_nodes: int, n_crew: int | None = None) -> 
     best = int(costs.argmin())
     near = np.flatnonzero(costs <= costs[best] * (1 + FLAT))
     return Pool(best, float(costs[best]), float(waiting_share(best, a, n_crew)), int(near[0]), int(near[-1]))
+
+
+def cheapest_pool_for(scenario: Scenario) -> Pool | None:
+    """The cheapest pool of hot spares for the nodes of a scenario that are in repair.
+
+    None for a run without spares and repair, one that loses no node, goes on without some, or has pre-emptible nodes,
+    and where the closed form has no answer.
+    """
+    held = scenario.spares
+    if held is None or scenario.repair is None or scenario.elastic or held.n_preemptible:
+        return None
+    try:
+        asked = demand(scenario)
+        return cheapest_pool(asked.in_repair, scenario.n_nodes, asked.own_crew) if asked.in_repair > 0 else None
+    except (InputError, NoProgress, OutsideValidity):
+        return None
 
 
 def _refuse_large(in_repair: float, n_spares: float) -> None:

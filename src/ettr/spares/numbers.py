@@ -21,15 +21,6 @@ def counts(name: str, values: Any, least: int = 0) -> np.ndarray:
     return array
 
 
-def level(name: str, values: Any) -> np.ndarray:
-    """Check for fractions that are neither 0 nor 1, and return them as float64."""
-    array = _numbers(name, values)
-    bad = (array <= 0) | (array >= 1)
-    if bad.any():
-        raise InputError(f"{name} must be between 0 and 1, both excluded, got {array[bad].flat[0]:g}")
-    return array
-
-
 def fraction(name: str, values: Any) -> np.ndarray:
     """Check for fractions from 0 to below 1, and return them as float64."""
     array = _numbers(name, values)

@@ -60,18 +60,12 @@ def by_pool_size(scenario: Scenario, sizes: Iterable[int], n_runs: int = 200, se
     >>> by_pool_size(run, [8, 17], n_runs=40)["ettr"].round(2).tolist()
     [0.85, 0.91]
     """
-    whole = whole_sizes(sizes)
-    check_runs(n_runs)
-    full = plenty(scenario, n_runs, seed)
-    return pd.DataFrame([_row(runs_of(scenario, size, n_runs, seed), full, size) for size in whole])
-
-
-def whole_sizes(sizes: Iterable[int]) -> list[int]:
-    """Numbers of spares, each once and in order; at least one."""
     whole = sorted({int(size) for size in counts("sizes", list(sizes))})
     if not whole:
         raise InputError("sizes must hold at least one number of spares, got none")
-    return whole
+    check_runs(n_runs)
+    full = plenty(scenario, n_runs, seed)
+    return pd.DataFrame([_row(runs_of(scenario, size, n_runs, seed), full, size) for size in whole])
 
 
 def plenty(scenario: Scenario, n_runs: int, seed: int) -> simulation.Simulation:
@@ -92,11 +86,9 @@ def plenty(scenario: Scenario, n_runs: int, seed: int) -> simulation.Simulation:
         n_spares *= 2
 
 
-def runs_of(
-    scenario: Scenario, n_spares: int, n_runs: int, seed: int, horizon_h: float | None = None
-) -> simulation.Simulation:
-    """Runs with so many hot spares, to the end of the work or to a horizon."""
-    return simulation.simulate(scenario.override({SPARES: n_spares}), n_runs, seed, horizon_h=horizon_h)
+def runs_of(scenario: Scenario, n_spares: int, n_runs: int, seed: int) -> simulation.Simulation:
+    """Runs with so many hot spares."""
+    return simulation.simulate(scenario.override({SPARES: n_spares}), n_runs, seed)
 
 
 def check_runs(n_runs: Any) -> int:
@@ -106,19 +98,7 @@ def check_runs(n_runs: Any) -> int:
     return int(n_runs)
 
 
-def nodes_ratio(scenario: Scenario, n_spares: int) -> float:
-    """Nodes that are paid for over those of the job."""
-    return 1 + n_spares / scenario.n_nodes
-
-
-def ratio_parts(simulated: simulation.Simulation) -> tuple[float, np.ndarray]:
-    """ETTR as a ratio of sums, and how much each run moves it."""
-    total_h, work_h = simulated.total_h, simulated.runs["productive_h"].to_numpy()
-    ettr = float(work_h.sum() / total_h.sum())
-    return ettr, (work_h - ettr * total_h) / total_h.mean()
-
-
-def half_width(influence: np.ndarray) -> float:
+def _half_width(influence: np.ndarray) -> float:
     """Half of a 95% interval of a mean, from what each run adds to it."""
     n = influence.size
     return float(scipy.special.stdtrit(n - 1, 0.975) * influence.std(ddof=1) / np.sqrt(n))
@@ -126,11 +106,13 @@ def half_width(influence: np.ndarray) -> float:
 
 def _row(one: simulation.Simulation, full: simulation.Simulation, size: int) -> dict[str, float]:
     scenario = one.scenario
-    ettr, moves = ratio_parts(one)
+    work_h = one.runs["productive_h"].to_numpy()
+    ettr = float(work_h.sum() / one.total_h.sum())
+    ettr_wide = _half_width((work_h - ettr * one.total_h) / one.total_h.mean())
     mean_h, free_h = float(one.total_h.mean()), float(full.total_h.mean())
     longer = mean_h / free_h
-    held = nodes_ratio(scenario, size)
-    wide = half_width(held * (one.total_h - longer * full.total_h) / free_h)
+    held = 1 + size / scenario.n_nodes  # nodes that are paid for over those of the job
+    wide = _half_width(held * (one.total_h - longer * full.total_h) / free_h)
     waiting_h = float(one.runs["waiting_h"].mean())
     per_node, price = scenario.cluster.gpus_per_node, scenario.prices.usd_per_gpu_h
     waited, idle = scenario.cluster.n_gpus * waiting_h, per_node * size * mean_h
@@ -138,8 +120,8 @@ def _row(one: simulation.Simulation, full: simulation.Simulation, size: int) -> 
         "n_spares": size,
         "n_runs": one.n_runs,
         "ettr": ettr,
-        "ettr_low": ettr - half_width(moves),
-        "ettr_high": ettr + half_width(moves),
+        "ettr_low": ettr - ettr_wide,
+        "ettr_high": ettr + ettr_wide,
         "cost": held * longer,
         "cost_low": held * longer - wide,
         "cost_high": held * longer + wide,

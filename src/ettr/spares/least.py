@@ -1,20 +1,21 @@
-"""How many hot spares a target takes, by simulation."""
+"""The fewest hot spares that reach a target ETTR, by simulation."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from ettr import budget, simulation, spares
+from ettr import budget, simulation
 from ettr.core.errors import NoProgress, OutsideValidity
 from ettr.scenario import Scenario
 from ettr.simulation.outlook import affordable_runs
-from ettr.spares.search import least
+from ettr.spares.demand import demand
 from ettr.spares.simulated import plenty, runs_of
+from ettr.spares.waiting import waiting_share
 
 _RUNS, _FEWEST_RUNS = 400, 8
 _FAILURES_A_SIZE = 400_000
 """Runs of a size meet about so many failures together: a second or so of computing."""
-_SEED = 0
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class LeastPool:
     error: float | None = None
 
 
-def least_pool(scenario: Scenario, target_ettr: float, seed: int = _SEED) -> LeastPool:
+def least_pool(scenario: Scenario, target_ettr: float, seed: int = 0) -> LeastPool:
     """Fewest hot spares with which a simulated run reaches a target; all else, and the interval, as in the scenario.
 
     Parameters
@@ -61,9 +62,9 @@ def least_pool(scenario: Scenario, target_ettr: float, seed: int = _SEED) -> Lea
 
     Notes
     -----
-    Bisection over whole numbers, from a bracket around what :func:`ettr.spares.least_pool` says by its closed form. 400
-    runs of a size, or fewer where they meet many failures. The same failures strike at every size, so that ETTR grows
-    with the pool in practice run by run, and only the level of the whole curve is uncertain, by ``error``.
+    Bisection over whole numbers, in a bracket around the pool that :func:`waiting_share` gives for the target. 400 runs
+    of a size, or fewer where they meet many failures. The same failures strike at every size, so that ETTR grows with
+    the pool in practice run by run, and only the level of the whole curve is uncertain, by ``error``.
 
     Examples
     --------
@@ -83,10 +84,10 @@ def least_pool(scenario: Scenario, target_ettr: float, seed: int = _SEED) -> Lea
     def reaches(n_spares: int) -> bool:
         if n_spares not in of_size:
             of_size[n_spares] = _runs_of(scenario, n_spares, n_runs, seed)
-        one = of_size[n_spares]
-        return one is not None and one.ettr >= target_ettr
+        simulated = of_size[n_spares]
+        return simulated is not None and simulated.ettr >= target_ettr
 
-    n_spares = least(reaches, min(_guess(scenario, target_ettr), most), most)
+    n_spares = least(reaches, _guess(scenario, target_ettr, most), most)
     there = of_size[n_spares]
     assert there is not None
     return LeastPool(n_spares, full.ettr, there.ettr, there.ettr_error)
@@ -100,10 +101,56 @@ def _runs_of(scenario: Scenario, n_spares: int, n_runs: int, seed: int) -> simul
         return None
 
 
-def _guess(scenario: Scenario, target_ettr: float) -> int:
-    """Spares by the closed form; as many as are in repair on average where it says that none are enough."""
-    n_spares = spares.least_pool(scenario, target_ettr)
-    return round(spares.demand(scenario).in_repair) if n_spares is None else n_spares
+def _guess(scenario: Scenario, target_ettr: float, most: int) -> int:
+    """Spares by the closed form; as many as are in repair on average where it says that ``most`` are not enough."""
+    asked = demand(scenario)
+
+    def reaches(n_spares: int) -> bool:
+        waits = float(waiting_share(n_spares, asked.in_repair, asked.own_crew))
+        return float(asked.expected.ettr) * (1 - waits) >= target_ettr
+
+    start = min(round(asked.in_repair), most)
+    return least(reaches, start, most) if reaches(most) else start
+
+
+def least(enough: Callable[[int], bool], guess: int, most: int) -> int:
+    """Least whole number from 0 on that is enough, where every larger one is too.
+
+    Parameters
+    ----------
+    enough : callable
+        Whether a number is; asked as seldom as possible.
+    guess : int
+        Where to begin, at most ``most``.
+    most : int
+        A number that is known to be enough.
+
+    Notes
+    -----
+    Steps that double, up or down from the guess, until the answer lies between two numbers; then bisection.
+
+    Examples
+    --------
+    >>> least(lambda n_spares: n_spares >= 14, guess=3, most=100)
+    14
+    """
+    step = 1
+    if enough(guess):
+        low, high = guess - step, guess
+        while low >= 0 and enough(low):
+            step *= 2
+            low, high = low - step, low
+        low = max(low, -1)
+    else:
+        low, high = guess, guess + step
+        while high < most and not enough(high):
+            step *= 2
+            low, high = high, high + step
+        high = min(high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def _affordable(scenario: Scenario) -> int:
