@@ -1936,7 +1936,7 @@
       way = RATES.find((name) => given(f[name]));
     return (scenario.evidence || {})["failures." + way];
   }
-  function isBorrowed(scenario) {
+  function rateIsFromElsewhere(scenario) {
     const origin = originOfRate(scenario);
     return (
       given(origin) &&
@@ -1945,7 +1945,7 @@
   }
   // The range over the failure rates of published clusters as well, with the same draws; null of a run's own rate.
   function acrossClusters(scenario, inputs, rate, n) {
-    if (!isBorrowed(scenario) || !(nodeRate(scenario) > 0)) {
+    if (!rateIsFromElsewhere(scenario) || !(nodeRate(scenario) > 0)) {
       return null;
     }
     const per = scenario.cluster.gpus_per_node / GPUS_PER_NODE;
@@ -2247,7 +2247,7 @@
     unexplained,
     overAssumed,
     acrossClusters,
-    isBorrowed,
+    rateIsFromElsewhere,
     observedGpus,
     restartAt,
     assumedIn,

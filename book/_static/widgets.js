@@ -807,7 +807,7 @@
     }
     const redrawn = assumed.nRedrawn / (assumed.nRedrawn + assumed.n);
     const noted = redrawn > 0.05 ? "; " + pct(redrawn, 0) + " of the draws broke a rule and were redrawn" : "";
-    const where = ettr.isBorrowed(model.now.scenario) ? " with this node failure rate" : "";
+    const where = ettr.rateIsFromElsewhere(model.now.scenario) ? " with this node failure rate" : "";
     return "plausible range " + span(assumed.low, assumed.high) + where + given + "; mostly " + mostly + noted;
   }
   // The same, with the range across published clusters where the failure rate is that of another.

@@ -21,7 +21,7 @@ def test_the_answer_is_that_of_the_package(as_json):
         assert by_id[row["id"]]["days_gain"] == pytest.approx(row["days_gain"])
         assert by_id[row["id"]]["rank"] == row["rank"]
     assert record["baseline"]["ettr"] == pytest.approx(comparison.baseline.ettr)
-    assert "failures.lemons" in record["lent"]
+    assert "failures.lemons" in record["assumptions_added"]
     bare = recommendation.study(run, n_runs=20, as_given=True)
     assert record["as_given"]["days"] == pytest.approx(bare.runs().mean("days")) == record["baseline"]["days"]
     assert record["baseline"]["usd"] == pytest.approx(bare.runs().mean("usd"))
@@ -188,7 +188,7 @@ def test_a_catalogue_of_ones_own(in_words, as_json, refused, tmp_path):
     path.write_text(OWN)
     own = ("compare", *SHORT, "--catalogue", str(path))
     record = as_json(*own)
-    assert [row["id"] for row in record["mitigations"]] == ["mine"] and record["lent"] == []
+    assert [row["id"] for row in record["mitigations"]] == ["mine"] and record["assumptions_added"] == []
     assert "below the cheapest compared, mine for 1,000 USD" in " ".join(in_words(*own, "--budget", "10").split())
     path.write_text(OWN.replace("recovery.restart_min", "recovery.restart"))
     message = refused(*own)

@@ -131,7 +131,7 @@ def test_a_run_without_hours_of_its_modes_is_not_given_them():
 # --------------------------------------------------------------------------- one mitigation
 
 
-def test_only_burn_in_needs_what_nobody_lends(applicable):
+def test_only_burn_in_needs_what_no_assumption_gives(applicable):
     modelled = {one.id for one in mitigation.catalogue() if not one.unmodelled}
     assert modelled - set(applicable) == {"burn-in"}
 

@@ -208,7 +208,7 @@ def test_a_rate_is_drawn_from_published_clusters_each_once():
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "is_borrowed"),
+    ("name", "values", "is_elsewhere"),
     [
         ("llama3-405b", {}, False),
         ("llama3-405b", {"cluster.n_gpus": 32_768}, True),
@@ -218,10 +218,10 @@ def test_a_rate_is_drawn_from_published_clusters_each_once():
         ("rsc-2", {"cluster.n_gpus": 16_000}, True),
     ],
 )
-def test_a_rate_is_borrowed_where_a_published_one_is_used_at_another_size(name, values, is_borrowed):
+def test_a_rate_is_from_elsewhere_where_a_published_one_is_used_at_another_size(name, values, is_elsewhere):
     run = Scenario.load(name).override(values)
     told = ranges.across_clusters(run)
-    assert (told is not None) is ranges.is_borrowed(run) is is_borrowed
+    assert (told is not None) is ranges.rate_is_from_elsewhere(run) is is_elsewhere
     if told is not None:
         own = ranges.assumptions(run)
         assert told.range[0] < own.range[0] < own.range[1] < told.range[1]
@@ -231,7 +231,7 @@ def test_a_rate_is_borrowed_where_a_published_one_is_used_at_another_size(name, 
         }
 
 
-def test_a_rate_of_ones_own_is_not_borrowed_at_another_size(first):
+def test_a_rate_of_ones_own_is_not_from_elsewhere_at_another_size(first):
     assert ranges.across_clusters(first.override({"cluster.n_gpus": 65_536})) is None
 
 

@@ -215,8 +215,6 @@ def _own() -> Catalogue:
 
 def _parsed(text: str, place: str) -> Catalogue:
     raw = mapping_of(text, place, "catalogue")
-    if "lends" in raw and "assumptions" not in raw:  # its name in version 0.1
-        raw["assumptions"] = raw.pop("lends")
     try:
         refuse_infinite("", raw, place)
         parsed = _File.model_validate(raw)

@@ -2,7 +2,14 @@
 
 from ettr.ranges.assumed import Assumptions, across_clusters, assumptions
 from ettr.ranges.drawing import TAILS, Draws, draws, even_points, range_of
-from ettr.ranges.inputs import Assumed, assumed_inputs, is_borrowed, median_rate, rate_across_clusters, rate_is_assumed
+from ettr.ranges.inputs import (
+    Assumed,
+    assumed_inputs,
+    median_rate,
+    rate_across_clusters,
+    rate_is_assumed,
+    rate_is_from_elsewhere,
+)
 
 __all__ = [
     "TAILS",
@@ -14,9 +21,9 @@ __all__ = [
     "assumptions",
     "draws",
     "even_points",
-    "is_borrowed",
     "median_rate",
     "range_of",
     "rate_across_clusters",
     "rate_is_assumed",
+    "rate_is_from_elsewhere",
 ]

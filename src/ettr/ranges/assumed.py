@@ -14,7 +14,7 @@ from ettr.budget.intervals import any_interval, best_h
 from ettr.core.report import Answer, Headline, Report, Table, plain_values
 from ettr.core.sentences import gpus, limit, pct
 from ettr.ranges.drawing import FEWEST, N_DRAWS, agrees_with_what_is_known, draws, ettr_at, range_of
-from ettr.ranges.inputs import Assumed, around, is_borrowed, rate_across_clusters
+from ettr.ranges.inputs import Assumed, around, rate_across_clusters, rate_is_from_elsewhere
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL
 
@@ -107,7 +107,7 @@ class Assumptions(Answer):
         low, high = self.range
         redrawn = self.n_redrawn / (self.n_redrawn + self.n_draws)
         noted = f"; {pct(redrawn, 0)} of the draws broke a rule and were redrawn" if redrawn > _WORTH_SAYING else ""
-        where = f" {self.label}" if self.label == ACROSS or is_borrowed(self.scenario) else ""
+        where = f" {self.label}" if self.label == ACROSS or rate_is_from_elsewhere(self.scenario) else ""
         return f"plausible range {span(low, high)}{where}{given}; mostly {leading.name}{noted}"
 
     @property
@@ -244,7 +244,7 @@ def across_clusters(scenario: Scenario, n: int = N_DRAWS, seed: int = 0) -> Assu
     >>> ranges.across_clusters(grown).range[0] < ranges.assumptions(grown).range[0]
     True
     """
-    if not is_borrowed(scenario) or scenario.failure_rate == 0:
+    if not rate_is_from_elsewhere(scenario) or scenario.failure_rate == 0:
         return None
     return _assumptions(scenario, n, seed, (rate_across_clusters(scenario),), ACROSS)
 

@@ -110,7 +110,7 @@ def median_rate(gpus_per_node: float = _NODE_GPUS) -> tuple[float, int]:
     return float(f"{float(rates.median()) * gpus_per_node / _NODE_GPUS:.3g}"), len(rates)
 
 
-def is_borrowed(scenario: Scenario) -> bool:
+def rate_is_from_elsewhere(scenario: Scenario) -> bool:
     """Whether the failure rate is that of another cluster: a published one used at another size, or an assumed one."""
     origin = _origin_of_rate(scenario)
     published = origin is not None and origin.source is not None

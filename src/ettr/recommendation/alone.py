@@ -137,7 +137,7 @@ class Comparison(Answer):
         study = self.study
         return {
             "scenario": study.scenario.name,
-            "lent": self.completed.assumed,
+            "assumptions_added": self.completed.assumed,
             "n_runs": study.n_runs,
             "seed": study.seed,
             "interval": study.interval,

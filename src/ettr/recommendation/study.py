@@ -70,11 +70,6 @@ class Study:
         """The same without prices and power, which change no run; each once."""
         return [path for path in dict.fromkeys(self.assumed) if not path.startswith(_OF_MONEY)]
 
-    @property
-    def assumed_words(self) -> str:
-        """The same as text, each once; empty without any."""
-        return ", ".join(dict.fromkeys(self.assumed))
-
     def together(self, ids: Iterable[str]) -> Study:
         """The study of mitigations all from one scenario, completed with what any of them needs."""
         return self.acting_on(path for name in ids for path in self.catalogue[name].acts_on)
