@@ -10,6 +10,6 @@ Names are loaded when first used, so that ``import ettr`` costs nothing; ``__ini
 
 import lazy_loader
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
