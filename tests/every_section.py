@@ -125,9 +125,9 @@ SECTIONS: dict[str, dict[str, Any]] = {
     "weather": {"heat": {"weather": "site.csv"}},
     "heat of modes": {
         "heat": _HEAT,
-        "failures": {"modes": [{**_GPU_FAULT, "heat_share": 0.5, "cycle_share": 0.2}]},
+        "failures": {"modes": [{**_GPU_FAULT, "heat_share": 0.5}]},
     },
-    "power": {"power": {"step_s": 8, "communication_share": 0.3, "country": "FRA", "pue": 1.2}},
+    "power": {"power": {"step_s": 8, "country": "FRA", "pue": 1.2}},
     "own GPU": {"power": {"part": "mine-gpu.yml"}},
     "price": {"cost": {"usd_per_gpu_h": 2.5, "usd_per_kwh": 0.1, "usd_per_day": 5000, "payback_months": 6}},
 }

@@ -25,7 +25,7 @@ _MORE: dict[str, dict[str, Any]] = {
     "everything of a store": {
         "checkpoint": {"store": {"n_parameters": 70e9, "write_gb_s": 50, "read_gb_s": 100, "node_gb_s": 10}}
     },
-    "carbon": {"power": {"g_per_kwh": 300, "jitter_s": 0}},
+    "carbon": {"power": {"g_per_kwh": 300}},
     "counts of modes": {"failures": {"n_events": 9, "node_days": 5e3, "modes": [{"name": "GPU", "n_events": 4}]}},
     "by the wall clock": {"failures": {"rate_clock": "wall", "exposed_share": 0.9}},
     "a bound of the ETTR": {"measured": {"ettr_above": 0.3}},

@@ -228,7 +228,7 @@
     refuse("checkpoint.store", given(c.store));
     refuse("maintenance.rolling_nodes", scenario.maintenance && given(scenario.maintenance.rolling_nodes));
     for (const mode of f.modes || []) {
-      for (const name of ["latency_h", "detection_cv", "restart_cv", "heat_share", "cycle_share"]) {
+      for (const name of ["latency_h", "detection_cv", "restart_cv", "heat_share"]) {
         refuse(
           "failures.modes." + mode.name + "." + name,
           mode[name] > 0 || (mode[name] === 0 && name === "latency_h")

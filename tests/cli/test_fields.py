@@ -94,11 +94,11 @@ def test_a_range_without_a_source_is_half_to_double(as_json):
     ("path", "rule", "low", "high"),
     [
         ("cluster.n_gpus", ">= 1", 1, None),  # more than any machine has is no bound
-        ("power.communication_share", ">= 0, < 1", 0, 1),
+        ("network.failed_share", ">= 0, < 1", 0, 1),
         ("checkpoint.interval_min", ">= 0.0001, or best, young or daly", 0.0001, None),
         ("checkpoint.tiers.survives", ">= 0, <= 1", 0, 1),
         ("layout.sharded", "true or false", None, None),
-        ("failures.modes.heat_law", "arrhenius or linear", None, None),
+        ("failures.rate_clock", "exposed or wall", None, None),
         ("job.productive_h", ">= 1e-06", 1e-6, None),
         ("heat.weather", "", None, None),
     ],

@@ -18,7 +18,7 @@ CASES = {
     "glm-130b, no failures": {"failures.rate_per_1000_node_days": 0, "maintenance": None},
     "llama3-405b, short": {"job.productive_h": 2},
     "llama3-405b, one node": {"cluster.n_gpus": 8},
-    "llama3-405b, no jitter": {"power.jitter_s": 0, "power.step_s": 1},
+    "llama3-405b, short steps": {"power.step_s": 1},
     "llama3-405b, free": {"cost.usd_per_kwh": 0, "cost.usd_per_gpu_h": 0},
 }
 PARTS = {"rsc-1": "a100", "bloom-176b": "gb200"}

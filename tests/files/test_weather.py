@@ -9,12 +9,12 @@ from ettr.core.errors import InputError
 from ettr.files import weather
 
 MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-EPW_HEAD = "LOCATION,Prineville,OR,USA,TMY3,726835,44.25,-121.17,{zone},940\n" + "DESIGN CONDITIONS,0\n" * 7
+EPW_HEAD = "LOCATION,Prineville,OR,USA,TMY3,726835,44.25,-121.17,-8.0,940\n" + "DESIGN CONDITIONS,0\n" * 7
 
 
-def epw(value=lambda month, day, hour: 10.0 + month, zone=-8.0, years=None):
+def epw(value=lambda month, day, hour: 10.0 + month, years=None):
     """A year of EPW, its months from the years given."""
-    lines = [EPW_HEAD.format(zone=zone)]
+    lines = [EPW_HEAD]
     for month, n_days in enumerate(MONTHS, 1):
         year = (years or {}).get(month, 2005)
         for day in range(1, n_days + 1):
@@ -25,10 +25,10 @@ def epw(value=lambda month, day, hour: 10.0 + month, zone=-8.0, years=None):
 
 @pytest.fixture
 def read(tmp_path):
-    def _read(text, name="hall.csv", **given):
+    def _read(text, name="hall.csv"):
         path = tmp_path / name
         path.write_text(text, encoding="utf-8")
-        return weather.read(path, **given)
+        return weather.read(path)
 
     return _read
 
@@ -42,7 +42,7 @@ def csv(
 
 def test_epw_is_read_whole_with_place_zone_and_years(read):
     site = read(epw(years={1: 2001, 7: 2012}), "prineville.epw")
-    assert (site.format, site.place, site.zone_h) == ("epw", "Prineville, OR, USA", -8)
+    assert (site.format, site.place) == ("epw", "Prineville, OR, USA")
     assert site.years == (2001, 2005, 2012) and "it stands for any" in site.notes[0]
     assert site.ambient_c.shape == (8760,) and not np.isnan(site.ambient_c).any()
     assert site.ambient_c[0] == 11 and site.ambient_c[-1] == 22
@@ -71,7 +71,7 @@ def test_missing_values_of_epw_are_counted_and_short_gaps_filled(read):
 def test_csv_of_a_service_with_lines_before_its_header(read):
     text = "latitude,longitude,elevation\n44.3,-121.2,900\n\n" + csv(48)
     site = read(text)
-    assert site.format == "csv" and site.zone_h is None and site.years == (2025,)
+    assert site.format == "csv" and site.years == (2025,)
     assert site.covers == "07-01 to 07-02"
     assert "no zone" in site.notes[0]
     assert site.window("07-01", 1)["ambient_c"].tolist() == pytest.approx([20 + i / 100 for i in range(24)])
@@ -84,22 +84,19 @@ def test_other_delimiters_units_in_the_header_and_finer_steps(read):
     assert site.ledger.set_index("reason")["n"]["another value of the same hour"] == 24 * 5
 
 
-def test_times_in_utc_need_a_zone_and_then_move(read):
-    text = csv(48, header="utc_time,temp_c", value=lambda i: i)
-    with pytest.raises(InputError, match="has times in UTC: say how far local time is ahead of it with zone_h"):
-        read(text)
-    site = read(text, zone_h=-8)
-    there = np.flatnonzero(~np.isnan(site.ambient_c))
-    assert site.ambient_c[there[0]] == 0 and there[0] % 24 == 16 and site.covers.startswith("06-30")
+@pytest.mark.parametrize("columns", [{"header": "utc_time,temp_c"}, {"stamp": "2025-07-{day:02d}T{hour:02d}:00Z"}])
+def test_times_in_utc_are_refused(read, columns):
+    with pytest.raises(InputError, match="has times in UTC: give them in local standard time of the hall"):
+        read(csv(48, **columns))
 
 
-def test_a_summer_clock_with_offsets_becomes_standard_time(read):
+def test_a_summer_clock_with_offsets_runs_on_as_it_began(read):
     rows = ["time,temperature"]
     rows += [f"2025-10-25T{hour:02d}:00+02:00,{hour}" for hour in range(24)]
     rows += [f"2025-10-26T{hour:02d}:00+01:00,{hour}" for hour in range(3, 24)]
-    site = read("\n".join(rows), zone_h=1)
+    site = read("\n".join(rows))
     there = np.flatnonzero(~np.isnan(site.ambient_c))
-    assert there[0] % 24 == 23 and np.ptp(np.diff(there)) == 0
+    assert there[0] % 24 == 0 and np.ptp(np.diff(there)) == 0
 
 
 def test_another_year_is_said_so_and_month_and_day_stand_for_any(read):
@@ -107,12 +104,6 @@ def test_another_year_is_said_so_and_month_and_day_stand_for_any(read):
     with pytest.raises(InputError, match=r"holds the weather of 2025, not of 2026: give month and day alone, 07-01"):
         site.window("2026-07-01", 1)
     assert site.window("07-01", 2).equals(site.window("2025-07-01", 2))
-
-
-def test_another_zone_than_the_files_is_refused(read):
-    with pytest.raises(InputError, match=r"is in local time of UTC-8 h, not UTC\+1 h"):
-        read(epw(), "a.epw", zone_h=1)
-    assert read(epw(), "a.epw", zone_h=-8).zone_h == -8
 
 
 def test_a_day_that_is_not_covered_is_named(read):
@@ -160,7 +151,6 @@ def test_29_february_is_set_aside(read):
             "has 1 of 1 temperatures outside -90 to 60 °C, the first in line 2: are they in °F or K?",
         ),
         ("LOCATION,Nowhere\n", "its LOCATION has 2 fields"),
-        ("LOCATION,A,B,C,D,1,2,3,west,5\n", "names no time zone in field 9 of LOCATION, got 'west'"),
     ],
 )
 def test_what_is_no_weather_is_refused(read, text, message):
@@ -169,21 +159,14 @@ def test_what_is_no_weather_is_refused(read, text, message):
     assert message in str(caught.value)
 
 
-def test_a_missing_file_and_a_zone_that_cannot_be(tmp_path, read):
+def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match="the weather file must be a file; .* does not exist"):
         weather.read(tmp_path / "none.epw")
-    with pytest.raises(InputError, match="zone_h must be from -12 to 14 h, got 99"):
-        read(csv(48), zone_h=99)
-
-
-def test_a_zone_for_times_that_say_none_is_refused_instead_of_ignored(read):
-    with pytest.raises(InputError, match=r"times without a zone \(line 2\), so zone_h has nothing to convert"):
-        read(csv(48), zone_h=-8)
 
 
 def test_a_time_before_the_first_year_is_set_aside_like_any_other_that_cannot_be(read):
     rows = csv(48, header="time,temperature", stamp="2025-07-{day:02d}T{hour:02d}:00+14:00")
-    site = read(rows + "0001-01-01T00:00+14:00,20\n2025-07-03T00:00+14:00,nan\n", zone_h=14)
+    site = read(rows + "0001-01-01T00:00+14:00,20\n2025-07-03T00:00+14:00,nan\n")
     assert site.ledger.set_index("reason")["n"].to_dict() == {
         "no time such as 2026-06-15T14:00": 1,
         "no temperature": 1,

@@ -44,8 +44,8 @@ def profile() -> power.Profile:
 
 @pytest.fixture(scope="session")
 def still(profile) -> power.Profile:
-    """The same with all nodes at once and cooling that follows at once."""
-    return replace(profile, waveform=replace(profile.waveform, jitter_s=0.0), coolant_s=0.0)
+    """The same with all nodes at once."""
+    return replace(profile, waveform=replace(profile.waveform, jitter_s=0.0))
 
 
 @pytest.fixture

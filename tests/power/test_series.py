@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 
 from ettr import power
 from ettr.core.errors import InputError, UnknownName
+from ettr.power.profiles import COOLANT_S
 
 WINDOWS = [(1.0, None, None), (0.013, 0.3, 0.9), (7.3, 0.11, 2.2), (250.0, None, None)]
 
@@ -33,7 +34,7 @@ def test_the_grid_sees_exactly_pue_times_the_computers_but_for_the_heat_in_the_c
     load = power.series(whole, profile, 10.0)
     by_parts = power.energy(whole, profile)[["it_mwh", "facility_mwh"]].sum()
     first, last = profile.it_mw("queue"), profile.it_mw("training")
-    held_mwh = profile.cooling_share * (last - first) * profile.coolant_s / 3600
+    held_mwh = profile.cooling_share * (last - first) * COOLANT_S / 3600
     assert load.energy_mwh == pytest.approx(by_parts["facility_mwh"], rel=1e-9)
     assert by_parts["facility_mwh"] == pytest.approx(profile.pue * by_parts["it_mwh"] - held_mwh, rel=1e-9)
     assert held_mwh > 0
@@ -60,16 +61,14 @@ def test_coarse_bins_are_means_of_fine_ones(timeline, profile):
 
 
 def test_power_scales_with_the_job_and_not_with_the_clock(timeline, profile):
-    ours = power.series(timeline, profile, 1.0)
-    twice = power.series(timeline, replace(profile, n_gpus=2 * profile.n_gpus), 1.0)
+    ours = power.series(timeline, profile, 1.0, at="computers")
+    twice = power.series(timeline, replace(profile, n_gpus=2 * profile.n_gpus), 1.0, at="computers")
     assert_allclose(twice.power_mw, 2 * ours.power_mw, rtol=1e-6)
-    slower = replace(
-        profile,
-        coolant_s=3 * profile.coolant_s,
-        waveform=replace(profile.waveform, step_s=15.0, jitter_s=3 * profile.waveform.jitter_s),
-    )
+    wave = replace(profile.waveform, step_s=15.0, jitter_s=3 * profile.waveform.jitter_s)
+    slower = replace(profile, waveform=wave)
     stretched = timeline.assign(start_h=3 * timeline["start_h"], end_h=3 * timeline["end_h"])
-    assert_allclose(power.series(stretched, slower, 3.0).power_mw[:-1], ours.power_mw[: ours.n - 1], rtol=1e-9)
+    longer = power.series(stretched, slower, 3.0, at="computers")
+    assert_allclose(longer.power_mw[:-1], ours.power_mw[: ours.n - 1], rtol=1e-9)
 
 
 def test_a_step_begins_with_each_stretch(timeline, still):

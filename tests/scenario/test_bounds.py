@@ -85,7 +85,7 @@ OF_TOKENS = {
         "checkpoint.tiers.peer": "copies",
         "checkpoint.store": "compression_ratio",
     },
-    "< 1": {"network": "failed_share", "power": "communication_share"},
+    "< 1": {"network": "failed_share"},
     "<= 1": {"checkpoint.store": "changed_share", "prediction": "recall"},
     "<= 5": {"failures.lifetime": "shape"},
     "<= 60": {"heat": "mean_c"},

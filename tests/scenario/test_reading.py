@@ -222,8 +222,8 @@ FAULTS = {
         changed(RATE, "{rate_per_1000_node_days: 6, modes: [{name: a, share: 0.3, detect_min: 3}]}"),
         "unknown field failures.modes.0.detect_min; did you mean 'detection_min'? Valid: name, category, n_events, "
         "share, factor, scales_with, detection_min, detection_cv, queue_min, restart_min, restart_cv, n_lost_nodes, "
-        "latency_h, latency_cv, n_out_nodes, repair_h, repaired_together, heat_share, heat_law, heat_energy_ev, "
-        "heat_per_k, cycle_share, cycle_exponent (mine.yml)",
+        "latency_h, latency_cv, n_out_nodes, repair_h, repaired_together, heat_share, heat_energy_ev "
+        "(mine.yml)",
     ),
     "two faults": (
         changed("n_gpus: 8000", "n_gpus: -8, gpus: 2"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -78,7 +80,10 @@ def test_energy_is_the_bill_of_the_same_budget(run):
     at = sizing.yields(run, [16384.0])
     same = run.override({"job.include_start": False, "checkpoint.interval_min": at.interval_min[0]})
     same = same.override({"job.productive_h": run.throughput.productive_h(np.array([16384.0]))[0]})
-    profile = power.profile(same.override({"power.communication_share": float(at.waiting_share[0])}))
+    profile, waits = power.profile(same), float(at.waiting_share[0])
+    compute, communication = profile.waveform.phases
+    phases = replace(compute, share=1 - waits), replace(communication, share=waits)
+    profile = replace(profile, waveform=replace(profile.waveform, phases=phases))
     start_mwh = profile.facility_mw("restart") * (run.first_queue_h + run.restart_h)
     of_budget_mwh = power.energy(budget.exact(same), profile)["facility_mwh"].sum()
     assert at.mwh[0] == pytest.approx(of_budget_mwh + start_mwh)

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.validity import ValidityWarning
-from ettr.thermal import Chip, clock_at, die_after_c, leakage_w, operating_point, speed
+from ettr.thermal import Chip, operating_point, speed
 
 H100 = Chip(
     limit_w=700,
@@ -30,6 +29,11 @@ H100 = Chip(
 )
 
 
+def leakage_w(die_c, rise_k=36.0):
+    """Leakage of the H100 at a die temperature, 90 W at 74 °C. [W]"""
+    return 90 * np.exp((die_c - 74) / rise_k)
+
+
 @pytest.mark.parametrize(
     ("warming_k", "rise_k", "lost_pct"),
     [(5, 36, 0.68), (8, 36, 1.15), (10, 36, 1.48), pytest.param(8, 20 / np.log(2), 1.47, id="doubles in 20 K")],
@@ -37,7 +41,9 @@ H100 = Chip(
 def test_what_a_warmer_die_costs_at_the_power_limit(warming_k, rise_k, lost_pct):
     """A calibration worked by hand: 90 W of 700 leak, e-fold in 36 K, exponent 2.6, 80% of a step compute."""
     chip = replace(H100, leakage_rise_k=rise_k)
-    lost = 1 - speed(clock_at(74.0 + warming_k, chip), clock_at(74.0, chip), 0.8)
+    cool, warm = operating_point(25.0, chip), operating_point(25.0 + warming_k, chip)
+    assert (cool.die_c, warm.die_c) == (74, 74 + warming_k)
+    lost = 1 - speed(warm.clock_mhz, cool.clock_mhz, 0.8)
     assert 100 * lost == pytest.approx(lost_pct, abs=0.01)
 
 
@@ -64,7 +70,7 @@ def test_every_limit_is_kept_and_the_clock_could_not_be_higher(inlet):
     value, limit = tight[point.limited_by]
     assert value == pytest.approx(limit)
     dynamic = (700 - 90) / 1600**2.6 * point.clock_mhz**2.6
-    assert dynamic + leakage_w(point.die_c, 74, 90, 36) == pytest.approx(point.power_w)
+    assert dynamic + leakage_w(point.die_c) == pytest.approx(point.power_w)
 
 
 def test_a_cool_chip_runs_at_its_highest_clock_and_draws_what_a_root_finder_says():
@@ -73,7 +79,7 @@ def test_a_cool_chip_runs_at_its_highest_clock_and_draws_what_a_root_finder_says
     full = (700 - 90) / 1960**2.6 * 1980**2.6
 
     def too_much(power):
-        return full + leakage_w(10 + 0.03 * power, 74, 90, 36) - power
+        return full + leakage_w(10 + 0.03 * power) - power
 
     assert point.limited_by == "clock" and point.power_w < 700
     assert point.power_w == pytest.approx(brentq(too_much, 0, 700), rel=1e-12)
@@ -102,7 +108,7 @@ def test_leakage_that_runs_away_leaves_the_highest_clock_that_a_search_finds(inl
     powers = np.linspace(0, 700, 200_001)
     die = inlet + 0.07 * factor * powers
     memory = inlet + 0.08 * factor * powers
-    dynamic = np.where((die <= 87) & (memory <= 95), powers - leakage_w(die, 74, 90, rise), -np.inf)
+    dynamic = np.where((die <= 87) & (memory <= 95), powers - leakage_w(die, rise), -np.inf)
     if dynamic.max() < 5:
         return
     clock = min(3000.0, 1600 * (dynamic.max() / 610) ** (1 / 2.6))
@@ -129,13 +135,6 @@ def test_an_inlet_too_warm_to_compute_is_refused_alone_and_marked_in_an_array():
     assert np.isnan(points.die_c).tolist() == [False, True]
 
 
-def test_a_step_of_power_is_followed_as_an_integrator_follows_it():
-    exact = solve_ivp(lambda t, die: (700 - (die - 25) / 0.07) / (60 / 0.07), (0, 300), [30.0], rtol=1e-10, atol=1e-10)
-    assert die_after_c(300.0, 30.0, 25.0, 700.0, 0.07, 60.0) == pytest.approx(exact.y[0, -1], abs=1e-6)
-    assert die_after_c(0.0, 30.0, 25.0, 700.0, 0.07, 60.0) == 30
-    assert die_after_c(1e6, 30.0, 25.0, 700.0, 0.07, 60.0) == pytest.approx(74)
-
-
 @settings(max_examples=40)
 @given(clock=st.floats(500, 2000), share=st.floats(0, 1))
 def test_speed_lies_between_no_effect_and_the_clocks_ratio(clock, share):
@@ -147,14 +146,9 @@ def test_speed_lies_between_no_effect_and_the_clocks_ratio(clock, share):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: die_after_c(1, 30, 25, 700, 0.07, 0), "tau_s must be > 0 s and finite, got 0"),
-        (lambda: die_after_c(1, 30, 25, 700, 0, 60), "resistance_k_per_w must be > 0 K/W"),
-        (lambda: die_after_c(1, 999, 25, 700, 0.07, 60), "start_c must be from -60 to 150 °C, got 999"),
         (lambda: operating_point(-273, H100), "inlet_c must be from -60 to 150 °C, got -273"),
         (lambda: operating_point("warm", H100), "inlet_c must be a number"),
         (lambda: operating_point(25, H100, 0), "resistance_factor must be > 0"),
-        (lambda: leakage_w(80, 74, 90, 0), "rise_k must be > 0 K"),
-        (lambda: clock_at(150, H100), "die_c must leave some of the 700 W"),
         (lambda: speed(0.0, 1.0, 0.5), "clock must be > 0 MHz and finite, got 0"),
         (lambda: speed(1.0, -1.0, 0.5), "reference must be > 0 MHz and finite, got -1"),
         (lambda: speed(1.0, 1.0, 1.5), "compute_share must be <= 1, got 1.5"),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from ettr.core.errors import InputError, OutsideValidity
-from ettr.thermal import arrhenius_factor, coffin_manson_factor, linear_factor
+from ettr.core.errors import InputError
+from ettr.thermal import arrhenius_factor
 
 
 @pytest.mark.parametrize(
@@ -22,19 +21,7 @@ def test_worked_values_of_arrhenius(die_c, reference_c, energy_ev, factor, digit
 
 
 def test_nothing_changes_at_the_reference_nor_without_energy():
-    assert arrhenius_factor(60, 60, 1.2) == arrhenius_factor(90, 60, 0) == linear_factor(60, 60, 0.1) == 1
-    assert coffin_manson_factor(20, 20, 2) == pytest.approx(1)
-
-
-def test_cycles_grow_with_their_swing():
-    assert coffin_manson_factor(40, 20, 2) == 4
-    assert coffin_manson_factor(40, 20, 2.65) == pytest.approx(6.28, abs=0.01)
-
-
-def test_the_linear_law_ends_where_rates_would_be_negative():
-    assert linear_factor(np.array([50.0, 70.0]), 60, 0.02).tolist() == pytest.approx([0.8, 1.2])
-    with pytest.raises(OutsideValidity, match="rates that stay above zero"):
-        linear_factor(0, 60, 0.02)
+    assert arrhenius_factor(60, 60, 1.2) == arrhenius_factor(90, 60, 0) == 1
 
 
 @pytest.mark.parametrize(
@@ -43,8 +30,6 @@ def test_the_linear_law_ends_where_rates_would_be_negative():
         (lambda: arrhenius_factor(500, 60, 0.7), "die_c must be from -60 to 150 °C, got 500"),
         (lambda: arrhenius_factor(60, float("nan"), 0.7), "reference_c must be from -60 to 150 °C"),
         (lambda: arrhenius_factor(60, 60, -1), "energy_ev must be >= 0 eV"),
-        (lambda: coffin_manson_factor(-1, 20, 2), "swing_k must be >= 0 K"),
-        (lambda: coffin_manson_factor(1, 0, 2), "reference_k must be > 0 K"),
     ],
 )
 def test_what_cannot_be_is_refused(call, message):

@@ -44,7 +44,7 @@ def test_so_many_there_must_be(function, n):
 
 def test_the_day_has_its_mean_and_its_hottest_hour():
     hours = np.arange(24)
-    day = daily_c(hours, 20.0, 8.0, 15.0)
+    day = daily_c(hours, 20.0, 8.0)
     assert day.mean() == pytest.approx(20) and hours[day.argmax()] == 15 and day.max() == 28
     assert daily_c(39, 20, 8) == daily_c(15, 20, 8)
 

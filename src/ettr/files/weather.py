@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,8 +52,6 @@ class Weather:
         8760 values, the first for the hour from midnight of 1 January; NaN where the file says nothing. [°C]
     place : str
         Where it was measured, as the file says; may be empty.
-    zone_h : float or None
-        Local standard time less UTC; None where the file does not say. [h]
     years : tuple of int
         Years that the values are from. Several in a typical year, whose months were picked from different ones.
     format : str
@@ -68,7 +66,6 @@ class Weather:
 
     ambient_c: np.ndarray
     place: str
-    zone_h: float | None
     years: tuple[int, ...]
     format: str
     source: str
@@ -135,16 +132,13 @@ class Weather:
         return (first - _NEW_YEAR).days
 
 
-def read(path: str | Path, zone_h: float | None = None) -> Weather:
+def read(path: str | Path) -> Weather:
     """Read a weather file: EPW, or CSV with a column of times and one of temperatures.
 
     Parameters
     ----------
     path : str or path
-        Plain text, or packed as .gz or .xz.
-    zone_h : float, optional
-        Local standard time less UTC, where the hall stands. Needed if times are in UTC and the hall is not; refused if
-        the file itself says another one. [h]
+        Plain text, or packed as .gz or .xz; times in local standard time, or with their offset from UTC.
 
     Returns
     -------
@@ -154,21 +148,18 @@ def read(path: str | Path, zone_h: float | None = None) -> Weather:
     Raises
     ------
     InputError
-        No weather file, another zone than the file's or one for times that say none, more than 10% of temperatures that
-        no air has, or fewer than 24 hours in a row.
+        No weather file, times in UTC, more than 10% of temperatures that no air has, or fewer than 24 hours in a row.
 
     Notes
     -----
     Several values of one hour are averaged. Up to six hours missing in a row are drawn straight between their
     neighbours, and counted. 29 February is set aside. A clock that is put forward in summer shows as one missing and
-    one double hour; give times with their offset, or in UTC, to avoid it.
+    one double hour; give times with their offset to avoid it.
     """
     source, ledger = Source(path, kind="weather file"), Ledger()
-    if zone_h is not None and not -12 <= zone_h <= 14:
-        raise InputError(f"zone_h must be from -12 to 14 h, got {zone_h:g}")
     head = source.head()
     epw = head[0].upper().startswith("LOCATION,")
-    records = _Records(source, ledger, zone_h)
+    records = _Records(source, ledger)
     hours = records.hours(records.of_epw(head[0]) if epw else records.of_table(head))
     if hours.empty:
         raise InputError(f"{source.name} holds no hour of weather: {_reasons(ledger)}")
@@ -189,7 +180,6 @@ def read(path: str | Path, zone_h: float | None = None) -> Weather:
     return Weather(
         ambient_c=values,
         place=records.place,
-        zone_h=records.zone_h,
         years=years,
         format="epw" if epw else "csv",
         source=source.name,
@@ -201,10 +191,10 @@ def read(path: str | Path, zone_h: float | None = None) -> Weather:
 class _Records:
     """What the records of a file say, and what becomes of them."""
 
-    def __init__(self, source: Source, ledger: Ledger, zone_h: float | None) -> None:
+    def __init__(self, source: Source, ledger: Ledger) -> None:
         self._source, self._ledger = source, ledger
-        self.zone_h, self.place = zone_h, ""
-        self._zone_is_given = zone_h is not None
+        self.place = ""
+        self._standard: timedelta | None = None  # local time less UTC, of the first record that says it
         self._n_odd, self._first_odd = 0, ""
 
     def hours(self, records: Iterator[tuple[datetime, str, str]]) -> pd.DataFrame:
@@ -265,21 +255,10 @@ class _Records:
             yield moment, cells[6], place
 
     def _locate(self, cells: list[str]) -> None:
-        """Take place and zone from the first line of EPW."""
-        name = self._source.name
+        """Take the place from the first line of EPW."""
         if len(cells) < 9:
-            raise InputError(f"{name} begins like EPW, but its LOCATION has {len(cells)} fields of 10")
+            raise InputError(f"{self._source.name} begins like EPW, but its LOCATION has {len(cells)} fields of 10")
         self.place = ", ".join(cell.strip() for cell in cells[1:4] if cell.strip() not in ("", "-"))
-        try:
-            zone_h = number_of(cells[8])
-        except ValueError as error:
-            raise InputError(f"{name} names no time zone in field 9 of LOCATION, got {cells[8]!r}") from error
-        if self.zone_h is not None and abs(self.zone_h - zone_h) > 1e-6:
-            raise InputError(
-                f"{name} is in local time of UTC{zone_h:+g} h, not UTC{self.zone_h:+g} h: take a file of the hall's "
-                "own place, or leave the zone out"
-            )
-        self.zone_h = zone_h
 
     def of_table(self, head: list[str]) -> Iterator[tuple[datetime, str, str]]:
         """CSV: lines of other things may stand before the header, as weather services write them."""
@@ -291,14 +270,15 @@ class _Records:
                 f"{self._source.name} is no weather file: neither EPW, nor CSV with a column of times "
                 f"({', '.join(_TIMES[:4])}) and one of temperatures in °C ({', '.join(_TEMPERATURES[:4])})"
             )
-        in_utc = "utc" in names[columns[0]].lower()
+        if "utc" in names[columns[0]].lower():
+            raise self._in_utc()
         for place, cells in rows(self._source, self._ledger, skip=number, delimiter=delimiter):
             if not any(cell.strip() for cell in cells):
                 continue
             if len(cells) <= max(columns):
                 self._ledger.not_parsed("fewer cells than the header", place=place)
                 continue
-            moment = self._moment(cells[columns[0]], in_utc, place)
+            moment = self._moment(cells[columns[0]], place)
             if moment is not None:
                 yield moment, cells[columns[1]], place
 
@@ -315,7 +295,7 @@ class _Records:
             raise InputError(f"{self._source.name} must give temperatures in °C, got the column {cells[warm[0]]!r}")
         return times[0], warm[0]
 
-    def _moment(self, text: str, in_utc: bool, place: str) -> datetime | None:
+    def _moment(self, text: str, place: str) -> datetime | None:
         try:
             moment = written(text.strip())
         except NoTime:
@@ -323,30 +303,27 @@ class _Records:
         if moment is None:
             self._ledger.not_parsed("no time such as 2026-06-15T14:00", place=place)
             return None
-        if in_utc and moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
         if moment.tzinfo is None:
-            if self._zone_is_given:
-                raise InputError(
-                    f"{self._source.name} has times without a zone ({place}), so zone_h has nothing to convert: name "
-                    "their column utc_time if they are in UTC, or leave zone_h out if they are local"
-                )
             self._ledger.note("times carry no zone: taken as local standard time of the hall")
             return moment
         offset = moment.utcoffset() or timedelta()
-        if self.zone_h is None:
+        if self._standard is None:
             if not offset:
-                raise InputError(
-                    f"{self._source.name} has times in UTC: say how far local time is ahead of it with zone_h, e.g. -8 "
-                    "for California"
-                )
-            self.zone_h = offset / timedelta(hours=1)
-            self._ledger.note(f"local standard time taken as UTC{self.zone_h:+g} h, as in the first record")
+                raise self._in_utc()
+            self._standard = offset
+            ahead_h = offset / timedelta(hours=1)
+            self._ledger.note(f"local standard time taken as UTC{ahead_h:+g} h, as in the first record")
         try:
-            return (moment - offset).replace(tzinfo=None) + timedelta(hours=self.zone_h)
+            return (moment - offset).replace(tzinfo=None) + self._standard
         except OverflowError:
             self._ledger.not_parsed("no time such as 2026-06-15T14:00", place=place)
             return None
+
+    def _in_utc(self) -> InputError:
+        return InputError(
+            f"{self._source.name} has times in UTC: give them in local standard time of the hall, e.g. "
+            "2026-06-15T14:00 or 2026-06-15T14:00-08:00"
+        )
 
 
 def _longest_run(values: np.ndarray) -> int:

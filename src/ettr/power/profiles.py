@@ -26,6 +26,15 @@ _LEVELS = {
 }
 """Level of a GPU in each other state."""
 _NO_PROCESS = "idle_w"
+COMMUNICATION_SHARE = 0.2
+"""Share of a step that waits in communication that nothing overlaps (assumed); sizing computes its own."""
+JITTER_S = 0.02
+"""Standard deviation of the moment at which nodes change phase (assumed). [s]"""
+LOSS_SHARE = 0.05
+"""Lost in transformers and backup supplies, per power used (assumed); a facility with a lower PUE loses no more."""
+COOLANT_S = 180.0
+"""Time constant with which cooling follows the computers: heat takes minutes from the chip to the chiller (assumed).
+[s]"""
 
 
 @dataclass(frozen=True)
@@ -46,12 +55,8 @@ class Profile:
         Peak of a GPU over its limit for some milliseconds, which no series here holds.
     other_w : float
         Power of the rest of the computers, for each GPU; taken as constant. [W]
-    loss_share : float
-        Lost between grid and computers, per power used.
     pue : float
         Mean power of the facility over that of its computers.
-    coolant_s : float
-        Time constant of the cooling. [s]
     g_per_kwh : float
         Carbon intensity of the electricity. [g/kWh]
     title : str
@@ -67,9 +72,7 @@ class Profile:
     rated_w: float
     overshoot: float = 1.0
     other_w: float = OTHER_W
-    loss_share: float = 0.05
     pue: float = 1.1
-    coolant_s: float = 180.0
     g_per_kwh: float = 369.0
     title: str = ""
     smoothing: Smoothing | None = None
@@ -78,6 +81,11 @@ class Profile:
     def states(self) -> tuple[str, ...]:
         """States whose power is known."""
         return (*TRAINING, *self.levels_w)
+
+    @property
+    def loss_share(self) -> float:
+        """Lost between grid and computers, per power used."""
+        return min(LOSS_SHARE, self.pue - 1)
 
     @property
     def cooling_share(self) -> float:
@@ -165,7 +173,6 @@ def profile(scenario: Scenario, part: str | Gpu | None = None) -> Profile:
     """
     section = scenario.power or Power.model_validate({})
     gpu = scenario.part if part is None else part if isinstance(part, Gpu) else Gpu.load(part)
-    waits = section.communication_share
     most_w = (scenario.heat.limit_w if scenario.heat else None) or math.inf
     floor_w = section.floor_share * gpu.limits.power_w
 
@@ -175,11 +182,11 @@ def profile(scenario: Scenario, part: str | Gpu | None = None) -> Profile:
 
     wave = Waveform(
         (
-            Phase("compute", 1 - waits, drawn_w("compute_w")),
-            Phase("communication", waits, drawn_w("communication_w")),
+            Phase("compute", 1 - COMMUNICATION_SHARE, drawn_w("compute_w")),
+            Phase("communication", COMMUNICATION_SHARE, drawn_w("communication_w")),
         ),
         section.step_s,
-        section.jitter_s,
+        min(JITTER_S, section.step_s),
     )
     return Profile(
         n_gpus=scenario.cluster.n_gpus,
@@ -189,9 +196,7 @@ def profile(scenario: Scenario, part: str | Gpu | None = None) -> Profile:
         rated_w=gpu.limits.power_w,
         overshoot=gpu.limits.overshoot,
         other_w=section.other_w,
-        loss_share=section.loss_share,
         pue=section.pue,
-        coolant_s=section.coolant_s,
         g_per_kwh=section.carbon_g_per_kwh,
         title=gpu.title,
         smoothing=gpu.smoothing,

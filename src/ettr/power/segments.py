@@ -9,7 +9,7 @@ import pandas as pd
 
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.units import S_PER_H
-from ettr.power.profiles import TRAINING, Profile
+from ettr.power.profiles import COOLANT_S, TRAINING, Profile
 
 _GAP_S = 1e-3
 """Rounding between the end of a stretch and the beginning of the next."""
@@ -56,10 +56,8 @@ class Stretches:
         """Integral of the power that the cooling works at, since the stretch began. [J]"""
         since_s = at_s - self.edge_s[i]
         level_w = self.mean_w[i] + self.profile.other_w
-        tau_s = self.profile.coolant_s
-        if tau_s == 0:
-            return np.asarray(level_w * since_s)
-        return np.asarray(level_w * since_s - (self.cooled_w[i] - level_w) * tau_s * np.expm1(-since_s / tau_s))
+        held_j = (self.cooled_w[i] - level_w) * COOLANT_S * np.expm1(-since_s / COOLANT_S)
+        return np.asarray(level_w * since_s - held_j)
 
 
 def stretches_of(timeline: pd.DataFrame, profile: Profile, run: int | None = None) -> Stretches:
@@ -84,8 +82,8 @@ def stretches_of(timeline: pd.DataFrame, profile: Profile, run: int | None = Non
     edge_s = np.append(start_s, end_s[-1])
     took_j = mean_w * np.diff(edge_s)
     took_j[steps] += profile.waveform.excess_j(np.diff(edge_s)[steps])
-    cooled_w = _followed(mean_w + profile.other_w, np.diff(edge_s), profile.coolant_s)
-    stored_j = profile.coolant_s * np.diff(cooled_w)
+    cooled_w = _followed(mean_w + profile.other_w, np.diff(edge_s))
+    stored_j = COOLANT_S * np.diff(cooled_w)
     return Stretches(
         profile=profile,
         state=state,
@@ -127,13 +125,11 @@ def _refuse_gaps(start_s: np.ndarray, end_s: np.ndarray) -> None:
         )
 
 
-def _followed(level_w: np.ndarray, lasts_s: np.ndarray, tau_s: float) -> np.ndarray:
-    """What follows the levels with a time constant, at each beginning and at the end; it starts settled."""
-    if tau_s == 0:
-        return np.append(level_w, level_w[-1])
+def _followed(level_w: np.ndarray, lasts_s: np.ndarray) -> np.ndarray:
+    """What follows the levels with the coolant's time constant, at each beginning and at the end; it starts settled."""
     followed_w = np.empty(level_w.size + 1)
     followed_w[0] = now = float(level_w[0])
-    for i, (level, kept) in enumerate(zip(level_w.tolist(), np.exp(-lasts_s / tau_s).tolist(), strict=True)):
+    for i, (level, kept) in enumerate(zip(level_w.tolist(), np.exp(-lasts_s / COOLANT_S).tolist(), strict=True)):
         now = level + (now - level) * kept
         followed_w[i + 1] = now
     return followed_w

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from ettr import evidence
 from ettr.core.units import KWH_PER_MWH
-from ettr.scenario.basics import NEVER, Addition, Assumed, FileName, Meta, Number, Section, Share, Text
+from ettr.scenario.basics import Addition, Assumed, FileName, Number, Section, Share, Text
 
 PART = "h100"
 """The GPU of a job that does not say."""
@@ -29,15 +29,6 @@ class Power(Section):
         None, description="the GPU: a preset, or a file ending in .yml (assumed: that of heat, else h100)"
     )
     step_s: Assumed = Field(5.0, gt=0, le=3600, description="duration of a training step (assumed: 5)")
-    communication_share: Annotated[Share, Meta(idle=NEVER)] = Field(
-        0.2,
-        lt=1,
-        description="share of a step that waits in communication that nothing overlaps (assumed: 0.2); sizing computes "
-        "its own",
-    )
-    jitter_s: Assumed = Field(
-        0.02, ge=0, description="standard deviation of the moment at which nodes change phase (assumed: 0.02)"
-    )
     floor_share: Share = Field(
         0.0,
         description="least power of a GPU that holds a process, over its limit; a smoother load, more energy (assumed: "
@@ -48,28 +39,11 @@ class Power(Section):
         ge=0,
         description="processors, network and fans for each GPU (assumed: 354, a node's measured peak less its GPUs)",
     )
-    loss_share: Assumed = Field(
-        0.05,
-        ge=0,
-        lt=1,
-        description="lost in transformers and backup supplies, per power used (assumed: 0.05)",
-    )
     pue: Assumed = Field(1.1, ge=1, le=5, description="power of the facility over that of its computers (assumed: 1.1)")
-    coolant_s: Assumed = Field(
-        180.0, ge=0, description="time constant with which cooling follows the computers (assumed: 180)"
-    )
     country: Text | None = Field(None, description="whose grid feeds it, as in the table of carbon (assumed: USA)")
     g_per_kwh: Number | None = Field(
         None, ge=0, description="carbon intensity of the electricity, instead of a country's"
     )
-
-    @model_validator(mode="after")
-    def _overhead_holds_the_losses(self) -> Power:
-        if self.pue < 1 + self.loss_share:
-            raise ValueError(f"pue must be >= {1 + self.loss_share:g}, 1 and the loss_share, got {self.pue:g}")
-        if self.jitter_s > self.step_s:
-            raise ValueError(f"jitter_s must be <= {self.step_s:g} s, the step_s, got {self.jitter_s:g}")
-        return self
 
     @model_validator(mode="after")
     def _one_intensity_of_carbon(self) -> Power:

@@ -86,34 +86,14 @@ class Mode(Section):
     heat_share: Share = Field(
         0.0, description="share of its failures that heat activates; matters with heat (assumed: 0)"
     )
-    heat_law: Literal["arrhenius", "linear"] = Field(
-        "arrhenius", description="how their rate grows with the die's temperature (assumed: arrhenius)"
-    )
     heat_energy_ev: Annotated[Number, Meta(idle=With("heat_share"))] = Field(
-        0.7, ge=0, le=3, description="activation energy of arrhenius (assumed: 0.7)"
-    )
-    heat_per_k: Annotated[Number, Meta(idle=With("heat_share"))] = Field(
-        0.02, ge=0, le=1, description="rise of linear, as a share of the rate where it was observed (assumed: 0.02)"
-    )
-    cycle_share: Share = Field(
-        0.0, description="share of its failures by thermal cycles, one a stop; matters with heat (assumed: 0)"
-    )
-    cycle_exponent: Annotated[Number, Meta(idle=With("cycle_share"))] = Field(
-        2.0, gt=0, le=10, description="power of the swing with which those grow, as by Coffin and Manson (assumed: 2)"
+        0.7, ge=0, le=3, description="their activation energy, by Arrhenius (assumed: 0.7)"
     )
 
     @property
     def of_nodes(self) -> bool:
         """Whether it is single nodes that it strikes, lemons more often than others, and that it is noticed."""
         return self.scales_with == "nodes" and self.n_out_nodes == 1 and self.latency_h is None
-
-    @model_validator(mode="after")
-    def _shares_of_heat(self) -> Mode:
-        if self.heat_share + self.cycle_share > 1 + ROUNDING:
-            raise ValueError(
-                f"heat_share and cycle_share must sum to at most 1, got {self.heat_share:g} and {self.cycle_share:g}"
-            )
-        return self
 
     @model_validator(mode="after")
     def _spread_of_a_latency(self) -> Mode:

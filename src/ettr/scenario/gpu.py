@@ -224,6 +224,11 @@ class Gpu(Section):
         except ValidationError as error:
             raise InputError(*explain(error, cls, place)) from error
 
+    @property
+    def usual_medium(self) -> Medium:
+        """Air where the GPU has figures for it, else the first medium that it has some for."""
+        return next(medium for medium in MEDIA if getattr(self.cooling, medium))
+
     def cooled_by(self, medium: str) -> Cooling:
         """The figures of one way of cooling.
 

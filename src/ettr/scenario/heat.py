@@ -10,12 +10,10 @@ from pydantic import Field, model_validator
 
 from ettr import evidence
 from ettr.core.temperatures import AIR_C
-from ettr.scenario.basics import NEVER, Addition, Assumed, FileName, Meta, Number, Section, Share, Text, With
-from ettr.scenario.gpu import COLDEST_C, HOTTEST_C, Medium
+from ettr.scenario.basics import NEVER, Addition, Assumed, FileName, Meta, Number, Section, Share, Text
+from ettr.scenario.gpu import COLDEST_C, HOTTEST_C
 
 COLDEST_AIR_C, HOTTEST_AIR_C = AIR_C
-_DAY = ("swing_k", "hottest_hour")
-"""Fields of the sinusoid, which a weather file takes the place of."""
 
 
 @functools.cache
@@ -27,7 +25,7 @@ def _plants() -> tuple[str, ...]:
 class Heat(Section):
     """Heat in the hall: the pace of the hottest GPU, and the failures that heat activates.
 
-    Failure rates and full speed are those at ``reference_inlet_c`` with ``reference_medium``.
+    Failure rates and full speed are those at ``reference_inlet_c`` in air, or for a GPU that only liquid cools in that.
     """
 
     says = "cooling and temperatures of the hall"
@@ -38,22 +36,9 @@ class Heat(Section):
         None, ge=COLDEST_AIR_C, le=HOTTEST_AIR_C, description="outdoor temperature, mean of the day; instead of weather"
     )
     swing_k: Addition = Field(0.0, ge=0, le=40, description="from the mean of the day to its hottest hour (assumed: 0)")
-    hottest_hour: Annotated[Number, Meta(idle=With("swing_k"))] = Field(
-        15.0, ge=0, le=24, description="hour of the day at which it is hottest (assumed: 15)"
-    )
     weather: FileName | None = Field(None, description="weather file, EPW or CSV, instead of mean_c")
-    zone_h: Number | None = Field(
-        None, ge=-12, le=14, description="local standard time less UTC, where the weather file is in UTC"
-    )
     starts: Text | None = Field(
         None, description="first day of the run in the weather, 06-15 or 2026-06-15; all of the file without"
-    )
-    approach_k: Number | None = Field(None, ge=0, le=60, description="inlet over outdoor air, instead of the table's")
-    least_c: Number | None = Field(
-        None, ge=COLDEST_C, le=HOTTEST_C, description="set point of the inlet, instead of the table's"
-    )
-    most_c: Number | None = Field(
-        None, ge=COLDEST_C, le=HOTTEST_C, description="inlet that a chiller keeps, instead of the table's"
     )
     limit_w: Number | None = Field(None, gt=0, description="power limit set below the GPU's own")
     compute_share: Annotated[Share, Meta(idle=NEVER)] = Field(
@@ -65,17 +50,15 @@ class Heat(Section):
         le=HOTTEST_C,
         description="inlet at which the failure rates and full speed hold (assumed: 25)",
     )
-    reference_medium: Medium = Field("air", description="what cooled the GPU then (assumed: air)")
 
     @model_validator(mode="after")
     def _one_way_to_give_the_weather(self) -> Heat:
         if (self.mean_c is None) == (self.weather is None):
             raise ValueError("needs exactly one of mean_c or weather, the outdoor temperature")
-        if self.weather is None and (self.starts is not None or self.zone_h is not None):
-            raise ValueError("takes starts and zone_h only with weather, the file that they belong to")
-        day = self.swing_k, self.hottest_hour
-        if self.weather is not None and day != tuple(type(self).model_fields[name].default for name in _DAY):
-            raise ValueError("takes swing_k and hottest_hour only with mean_c; a weather file has its own days")
+        if self.weather is None and self.starts is not None:
+            raise ValueError("takes starts only with weather, the file that it belongs to")
+        if self.weather is not None and self.swing_k:
+            raise ValueError("takes swing_k only with mean_c; a weather file has its own days")
         return self
 
     @model_validator(mode="after")

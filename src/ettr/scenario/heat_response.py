@@ -20,11 +20,9 @@ from ettr.thermal import (
     Chip,
     OperatingPoint,
     arrhenius_factor,
-    coffin_manson_factor,
     daily_c,
     inlet_c,
     largest_of,
-    linear_factor,
     operating_point,
     speed,
 )
@@ -76,16 +74,12 @@ class HeatResponse:
         ``slowest_mhz``, ``limited_by`` (what holds the hottest GPU back), ``speed`` (of the job, over full speed).
     reference : OperatingPoint
         The mean GPU where failure rates and full speed were observed.
-    swing_k, reference_swing_k : float
-        How far a die cools at a stop, now and where the rates were observed. [K]
     notes : tuple of str
         What was assumed of a weather file, and what of it was left out.
     """
 
     hours: pd.DataFrame
     reference: OperatingPoint
-    swing_k: float
-    reference_swing_k: float
     notes: tuple[str, ...] = ()
 
     @functools.cached_property
@@ -108,37 +102,13 @@ class HeatResponse:
 
     def factor(self, mode: Mode) -> float:
         """Failure rate of a mode over that where it was observed, mean of the hours."""
-        return _mean_factor(self, mode) if mode.heat_share or mode.cycle_share else 1.0
+        return _mean_factor(self, mode) if mode.heat_share else 1.0
 
     def factors(self, mode: Mode) -> np.ndarray:
         """Failure rate of a mode over that where it was observed, hour by hour."""
-        if not (mode.heat_share or mode.cycle_share):
-            return np.ones(len(self.hours))
-        warm = self._activated(mode) if mode.heat_share else 0.0
-        cycled = self._cycled(mode) if mode.cycle_share else 0.0
-        rest = 1 - mode.heat_share - mode.cycle_share
-        return np.full(len(self.hours), mode.heat_share * warm + mode.cycle_share * cycled + rest)
-
-    def _activated(self, mode: Mode) -> Any:
-        die, reference = self.hours["die_c"].to_numpy(), float(self.reference.die_c)
-        if mode.heat_law == "arrhenius":
-            return arrhenius_factor(die, reference, mode.heat_energy_ev)
-        coldest = float(die.min())
-        if 1 + mode.heat_per_k * (coldest - reference) < 0:
-            raise InputError(
-                f"failures.modes.{mode.name}.heat_per_k must be <= {1 / (reference - coldest):.3g} 1/K, got "
-                f"{mode.heat_per_k:g}: a die of {coldest:.1f} °C would fail at a rate below zero, the reference being "
-                f"{reference:.1f} °C; or take heat_law: arrhenius"
-            )
-        return linear_factor(die, reference, mode.heat_per_k)
-
-    def _cycled(self, mode: Mode) -> float:
-        if self.reference_swing_k <= 0:
-            raise InputError(
-                f"failures.modes.{mode.name}.cycle_share needs dies that cooled at a stop where the rates were "
-                "observed: there the GPU draws no more at work than in a restart"
-            )
-        return float(coffin_manson_factor(self.swing_k, self.reference_swing_k, mode.cycle_exponent))
+        die_c, reference_c = self.hours["die_c"].to_numpy(), float(self.reference.die_c)
+        activated = np.asarray(arrhenius_factor(die_c, reference_c, mode.heat_energy_ev))
+        return mode.heat_share * activated + 1 - mode.heat_share
 
 
 @functools.lru_cache(maxsize=1024)
@@ -147,21 +117,19 @@ def _mean_factor(response: HeatResponse, mode: Mode) -> float:
 
 
 def plant_of(heat: Heat) -> Plant:
-    """The plant of a section on heat: a row of the table of cooling, with its own values where given."""
+    """The plant of a section on heat: a row of the table of cooling."""
     table = evidence.table("cooling").set_index("name")
     row = table.loc[heat.cooling]
 
-    def chosen(name: str, default: float) -> float:
-        given = getattr(heat, name)
-        value = float(row[name]) if given is None else given
-        return default if math.isnan(value) else value
+    def figure(name: str, without: float) -> float:
+        return without if math.isnan(row[name]) else float(row[name])
 
     return Plant(
         name=heat.cooling,
         medium=str(row["medium"]),
-        approach_k=chosen("approach_k", 0.0),
-        least_c=chosen("least_c", -math.inf),
-        most_c=chosen("most_c", math.inf),
+        approach_k=figure("approach_k", 0.0),
+        least_c=figure("least_c", -math.inf),
+        most_c=figure("most_c", math.inf),
         pue=float(row["pue"]),
     )
 
@@ -228,8 +196,7 @@ def _heat_response(heat: Heat, n_gpus: int, work_h: float, *_stamps: tuple[int, 
     import pandas as pd
 
     gpu, plant = Gpu.load(heat.part), plant_of(heat)
-    now = _cooling_of(gpu, plant.medium, "heat.cooling")
-    then = _cooling_of(gpu, heat.reference_medium, "heat.reference_medium")
+    now, then = _cooling_of(gpu, plant.medium), gpu.cooled_by(gpu.usual_medium)
     chip, observed = chip_of(gpu, now, heat.limit_w), chip_of(gpu, then)
     extreme = float(largest_of(n_gpus))
     hours = _weather_of(heat, work_h)
@@ -258,17 +225,15 @@ def _heat_response(heat: Heat, n_gpus: int, work_h: float, *_stamps: tuple[int, 
     return HeatResponse(
         hours=table,
         reference=reference,
-        swing_k=_swing_k(now, float(np.mean(mean.power_w)), gpu),
-        reference_swing_k=_swing_k(then, float(reference.power_w), gpu),
         notes=_notes_of(heat, work_h),
     )
 
 
-def _cooling_of(gpu: Gpu, medium: str, field: str) -> Cooling:
+def _cooling_of(gpu: Gpu, medium: str) -> Cooling:
     try:
         return gpu.cooled_by(medium)
     except InputError as error:
-        raise InputError(f"{field}: {error}") from error
+        raise InputError(f"heat.cooling: {error}") from error
 
 
 def _refuse_no_power(
@@ -283,16 +248,12 @@ def _refuse_no_power(
         ) from error
 
 
-def _swing_k(cooling: Cooling, busy_w: float, gpu: Gpu) -> float:
-    return cooling.resistance_k_per_w * max(busy_w - gpu.levels.restart_w, 0.0)
-
-
 def _weather_of(heat: Heat, work_h: float) -> pd.DataFrame:
     """Hours of the day with their outdoor temperature."""
     import pandas as pd
 
     if heat.weather is not None:
-        return _read(heat.weather, heat.zone_h).window(heat.starts, math.ceil(work_h / H_PER_DAY))
+        return _read(heat.weather).window(heat.starts, math.ceil(work_h / H_PER_DAY))
     hour = np.arange(int(H_PER_DAY)) + 0.5
     mean = 0.0 if heat.mean_c is None else heat.mean_c
     for end in (mean - heat.swing_k, mean + heat.swing_k):
@@ -300,23 +261,23 @@ def _weather_of(heat: Heat, work_h: float) -> pd.DataFrame:
             raise InputError(
                 f"heat.mean_c and heat.swing_k must keep the day from {AIR_C[0]:g} to {AIR_C[1]:g} °C, got {end:g}"
             )
-    return pd.DataFrame({"hour": hour, "day": 0, "ambient_c": daily_c(hour, mean, heat.swing_k, heat.hottest_hour)})
+    return pd.DataFrame({"hour": hour, "day": 0, "ambient_c": daily_c(hour, mean, heat.swing_k)})
 
 
 def _notes_of(heat: Heat, work_h: float) -> tuple[str, ...]:
     if heat.weather is None:
         return ()
-    known = _read(heat.weather, heat.zone_h)
+    known = _read(heat.weather)
     notes = [f"{row.n:,} of its records are {row.action}, {row.reason}" for row in known.ledger.itertuples()]
     if work_h > weather.HOURS:
         notes.append("the run is longer than a year, and the one year stands for all of it")
     return (*known.notes, *notes)
 
 
-def _read(path: str, zone_h: float | None) -> weather.Weather:
-    return _read_once(path, zone_h, stamp(path))
+def _read(path: str) -> weather.Weather:
+    return _read_once(path, stamp(path))
 
 
 @functools.lru_cache(maxsize=16)
-def _read_once(path: str, zone_h: float | None, _stamp: tuple[int, int]) -> weather.Weather:
-    return weather.read(path, zone_h)
+def _read_once(path: str, _stamp: tuple[int, int]) -> weather.Weather:
+    return weather.read(path)

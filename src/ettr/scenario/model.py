@@ -188,12 +188,11 @@ class Scenario(InHours):
     @model_validator(mode="after")
     def _heat_has_what_it_needs(self) -> Scenario:
         for mode in self.failures.modes:
-            for name in ("heat_share", "cycle_share"):
-                if getattr(mode, name) and not self.heat:
-                    raise ValueError(
-                        f"failures.modes.{mode.name}.{name} needs heat: without it no temperature is known, e.g. "
-                        "heat: {mean_c: 20}"
-                    )
+            if mode.heat_share and not self.heat:
+                raise ValueError(
+                    f"failures.modes.{mode.name}.heat_share needs heat: without it no temperature is known, e.g. "
+                    "heat: {mean_c: 20}"
+                )
         return self
 
     @model_validator(mode="after")

@@ -3,8 +3,8 @@
 Plain formulas on numbers and arrays; a scenario's section ``heat`` puts them together.
 """
 
-from ettr.thermal.chip import Chip, OperatingPoint, clock_at, die_after_c, leakage_w, operating_point, speed
-from ettr.thermal.hazard import arrhenius_factor, coffin_manson_factor, linear_factor
+from ettr.thermal.chip import Chip, OperatingPoint, operating_point, speed
+from ettr.thermal.hazard import arrhenius_factor
 from ettr.thermal.inlet import daily_c, inlet_c
 from ettr.thermal.slowest import largest_of, largest_of_many
 
@@ -12,15 +12,10 @@ __all__ = [
     "Chip",
     "OperatingPoint",
     "arrhenius_factor",
-    "clock_at",
-    "coffin_manson_factor",
     "daily_c",
-    "die_after_c",
     "inlet_c",
     "largest_of",
     "largest_of_many",
-    "leakage_w",
-    "linear_factor",
     "operating_point",
     "speed",
 ]

@@ -86,90 +86,6 @@ class OperatingPoint:
     limited_by: Any
 
 
-def leakage_w(die_c: Any, at_c: float, leakage_at_w: float, rise_k: float) -> Any:
-    r"""Leakage at a die temperature [W].
-
-    Parameters
-    ----------
-    die_c : float or ndarray
-        Die temperature. [°C]
-    at_c, leakage_at_w : float
-        A temperature, and the leakage there. [°C], [W]
-    rise_k : float
-        Warming after which it is e times as much. [K]
-
-    Returns
-    -------
-    float or ndarray
-        Shape of ``die_c``. [W]
-
-    Raises
-    ------
-    InputError
-        A temperature at which no machine works, or a rise that is not positive.
-
-    Notes
-    -----
-    :math:`P_l = P_0 e^{(T - T_0)/T_s}`, a local fit of subthreshold leakage over some tens of kelvins.
-
-    Examples
-    --------
-    >>> round(leakage_w(82.0, 74.0, 90.0, 36.0), 1)
-    112.4
-    """
-    above_zero("rise_k", rise_k, unit="K")
-    return plain(
-        at_least_zero("leakage_at_w", leakage_at_w, unit="W") * np.exp((machine_c("die_c", die_c) - at_c) / rise_k)
-    )
-
-
-def die_after_c(
-    elapsed_s: Any, start_c: Any, inlet_c: Any, power_w: Any, resistance_k_per_w: float, tau_s: float
-) -> Any:
-    r"""Die temperature some time after its power or inlet changed to a new, constant value [°C].
-
-    Parameters
-    ----------
-    elapsed_s : float or ndarray
-        Time since the change. [s]
-    start_c : float or ndarray
-        Die temperature at the change. [°C]
-    inlet_c : float or ndarray
-        Air or liquid before the GPU. [°C]
-    power_w : float or ndarray
-        Power from then on. [W]
-    resistance_k_per_w : float
-        Warming over the inlet, per watt. [K/W]
-    tau_s : float
-        Time constant. [s]
-
-    Returns
-    -------
-    float or ndarray
-        Broadcast shape. [°C]
-
-    Raises
-    ------
-    InputError
-        A time constant or resistance that is not positive, or an impossible temperature.
-
-    Notes
-    -----
-    One resistance and one heat capacity, :math:`C\,dT/dt = P - (T - T_{in})/R` with :math:`\tau = RC`, leakage taken as
-    part of the power.
-
-    Examples
-    --------
-    >>> round(die_after_c(60.0, 30.0, 25.0, 700.0, 0.07, 60.0), 2)
-    57.81
-    """
-    above_zero("tau_s", tau_s, unit="s")
-    above_zero("resistance_k_per_w", resistance_k_per_w, unit="K/W")
-    settled = machine_c("inlet_c", inlet_c) + resistance_k_per_w * at_least_zero("power_w", power_w, unit="W")
-    rest = np.exp(-at_least_zero("elapsed_s", elapsed_s, unit="s") / tau_s)
-    return plain(settled + (machine_c("start_c", start_c) - settled) * rest)
-
-
 def operating_point(inlet_c: Any, chip: Chip, resistance_factor: Any = 1.0) -> OperatingPoint:
     r"""Where dense compute settles: the highest clock that all limits allow.
 
@@ -243,39 +159,6 @@ def operating_point(inlet_c: Any, chip: Chip, resistance_factor: Any = 1.0) -> O
         clock_mhz=_silent(clock, cold),
         limited_by=str(limited_by) if limited_by.ndim == 0 else limited_by,
     )
-
-
-def clock_at(die_c: Any, chip: Chip) -> Any:
-    """Clock at the power limit with a die of this temperature, whatever cools it [MHz].
-
-    Parameters
-    ----------
-    die_c : float or ndarray
-        Die temperature. [°C]
-    chip : Chip
-        The chip.
-
-    Returns
-    -------
-    float or ndarray
-        Shape of ``die_c``, at most ``chip.highest_mhz``. [MHz]
-
-    Raises
-    ------
-    InputError
-        A temperature at which no machine works, or at which leakage takes all of the power.
-
-    Examples
-    --------
-    >>> chip = Chip(700, 87, 95, 0.07, 0.08, 1980, 1600, 2.6, 90, 74, 36)
-    >>> round(clock_at(82.0, chip) / clock_at(74.0, chip), 4)
-    0.9857
-    """
-    rest = chip.limit_w - _leak(machine_c("die_c", die_c), chip)
-    if np.any(rest <= 0):
-        raise InputError(f"die_c must leave some of the {chip.limit_w:g} W to compute with, got {np.max(die_c):g} °C")
-    ratio = (rest / (chip.limit_w - chip.leakage_w)) ** (1 / chip.exponent)
-    return plain(np.minimum(chip.sustained_mhz * ratio, chip.highest_mhz))
 
 
 def speed(clock: Any, reference: Any, compute_share: Any) -> Any:

@@ -10,8 +10,11 @@ from ettr.core.errors import InputError
 from ettr.core.temperatures import air_c
 from ettr.core.validity import at_least_zero, plain
 
+HOTTEST_HOUR = 15.0
+"""Hour of the day at which it is hottest: the air lags the sun by some three hours (assumed). [h]"""
 
-def daily_c(hour: Any, mean_c: float, swing_k: float, hottest_hour: float = 15.0) -> Any:
+
+def daily_c(hour: Any, mean_c: float, swing_k: float) -> Any:
     r"""Ambient temperature over the day, a sinusoid [°C].
 
     Parameters
@@ -22,8 +25,6 @@ def daily_c(hour: Any, mean_c: float, swing_k: float, hottest_hour: float = 15.0
         Mean of the day. [°C]
     swing_k : float
         Half the distance between the hottest and the coldest hour. [K]
-    hottest_hour : float
-        When it is hottest. [h]
 
     Returns
     -------
@@ -37,7 +38,7 @@ def daily_c(hour: Any, mean_c: float, swing_k: float, hottest_hour: float = 15.0
 
     Notes
     -----
-    :math:`T = T_m + A \cos(2\pi (h - h_0)/24)`.
+    :math:`T = T_m + A \cos(2\pi (h - 15)/24)`: it is hottest at 15:00.
 
     Examples
     --------
@@ -46,7 +47,7 @@ def daily_c(hour: Any, mean_c: float, swing_k: float, hottest_hour: float = 15.0
     """
     air_c("mean_c", mean_c)
     at_least_zero("swing_k", swing_k, unit="K")
-    return plain(mean_c + swing_k * np.cos(2 * np.pi * (np.asarray(hour, dtype=float) - hottest_hour) / 24))
+    return plain(mean_c + swing_k * np.cos(2 * np.pi * (np.asarray(hour, dtype=float) - HOTTEST_HOUR) / 24))
 
 
 def inlet_c(ambient_c: Any, approach_k: Any, least_c: Any, most_c: Any = np.inf) -> Any:

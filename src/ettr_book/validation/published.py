@@ -50,7 +50,6 @@ def _heat_loss(
         "cooling": cooling,
         "mean_c": mean_c,
         "swing_k": swing_k,
-        "reference_medium": "air",
         "reference_inlet_c": reference_inlet_c,
     }
     response = Scenario.load(scenario).override({"heat": heat}).heat_response

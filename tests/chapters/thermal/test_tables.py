@@ -67,13 +67,6 @@ def test_cooling_is_compared_at_the_best_interval_against_one_observation(run):
     assert table.loc["cold_plate", "effective"] == table["effective"].max()
 
 
-def test_the_scenarios_own_kind_of_cooling_keeps_its_own_inlet(run):
-    hall = run.override({"heat.approach_k": 12.0, "heat.most_c": 36.0})
-    table = tables.cooling_at(hall).set_index("cooling")
-    assert table.loc["air_economiser", "speed"] == hall.speed < run.speed
-    assert table.loc["chiller", "speed"] == tables.cooling_at(run).set_index("cooling").loc["chiller", "speed"]
-
-
 def test_no_plant_gets_better_as_it_gets_warmer(run):
     for _, group in table_of(tables.by_climate).groupby("cooling"):
         assert (np.diff(group["effective"]) < 1e-9).all()

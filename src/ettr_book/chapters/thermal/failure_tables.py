@@ -11,7 +11,7 @@ from ettr import evidence
 from ettr.failures import poisson_interval
 from ettr.scenario import Scenario
 from ettr.thermal import arrhenius_factor
-from ettr_book.chapters.thermal.tables import GPU, HEAT_SHARES, heat_response_of, steady_ettr
+from ettr_book.chapters.thermal.tables import GPU, heat_response_of, steady_ettr
 
 
 def by_warming(run: Scenario, warming_k: Iterable[float] = range(-20, 16, 5)) -> pd.DataFrame:
@@ -26,7 +26,7 @@ def by_warming(run: Scenario, warming_k: Iterable[float] = range(-20, 16, 5)) ->
         by Arrhenius.
     """
     reference_c = float(heat_response_of(run).reference.die_c)
-    cold = {f"failures.modes.{mode.name}.{share}": 0.0 for mode in run.failures.modes for share in HEAT_SHARES}
+    cold = {f"failures.modes.{mode.name}.heat_share": 0.0 for mode in run.failures.modes}
     observed = run.override({"heat": None, **cold})
     gpus = {mode.name: mode.factor for mode in run.failures.modes if mode.category == GPU}
     cases = {"none is activated": (0.0, 0.7), "25% at 0.3 eV": (0.25, 0.3)}

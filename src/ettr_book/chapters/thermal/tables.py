@@ -11,7 +11,6 @@ from ettr import evidence
 from ettr.core.errors import EttrError, InputError
 from ettr.plan import ettr_at_best
 from ettr.scenario import Gpu, Scenario
-from ettr.scenario.gpu import MEDIA
 from ettr.scenario.heat import Heat
 from ettr.scenario.heat_response import HeatResponse, plant_of
 from ettr.thermal import speed
@@ -21,8 +20,6 @@ GPU = "GPU"
 """Category of the modes whose failures heat may activate."""
 GPU_MODE = "GPU hardware"
 """Name of the mode that stands for them where a scenario names none."""
-HEAT_SHARES = "heat_share", "cycle_share"
-"""Fields of a mode that need heat."""
 PLANTS = {
     "air_economiser": "outdoor air",
     "chiller": "chilled air",
@@ -63,16 +60,13 @@ def warmed(
     """
     changes: dict[str, object] = {}
     if scenario.heat is None:
-        known = Gpu.load(part)
-        medium = "air" if known.cooling.air else next(name for name in MEDIA if getattr(known.cooling, name))
         changes["heat"] = {"part": part, "cooling": cooling, "mean_c": mean_c, "swing_k": swing_k}
-        changes["heat.reference_medium"] = medium
         mean_inlet_c = float(hours_of(scenario.override(changes))["inlet_c"].mean())
         changes["heat.reference_inlet_c"] = round(mean_inlet_c, 1)
     run = scenario.override(changes) if changes else scenario
     activated = {"heat_share": activated_share, "heat_energy_ev": energy_ev}
     gpus = [mode for mode in run.failures.modes if mode.category == GPU]
-    if any(mode.heat_share or mode.cycle_share for mode in run.failures.modes):
+    if any(mode.heat_share for mode in run.failures.modes):
         return run
     if gpus:
         return run.override(
@@ -232,8 +226,6 @@ def by_climate(run: Scenario) -> pd.DataFrame:
 def cooling_at(run: Scenario, mean_c: float | None = None) -> pd.DataFrame:
     """Kinds of cooling in one climate, against the same observation; the scenario's own weather without a mean.
 
-    The scenario's own kind keeps what the scenario says of its inlet, the others are as in the table.
-
     Returns
     -------
     DataFrame
@@ -246,12 +238,9 @@ def cooling_at(run: Scenario, mean_c: float | None = None) -> pd.DataFrame:
     for plant in table.itertuples():
         if getattr(gpu.cooling, plant.medium) is None:
             continue
-        changes: dict[str, object] = {}
-        if plant.name != heat.cooling:
-            changes = {"heat.cooling": plant.name, "heat.approach_k": None, "heat.least_c": None, "heat.most_c": None}
+        changes: dict[str, object] = {"heat.cooling": plant.name}
         if mean_c is not None:
-            changes |= {"heat.weather": None, "heat.starts": None, "heat.zone_h": None}
-            changes |= {"heat.mean_c": mean_c, "heat.swing_k": swing}
+            changes |= {"heat.weather": None, "heat.starts": None, "heat.mean_c": mean_c, "heat.swing_k": swing}
         try:
             hall = run.override(changes)
         except EttrError:
