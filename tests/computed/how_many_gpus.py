@@ -21,7 +21,7 @@ JOBS = {
     "one node": ("llama3-405b", {"cluster.n_gpus": 8}),
     "a million": ("megascale", {"cluster.n_gpus": 1_000_000}),
     "no failures": (TOKENS, NO_FAILURES),
-    "perfect": (TOKENS, {**NO_FAILURES, "scaling": {"jitter": 0, "overlap": 1, "latency_us": 0}}),
+    "perfect": (TOKENS, {**NO_FAILURES, "scaling": {"jitter": 0, "overlap": 1}}),
     "no prices": (TOKENS, NO_PRICES),
     "free": (TOKENS, {**NO_PRICES, "power": {"g_per_kwh": 0}}),
     "hot": ("rsc-2", {"heat": {"part": "h100", "mean_c": 30}}),

@@ -102,7 +102,7 @@ def test_nothing_makes_training_faster_by_decree(entries):
         for change in [*one.changes, *one.before]:
             if change.path == "job.throughput_factor":
                 assert change.op == "scale" and change.value <= 1, one.id
-            assert change.path not in ("scaling.kernel_efficiency", "job.tokens", "job.productive_h"), one.id
+            assert change.path not in ("job.tokens", "job.productive_h"), one.id
 
 
 def test_derived_values_of_the_text(entries):

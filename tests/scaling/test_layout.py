@@ -8,7 +8,7 @@ import pytest
 from ettr.scaling import Layout, Transformer, candidates, memory_gb, micro_batches
 
 LLAMA = Transformer(405e9, 126, 16384, 8192, 1 / 16)
-ANY = Layout(*(None,) * 7)
+ANY = Layout(tensor=None, context=None, pipeline=None, sharded=None)
 
 
 def test_weights_gradients_and_moments_of_one_gpu_are_18_bytes_a_weight():
@@ -73,22 +73,10 @@ def test_long_sequences_are_cut():
     assert set(candidates(long, 8, Layout(**{**vars(ANY), "context": 4})).context) == {4}
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("tensor", 3),
-        ("pipeline", 5),
-        ("micro_batch", 7),
-        ("sharded", True),
-        ("recompute", False),
-        ("virtual_stages", 7),
-    ],
-)
+@pytest.mark.parametrize(("name", "value"), [("tensor", 3), ("pipeline", 5), ("sharded", True)])
 def test_what_is_given_stays(name, value):
     tried = candidates(LLAMA, 8, Layout(**{**vars(ANY), name: value}))
     assert tried.tensor.size and np.all(getattr(tried, name) == value)
-    if name == "virtual_stages":  # only stages with as many layers
-        assert tried.pipeline.max() == 18
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ OF_TOKENS = {
     "<= 1e+12": {"checkpoint.store": "write_gb_s"},
     "<= 1e+18": {"job": "tokens"},
     ">= 0": {
-        "scaling": "latency_us",
+        "scaling": "jitter",
         "failures.burn_in": "factor",
         "prediction": "lead_s",
         "cost": "usd_per_kwh",

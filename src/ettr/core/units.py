@@ -73,8 +73,6 @@ COUNTED = {
     "_preemptible": "nodes",
     "_events": "failures",
     "_tokens": "tokens",
-    "_virtual_stages": "stages",
-    "_micro_batch": "sequences",
     "_every_steps": "steps",
     "_crew": "people",
     "_replicas": "replicas",

@@ -139,7 +139,7 @@ def candidates(model: Transformer, gpus_per_node: int, given: Layout) -> Layout:
     gpus_per_node : int
         Tensor parallelism stays inside a node. [GPUs]
     given : Layout
-        What is fixed; fields that are None are tried over.
+        What is fixed of ``tensor``, ``context``, ``pipeline`` and ``sharded``; those that are None are tried over.
 
     Returns
     -------
@@ -154,20 +154,17 @@ def candidates(model: Transformer, gpus_per_node: int, given: Layout) -> Layout:
         "tensor": _doublings(gpus_per_node),
         "context": _doublings(_MOST_CONTEXT) if model.sequence_tokens > _LONG_TOKENS else [1],
         "pipeline": stages,
-        "virtual_stages": [1],
         "micro_batch": [1, 2, 4],
         "sharded": [False, True],
         "recompute": [False, True],
     }
-    tried = {name: values if getattr(given, name) is None else [getattr(given, name)] for name, values in tried.items()}
+    fixed = {name: getattr(given, name) for name in ("tensor", "context", "pipeline", "sharded")}
+    tried |= {name: [value] for name, value in fixed.items() if value is not None}
     grids: list[np.ndarray] = list(np.meshgrid(*tried.values(), indexing="ij"))
     all_of = {name: grid.ravel() for name, grid in zip(tried, grids, strict=True)}
     held = [stage_layers(model.n_layers, int(p)) for p in all_of["pipeline"]]
+    all_of["virtual_stages"] = np.array([_most_turns(layers) for layers in held])
     wanted = ~(all_of["sharded"] & (all_of["pipeline"] > 1)) | (given.sharded is not None)
-    if given.virtual_stages is None:
-        all_of["virtual_stages"] = np.array([_most_turns(layers) for layers in held])
-    else:
-        wanted &= all_of["virtual_stages"] <= held
     return Layout(**{name: values[wanted] for name, values in all_of.items()})
 
 

@@ -57,7 +57,7 @@ class Throughput:
     efficiency : float
         Statistical price of that, at most 1.
     given : Layout
-        Fixed fields of the layout; the others are None.
+        Fixed cuts of the layout; those that are None are chosen.
     """
 
     model: Transformer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -16,7 +17,6 @@ from ettr.scaling import (
     calibration,
     layer_parameters,
     parameter_range,
-    stage_layers,
     usual_hidden,
     usual_layers,
 )
@@ -104,27 +104,17 @@ class Parallelism(Section):
         None, ge=1, description="GPUs that share a sequence (assumed: 1 up to 16,384 tokens of a sequence)"
     )
     pipeline: Count | None = Field(None, ge=1, description="GPUs that share the layers")
-    virtual_stages: Count | None = Field(
-        None, ge=1, description="stages of the pipeline that a GPU holds in turn (assumed: up to 8, of equal layers)"
-    )
-    micro_batch: Count | None = Field(None, ge=1, description="sequences at a time")
     sharded: bool | None = Field(None, description="weights are spread over replicas and gathered for each layer")
-    recompute: bool | None = Field(None, description="activations are computed again in the backward pass")
 
     @property
     def given(self) -> Layout:
-        """The fields that are fixed; the others are None."""
+        """The cuts that are fixed; the others are None."""
         return Layout(**self.model_dump())
 
     def check(self, n_layers: int) -> None:
-        """Raise where a GPU would hold less than a layer, or less than one a turn."""
+        """Raise where a GPU would hold less than a layer."""
         if self.pipeline is not None and self.pipeline > n_layers:
             raise InputError(f"layout.pipeline must be <= {n_layers}, the layers of the model, got {self.pipeline}")
-        most = stage_layers(n_layers, self.pipeline or 1)
-        if self.virtual_stages is not None and self.virtual_stages > most:
-            raise InputError(
-                f"layout.virtual_stages must be <= {most}, the layers of a stage, got {self.virtual_stages}"
-            )
 
 
 class Interconnect(Section):
@@ -132,9 +122,6 @@ class Interconnect(Section):
 
     says = "links between GPUs"
 
-    inside_gb_s: Bandwidth | None = Field(
-        None, gt=0, description="bandwidth of a GPU to others of its node, in one direction; the GPU's own without"
-    )
     across_gb_s: Bandwidth = Field(
         50.0, gt=0, description="bandwidth of a GPU out of its node, in one direction (assumed: 50, a 400 Gb/s link)"
     )
@@ -153,9 +140,9 @@ class Interconnect(Section):
     )
 
     def network(self, inside_gb_s: float, gpus_per_node: int) -> Network:
-        """The links as plain numbers, those of the GPU where none are given."""
+        """The links as plain numbers, with those of the GPU inside its node."""
         return Network(
-            inside_gb_s=self.inside_gb_s or inside_gb_s,
+            inside_gb_s=inside_gb_s,
             across_gb_s=self.across_gb_s,
             gpus_per_node=gpus_per_node,
             pod_gpus=float("inf") if self.pod_gpus is None else self.pod_gpus,
@@ -172,17 +159,11 @@ class StepModel(Section):
     says = "what slows a step"
 
     like: Text = Field("llama3", description="study whose fitted constants hold (assumed: llama3)")
-    kernel_efficiency: Number | None = Field(
-        None, gt=0, le=1, description="speed of a GPU that waits for nobody over its peak, instead of the study's"
-    )
     jitter: Number | None = Field(
         None, ge=0, le=1, description="coefficient of variation of a node's step, instead of the study's"
     )
     overlap: Share | None = Field(
         None, description="share of the exchange between replicas that can hide behind computing, as above"
-    )
-    latency_us: Number | None = Field(
-        None, ge=0, description="time that each hop of a ring over nodes adds, instead of the study's"
     )
 
     @model_validator(mode="after")
@@ -194,12 +175,11 @@ class StepModel(Section):
     @property
     def known(self) -> tuple[str, ...]:
         """Names of the constants that are given."""
-        return tuple(name for name, own in self.model_dump(exclude={"like"}).items() if own is not None)
+        return tuple(self.model_dump(exclude={"like"}, exclude_none=True))
 
     def over(self, fitted: Constants) -> Constants:
         """The constants of a study, with the given ones in their place."""
-        given = self.model_dump(exclude={"like"})
-        return Constants(**{name: getattr(fitted, name) if own is None else own for name, own in given.items()})
+        return replace(fitted, **self.model_dump(exclude={"like"}, exclude_none=True))
 
 
 class Synchronisation(Section):

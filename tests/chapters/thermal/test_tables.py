@@ -90,7 +90,7 @@ def test_titans_cages_have_intervals_and_the_published_ratios():
 
 def test_a_part_that_air_cannot_cool_is_observed_in_the_liquid_of_its_plant():
     run = tables.warmed(Scenario.load("rsc-1"), part="gb200", cooling="cold_plate")
-    assert (run.heat.reference_medium, run.heat.reference_inlet_c) == ("cold_plate", 33)
+    assert run.heat.reference_inlet_c == 33 and run.speed == pytest.approx(1, abs=1e-3)
     assert set(tables.cooling_at(run)["cooling"]) == {"cold_plate"}
 
 
