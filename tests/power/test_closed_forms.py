@@ -12,17 +12,6 @@ from ettr.core.errors import InputError
 @pytest.mark.parametrize(("trough", "share"), [(0.2, 0.866), (0.45, 0.793), (0.5, 0.768), (0.75, 0.404)])
 def test_many_steps_give_the_published_overhead(trough, share):
     assert power.floor_overhead(share, trough, 0.9) == pytest.approx(0.105, abs=5e-4)
-    assert power.compute_share_of_overhead(trough, 0.9, 0.105) == pytest.approx(share, abs=5e-4)
-
-
-def test_the_share_of_an_overhead_is_its_inverse():
-    trough, peak = np.linspace(0, 0.8, 40), 0.95
-    share = power.compute_share_of_overhead(trough, 0.9, 0.12, peak)
-    there = np.isfinite(share)
-    assert there.any() and power.floor_overhead(share[there], trough[there], 0.9, peak) == pytest.approx(0.12)
-    assert np.isnan(power.compute_share_of_overhead(0.95, 0.9, 0.1)) and np.isnan(
-        power.compute_share_of_overhead(0.8, 0.9, 0.5)
-    )
 
 
 def test_a_floor_costs_more_the_higher_it_is_and_nothing_below_the_trough():
@@ -39,7 +28,6 @@ def test_a_floor_costs_more_the_higher_it_is_and_nothing_below_the_trough():
         (lambda: power.floor_overhead(1.2, 0.5, 0.9), "compute_share must be <= 1"),
         (lambda: power.floor_overhead(0.5, 0.95, 0.9, 0.9), "trough must be <= peak"),
         (lambda: power.floor_overhead(0.0, 0.0, 0.9), "must take some energy"),
-        (lambda: power.compute_share_of_overhead(0.5, 0.95, 0.1, 0.9), "floor must be <= peak"),
         (lambda: power.floor_range(0.9, 0.0), "overshoot must be > 0"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -87,13 +86,6 @@ def test_cooling_follows_slowly(timeline, profile):
     settled = profile.cooling_share * profile.it_mw("maintenance")
     decay = (cooling - settled)[180] / (cooling - settled)[0]
     assert decay == pytest.approx(np.exp(-1), rel=1e-6) and (np.diff(cooling) < 0).all()
-
-
-def test_pieces_follow_each_other_and_are_the_series(timeline, profile):
-    whole = power.series(timeline, profile, 1.0)
-    pieces = list(power.pieces(timeline, profile, 1.0, piece_h=0.5))
-    assert len(pieces) == 6 and all(a.end_h == pytest.approx(b.start_h) for a, b in itertools.pairwise(pieces))
-    assert_allclose(np.concatenate([piece.power_mw for piece in pieces]), whole.power_mw, rtol=1e-9)
 
 
 def test_a_chart_gets_few_rows_that_hold_every_extreme(load):

@@ -230,7 +230,7 @@ def test_gb200_cannot_reach_a_tenth_and_says_why(timeline):
 
 
 @pytest.mark.parametrize("name", power.options())
-@pytest.mark.parametrize("target", [Target(0.3, 2.0), Target(0.2, 10.0, 1.0)], ids=str)
+@pytest.mark.parametrize("target", [Target(0.3, 2.0), Target(0.2)], ids=str)
 def test_a_size_that_reaches_keeps_the_target_and_one_that_does_not_says_why(load, name, target):
     sized = power.size(load, name, target)
     assert sized.reached == (sized.why == "")

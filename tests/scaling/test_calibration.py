@@ -26,9 +26,9 @@ def test_rows_are_within_three_points_whether_they_were_used_or_not(study):
 
 def test_what_is_farthest_off_is_said():
     """Sharded weights on slower GPUs, which the other study's latency does not foretell, are off by seven points."""
-    worst = calibration.fit("fsdp").worst
-    assert worst["run_id"] == "fsdp-8b-128" and not worst["used"]
-    assert abs(worst["residual_points"]) == calibration.fit("fsdp").rows["residual_points"].abs().max() > 5
+    rows = calibration.fit("fsdp").rows
+    worst = rows.loc[rows["residual_points"].abs().idxmax()]
+    assert worst["run_id"] == "fsdp-8b-128" and not worst["used"] and abs(worst["residual_points"]) > 5
 
 
 def test_constants_are_within_their_bounds_and_surer_than_before():

@@ -1,12 +1,8 @@
 """Power: what a run draws, what the grid sees of it, and what smoothing costs."""
 
 from ettr.power.bills import bill, carbon_by_country, energy
-from ettr.power.binning import Place, PowerSeries, pieces, series
-from ettr.power.closed_forms import (
-    compute_share_of_overhead,
-    floor_overhead,
-    floor_range,
-)
+from ettr.power.binning import Place, PowerSeries, series
+from ettr.power.closed_forms import floor_overhead, floor_range
 from ettr.power.limits import BROKEN, KEPT, UNKNOWN, check, specification, specifications
 from ettr.power.measures import Metrics, largest_swing_mw, metrics
 from ettr.power.profiles import Profile, profile
@@ -52,7 +48,6 @@ __all__ = [
     "carbon_by_country",
     "check",
     "compare",
-    "compute_share_of_overhead",
     "drawn",
     "energy",
     "floor_overhead",
@@ -61,7 +56,6 @@ __all__ = [
     "metrics",
     "option_figure",
     "options",
-    "pieces",
     "profile",
     "series",
     "size",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,7 +20,7 @@ PLACES: tuple[Place, ...] = ("grid", "computers")
 """Where power is measured: at the grid's meter, with losses and cooling, or at the computers."""
 
 MOST_BINS = 50_000_000
-"""0.4 GB of powers; a longer series is made in pieces by :func:`pieces`."""
+"""0.4 GB of powers."""
 _BLOCK = 1 << 18
 """Bins computed at a time, so that intermediate arrays stay small."""
 
@@ -177,37 +176,6 @@ def series(
     return _cut(laid, float(above_zero("resolution_s", resolution_s, unit="s")), start_h, end_h, at)
 
 
-def pieces(
-    timeline: pd.DataFrame,
-    profile: Profile,
-    resolution_s: float = 1.0,
-    piece_h: float = 24.0,
-    run: int | None = None,
-    at: Place = "grid",
-) -> Iterator[PowerSeries]:
-    """The same as :func:`series` over a whole run, a piece at a time.
-
-    Parameters
-    ----------
-    timeline, profile, resolution_s, run, at
-        As for :func:`series`.
-    piece_h : float
-        Length of a piece, in whole bins. [h]
-
-    Yields
-    ------
-    PowerSeries
-        Pieces that follow each other.
-    """
-    step_s = float(above_zero("resolution_s", resolution_s, unit="s"))
-    laid = stretches_of(timeline, profile, run)
-    n_all = _whole_bins(laid.edge_s[-1] - laid.edge_s[0], step_s)
-    n_piece = max(1, math.floor(float(above_zero("piece_h", piece_h, unit="h")) * S_PER_H / step_s))
-    for first in range(0, n_all, n_piece):
-        start_s = laid.edge_s[0] + first * step_s
-        yield _of_bins(laid, start_s, step_s, min(n_piece, n_all - first), at)
-
-
 def _whole_bins(length_s: float, step_s: float) -> int:
     return math.floor(length_s / step_s * (1 + ROUNDING) + ROUNDING)
 
@@ -218,7 +186,7 @@ def _cut(laid: Stretches, step_s: float, start_h: float | None, end_h: float | N
     if n < 1:
         raise InputError(f"the window of {to_s - from_s:g} s must hold at least one bin of resolution_s = {step_s:g} s")
     if n > MOST_BINS:
-        raise InputError(f"{n:,} bins are more than {MOST_BINS:,}: shorten the window, or use power.pieces")
+        raise InputError(f"{n:,} bins are more than {MOST_BINS:,}: shorten the window, or lengthen resolution_s")
     return _of_bins(laid, from_s, step_s, n, at)
 
 

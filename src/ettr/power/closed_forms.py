@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -60,39 +59,6 @@ def floor_overhead(compute_share: Any, trough: Any, floor: Any, peak: Any = 1.0)
     if (mean <= 0).any():
         raise InputError("the step must take some energy: peak and trough are 0 where they last")
     return plain((d * np.maximum(phi - high, 0) + (1 - d) * np.maximum(phi - low, 0)) / mean)
-
-
-def compute_share_of_overhead(trough: Any, floor: Any, overhead: Any, peak: Any = 1.0) -> Any:
-    r"""Share of compute at which a floor costs a given overhead: :func:`floor_overhead` solved for it.
-
-    Parameters
-    ----------
-    trough, floor, peak : float or ndarray
-        As there; the floor lies between trough and peak.
-    overhead : float or ndarray
-        Energy added, over the energy without it.
-
-    Returns
-    -------
-    float or ndarray
-        NaN where no share of compute gives that overhead.
-
-    Notes
-    -----
-    :math:`d = [\phi - p_l - x\,p_l] / [\phi - p_l + x\,(p_h - p_l)]`.
-
-    Examples
-    --------
-    >>> round(compute_share_of_overhead(0.45, 0.9, 0.105), 3)
-    0.793
-    """
-    low, phi, high = _share("trough", trough), _share("floor", floor), _share("peak", peak)
-    x = at_least_zero("overhead", overhead)
-    if (phi > high).any():
-        raise InputError("floor must be <= peak: above it compute pays too")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = (phi - low - x * low) / (phi - low + x * (high - low))
-    return plain(np.where((low < phi) & (share >= 0) & (share <= 1), share, math.nan)[()])
 
 
 def floor_range(floor: Any, overshoot: Any = 1.0) -> Any:

@@ -57,11 +57,6 @@ class Calibration:
     _covariance: np.ndarray
 
     @property
-    def worst(self) -> pd.Series:
-        """The row that lies farthest off."""
-        return self.rows.loc[self.rows["residual_points"].abs().idxmax()]
-
-    @property
     def moved(self) -> tuple[str, ...]:
         """Names of the constants that the rows moved; the others are mostly the prior's."""
         left = {name: getattr(self.sd, name) / getattr(PRIOR_SD, name) for name in NAMES}

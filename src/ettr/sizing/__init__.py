@@ -2,7 +2,6 @@
 
 from ettr.sizing.answer import Sizing, curve, make
 from ettr.sizing.bands import Draws, draws
-from ettr.sizing.batches import best_batch
 from ettr.sizing.goals import CHEAPEST, FASTEST, GOALS, GREENEST, BestSize, Limits, best
 from ettr.sizing.next_gpu import NextGpu, next_gpu, range_gpus, turning_point
 from ettr.sizing.yields import Yields, yields
@@ -19,7 +18,6 @@ __all__ = [
     "Sizing",
     "Yields",
     "best",
-    "best_batch",
     "curve",
     "draws",
     "make",

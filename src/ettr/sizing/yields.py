@@ -103,7 +103,6 @@ def yields(
     layout: Layout | None = None,
     constants: Constants | None = None,
     rate_per_1000_node_days: Any = None,
-    batch_tokens: float | None = None,
     best_interval: bool = True,
 ) -> Yields:
     """Throughput x ETTR x heat x price at any sizes, taken as continuous.
@@ -120,8 +119,6 @@ def yields(
         Instead of those in force; arrays that broadcast.
     rate_per_1000_node_days : float or ndarray, optional
         Failure rate instead of the scenario's. [1/(1000 node-days)]
-    batch_tokens : float, optional
-        Batch instead of the model's; the tokens needed follow. [tokens]
     best_interval : bool
         Checkpoint at the best interval of each size; otherwise at the scenario's own.
 
@@ -143,8 +140,6 @@ def yields(
     GPU does, and not by where a run happens to end. The start comes on top of the days.
     """
     through = throughput_of(scenario)
-    if batch_tokens is not None:
-        through = replace(through, batch_tokens=float(batch_tokens))
     sizes = np.asarray(n_gpus, dtype=float)
     node = scenario.cluster.gpus_per_node
     small = ~((sizes >= node) & np.isfinite(sizes))

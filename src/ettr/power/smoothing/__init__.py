@@ -1,9 +1,8 @@
 """Ways to smooth a power series, each with what it costs: a second load, a floor, and stores of energy."""
 
 from ettr.power.smoothing.comparing import compare, options, size, smooth
-from ettr.power.smoothing.figures import option_figure
 from ettr.power.smoothing.floors import PowerFloor, SecondaryLoad
-from ettr.power.smoothing.option import Sized, Smoothed
+from ettr.power.smoothing.option import Sized, Smoothed, option_figure
 from ettr.power.smoothing.stores import Battery, RackStorage
 from ettr.power.smoothing.target import Target
 

@@ -14,8 +14,7 @@ from ettr.core.validity import above_zero, at_least_zero
 from ettr.power.binning import PowerSeries
 from ettr.power.closed_forms import floor_range
 from ettr.power.profiles import Profile
-from ettr.power.smoothing.figures import option_figure
-from ettr.power.smoothing.option import ENOUGH, Option, Sized, Smoothed, burnt, busy_mw, in_three_digits
+from ettr.power.smoothing.option import ENOUGH, Option, Sized, Smoothed, burnt, busy_mw, in_three_digits, option_figure
 from ettr.power.smoothing.target import Target
 
 _FLOORS, _STEPS_DOWN = 12, 20
@@ -257,8 +256,6 @@ def _best_floor(
     for floor in _floors(own, target, highest, peak).tolist():
         room = target.range_share - (peak - floor)
         allowed = max(room, 0.05 * target.range_share) / target.window_s
-        if target.ramp_mw_per_min is not None:
-            allowed = min(allowed, target.ramp_mw_per_min / 60 / own.rated_mw)
         setting = tried(floor, 0.98 * allowed)
         short = float(floor_range(floor, own.overshoot)) / target.range_share if own.overshoot > 1 else 0.0
         all_tried.append((setting, setting.against(series, target, short)))

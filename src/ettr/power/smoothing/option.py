@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ettr.core.errors import InputError
+from ettr import evidence
+from ettr.core.errors import InputError, UnknownName
 from ettr.core.units import ROUNDING, S_PER_H, W_PER_MW
 from ettr.power.binning import PowerSeries
 from ettr.power.profiles import Profile
@@ -18,6 +19,28 @@ _BINS_A_PHASE = 4
 _NEARLY = 0.999
 ENOUGH = 1 + 1e-6
 """How much of a target's limits may be used: 1, but for rounding."""
+
+
+def option_figure(option: str, key: str) -> float:
+    """One figure of an option from ``data/smoothing_options.csv``, in the unit that the table gives.
+
+    Raises
+    ------
+    UnknownName
+        An option or figure that the table does not have.
+
+    Examples
+    --------
+    >>> option_figure("rack_storage", "energy_j")
+    65.0
+    """
+    rows = evidence.table("smoothing_options")
+    own = rows[rows["option"] == option]
+    if own.empty:
+        raise UnknownName("option", option, rows["option"].unique())
+    if key not in set(own["key"]):
+        raise UnknownName("figure", key, own["key"], option)
+    return float(own.set_index("key").loc[key, "value"])
 
 
 class Option(ABC):

@@ -1,4 +1,4 @@
-"""What smoothing is for: a limit on the swing, and on the ramp."""
+"""What smoothing is for: a limit on the swing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ettr.core.errors import InputError
 from ettr.core.validity import above_zero
 from ettr.power.binning import PowerSeries
-from ettr.power.measures import largest_swing_mw, metrics
+from ettr.power.measures import largest_swing_mw
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,6 @@ class Target:
         Largest swing within ``window_s``, over the rated power of the GPUs.
     window_s : float
         Time within which a swing counts. [s]
-    ramp_mw_per_min : float or None
-        Largest change from one minute to the next, up or down. [MW/min]
 
     Examples
     --------
@@ -31,13 +29,10 @@ class Target:
 
     range_share: float
     window_s: float = 10.0
-    ramp_mw_per_min: float | None = None
 
     def __post_init__(self) -> None:
         above_zero("range_share", self.range_share)
         above_zero("window_s", self.window_s, unit="s")
-        if self.ramp_mw_per_min is not None:
-            above_zero("ramp_mw_per_min", self.ramp_mw_per_min, unit="MW/min")
 
     def load(self, series: PowerSeries) -> float:
         """How much of its limits a series uses; it keeps them up to 1.
@@ -45,15 +40,8 @@ class Target:
         Raises
         ------
         InputError
-            A series whose rated power, swing or ramp is not known.
+            A series whose rated power or swing is not known.
         """
         if series.profile is None:
             raise InputError("a target is a share of the rated power, which a series without profile does not have")
-        used = largest_swing_mw(series, self.window_s) / (self.range_share * series.profile.rated_mw)
-        if self.ramp_mw_per_min is None:
-            return used
-        measured = metrics(series)
-        if measured.ramp_up_1min_mw_per_min is None or measured.ramp_down_1min_mw_per_min is None:
-            raise InputError("; ".join(measured.notes))
-        ramp = max(measured.ramp_up_1min_mw_per_min, measured.ramp_down_1min_mw_per_min)
-        return max(used, ramp / self.ramp_mw_per_min)
+        return largest_swing_mw(series, self.window_s) / (self.range_share * series.profile.rated_mw)
