@@ -53,10 +53,10 @@ def sized(case: str, target: str) -> dict:
 
 
 TABLES = {
-    "events": lambda own: tables.stops_of_day(own.timeline, own.window),
+    "events": lambda own: tables.stops_of_day(own.window),
     "day": lambda own: tables.power_of_day(own.day),
-    "spectrum": lambda own: grid_limits.tables.spectra(own.timeline, own.profile, own.window, 0.02),
-    "limits": lambda own: grid_limits.tables.limits_kept(own.timeline, own.profile, own.window, own.day),
+    "spectrum": lambda own: grid_limits.tables.spectra(own.window, own.profile, 0.02),
+    "limits": lambda own: grid_limits.tables.limits_kept(own.window, own.profile, own.day),
     "bill": lambda own: own.bill,
 }
 
@@ -65,7 +65,7 @@ TABLES = {
 def _table(kind: str, case: str, target: str) -> pd.DataFrame:
     own = of(case)
     if kind == "smoothed":
-        return tables.smoothed_moment(own.timeline, own.profile, own.window, sized(case, target))
+        return tables.smoothed_moment(own.window, own.profile, sized(case, target))
     if kind == "costs":
         return power.compare(own.fine, TARGETS[target], own.job, sized(case, target))
     return TABLES[kind](own)

@@ -5,18 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from computed.power import of, table
 from ettr import Scenario, power, simulate
 from ettr.core.errors import InputError
 from ettr_book.chapters.power import tables
-
-
-@pytest.fixture(scope="module")
-def timeline() -> pd.DataFrame:
-    return of().timeline
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +52,11 @@ def test_the_job_is_resized_to_whole_nodes():
         tables.resized(run, -8)
 
 
-def test_fine_bins_show_a_phase_and_stay_few(timeline, profile, window):
-    series = tables.fine_series(timeline, profile, window)
+def test_fine_bins_show_a_phase_and_stay_few(profile, window):
+    series = tables.fine_series(window, profile)
     assert series.step_s == pytest.approx(0.2) and series.duration_h == pytest.approx(24.0)
     quick = replace(profile, waveform=replace(profile.waveform, step_s=0.5))
-    short = tables.fine_series(timeline, quick, window)
+    short = tables.fine_series(window, quick)
     assert short.n == 500_000 and short.start_h <= window.failure_h <= short.end_h
 
 
@@ -74,6 +68,6 @@ def test_a_smoothed_failure_swings_less():
 
 
 def test_moments_are_of_a_failure_or_the_next_best(window):
-    named = tables.moments_of(of().timeline, window)
+    named = tables.moments_of(window)
     assert [name for name, _ in named] == ["a failure", "the return"]
     assert named[0][1] == window.failure_h < named[1][1]

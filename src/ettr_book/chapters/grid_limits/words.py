@@ -30,12 +30,10 @@ def spectrum(frame: pd.DataFrame, profile: Profile, low_hz: float, high_hz: floa
         where = f"The highest line lies at {number(peak_hz)} Hz, with steps at {number(step_hz)} Hz"
     sigma = profile.waveform.jitter_s
     jitter = (
-        f" Nodes that change phase with a spread of {duration(sigma / S_PER_H)} take away what is faster than "
+        f"Nodes that change phase with a spread of {duration(sigma / S_PER_H)} take away what is faster than "
         f"{number(1 / (2 * np.pi * sigma))} Hz, and nothing of the rest; with all nodes at once the share is "
         f"{pct(shares['all nodes at once'], 0)}. What their own moments add, {megawatts(profile.incoherent_mw)}, is "
         "too small to be seen."
-        if "all nodes at once" in shares.index
-        else ""
     )
     share = pct(shares["as given"], 0)
     band = f"between {number(low_hz)} and {number(high_hz)} Hz"
@@ -43,7 +41,7 @@ def spectrum(frame: pd.DataFrame, profile: Profile, low_hz: float, high_hz: floa
         title=f"{share} of the fluctuation lies {band}",
         text=(
             f"Of what fluctuates within an hour of this day, {share} lies {band}, where grids and turbines have "
-            f"resonances. {where}.{jitter}"
+            f"resonances. {where}. {jitter}"
         ),
     )
 

@@ -24,21 +24,33 @@ _MOST_BINS = 500_000
 _BINS_A_PHASE = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Window:
     """Part of a run.
 
     Attributes
     ----------
+    timeline : DataFrame
+        Stretches of the whole run.
     start_h, end_h : float
         Since submission. [h]
     failure_h : float or None
         Moment of the first failure in it; none without. [h]
     """
 
+    timeline: pd.DataFrame
     start_h: float
     end_h: float
     failure_h: float | None = None
+
+    def series(self, profile: Profile, step_s: float, at: Place, longest_h: float = 1.0) -> PowerSeries:
+        """Power in the window, or in the longest part of it about its failure. [MW]"""
+        start_h, end_h = self.start_h, self.end_h
+        if end_h - start_h > longest_h:
+            middle_h = (start_h + end_h) / 2 if self.failure_h is None else self.failure_h
+            start_h = min(max(middle_h - longest_h / 2, start_h), end_h - longest_h)
+            end_h = start_h + longest_h
+        return power.series(self.timeline, profile, step_s, start_h, end_h, at=at)
 
 
 def resized(scenario: Scenario, n_gpus: int) -> Scenario:
@@ -78,14 +90,14 @@ def day_of_run(timeline: pd.DataFrame) -> Window:
     failures_h = stops(timeline)["failure_h"].to_numpy()
     if end_h < 2 * H_PER_DAY:
         inside = failures_h[failures_h > 0]
-        return Window(0.0, end_h, float(inside[0]) if inside.size else None)
+        return Window(timeline, 0.0, end_h, float(inside[0]) if inside.size else None)
     days = np.arange(1, int(end_h // H_PER_DAY))
     failed, planned = (_by_day(hours, end_h)[days] for hours in (failures_h, _planned_h(timeline)))
     off = np.abs(failed - failed.mean()) + np.abs(planned - planned.mean())
     off = np.where((failed > 0) | (failed.max() == 0), off, np.inf)
     start_h = float(days[np.argmin(off)] * H_PER_DAY)
     whole = failures_h[(failures_h >= start_h) & (failures_h < start_h + H_PER_DAY)]
-    return Window(start_h, start_h + H_PER_DAY, float(whole[0]) if whole.size else None)
+    return Window(timeline, start_h, start_h + H_PER_DAY, float(whole[0]) if whole.size else None)
 
 
 def _by_day(hours: np.ndarray, end_h: float) -> np.ndarray:
@@ -147,13 +159,11 @@ def power_of_day(series: PowerSeries) -> pd.DataFrame:
     return rows.drop(columns="time_h")
 
 
-def stops_of_day(timeline: pd.DataFrame, window: Window) -> pd.DataFrame:
+def stops_of_day(window: Window) -> pd.DataFrame:
     """What stopped a run within a window.
 
     Parameters
     ----------
-    timeline : DataFrame
-        Stretches of one run.
     window : Window
         As from :func:`day_of_run`.
 
@@ -162,8 +172,8 @@ def stops_of_day(timeline: pd.DataFrame, window: Window) -> pd.DataFrame:
     DataFrame
         ``hour`` (since the beginning of the window) [h], ``what`` (``failure`` or ``maintenance``), in their order.
     """
-    planned = _planned_h(timeline)
-    failed = stops(timeline)["failure_h"].to_numpy(float)
+    planned = _planned_h(window.timeline)
+    failed = stops(window.timeline)["failure_h"].to_numpy(float)
     at_h = np.concatenate((failed, planned))
     what = np.repeat(["failure", "maintenance"], [failed.size, planned.size])
     inside = (at_h >= window.start_h) & (at_h < window.end_h)
@@ -171,8 +181,9 @@ def stops_of_day(timeline: pd.DataFrame, window: Window) -> pd.DataFrame:
     return rows.sort_values("hour", ignore_index=True)
 
 
-def moments_of(timeline: pd.DataFrame, window: Window) -> list[tuple[str, float]]:
+def moments_of(window: Window) -> list[tuple[str, float]]:
     """Moments of a window that are worth a look, and when they are [h]: a failure and the return, if there is one."""
+    timeline = window.timeline
     if window.failure_h is not None:
         returns = stops(timeline).set_index("failure_h")["return_h"]
         back_h = float(returns.loc[window.failure_h])
@@ -184,65 +195,13 @@ def moments_of(timeline: pd.DataFrame, window: Window) -> list[tuple[str, float]
     return [(START, float(trains["start_h"].iloc[0]))]
 
 
-def about(
-    timeline: pd.DataFrame,
-    profile: Profile,
-    at_h: float,
-    seconds: float,
-    at: Place = "grid",
-    step_s: float | None = None,
-) -> PowerSeries:
-    """Power about a moment, as far as the run goes.
-
-    Parameters
-    ----------
-    timeline : DataFrame
-        Stretches of one run.
-    profile : Profile
-        As from :func:`ettr.power.profile`.
-    at_h : float
-        The moment, since submission. [h]
-    seconds : float
-        Before and after. [s]
-    at : {"grid", "computers"}
-        Where power is measured.
-    step_s : float, optional
-        Length of a bin; 600 bins by default. [s]
-    """
-    step_s = seconds / 300 if step_s is None else step_s
-    first_h, last_h = float(timeline["start_h"].iloc[0]), float(timeline["end_h"].iloc[-1])
-    start_h, end_h = max(at_h - seconds / S_PER_H, first_h), min(at_h + seconds / S_PER_H, last_h)
-    return power.series(timeline, profile, step_s, start_h, end_h, at=at)
-
-
-def fine_series(timeline: pd.DataFrame, profile: Profile, window: Window) -> PowerSeries:
+def fine_series(window: Window, profile: Profile) -> PowerSeries:
     """Power of the computers in bins that show the phases of a step.
 
     If the window has too many of them, half a million about its failure are taken.
-
-    Parameters
-    ----------
-    timeline : DataFrame
-        Stretches of one run.
-    profile : Profile
-        As from :func:`ettr.power.profile`.
-    window : Window
-        As from :func:`day_of_run`.
     """
     step_s = min(profile.waveform.shortest_s / _BINS_A_PHASE, 1.0)
-    return within(timeline, profile, window, step_s, "computers", _MOST_BINS * step_s / S_PER_H)
-
-
-def within(
-    timeline: pd.DataFrame, profile: Profile, window: Window, step_s: float, at: Place, longest_h: float = 1.0
-) -> PowerSeries:
-    """Power in a window, or in the longest part of it about its failure. [MW]"""
-    start_h, end_h = window.start_h, window.end_h
-    if end_h - start_h > longest_h:
-        middle_h = (start_h + end_h) / 2 if window.failure_h is None else window.failure_h
-        start_h = min(max(middle_h - longest_h / 2, start_h), end_h - longest_h)
-        end_h = start_h + longest_h
-    return power.series(timeline, profile, step_s, start_h, end_h, at=at)
+    return window.series(profile, step_s, "computers", _MOST_BINS * step_s / S_PER_H)
 
 
 BARE = "no smoothing"
@@ -255,18 +214,16 @@ def sized_options(series: power.PowerSeries, target: power.Target) -> dict[str, 
 
 
 def smoothed_moment(
-    timeline: pd.DataFrame, profile: Profile, window: Window, options: Mapping[str, Sized], seconds: float = 30.0
+    window: Window, profile: Profile, options: Mapping[str, Sized], seconds: float = 30.0
 ) -> pd.DataFrame:
     """Power of the computers about a failure, bare and with each option as sized.
 
     Parameters
     ----------
-    timeline : DataFrame
-        Stretches of one run.
+    window : Window
+        As from :func:`day_of_run`.
     profile : Profile
         As from :func:`ettr.power.profile`.
-    window : Window
-        As from ``day_of_run``.
     options : mapping of str to Sized
         As from :func:`sized_options`; those that cannot be set at all are left out.
     seconds : float
@@ -277,10 +234,12 @@ def smoothed_moment(
     DataFrame
         ``option``, ``reached``, ``since_s`` (since the moment) [s], ``power_mw`` [MW], in about 300 bins a line.
     """
-    moment, at_h = moments_of(timeline, window)[0]
-    span_s = seconds + (_LEAD_S if moment == FAILURE else 0.0)
+    moment, at_h = moments_of(window)[0]
+    span_h = (seconds + (_LEAD_S if moment == FAILURE else 0.0)) / S_PER_H
     step_s = min(profile.waveform.shortest_s / 5, seconds / 100)
-    around = about(timeline, profile, at_h, span_s, "computers", step_s)
+    first_h, last_h = float(window.timeline["start_h"].iloc[0]), float(window.timeline["end_h"].iloc[-1])
+    start_h, end_h = max(at_h - span_h, first_h), min(at_h + span_h, last_h)
+    around = power.series(window.timeline, profile, step_s, start_h, end_h, at="computers")
     lines = {BARE: around.power_mw} | {
         name: power.smooth(around, sized.setting).after.power_mw for name, sized in options.items() if sized.setting
     }
