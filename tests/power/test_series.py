@@ -95,13 +95,10 @@ def test_a_chart_gets_few_rows_that_hold_every_extreme(load):
     assert (rows["low_mw"] <= rows["mean_mw"]).all() and (rows["mean_mw"] <= rows["high_mw"]).all()
 
 
-def test_several_runs_need_a_choice(timeline, profile):
+def test_several_runs_are_refused(timeline, profile):
     two = pd.concat((timeline, timeline.assign(run=1, state="training")))
-    with pytest.raises(InputError, match="holds 2 runs: say which one, e.g. run=0"):
+    with pytest.raises(InputError, match="must be of one run, got 2: take timeline"):
         power.series(two, profile)
-    assert power.series(two, profile, run=0).energy_mwh < power.series(two, profile, run=1).energy_mwh
-    with pytest.raises(InputError, match="run must be one of the timeline, 0, 1, got 7"):
-        power.series(two, profile, run=7)
 
 
 @pytest.mark.parametrize(

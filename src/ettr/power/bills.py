@@ -26,7 +26,6 @@ def energy(
     profile: Profile,
     start_h: float | None = None,
     end_h: float | None = None,
-    run: int | None = None,
 ) -> pd.DataFrame:
     """Energy of a run by part of its wall clock [MWh].
 
@@ -38,8 +37,6 @@ def energy(
         As from :func:`profile`.
     start_h, end_h : float, optional
         Window of a timeline, by default all of it. [h]
-    run : int, optional
-        Which run, if a timeline holds several.
 
     Returns
     -------
@@ -66,7 +63,7 @@ def energy(
     """
     if isinstance(time, TimeBudget):
         return _of_budget(time, profile)
-    laid = stretches_of(time, profile, run)
+    laid = stretches_of(time, profile)
     from_s, to_s = window_s(laid, start_h, end_h)
     begin_s, end_s = np.clip(laid.edge_s[:-1], from_s, to_s), np.clip(laid.edge_s[1:], from_s, to_s)
     inside = end_s > begin_s
@@ -101,7 +98,6 @@ def bill(
     time: pd.DataFrame | TimeBudget,
     profile: Profile,
     cost: Cost | Scenario | None = None,
-    run: int | None = None,
 ) -> pd.DataFrame:
     """What a run costs by part of its wall clock: electricity, GPUs and carbon [USD, t CO2].
 
@@ -113,8 +109,6 @@ def bill(
         As from :func:`profile`; its carbon intensity holds.
     cost : Cost or Scenario, optional
         Prices, or the scenario that has them; the assumed ones by default.
-    run : int, optional
-        Which run, if a timeline holds several.
 
     Returns
     -------
@@ -135,7 +129,7 @@ def bill(
     [[14100.0, 327700.0]]
     """
     prices = prices_of(cost)
-    rows = energy(time, profile, run=run)
+    rows = energy(time, profile)
     gpu_h = rows["hours"] * profile.n_gpus
     return rows.assign(
         gpu_h=gpu_h,

@@ -124,7 +124,6 @@ def series(
     resolution_s: float = 1.0,
     start_h: float | None = None,
     end_h: float | None = None,
-    run: int | None = None,
     at: Place = "grid",
 ) -> PowerSeries:
     r"""Power of one run over time, as means over bins [MW].
@@ -132,16 +131,14 @@ def series(
     Parameters
     ----------
     timeline : DataFrame
-        Stretches as from ``simulate(..., timeline=[0]).timeline``: ``start_h``, ``end_h``, ``state``, and ``run`` if
-        there are several.
+        Stretches as from ``simulate(..., timeline=[0]).timeline``: ``start_h``, ``end_h``, ``state``, of one
+        run.
     profile : Profile
         As from :func:`profile`.
     resolution_s : float
         Length of a bin. [s]
     start_h, end_h : float, optional
         Window, by default the whole run; it ends with the last whole bin. [h]
-    run : int, optional
-        Which run, if the timeline holds several.
     at : {"grid", "computers"}
         Where power is measured.
 
@@ -172,7 +169,7 @@ def series(
     >>> load.n, load.power_mw[[0, -1]].round(2).tolist()
     (90, [16.07, 9.9])
     """
-    laid = stretches_of(timeline, profile, run)
+    laid = stretches_of(timeline, profile)
     return _cut(laid, float(above_zero("resolution_s", resolution_s, unit="s")), start_h, end_h, at)
 
 

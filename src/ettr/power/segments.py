@@ -60,17 +60,17 @@ class Stretches:
         return np.asarray(level_w * since_s - held_j)
 
 
-def stretches_of(timeline: pd.DataFrame, profile: Profile, run: int | None = None) -> Stretches:
+def stretches_of(timeline: pd.DataFrame, profile: Profile) -> Stretches:
     """Check a timeline and lay the profile on it.
 
     Raises
     ------
     InputError
-        Missing columns, no or several runs where one is needed, stretches out of order, or a gap between them.
+        Missing columns, several runs, stretches out of order, or a gap between them.
     UnknownName
         A state that the profile has no level for.
     """
-    own = _one_run(timeline, run)
+    own = _one_run(timeline)
     start_s, end_s = (own[name].to_numpy(float) * S_PER_H for name in ("start_h", "end_h"))
     _refuse_gaps(start_s, end_s)
     state = own["state"].astype(str).to_numpy()
@@ -96,17 +96,13 @@ def stretches_of(timeline: pd.DataFrame, profile: Profile, run: int | None = Non
     )
 
 
-def _one_run(timeline: pd.DataFrame, run: int | None) -> pd.DataFrame:
+def _one_run(timeline: pd.DataFrame) -> pd.DataFrame:
     missing = [name for name in ("start_h", "end_h", "state") if name not in timeline.columns]
     if missing:
         raise InputError(f"a timeline needs columns start_h, end_h and state, got none named {', '.join(missing)}")
-    if "run" in timeline.columns:
-        runs = sorted(pd.unique(timeline["run"]).tolist())
-        if run is None and len(runs) > 1:
-            raise InputError(f"the timeline holds {len(runs)} runs: say which one, e.g. run={runs[0]}")
-        if run is not None and run not in runs:
-            raise InputError(f"run must be one of the timeline, {', '.join(map(str, runs[:8])) or 'none'}, got {run}")
-        timeline = timeline if run is None else timeline[timeline["run"] == run]
+    n_runs = len(pd.unique(timeline["run"])) if "run" in timeline.columns else 1
+    if n_runs > 1:
+        raise InputError(f"a timeline must be of one run, got {n_runs}: take timeline[timeline['run'] == 0]")
     lasting = timeline[timeline["end_h"] > timeline["start_h"]]
     if lasting.empty:
         raise InputError("the timeline has no stretch of any length: simulate(..., timeline=[0])")

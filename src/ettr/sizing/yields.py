@@ -103,9 +103,8 @@ def yields(
     layout: Layout | None = None,
     constants: Constants | None = None,
     rate_per_1000_node_days: Any = None,
-    best_interval: bool = True,
 ) -> Yields:
-    """Throughput x ETTR x heat x price at any sizes, taken as continuous.
+    """Throughput x ETTR x heat x price at any sizes, taken as continuous, at the best checkpoint interval of each.
 
     Parameters
     ----------
@@ -119,8 +118,6 @@ def yields(
         Instead of those in force; arrays that broadcast.
     rate_per_1000_node_days : float or ndarray, optional
         Failure rate instead of the scenario's. [1/(1000 node-days)]
-    best_interval : bool
-        Checkpoint at the best interval of each size; otherwise at the scenario's own.
 
     Returns
     -------
@@ -160,9 +157,7 @@ def yields(
     if rate_per_1000_node_days is not None:
         at[RATE] = np.broadcast_to(np.asarray(rate_per_1000_node_days, dtype=float), sizes.shape)
     run = accepted(scenario.override({"job.include_start": False}), at)
-    interval_min = np.full(sizes.shape, scenario.interval_min)
-    if best_interval:
-        interval_min = at_best(run).interval_min
+    interval_min = at_best(run).interval_min
     hours = quiet_budget(replace(run, tau=interval_min / MIN_PER_H))
     ends = runs & np.isfinite(hours.total_h)
     start_h = run.first_queue + run.start if scenario.starts else 0.0

@@ -149,15 +149,13 @@ class TelemetryFit(Answer):
         for title, name, path in _FIGURES:
             yield title, path.format(medium=self.medium), getattr(self, name)
 
-    def to_part(self, name: str, title: str | None = None) -> Gpu:
+    def to_part(self, name: str) -> Gpu:
         """The base GPU with the figures that were found.
 
         Parameters
         ----------
         name : str
             Short name of the new GPU: a-z, 0-9, dot, dash.
-        title : str or None
-            One line for headings; the base's with ``, fitted`` if not given.
 
         Returns
         -------
@@ -179,7 +177,7 @@ class TelemetryFit(Answer):
         'derived'
         """
         raw = self.base.model_dump(exclude_none=True)
-        raw |= {"name": name, "title": title or f"{self.base.title}, fitted"}
+        raw |= {"name": name, "title": f"{self.base.title}, fitted"}
         for path, each in self.figures().items():
             *above, last = path.split(".")
             section = raw

@@ -2,9 +2,8 @@
 
 from ettr.power.smoothing.comparing import compare, options, size, smooth
 from ettr.power.smoothing.floors import PowerFloor, SecondaryLoad
-from ettr.power.smoothing.option import Sized, Smoothed, option_figure
+from ettr.power.smoothing.option import Sized, Smoothed, Target, option_figure
 from ettr.power.smoothing.stores import Battery, RackStorage
-from ettr.power.smoothing.target import Target
 
 __all__ = [
     "Battery",

@@ -12,9 +12,8 @@ from ettr.core.units import H_PER_YEAR
 from ettr.power.bills import prices_of
 from ettr.power.binning import PowerSeries
 from ettr.power.smoothing.floors import PowerFloor, SecondaryLoad
-from ettr.power.smoothing.option import Option, Sized, Smoothed
+from ettr.power.smoothing.option import Option, Sized, Smoothed, Target
 from ettr.power.smoothing.stores import Battery, RackStorage
-from ettr.power.smoothing.target import Target
 from ettr.scenario import Scenario
 from ettr.scenario.electricity import Cost
 

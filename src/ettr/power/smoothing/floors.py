@@ -14,8 +14,17 @@ from ettr.core.validity import above_zero, at_least_zero
 from ettr.power.binning import PowerSeries
 from ettr.power.closed_forms import floor_range
 from ettr.power.profiles import Profile
-from ettr.power.smoothing.option import ENOUGH, Option, Sized, Smoothed, burnt, busy_mw, in_three_digits, option_figure
-from ettr.power.smoothing.target import Target
+from ettr.power.smoothing.option import (
+    ENOUGH,
+    Option,
+    Sized,
+    Smoothed,
+    Target,
+    burnt,
+    busy_mw,
+    in_three_digits,
+    option_figure,
+)
 
 _FLOORS, _STEPS_DOWN = 12, 20
 

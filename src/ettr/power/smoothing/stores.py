@@ -12,9 +12,8 @@ from ettr.core.units import H_PER_YEAR, KWH_PER_MWH, LAST_DIGITS, S_PER_H, W_PER
 from ettr.core.validity import above_zero
 from ettr.power.bills import J_PER_MWH
 from ettr.power.binning import PowerSeries
-from ettr.power.smoothing.option import ENOUGH, Option, Sized, Smoothed, in_three_digits, option_figure
+from ettr.power.smoothing.option import ENOUGH, Option, Sized, Smoothed, Target, in_three_digits, option_figure
 from ettr.power.smoothing.storage import Buffered, behind_store
-from ettr.power.smoothing.target import Target
 
 _LONGEST_S, _CLOSE = 86_400.0, 1e-3
 _LEAST = 1e-9

@@ -39,7 +39,7 @@ class Peak:
     ends: bool
 
 
-def peak(run: Scenario, rate_factor: float = 1.0, best_interval: bool = True) -> Peak:
+def peak(run: Scenario, rate_factor: float = 1.0) -> Peak:
     """Where a job yields most, sizes taken as continuous.
 
     Parameters
@@ -48,8 +48,6 @@ def peak(run: Scenario, rate_factor: float = 1.0, best_interval: bool = True) ->
         A job given by its tokens.
     rate_factor : float
         Failure rate over the scenario's.
-    best_interval : bool
-        Checkpoint at the best interval of each size, or at the scenario's own.
 
     Returns
     -------
@@ -60,7 +58,7 @@ def peak(run: Scenario, rate_factor: float = 1.0, best_interval: bool = True) ->
     rate = run.failure_rate * rate_factor
 
     def useful(sizes: np.ndarray, layout: Any = None) -> np.ndarray:
-        tokens = yields(run, sizes, layout, rate_per_1000_node_days=rate, best_interval=best_interval)
+        tokens = yields(run, sizes, layout, rate_per_1000_node_days=rate)
         return tokens.useful_tokens_per_day
 
     sizes = np.geomspace(low, high, _COARSE)
