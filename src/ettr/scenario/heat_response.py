@@ -69,9 +69,9 @@ class HeatResponse:
     Attributes
     ----------
     hours : DataFrame
-        A row an hour: ``hour`` of the day [h], ``day``, ``ambient_c``, ``inlet_c``, ``die_c`` and ``memory_c`` of the
-        mean GPU, ``hottest_c`` (die of the hottest of all GPUs), ``power_w``, ``clock_mhz`` of the mean GPU,
-        ``slowest_mhz``, ``limited_by`` (what holds the hottest GPU back), ``speed`` (of the job, over full speed).
+        A row an hour: ``hour`` of the day [h], ``day``, ``ambient_c``, ``inlet_c``, ``die_c`` of the mean GPU,
+        ``hottest_c`` (die of the hottest of all GPUs), ``power_w`` and ``clock_mhz`` of the mean GPU, ``limited_by``
+        (what holds the hottest GPU back), ``speed`` (of the job, over full speed).
     reference : OperatingPoint
         The mean GPU where failure rates and full speed were observed.
     notes : tuple of str
@@ -104,16 +104,12 @@ class HeatResponse:
         """Failure rate of a mode over that where it was observed, mean of the hours."""
         return _mean_factor(self, mode) if mode.heat_share else 1.0
 
-    def factors(self, mode: Mode) -> np.ndarray:
-        """Failure rate of a mode over that where it was observed, hour by hour."""
-        die_c, reference_c = self.hours["die_c"].to_numpy(), float(self.reference.die_c)
-        activated = np.asarray(arrhenius_factor(die_c, reference_c, mode.heat_energy_ev))
-        return mode.heat_share * activated + 1 - mode.heat_share
-
 
 @functools.lru_cache(maxsize=1024)
 def _mean_factor(response: HeatResponse, mode: Mode) -> float:
-    return float(np.mean(response.factors(mode)))
+    die_c, reference_c = response.hours["die_c"].to_numpy(), float(response.reference.die_c)
+    activated = float(np.mean(arrhenius_factor(die_c, reference_c, mode.heat_energy_ev)))
+    return mode.heat_share * activated + 1 - mode.heat_share
 
 
 def plant_of(heat: Heat) -> Plant:
@@ -213,11 +209,9 @@ def _heat_response(heat: Heat, n_gpus: int, work_h: float, *_stamps: tuple[int, 
             "ambient_c": hours["ambient_c"],
             "inlet_c": inlet,
             "die_c": mean.die_c,
-            "memory_c": mean.memory_c,
             "hottest_c": hottest.die_c,
             "power_w": mean.power_w,
             "clock_mhz": mean.clock_mhz,
-            "slowest_mhz": hottest.clock_mhz,
             "limited_by": hottest.limited_by,
             "speed": speed(hottest.clock_mhz, full.clock_mhz, heat.compute_share),
         }
