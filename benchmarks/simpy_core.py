@@ -1,6 +1,6 @@
 """The core of a training run, as small and as fast as one would write it: in SimPy, and as a plain loop.
 
-One job under failures, hot spares that are repaired, restarts that vary, and nothing else. Benchmarks time these;
+One job under failures, hot spares that are repaired, and nothing else. Benchmarks time these;
 they share no code with the package, nor with the full model in ``simpy_model``.
 """
 
@@ -35,7 +35,6 @@ class Core:
     restart: float
     n_spares: int
     repair: float
-    restart_cv: float = 0.0
     repair_cv: float = 0.0
     shape: float = 1.0
 
@@ -62,7 +61,6 @@ class _Run:
         self.rules, self.random = rules, source
         self.env = simpy.Environment()
         self.spares = simpy.Container(self.env, init=rules.n_spares)
-        self.of_restart = _lognormal(rules.restart, rules.restart_cv)
         self.of_repair = _lognormal(rules.repair, rules.repair_cv)
         self.n_failures = 0
         self.job = self.env.process(self._train())
@@ -75,7 +73,7 @@ class _Run:
         while True:
             env.process(self._fail_after(self._hours_to_failure()))
             try:
-                yield env.timeout(self.random.lognormvariate(*self.of_restart))
+                yield env.timeout(rules.restart)
                 while n_done < rules.n_segments:
                     yield env.timeout(segment)
                     n_done += 1
@@ -154,26 +152,25 @@ def in_a_loop(rules: Core, n_runs: int, seed: int) -> tuple[np.ndarray, np.ndarr
         clock, n_done, n_failed = rules.queue, 0, 0
         free_at = [0.0] * rules.n_spares
         while True:
-            alive, restart, repair = next(draws)
-            if alive >= restart + to_the_end - n_done * segment:
+            alive, repair = next(draws)
+            if alive >= rules.restart + to_the_end - n_done * segment:
                 break
             n_failed += 1
             clock += alive + rules.detection
             heapq.heappush(free_at, clock + repair)
             clock = max(clock, heapq.heappop(free_at)) + rules.queue
-            if alive > restart:
-                n_done = min(n_done + int((alive - restart) / segment), n_segments)
-        totals[number] = clock + restart + to_the_end - n_done * segment
+            if alive > rules.restart:
+                n_done = min(n_done + int((alive - rules.restart) / segment), n_segments)
+        totals[number] = clock + rules.restart + to_the_end - n_done * segment
         n_failures[number] = n_failed
     return totals, n_failures
 
 
-def _draws(rules: Core, source: np.random.Generator, block: int = 10_000) -> Generator[tuple[float, float, float]]:
-    """Time to failure, restart and repair, drawn in blocks."""
+def _draws(rules: Core, source: np.random.Generator, block: int = 10_000) -> Generator[tuple[float, float]]:
+    """Time to failure and repair, drawn in blocks."""
     while True:
         yield from zip(
             source.exponential(1 / (rules.n_nodes * rules.node_rate), block).tolist(),
-            source.lognormal(*_lognormal(rules.restart, rules.restart_cv), block).tolist(),
             source.lognormal(*_lognormal(rules.repair, rules.repair_cv), block).tolist(),
             strict=True,
         )

@@ -46,18 +46,14 @@ CORE = Scenario.of(
         "job": {"productive_h": 1000},
         "failures": {"rate_per_1000_node_days": 1000 * 24 / MTTF_H / NODES},
         "checkpoint": {"interval_min": 30, "stall_s": 60},
-        "recovery": {"detection_min": 5, "restart_min": 10, "restart_cv": 0.5},
+        "recovery": {"detection_min": 5, "restart_min": 10},
         "spares": {"n_nodes": 16},
         "repair": {"automatic_h": 24, "cv": 1.0},
     }
 )
 PEER = {"name": "peer memory", "interval_s": 60, "stall_s": 0.1, "write_s": 2, "load_s": 5, "survives": 0.8}
 ONE_MORE = {
-    "detection that varies, people": {
-        "recovery.detection_cv": 0.5,
-        "recovery.person_share": 0.1,
-        "recovery.person_min": 60,
-    },
+    "people": {"recovery.person_share": 0.1, "recovery.person_min": 60},
     "racks that fail": {"failures.modes": [{"name": "rack", "share": 0.05, "n_out_nodes": 4}]},
     "false alarms of a time-out": {"recovery.false_alarms_per_day": 1},
     "a write that slows": {"checkpoint.persist_s": 120, "checkpoint.persist_slowdown": 0.1},
@@ -80,21 +76,12 @@ ONE_MORE = {
         "checkpoint.n_kept": 20,
     },
     "elastic": {"elastic": {"n_replicas": 64, "n_least": 48}},
-    "lemons that are cured, and new ones": {
-        "failures.lemons": {"share": 0.02, "factor": 10, "cured_automatic": 0.5, "new_per_1000_node_days": 0.5}
-    },
-    "groups": {
-        "failures.groups": [
-            {"name": "old", "share": 0.25, "factor": 3, "repair_factor": 2},
-            {"name": "new", "share": 0.75},
-        ]
-    },
+    "lemons that are cured": {"failures.lemons": {"share": 0.02, "factor": 10, "cured_automatic": 0.5}},
     "spares that fail, idle ones": {"spares.n_idle": 8, "spares.select_min": 3, "spares.per_1000_node_days": 6},
     "spares at random, of lemons": {"spares.choose": "random", "failures.lemons": {"share": 0.02, "factor": 10}},
     "repairs of a gamma distribution": {"repair.distribution": "gamma"},
-    "restarts that fail": {"recovery.restart_fails": 0.1},
 }
-LATER = ("lemons that are cured, and new ones", "spares at random, of lemons")
+LATER = ("lemons that are cured", "spares at random, of lemons")
 """Written for one rule alone: together with others they would replace those."""
 SLOWING, ELASTIC = "a write that slows", "elastic"
 TOGETHER = {
@@ -115,7 +102,7 @@ AIRESIM = Scenario.of(
         "name": "airesim",
         "title": "4,096 nodes for 256 days, with all that AIReSim follows",
         "cluster": {"n_gpus": 8 * 4096},
-        "job": {"productive_h": 24 * 256, "first_queue_min": 3},
+        "job": {"productive_h": 24 * 256},
         "failures": {
             "rate_per_1000_node_days": 17.5,
             "lemons": {"share": 0.15, "factor": 6, "cured_automatic": 0.882, "cured_manual": 0.8},
@@ -191,7 +178,6 @@ def as_core(run: Scenario) -> simpy_core.Core:
         restart=run.restart_h,
         n_spares=run.spares.n_nodes,
         repair=run.repair.automatic_h,
-        restart_cv=run.recovery.restart_cv,
         repair_cv=run.repair.cv,
         shape=run.failures.lifetime.shape if run.failures.lifetime else 1.0,
     )

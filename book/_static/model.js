@@ -26,7 +26,7 @@
 
   // ---- scenarios
 
-  const RATES = ["n_events", "rate_per_1000_node_days", "job_mttf_h", "node_mttf_h", "gpu_mttf_h", "components"];
+  const RATES = ["n_events", "rate_per_1000_node_days", "job_mttf_h", "node_mttf_h", "gpu_mttf_h"];
   const GPUS_PER_NODE = 8; // of a node where nobody says, and of those that published rates refer to
   const MEANS = RATES.slice(2);
   const OF_TIME = ["failures", "checkpoint", "recovery", "maintenance", "prediction"]; // what a measured ETTR goes with
@@ -188,10 +188,7 @@
   // Hours after a failure in which no other can strike, as the failures were observed.
   function downAfterFailure(scenario, run) {
     const shares = modeShares(scenario.failures);
-    return run.modes.reduce(
-      (down, mode, i) => down + shares[i] * (mode.detection + mode.queue),
-      (scenario.recovery.person_share * scenario.recovery.person_min) / MIN_PER_H
-    );
+    return run.modes.reduce((down, mode, i) => down + shares[i] * mode.detection, run.queue);
   }
 
   // Hours between two failures of the job at its own size, by the clock of its rate: what somebody would observe there.
@@ -217,18 +214,16 @@
     for (const name of ["spares", "repair", "elastic", "slow_nodes", "heat"]) {
       refuse(name, given(scenario[name]));
     }
-    for (const name of ["burn_in", "lifetime", "lemons", "groups"]) {
+    for (const name of ["burn_in", "lifetime", "lemons"]) {
       refuse("failures." + name, given(f[name]));
     }
-    for (const name of ["detection_cv", "restart_cv", "restart_fails", "false_alarms_per_day"]) {
-      refuse("recovery." + name, r[name] > 0);
-    }
+    refuse("recovery.false_alarms_per_day", r.false_alarms_per_day > 0);
     refuse("recovery.exposed", r.exposed === false);
     refuse("job.tokens", given(scenario.job.tokens));
     refuse("checkpoint.store", given(c.store));
     refuse("maintenance.rolling_nodes", scenario.maintenance && given(scenario.maintenance.rolling_nodes));
     for (const mode of f.modes || []) {
-      for (const name of ["latency_h", "detection_cv", "restart_cv", "heat_share"]) {
+      for (const name of ["latency_h", "heat_share"]) {
         refuse(
           "failures.modes." + mode.name + "." + name,
           mode[name] > 0 || (mode[name] === 0 && name === "latency_h")
@@ -265,7 +260,7 @@
     if (given(f.n_events)) {
       return (1000 * f.n_events) / f.node_days;
     }
-    let perNodeH = (f.components || []).reduce((sum, one) => sum + one.per_node / one.mttf_h, 0);
+    let perNodeH = 0;
     if (given(f.job_mttf_h)) {
       perNodeH += 1 / (f.observed_nodes || scenario.cluster.n_gpus / per) / f.job_mttf_h;
     }
@@ -295,12 +290,7 @@
     const general = { factor: 1, n_lost_nodes: 1 };
     const listed = (f.modes || []).concat([general]),
       shares = modeShares(f);
-    const exposure = listed.map(
-      (mode, i) =>
-        shares[i] *
-        (given(mode.factor) ? mode.factor : 1) *
-        (mode.scales_with === "job" ? f.observed_nodes || 0 : atRisk)
-    );
+    const exposure = listed.map((mode, i) => shares[i] * (given(mode.factor) ? mode.factor : 1) * atRisk);
     const exposed = exposure.reduce((a, b) => a + b, 0);
     const hours = (mode, field) => (given(mode[field]) ? mode[field] : r[field]) / MIN_PER_H;
     const beyond = gpus - observedGpus(scenario);
@@ -308,13 +298,11 @@
     const modes = listed.map((mode, i) => ({
       weight: exposed > 0 ? exposure[i] / exposed : i === listed.length - 1 ? 1 : 0,
       detection: hours(mode, "detection_min"),
-      queue: hours(mode, "queue_min"),
       observed: hours(mode, "restart_min"),
       restart: atSize(hours(mode, "restart_min")),
       hasRestart: given(mode.restart_min),
       survives: (c.tiers || []).map((tier) => survives(tier, mode)),
     }));
-    const mean = (of) => modes.reduce((sum, mode) => sum + mode.weight * mode[of], 0);
     const restarts = restartsOf(modes, r.restart_min / MIN_PER_H, atSize);
     const ends = given(job.productive_h),
       stops = scenario.maintenance || { per_day: 0, duration_min: 0 };
@@ -333,11 +321,11 @@
       load: c.load_s / S_PER_H,
       beyond,
       rate: nodeRate(scenario) * exposed,
-      detection: mean("detection"),
-      queue: mean("queue") + (r.person_share * r.person_min) / MIN_PER_H,
+      detection: modes.reduce((sum, mode) => sum + mode.weight * mode.detection, 0),
+      queue: (r.queue_min + r.person_share * r.person_min) / MIN_PER_H,
       personShare: r.person_share,
       person: r.person_min / MIN_PER_H,
-      firstQueue: (given(job.first_queue_min) ? job.first_queue_min : r.queue_min) / MIN_PER_H,
+      firstQueue: r.queue_min / MIN_PER_H,
       restart: atSize(r.restart_min / MIN_PER_H),
       stopsPerH: stops.per_day / H_PER_DAY,
       stop: stops.duration_min / MIN_PER_H,
@@ -1151,7 +1139,7 @@
   function kindsOf(run) {
     const kinds = new Map();
     for (const mode of run.modes) {
-      const key = [mode.detection, mode.queue, mode.restart].join(" ");
+      const key = [mode.detection, mode.restart].join(" ");
       if (mode.weight > 0 && !kinds.has(key)) {
         kinds.set(key, { ...mode, weight: 0 });
       }
@@ -1169,7 +1157,7 @@
     let lacks = [0, 0],
       unstruck = [0, 0];
     for (const kind of kinds) {
-      let down = cTogether(cLacks(s, kind.detection), cLacks(s, kind.queue));
+      let down = cLacks(s, kind.detection + run.firstQueue);
       if (run.personShare > 0) {
         const wait = cScale(s, run.person);
         down = cTogether(down, cDiv(cScale(wait, run.personShare), cAdd(ONE, wait)));
@@ -1399,7 +1387,7 @@
     const kinds = kindsOf(run)
       .sort((a, b) => b.weight - a.weight)
       .slice(0, 3);
-    const hours = kinds.map((kind) => kind.detection + kind.queue + kind.restart + run.load);
+    const hours = kinds.map((kind) => kind.detection + run.firstQueue + kind.restart + run.load);
     if (run.stopsPerH > 0) {
       hours.push(run.stop + startOf(run));
     }
@@ -1826,13 +1814,12 @@
   function patched(run, scenario, values) {
     const changed = { ...run },
       r = scenario.recovery;
-    const general = (field) =>
-      sum(
-        run.modes.map((mode, i) =>
-          // share of the failures without a time of their own
-          given(((scenario.failures.modes || [])[i] || {})[field]) ? 0 : mode.weight
-        )
-      );
+    const general = sum(
+      run.modes.map((mode, i) =>
+        // share of the failures without a detection time of their own
+        given(((scenario.failures.modes || [])[i] || {}).detection_min) ? 0 : mode.weight
+      )
+    );
     const set = {
       "failures.rate_per_1000_node_days": (v) => {
         changed.rate = (run.rate * v) / failureRate(scenario);
@@ -1855,13 +1842,11 @@
       "recovery.init_s_per_1000_gpus": () => {}, // with the restart, below
       "recovery.restart_min": () => {},
       "recovery.detection_min": (v) => {
-        changed.detection += (general("detection_min") * (v - r.detection_min)) / MIN_PER_H;
+        changed.detection += (general * (v - r.detection_min)) / MIN_PER_H;
       },
       "recovery.queue_min": (v) => {
-        changed.queue += (general("queue_min") * (v - r.queue_min)) / MIN_PER_H;
-        if (!given(scenario.job.first_queue_min)) {
-          changed.firstQueue = v / MIN_PER_H;
-        }
+        changed.queue += (v - r.queue_min) / MIN_PER_H;
+        changed.firstQueue = v / MIN_PER_H;
       },
       "recovery.person_share": (v) => {
         changed.personShare = v;

@@ -109,10 +109,10 @@
       ],
     ],
     ["Planned maintenance", ["maintenance.per_day", "maintenance.duration_min"]],
-    ["Work", ["job.productive_h", "job.first_queue_min", "job.throughput_factor"]],
+    ["Work", ["job.productive_h", "job.throughput_factor"]],
     ["Prices, and what you measured", ["cost.usd_per_gpu_h", "cost.usd_per_day", "measured.ettr"]],
   ];
-  const OPTIONAL = ["job.productive_h", "job.first_queue_min", "measured.ettr"];
+  const OPTIONAL = ["job.productive_h", "measured.ettr"];
 
   function field(model, path) {
     if (path === "failures.mttf") {

@@ -25,7 +25,7 @@ _LARGEST_EXPONENT = 690.0
 
 
 def exact(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) -> TimeBudget:
-    r"""Expected time budget under exponential failures, exact for constant times and log-normal restarts.
+    r"""Expected time budget under exponential failures, exact for constant times.
 
     Start, background write, last segment, and detection, queue and restart by mode are exact; maintenance is of
     first order in requests per checkpoint cycle, and refused where that is more than half a per cent off. With tiers,

@@ -302,7 +302,7 @@ def _inverted(run: JobInHours, starts: bool, terms: int) -> Finishing:
 def _alike_h(run: JobInHours) -> list[Any]:
     """Hours that may be lost many times over, always the same. [h]"""
     kinds = sorted(kinds_of(run, 0), key=lambda kind: -np.mean(kind.share))[:_KINDS]
-    each_h = [np.mean(kind.detection_h) + np.mean(kind.queue_h) + np.mean(kind.restart_h) for kind in kinds]
+    each_h = [np.mean(kind.detection_h) + np.mean(run.first_queue) + np.mean(kind.restart_h) for kind in kinds]
     hours = [of + load for of in each_h for load in run.loads[:_KINDS]]
     return [*hours, run.stop + run.start] if np.any(run.stops_per_h) else hours
 

@@ -51,18 +51,13 @@ def _varying_latencies(scenario: Scenario) -> tuple[str, ...]:
     return tuple(_of_modes(scenario, "latency_cv", lambda mode: mode.latency_h and mode.latency_cv))
 
 
-def _failing_restarts(scenario: Scenario) -> tuple[str, ...]:
-    tries = ("recovery.n_tries",) if scenario.recovery.n_tries else ()
-    return (*tries, "recovery.restart_fails") if scenario.recovery.restart_fails > 0 else ()
-
-
 def _corrupt_copies(scenario: Scenario) -> tuple[str, ...]:
     return tuple(f"checkpoint.tiers.{tier.name}.corrupt" for tier in scenario.checkpoint.tiers if tier.corrupt > 0)
 
 
-def _changing_lemons(scenario: Scenario) -> tuple[str, ...]:
+def _cured_lemons(scenario: Scenario) -> tuple[str, ...]:
     lemons = scenario.failures.lemons
-    names = ("cured_automatic", "cured_manual", "new_per_1000_node_days") if lemons else ()
+    names = ("cured_automatic", "cured_manual") if lemons else ()
     return tuple(f"failures.lemons.{name}" for name in names if getattr(lemons, name) > 0)
 
 
@@ -89,10 +84,8 @@ EXTRAS = (
         _if("maintenance.rolling_nodes", lambda run: run.maintenance and run.maintenance.rolling_nodes),
     ),
     Extra("restarts in which nothing fails", _if("recovery.exposed", lambda run: not run.recovery.exposed)),
-    Extra("restarts that fail", _failing_restarts),
     Extra("copies that are corrupt", _corrupt_copies),
-    Extra("lemons that come and go", _changing_lemons),
-    Extra("groups of nodes", _if("failures.groups", lambda run: run.failures.groups)),
+    Extra("lemons that are cured", _cured_lemons),
     Extra("spares that run out", lambda run: ("spares", "repair") if run.spares else ()),
 )
 """In the order in which they are named."""
@@ -186,10 +179,6 @@ def refuse_ageing(scenario: Scenario) -> None:
     if failures.burn_in and lifetime and lifetime.shape != 1:
         raise NotModelled(
             f"budget.over_time has no form for failures.burn_in together with failures.lifetime: {SIMULATE}"
-        )
-    if new and any(mode.scales_with == "job" for mode in failures.modes):
-        raise NotModelled(
-            f"budget.over_time has no form for nodes that start new together with modes of the job: {SIMULATE}"
         )
     if new and failures.lemons and failures.lemons.factor > 1:
         raise NotModelled(

@@ -71,8 +71,8 @@ def restart_after_h(run: JobInHours) -> Any:
 def _recoveries(run: JobInHours) -> _Recoveries:
     n, groups = range(len(run.loads)), range(len(run.restarts))
     kept = [[0.0, *(tier.kept[i] for tier in run.tiers), run.restarts[i].share] for i in groups]
-    survive = [[run.survives_restart(one.restart, one.cv, load) for load in run.loads] for one in run.restarts]
-    cut_h = [[run.until_struck_h(one.restart, one.cv, load) for load in run.loads] for one in run.restarts]
+    survive = [[run.survives_restart(one.restart, load) for load in run.loads] for one in run.restarts]
+    cut_h = [[run.until_struck_h(one.restart, load) for load in run.loads] for one in run.restarts]
 
     def answered(group: int, floor: int, tier: int) -> Any:
         """Probability that a failure has this restart and is answered from a tier, while tier ``floor`` loads."""

@@ -16,7 +16,7 @@ from ettr.checkpoint.placement import peer_survival
 from ettr.checkpoint.prediction import alarm_rate_per_h, heed_threshold_h, recall_of
 from ettr.checkpoint.sizes import checkpoint_bytes, needed_gb_s, transfer_h
 from ettr.checkpoint.tier_intervals import first_order_intervals, first_order_loss
-from ettr.checkpoint.waiting import expected_runtime, growth, laplace, laplace_complement, mean_until
+from ettr.checkpoint.waiting import expected_runtime, growth, mean_until
 
 __all__ = [
     "alarm_rate_per_h",
@@ -31,8 +31,6 @@ __all__ = [
     "first_order_loss",
     "growth",
     "heed_threshold_h",
-    "laplace",
-    "laplace_complement",
     "mean_until",
     "needed_gb_s",
     "peer_survival",

@@ -10,8 +10,6 @@ from ettr.core.validity import above_zero, at_least_zero, valid_only
 
 LARGEST_EXPONENT = 700.0
 """Beyond this exponent a time overflows a float."""
-_REACH = 8.5
-"""Standard deviations of a log-normal time's logarithm that its quadrature covers."""
 
 
 def expected_runtime(
@@ -81,50 +79,3 @@ def mean_until(rate_per_h: Any, duration_h: Any) -> np.ndarray:
     rate, duration = np.asarray(rate_per_h, dtype=float), np.asarray(duration_h, dtype=float)
     cut = -np.expm1(-rate * duration) / np.where(rate > 0, rate, 1.0)
     return np.where(rate > 0, cut, duration) if np.any(rate == 0) else np.asarray(cut)
-
-
-def laplace(duration_h: Any, cv: float, rate_per_h: Any) -> Any:
-    r"""Return :math:`E\,e^{-sX}` of a fixed or log-normal time X: the probability that no failure strikes within it.
-
-    Parameters
-    ----------
-    duration_h : float or ndarray
-        Mean of the time. [h]
-    cv : float
-        Its coefficient of variation; 0 for a fixed time.
-    rate_per_h : float or ndarray
-        The rate s of failures, or a complex argument of the transform. [1/h]
-    """
-    if cv == 0:
-        return np.exp(-rate_per_h * duration_h)
-    exponent, correction = _log_normal_laplace(duration_h, cv, rate_per_h)
-    value = np.exp(exponent) * (1 + correction)
-    return value if np.iscomplexobj(rate_per_h) else value.real
-
-
-def laplace_complement(duration_h: Any, cv: float, rate_per_h: Any) -> Any:
-    r"""Return :math:`1 - E\,e^{-sX}`, with all digits where it is small; parameters as of :func:`laplace`."""
-    if cv == 0:
-        return -np.expm1(-rate_per_h * duration_h)
-    exponent, correction = _log_normal_laplace(duration_h, cv, rate_per_h)
-    complement = -(np.expm1(exponent) + np.exp(exponent) * correction)
-    return complement if np.iscomplexobj(rate_per_h) else complement.real
-
-
-def _log_normal_laplace(duration_h: Any, cv: float, s: Any) -> tuple[Any, Any]:
-    r"""Return the exponent at the saddle point of a log-normal time's transform, and the relative correction to it.
-
-    The integral over :math:`\ln X` runs along the line through its saddle point, where it hardly turns however large s
-    is (Asmussen, Jensen and Rojas-Nandayapa 2016, On the Laplace transform of the lognormal distribution).
-    """
-    from scipy.special import lambertw  # 0.1 s to load, and needed here alone
-
-    variance = np.log1p(cv**2)
-    sigma = np.sqrt(variance)
-    at_saddle = lambertw(variance * np.exp(-variance / 2) * duration_h * s) / variance
-    x = np.linspace(-_REACH, _REACH, int(48 + 32 * variance * (1 + variance)))
-    weight = np.exp(-x * x / 2)
-    correction: Any = 0.0  # one point of the line after the other: all of them together would need much memory
-    for share, bend in zip(weight / weight.sum(), np.expm1(sigma * x) - sigma * x, strict=True):
-        correction = correction + share * np.expm1(-bend * at_saddle)
-    return -at_saddle * (1 + variance * at_saddle / 2), correction

@@ -117,27 +117,14 @@ _ALL_EXTRAS: dict[str, Any] = {
     "failures": {
         "rate_per_1000_node_days": 5,
         "modes": [{"name": "silent", "share": 0.5, "latency_h": 1, "latency_cv": 1}],
-        "lemons": {
-            "share": 0.1,
-            "factor": 2,
-            "cured_automatic": 0.1,
-            "cured_manual": 0.1,
-            "new_per_1000_node_days": 1,
-        },
-        "groups": [{"name": "all", "share": 1}],
+        "lemons": {"share": 0.1, "factor": 2, "cured_automatic": 0.1, "cured_manual": 0.1},
     },
     "checkpoint": {
         "interval_min": 60,
         "n_kept": 2,
         "tiers": [{"name": "peers", "interval_s": 60, "survives": 0.5, "corrupt": 0.1}],
     },
-    "recovery": {
-        "false_alarms_per_day": 1,
-        "exposed": False,
-        "restart_fails": 0.1,
-        "n_tries": 3,
-        "person_min": 60,
-    },
+    "recovery": {"false_alarms_per_day": 1, "exposed": False},
     "maintenance": {"per_day": 1, "duration_min": 60, "rolling_nodes": 1},
     "spares": {"n_nodes": 1},
     "repair": {"manual_h": 24},
@@ -166,7 +153,7 @@ def answers_of(path: str) -> list[str]:
 
     Examples
     --------
-    >>> answers_of("recovery.restart_min"), answers_of("recovery.n_tries")
+    >>> answers_of("recovery.restart_min"), answers_of("recovery.exposed")
     (['plan', 'simulate', 'compare', 'power'], ['simulate', 'compare', 'power'])
     """
     from ettr.scenario.field_list import without_items

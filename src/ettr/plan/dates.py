@@ -222,7 +222,7 @@ def _rest(scenario: Scenario, done: float, n_runs: int) -> Simulation:
     with extras.needed("simulate", WITHOUT):
         from ettr.simulation import simulate
     if done:
-        rest = {"job.productive_h": scenario.productive_h * (1 - done), "job.first_queue_min": 0.0}
+        rest = {"job.productive_h": scenario.productive_h * (1 - done)}
         scenario = scenario.override({"job.tokens": None, **rest} if scenario.job.tokens else rest)
     return simulate(scenario, n_runs)
 
@@ -332,8 +332,7 @@ def check_ends(scenario: Scenario, calendar: Calendar) -> None:
         return
     least_h = scenario.work_h * (1 - calendar.done)
     if not calendar.done and scenario.starts:
-        start_h = scenario.restart_h + scenario.load_h if scenario.recovery.restart_cv == 0 else 0.0
-        least_h += scenario.first_queue_h + start_h
+        least_h += scenario.first_queue_h + scenario.restart_h + scenario.load_h
     if deadline_h < least_h:
         raise InputError(
             f"the deadline is {duration(deadline_h)} after the start, and the work alone takes {duration(least_h)}: "

@@ -10,9 +10,7 @@ from pydantic import Field, model_validator
 
 from ettr.core.units import H_PER_DAY, ROUNDING
 from ettr.scenario.basics import (
-    LARGEST_CV,
     NEVER,
-    Addition,
     Assumed,
     Count,
     Factor,
@@ -29,7 +27,7 @@ from ettr.scenario.fleet import Lemons
 from ettr.scenario.paths import RATE
 
 _COUNT = ("failures.n_events", "failures.node_days")
-MEANS = ("failures.job_mttf_h", "failures.node_mttf_h", "failures.gpu_mttf_h", "failures.components")
+MEANS = ("failures.job_mttf_h", "failures.node_mttf_h", "failures.gpu_mttf_h")
 """Ways to say how often something fails as a mean time."""
 _CONVERSION = "failures.exposed_share"
 
@@ -49,19 +47,8 @@ class Mode(Section):
     n_events: Number | None = Field(None, ge=0, description="failures of this kind among failures.n_events")
     share: Number | None = Field(None, ge=0, le=1, description="fraction of all failures, instead of n_events")
     factor: Factor = Field(1.0, ge=0, description="multiplies this mode's rate; the shares of others stay")
-    scales_with: Literal["nodes", "job"] = Field(
-        "nodes",
-        description="rate grows with the nodes, or belongs to the job (needs failures.observed_nodes)",
-    )
     detection_min: Number | None = Field(None, ge=0, description="own detection time")
-    detection_cv: Addition | None = Field(
-        None, ge=0, le=LARGEST_CV, description="own spread of it, as recovery.detection_cv"
-    )
-    queue_min: Number | None = Field(None, ge=0, description="own queue time")
     restart_min: Number | None = Field(None, ge=0, description="own restart time")
-    restart_cv: Addition | None = Field(
-        None, ge=0, le=LARGEST_CV, description="own spread of it, as recovery.restart_cv"
-    )
     n_lost_nodes: Annotated[Count, Meta(idle=NEVER)] = Field(
         1, ge=0, description="nodes whose memory is lost at once; matters for tiers with copies (assumed: 1)"
     )
@@ -93,7 +80,7 @@ class Mode(Section):
     @property
     def of_nodes(self) -> bool:
         """Whether it is single nodes that it strikes, lemons more often than others, and that it is noticed."""
-        return self.scales_with == "nodes" and self.n_out_nodes == 1 and self.latency_h is None
+        return self.n_out_nodes == 1 and self.latency_h is None
 
     @model_validator(mode="after")
     def _spread_of_a_latency(self) -> Mode:
@@ -129,18 +116,6 @@ class Lifetime(Section):
     )
 
 
-class Group(Section):
-    """Nodes that are alike and unlike others: a generation, a rack, a row; the rate is the fleet's mean."""
-
-    says = "groups of nodes"
-
-    name: Text = Field(description="what they have in common")
-    share: Number = Field(gt=0, le=1, description="of the job's nodes, and of the spares")
-    factor: Factor = Field(1.0, ge=0, description="failure rate over that of a group with factor 1")
-    shape: Number | None = Field(None, ge=0.2, le=5, description="own shape of lifetimes, as lifetime.shape")
-    repair_factor: Factor = Field(1.0, ge=0, description="repair times over those of a group with factor 1")
-
-
 class Gamma(Section):
     """A gamma distribution of the failure rate: mean shape / node_days."""
 
@@ -150,16 +125,6 @@ class Gamma(Section):
     node_days: Annotated[Number, Meta(says="knowledge of the failure rate")] = Field(
         gt=0, description="exposure that the knowledge is worth"
     )
-
-
-class Component(Section):
-    """One of the parts that stop a node when they fail."""
-
-    says = "components of a node"
-
-    name: Text = Field(description="what it is, e.g. GPU")
-    per_node: Annotated[Number, Meta(idle=NEVER)] = Field(gt=0, description="how many of it a node has")
-    mttf_h: Number = Field(gt=0, description="mean time to failure of one")
 
 
 class Failures(Section):
@@ -187,9 +152,6 @@ class Failures(Section):
     ] = Field(
         None, gt=0, description="mean time between failures of one GPU and its share of the node, instead of a count"
     )
-    components: Annotated[
-        tuple[Component, ...], Meta(says="components of a node", voids=(*_instead(MEANS[3]), _CONVERSION))
-    ] = Field((), description="what stops a node when it fails, and how often, instead of a count")
     rate_clock: Annotated[
         Literal["exposed", "wall"], Meta(says="clock of the failure rate", voids=("failures.exposed_share",))
     ] = Field(
@@ -214,28 +176,13 @@ class Failures(Section):
     burn_in: BurnIn | None = Field(None, description=BurnIn.__doc__)
     lifetime: Lifetime | None = Field(None, description=Lifetime.__doc__)
     lemons: Lemons | None = Field(None, description=Lemons.__doc__)
-    groups: Annotated[tuple[Group, ...], Meta(idle=())] = Field(
-        (), description="groups of nodes with failures and repairs of their own"
-    )
-
-    @model_validator(mode="after")
-    def _groups_add_up(self) -> Failures:
-        names = [group.name for group in self.groups]
-        total = sum(group.share for group in self.groups)
-        if self.groups and abs(total - 1) > ROUNDING:
-            raise ValueError(f"groups must have shares that sum to 1, all nodes of the cluster, got {total:.4g}")
-        if self.groups and not any(group.factor > 0 for group in self.groups):
-            raise ValueError("groups must have a factor > 0 in one of them")
-        if len(names) > len(set(names)):
-            raise ValueError(f"has two groups named {max(names, key=names.count)!r}")
-        return self
 
     @property
     def ways(self) -> tuple[str, ...]:
         """Names of the fields that say how often something fails: one, where they do not contradict each other."""
         counted = ("n_events with node_days",) if self.n_events is not None or self.node_days is not None else ()
         given = (path.removeprefix("failures.") for path in (RATE, *MEANS))
-        return (*counted, *(name for name in given if getattr(self, name) not in (None, ())))
+        return (*counted, *(name for name in given if getattr(self, name) is not None))
 
     @property
     def of_a_job(self) -> bool:
@@ -247,8 +194,8 @@ class Failures(Section):
         ways = self.ways
         if len(ways) != 1:
             raise ValueError(
-                "needs exactly one of n_events with node_days, rate_per_1000_node_days, job_mttf_h, node_mttf_h, "
-                f"gpu_mttf_h, or components; got {' and '.join(ways) or 'none'}"
+                "needs exactly one of n_events with node_days, rate_per_1000_node_days, job_mttf_h, node_mttf_h or "
+                f"gpu_mttf_h; got {' and '.join(ways) or 'none'}"
             )
         if (self.n_events is None) != (self.node_days is None):
             raise ValueError("needs n_events and node_days together")
@@ -256,13 +203,6 @@ class Failures(Section):
             raise ValueError("takes rate_gamma only with rate_per_1000_node_days; a count has its own")
         if self.rate_clock == "exposed" and self.exposed_share not in (None, 1.0):
             raise ValueError("takes exposed_share only with rate_clock: wall")
-        return self
-
-    @model_validator(mode="after")
-    def _components_differ(self) -> Failures:
-        names = [component.name for component in self.components]
-        if len(names) > len(set(names)):
-            raise ValueError(f"has two components named {max(names, key=names.count)!r}")
         return self
 
     @model_validator(mode="after")
@@ -280,8 +220,6 @@ class Failures(Section):
                 raise ValueError(f"mode {mode.name!r} counts events, but failures.n_events is not given")
             if mode.n_events and not self.n_events:
                 raise ValueError(f"mode {mode.name!r} counts {mode.n_events:g} events, but failures.n_events is 0")
-            if mode.scales_with == "job" and self.observed_nodes is None:
-                raise ValueError(f"observed_nodes is needed: mode {mode.name!r} scales with the job")
         if sum(self.shares) > 1 + ROUNDING:
             raise ValueError(f"has modes whose shares sum to {sum(self.shares):.4g}; at most 1")
         return self
@@ -300,7 +238,7 @@ class Failures(Section):
             return self.rate_per_1000_node_days
         if self.n_events is not None:
             return 1000.0 * self.n_events / (self.node_days or math.nan)
-        per_node_h = sum(one.per_node / one.mttf_h for one in self.components)
+        per_node_h = 0.0
         for mttf_h, n in ((self.job_mttf_h, 1 / n_nodes), (self.node_mttf_h, 1), (self.gpu_mttf_h, gpus_per_node)):
             per_node_h += n / mttf_h if mttf_h else 0.0
         return 1000.0 * H_PER_DAY * per_node_h

@@ -25,9 +25,6 @@ class Lemons(Section):
         description="probability that automatic repair makes a lemon a normal node; matters with repair",
     )
     cured_manual: Share = Field(0.0, description="the same of repair by people; a node that is replaced is drawn anew")
-    new_per_1000_node_days: Addition = Field(
-        0.0, ge=0, description="normal nodes that become lemons, per node-days of training"
-    )
 
     @property
     def rate_factor(self) -> float:

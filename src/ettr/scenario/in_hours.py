@@ -219,9 +219,8 @@ class InHours(Section):
             for mode, heat in zip(modes, heat_factors, strict=True)
         ]
         weights = np.array([*np.multiply(shares, factors), lemons * max(0.0, 1 - sum(shares))])
-        of_job = np.array([mode.scales_with == "job" for mode in modes] + [False])
-        nodes = np.asarray(self.n_nodes if n_nodes is None else n_nodes, dtype=float)[..., None]
-        return weights * np.where(of_job, self.failures.observed_nodes or 0, nodes)
+        nodes = np.asarray(self.n_nodes if n_nodes is None else n_nodes, dtype=float)
+        return np.asarray(weights * nodes[..., None])
 
     @functools.cached_property
     def heat_factors(self) -> tuple[float, ...]:
@@ -339,7 +338,7 @@ class InHours(Section):
 
     @property
     def first_queue_h(self) -> float:
-        """Wait between submission and first start, q₀. [h]"""
+        """Wait for the scheduler, at the start and after each failure. [h]"""
         return float(before_interval(self).first_queue)
 
     @property
@@ -414,11 +413,11 @@ class InHours(Section):
         person_h = run.person_share * run.person
         if not self.recovery.exposed:
             hidden_h = np.where(np.isnan(run.modes.latency), restart_h + run.load, hidden_h)
-        dead_h = float(shares @ (run.modes.detection + run.modes.queue + hidden_h)) + person_h
+        dead_h = float(shares @ (run.modes.detection + hidden_h) + run.first_queue) + person_h
         rolling = self.maintenance is not None and self.maintenance.rolling_nodes is not None
         of_clock = self.node_rate_per_h * observed_nodes * dead_h + (0.0 if rolling else run.stops_per_h * run.stop)
         # time-outs strike in exposed hours only
-        of_exposed = run.false_alarms_per_h * (self.recovery.queue_min / MIN_PER_H + person_h)
+        of_exposed = run.false_alarms_per_h * (self.first_queue_h + person_h)
         return (of_clock + of_exposed) / (1 + of_exposed)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from ettr.checkpoint.intervals import daly_interval, exact_interval, young_interval
-from ettr.checkpoint.waiting import laplace, laplace_complement, mean_until
+from ettr.checkpoint.waiting import mean_until
 from ettr.core.errors import NotModelled
 from ettr.core.units import LAST_DIGITS, MIN_PER_H
 from ettr.core.validity import plain
@@ -70,37 +70,29 @@ class ModesInHours:
 
     ``restart`` is without loading. ``latency`` is NaN where a
     failure is noticed, ``repair`` where a node goes through the general stages. ``n_out`` are nodes that leave the job.
-    The ``_cv`` are coefficients of variation. ``survives`` is the share of its failures that each faster tier survives.
+    ``survives`` is the share of its failures that each faster tier survives.
     """
 
     weight: np.ndarray
     detection: np.ndarray
-    queue: np.ndarray
     restart: np.ndarray
     latency: np.ndarray
     repair: np.ndarray
     n_out: np.ndarray
-    detection_cv: np.ndarray
-    restart_cv: np.ndarray
     survives: tuple[np.ndarray, ...]
 
     @property
     def latencies(self) -> np.ndarray:
         """Latencies of the silent modes that occur, each once. [h]"""
-        weight = self.weight.reshape(self.weight.shape[0], -1).max(axis=1)
-        return np.unique(self.latency[(weight > 0) & ~np.isnan(self.latency)])
+        return np.unique(self.latency[(self.weight > 0) & ~np.isnan(self.latency)])
 
 
 @dataclass(frozen=True, eq=False)
 class RestartInHours(_Numbers):
-    """One of the restart times that modes have: the share of failures with it, its mean and coefficient of variation.
-
-    The hours are without loading, as in ``restart``.
-    """
+    """One of the restart times that modes have, without loading, and the share of failures with it."""
 
     share: Any
     restart: Any
-    cv: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,11 +140,11 @@ class JobInHours(_Numbers):
     """A scenario in hours, fields as floats or arrays that broadcast; symbols as in the methods page.
 
     What depends on the failure rate or on an interval is derived, so that ``dataclasses.replace`` gives the same run at
-    another. ``detection`` and ``queue`` are means over all failures, the wait for a person included. ``restart`` is the
-    general one, and ``restarts`` those of failures; each start takes ``load`` on top. ``latency`` is the
-    mean over all failures, ``silent`` the share of those that are silent. ``tiers`` are those below the store. Closed
-    forms ask for all up to ``person``, and the simulator for the rest too; a time is 0 where there is no such stage,
-    ``failed_restart`` NaN where a restart that fails takes as long as another, ``retire_window`` infinite without one.
+    another. ``detection`` and ``queue`` are means over all failures, the wait for a person included; ``first_queue`` is
+    without it. ``restart`` is the general one, and ``restarts`` those of failures; each start takes ``load`` on top.
+    ``latency`` is the mean over all failures, ``silent`` the share of those that are silent. ``tiers`` are those below
+    the store. Closed forms ask for all up to ``person``, and the simulator for the rest too; a time is 0 where there is
+    no such stage, ``retire_window`` infinite without one.
     """
 
     n_nodes: Any
@@ -177,13 +169,11 @@ class JobInHours(_Numbers):
     prediction: PredictionInHours | None
     modes: ModesInHours
     ageing: AgeingInHours | None
-    restart_cv: float
     person_share: float
     person: float
     false_alarms_per_h: float
     preempt: float
     select: float
-    failed_restart: float
     retire_window: float
 
     @property
@@ -225,37 +215,25 @@ class JobInHours(_Numbers):
     @functools.cached_property
     def survive_restart(self) -> Any:
         """Probability that none strikes in the restart and load after a failure, from the store."""
-        return sum(one.share * self.survives_restart(one.restart, one.cv, self.load) for one in self.restarts)
+        return sum(one.share * self.survives_restart(one.restart, self.load) for one in self.restarts)
 
     @functools.cached_property
     def cut_restart(self) -> Any:
         """One less it, with the digits that a difference would lose."""
-        return sum(one.share * self._strikes_restart(one.restart, one.cv, self.load) for one in self.restarts)
+        return sum(-one.share * np.expm1(-self.rate * (one.restart + self.load)) for one in self.restarts)
 
-    def survives_restart(self, restart_h: Any, cv: float, load_h: Any) -> Any:
+    def survives_restart(self, restart_h: Any, load_h: Any) -> Any:
         """Probability that no failure strikes during a restart with its load."""
-        if cv == 0:
-            return np.exp(-self.rate * (restart_h + load_h))
-        return laplace(restart_h, cv, self.rate) * np.exp(-self.rate * load_h)
+        return np.exp(-self.rate * (restart_h + load_h))
 
-    def until_struck_h(self, restart_h: Any, cv: float, load_h: Any) -> Any:
+    def until_struck_h(self, restart_h: Any, load_h: Any) -> Any:
         """Mean time in such a restart until a failure strikes or it is done, whichever is first. [h]"""
-        if cv == 0:
-            return mean_until(self.rate, restart_h + load_h)
-        rate = np.asarray(self.rate, dtype=float)
-        mean_h = self._strikes_restart(restart_h, cv, load_h) / np.where(rate > 0, rate, 1.0)
-        return np.where(rate > 0, mean_h, restart_h + load_h)
-
-    def _strikes_restart(self, restart_h: Any, cv: float, load_h: Any) -> Any:
-        if cv == 0:
-            return -np.expm1(-self.rate * (restart_h + load_h))
-        strikes = laplace_complement(restart_h, cv, self.rate)
-        return strikes - (1 - strikes) * np.expm1(-self.rate * load_h)
+        return mean_until(self.rate, restart_h + load_h)
 
     @property
     def planned_restart_h(self) -> Any:
         """Mean time in a planned restart until a failure strikes or it is done, whichever is first. [h]"""
-        return self.until_struck_h(self.restart, self.restart_cv, self.load)
+        return self.until_struck_h(self.restart, self.load)
 
     @property
     def taus(self) -> tuple[Any, ...]:

@@ -328,7 +328,7 @@ class Scenario(InHours):
         stays = set(type(self).model_fields) - {path.partition(".")[0] for path in changed}
         raw = {**self.model_dump(exclude=stays, exclude_unset=True), **{name: getattr(self, name) for name in stays}}
         for void in voids:
-            paths.assign(raw, void, () if void in paths.LISTS else None, type(self))
+            paths.assign(raw, void, None, type(self))
         if any(path in values for path in (paths.RATE, *MEANS)):
             for mode, share in zip(raw["failures"].get("modes", ()), self.failures.shares, strict=True):
                 mode.update(n_events=None, share=share)
@@ -363,9 +363,8 @@ class Scenario(InHours):
             return {OBSERVED: max(1, round(self.cluster.n_gpus / per_node))}
         origin = self.evidence.get(OBSERVED)
         is_record = origin is not None and origin.note == _RECORDED["note"]
-        is_needed = any(mode.scales_with == "job" for mode in failures.modes)
         is_back = n_gpus == failures.observed_nodes * self.cluster.gpus_per_node
-        return {OBSERVED: None} if is_back and is_record and not is_needed else {}
+        return {OBSERVED: None} if is_back and is_record else {}
 
     def to_yaml(self, comments: bool = False) -> str:
         """The scenario as a file that :meth:`load` reads back: a line a section, a line a mode and an origin.

@@ -40,8 +40,6 @@ class Listed(NamedTuple):
 
 LISTS = {
     "failures.modes": Listed("mode", "failure mode", "factor"),
-    "failures.components": Listed("component", "component", "mttf_h"),
-    "failures.groups": Listed("group", "group of nodes", "factor"),
     "checkpoint.tiers": Listed("tier", "tier", "interval_s"),
 }
 """Lists whose items are found by their ``name``."""

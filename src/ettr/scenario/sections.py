@@ -18,7 +18,6 @@ from ettr.scenario.basics import (
     Plausible,
     Section,
     Share,
-    Spread,
     WhereZero,
     With,
 )
@@ -84,9 +83,6 @@ class Job(Section):
     include_start: Annotated[bool, Meta(says="counting of the start")] = Field(
         True, description="count the first queue and start-up; false gives the steady state"
     )
-    first_queue_min: Annotated[Number | None, Meta(says="first queue")] = Field(
-        None, ge=0, description="wait between submission and start (assumed: recovery.queue_min)"
-    )
     throughput_factor: Annotated[Factor, Meta(says="speed of training")] = Field(
         1.0, gt=0, le=1, description="speed of training over its full speed, e.g. in the heat (assumed: 1)"
     )
@@ -125,7 +121,7 @@ class Recovery(Section):
                 0.0, 3.0, "pattabiraman2026airesim", "a scheduler's search for a host, where none is held ready"
             ),
         ),
-    ] = Field(0.0, ge=0, description="waiting for the scheduler after each failure")
+    ] = Field(0.0, ge=0, description="waiting for the scheduler, at the start and after each failure")
     restart_min: Annotated[
         LessIsBetter,
         Meta(
@@ -160,12 +156,6 @@ class Recovery(Section):
         description="how much longer each start takes for 1,000 GPUs beyond failures.observed_nodes, or shorter for "
         "fewer (assumed: 2.5, which MegaScale's starts of under 5 s on 2,048 GPUs and under 30 s on 12,288 allow)",
     )
-    detection_cv: Annotated[Spread, Meta(says="spread of detection")] = Field(
-        0.0, description="coefficient of variation of detection, log-normal; 0: always the mean (assumed: 0)"
-    )
-    restart_cv: Annotated[Spread, Meta(says="spread of restarts")] = Field(
-        0.0, description="coefficient of variation of restarts, log-normal; 0: always the mean (assumed: 0)"
-    )
     person_share: Annotated[
         Share,
         Meta(
@@ -188,24 +178,9 @@ class Recovery(Section):
     exposed: Annotated[bool, Meta(idle=True, says="failures in restarts")] = Field(
         True, description="failures strike in restarts, too; false: none does, as simpler formulas have it"
     )
-    restart_fails: Annotated[Share, Meta(says="restarts that fail")] = Field(
-        0.0, lt=1, description="share of restarts that fail by themselves, and are tried again at once (assumed: 0)"
-    )
-    failed_restart_min: Annotated[Number | None, Meta(idle=With("restart_fails"), says="restarts that fail")] = Field(
-        None, ge=0, description="time until it shows that a restart failed; without, as long as one that works"
-    )
-    n_tries: Annotated[Count | None, Meta(says="restarts that fail")] = Field(
-        None, ge=1, description="restarts that fail in a row, until a person comes in person_min (assumed: nobody does)"
-    )
     false_alarms_per_day: Annotated[Addition, Meta(says="false alarms of time-outs")] = Field(
         0.0, ge=0, description="healthy jobs killed by a time-out, per exposed day (assumed: 0)"
     )
-
-    @model_validator(mode="after")
-    def _a_person_takes_time(self) -> Recovery:
-        if self.n_tries is not None and (self.person_min == 0 or self.restart_fails == 0):
-            raise ValueError("n_tries needs restart_fails and person_min, the mean wait for that person")
-        return self
 
 
 class Measured(Section):

@@ -151,9 +151,7 @@ def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> J
     modes = _modes(scenario, value, weight, survives)
     silent = ~np.isnan(modes.latency)
     restarts, kept = _restarts(scenario, value, weight, survives)
-    recovery = scenario.recovery
-    person = value.hours("recovery.person_min")
-    first = "recovery.queue_min" if scenario.job.first_queue_min is None else "job.first_queue_min"
+    queue, person = value.hours("recovery.queue_min"), value.hours("recovery.person_min")
     return JobInHours(
         n_nodes=value.n_nodes,
         work=value.productive_h / scenario.speed,
@@ -164,24 +162,22 @@ def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> J
         load=value.load_h,
         rate=rate,
         detection=_mean(weight, modes.detection),
-        queue=_mean(weight, modes.queue) + value("recovery.person_share") * person,
-        first_queue=value.hours(first),
+        queue=queue + value("recovery.person_share") * person,
+        first_queue=queue,
         restart=value.at_size(value.hours("recovery.restart_min")),
         restarts=restarts,
         stops_per_h=value("maintenance.per_day") / H_PER_DAY,
         stop=value.hours("maintenance.duration_min"),
-        silent=weight[silent].sum(axis=0),
+        silent=weight[silent].sum(),
         latency=_mean(weight, np.where(silent, modes.latency, 0.0)),
         include_start=scenario.starts,
         tiers=_tiers(scenario, value, kept),
         prediction=_prediction(value) if scenario.prediction else None,
-        restart_cv=recovery.restart_cv,
-        person_share=recovery.person_share,
+        person_share=scenario.recovery.person_share,
         person=person,
-        false_alarms_per_h=recovery.false_alarms_per_day / H_PER_DAY,
+        false_alarms_per_h=scenario.recovery.false_alarms_per_day / H_PER_DAY,
         preempt=value.hours("spares.preempt_min"),
         select=value.hours("spares.select_min"),
-        failed_restart=math.nan if recovery.failed_restart_min is None else recovery.failed_restart_min / MIN_PER_H,
         retire_window=(value("repair.retire_window_days") or math.inf) * H_PER_DAY,
         modes=modes,
         ageing=_ageing(scenario),
@@ -189,21 +185,17 @@ def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> J
 
 
 def _rate_and_weights(scenario: InHours, value: Values) -> tuple[Any, np.ndarray]:
-    """λ, and the probability of each mode with the modes on the first axis."""
+    """λ, and the probability of each mode."""
     node_rate = scenario.failures.per_node_h(value.given.get(RATE, scenario.failure_rate))
-    exposure = own = scenario.mode_exposure()
-    if "cluster.n_gpus" in value.given:
-        exposure = scenario.mode_exposure(value.n_nodes)
-    rate = node_rate * exposure.sum(axis=-1)
-    alike = all(mode.scales_with == "nodes" for mode in scenario.failures.modes)
-    return (rate if np.ndim(rate) else float(rate)), weights_of(own if alike else exposure)
+    n_nodes = value.n_nodes if "cluster.n_gpus" in value.given else None
+    rate = node_rate * scenario.mode_exposure(n_nodes).sum(axis=-1)
+    return (rate if np.ndim(rate) else float(rate)), weights_of(scenario.mode_exposure())
 
 
 def weights_of(exposure: np.ndarray) -> np.ndarray:
-    """Probability of each mode, from exposures with the modes on the last axis; where none is exposed, of the last."""
-    total = exposure.sum(axis=-1, keepdims=True)
-    never = np.arange(exposure.shape[-1]) == exposure.shape[-1] - 1
-    return np.moveaxis(np.where(total > 0, exposure / np.where(total > 0, total, 1.0), never), -1, 0)
+    """Probability of each mode, from its exposure; where none is exposed, of the last."""
+    total = exposure.sum()
+    return np.asarray(exposure / total) if total > 0 else np.eye(exposure.size)[-1]
 
 
 def _survival(scenario: InHours, value: Values) -> list[np.ndarray]:
@@ -214,7 +206,7 @@ def _survival(scenario: InHours, value: Values) -> list[np.ndarray]:
 
 
 def _modes(scenario: InHours, value: Values, weight: np.ndarray, survives: list[np.ndarray]) -> ModesInHours:
-    modes, recovery = scenario.failures.modes, scenario.recovery
+    modes = scenario.failures.modes
 
     def own_or(path: str) -> np.ndarray:
         own, general = _own_h(scenario, path.rpartition(".")[2]), np.asarray(value.hours(path))
@@ -224,13 +216,10 @@ def _modes(scenario: InHours, value: Values, weight: np.ndarray, survives: list[
     return ModesInHours(
         weight=weight,
         detection=own_or("recovery.detection_min"),
-        queue=own_or("recovery.queue_min"),
         restart=_grown(own_or("recovery.restart_min"), value.growth_h),
         latency=_own_h(scenario, "latency_h"),
         repair=_own_h(scenario, "repair_h"),
         n_out=np.array([*(mode.n_out_nodes for mode in modes), 1]),
-        detection_cv=_own_cv([mode.detection_cv for mode in modes], recovery.detection_cv),
-        restart_cv=_own_cv([mode.restart_cv for mode in modes], recovery.restart_cv),
         survives=tuple(survives),
     )
 
@@ -239,10 +228,6 @@ def _grown(restart_h: np.ndarray, growth_h: Any) -> np.ndarray:
     """The restarts of each mode at the size of the job. [h]"""
     each, growth = by_mode(restart_h, np.asarray(growth_h, dtype=float)[None])
     return np.asarray(np.maximum(each + growth, 0.0))
-
-
-def _own_cv(own: list[float | None], general: float) -> np.ndarray:
-    return np.array([general if cv is None else cv for cv in [*own, None]])
 
 
 def _own_h(scenario: InHours, field: str) -> np.ndarray:
@@ -261,18 +246,16 @@ def _restarts(
     scenario: InHours, value: Values, weight: np.ndarray, survives: list[np.ndarray]
 ) -> tuple[tuple[RestartInHours, ...], list[tuple[Any, ...]]]:
     """The restart times of failures, the general one first; and for each tier, the share that it survives of each."""
-    own, general_cv = _own_h(scenario, "restart_min"), scenario.recovery.restart_cv
-    own_cv = _own_cv([mode.restart_cv for mode in scenario.failures.modes], general_cv)
+    own = _own_h(scenario, "restart_min")
     weight, *survives = by_mode(weight, *survives)
     restarts = []
     kept: list[tuple[Any, ...]] = [() for _ in survives]
     general = -1.0  # in place of NaN, which equals nothing
     own_or_general = np.where(np.isnan(own), general, own)
-    others = {*zip(own_or_general.tolist(), own_cv.tolist(), strict=True)} - {(general, general_cv)}
-    for restart, cv in [(general, general_cv), *sorted(others)]:
-        group = (own_or_general == restart) & (own_cv == cv)
+    for restart in [general, *sorted({*own_or_general.tolist()} - {general})]:
+        group = own_or_general == restart
         hours = value.hours("recovery.restart_min") if restart == general else restart
-        restarts.append(RestartInHours(weight[group].sum(axis=0), value.at_size(hours), cv))
+        restarts.append(RestartInHours(weight[group].sum(axis=0), value.at_size(hours)))
         of_group = [(weight[group] * survived[group]).sum(axis=0) for survived in survives]
         kept = [(*before, one) for before, one in zip(kept, of_group, strict=True)]
     return tuple(restarts), kept

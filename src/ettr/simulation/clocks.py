@@ -34,9 +34,9 @@ def by_hazard(hazard: float, log_time: np.ndarray, slope: np.ndarray) -> float:
 
 
 @inner
-def first_time(hazard: float, rules: np.record, group: int) -> float:
+def first_time(hazard: float, rules: np.record) -> float:
     """Hazard-clock time at which a node of scale 1 has gone through this much of its first cumulative hazard."""
-    return by_hazard(hazard, rules.first_log[group], rules.first_slope[group])
+    return by_hazard(hazard, rules.first_log, rules.first_slope)
 
 
 @inner
@@ -60,7 +60,7 @@ def next_firsts(times: np.ndarray, j: int, n_nodes: int, seed: int, run: int, ru
         times[i] = hazard
     times[n] = hazard
     for i in range(n):
-        times[i] = first_time(times[i], rules, 0) if times[i] < np.inf else np.inf
+        times[i] = first_time(times[i], rules) if times[i] < np.inf else np.inf
 
 
 @inner

@@ -7,8 +7,7 @@ from ettr.core.results import PARTS
 COLUMNS = (*PARTS, "n_failures", "n_planned", "n_undetected", "waiting_h", "n_waits", "n_ended")
 CONTROLS = (
     "failures_less_expected",
-    "restarts_less_expected",
-    "downtimes_less_expected",
+    "persons_less_expected",
     "repairs_less_expected",
     "modes_less_expected",
 )

@@ -38,7 +38,7 @@ from ettr.simulation.columns import (
 from ettr.simulation.compiling import Kernel, compiled, inner, sources
 from ettr.simulation.failure_events import draw_first, draw_next_time
 from ettr.simulation.heaps import HEAP
-from ettr.simulation.random_numbers import FAILURE, KIND, LEAVING, block, uniform
+from ettr.simulation.random_numbers import FAILURE, LEAVING, block, uniform
 from ettr.simulation.recovery import in_time, load, next_request, plan_restart, recover, serve
 from ettr.simulation.repair_stages import HOT, IDLE, RANKS, SLOT, draw_idle
 from ettr.simulation.rules import MOST_EVENTS, Rules
@@ -71,18 +71,16 @@ def _begin(rules: np.record, st: np.record, trace: np.ndarray) -> None:
     """Nodes, spares and the first draws; then the queue and the start, or the middle of a steady run."""
     for rank in RANKS:
         st.stock[rank] = st.fresh_spares[rank] = rules.stock[rank]
-    for group in range(rules.n_groups):
-        n_nodes = rules.group_nodes[group] if rules.aged else 0
-        n_lemons = spare_lemons = 0
-        if rules.lemon_share > 0.0:
-            w0, w1, _, _ = block(st.seed, st.run, group, LEAVING if group == 0 else KIND, 0 if group == 0 else 2)
-            n_lemons = int(math.floor(rules.lemon_share * n_nodes + uniform(w0)))
-            spare_lemons = int(math.floor(rules.lemon_share * rules.group_spares[group] + uniform(w1)))
-        st.fresh[2 * group], st.fresh[2 * group + 1] = n_nodes - n_lemons, n_lemons
-        st.fresh_kinds[2 * group] = rules.group_spares[group] - spare_lemons
-        st.fresh_kinds[2 * group + 1] = spare_lemons
-        draw_first(rules, st, 2 * group)
-        draw_first(rules, st, 2 * group + 1)
+    n_nodes = rules.n_nodes if rules.aged else 0
+    n_lemons = spare_lemons = 0
+    if rules.lemon_share > 0.0:
+        w0, w1, _, _ = block(st.seed, st.run, 0, LEAVING, 0)
+        n_lemons = int(math.floor(rules.lemon_share * n_nodes + uniform(w0)))
+        spare_lemons = int(math.floor(rules.lemon_share * rules.n_spares + uniform(w1)))
+    st.fresh[0], st.fresh[1] = n_nodes - n_lemons, n_lemons
+    st.fresh_kinds[0], st.fresh_kinds[1] = rules.n_spares - spare_lemons, spare_lemons
+    draw_first(rules, st, 0)
+    draw_first(rules, st, 1)
     draw_idle(rules, st, 0.0)
     w0, _, _, _ = block(st.seed, st.run, 0, FAILURE, 0)
     draw_next_time(rules, st, w0, 0, FAILURE)
@@ -97,7 +95,7 @@ def _begin(rules: np.record, st: np.record, trace: np.ndarray) -> None:
         _begin_in_the_middle(rules, st)
         st.status = WORKING
         return
-    queue = in_time(rules, st, rules.first_queue)
+    queue = in_time(rules, st, rules.queue)
     write(st, trace, QUEUEING, queue)
     st.queue = queue
     st.now = queue
@@ -129,8 +127,7 @@ def _write_down(st: np.record, out: np.ndarray, outcome: float) -> None:
     out[N_FAILURES], out[N_PLANNED], out[N_UNDETECTED] = st.n_failures, st.n_planned, st.n_hidden
     out[WAITING], out[N_WAITS], out[N_ENDED] = st.waiting, st.n_waits, st.ended
     out[CONTROL] = st.struck - st.expected
-    out[CONTROL + 1], out[CONTROL + 2] = st.less_restart, st.less_down
-    out[CONTROL + 3], out[CONTROL + 4] = st.less_repair, st.less_mix
+    out[CONTROL + 1], out[CONTROL + 2], out[CONTROL + 3] = st.less_person, st.less_repair, st.less_mix
     out[OUTCOME] = outcome
 
 

@@ -10,17 +10,9 @@ from ettr.core.units import ROUNDING
 from ettr.simulation.clocks import first_time, lifetime
 from ettr.simulation.compiling import inner
 from ettr.simulation.heaps import push, remove
-from ettr.simulation.random_numbers import (
-    FAILURE,
-    FIRST,
-    FIRST_OF_OTHERS,
-    LEAVING,
-    LIFETIME,
-    block,
-    exponential,
-    uniform,
-)
-from ettr.simulation.repair_stages import OF_NODE, SPARE, TAKEN, life_of, new_node, of_kind
+from ettr.simulation.random_numbers import FAILURE, FIRST, LEAVING, LIFETIME, block, exponential, uniform
+from ettr.simulation.repair_stages import OF_NODE, TAKEN, life_of, new_node
+from ettr.simulation.rules import N_KINDS
 
 
 @inner
@@ -77,31 +69,19 @@ def draw_first(rules: np.record, st: np.record, kind: int) -> None:
     """When the next node of a kind fails that never failed."""
     st.next_first[kind] = np.inf
     if st.fresh[kind] > 0:
-        j, purpose = st.drawn[kind], FIRST + kind if kind < SPARE else FIRST_OF_OTHERS + kind
+        j, purpose = st.drawn[kind], FIRST + kind
         w0, w1, w2, w3 = block(st.seed, st.run, j >> 2, purpose, 0)
         lane = j & 3
         word = w0 if lane == 0 else w1 if lane == 1 else w2 if lane == 2 else w3
         st.first_hazard[kind] += exponential(word, st.seed, st.run, j, purpose) / st.fresh[kind]
         st.drawn[kind] += 1
-        st.next_first[kind] = rules.scale[kind] * first_time(st.first_hazard[kind], rules, kind >> 1)
-
-
-@inner
-def _first_kind(rules: np.record, st: np.record) -> int:
-    """Of which kind the next node is that never failed."""
-    first = 1 if st.next_first[1] <= st.next_first[0] else 0
-    for kind in range(2, 2 * rules.n_groups):
-        if st.next_first[kind] < st.next_first[first]:
-            first = kind
-    return first
+        st.next_first[kind] = rules.scale[kind] * first_time(st.first_hazard[kind], rules)
 
 
 @inner
 def next_strike(rules: np.record, st: np.record, clocks: np.ndarray) -> float:
     """When something strikes next, on the hazard clock."""
     first = min(st.next_time, min(st.next_first[0], st.next_first[1]))
-    for kind in range(2, 2 * rules.n_groups):
-        first = min(first, st.next_first[kind])
     return min(first, clocks[0].key) if st.n_clocks > 0 else first
 
 
@@ -116,7 +96,7 @@ def strike(
     """Set the mode and node of what strikes now, and move the clocks on; return the node, -1 if none by its clock."""
     st.k += 1
     st.node = -1
-    kind = _first_kind(rules, st)
+    kind = 1 if st.next_first[1] <= st.next_first[0] else 0
     first = st.next_first[kind]
     if st.n_clocks > 0 and clocks[0].key <= min(first, st.next_time):
         st.node = clocks[0].item
@@ -124,7 +104,7 @@ def strike(
         st.n_clocks -= 1
     elif first <= st.next_time and first < np.inf:
         st.fresh[kind] -= 1
-        st.node = new_node(slots, st, kind, of_kind(kind), st.drawn[kind]) if rules.tracked else 0
+        st.node = new_node(slots, st, kind, kind, st.drawn[kind]) if rules.tracked else 0
         draw_first(rules, st, kind)
     if not rules.tracked:
         st.key = st.k
@@ -193,7 +173,7 @@ def enter(
         return
     number = _life(rules, st, slots, node, one)
     kind = slots[node].kind if rules.tracked else 0
-    push(clocks, st.n_clocks, st.hazard + lifetime(number, rules.shape[kind >> 1], rules.scale[kind]), node)
+    push(clocks, st.n_clocks, st.hazard + lifetime(number, rules.shape, rules.scale[kind]), node)
     st.n_clocks += 1
 
 
@@ -203,9 +183,9 @@ def take_any(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndar
     if not rules.aged:
         return 0
     w0, w1, _, _ = block(st.seed, st.run, st.key, LEAVING, 1 + index)
-    n = n_fresh(rules, st) + st.n_clocks
+    n = st.fresh[0] + st.fresh[1] + st.n_clocks
     i = min(int(uniform(w0) * n), n - 1)
-    for kind in range(2 * rules.n_groups):
+    for kind in range(N_KINDS):
         fresh = st.fresh[kind]
         if i < fresh:
             st.fresh[kind] -= 1
@@ -217,36 +197,3 @@ def take_any(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndar
     remove(clocks, st.n_clocks, i)
     st.n_clocks -= 1
     return node
-
-
-@inner
-def n_fresh(rules: np.record, st: np.record) -> int:
-    """Nodes of the job that never failed."""
-    n = 0
-    for kind in range(2 * rules.n_groups):
-        n += st.fresh[kind]
-    return n
-
-
-@inner
-def turn(
-    rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray, word: np.uint64, other: np.uint64
-) -> None:
-    """A random node of the job becomes a lemon, unless it is one; the heap must have room."""
-    i = int(uniform(word) * rules.n_nodes)
-    for kind in range(2 * rules.n_groups):
-        fresh = st.fresh[kind]
-        if i < fresh:
-            if kind & 1 == 0:
-                st.fresh[kind] -= 1
-                if uniform(other) * fresh < 1.0:
-                    draw_first(rules, st, kind)
-                enter(rules, st, slots, clocks, new_node(slots, st, kind + 1, TAKEN, st.n_ids), 1)
-            return
-        i -= fresh
-    if i < st.n_clocks and slots[clocks[i].item].kind & 1 == 0:  # else it is missing, or failed and stayed
-        node = clocks[i].item
-        remove(clocks, st.n_clocks, i)
-        st.n_clocks -= 1
-        slots[node].kind += 1
-        enter(rules, st, slots, clocks, node, 1)

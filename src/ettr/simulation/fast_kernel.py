@@ -1,7 +1,7 @@
 """The kernel for runs without further mechanisms: from failure to failure, whole cycles skipped by arithmetic.
 
-Exponential failures of the job (or Weibull nodes), hot spares with stages of repair, random detection, restart and
-repair, maintenance. One block of random numbers a failure, and one more for each stage of repair after the first.
+Exponential failures of the job (or Weibull nodes), hot spares with stages of repair, waits for a person, maintenance.
+One block of random numbers a failure, and one more for each stage of repair after the first.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ettr.simulation.columns import (
 from ettr.simulation.compiling import Kernel, compiled, inner, maker, sources
 from ettr.simulation.failure_events import pick_of_nodes, pick_of_time
 from ettr.simulation.heaps import new_heap, push, remove, with_room
-from ettr.simulation.random_numbers import FAILURE, PLANNED, RECOVERY, REPAIR, block, exponential, lognormal, uniform
+from ettr.simulation.random_numbers import FAILURE, PLANNED, RECOVERY, REPAIR, block, exponential, uniform
 from ettr.simulation.repair_stages import AUTOMATIC, HOT, MANUAL, TICKET, repair_time
 from ettr.simulation.rules import MOST_EVENTS
 
@@ -111,9 +111,6 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
         else:
             only = rules.rest
             last = rules.rest + slow if rules.rest >= head else rules.rest / (1.0 - rules.slowdown)
-        random_recovery = rules.person_share > 0.0
-        for i in range(modes.size):
-            random_recovery = random_recovery or modes[i].detection_sigma > 0.0
         staged = rules.pooled != 0 and rules.automatic_success < 1.0 and not math.isnan(rules.automatic)
         mean_repair = rules.manual if math.isnan(rules.automatic) else rules.automatic
         asked = rules.request_rate > 0.0
@@ -125,7 +122,7 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
             clocks = new_heap(64)
             far, ahead = np.empty((64, 2)), np.empty(9)
         rate, n_segments = rules.rate, rules.n_segments
-        shape, scale = rules.shape[0], rules.scale[0]
+        shape, scale = rules.shape, rules.scale[0]
         varies = rules.repair_sigma > 0.0 or rules.tabled != 0
         exposed = rules.unexposed == 0
         steady, load, only_mode = rules.steady != 0, rules.load, rules.only_mode
@@ -137,23 +134,20 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
             done, free, n_repair, k = 0, rules.stock[HOT], 0, 0
             detection = queue = restart = rework = slowed = waiting = maintenance = 0.0
             n_waits = n_planned = 0
-            less_restart = less_down = less_repair = less_mix = 0.0
+            less_person = less_repair = less_mix = 0.0
             now = u = strikes_at = 0.0
             pending = 0.0
             credit = 0.0
             if steady:
                 done, credit = -1, tau + stall
             else:
-                now = queue = rules.first_queue
-                w0, _, _, _ = block(seed, run, 0, PLANNED, 0)
-                r = lognormal(rules.restart, rules.restart_sigma, w0, seed, run, 0, PLANNED)
-                less_restart += r - rules.restart
-                pending = r + load
+                now = queue = rules.queue
+                pending = rules.restart + load
             next_request = np.inf
             if asked:
                 w0, _, _, _ = block(seed, run, 0, PLANNED, 1)
                 next_request = exponential(w0, seed, run, 0, PLANNED) / rules.request_rate
-            w0, w1, w2, w3 = block(seed, run, 0, FAILURE, 0)
+            w0, _, _, _ = block(seed, run, 0, FAILURE, 0)
             if aged:
                 next_time = np.inf
                 if rate > 0.0:
@@ -199,11 +193,7 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
                             next_request = now + exponential(w0, seed, run, n_planned, PLANNED) / rules.request_rate
                             now += rules.stop
                             maintenance += rules.stop
-                            restarts = n_planned - 1 if steady else n_planned
-                            w0, _, _, _ = block(seed, run, restarts, PLANNED, 0)
-                            r = lognormal(rules.restart, rules.restart_sigma, w0, seed, run, restarts, PLANNED)
-                            less_restart += r - rules.restart
-                            pending = r + load
+                            pending = rules.restart + load
                             polled += 1
                             if polled & _POLL == 0 and stop[0] != 0:
                                 outcome = STOPPED
@@ -235,7 +225,7 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
                     break
 
                 # what failed, and when the next failure comes
-                w0, w1, w2, w3 = block(seed, run, k, FAILURE, 0)
+                w0, _, w2, w3 = block(seed, run, k, FAILURE, 0)
                 if aged:
                     number = exponential(w0, seed, run, k, FAILURE)
                     if next_time <= u:
@@ -286,13 +276,14 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
 
                 # detection, replacement, queue, restart
                 down = modes[mode].detection
-                wait = modes[mode].queue
-                if random_recovery:
-                    v0, v1, v2, _ = block(seed, run, k, RECOVERY, 0)
-                    down = lognormal(down, modes[mode].detection_sigma, v0, seed, run, k, RECOVERY)
-                    if person_share > 0.0 and uniform(v1) < person_share:
-                        wait += rules.person * exponential(v2, seed, run, k, RECOVERY)
-                    less_down += down - modes[mode].detection + wait - modes[mode].queue - mean_person
+                wait = rules.queue
+                if person_share > 0.0:
+                    _, v1, v2, _ = block(seed, run, k, RECOVERY, 0)
+                    person = 0.0
+                    if uniform(v1) < person_share:
+                        person = rules.person * exponential(v2, seed, run, k, RECOVERY)
+                    less_person += person - mean_person
+                    wait += person
                 if not aged:
                     less_mix += modes[mode].recovery - mean_recovery
                 detection += down
@@ -340,10 +331,7 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
                             wait += ready - now
                 queue += wait
                 now += wait
-                mean = modes[mode].restart
-                r = lognormal(mean, modes[mode].restart_sigma, w1, seed, run, k, FAILURE)
-                less_restart += r - mean
-                pending = r + load
+                pending = modes[mode].restart + load
 
             out = table[row]
             for i in range(N_COLUMNS):
@@ -354,8 +342,7 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
             out[QUEUE], out[RESTART], out[MAINTENANCE] = queue, restart, maintenance
             out[N_FAILURES], out[N_PLANNED], out[WAITING], out[N_WAITS] = k, n_planned, waiting, n_waits
             out[CONTROL] = 0.0 if aged else k - rate * u
-            out[CONTROL + 1], out[CONTROL + 2] = less_restart, less_down
-            out[CONTROL + 3], out[CONTROL + 4] = less_repair, less_mix
+            out[CONTROL + 1], out[CONTROL + 2], out[CONTROL + 3] = less_person, less_repair, less_mix
             out[OUTCOME] = outcome
             if outcome != DONE:
                 return

@@ -13,12 +13,11 @@ from ettr.checkpoint import heed_threshold_h
 from ettr.core.errors import NotModelled
 from ettr.core.units import H_PER_DAY, ROUNDING
 from ettr.scenario import JobInHours, Scenario
-from ettr.scenario.failures import Group, Mode
 from ettr.scenario.fleet import Repair
 from ettr.scenario.long_run import long_run_rate
 from ettr.simulation.hazard_tables import first_failure, gamma_times
 from ettr.simulation.repair_stages import IDLE, MOST_RETURNS
-from ettr.simulation.rules import MODE, MOST_GROUPS, MOST_KINDS, MOST_TIERS, POINTS, RULES, Rules
+from ettr.simulation.rules import MODE, MOST_TIERS, N_KINDS, RULES, Rules
 
 _MOST_PLACES = 1e15
 """Checkpoints that can be counted without rounding."""
@@ -42,7 +41,7 @@ def rules_of(scenario: Scenario, horizon_h: float = math.inf) -> Rules:
     n_out = np.append(job.modes.n_out, [0, 1])
     through_nodes = np.zeros(weights.size + 2, dtype=bool)
     if has_clocks(scenario):
-        through_nodes = np.array([_of_nodes(scenario, mode) for mode in failures.modes] + [True, False, False])
+        through_nodes = np.array([mode.of_nodes for mode in failures.modes] + [True, False, False])
     rates = np.array([*weights, job.false_alarms_per_h, 0.0])
     of_time, of_nodes = np.where(through_nodes, 0.0, rates), np.where(through_nodes, rates, 0.0)
     modes = _modes(scenario, job, of_time, of_nodes)
@@ -51,6 +50,7 @@ def rules_of(scenario: Scenario, horizon_h: float = math.inf) -> Rules:
     values = {
         **{name: getattr(job, name) for name in _AS_IN_HOURS},
         **_work(scenario, job),
+        "queue": job.first_queue,
         **_burn_in(job),
         **_prediction(job, rates, modes),
         **_pool(scenario, job),
@@ -62,7 +62,7 @@ def rules_of(scenario: Scenario, horizon_h: float = math.inf) -> Rules:
         "mean_recovery": of_time @ modes["recovery"] / of_time.sum() if of_time.sum() > 0 else 0.0,
         "aged": has_clocks(scenario),
         "mixes": has_clocks(scenario) and bool((n_out[of_time > 0] > 0).any()),
-        "tracked": failures.lemons is not None or bool(failures.groups) or bool(repair and repair.retire_after),
+        "tracked": failures.lemons is not None or bool(repair and repair.retire_after),
         "horizon": horizon_h,
         "request_rate": job.stops_per_h,
         "rolling": (maintenance.rolling_nodes or 0) if maintenance else 0,
@@ -99,19 +99,11 @@ def refuse(scenario: Scenario, job: JobInHours, horizon_h: float = math.inf) -> 
         raise NotModelled("ettr.simulate has no rule for checkpoint.tiers together with checkpoint.persist_slowdown")
     # of nodes without a memory it does not matter which are idle: all clocks slow down alike; those of missing nodes
     # are not there, so that the rate is too low by their share of the job, a few nodes in thousands
-    groups, lemons = scenario.failures.groups, scenario.failures.lemons
-    ages = not _forgets(scenario)
-    if len(groups) > MOST_GROUPS:
-        raise NotModelled(f"ettr.simulate knows up to {MOST_GROUPS} failures.groups, got {len(groups)}")
-    if scenario.elastic and ages:
+    lifetime = scenario.failures.lifetime
+    if scenario.elastic and lifetime and lifetime.shape != 1:
         raise NotModelled(
             "ettr.simulate has no rule for elastic together with failures.lifetime: the clocks of idle nodes would "
             "have to stop"
-        )
-    if lemons and lemons.new_per_1000_node_days > 0 and ages:
-        raise NotModelled(
-            "ettr.simulate has no rule for failures.lemons.new_per_1000_node_days together with failures.lifetime: "
-            "how old a node is that becomes a lemon would have to be said"
         )
     if not job.include_start and horizon_h < math.inf:
         raise NotModelled("ettr.simulate has no rule for horizon_h together with job.include_start: false")
@@ -121,20 +113,7 @@ def has_clocks(scenario: Scenario) -> bool:
     """Whether every node has a lifetime of its own."""
     failures = scenario.failures
     counted = scenario.repair and scenario.repair.retire_after
-    return bool(failures.lifetime or failures.lemons or failures.groups or counted)
-
-
-def _of_nodes(scenario: Scenario, mode: Mode) -> bool:
-    """Whether a mode strikes by the clocks of nodes: if they differ and have no memory, that of all in place, too."""
-    in_place = mode.n_out_nodes == 0 and mode.scales_with == "nodes" and mode.latency_h is None
-    return mode.of_nodes or (in_place and bool(scenario.failures.groups) and _forgets(scenario))
-
-
-def _forgets(scenario: Scenario) -> bool:
-    """Whether no node has a memory."""
-    lifetime, groups = scenario.failures.lifetime, scenario.failures.groups
-    general = lifetime.shape if lifetime else 1.0
-    return all((group.shape or general) == 1 for group in groups) if groups else general == 1
+    return bool(failures.lifetime or failures.lemons or counted)
 
 
 def is_straight(rules: Rules) -> bool:
@@ -151,7 +130,6 @@ def is_straight(rules: Rules) -> bool:
         and run["n_replicas"] == 0
         and run["slow_rate"] == 0.0
         and run["rolling"] == 0
-        and run["restart_fails"] == 0.0
         and run["horizon"] == math.inf
         and not run["tracked"]
         and not run["mixes"]
@@ -192,11 +170,7 @@ def _work(scenario: Scenario, job: JobInHours) -> dict[str, Any]:
         "n_segments": n_segments,
         "rest": rest,
         "steady": steady,
-        "restart": job.restart,
-        "restart_sigma": float(_sigma(scenario.recovery.restart_cv)),
         "unexposed": not scenario.recovery.exposed,
-        "restart_fails": scenario.recovery.restart_fails,
-        "n_tries": scenario.recovery.n_tries or 0,
     }
 
 
@@ -245,12 +219,10 @@ def _modes(scenario: Scenario, job: JobInHours, of_time: np.ndarray, of_nodes: n
         return np.pad(values, (0, 2), mode="edge")
 
     table = np.zeros(of_time.size, MODE)
-    for name in ("detection", "queue", "restart", "repair", "latency"):
+    for name in ("detection", "restart", "repair", "latency"):
         table[name] = padded(getattr(job.modes, name))
     table["detection"][-2] = 0.0  # the time-out itself
-    table["recovery"] = table["detection"] + table["queue"] + table["restart"]
-    table["detection_sigma"] = _sigma(padded(job.modes.detection_cv))
-    table["restart_sigma"] = _sigma(padded(job.modes.restart_cv))
+    table["recovery"] = table["detection"] + job.first_queue + table["restart"]
     table["latency_sigma"] = _sigma(np.array([*(mode.latency_cv for mode in scenario.failures.modes), 0.0, 0.0, 0.0]))
     table["n_out"] = np.append(job.modes.n_out, [0, 1])
     table["survival"] = _survival(scenario)
@@ -287,42 +259,22 @@ def _burn_in(job: JobInHours) -> dict[str, float]:
 
 
 def _nodes(scenario: Scenario, rate: float) -> dict[str, Any]:
-    """Groups of nodes, with the clocks of ordinary ones and of lemons; ``rate`` is what strikes all of them."""
-    failures, lemons = scenario.failures, scenario.failures.lemons
-    general = failures.lifetime.shape if failures.lifetime else 1.0
-    start = failures.lifetime.start if failures.lifetime else "stationary"
-    groups = failures.groups or (Group.model_validate({"name": "all", "share": 1.0}),)
-    shares, factors = np.array([group.share for group in groups]), np.array([group.factor for group in groups])
+    """Nodes and spares, with the clocks of ordinary ones and of lemons; ``rate`` is what strikes all of them."""
+    lifetime, lemons, spares = scenario.failures.lifetime, scenario.failures.lemons, scenario.spares
+    shape, start = (lifetime.shape, lifetime.start) if lifetime else (1.0, "stationary")
     share, factor = (lemons.share * lemons.left, lemons.factor) if lemons else (0.0, 1.0)
-    base = rate / scenario.n_nodes / (shares @ factors) / (1 + share * (factor - 1)) * factors
-    shape, scale = np.ones(MOST_GROUPS), np.full((MOST_GROUPS, 2), math.inf)
-    log_time, slope, repairs = np.zeros((MOST_GROUPS, POINTS)), np.zeros((MOST_GROUPS, POINTS)), np.ones(MOST_GROUPS)
-    for i, group in enumerate(groups):
-        shape[i] = general if group.shape is None else group.shape
-        log_time[i], slope[i] = first_failure(float(shape[i]), start)
-        repairs[i] = group.repair_factor
-        if base[i] > 0:
-            scale[i] = 1 / (np.array([base[i], base[i] * factor]) * math.gamma(1 + 1 / shape[i]))
-    upto = np.ones(MOST_GROUPS)
-    upto[: len(groups)] = np.cumsum(shares)
-    spares = scenario.spares
-    n_spares = spares.n_nodes + spares.n_idle + spares.n_preemptible if spares else 0
-
-    def split(total: int) -> np.ndarray:
-        return np.diff(np.round(upto * total), prepend=0).astype(int)
-
+    base = rate / scenario.n_nodes / (1 + share * (factor - 1))
+    scale = np.full(N_KINDS, math.inf)
+    if base > 0:
+        scale = 1 / (np.array([base, base * factor]) * math.gamma(1 + 1 / shape))
+    log_time, slope = first_failure(shape, start)
     return {
-        "n_groups": len(groups),
-        "group_nodes": split(scenario.n_nodes),
-        "group_spares": split(n_spares),
-        "group_share": upto,
-        "group_repair": repairs,
+        "n_spares": spares.n_nodes + spares.n_idle + spares.n_preemptible if spares else 0,
         "shape": shape,
-        "scale": scale.reshape(MOST_KINDS),
+        "scale": scale,
         "first_log": log_time,
         "first_slope": slope,
         "lemon_share": share,
-        "turn_rate": lemons.new_per_1000_node_days / 1000 / H_PER_DAY * scenario.n_nodes if lemons else 0.0,
     }
 
 

@@ -23,18 +23,16 @@ with extras.needed("simulate"):
 Block = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 
 # purposes: what a block is for; its index counts the failures, nodes, repairs or events of the run
-FAILURE = 0  # next failure, restart, repair, mode
-RECOVERY = 1  # detection, person, latency, announced
-PLANNED = 2  # maintenance, planned restart
+FAILURE = 0  # next failure, repair, mode
+RECOVERY = 1  # person, latency, announced
+PLANNED = 2  # maintenance
 SOFT = 3  # events while training that are no failures
 LEAVING = 4  # which node leaves; lemons at the start
 REPAIR = 5  # stages after the first
-ATTEMPT = 6  # restarts that fail
 SPARES = 7  # failures of spares, and which one is taken
-FIRST = 8  # failures of nodes that never failed; one purpose for each of the first two kinds of node
+FIRST = 8  # failures of nodes that never failed; one purpose for each kind of node
 LIFETIME = 10  # of a node that is new
 KIND = 11  # lemon or not
-FIRST_OF_OTHERS = 16  # as FIRST, for the kinds from the third on
 _TAIL = 64  # further draws for the rare numbers that one word does not settle
 
 _LAYERS = 256

@@ -9,7 +9,7 @@ import numpy as np
 from ettr.simulation.checkpoint_copies import copy_row, promote, restore
 from ettr.simulation.compiling import inner
 from ettr.simulation.failure_events import hours_until, live, next_strike, strike
-from ettr.simulation.random_numbers import ATTEMPT, FAILURE, PLANNED, RECOVERY, block, exponential, lognormal, uniform
+from ettr.simulation.random_numbers import PLANNED, RECOVERY, block, exponential, uniform
 from ettr.simulation.repair_stages import HOT, catch_up
 from ettr.simulation.replacement import exchange, rejoin, serve_rolling, swap_found
 from ettr.simulation.state import FAILED, FINISHED, LOADING, WORKING
@@ -49,12 +49,7 @@ def recover(
 ) -> None:
     """Detection, replacement and queue of the failure at hand, up to its restart."""
     mode = st.mode
-    v0 = v1 = v2 = np.uint64(0)
-    if modes[mode].detection_sigma > 0.0 or rules.person_share > 0.0:
-        v0, v1, v2, _ = block(st.seed, st.run, st.key, RECOVERY, 0)
-    down = lognormal(modes[mode].detection, modes[mode].detection_sigma, v0, st.seed, st.run, st.key, RECOVERY)
-    st.less_down += down - modes[mode].detection
-    down = in_time(rules, st, down)
+    down = in_time(rules, st, modes[mode].detection)
     write(st, trace, DETECTING, down)
     st.n_failures += 1
     st.now += down
@@ -72,86 +67,38 @@ def recover(
     if st.n_found > 0:
         catch_up(rules, st, slots)
         swap_found(rules, st, modes, slots, clocks)
-    wait = modes[mode].queue
+    wait = rules.queue
     if rules.person_share > 0.0:
+        _, v1, v2, _ = block(st.seed, st.run, st.key, RECOVERY, 0)
         person = 0.0
         if uniform(v1) < rules.person_share:
             person = rules.person * exponential(v2, st.seed, st.run, st.key, RECOVERY)
-        st.less_down += person - rules.person_share * rules.person
+        st.less_person += person - rules.person_share * rules.person
         wait += person
     wait = in_time(rules, st, wait)
     write(st, trace, QUEUEING, wait)
     st.now += wait
     st.queue += queue + wait
-    hours = modes[mode].restart
-    if modes[mode].restart_sigma > 0.0:
-        _, w1, _, _ = block(st.seed, st.run, st.key, FAILURE, 0)
-        hours = lognormal(hours, modes[mode].restart_sigma, w1, st.seed, st.run, st.key, FAILURE)
-    st.less_restart += hours - modes[mode].restart
-    st.pending = hours + rules.tier_load[st.severity] + st.tried
+    st.pending = modes[mode].restart + rules.tier_load[st.severity] + st.tried
     st.is_planned = 0
-    st.n_failed = 0
     st.status = LOADING
-    _may_fail(rules, st)
 
 
 @inner
 def plan_restart(rules: np.record, st: np.record) -> None:
     """Ready to load from the store after a planned stop, or at the start."""
-    w0, _, _, _ = block(st.seed, st.run, st.n_restarts, PLANNED, 0)
-    hours = lognormal(rules.restart, rules.restart_sigma, w0, st.seed, st.run, st.n_restarts, PLANNED)
-    st.n_restarts += 1
-    st.less_restart += hours - rules.restart
     st.severity = rules.n_tiers - 1
     for tier in range(st.severity):
         copy_row(st.kept, tier, st.kept, st.severity)
-    st.pending = hours + rules.tier_load[st.severity]
+    st.pending = rules.restart + rules.tier_load[st.severity]
     st.is_planned = 1
-    st.n_failed = 0
     st.status = LOADING
-    _may_fail(rules, st)
 
 
 @inner
 def in_time(rules: np.record, st: np.record, hours: float) -> float:
     """Of some hours those up to the horizon."""
     return max(0.0, min(hours, rules.horizon - st.now))
-
-
-@inner
-def _may_fail(rules: np.record, st: np.record) -> None:
-    """Decide whether the restart that begins now fails at its end."""
-    st.will_fail = 0
-    if rules.restart_fails > 0.0:
-        w0, _, _, _ = block(st.seed, st.run, st.n_attempts, ATTEMPT, 0)
-        st.n_attempts += 1
-        if uniform(w0) < rules.restart_fails:
-            st.will_fail = 1
-            if not math.isnan(rules.failed_restart):
-                st.pending = rules.failed_restart
-
-
-@inner
-def _try_again(rules: np.record, st: np.record, modes: np.ndarray, trace: np.ndarray) -> None:
-    """A restart has failed: after some in a row a person comes, and the next one begins."""
-    index = st.n_attempts - 1
-    _, w1, w2, _ = block(st.seed, st.run, index, ATTEMPT, 0)
-    st.n_failed += 1
-    if st.n_failed == rules.n_tries:
-        st.n_failed = 0
-        person = rules.person * exponential(w2, st.seed, st.run, index, ATTEMPT)
-        st.less_down += person - rules.person
-        person = in_time(rules, st, person)
-        write(st, trace, QUEUEING, person)
-        st.now += person
-        st.queue += person
-    mean, sigma = rules.restart, rules.restart_sigma
-    if not st.is_planned:
-        mean, sigma = modes[st.mode].restart, modes[st.mode].restart_sigma
-    hours = lognormal(mean, sigma, w1, st.seed, st.run, index, ATTEMPT)
-    st.less_restart += hours - mean
-    st.pending = hours + rules.tier_load[st.severity]
-    _may_fail(rules, st)
 
 
 @inner
@@ -184,9 +131,6 @@ def load(
         if not is_silent(st, modes):
             st.severity = severity(rules, st, modes, 0 if st.is_planned else st.severity)
             st.status = FAILED
-        return
-    if st.will_fail:
-        _try_again(rules, st, modes, trace)
         return
     lost = restore(rules, st, hidden)
     st.rework += lost

@@ -10,10 +10,9 @@ from ettr.simulation.clocks import by_hazard
 from ettr.simulation.compiling import inner
 from ettr.simulation.heaps import push, remove
 from ettr.simulation.random_numbers import FAILURE, KIND, REPAIR, SPARES, block, exponential, lognormal, uniform
-from ettr.simulation.rules import MOST_KINDS
 
 TICKET, _LIVES, _NAMES = 20, 10, 22
-SPARE, TAKEN, _OF_KIND = 2, 3, 4
+SPARE, TAKEN = 2, 3
 """Where a node was before it was seen; the others are nodes of the job that failed by their own clocks, by kind."""
 OF_NODE, FOUND, OF_SPARE = 1 << 36, 1 << 37, 1 << 38
 """Added to the number of what strikes through a node, of a silent failure that is found, of a spare that fails."""
@@ -40,7 +39,7 @@ SLOT = np.dtype(
         ("waiting", "i8", (3,)),  # rings of spares, by number, for each rank
         ("going", "i8"),  # list of nodes that are leaving it together
         # of a node
-        ("kind", "i8"),  # twice its group, and 1 more for a lemon
+        ("kind", "i8"),  # 1 for a lemon
         ("name", "i8"),  # by which it is known in scenarios that differ
         ("n_lives", "i8"),
         ("n_left", "i8"),
@@ -70,12 +69,6 @@ def new_node(slots: np.ndarray, st: np.record, kind: int, origin: int, index: in
 
 
 @inner
-def of_kind(kind: int) -> int:
-    """The origin of a node of the job that fails by its own clock."""
-    return kind if kind < SPARE else _OF_KIND + kind - SPARE
-
-
-@inner
 def life_of(slots: np.ndarray, node: int) -> int:
     """A number for the life that a node leads."""
     return (slots[node].name << _LIVES) | (slots[node].n_lives & ((1 << _LIVES) - 1))
@@ -83,15 +76,12 @@ def life_of(slots: np.ndarray, node: int) -> int:
 
 @inner
 def kind_of_new(rules: np.record, st: np.record) -> int:
-    """Group of a node that nobody has used, and whether it is a lemon."""
-    if rules.lemon_share == 0.0 and rules.n_groups == 1:
+    """Whether a node that nobody has used is a lemon."""
+    if rules.lemon_share == 0.0:
         return 0
-    w0, w1, _, _ = block(st.seed, st.run, st.n_kinds, KIND, 0)
+    w0, _, _, _ = block(st.seed, st.run, st.n_kinds, KIND, 0)
     st.n_kinds += 1
-    group, x = 0, uniform(w1)
-    while group < rules.n_groups - 1 and x >= rules.group_share[group]:
-        group += 1
-    return 2 * group + (1 if uniform(w0) < rules.lemon_share else 0)
+    return 1 if uniform(w0) < rules.lemon_share else 0
 
 
 @inner
@@ -106,8 +96,6 @@ def repair_time(rules: np.record, mean: float, word: np.uint64, seed: int, run: 
 def _stage_hours(rules: np.record, st: np.record, slots: np.ndarray, slot: int, mean: float) -> float:
     stage, ticket = slots[slot].stage, slots[slot].ticket
     k, one = ticket >> TICKET, ticket & ((1 << TICKET) - 1)
-    if rules.n_groups > 1:
-        mean *= rules.group_repair[slots[slots[slot].node].kind >> 1]
     first = stage in (PLAIN, AUTOMATIC) or math.isnan(rules.automatic)
     if first and one == 0:
         _, _, word, _ = block(st.seed, st.run, k, FAILURE, 0)
@@ -244,8 +232,8 @@ def next_back(rules: np.record, st: np.record, slots: np.ndarray, until: float) 
             if stage == REPLACEMENT:
                 slots[node].kind = kind_of_new(rules, st)
                 slots[node].n_left = 0
-            elif cured > 0.0 and slots[node].kind & 1 and uniform(w2) < cured:
-                slots[node].kind -= 1
+            elif cured > 0.0 and slots[node].kind == 1 and uniform(w2) < cured:
+                slots[node].kind = 0
         _free(st, slots, slot)
         return at, node
     return last, -1
@@ -354,14 +342,11 @@ def _fresh_spare(st: np.record, slots: np.ndarray, rank: int) -> int:
     n_fresh = 0
     for other in RANKS:
         n_fresh += st.fresh_spares[other]
-    kind, x = MOST_KINDS - 1, -1.0
-    if st.fresh_kinds[0] < n_fresh:
+    kind = 0
+    if st.fresh_kinds[1] > 0:
         w0, _, _, _ = block(st.seed, st.run, st.n_kinds, KIND, 1)
         st.n_kinds += 1
-        x = uniform(w0) * n_fresh
-    while kind > 0 and (st.fresh_kinds[kind] == 0 or x >= st.fresh_kinds[kind]):
-        x -= st.fresh_kinds[kind]
-        kind -= 1
+        kind = 1 if uniform(w0) * n_fresh < st.fresh_kinds[1] else 0
     st.fresh_spares[rank] -= 1
     st.fresh_kinds[kind] -= 1
     st.n_spares_seen += 1

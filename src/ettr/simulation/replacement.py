@@ -30,8 +30,6 @@ def _take_out(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndar
         catch_up(rules, st, slots)
     n_job = rules.n_nodes - st.missing
     n_out = min(modes[st.mode].n_out, n_job)
-    if n_out == 0 and st.node >= 0:  # it failed by its own clock, and keeps its place
-        enter(rules, st, slots, clocks, st.node, 0)
     for one in range(n_out):  # all are out before any comes in
         node = st.node if n_out == 1 else -1
         if node < 0:

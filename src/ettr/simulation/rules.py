@@ -9,9 +9,8 @@ import numpy as np
 MOST_TIERS = 8
 MOST_EVENTS = 30
 """Events that a run may go through for each failure that it may meet."""
-MOST_GROUPS = 4
-MOST_KINDS = 2 * MOST_GROUPS
-"""Of nodes: ordinary ones and lemons of each group."""
+N_KINDS = 2
+"""Of nodes: ordinary ones, and lemons."""
 LOW, HIGH, POINTS = -22.0, 4.0, 1024
 """Natural logarithms of the cumulative hazard between which a node's first failure is tabulated."""
 
@@ -26,14 +25,10 @@ RULES = np.dtype(
         ("persist", "f8"),
         ("slowdown", "f8"),
         ("steady", "i8"),
-        ("first_queue", "f8"),
+        ("queue", "f8"),  # for the scheduler, at the start and after each failure
         ("restart", "f8"),  # planned; loading is in ``load``
-        ("restart_sigma", "f8"),
         ("load", "f8"),
         ("unexposed", "i8"),  # nothing strikes in a restart
-        ("restart_fails", "f8"),  # probability
-        ("failed_restart", "f8"),  # NaN: as long as one that works
-        ("n_tries", "i8"),  # restarts that fail in a row until a person comes; 0: any number
         ("horizon", "f8"),  # wall clock at which all ends; infinite: when the work is done
         # tiers, fastest first, the store last
         ("n_tiers", "i8"),
@@ -63,18 +58,13 @@ RULES = np.dtype(
         ("aged", "i8"),
         ("mixes", "i8"),  # whether a failure takes out nodes with clocks that did not strike
         ("tracked", "i8"),  # nodes differ, or are counted
-        ("n_groups", "i8"),
-        ("group_nodes", "i8", (MOST_GROUPS,)),
-        ("group_spares", "i8", (MOST_GROUPS,)),
-        ("group_share", "f8", (MOST_GROUPS,)),  # summed up to each
-        ("group_repair", "f8", (MOST_GROUPS,)),  # times that of the fleet
-        ("shape", "f8", (MOST_GROUPS,)),
-        ("scale", "f8", (MOST_KINDS,)),
+        ("n_spares", "i8"),  # of all ranks
+        ("shape", "f8"),
+        ("scale", "f8", (N_KINDS,)),
         ("lemon_share", "f8"),
-        ("turn_rate", "f8"),  # of the job's nodes into lemons, per hour of training
         # logarithm of a node's first failure by that of its cumulative hazard
-        ("first_log", "f8", (MOST_GROUPS, POINTS)),
-        ("first_slope", "f8", (MOST_GROUPS, POINTS)),
+        ("first_log", "f8", (POINTS,)),
+        ("first_slope", "f8", (POINTS,)),
         # spares and repair; ranks are hot, idle, pre-emptible, in the order in which they are taken
         ("pooled", "i8"),
         ("stock", "i8", (3,)),
@@ -111,10 +101,7 @@ RULES = np.dtype(
 MODE = np.dtype(
     [
         ("detection", "f8"),
-        ("detection_sigma", "f8"),
-        ("queue", "f8"),
         ("restart", "f8"),
-        ("restart_sigma", "f8"),
         ("recovery", "f8"),  # mean detection, queue and restart
         ("n_out", "i8"),
         ("together", "i8"),  # whether its nodes come back at one time

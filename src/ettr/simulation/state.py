@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ettr.simulation.rules import MOST_KINDS, MOST_TIERS
+from ettr.simulation.rules import MOST_TIERS, N_KINDS
 
 # a ledger: what the lineage has cost up to some moment and where that stands; of a hidden failure also when it is found
 POSITION, STALLED, SLOWED, DEGRADED, INDEX, PLACE, ORIGIN, CLEAN, FOUND_AT, MODE_OF, KEY_OF = range(11)
@@ -50,10 +50,10 @@ STATE = np.dtype(
         ("action_left", "f8"),
         # what comes next
         ("next_time", "f8"),  # failure by the clock alone, on the hazard clock
-        ("next_first", "f8", (MOST_KINDS,)),  # first failure of a node of each kind
-        ("first_hazard", "f8", (MOST_KINDS,)),
-        ("fresh", "i8", (MOST_KINDS,)),  # nodes of the job that never failed
-        ("drawn", "i8", (MOST_KINDS,)),
+        ("next_first", "f8", (N_KINDS,)),  # first failure of a node of each kind
+        ("first_hazard", "f8", (N_KINDS,)),
+        ("fresh", "i8", (N_KINDS,)),  # nodes of the job that never failed
+        ("drawn", "i8", (N_KINDS,)),
         ("n_clocks", "i8"),
         ("soft_left", "f8"),  # training hours to the next event that is no failure; negative: to be drawn
         ("next_request", "f8"),
@@ -63,13 +63,11 @@ STATE = np.dtype(
         ("key", "i8"),  # of the failure at hand
         ("n_time", "i8"),  # failures by the clock alone
         ("n_soft", "i8"),
-        ("n_restarts", "i8"),
         ("n_requests", "i8"),
         ("n_lives", "i8"),
         ("n_kinds", "i8"),
         ("n_spares_seen", "i8"),
         ("n_chosen", "i8"),
-        ("n_attempts", "i8"),
         ("n_idle_failures", "i8"),
         ("n_idle_draws", "i8"),
         ("n_taken", "i8"),  # nodes that left for other reasons than a failure
@@ -79,8 +77,6 @@ STATE = np.dtype(
         ("severity", "i8"),  # tier to load from
         ("pending", "f8"),  # restart that is left
         ("tried", "f8"),  # hours of loading copies that are corrupt
-        ("will_fail", "i8"),  # whether this restart fails at its end
-        ("n_failed", "i8"),  # restarts that failed in a row
         ("is_planned", "i8"),  # whether it follows a planned stop, or the start
         ("oldest", "i8"),  # number of the oldest checkpoint that the store still keeps
         ("announced_mode", "i8"),
@@ -94,7 +90,7 @@ STATE = np.dtype(
         # spares and repair, by rank
         ("stock", "i8", (3,)),
         ("fresh_spares", "i8", (3,)),
-        ("fresh_kinds", "i8", (MOST_KINDS,)),  # of them, by kind
+        ("fresh_kinds", "i8", (N_KINDS,)),  # of them, by kind
         ("first_waiting", "i8", (3,)),  # rings of spares that were used before
         ("n_waiting", "i8", (3,)),
         ("next_idle", "f8"),  # wall clock at which a spare fails
@@ -109,8 +105,7 @@ STATE = np.dtype(
         # controls
         ("expected", "f8"),
         ("struck", "f8"),
-        ("less_restart", "f8"),
-        ("less_down", "f8"),
+        ("less_person", "f8"),
         ("less_repair", "f8"),
         ("less_mix", "f8"),
         # the trace

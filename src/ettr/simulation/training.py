@@ -9,7 +9,7 @@ import numpy as np
 from ettr.core.units import ROUNDING
 from ettr.simulation.checkpoint_copies import copy_row, fall_back, forget_old, promote, secure, snapshot
 from ettr.simulation.compiling import inner
-from ettr.simulation.failure_events import enter, hours_until, live, next_strike, replicas_share, strike, turn
+from ettr.simulation.failure_events import enter, hours_until, live, next_strike, replicas_share, strike
 from ettr.simulation.random_numbers import RECOVERY, SOFT, block, exponential, lognormal, uniform
 from ettr.simulation.recovery import is_silent, severity
 from ettr.simulation.repair_stages import FOUND, HOT
@@ -70,7 +70,7 @@ def work(
             _take_checkpoint(rules, st)
     elif over:
         _begin_stall(rules, st)
-    elif st.soft_left <= 0.0 and _is_alarm(rules, st, slots, clocks):
+    elif st.soft_left <= 0.0 and _is_alarm(rules, st):
         promote(rules, st)
         if _at_risk(st) >= rules.heeded_from * (1.0 - ROUNDING):
             st.in_action, st.action_left = 1, rules.action
@@ -356,15 +356,11 @@ def _set_soft(rules: np.record, st: np.record) -> None:
 
 
 @inner
-def _is_alarm(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray) -> bool:
+def _is_alarm(rules: np.record, st: np.record) -> bool:
     """Let such an event happen; return whether it is a false alarm of the predictor."""
-    _, w1, w2, w3 = block(st.seed, st.run, st.n_soft, SOFT, 0)
+    _, w1, _, _ = block(st.seed, st.run, st.n_soft, SOFT, 0)
     st.soft_left = -1.0
     x = _soft_rate(rules, st) * uniform(w1)
-    if x < rules.turn_rate:
-        turn(rules, st, slots, clocks, w2, w3)
-        return False
-    x -= rules.turn_rate
     if x < rules.alarm_rate:
         return True
     x -= rules.alarm_rate
@@ -380,4 +376,4 @@ def _is_alarm(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.nda
 @inner
 def _soft_rate(rules: np.record, st: np.record) -> float:
     """Events that are no failures, per hour of training."""
-    return rules.alarm_rate + rules.slow_rate + (st.n_slow - st.n_found) * rules.found_rate + rules.turn_rate
+    return rules.alarm_rate + rules.slow_rate + (st.n_slow - st.n_found) * rules.found_rate

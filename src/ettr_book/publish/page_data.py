@@ -53,7 +53,6 @@ INPUTS: dict[str, tuple[float, float, str]] = {
     "maintenance.per_day": (0, 4, "Maintenance stops"),
     "maintenance.duration_min": (1, 240, "Length of a maintenance stop"),
     "job.productive_h": (24, 8766, "Training needed"),
-    "job.first_queue_min": (0, 1440, "First wait in the queue"),
     "job.throughput_factor": (0.5, 1, "Speed of training"),
     "cost.usd_per_gpu_h": (0.5, 10, "Price a GPU-hour"),
     "cost.usd_per_day": (0, 100_000, "Price of a day, whatever the size"),

@@ -53,7 +53,7 @@ def airesim(
         {
             "name": "airesim",
             "cluster": {"n_gpus": 8 * 4096},
-            "job": {"productive_h": 24 * days, "first_queue_min": 3},
+            "job": {"productive_h": 24 * days},
             "failures": {
                 "rate_per_1000_node_days": per_1000_node_days * (1 + bad_share * (bad_factor - 1)),
                 "lemons": {
@@ -125,7 +125,7 @@ def goodput_mtbi(
     Parameters
     ----------
     groups : sequence of (n, mttf_h)
-        Nodes of the pool, and the mean time to failure of one. [h]
+        Nodes of the pool, and the mean time to failure of one; those of a second group are lemons. [h]
     n_spares : int
         Nodes of the pool that the job does not need.
     interval_min, write_min : float
@@ -139,7 +139,8 @@ def goodput_mtbi(
     node_rate, job_rate = 128 / n_pool / series_mttf_h(groups), 1 / 40
     rate = node_rate + job_rate
     causes = [(*cause, node_rate) for cause in _NODE_CAUSES] + [(*cause, job_rate) for cause in _JOB_CAUSES]
-    longest_h = max(mttf_h for _, mttf_h in groups)
+    (_, mttf_h), *bad = groups
+    lemons = {"share": bad[0][0] / n_pool, "factor": mttf_h / bad[0][1]} if bad else None
     run = Scenario.of(
         {
             "name": "goodput-mtbi",
@@ -157,10 +158,7 @@ def goodput_mtbi(
                     }
                     for name, share, detection_min, n_out, part in causes
                 ],
-                "groups": [
-                    {"name": f"mttf {mttf_h:g} h", "share": n / n_pool, "factor": longest_h / mttf_h}
-                    for n, mttf_h in groups
-                ],
+                "lemons": lemons,
             },
             "checkpoint": {"interval_min": interval_min, "stall_s": 60 * write_min},
             "recovery": {"detection_min": 0, "restart_min": 20, "exposed": False},

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ettr.checkpoint import laplace_complement
 from ettr.core.units import ROUNDING
 from ettr.scenario import JobInHours
 
@@ -20,10 +19,7 @@ class Kind:
 
     share: Any
     detection_h: Any
-    detection_cv: float
-    queue_h: Any
     restart_h: Any
-    restart_cv: float
     survives: tuple[Any, ...]
 
 
@@ -82,7 +78,7 @@ def kinds_of(run: JobInHours, axes: int = 1) -> list[Kind]:
     """Kinds of failures of a run, each with as many more axes."""
     modes = run.modes
     alike: dict[tuple[bytes, ...], tuple[Any, list[np.ndarray]]] = {}
-    columns = (modes.detection, modes.detection_cv, modes.queue, modes.restart, modes.restart_cv, *modes.survives)
+    columns = (modes.detection, modes.restart, *modes.survives)
     for i, weight in enumerate(modes.weight):
         if np.any(weight > 0):
             rows = [np.asarray(column[i]) for column in columns]
@@ -93,11 +89,8 @@ def kinds_of(run: JobInHours, axes: int = 1) -> list[Kind]:
         Kind(
             share=_wide(share, axes),
             detection_h=_wide(rows[0], axes),
-            detection_cv=float(rows[1]),
-            queue_h=_wide(rows[2], axes),
-            restart_h=_wide(rows[3], axes),
-            restart_cv=float(rows[4]),
-            survives=tuple(_wide(row, axes) for row in rows[5:]),
+            restart_h=_wide(rows[1], axes),
+            survives=tuple(_wide(row, axes) for row in rows[2:]),
         )
         for share, rows in alike.values()
     ]
@@ -119,16 +112,12 @@ def together(parts: Iterable[Any]) -> Any:
 def missing_down(run: JobInHours, kind: Kind, down: Any) -> Any:
     """What detection and queue of a failure leave of 1, with the wait for a person."""
     person = run.person_share * down * run.person / (1 + down * run.person)
-    return together(
-        (laplace_complement(kind.detection_h, kind.detection_cv, down), -np.expm1(-down * kind.queue_h), person)
-    )
+    return together((-np.expm1(-down * (kind.detection_h + run.first_queue)), person))
 
 
-def missing_restart(run: JobInHours, restart_h: Any, restart_cv: float, load_h: Any, ends: Any) -> Any:
+def missing_restart(restart_h: Any, load_h: Any, ends: Any) -> Any:
     """What a restart that nothing strikes leaves of 1, with its load."""
-    if restart_cv == 0:
-        return -np.expm1(-ends * (restart_h + load_h))
-    return together((laplace_complement(restart_h, restart_cv, ends), -np.expm1(-ends * load_h)))
+    return -np.expm1(-ends * (restart_h + load_h))
 
 
 def loss(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
@@ -142,9 +131,8 @@ def loss(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
     unstruck: Any = 0.0
     for kind in kinds:
         down = missing_down(run, kind, at.down)
-        restart = missing_restart(run, kind.restart_h, kind.restart_cv, run.load, at.ends)
-        fixed_h = kind.restart_h + run.load
-        survives = np.exp(-at.ends * fixed_h) if kind.restart_cv == 0 else 1 - restart
+        restart = missing_restart(kind.restart_h, run.load, at.ends)
+        survives = at.survives(kind.restart_h + run.load)
         lacks = lacks + kind.share * (down + (1 - down) * share_of_s * restart)
         unstruck = unstruck + kind.share * (down + (1 - down) * survives)
     rest = (at.s + at.rate * unstruck) / at.ends
@@ -159,4 +147,4 @@ def log_one_plus(z: Any) -> Any:
 
 def planned_restart(run: JobInHours, g: Any, at: Exposure) -> Any:
     """A planned restart from the store, up to training."""
-    return 1 - g * missing_restart(run, run.restart, run.restart_cv, run.load, at.ends)
+    return 1 - g * missing_restart(run.restart, run.load, at.ends)

@@ -53,8 +53,7 @@ class Transforms:
     @functools.cached_property
     def missing_restart(self) -> Any:
         """What a planned restart leaves of 1."""
-        run = self.run
-        return self.loss * missing_restart(run, run.restart, run.restart_cv, run.load, self.at.ends)
+        return self.loss * missing_restart(self.run.restart, self.run.load, self.at.ends)
 
     @property
     def begin(self) -> Any:
@@ -122,7 +121,7 @@ def quiet(run: JobInHours, starts: bool) -> Quiet:
     end_h = to_last_h + np.where(of.only_stage, 0.0, of.last_first_h)
     asked_h = np.where(of.only_stage, 0.0, queue_h + to_last_h)
     chance = np.exp(-run.rate * end_h - run.stops_per_h * asked_h)
-    return Quiet(chance * (run.restart_cv == 0 or not starts), queue_h + end_h, end_h)
+    return Quiet(chance, queue_h + end_h, end_h)
 
 
 def _to_end(of: Transforms, stages: Stages, starts: bool) -> Any:
