@@ -12,16 +12,16 @@ from itertools import count
 import simpy
 
 from .clocks import lognormal
-from .rules import Group, Mode, Rules
+from .rules import Mode, Rules
 
 
 class Node:
     """A machine. ``fails_at`` is a time of the hazard clock; NaN where no clock runs."""
 
-    __slots__ = ("fails_at", "group", "left", "lemon", "place", "slow")
+    __slots__ = ("fails_at", "left", "lemon", "place", "slow")
 
-    def __init__(self, lemon: bool, group: Group | None) -> None:
-        self.lemon, self.group = lemon, group
+    def __init__(self, lemon: bool) -> None:
+        self.lemon = lemon
         self.left: list[float] = []  # when it left the job for repair
         self.fails_at = math.nan
         self.place = -1  # in the list of the job's nodes
@@ -73,13 +73,8 @@ class Fleet:
 
     def _new_nodes(self, n_nodes: int) -> list[Node]:
         clocks = self.rules.node_clocks
-        nodes, upto, before = [] if clocks else [Node(False, None) for _ in range(n_nodes)], 0.0, 0
-        for group in clocks.groups if clocks else ():
-            upto += group.share
-            n_group = round(upto * n_nodes) - before
-            before += n_group
-            n_lemons = math.floor(clocks.lemon_share * n_group + self.random.random())
-            nodes += [Node(number < n_lemons, group) for number in range(n_group)]
+        n_lemons = math.floor(clocks.lemon_share * n_nodes + self.random.random()) if clocks else 0
+        nodes = [Node(number < n_lemons) for number in range(n_nodes)]
         self.random.shuffle(nodes)
         return nodes
 
@@ -140,13 +135,13 @@ class Fleet:
 
     def _scale(self, node: Node) -> float:
         clocks = self.rules.node_clocks
-        rate = node.group.rate / (1 + clocks.lemon_share * (clocks.lemon_factor - 1))
+        rate = clocks.rate / (1 + clocks.lemon_share * (clocks.lemon_factor - 1))
         rate *= clocks.lemon_factor if node.lemon else 1.0
-        return 1 / rate / math.gamma(1 + 1 / node.group.shape) if rate > 0 else math.inf
+        return 1 / rate / math.gamma(1 + 1 / clocks.shape) if rate > 0 else math.inf
 
     def _residual(self, node: Node) -> float:
         """What is left of the life in which a renewal process in equilibrium is found: that life is length-biased."""
-        shape = node.group.shape
+        shape = self.rules.node_clocks.shape
         return self._scale(node) * self.random.gammavariate(1 + 1 / shape, 1.0) ** (1 / shape) * self.random.random()
 
     def _set_clock(self, node: Node, life: float) -> None:
@@ -155,15 +150,9 @@ class Fleet:
 
     def renew(self, node: Node) -> None:
         """Age 0, in the job."""
-        if self.rules.node_clocks:
-            self._set_clock(node, self.random.weibullvariate(1.0, node.group.shape) * self._scale(node))
-
-    def one_becomes_a_lemon(self) -> None:
-        """A random place of the job: nothing happens to a lemon, or where nobody is."""
-        place = self.random.randrange(self.rules.n_nodes)
-        if place < len(self.job) and not self.job[place].lemon:
-            self.job[place].lemon = True
-            self.renew(self.job[place])
+        clocks = self.rules.node_clocks
+        if clocks:
+            self._set_clock(node, self.random.weibullvariate(1.0, clocks.shape) * self._scale(node))
 
     def next_to_fail(self) -> Node | None:
         while self.deadlines and self.deadlines[0][0] != self.deadlines[0][2].fails_at:
@@ -295,7 +284,7 @@ class Fleet:
         if rules.retire_after is not None and recent >= rules.retire_after:
             mended = False
         elif mode and mode.repair is not None:
-            yield self.env.timeout(self._time(mode.repair, node, source))
+            yield self.env.timeout(self._time(mode.repair, source))
             mended = True
         else:
             mended = yield from self._stages(node, source)
@@ -311,22 +300,19 @@ class Fleet:
 
     def _new_node(self) -> Node:
         clocks = self.rules.node_clocks
-        if not clocks:
-            return Node(False, None)
-        group = self.random.choices(clocks.groups, [group.share for group in clocks.groups])[0]
-        return Node(self.random.random() < clocks.lemon_share, group)
+        return Node(bool(clocks) and self.random.random() < clocks.lemon_share)
 
     def _stages(self, node: Node, source: random.Random) -> Generator:
         """Automatic repair, then people; answers whether one of them helped."""
         rules = self.rules.repair
         if rules.automatic is not None:
-            yield self.env.timeout(self._time(rules.automatic, node, source))
+            yield self.env.timeout(self._time(rules.automatic, source))
             if source.random() < rules.automatic_success:
                 self._cure(node, 0)
                 return True
         if rules.manual is None:
             return False
-        hours = self._time(rules.manual, node, source)
+        hours = self._time(rules.manual, source)
         if self.crew:
             with self.crew.request() as somebody:
                 yield somebody
@@ -340,9 +326,8 @@ class Fleet:
         if node.lemon and self.random.random() < self.rules.node_clocks.cured[stage]:
             node.lemon = False
 
-    def _time(self, mean: float, node: Node, source: random.Random) -> float:
+    def _time(self, mean: float, source: random.Random) -> float:
         rules = self.rules.repair
-        mean *= node.group.repair_factor if node.group else 1.0
         if rules.distribution == "exponential":
             return mean * source.expovariate(1.0)
         if rules.distribution == "gamma" and rules.cv:

@@ -17,7 +17,6 @@ from .lineage import Copy, Lineage
 from .rules import IN_TRAINING, PARTS, Mode, Rules
 
 _STRIKE, _FALSE_ALARM, _SLOW, _FOUND_SLOW = "strike", "false alarm", "slow", "found slow"
-_TURNS = "turns bad"
 _ROUNDING = 1e-9
 
 
@@ -105,7 +104,7 @@ class Job:
 
     def _run(self) -> Generator:
         if self.rules.include_start:
-            yield from self._down("queue_h", self.rules.first_queue)
+            yield from self._down("queue_h", self.rules.queue)
             yield from self._start_up()
         else:
             yield from self._snapshot(step=0)
@@ -248,8 +247,6 @@ class Job:
             if rules.slow_nodes:
                 rates[_SLOW] = rules.slow_nodes.rate
                 rates[_FOUND_SLOW] = len(self.fleet.slow) * rules.slow_nodes.found_per_h
-            if rules.node_clocks:
-                rates[_TURNS] = rules.n_nodes * rules.node_clocks.turns_per_h
         ends |= {cause: self.random.expovariate(rate) for cause, rate in rates.items() if rate > 0}
         if doing != "restart" and self.hidden:
             first = min(self.hidden, key=lambda hidden: hidden.found_at)
@@ -266,7 +263,6 @@ class Job:
 
     def _see_to_slow_nodes(self, event: str) -> None:
         {
-            _TURNS: self.fleet.one_becomes_a_lemon,
             _SLOW: self.fleet.one_more_is_slow,
             _FOUND_SLOW: self.fleet.one_is_found,
         }[event]()
@@ -326,7 +322,7 @@ class Job:
                 copy, source = self.lineage.newest_durable(severity), severity
             self._fall_back(copy)
             self.counts["n_failures"] += 1
-            yield from self._down("detection_h", lognormal(self.random, *mode.detection))
+            yield from self._down("detection_h", mode.detection)
             self.fleet.leave(self.fleet.blamed(mode, failure.node), mode)
             yield from self._wait_for_nodes()
             if self.ended:
@@ -334,7 +330,7 @@ class Job:
             self.fleet.swap()
             if rules.person_share and self.random.random() < rules.person_share and rules.person:
                 yield from self._down("queue_h", self.random.expovariate(1 / rules.person))
-            yield from self._down("queue_h", mode.queue)
+            yield from self._down("queue_h", rules.queue)
             failure = yield from self._restart(mode.restart, source, tried)
 
     def _severity(self, mode: Mode, least: int) -> tuple[int, float]:
@@ -365,22 +361,11 @@ class Job:
         self.counts["waiting_h"] += waited
         self.counts["n_waits"] += waited > 0
 
-    def _restart(self, restart: tuple[float, float], source: int, tried: float = 0.0) -> Generator:
-        """Initialise and load, again while it fails by itself; answers the failure that broke it off."""
-        rules, n_failed = self.rules, 0
-        while True:
-            hours = lognormal(self.random, *restart) + rules.tiers[source].load + tried
-            fails, tried = self.random.random() < rules.restart_fails, 0.0
-            if fails and rules.failed_restart is not None:
-                hours = rules.failed_restart
-            lived, failure = yield from self._live(hours, "restart")
-            self.hours["restart_h"] += lived
-            if failure or not fails:
-                return failure
-            n_failed += 1
-            if n_failed == rules.n_tries:
-                n_failed = 0
-                yield from self._down("queue_h", self.random.expovariate(1 / rules.person))
+    def _restart(self, restart: float, source: int, tried: float = 0.0) -> Generator:
+        """Initialise and load; answers the failure that broke it off."""
+        lived, failure = yield from self._live(restart + self.rules.tiers[source].load + tried, "restart")
+        self.hours["restart_h"] += lived
+        return failure
 
     def _start_up(self) -> Generator:
         """A restart that was planned, and the recovery from failures meanwhile."""

@@ -41,9 +41,8 @@ class Mode:
     """
 
     rate: float
-    detection: tuple[float, float]  # mean, coefficient of variation
-    queue: float
-    restart: tuple[float, float]
+    detection: float
+    restart: float
     survived: tuple[float, ...]
     n_out: int = 1
     repair: float | None = None
@@ -61,25 +60,15 @@ class BurnIn:
 
 
 @dataclass(frozen=True)
-class Group:
-    """Nodes that are alike; ``rate`` is the mean for one of them."""
+class NodeClocks:
+    """Lifetimes of nodes on the hazard clock; ``rate`` is the mean for one of them."""
 
-    share: float
     rate: float
     shape: float
-    repair_factor: float
-
-
-@dataclass(frozen=True)
-class NodeClocks:
-    """Lifetimes of nodes on the hazard clock."""
-
-    groups: tuple[Group, ...]
     stationary: bool = True
     lemon_share: float = 0.0
     lemon_factor: float = 1.0
     cured: tuple[float, float] = (0.0, 0.0)  # by automatic repair, by people
-    turns_per_h: float = 0.0  # of one node, per hour of training
 
 
 @dataclass(frozen=True)
@@ -132,13 +121,13 @@ class Rules:
 
     work: float
     include_start: bool
-    first_queue: float
+    queue: float  # at the start and after each failure
     n_nodes: int
     step: float
     tiers: tuple[Tier, ...]  # from fast to safe; the last is the store
     modes: tuple[Mode, ...]
     time_out: Mode
-    restart: tuple[float, float]
+    restart: float
     slowdown: float = 0.0
     n_kept: int | None = None
     person_share: float = 0.0
@@ -155,9 +144,6 @@ class Rules:
     n_least: int = 1
     slow_nodes: SlowNodes | None = None
     exposed: bool = True
-    restart_fails: float = 0.0
-    failed_restart: float | None = None
-    n_tries: int | None = None
     horizon: float = math.inf
 
     @property
@@ -200,13 +186,13 @@ def rules_of(scenario, horizon: float = math.inf) -> Rules:
     return Rules(
         work=job.productive_h / job.throughput_factor,
         include_start=job.include_start,
-        first_queue=scenario.first_queue_h,
+        queue=recovery.queue_min / 60,
         n_nodes=scenario.n_nodes,
         step=step,
         tiers=tiers,
         modes=modes,
         time_out=time_out,
-        restart=(scenario.restart_h, recovery.restart_cv),
+        restart=scenario.restart_h,
         slowdown=scenario.checkpoint.persist_slowdown,
         n_kept=scenario.checkpoint.n_kept,
         person_share=recovery.person_share,
@@ -243,9 +229,6 @@ def rules_of(scenario, horizon: float = math.inf) -> Rules:
         n_replicas=elastic.n_replicas if elastic else 1,
         n_least=elastic.n_least if elastic else 1,
         exposed=recovery.exposed,
-        restart_fails=recovery.restart_fails,
-        failed_restart=None if recovery.failed_restart_min is None else recovery.failed_restart_min / 60,
-        n_tries=recovery.n_tries,
         horizon=horizon,
         slow_nodes=_slow_nodes_of(scenario),
     )
@@ -281,30 +264,25 @@ def _modes_of(scenario) -> tuple[tuple[Mode, ...], Mode]:
     survived = [(*map(float, shares), 1.0) for shares in survived]
     clocks = _has_node_clocks(scenario)
     general = {
-        "detection": (recovery.detection_min / 60, recovery.detection_cv),
-        "queue": recovery.queue_min / 60,
-        "restart": (recovery.restart_min / 60, recovery.restart_cv),
+        "detection": recovery.detection_min / 60,
+        "restart": recovery.restart_min / 60,
         "survived": survived[-1],
     }
 
-    def own(value: float | None, cv: float | None, otherwise: tuple[float, float]) -> tuple[float, float]:
-        return (otherwise[0] if value is None else value / 60, otherwise[1] if cv is None else cv)
+    def own(value: float | None, otherwise: float) -> float:
+        return otherwise if value is None else value / 60
 
-    general_shape = failures.lifetime.shape if failures.lifetime else 1.0
-    shapes = {group.shape or general_shape for group in failures.groups}
-    by_node = {0, 1} if shapes == {1.0} else {1}  # in place, too, of nodes that differ and have no memory
     named = [
         Mode(
             rate=float(rates[i]),
-            detection=own(mode.detection_min, mode.detection_cv, general["detection"]),
-            queue=general["queue"] if mode.queue_min is None else mode.queue_min / 60,
-            restart=own(mode.restart_min, mode.restart_cv, general["restart"]),
+            detection=own(mode.detection_min, general["detection"]),
+            restart=own(mode.restart_min, general["restart"]),
             survived=survived[i],
             n_out=mode.n_out_nodes,
             repair=mode.repair_h,
             latency=None if mode.latency_h is None else (mode.latency_h, mode.latency_cv),
             together=mode.repaired_together,
-            by_node=clocks and mode.n_out_nodes in by_node and mode.scales_with == "nodes" and mode.latency_h is None,
+            by_node=clocks and mode.n_out_nodes == 1 and mode.latency_h is None,
             can_be_announced=mode.latency_h is None,
         )
         for i, mode in enumerate(failures.modes)
@@ -314,34 +292,27 @@ def _modes_of(scenario) -> tuple[tuple[Mode, ...], Mode]:
         rate=recovery.false_alarms_per_day / 24,
         n_out=0,
         can_be_announced=False,
-        **general | {"detection": (0.0, 0.0), "survived": (1.0,) * len(survived[-1])},
+        **general | {"detection": 0.0, "survived": (1.0,) * len(survived[-1])},
     )
     return (*named, other), time_out
 
 
 def _has_node_clocks(scenario) -> bool:
     failures, repair = scenario.failures, scenario.repair
-    return bool(failures.lifetime or failures.lemons or failures.groups or (repair and repair.retire_after is not None))
+    return bool(failures.lifetime or failures.lemons or (repair and repair.retire_after is not None))
 
 
 def _node_clocks_of(scenario, modes: tuple[Mode, ...]) -> NodeClocks | None:
     if not _has_node_clocks(scenario):
         return None
-    lifetime, lemons, groups = scenario.failures.lifetime, scenario.failures.lemons, scenario.failures.groups
-    rate = sum(mode.rate for mode in modes if mode.by_node) / scenario.n_nodes
-    shape = lifetime.shape if lifetime else 1.0
-    of_mean = sum(group.share * group.factor for group in groups)
+    lifetime, lemons = scenario.failures.lifetime, scenario.failures.lemons
     return NodeClocks(
-        groups=tuple(
-            Group(group.share, rate * group.factor / of_mean, group.shape or shape, group.repair_factor)
-            for group in groups
-        )
-        or (Group(1.0, rate, shape, 1.0),),
+        rate=sum(mode.rate for mode in modes if mode.by_node) / scenario.n_nodes,
+        shape=lifetime.shape if lifetime else 1.0,
         stationary=lifetime.start == "stationary" if lifetime else True,
         lemon_share=lemons.share * lemons.left if lemons else 0.0,
         lemon_factor=lemons.factor if lemons else 1.0,
         cured=(lemons.cured_automatic, lemons.cured_manual) if lemons else (0.0, 0.0),
-        turns_per_h=lemons.new_per_1000_node_days / 24_000 if lemons else 0.0,
     )
 
 

@@ -13,7 +13,7 @@ SMALL_RUN = """
 name: small
 title: Sixteen nodes that fail often
 cluster: {n_gpus: 128}
-job: {productive_h: 30, first_queue_min: 20}
+job: {productive_h: 30}
 failures: {rate_per_1000_node_days: 400}
 checkpoint: {interval_min: 45, stall_s: 90, persist_s: 600}
 recovery: {detection_min: 6, queue_min: 4, restart_min: 9}

@@ -7,8 +7,8 @@ from typing import Any
 
 MEMORY = {"name": "memory", "interval_s": 900, "stall_s": 5, "write_s": 60, "load_s": 20, "survives": 0.6}
 DISK = {"name": "disk", "interval_s": 1350, "stall_s": 9, "write_s": 300, "load_s": 90, "survives": 0.8}
-HANG = {"name": "hang", "share": 0.2, "detection_min": 25, "restart_min": 15, "restart_cv": 0.5, "queue_min": 2}
-PROGRAM = {"name": "program", "share": 0.1, "n_out_nodes": 0, "detection_cv": 1}
+HANG = {"name": "hang", "share": 0.2, "detection_min": 25, "restart_min": 15}
+PROGRAM = {"name": "program", "share": 0.1, "n_out_nodes": 0}
 RACK = {"name": "rack", "share": 0.1, "n_out_nodes": 4, "repair_h": 2}
 STOPS = {"maintenance": {"per_day": 6, "duration_min": 45}}
 STAGES = {
@@ -29,15 +29,13 @@ def mixture(choose: Callable[[Sequence[Any]], Any]) -> dict[str, Any]:
     changes: dict[str, Any] = {
         "failures.rate_per_1000_node_days": choose([100, 400, 800]),
         "job.productive_h": choose([6.0, 12.3, 0.5]),
-        "job.first_queue_min": choose([0, 20]),
+        "recovery.queue_min": choose([0, 20]),
         "job.throughput_factor": choose([1, 0.8]),
         "checkpoint.interval_min": choose([45, 22.5]),
         "checkpoint.stall_s": choose([0, 90]),
         "checkpoint.persist_s": choose([600, 1200]),
         "checkpoint.load_s": choose([0, 300]),
         "checkpoint.n_kept": maybe(1, 2),
-        "recovery.detection_cv": choose([0, 1]),
-        "recovery.restart_cv": choose([0, 0.5]),
         "recovery.person_share": choose([0, 0.3]),
         "recovery.person_min": 30,
         "recovery.false_alarms_per_day": choose([0, 3]),
@@ -99,11 +97,7 @@ def _clocks(choose: Callable, maybe: Callable, changes: dict[str, Any]) -> None:
 def policies(choose: Callable[[Sequence[Any]], Any]) -> dict[str, Any]:
     """A mixture with what policies there are beside."""
     changes = mixture(choose)
-    changes |= {
-        "recovery.exposed": choose([True, False]),
-        "recovery.restart_fails": choose([0, 0.3]),
-        "failures.groups": choose([(), [{"name": "old", "share": 0.25, "factor": 5}, {"name": "new", "share": 0.75}]]),
-    }
+    changes["recovery.exposed"] = choose([True, False])
     if changes.get("spares"):
         changes["spares"] = changes["spares"] | {
             "n_idle": choose([0, 2]),
@@ -113,10 +107,5 @@ def policies(choose: Callable[[Sequence[Any]], Any]) -> dict[str, Any]:
         }
         changes["repair"] = changes["repair"] | {"distribution": choose(["lognormal", "gamma"])}
     if changes.get("failures.lemons"):
-        lifetime = changes["failures.lifetime"]
-        turns = 0 if lifetime and lifetime["shape"] != 1 else 200
-        changes["failures.lemons"] = changes["failures.lemons"] | {
-            "cured_automatic": choose([0, 0.4]),
-            "new_per_1000_node_days": choose([0, turns]),
-        }
+        changes["failures.lemons"] = changes["failures.lemons"] | {"cured_automatic": choose([0, 0.4])}
     return changes

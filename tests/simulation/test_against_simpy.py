@@ -48,9 +48,6 @@ CHOSEN = {
     "failures.lemons": {"share": 0.3, "factor": 40},
     "repair": {"automatic_h": 0.1},
 }
-OLD_GROUP = {"name": "old", "share": 0.25, "factor": 6, "repair_factor": 3}
-NEW_GROUP = {"name": "new", "share": 0.75}
-GROUPS = {"failures.groups": [OLD_GROUP, NEW_GROUP]}
 
 
 def _slow(**changes) -> dict:
@@ -63,17 +60,11 @@ RULES = {
     "slowdown": WRITE,
     "steady, slowdown": STEADY | WRITE,
     "throughput": {"job.throughput_factor": 0.7},
-    "times that vary": {
-        "recovery.detection_cv": 1.2,
-        "recovery.restart_cv": 1.5,
-        "failures.modes": [HANG, PROGRAM],
-        "checkpoint.load_s": 300,
-    },
+    "times of their own": {"failures.modes": [HANG, PROGRAM], "checkpoint.load_s": 300},
     "people and time-outs": {
         "recovery.person_share": 0.3,
         "recovery.person_min": 40,
         "recovery.false_alarms_per_day": 6,
-        "recovery.restart_cv": 1,
     },
     "no spares": SPARES | {"spares": {"n_nodes": 0}},
     "ranks of spares": {
@@ -100,14 +91,6 @@ RULES = {
         "repair": {"automatic_h": 3, "retire_after": 2, "retire_window_days": 0.5, "replacement_h": 60},
     },
     "cured lemons": CURED,
-    "nodes that turn into lemons": {
-        "failures.lemons": {"share": 0.05, "factor": 20, "new_per_1000_node_days": 400},
-        "spares": {"n_nodes": 3},
-        "repair": {"automatic_h": 3},
-    },
-    "lemons that come and go, without spares": {
-        "failures.lemons": {"share": 0.1, "factor": 10, "new_per_1000_node_days": 800}
-    },
     "random spares": CHOSEN | {"spares": {"n_nodes": 12, "choose": "random"}},
     "spares that failed least": CHOSEN | {"spares": {"n_nodes": 4, "choose": "fewest_failures"}},
     "idle spares": {
@@ -134,17 +117,6 @@ RULES = {
         "spares": {"n_nodes": 2},
         "repair": {"automatic_h": 3, "retire_after": 2, "replacement_h": 60},
     },
-    "groups": GROUPS | {"spares": {"n_nodes": 3}, "repair": {"automatic_h": 6, "cv": 0.5}},
-    "groups, programs": GROUPS | {"failures.modes": [PROGRAM | {"share": 0.6}]} | CURED,
-    "groups of new nodes": {
-        "failures.groups": [OLD_GROUP | {"shape": 0.6}, NEW_GROUP | {"shape": 3}],
-        "failures.lifetime": {"shape": 1.5, "start": "new"},
-    },
-    "groups in the middle of their lives": {
-        "failures.rate_per_1000_node_days": 1200,
-        "failures.groups": [OLD_GROUP | {"shape": 0.3, "factor": 20}, NEW_GROUP],
-        "failures.lemons": {"share": 0.2, "factor": 8},
-    },
     "exponential repair": {
         "spares": {"n_nodes": 1},
         "repair": {"manual_h": 4, "n_crew": 1, "distribution": "exponential"},
@@ -158,16 +130,7 @@ RULES = {
         "repair": {"automatic_h": 8, "cv": 2},
         "failures.modes": [ROW | {"repaired_together": True}],
     },
-    "restarts without failures": {"recovery.exposed": False, "recovery.restart_min": 90, "recovery.restart_cv": 0.5},
-    "restarts that fail": {"recovery.restart_fails": 0.4, "recovery.restart_cv": 0.5},
-    "restarts that fail, a person": {
-        "recovery.restart_fails": 0.5,
-        "recovery.failed_restart_min": 30,
-        "recovery.n_tries": 2,
-        "recovery.person_min": 45,
-        "failures.modes": [HANG],
-        "maintenance": {"per_day": 6, "duration_min": 45},
-    },
+    "restarts without failures": {"recovery.exposed": False, "recovery.restart_min": 90},
     "copies that are corrupt": {
         "checkpoint.tiers": [MEMORY | {"interval_s": 450, "corrupt": 0.3}, DISK | {"corrupt": 0.5, "load_s": 600}],
         "checkpoint.load_s": 900,
@@ -209,7 +172,7 @@ RULES = {
     "slow nodes": _slow(detection_h=1),
     "slow nodes, slowdown": _slow(detection_h=3) | WRITE,
     "slow nodes and spares": _slow(detection_h=1) | {"spares": {"n_nodes": 1}, "repair": {"automatic_h": 8}},
-    "maintenance": STOPS | WRITE | {"recovery.restart_cv": 1},
+    "maintenance": STOPS | WRITE,
     "rolling maintenance": {
         "maintenance": {"per_day": 8, "duration_min": 150, "rolling_nodes": 2},
         "spares": {"n_nodes": 3},
@@ -258,10 +221,8 @@ EXTREMES = {
         "repair": {"automatic_h": 1},
     }
     | _slow(detection_h=5),
-    "failures of the job that take nodes": WEAR
-    | {"failures.modes": [{"name": "job", "share": 0.7, "scales_with": "job"}], "failures.observed_nodes": 16},
-    "lemons, slow nodes and failures of the job": LEMONS
-    | {"failures.modes": [{"name": "job", "share": 0.4, "scales_with": "job"}], "failures.observed_nodes": 16}
+    "lemons, slow nodes and racks": LEMONS
+    | {"failures.modes": [RACK | {"share": 0.4}]}
     | {"spares": {"n_nodes": 6}, "repair": {"automatic_h": 3}}
     | _slow(detection_h=2),
     "answers that cut a write off": {**KEPT, "failures.modes": [SILENT | {"share": 0.8, "latency_h": 0.4}]},
@@ -331,10 +292,6 @@ BASES = {
     ),
     "retirement": _but("retirement", repair={"automatic_h": 3}),
     "cured lemons": _but("cured lemons", **{"failures.lemons": {"share": 0.3, "factor": 40}}),
-    "nodes that turn into lemons": _but(
-        "nodes that turn into lemons", **{"failures.lemons": {"share": 0.05, "factor": 20}}
-    ),
-    "lemons that come and go, without spares": {"failures.lemons": {"share": 0.1, "factor": 10}},
     "random spares": CHOSEN | {"spares": {"n_nodes": 12}},
     "spares that failed least": CHOSEN | {"spares": {"n_nodes": 4}},
     "idle spares": _but("idle spares", spares={"n_nodes": 1, "n_preemptible": 1, "preempt_min": 70}),
@@ -342,16 +299,10 @@ BASES = {
     "a fleet that shrinks": _but("a fleet that shrinks", repair={"automatic_h": 1}),
     "a fleet that shrinks, elastic": _but("a fleet that shrinks, elastic", repair={"automatic_h": 1}),
     "retirement in a life": _but("retirement in a life", repair={"automatic_h": 3}),
-    "groups": _but("groups", **{"failures.groups": None}),
-    "groups, programs": _but("groups, programs", **{"failures.groups": None}),
-    "groups of new nodes": {"failures.lifetime": {"shape": 1.5, "start": "new"}},
-    "groups in the middle of their lives": LEMONS | {"failures.rate_per_1000_node_days": 1200},
     "exponential repair": _but("exponential repair", repair={"manual_h": 4, "n_crew": 1}),
     "gamma repair": _but("gamma repair", repair={"manual_h": 4, "n_crew": 1, "cv": 3}),
     "racks that come back together": _but("racks that come back together", **{"failures.modes": [ROW]}),
-    "restarts without failures": {"recovery.restart_min": 90, "recovery.restart_cv": 0.5},
-    "restarts that fail": {"recovery.restart_cv": 0.5},
-    "restarts that fail, a person": {"failures.modes": [HANG]} | STOPS,
+    "restarts without failures": {"recovery.restart_min": 90},
     "copies that are corrupt": {
         "checkpoint.tiers": [MEMORY | {"interval_s": 450}, DISK | {"load_s": 600}],
         "checkpoint.load_s": 900,

@@ -209,7 +209,7 @@ def test_a_node_by_itself_takes_what_dynamic_programming_says(plain_run, shape, 
             "cluster.n_gpus": 8,
             "failures.rate_per_1000_node_days": 6000,
             "failures.lifetime": {"shape": shape, "start": start},
-            "job": {"productive_h": 20.4, "first_queue_min": 30},
+            "job": {"productive_h": 20.4},
             "recovery": {"detection_min": 6, "queue_min": 3, "restart_min": 12},
         }
         | engine

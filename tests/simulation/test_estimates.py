@@ -20,7 +20,7 @@ from ettr.simulation.estimates import interval, means
 
 SPARES = {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 8, "cv": 1}}
 MODES = {"failures.modes": [{"name": "hang", "share": 0.4, "detection_min": 40, "restart_min": 25}]}
-RANDOM = {"recovery.restart_cv": 1, "recovery.detection_cv": 1, "recovery.person_share": 0.3, "recovery.person_min": 30}
+RANDOM = {"recovery.person_share": 0.3, "recovery.person_min": 30}
 SCENARIOS = {
     "core": {},
     "modes": MODES,
@@ -54,7 +54,7 @@ def test_control_variates_sharpen_the_means_and_leave_them_where_they_are(small_
     assert sharper.variance_ratio > (1.05 if name == "nodes" else 1.5)
     rows, others = (each.budget_interval.set_index("part") for each in (plain, sharper))
     assert sharper.variance_ratio == pytest.approx((rows["error"] / others["error"])["total"] ** 2, rel=1e-9)
-    # the two means differ by what the controls explain, of which five explain a part in 4,000 by chance
+    # the two means differ by what the controls explain, of which four explain a part in 4,000 by chance
     explained = np.sqrt(np.maximum(rows["error"] ** 2 - others["error"] ** 2, 0) + rows["error"] ** 2 / 4000)
     assert (abs(rows["mean"] - others["mean"]) <= FOUR * explained + 1e-9).all()
     assert (others["error"] <= 1.001 * rows["error"] + 1e-12).all()
@@ -94,7 +94,7 @@ COVERED = {
 def test_intervals_cover_the_truth_as_often_as_they_say(small_run, name, n_experiments):
     """Of all experiments 95% should."""
     scenario, n_runs, control_variates = COVERED[name]
-    run = small_run.override(SCENARIOS[scenario] | {"recovery.restart_cv": 0})
+    run = small_run.override(SCENARIOS[scenario])
     expected = budget.exact(run)
     everything = simulate(run, n_experiments * n_runs, seed=3, control_variates=control_variates)
     covered = {"total": 0, "rework": 0, "ettr": 0}

@@ -187,7 +187,7 @@ MODES = [
     {"name": "a", "share": 0.05},
     {"name": "b", "share": 0.3, "n_out_nodes": 4},
     {"name": "c", "share": 0.0},
-    {"name": "d", "share": 0.4, "scales_with": "job"},
+    {"name": "d", "share": 0.4, "n_out_nodes": 0},
     {"name": "e", "share": 0.1, "factor": 2.5},
 ]
 
@@ -197,14 +197,13 @@ def test_modes_are_drawn_by_their_weights(small_run, clocks):
     run = small_run.override(
         {
             "failures.modes": MODES,
-            "failures.observed_nodes": 32,
             "recovery.false_alarms_per_day": 1,
             "failures.lifetime": {"shape": 0.5} if clocks else None,
         }
     )
     modes, n = rules_of(run).modes, 1_000_000
-    # per day of 16 nodes, of which 0.4 fail; what belongs to the job was seen on 32
-    a, b, c, d, e, other, false_alarm, repeat = 0.05 * 6.4, 0.3 * 6.4, 0, 0.4 * 12.8, 0.25 * 6.4, 0.15 * 6.4, 1, 0
+    # per day of 16 nodes, of which 0.4 fail
+    a, b, c, d, e, other, false_alarm, repeat = 0.05 * 6.4, 0.3 * 6.4, 0, 0.4 * 6.4, 0.25 * 6.4, 0.15 * 6.4, 1, 0
     of_nodes = np.array([a, 0, 0, 0, e, other, 0, 0])
     of_time = np.array([a, b, c, d, e, other, false_alarm, repeat])
     if clocks:
@@ -221,7 +220,7 @@ def _check_counts(counts: np.ndarray, weights: np.ndarray) -> None:
 
 @njit
 def _first_times(hazards, rules):
-    return np.array([first_time(hazard, rules, 0) for hazard in hazards])
+    return np.array([first_time(hazard, rules) for hazard in hazards])
 
 
 @pytest.mark.parametrize("shape", [0.2, 0.5, 0.9, 1.0, 1.5, 3.0, 5.0])

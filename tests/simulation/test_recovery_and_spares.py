@@ -1,4 +1,4 @@
-"""Restarts that vary, and spares that run out, against exact references."""
+"""Spares that run out, against exact references."""
 
 from __future__ import annotations
 
@@ -6,70 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from scipy import integrate
 
 from agreement import FOUR, check_means, per_hour_of_work
 from ettr import Scenario, budget, evidence, simulate
-
-
-def _laplace(mean: float, cv: float, rate: float) -> float:
-    """E[exp(-rate R)] of a log-normal R, by quadrature over the normal number behind it."""
-    if cv == 0 or mean == 0:
-        return math.exp(-rate * mean)
-    variance = math.log1p(cv**2)
-
-    def density(x):
-        hours = mean * math.exp(math.sqrt(variance) * x - variance / 2)
-        return math.exp(-rate * hours - x * x / 2) / math.sqrt(2 * math.pi)
-
-    return integrate.quad(density, -12, 12, limit=500, points=np.linspace(-6, 6, 13))[0]
-
-
-RESTARTS = {
-    "general": {"recovery.restart_cv": 0.5},
-    "wide": {"recovery.restart_min": 30, "recovery.restart_cv": 2},
-    "mostly short": {"recovery.restart_min": 60, "recovery.restart_cv": 5},
-    "by mode": {
-        "recovery.restart_cv": 1,
-        "failures.modes": [
-            {"name": "hang", "share": 0.3, "restart_min": 90, "restart_cv": 2, "detection_min": 30},
-            {"name": "crash", "share": 0.5, "restart_min": 20, "restart_cv": 0},
-        ],
-        "checkpoint.load_s": 600,
-    },
-}
-
-
-@pytest.mark.parametrize("rate", [2, 20])
-@pytest.mark.parametrize("name", RESTARTS)
-def test_restarts_that_vary_take_what_their_laplace_transform_says(plain_run, name, rate):
-    """E[T] = (M + D) / E[e^{-R/M}] (e^{L/M} - 1) W/τ in the steady state; restarts that fail are the shorter for it."""
-    run = plain_run.override(RESTARTS[name] | {"failures.rate_per_1000_node_days": rate, "recovery.queue_min": 3})
-    rate_per_h, recovery = run.job_rate_per_h, run.recovery
-    modes = [(mode.restart_min, mode.restart_cv) for mode in run.failures.modes] + [(None, None)]
-    transform = sum(
-        weight
-        * math.exp(-rate_per_h * run.load_h)
-        * _laplace(
-            (recovery.restart_min if mean is None else mean) / 60,
-            recovery.restart_cv if cv is None else cv,
-            rate_per_h,
-        )
-        for weight, (mean, cv) in zip(run.mode_weights, modes, strict=True)
-    )
-    tries = math.expm1(rate_per_h * (run.interval_h + run.stall_h)) * run.job.productive_h / run.interval_h
-    down_h = run.detection_h + run.queue_h
-    for control_variates in (False, True):
-        simulated = simulate(run, n_runs=20_000, seed=1, control_variates=control_variates)
-        rows = simulated.budget_interval.set_index("part")
-        for part, expected in {
-            "total": (1 / rate_per_h + down_h) / transform * tries,
-            "n_failures": tries / transform,
-            "restart": tries * (1 / transform - 1) / rate_per_h,
-        }.items():
-            mean, error = rows.loc[part, ["mean", "error"]]
-            assert mean == pytest.approx(expected, abs=FOUR * error), part
-            assert error < 0.01 * expected, part
 
 
 def _blocked(n_servers: int, load: float) -> float:

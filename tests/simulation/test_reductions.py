@@ -15,13 +15,11 @@ from ettr.simulation.event_kernel import walk
 from ettr.simulation.from_scenario import is_straight, rules_of
 
 MODES = [
-    {"name": "hang", "share": 0.3, "detection_min": 25, "restart_min": 20, "restart_cv": 0.4},
+    {"name": "hang", "share": 0.3, "detection_min": 25, "restart_min": 20},
     {"name": "rack", "share": 0.2, "n_out_nodes": 4, "repair_h": 2},
     {"name": "program", "share": 0.2, "n_out_nodes": 0},
 ]
 RANDOM = {
-    "recovery.detection_cv": 1.2,
-    "recovery.restart_cv": 0.8,
     "recovery.person_share": 0.3,
     "recovery.person_min": 30,
     "recovery.false_alarms_per_day": 3,
@@ -106,11 +104,6 @@ def _same_runs(one: np.ndarray, other: np.ndarray) -> None:
 
 LARGE = 10**6
 IDLE = {
-    "no spread": ({"recovery.detection_cv": 0, "recovery.restart_cv": 0}, {}),
-    "own spread is the general one": (
-        {"failures.modes": [MODES[0] | {"restart_cv": 0, "detection_cv": 0}]},
-        {"failures.modes": [MODES[0] | {"restart_cv": 0}]},
-    ),
     "nobody is needed": ({"recovery.person_share": 0, "recovery.person_min": 60}, {}),
     "people who come at once": ({"recovery.person_share": 0.5, "recovery.person_min": 0}, {}),
     "no time-outs": ({"recovery.false_alarms_per_day": 0}, {}),
@@ -252,10 +245,6 @@ SAME_ON_AVERAGE = {
     "a mode cut in two": (
         {"failures.modes": [{"name": name, "share": 0.2, "restart_min": 30} for name in "ab"]},
         {"failures.modes": [{"name": "ab", "share": 0.4, "restart_min": 30}]},
-    ),
-    "nodes or the whole job": (
-        {"failures.modes": [{"name": "a", "share": 1, "scales_with": "job"}], "failures.observed_nodes": 16},
-        {},
     ),
 }
 

@@ -27,11 +27,9 @@ KINDS = {
     "spares": {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 8, "cv": 1}},
     "everything": EVERYTHING,
     "policies": {
-        "failures.groups": [{"name": "old", "share": 0.25, "factor": 5}, {"name": "new", "share": 0.75}],
-        "failures.lemons": {"share": 0.2, "factor": 8, "cured_automatic": 0.3, "new_per_1000_node_days": 200},
+        "failures.lemons": {"share": 0.2, "factor": 8, "cured_automatic": 0.3},
         "spares": {"n_nodes": 4, "n_idle": 2, "select_min": 9, "choose": "random", "per_1000_node_days": 900},
         "repair": {"automatic_h": 2, "distribution": "exponential"},
-        "recovery.restart_fails": 0.3,
     },
 }
 
@@ -137,14 +135,13 @@ FURTHER = {
     },
     "tiers": {
         "checkpoint.tiers": [{"name": "memory", "interval_s": 270, "stall_s": 5, "write_s": 40, "survives": 0.6}],
-        "recovery.detection_cv": 1,
     },
     "silent": {"failures.modes": [{"name": "sdc", "share": 0.4, "latency_h": 1.5, "latency_cv": 1}]},
     "alarms": {
         "prediction": {"recall": 0.6, "precision": 0.5, "lead_s": 600, "action_s": 60},
         "failures.burn_in": {"factor": 4, "decay_days": 0.5},
     },
-    "steady": {"job.include_start": False, "recovery.restart_cv": 1},
+    "steady": {"job.include_start": False},
     "large": {
         "cluster.n_gpus": 1_000_000,
         "recovery.init_s_per_1000_gpus": 0,
