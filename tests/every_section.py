@@ -15,7 +15,7 @@ from ettr.core.errors import InputError
 
 BARE: dict[str, Any] = {"cluster": {"n_gpus": 1024}}
 RATE = {"rate_per_1000_node_days": 6.5}
-_WAYS = ("n_events", "rate_per_1000_node_days", "job_mttf_h", "node_mttf_h", "gpu_mttf_h", "components")
+_WAYS = ("n_events", "rate_per_1000_node_days", "job_mttf_h", "node_mttf_h", "gpu_mttf_h")
 """How often something fails, of which a scenario gives one."""
 
 _MODEL = {"n_parameters": 7e9}
@@ -34,20 +34,12 @@ SECTIONS: dict[str, dict[str, Any]] = {
     "step": {"job": {"tokens": 1e12}, "model": _MODEL, "scaling": {"like": "llama3", "jitter": 0.02}},
     "sync": {"job": {"tokens": 1e12}, "model": _MODEL, "sync": {"every_steps": 30, "efficiency": 0.9}},
     "steady state": {"job": {"include_start": False}},
-    "first queue": {"job": {"first_queue_min": 90}},
+    "queue": {"recovery": {"queue_min": 90}},
     "speed": {"job": {"throughput_factor": 0.9}},
     "count": {"failures": {"n_events": 12, "node_days": 5120, "rate_clock": "wall"}},
     "time between failures": {"failures": {"job_mttf_h": 20}},
     "time to failure of a node": {"failures": {"node_mttf_h": 5000}},
     "time to failure of a GPU": {"failures": {"gpu_mttf_h": 50_000}},
-    "components": {
-        "failures": {
-            "components": [
-                {"name": "GPU", "per_node": 8, "mttf_h": 50_000},
-                {"name": "NIC", "per_node": 8, "mttf_h": 3e5},
-            ]
-        }
-    },
     "known rate": {"failures": {**RATE, "rate_gamma": {"shape": 20, "node_days": 3000}}},
     "modes": {
         "failures": {
@@ -55,7 +47,7 @@ SECTIONS: dict[str, dict[str, Any]] = {
             "modes": [
                 {**_GPU_FAULT, "restart_min": 20},
                 {"name": "switch", "share": 0.1, "detection_min": 1, "n_out_nodes": 4, "n_lost_nodes": 4},
-                {"name": "software", "share": 0.2, "scales_with": "job", "n_out_nodes": 0},
+                {"name": "software", "share": 0.2, "n_out_nodes": 0},
             ],
         }
     },
@@ -72,12 +64,7 @@ SECTIONS: dict[str, dict[str, Any]] = {
     "lifetime": {"failures": {"lifetime": {"shape": 0.7}}},
     "new nodes": {"failures": {"lifetime": {"shape": 0.7, "start": "new"}}},
     "lemons": {"failures": {"lemons": {"share": 0.05, "factor": 8}}},
-    "changing lemons": {"failures": {"lemons": {"share": 0.05, "factor": 8, "new_per_1000_node_days": 0.1}}},
-    "groups": {
-        "failures": {
-            "groups": [{"name": "old", "share": 0.25, "factor": 3}, {"name": "new", "share": 0.75, "shape": 0.8}]
-        }
-    },
+    "cured lemons": {"failures": {"lemons": {"share": 0.05, "factor": 8, "cured_manual": 0.5}}, **_POOL},
     "interval": {"checkpoint": {"interval_min": 60, "stall_s": 45}},
     "rule": {"checkpoint": {"interval_min": "young"}},
     "background write": {"checkpoint": {"persist_s": 120, "persist_slowdown": 0.05, "load_s": 60}},
@@ -97,10 +84,8 @@ SECTIONS: dict[str, dict[str, Any]] = {
     },
     "few kept": {"checkpoint": {"n_kept": 2}},
     "start-up by size": {"recovery": {"init_s_per_1000_gpus": 3}},
-    "spread": {"recovery": {"detection_cv": 1, "restart_cv": 0.5}},
     "person": {"recovery": {"person_share": 0.1, "person_min": 60}},
     "sheltered restarts": {"recovery": {"exposed": False}},
-    "failing restarts": {"recovery": {"restart_fails": 0.1, "failed_restart_min": 5, "person_min": 30, "n_tries": 3}},
     "false alarms": {"recovery": {"false_alarms_per_day": 0.2}},
     "measured": {"measured": {"ettr": 0.85}},
     "measured bounds": {"measured": {"ettr_above": 0.6, "ettr_below": 0.9, "n_gpus": 512}},

@@ -23,7 +23,7 @@ SETTINGS = (
     "maintenance=null",
     "checkpoint.tiers=[{name: memory, interval_s: 60, survives: {GPU: 0.5, other: 1}}]",
     "failures.modes.Faulty GPU.factor=2",
-    "recovery.detection_cv=1.5",
+    "recovery.detection_min=1.5",
 )
 
 

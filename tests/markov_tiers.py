@@ -82,7 +82,7 @@ class Recovery:
                 for k, m in keys
             ]
         )
-        fails = np.array([self._fails(*run.modes[m].restart, run.tiers[k].load) for k, m in keys])
+        fails = np.array([-math.expm1(-self.rate * (run.modes[m].restart + run.tiers[k].load)) for k, m in keys])
         again = np.zeros((len(keys), len(keys)))
         for number, (tier, _) in enumerate(keys):
             for (severity, mode), probability in zip(keys, strikes, strict=True):
@@ -95,15 +95,8 @@ class Recovery:
                 self.lands[severity, source] += ends[row, column]
         tried = visits.sum(axis=1)
         self.per_failure = {
-            "detection_h": float(tried @ [run.modes[m].detection[0] for _, m in keys]),
-            "queue_h": float(tried @ [run.modes[m].queue for _, m in keys]),
+            "detection_h": float(tried @ [run.modes[m].detection for _, m in keys]),
+            "queue_h": float(tried.sum() * run.queue),
             "restart_h": float(tried @ fails / self.rate),
             "n_failures": float(tried.sum()),
         }
-
-    def _fails(self, restart_h: float, cv: float, load_h: float) -> float:
-        """Probability that a failure strikes in a log-normal restart and its load, by Gauss-Hermite quadrature."""
-        variance = math.log1p(cv**2)
-        z, weight = np.polynomial.hermite_e.hermegauss(150)
-        hours = restart_h * np.exp(math.sqrt(variance) * z - variance / 2) + load_h
-        return float(weight @ -np.expm1(-self.rate * hours) / weight.sum())

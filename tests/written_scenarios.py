@@ -47,8 +47,6 @@ def values(random: np.random.Generator) -> dict[str, Any]:
     if some(0.15):
         job["include_start"] = False
     if some(0.2):
-        job["first_queue_min"] = log(0.1, 600)
-    if some(0.2):
         job["throughput_factor"] = float(random.uniform(0.6, 1.0))
     checkpoint: dict[str, Any] = {"stall_s": 0.0 if some(0.05) else log(0.01, 900)}
     checkpoint["interval_min"] = str(random.choice(["best", "young", "daly"])) if some(0.3) else log(0.5, 600)
@@ -103,14 +101,13 @@ def with_tiers(random: np.random.Generator) -> dict[str, Any]:
 def _rates(random: np.random.Generator, log: Any, n_nodes: int) -> dict[str, Any]:
     """A failure rate in one of the ways, by one of the clocks, with or without modes."""
     rate = log(0.1, 30)  # per 1,000 node-days
-    way = int(random.integers(6))
+    way = int(random.integers(5))
     failures: dict[str, Any] = [
         {"n_events": int(random.integers(1, 500)), "node_days": 0.0},
         {"rate_per_1000_node_days": rate},
         {"job_mttf_h": 24_000 / rate / n_nodes},
         {"node_mttf_h": 24_000 / rate},
         {"gpu_mttf_h": 8 * 24_000 / rate},
-        {"components": [{"name": "GPU", "per_node": 8, "mttf_h": 240_000 / rate}, _NIC]},
     ][way]
     if way == 0:
         failures["node_days"] = 1000 * failures["n_events"] / rate
@@ -122,22 +119,15 @@ def _rates(random: np.random.Generator, log: Any, n_nodes: int) -> dict[str, Any
     if random.random() < 0.5:
         failures["observed_nodes"] = int(np.ceil(log(2, 20_000)))
     if random.random() < 0.5:
-        failures["modes"] = [
-            _mode(random, log, i, "observed_nodes" in failures) for i in range(int(random.integers(1, 6)))
-        ]
+        failures["modes"] = [_mode(random, log, i) for i in range(int(random.integers(1, 6)))]
     return failures
 
 
-_NIC = {"name": "NIC", "per_node": 8, "mttf_h": 9e5}
-
-
-def _mode(random: np.random.Generator, log: Any, i: int, may_be_of_the_job: bool) -> dict[str, Any]:
+def _mode(random: np.random.Generator, log: Any, i: int) -> dict[str, Any]:
     mode: dict[str, Any] = {"name": f"mode {i}", "category": f"kind {i % 2}", "share": float(random.uniform(0, 0.2))}
-    for field, share in (("detection_min", 0.4), ("queue_min", 0.2), ("restart_min", 0.4)):
+    for field, share in (("detection_min", 0.4), ("restart_min", 0.4)):
         if random.random() < share:
             mode[field] = log(0.05, 60)
     if random.random() < 0.3:
         mode["factor"] = log(0.2, 3)
-    if may_be_of_the_job and random.random() < 0.2:
-        mode["scales_with"] = "job"
     return mode

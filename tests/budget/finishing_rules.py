@@ -24,13 +24,12 @@ MEMORY = {"name": "memory", "interval_s": 300, "stall_s": 3, "write_s": 40, "loa
 DISK = {"name": "disk", "interval_s": 900, "stall_s": 10, "write_s": 500, "load_s": 90, "survives": 0.8}
 RULES: dict[str, dict[str, Any]] = {
     "plain": {},
-    "first queue": {"job.first_queue_min": 90},
+    "queue": {"recovery.queue_min": 90},
     "steady": {"job.include_start": False},
     "write": {"checkpoint.persist_s": 1200},
     "slowdown": {"checkpoint.persist_s": 1200, "checkpoint.persist_slowdown": 0.3},
     "ends in a write": {"checkpoint.persist_s": 1200, "job.productive_h": 40.1},
     "modes": {"failures.modes": KINDS},
-    "random": {"recovery.detection_cv": 1.2, "recovery.restart_cv": 0.6},
     "people": {"recovery.person_share": 0.3, "recovery.person_min": 45},
     "maintenance": {"maintenance": {"per_day": 0.8, "duration_min": 45}},
     "much maintenance": {"maintenance": {"per_day": 18, "duration_min": 30}},
@@ -45,7 +44,7 @@ RULES: dict[str, dict[str, Any]] = {
     "ten failures": {"failures.rate_per_1000_node_days": 5.0},
 }
 A_HAIR_H = 1e-7
-"""For rounding: no two different times of these runs are closer, but where all times vary."""
+"""For rounding: no two different times of these runs are closer."""
 
 
 def _unions() -> dict[tuple[str, ...], dict[str, Any]]:

@@ -12,13 +12,12 @@ WRITE = {"checkpoint.persist_s": 1200, "checkpoint.persist_slowdown": 0.2}
 LONG_WRITE = {"checkpoint.persist_s": 4500, "checkpoint.persist_slowdown": 0.2}
 KINDS = [
     {"name": "bug", "share": 0.5, "detection_min": 12, "restart_min": 25},
-    {"name": "hang", "share": 0.2, "queue_min": 20, "n_lost_nodes": 0},
+    {"name": "hang", "share": 0.2, "detection_min": 20, "n_lost_nodes": 0},
     {"name": "rack", "share": 0.2, "restart_min": 2, "n_lost_nodes": 16},
 ]
 MODES = {"failures.modes": KINDS}
 START = {"job.include_start": True}
-VARYING = {"recovery.restart_min": 40, "recovery.restart_cv": 2}
-"""Restarts that are mostly short, and now and then take hours."""
+LONG = {"recovery.restart_min": 40}
 
 
 def slower(run: Scenario, factor: float) -> Scenario:
@@ -60,7 +59,7 @@ WAYS = {
 }
 ENDS = {
     "steady": {},
-    "whole": START | {"job.first_queue_min": 90},
+    "whole": START | {"recovery.queue_min": 90},
     "ragged": START | {"job.productive_h": 20.3},
 }
 """In the steady state, from a first queue with work of whole intervals, and with a rest."""
@@ -80,22 +79,14 @@ ODD = {
     "one checkpoint, ends in its write": WRITE | START | {"job.productive_h": 1.2},
     "two checkpoints, ends in the second's write": WRITE | START | {"job.productive_h": 2.2},
     "ends during a write": WRITE | START | {"job.productive_h": 20.1},
-    "a rate of job and nodes": {
-        "failures.observed_nodes": 1000,
-        "failures.modes": [{"name": "software", "share": 0.3, "scales_with": "job", "factor": 2}],
-        "cluster.n_gpus": 16_000,
-    },
+    "a factor of a mode": {"failures.modes": [{"name": "software", "share": 0.3, "factor": 2}]},
     "a store with a size": {
         "checkpoint.store": {"n_parameters": 2e12, "write_gb_s": 20, "read_gb_s": 200, "node_gb_s": 0.1},
         "checkpoint.persist_slowdown": 0.1,
     },
     "people": DEAD | {"recovery.person_share": 0.3, "recovery.person_min": 45},
-    "detection that varies": DEAD | {"recovery.detection_cv": 1.5},
-    "restarts that vary": DEAD | VARYING | START | {"cluster.n_gpus": 24_000},
-    "restarts that vary by mode": DEAD
-    | {"failures.modes": [KINDS[0] | {"restart_cv": 1.5}, KINDS[1] | {"restart_cv": 0}, KINDS[2]]}
-    | {"recovery.restart_cv": 0.7, "checkpoint.load_s": 300},
-    "restarts that vary, with stops": VARYING | WRITE | {"maintenance": {"per_day": 0.02, "duration_min": 30}},
+    "long restarts": DEAD | LONG | START | {"cluster.n_gpus": 24_000},
+    "long restarts, with stops": LONG | WRITE | {"maintenance": {"per_day": 0.02, "duration_min": 30}},
     "throttled": DEAD | {"job.throughput_factor": 0.8, "job.include_start": True},
 }
 
@@ -145,10 +136,7 @@ TIERED = {
     | DEAD
     | STORE
     | {"failures.rate_per_1000_node_days": 1.5},
-    "restarts that vary": tiers(MEMORY | {"load_s": 600}, DISK)
-    | VARYING
-    | STORE
-    | {"failures.modes": [KINDS[0] | {"restart_cv": 1}, *KINDS[1:]], "cluster.n_gpus": 16_000},
+    "long restarts": tiers(MEMORY | {"load_s": 600}, DISK) | LONG | STORE | MODES | {"cluster.n_gpus": 16_000},
     "one of no use": tiers(MEMORY | {"survives": 0}, DISK) | STORE,
     "one that keeps all": tiers(MEMORY | {"survives": 0.3}, DISK | {"survives": 1}) | DEAD | STORE,
     "two with one interval": tiers(DISK | {"name": "fast", "write_s": 100, "survives": 0.5}, DISK) | STORE,
@@ -177,14 +165,14 @@ ANNOUNCED = {
     "write as long as the interval": GOOD | LONG_WRITE,
     "low ETTR": alarms(0.5, 0.5, 120) | WRITE | {"cluster.n_gpus": 40_000},
     "rare failures": GOOD | WRITE | DEAD | {"failures.rate_per_1000_node_days": 1},
-    "restarts that vary": GOOD | VARYING,
+    "long restarts": GOOD | LONG,
     "announced too late": alarms(0.9, 0.9, 60, lead_s=59) | DEAD | WRITE,
     "never worth an answer": alarms(0.9, 0.01, 60) | DEAD | WRITE,
 }
 
 # --------------------------------------------------------------------------- silent failures
 
-OWN = {"detection_min": 30, "queue_min": 2, "restart_min": 45}
+OWN = {"detection_min": 30, "restart_min": 45}
 
 
 def silent(latency_h: float, **own: float) -> dict:
@@ -200,7 +188,7 @@ SILENT = {
     "as long as two intervals": silent(2 * (1 + 300 / 3600)) | DEAD,
     "recovery by mode": silent(2, **OWN) | DEAD | {"checkpoint.load_s": 600},
     "rare, found after a day": silent(24) | {"failures.rate_per_1000_node_days": 1},
-    "restarts that vary": silent(2, **OWN) | VARYING,
+    "long restarts": silent(2, **OWN) | LONG,
     "low ETTR": silent(3, **OWN) | DEAD | {"failures.rate_per_1000_node_days": 24},
 }
 
@@ -222,7 +210,7 @@ CHANGING = {
     "young": burn_in(5, 4, work_h=100) | DEAD,
     "young, with writes": burn_in(4, 4, age_days=1, work_h=100) | DEAD | WRITE,
     "young, fewer at first": burn_in(0.2, 4) | DEAD,
-    "young, restarts that vary": burn_in(5, 4, work_h=100) | VARYING,
+    "young, long restarts": burn_in(5, 4, work_h=100) | LONG,
     "new nodes": lifetime(0.7, work_h=100) | DEAD,
     "new nodes that wear": lifetime(1.4, work_h=400) | DEAD | {"failures.rate_per_1000_node_days": 20},
 }

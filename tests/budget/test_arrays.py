@@ -14,7 +14,7 @@ from ettr.core.results import PARTS
 from ettr.core.validity import ValidityWarning
 
 FORMULAS = pytest.mark.parametrize("formula", budget.FORMULAS.values(), ids=budget.FORMULAS)
-MODES = [{"name": "bug", "share": 0.4, "scales_with": "job", "detection_min": 20, "restart_min": 15}]
+MODES = [{"name": "bug", "share": 0.4, "detection_min": 20, "restart_min": 15}]
 N, T, R = "cluster.n_gpus", "checkpoint.interval_min", "recovery.restart_min"
 BLOCK = budget_blocks._BLOCK_POINTS
 
@@ -34,7 +34,7 @@ def lean(values: np.ndarray) -> np.ndarray:
 
 @pytest.fixture
 def moded_run(plain_run) -> Scenario:
-    """Modes of the job, so that the weights of the modes vary with the size."""
+    """A mode with times of its own, and a start-up that grows with the size."""
     return plain_run.override({"failures.observed_nodes": 500, "failures.modes": MODES})
 
 

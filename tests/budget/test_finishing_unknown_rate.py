@@ -21,14 +21,14 @@ HOPELESS = """
 name: hopeless
 title: A run that trains for a twentieth of its time
 cluster: {n_gpus: 20836, gpus_per_node: 4}
-job: {productive_h: 116.683, first_queue_min: 0.438}
+job: {productive_h: 116.683}
 failures:
   rate_per_1000_node_days: 2.5616
   rate_gamma: {shape: 12.3513, node_days: 4547.02}
   rate_clock: wall
   exposed_share: 0.9981
 checkpoint: {interval_min: 499.425, stall_s: 0.06, persist_s: 0.112}
-recovery: {detection_min: 0, restart_min: 0.392, person_share: 0.26, person_min: 2.19}
+recovery: {detection_min: 0, queue_min: 0.438, restart_min: 0.392, person_share: 0.26, person_min: 2.19}
 maintenance: {per_day: 0.0357, duration_min: 5.89}
 """
 

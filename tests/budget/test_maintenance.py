@@ -78,13 +78,13 @@ UNEVEN = {
     "two checkpoints": (0.04, 240, {"job.productive_h": 2.2}),
     "two checkpoints, ends in the second's write": (0.045, 240, {"job.productive_h": 2.2, **RUNS["background write"]}),
     "five checkpoints": (0.04, 240, {"job.productive_h": 6.0}),
-    "a day in the queue": (0.05, 45, {"job.productive_h": 10.0, "job.first_queue_min": 1440}),
+    "hours in the queue": (0.05, 45, {"job.productive_h": 10.0, "recovery.queue_min": 240}),
 }
 
 
 @pytest.mark.parametrize("name", UNEVEN)
 def test_maintenance_of_a_short_run_is_that_of_the_simulation(plain_run, name):
-    """What is requested after the last checkpoint is never served, and a long first queue gathers many requests."""
+    """What is requested after the last checkpoint is never served, and a long queue gathers many requests."""
     per_cycle, duration_min, changes = UNEVEN[name]
     check(maintained(plain_run, per_cycle, duration_min, **RUNS["calm"], **changes), 11)
 

@@ -138,7 +138,7 @@ def test_the_rate_over_time_gives_the_failures(plain_run):
 
 
 def test_a_start_adds_its_queue_and_a_restart(plain_run):
-    run = plain_run.override(burn_in(4, 5e4) | DEAD | {"job.first_queue_min": 90})
+    run = plain_run.override(burn_in(4, 5e4) | DEAD)
     steady, started = budget.over_time(run), budget.over_time(run.override({"job.include_start": True}))
     rate, restart = 4 * run.job_rate_per_h, run.restart_h  # of the first moment
     n_more = math.expm1(rate * restart)
@@ -146,7 +146,7 @@ def test_a_start_adds_its_queue_and_a_restart(plain_run):
         "n_failures": n_more,
         "restart_h": n_more / rate,
         "detection_h": n_more / 15,
-        "queue_h": 1.5 + n_more / 10,
+        "queue_h": 0.1 + n_more / 10,
         "rework_h": 0,
         "checkpoint_h": 0,
     }.items():

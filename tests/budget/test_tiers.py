@@ -203,12 +203,12 @@ def test_between_whole_numbers_the_form_interpolates(run_of):
 
 
 def test_a_start_adds_its_queue_and_a_restart(plain_run):
-    run = plain_run.override(TIERED["three"] | {"job.first_queue_min": 90})
+    run = plain_run.override(TIERED["three"])
     each = markov_tiers.Recovery(rules_of(run)).per_failure
     rate, restart = run.job_rate_per_h, run.restart_h
     fails = -math.expm1(-rate * restart)
     steady, started = budget.exact(run), budget.exact(run.override({"job.include_start": True}))
-    first = {"queue_h": 1.5, "restart_h": fails / rate}
+    first = {"queue_h": 0.1, "restart_h": fails / rate}
     for part in ("detection_h", "queue_h", "restart_h", "n_failures"):
         expected = first.get(part, 0.0) + each[part] * fails
         assert getattr(started, part) - getattr(steady, part) == pytest.approx(expected, rel=1e-9), part
@@ -262,12 +262,12 @@ def test_a_tier_that_keeps_nothing_changes_no_hopeless_run(n_gpus):
 
 
 def test_sweeps_of_size_and_survival_broadcast_as_one_run_each():
-    """Shares of modes depend on the size where some belong to the job; each point must get its own."""
+    """Restarts depend on the size, and kept failures on the shares; each point must get its own."""
     run = Scenario.load("llama3-405b").override(
         {
             "maintenance": None,
             "failures.observed_nodes": 2048,
-            "failures.modes": [{"name": "j", "share": 0.5, "scales_with": "job", "restart_min": 60}],
+            "failures.modes": [{"name": "j", "share": 0.5, "restart_min": 60}],
             "failures.rate_per_1000_node_days": 3.8,
             "checkpoint.tiers": [{"name": "peer", "interval_s": 60, "survives": 0.5}],
         }

@@ -44,8 +44,8 @@ def test_the_tables_name_every_field_under_its_section_and_fit(in_words):
     ("words", "path"),
     [
         (("restart",), "recovery.restart_min"),
-        (("RESTART", "spread"), "recovery.restart_cv"),
-        (("restart spread",), "recovery.restart_cv"),  # what a sentence calls it
+        (("RESTART", "failures"), "recovery.exposed"),
+        (("false alarms",), "recovery.false_alarms_per_day"),  # what a sentence calls it
         (("1/day",), "maintenance.per_day"),  # a unit
         (("lemons",), "failures.lemons.factor"),
         (("Weibull",), "failures.lifetime.shape"),  # what only its section says

@@ -546,8 +546,8 @@ OBSERVED = ("--gpus", "4096", "--mtbf-h", "9", "--observed-on-gpus")
         (("rsc-1", "--save", "mine.txt"), "--save must end in .yml, so that it is read as a scenario, got mine.txt"),
         (("rsc-1", "--html", "nowhere/mine.html"), "cannot write nowhere/mine.html: No such file or directory"),
         (
-            ("--gpus", "8", "--set", "failures.components=[]"),
-            "failures needs exactly one of n_events with node_days, rate_per_1000_node_days, job_mttf_h, node_mttf_h,",
+            ("--gpus", "8", "--set", "failures.modes=[]"),
+            "failures needs exactly one of n_events with node_days, rate_per_1000_node_days, job_mttf_h, node_mttf_h",
         ),
     ],
 )

@@ -60,7 +60,7 @@ def test_assumptions_leave_what_a_run_says(completed):
     own = {"automatic_h": None, "manual_h": 10}
     repaired = mitigation.with_assumptions(run.override({"spares": {"n_nodes": 3}, "repair": own})).scenario
     assert repaired.spares.n_nodes == 3 and repaired.repair.automatic_h is None
-    nobody = run.override({"recovery.person_share": 0, "recovery.restart_cv": 0.1}).override({"recovery.queue_min": 1})
+    nobody = run.override({"recovery.person_share": 0, "recovery.restart_min": 9}).override({"recovery.queue_min": 1})
     assert mitigation.with_assumptions(nobody).scenario.recovery.person_share == 0  # a default that is written down
     assert mitigation.with_assumptions(run).scenario.recovery.person_share > 0
 

@@ -70,11 +70,10 @@ def test_half_of_the_runs_over_what_is_assumed_follow_the_range_of_the_ettr():
         {"failures.rate_per_1000_node_days": 0},
         {"failures.rate_per_1000_node_days": 6},
         {"failures.burn_in": {"factor": 3, "decay_days": 5}, "failures.rate_per_1000_node_days": 4},
-        {"recovery.restart_cv": 1.0},
         {"checkpoint.tiers": [PEER], "maintenance": None},
         {"prediction": WARNED, "maintenance": None},
     ],
-    ids=["no failures", "a rate that nobody counted", "burn-in", "restarts that vary", "tiers", "warnings"],
+    ids=["no failures", "a rate that nobody counted", "burn-in", "tiers", "warnings"],
 )
 def test_what_has_a_transform_is_followed_in_full(changes):
     answer = of({**changes, "failures.modes": []} if "failures.rate_per_1000_node_days" in changes else changes)
@@ -86,16 +85,6 @@ def test_what_has_a_transform_is_followed_in_full(changes):
         answer.asked.override({"checkpoint.interval_min": whole_min}), rate_known=dates.counted is None
     )
     assert dates.finishing.quantile(0.9) == pytest.approx(exact.quantile(0.9), rel=1e-12)
-
-
-def test_restarts_that_vary_have_one_mean_in_the_budget_and_the_date():
-    varying, steady = of({"recovery.restart_cv": 3.0}), of()
-    assert varying.left_out == () and varying.dates.left_out == ()
-    assert varying.dates.finishing.sd_h > steady.dates.finishing.sd_h
-    known = budget.finishing(varying.best.override({"maintenance": None}))
-    assert known.mean_h == pytest.approx(budget.exact(varying.best.override({"maintenance": None})).total_h, rel=1e-9)
-    # a restart that takes long is cut by a failure, and the next may be short
-    assert varying.budget.restart_h < steady.budget.restart_h
 
 
 def test_nodes_with_a_memory_fail_at_their_mean_rate():

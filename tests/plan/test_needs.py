@@ -180,7 +180,7 @@ def test_the_blocker_is_the_first_that_would_be_enough():
 def test_where_no_second_field_is_enough_the_nearest_is_named():
     """A start of 10 minutes for a run of 10 hours: neither failures nor stalls alone are all of it."""
     run = large("plain").override(
-        {"job.include_start": True, "job.productive_h": 0.5, "job.first_queue_min": 10, "recovery.restart_min": 5}
+        {"job.include_start": True, "job.productive_h": 0.5, "recovery.queue_min": 10, "recovery.restart_min": 5}
     )
     need = plan.required(run, "checkpoint.stall_s", 0.9)
     assert need.value is None and need.blocker is None

@@ -21,7 +21,7 @@ RUNS = {
     "burn-in": {"failures.burn_in": {"factor": 5, "decay_days": 7}},
     "new nodes": {"failures.lifetime": {"shape": 0.7, "start": "new"}},
     "nodes with a memory": {"failures.lifetime": {"shape": 0.7}},
-    "what only simulation follows": {"recovery.false_alarms_per_day": 1, "recovery.restart_cv": 0.5},
+    "what only simulation follows": {"recovery.false_alarms_per_day": 1},
 }
 
 

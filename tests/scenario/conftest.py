@@ -6,15 +6,13 @@ from ettr import Scenario
 
 FLEET = {
     "failures.modes": [
-        {"name": "GPU", "share": 0.5, "detection_cv": 0.5, "restart_cv": 0.2, "repair_h": 3},
+        {"name": "GPU", "share": 0.5, "repair_h": 3},
         {"name": "rack", "share": 0.1, "n_out_nodes": 16},
         {"name": "SDC", "share": 0.01, "latency_h": 5, "latency_cv": 1},
     ],
     "failures.lemons": {"share": 0.02, "factor": 8, "left": 0.5},
     "recovery.init_s_per_1000_gpus": 2.5,
     "job.throughput_factor": 0.95,
-    "recovery.detection_cv": 1,
-    "recovery.restart_cv": 0.3,
     "recovery.person_share": 0.1,
     "recovery.person_min": 40,
     "recovery.false_alarms_per_day": 0.2,

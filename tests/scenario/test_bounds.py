@@ -26,15 +26,12 @@ BOUNDS = {
     "<= 1e+11": {"checkpoint": "interval_min", "recovery": "restart_min"},
     "<= 1e+13": {"checkpoint": "stall_s"},
     ">= 0": {
-        "job": "first_queue_min",
         "failures": "rate_per_1000_node_days",
-        "failures.modes.GPU": "detection_cv restart_cv repair_h",
+        "failures.modes.GPU": "repair_h",
         "failures.modes.SDC": "latency_cv",
         "failures.modes.rack": "n_out_nodes n_lost_nodes latency_h",
         "checkpoint": "stall_s persist_s",
-        "recovery": (
-            "detection_min queue_min restart_min restart_cv person_min init_s_per_1000_gpus false_alarms_per_day"
-        ),
+        "recovery": "detection_min queue_min restart_min person_min init_s_per_1000_gpus false_alarms_per_day",
         "maintenance": "per_day duration_min",
         "spares": "n_nodes n_preemptible preempt_min",
         "repair": "automatic_h manual_h replacement_h cv",
@@ -57,7 +54,7 @@ BOUNDS = {
         "recovery": "person_share",
         "repair": "automatic_success",
     },
-    "<= 10": {"recovery": "detection_cv"},
+    "<= 10": {"repair": "cv"},
 }
 """Rules of fields that the fleet has, by their sections."""
 OF_TOKENS = {

@@ -99,7 +99,7 @@ def test_at_its_own_ends_a_number_has_a_finite_plan_or_a_named_refusal(paths):
 
 HARDLY = {
     "a person who never comes": {"recovery.person_share": 0.1, "recovery.person_min": 1e10},
-    "a wait far longer than the work": {"job.productive_h": 1e-3, "job.first_queue_min": 1e6},
+    "a wait far longer than the work": {"job.productive_h": 1e-3, "recovery.queue_min": 1e6},
     "a detection of ages": {"recovery.detection_min": 1e10},
 }
 

@@ -128,7 +128,7 @@ def test_a_field_rests_where_it_follows_from_another(llama3, rich):
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        ("recovery.restart_cv", 0.0),
+        ("repair.cv", 0.0),
         ("failures.modes.Faulty GPU.latency_cv", 0.0),
         ("checkpoint.n_kept", None),
         ("elastic", None),
@@ -172,7 +172,7 @@ def test_no_preset_has_an_implausible_value(name):
         ("checkpoint.stall_s", 90_000, "milliseconds"),
         ("checkpoint.stall_s", 0, None),
         ("checkpoint.interval_min", "best", None),
-        ("recovery.failed_restart_min", 1e6, None),  # has no plausible range
+        ("maintenance.duration_min", 1e6, None),  # has no plausible range
     ],
 )
 def test_a_value_far_outside_its_plausible_range_is_named_with_the_unit_that_would_fit(llama3, path, value, hint):

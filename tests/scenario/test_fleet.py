@@ -53,14 +53,6 @@ RULES = {
         {"repair": {"manual_h": 1, "distribution": "exponential", "cv": 0.5}},
         "repair.distribution: exponential has its own spread: leave out cv = 0.5",
     ),
-    "groups that do not add up": (
-        {"failures.groups": [{"name": "old", "share": 0.5}, {"name": "new", "share": 0.4}]},
-        "failures.groups must have shares that sum to 1, all nodes of the cluster, got 0.9",
-    ),
-    "a person that takes no time": (
-        {"recovery.restart_fails": 0.1, "recovery.n_tries": 3, "recovery.person_min": 0},
-        "recovery.n_tries needs restart_fails and person_min, the mean wait for that person",
-    ),
     "more replicas than nodes": (
         {"elastic.n_replicas": 1001},
         "elastic.n_replicas must be <= 1000, the nodes of the job, got 1001",
@@ -122,8 +114,6 @@ def test_a_value_with_an_effect_is_shown(fleet):
     ("path", "idle", "hidden"),
     [
         ("job.throughput_factor", 1, []),
-        ("recovery.detection_cv", 0, []),
-        ("recovery.restart_cv", 0, []),
         ("recovery.person_share", 0, ["recovery.person_min"]),
         ("recovery.false_alarms_per_day", 0, []),
         ("spares.n_preemptible", 0, ["spares.preempt_min"]),

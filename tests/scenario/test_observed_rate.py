@@ -87,9 +87,9 @@ def test_a_factor_in_the_file_and_one_by_override_are_the_same(plain_run):
 
 
 @pytest.mark.parametrize("n_gpus", [800, 80_000])
-def test_a_mode_of_the_job_is_converted_with_the_shares_that_were_observed(plain_run, n_gpus):
-    """Observed on 1000 nodes, half of it the job's: the size of the job now must not move the conversion."""
-    modes = [{"name": "bug", "share": 0.5, "scales_with": "job", "detection_min": 24}]
+def test_a_rate_is_converted_on_the_nodes_that_were_observed(plain_run, n_gpus):
+    """Observed on 1000 nodes: the size of the job now must not move the conversion."""
+    modes = [{"name": "bug", "share": 0.5, "detection_min": 24}]
     failures = {**WALL_CLOCK, "observed_nodes": 1000, "modes": modes}
     run = plain_run.override({"cluster.n_gpus": n_gpus, "failures": failures})
     assert run.failures.exposed_share == pytest.approx(1 - 0.25 * 0.5 * 0.4)
@@ -192,7 +192,7 @@ def test_a_mode_that_never_occurs_says_nothing_of_latency(llama3):
 
 
 def test_a_job_that_never_fails_is_swept_as_it_is_evaluated(llama3):
-    modes = [{"name": "never", "share": 1.0, "factor": 0, "scales_with": "job"}]
+    modes = [{"name": "never", "share": 1.0, "factor": 0}]
     run = llama3.override({"failures.modes": modes, "recovery.init_s_per_1000_gpus": 0})
     swept = budget.exact(run, {"cluster.n_gpus": np.array([16384.0, 100_000.0])}).ettr
     assert swept == pytest.approx([budget.exact(run).ettr] * 2)

@@ -15,11 +15,6 @@ FIRST = {
     "recovery": {"restart_min": 12},
 }
 """What a person knows who asks for the first time."""
-COMPONENTS = [
-    {"name": "GPU", "per_node": 8, "mttf_h": 50_000},
-    {"name": "NIC", "per_node": 2, "mttf_h": 150_000},
-    {"name": "power supply", "per_node": 2, "mttf_h": 100_000},
-]
 
 
 @pytest.fixture
@@ -55,7 +50,6 @@ SIZED = {
     "a job's mean time": FIRST,
     "a node's mean time": {**FIRST, "failures": {"node_mttf_h": 4600, "rate_clock": "exposed"}},
     "a GPU's mean time": {**FIRST, "failures": {"gpu_mttf_h": 36_000}},
-    "components": {**FIRST, "failures": {"components": COMPONENTS, "rate_clock": "exposed"}},
     "a rate": {**FIRST, "failures": {"rate_per_1000_node_days": 5}},
     "a count": {**FIRST, "failures": {"n_events": 30, "node_days": 9000}},
     "a count by the wall clock": {**FIRST, "failures": {"n_events": 30, "node_days": 9000, "rate_clock": "wall"}},
@@ -94,23 +88,11 @@ def test_the_observed_size_can_be_given_with_another_size(first):
     assert exposed.override({"cluster.n_gpus": 8192, "failures.observed_nodes": None}).failures.observed_nodes is None
     anew = {"cluster.n_gpus": 8192, "failures": {"rate_per_1000_node_days": 5}}
     assert exposed.override(anew).failures.observed_nodes is None
-    of_job = {"failures.modes": [{"name": "bug", "share": 0.1, "scales_with": "job"}]}
-    grown = exposed.override({"cluster.n_gpus": 8192}).override(of_job)
-    assert grown.override({"cluster.n_gpus": 4096}).failures.observed_nodes == 512  # which such a mode needs
 
 
-def test_nodes_gpus_and_components_are_other_words_for_the_same_rate(first):
-    n_nodes = first.n_nodes
-    exposed = {"failures.rate_clock": "exposed"}
-    for mean in ({"node_mttf_h": 9 * n_nodes}, {"gpu_mttf_h": 9 * 4096}):
+def test_nodes_and_gpus_are_other_words_for_the_same_rate(first):
+    for mean in ({"node_mttf_h": 9 * first.n_nodes}, {"gpu_mttf_h": 9 * 4096}):
         assert wall_mttf_h(first.override({f"failures.{k}": v for k, v in mean.items()})) == pytest.approx(9)
-    parts = first.override({"failures.components": COMPONENTS, **exposed})
-    # 50,000 h a GPU, 150,000 h a card and 100,000 h a supply, as in a textbook's appendix on reliability
-    node_mttf_h = 1 / (8 / 50_000 + 2 / 150_000 + 2 / 100_000)
-    assert parts.job_mttf_h == pytest.approx(node_mttf_h / n_nodes)
-    fewer = parts.override({"failures.components.NIC.mttf_h": 300_000})
-    assert fewer.failure_rate == pytest.approx(24_000 * (8 / 50_000 + 2 / 300_000 + 2 / 100_000))
-    assert Scenario.parse(fewer.to_yaml()) == fewer
 
 
 def test_a_gpus_time_to_failure_makes_smaller_nodes_fail_less(first):
@@ -123,7 +105,7 @@ def test_a_gpus_time_to_failure_makes_smaller_nodes_fail_less(first):
 @pytest.mark.parametrize("path", ["job_mttf_h", "node_mttf_h", "gpu_mttf_h", "rate_per_1000_node_days"])
 def test_a_new_way_replaces_the_one_before(first, path):
     value = 2e4 if "mttf" in path else 20
-    run = first.override({"failures.components": COMPONENTS}).override({f"failures.{path}": value})
+    run = first.override({"failures.gpu_mttf_h": 5e4}).override({f"failures.{path}": value})
     assert run.failures.ways == (path,)
     counted = run.override({"failures.n_events": 12, "failures.node_days": 3000})
     assert counted.failures.ways == ("n_events with node_days",) and counted.failure_rate == pytest.approx(4)

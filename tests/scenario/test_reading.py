@@ -221,9 +221,8 @@ FAULTS = {
     "unknown field of a mode": (
         changed(RATE, "{rate_per_1000_node_days: 6, modes: [{name: a, share: 0.3, detect_min: 3}]}"),
         "unknown field failures.modes.0.detect_min; did you mean 'detection_min'? Valid: name, category, n_events, "
-        "share, factor, scales_with, detection_min, detection_cv, queue_min, restart_min, restart_cv, n_lost_nodes, "
-        "latency_h, latency_cv, n_out_nodes, repair_h, repaired_together, heat_share, heat_energy_ev "
-        "(mine.yml)",
+        "share, factor, detection_min, restart_min, n_lost_nodes, latency_h, latency_cv, n_out_nodes, repair_h, "
+        "repaired_together, heat_share, heat_energy_ev (mine.yml)",
     ),
     "two faults": (
         changed("n_gpus: 8000", "n_gpus: -8, gpus: 2"),
@@ -275,10 +274,6 @@ FAULTS = {
         PLAIN + "evidence: {cluster.n_gpus: {status: sure}}\n",
         "evidence.cluster.n_gpus.status must be 'primary', 'secondary', 'derived' or 'assumed', got 'sure' (mine.yml)",
     ),
-    "a mode of the job": (
-        changed(RATE, "{rate_per_1000_node_days: 6, modes: [{name: a, share: 0.3, scales_with: job}]}"),
-        "failures.observed_nodes is needed: mode 'a' scales with the job (mine.yml)",
-    ),
     "empty title": (changed("A plain run", '"  "'), "title must not be empty (mine.yml)"),
     "endless title": (
         changed("A plain run", "x" * 201),
@@ -294,8 +289,7 @@ def test_a_fault_is_answered_with_path_rule_unit_value_and_place(fault):
 
 
 WAYS = (
-    "needs exactly one of n_events with node_days, rate_per_1000_node_days, job_mttf_h, node_mttf_h, gpu_mttf_h, or "
-    "components; got"
+    "needs exactly one of n_events with node_days, rate_per_1000_node_days, job_mttf_h, node_mttf_h or gpu_mttf_h; got"
 )
 FAILURES = {
     "{}": f"{WAYS} none",
@@ -305,10 +299,6 @@ FAILURES = {
     "{job_mttf_h: 9, node_mttf_h: 100}": f"{WAYS} job_mttf_h and node_mttf_h",
     "{job_mttf_h: 9, rate_gamma: {shape: 1, node_days: 1}}": (
         "takes rate_gamma only with rate_per_1000_node_days; a count has its own"
-    ),
-    "{components: []}": f"{WAYS} none",
-    "{components: [{name: a, per_node: 1, mttf_h: 9}, {name: a, per_node: 2, mttf_h: 9}]}": (
-        "has two components named 'a'"
     ),
     "{n_events: 3}": "needs n_events and node_days together",
     "{node_days: 3}": "needs n_events and node_days together",

@@ -99,7 +99,6 @@ def test_every_field_is_converted_to_hours_once(plain_run):
     assert run.in_hours().head == pytest.approx(0.8 / 40)
     assert (run.detection_h, run.queue_h, run.first_queue_h, run.restart_h) == pytest.approx((0.05, 0.1, 0.1, 1 / 6))
     assert (run.maintenance_rate_per_h, run.maintenance_h) == pytest.approx((0.5, 0.5))
-    assert run.override({"job.first_queue_min": 0}).first_queue_h == 0
 
 
 def test_without_failures_the_time_to_failure_is_infinite(plain_run):
@@ -264,7 +263,7 @@ def test_an_override_leaves_the_values_as_they_were_given(plain_run):
         (
             {"cluster.gpus": 8},
             "unknown field 'cluster.gpus'; did you mean 'cluster.n_gpus'? Near it: cluster.n_gpus, "
-            "cluster.gpus_per_node, cost.usd_per_gpu_h, measured.n_gpus, failures.groups",
+            "cluster.gpus_per_node, cost.usd_per_gpu_h, measured.n_gpus, network.pod_gpus",
         ),
         (
             {"cluster.n_gpus.x": 8},
@@ -296,8 +295,8 @@ def test_an_override_leaves_the_values_as_they_were_given(plain_run):
         ),
         (
             {"failures.rate_per_1000_node_days": 3, "failures.n_events": 3},
-            "failures needs exactly one of n_events with node_days, rate_per_1000_node_days, job_mttf_h, node_mttf_h, "
-            "gpu_mttf_h, or components; got n_events with node_days and rate_per_1000_node_days "
+            "failures needs exactly one of n_events with node_days, rate_per_1000_node_days, job_mttf_h, node_mttf_h "
+            "or gpu_mttf_h; got n_events with node_days and rate_per_1000_node_days "
             "(failures.rate_per_1000_node_days=3, failures.n_events=3)",
         ),
         (
@@ -325,13 +324,13 @@ def test_numpy_numbers_are_numbers(plain_run):
 
 
 def test_every_value_in_force_has_a_status(llama3):
-    table = llama3.override({"checkpoint.stall_s": 12, "job.first_queue_min": 4}).to_frame().set_index("field")
+    table = llama3.override({"checkpoint.stall_s": 12, "checkpoint.load_s": 4}).to_frame().set_index("field")
     assert table.loc["cluster.gpus_per_node", "status"] == "primary"
     assert table.loc["failures.node_days", "status"] == "derived"
     assert table.loc["recovery.restart_min", "status"] == "assumed"
     assert table.loc["checkpoint.persist_slowdown", ["status", "note"]].tolist() == ["assumed", "default"]
     assert table.loc["checkpoint.stall_s", ["value", "unit", "status", "source"]].tolist() == [12, "s", "given", ""]
-    assert table.loc["job.first_queue_min", "status"] == "given"
+    assert table.loc["checkpoint.load_s", "status"] == "given"
     assert table.loc["failures.exposed_share", ["status", "note"]].tolist() == [
         "derived",
         "computed from the scenario as first written",
@@ -356,7 +355,7 @@ def test_the_dictionary_covers_every_field_with_unit_rule_and_meaning():
 def test_what_does_nothing_is_neither_written_nor_shown(name):
     run = Scenario.load(name)
     added = "spares repair elastic slow_nodes heat layout sync tiers store load_s n_kept prediction burn_in lifetime"
-    added += " lemons latency_cv detection_cv restart_cv throughput_factor person_share person_min"
+    added += " lemons latency_cv throughput_factor person_share person_min"
     added += " false_alarms_per_day init_s_per_1000_gpus"
     shown = {part for field in run.to_frame()["field"] for part in field.split(".")}
     assert not [word for word in added.split() if word in shown or f"{word}:" in run.to_yaml()]

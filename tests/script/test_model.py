@@ -226,7 +226,7 @@ def test_what_the_script_has_no_form_for_it_refuses_by_name(page, data):
         ({"spares": {"n_nodes": 9}, "repair": {"manual_h": 24}}, "spares"),
         ({"failures.lifetime": {"shape": 0.7}}, "failures.lifetime"),
         ({"failures.modes.NIC.latency_h": 2}, "failures.modes.NIC.latency_h"),
-        ({"recovery.restart_cv": 1}, "recovery.restart_cv"),
+        ({"recovery.exposed": False}, "recovery.exposed"),
         ({"heat": {"mean_c": 20}}, "heat"),
     ):
         assert name in page.evaluate("one => ettr.refused(one)", plain(run.override(changes)))
@@ -244,10 +244,9 @@ def test_whatever_the_package_refuses_the_script_refuses(page):
     for changes in (
         {"slow_nodes": {"per_1000_node_days": 1, "loss": 0.1, "detection_h": 1}},
         {"recovery.false_alarms_per_day": 1},
-        {"recovery.restart_fails": 0.1},
         {"recovery.exposed": False},
         {"failures.burn_in": {"factor": 3, "decay_days": 9}},
-        {"failures.groups": [{"name": "a", "share": 1, "factor": 2}]},
+        {"failures.lemons": {"share": 0.1, "factor": 2, "cured_manual": 0.5}},
         {"checkpoint.tiers": [{"name": "a", "interval_s": 60, "survives": 0.9, "corrupt": 0.1}]},
     ):
         scenario = run.override(changes)

@@ -108,12 +108,11 @@ def test_a_scenario_is_shown_with_the_values_it_has(name):
     shown = {row[0]: row[1] for row in cells.rows[1:]}
     # a switch is no value, and a slowdown by a write that does not happen, or a load of nothing, has no effect
     idle = {"checkpoint.persist_slowdown"} if run.checkpoint.persist_s == 0 else set()
-    idle |= {"checkpoint.load_s", "job.throughput_factor"}  # nor what no preset has: a lower speed, times that vary
-    of_recovery = ("detection_cv", "restart_cv", "person_share", "person_min")
+    idle |= {"checkpoint.load_s", "job.throughput_factor"}  # nor what no preset has: a lower speed
     idle |= {"recovery.init_s_per_1000_gpus"} if run.gpus_beyond_observed == 0 else set()
-    idle |= {f"recovery.{name}" for name in of_recovery}
     idle |= {
-        "recovery.restart_fails",
+        "recovery.person_share",
+        "recovery.person_min",
         "recovery.false_alarms_per_day",
         "cost.usd_per_day",
         "network.failed_share",
