@@ -83,7 +83,7 @@ COUNTED = {
 
 PLAIN = (
     *("_share", "_factor", "_ratio", "_shape", "_exponent", "_cv", "_spread", "_overlap", "_overshoot"),
-    *("_oversubscription", "_pue", "_per_parameter", "_per_node", "_copies", "_after", "_hidden"),
+    *("_oversubscription", "_pue", "_per_parameter", "_copies", "_after", "_hidden"),
 )
 """Endings of names that have no unit: shares, ratios and counts whose noun says all."""
 
