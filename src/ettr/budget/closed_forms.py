@@ -218,14 +218,14 @@ def _trained(run: JobInHours) -> training.Training:
         return tiered.tiered(run)
     if run.prediction is not None:
         return predicted.predicted(run)
-    return silent.silent(run) if np.any(np.asarray(run.silent) > 0) else training.plain(run)
+    return silent.silent(run) if run.silent > 0 else training.plain(run)
 
 
 def recover_of(run: JobInHours) -> maintenance.Recover:
     """How failures and hours of restarts follow from hours at risk."""
     if run.tiers:
         return tiered.recover
-    return silent.recover if np.any(np.asarray(run.silent) > 0) else training.recover
+    return silent.recover if run.silent > 0 else training.recover
 
 
 def out_of_order(run: JobInHours) -> Any:

@@ -124,7 +124,7 @@ def refuse_memory(scenario: Scenario) -> None:
 
 def together(run: JobInHours) -> list[str]:
     """Names of mechanisms in a run that no closed form holds for together; none or one name if it holds."""
-    quiet = bool(np.any(np.asarray(run.silent) > 0))
+    quiet = run.silent > 0
     names = [
         name
         for name, there in {TIERS: bool(run.tiers), PREDICTION: run.prediction is not None, SILENT: quiet}.items()
@@ -132,7 +132,7 @@ def together(run: JobInHours) -> list[str]:
     ]
     if run.tiers and np.any(np.asarray(run.slowdown) * np.asarray(run.persist) > 0):
         names.append(SLOWDOWN)
-    if quiet and np.any(np.asarray(run.silent) < 1 - LAST_DIGITS):
+    if quiet and run.silent < 1 - LAST_DIGITS:
         names.append(NOTICED)
     if quiet and np.any(np.asarray(run.persist) > 0):
         names.append(WRITE)

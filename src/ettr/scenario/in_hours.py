@@ -28,7 +28,7 @@ from ettr.scenario.job_in_hours import JobInHours
 from ettr.scenario.loader import stamp
 from ettr.scenario.sections import Cluster, Job, Maintenance, Measured, Prediction, Recovery
 from ettr.scenario.survival import survival_by_mode
-from ettr.scenario.to_hours import Values, before_interval, job_in_hours, weights_of
+from ettr.scenario.to_hours import Values, before_interval, job_in_hours
 from ettr.scenario.training import Interconnect, Model, Parallelism, StepModel, Synchronisation
 
 if TYPE_CHECKING:
@@ -358,8 +358,10 @@ class InHours(Section):
 
     @property
     def mode_weights(self) -> np.ndarray:
-        """Probability that a failure is of each of ``mode_names``."""
-        return weights_of(self.mode_exposure())
+        """Probability that a failure is of each of ``mode_names``; where none can strike, of the last."""
+        exposure = self.mode_exposure()
+        total = exposure.sum()
+        return np.asarray(exposure / total) if total > 0 else np.eye(exposure.size)[-1]
 
     @property
     def repair_h_by_mode(self) -> np.ndarray:

@@ -162,8 +162,8 @@ class JobInHours(_Numbers):
     restarts: tuple[RestartInHours, ...]
     stops_per_h: Any
     stop: Any
-    silent: Any
-    latency: Any
+    silent: float
+    latency: float
     include_start: bool
     tiers: tuple[TierInHours, ...]
     prediction: PredictionInHours | None
@@ -264,8 +264,7 @@ class JobInHours(_Numbers):
     @property
     def has_interval_rule(self) -> bool:
         """Whether the best interval follows by a rule: of one store, where all failures are noticed, or none."""
-        silent = np.asarray(self.silent)
-        alike = bool(np.all(silent == 0) or np.all(silent > 1 - LAST_DIGITS))
+        alike = self.silent == 0 or self.silent > 1 - LAST_DIGITS
         return alike and not self.tiers and self.prediction is None
 
     @property

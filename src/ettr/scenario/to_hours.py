@@ -146,7 +146,7 @@ def job_in_hours(scenario: InHours, at: Mapping[str, Any] | None = None) -> JobI
 def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> JobInHours:
     """The same before a rule for the interval is followed: endless where the scenario gives one."""
     value = Values(scenario, at)
-    rate, weight = _rate_and_weights(scenario, value)
+    weight = scenario.mode_weights
     survives = _survival(scenario, value)
     modes = _modes(scenario, value, weight, survives)
     silent = ~np.isnan(modes.latency)
@@ -160,7 +160,7 @@ def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> J
         persist=value.persist_h,
         slowdown=value("checkpoint.persist_slowdown"),
         load=value.load_h,
-        rate=rate,
+        rate=_rate(scenario, value),
         detection=_mean(weight, modes.detection),
         queue=queue + value("recovery.person_share") * person,
         first_queue=queue,
@@ -168,8 +168,8 @@ def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> J
         restarts=restarts,
         stops_per_h=value("maintenance.per_day") / H_PER_DAY,
         stop=value.hours("maintenance.duration_min"),
-        silent=weight[silent].sum(),
-        latency=_mean(weight, np.where(silent, modes.latency, 0.0)),
+        silent=float(weight[silent].sum()),
+        latency=float(weight @ np.where(silent, modes.latency, 0.0)),
         include_start=scenario.starts,
         tiers=_tiers(scenario, value, kept),
         prediction=_prediction(value) if scenario.prediction else None,
@@ -184,18 +184,12 @@ def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> J
     )
 
 
-def _rate_and_weights(scenario: InHours, value: Values) -> tuple[Any, np.ndarray]:
-    """λ, and the probability of each mode."""
+def _rate(scenario: InHours, value: Values) -> Any:
+    """λ: failures of the job per exposed hour. [1/h]"""
     node_rate = scenario.failures.per_node_h(value.given.get(RATE, scenario.failure_rate))
     n_nodes = value.n_nodes if "cluster.n_gpus" in value.given else None
     rate = node_rate * scenario.mode_exposure(n_nodes).sum(axis=-1)
-    return (rate if np.ndim(rate) else float(rate)), weights_of(scenario.mode_exposure())
-
-
-def weights_of(exposure: np.ndarray) -> np.ndarray:
-    """Probability of each mode, from its exposure; where none is exposed, of the last."""
-    total = exposure.sum()
-    return np.asarray(exposure / total) if total > 0 else np.eye(exposure.size)[-1]
+    return rate if np.ndim(rate) else float(rate)
 
 
 def _survival(scenario: InHours, value: Values) -> list[np.ndarray]:
