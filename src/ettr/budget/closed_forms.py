@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget import maintenance, predicted, silent, tiered, training
+from ettr.budget import maintenance, predicted, tiered, training
 from ettr.budget.blocks import Limits, Parts, evaluate
 from ettr.budget.refusals import accepted
 from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h
@@ -218,14 +218,14 @@ def _trained(run: JobInHours) -> training.Training:
         return tiered.tiered(run)
     if run.prediction is not None:
         return predicted.predicted(run)
-    return silent.silent(run) if run.silent > 0 else training.plain(run)
+    return training.silent(run) if run.silent > 0 else training.plain(run)
 
 
 def recover_of(run: JobInHours) -> maintenance.Recover:
     """How failures and hours of restarts follow from hours at risk."""
     if run.tiers:
         return tiered.recover
-    return silent.recover if run.silent > 0 else training.recover
+    return training.recover_silent if run.silent > 0 else training.recover
 
 
 def out_of_order(run: JobInHours) -> Any:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from ettr.budget.changing import exposed_h_of, over_time
-from ettr.budget.closed_forms import out_of_order, quiet_budget
+from ettr.budget.closed_forms import quiet_budget
 from ettr.budget.refusals import accepted
-from ettr.budget.transforms import alarms, changing, silent, stages, tiers
+from ettr.budget.transforms import stages
 from ettr.budget.transforms.inversion import MOST_TERMS, inverted
 from ettr.budget.transforms.recoveries import Exposure, kinds_of
-from ettr.budget.transforms.stages import Quiet
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.finishing import Finishing
 from ettr.core.units import LAST_DIGITS
@@ -27,12 +25,11 @@ _LARGEST_EXPONENT = 300.0
 """Failures in what has to be trained in one go, beyond which a run practically never ends."""
 _TINY = 1e-150
 """A step so small that the transform is straight, over the hours."""
-_FADED = 1e-6
 _SPACING, _ROUGH, _FEWEST_RATES, _MOST_RATES = 0.8, 49, 16, 400
 """Distance of the rates of a posterior in standard deviations of the finishing date; how many are looked at for that,
 and how many there may be."""
 _KINDS = 3
-"""Kinds of failures, and tiers, whose recoveries are looked at as hours that are always the same."""
+"""Kinds of failures whose recoveries are looked at as hours that are always the same."""
 _COARSE = 128
 """Terms of a distribution of which only a probability or the moments are looked at."""
 _BEYOND = 1e-9
@@ -65,18 +62,17 @@ def finishing(
     InputError
         A path that cannot be swept, a share outside [0, 1), or a rate of which no failure was seen, or nothing known.
     NotModelled
-        What has no transform: spares that run out, nodes with a memory, latencies that vary or differ, and others,
-        which ``ettr.simulate`` follows.
+        Faster tiers, warnings of failures, silent failures, rates that change, and what :func:`exact` refuses:
+        ``ettr.simulate`` follows them.
     OutsideValidity
-        The run would practically never end, or meets so few failures that its alarms cannot be told from its intervals.
+        The run would practically never end.
 
     Notes
     -----
     Each try of a stage ends with a failure or with a durable checkpoint, and what follows begins anew; so the transform
-    of the whole is a product, with tiers and maintenance of matrices. Kulkarni, Nicola and Trivedi (1987). Requests for
-    maintenance that wait for one checkpoint are served together. With alarms the interval that the end cuts short
-    counts as the others, and a rate that changes is followed to the spread of the exposed hours around their mean. The
-    mean is that of :func:`exact`, but for what that has to first order or in whole intervals only.
+    of the whole is a product, with maintenance of matrices. Kulkarni, Nicola and Trivedi (1987). Requests for
+    maintenance that wait for one checkpoint are served together. The mean is that of :func:`exact`, but for maintenance
+    that it has to first order only.
 
     Examples
     --------
@@ -232,18 +228,13 @@ def _of(run: JobInHours, starts: bool, warns: bool = True, terms: int = MOST_TER
 def _limits(run: JobInHours) -> dict[str, Any]:
     """What must hold, in words, and where it does not."""
     with np.errstate(all="ignore"):
-        most = run.rate * (1.0 if run.ageing is None else max(1.0, changing.relative(run, 0.0)))
-        limits = {
+        in_one_go_h = run.stall + run.persist + np.minimum(run.tau, run.work)
+        return {
             "intervals no shorter than the training during the background write": run.head * (1 - LAST_DIGITS)
             > run.tau,
-            ENDS: np.logical_not(most * (_in_one_go_h(run) + run.restart_after) <= _LARGEST_EXPONENT)
+            ENDS: np.logical_not(run.rate * (in_one_go_h + run.restart_after) <= _LARGEST_EXPONENT)
             | _hardly_trains(run),
         }
-        if run.tiers:
-            limits["tiers whose intervals do not fall, and none shorter than its write"] = out_of_order(run)
-        if run.prediction is not None:
-            limits["runs in which some sixteen failures or more come without warning"] = _alarms_blur(run)
-    return limits
 
 
 def _hardly_trains(run: JobInHours) -> Any:
@@ -253,75 +244,23 @@ def _hardly_trains(run: JobInHours) -> Any:
     return never if run.shape else bool(never[0])
 
 
-def _in_one_go_h(run: JobInHours) -> Any:
-    """What has to be trained without a failure: of a tier, without one that no faster tier survives. [h]"""
-    hours = sum(run.stalls) + run.persist
-    for tier, tau in enumerate(run.taus):
-        struck = sum(kind.share * (1 - kind.survives[tier - 1]) for kind in kinds_of(run, 0)) if tier else 1.0
-        hours = hours + struck * np.minimum(tau, run.work)
-    return hours
-
-
-def _alarms_blur(run: JobInHours) -> Any:
-    """Where a run with alarms has so few failures that it matters where its intervals end."""
-    turn = np.pi / np.asarray(run.cycle, dtype=float)
-    s = 1j * turn[..., None]
-    blurred = alarms.whole(run, False)(Exposure(_wide(run.rate), s, s))
-    return np.logical_not(np.abs(blurred[..., 0]) <= _FADED)
-
-
 def _inverted(run: JobInHours, starts: bool, terms: int) -> Finishing:
-    of = (
-        tiers
-        if run.tiers
-        else alarms
-        if run.prediction is not None
-        else silent
-        if np.any(np.asarray(run.silent) > 0)
-        else stages
-    )
     starts = starts and run.include_start
-    quiet: Quiet = of.quiet(run, starts)
-    about_h = None
-    if run.ageing is not None and run.ageing.factor != 1:
-        about_h, end_h = _over_time_h(run)
-        whole = changing.whole(run, starts, end_h, of.whole, of.log_cycle)
-        quiet = changing.quiet(run, quiet)
-    else:
-        whole = of.whole(run, starts)
-    rate = _wide(run.rate)
+    quiet, whole = stages.quiet(run, starts), stages.whole(run, starts)
+    rate = np.asarray(run.rate, dtype=float)[..., None]
 
     def transform(s: Any) -> Any:
-        return whole(Exposure(rate, s, s))
+        return whole(Exposure(rate, s))
 
     with np.errstate(under="ignore"):
-        about_h = _about_h(run, transform, quiet) if about_h is None else about_h
+        step = _TINY / np.broadcast_to(quiet.hours, run.shape)[..., None]
+        about_h = (-np.angle(transform(1j * step)) / step)[..., 0]
         return inverted(transform, about_h, run.shape, quiet.probability, quiet.hours, _alike_h(run), terms)
 
 
 def _alike_h(run: JobInHours) -> list[Any]:
     """Hours that may be lost many times over, always the same. [h]"""
-    kinds = sorted(kinds_of(run, 0), key=lambda kind: -np.mean(kind.share))[:_KINDS]
-    each_h = [np.mean(kind.detection_h) + np.mean(run.first_queue) + np.mean(kind.restart_h) for kind in kinds]
-    hours = [of + load for of in each_h for load in run.loads[:_KINDS]]
+    kinds = sorted(kinds_of(run), key=lambda kind: -np.mean(kind.share))[:_KINDS]
+    queue_h = np.mean(run.first_queue)
+    hours = [np.mean(kind.detection_h) + queue_h + np.mean(kind.restart_h) + run.load for kind in kinds]
     return [*hours, run.stop + run.start] if np.any(run.stops_per_h) else hours
-
-
-def _about_h(run: JobInHours, transform: Callable[[Any], Any], quiet: Quiet) -> Any:
-    """Mean hours, roughly. [h]"""
-    if run.prediction is not None:  # whose transform is a root, and loses digits where s is tiny
-        return quiet_budget(replace(run, stops_per_h=0.0)).total_h
-    step = _TINY / np.broadcast_to(quiet.hours, run.shape)[..., None]
-    return (-np.angle(transform(1j * step)) / step)[..., 0]
-
-
-def _over_time_h(run: JobInHours) -> tuple[Any, Any]:
-    """Mean hours of a run whose rate changes, and those exposed, at each point, maintenance aside. [h, h]"""
-    unasked = replace(run, stops_per_h=0.0)
-    each = [over_time(unasked.at_points(point)) for point in np.ndindex(run.shape)]
-    hours = np.array([(float(one.total_h), float(exposed_h_of(one))) for one in each])
-    return hours[:, 0].reshape(run.shape), plain(hours[:, 1].reshape(run.shape))
-
-
-def _wide(values: Any) -> Any:
-    return np.asarray(values, dtype=float)[..., None]

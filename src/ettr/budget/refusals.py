@@ -16,7 +16,6 @@ from ettr.scenario.paths import PERSIST, PREDICTION, SLOWDOWN, TIERS
 
 SILENT, NOTICED = "silent failures (latency_h)", "failures that are noticed"
 WRITE = "a background write (checkpoint.persist_s or checkpoint.store)"
-FINISHING = "budget.finishing"
 SIMULATE = "use ettr.simulate (ettr simulate on the command line)"
 
 
@@ -115,11 +114,19 @@ def refuse_what_changes(formula: str, scenario: Scenario) -> None:
         )
 
 
-def refuse_memory(scenario: Scenario) -> None:
-    """Refuse nodes that age, whose failures no transform follows."""
-    lifetime = scenario.failures.lifetime
-    if lifetime and lifetime.shape != 1:
-        raise NotModelled(f"{FINISHING} has no form for failures.lifetime, nodes with a memory: {SIMULATE}")
+def refuse_without_transform(scenario: Scenario, run: JobInHours) -> None:
+    """Refuse what the distribution of the finishing date is simulated for, though its mean may have a form."""
+    burn_in, lifetime = scenario.failures.burn_in, scenario.failures.lifetime
+    named = {
+        "failures.burn_in, a rate that changes": burn_in and burn_in.factor != 1,
+        "failures.lifetime, nodes with a memory": lifetime and lifetime.shape != 1,
+        f"faster tiers ({TIERS})": run.tiers,
+        f"warnings of failures ({PREDICTION})": run.prediction,
+        SILENT: np.any(np.asarray(run.silent) > 0),
+    }
+    for words, there in named.items():
+        if there:
+            raise NotModelled(f"budget.finishing has no form for {words}: {SIMULATE}")
 
 
 def together(run: JobInHours) -> list[str]:
@@ -139,36 +146,24 @@ def together(run: JobInHours) -> list[str]:
     return names
 
 
-def refuse_together(run: JobInHours, formula: str = "budget.exact") -> None:
+def refuse_together(run: JobInHours) -> None:
     """Refuse mechanisms that no closed form holds for together."""
     names = together(run)
-    if formula == FINISHING:
-        names += _without_transform(run, names)
     if len(names) < 2:
         return
-    instead = "" if formula == FINISHING else ", or let budget.first_order add up what each costs"
+    instead = "leave one out, or let budget.first_order add up what each costs"
     if SLOWDOWN in names:  # nor does the simulator hold for it
-        raise NotModelled(f"{formula} has no form for {TIERS} together with {SLOWDOWN}: leave one out{instead}")
-    either = "or leave one out" if formula == FINISHING else "leave one out"
-    raise NotModelled(f"{formula} has no form for {' together with '.join(names[:2])}: {SIMULATE}, {either}{instead}")
+        raise NotModelled(f"budget.exact has no form for {TIERS} together with {SLOWDOWN}: {instead}")
+    raise NotModelled(f"budget.exact has no form for {' together with '.join(names[:2])}: {SIMULATE}, {instead}")
 
 
-def _without_transform(run: JobInHours, names: list[str]) -> list[str]:
-    """What a form of the finishing date does not hold for beside mechanisms of a run."""
-    changes = run.ageing is not None and run.ageing.factor != 1
-    more = ["failures.burn_in"] if changes and (SILENT in names or PREDICTION in names) else []
-    stopped = np.any(np.asarray(run.stops_per_h) > 0) and SILENT in names
-    return [*more, *(["maintenance"] if stopped else [])]
-
-
-def refuse_other_latencies(run: JobInHours, formula: str = "budget.exact") -> None:
+def refuse_other_latencies(run: JobInHours) -> None:
     """With one latency the failure that struck first is found first, which the form rests on."""
     latencies_h = run.modes.latencies
     if len(latencies_h) > 1:
-        instead = "" if formula == FINISHING else "; budget.first_order adds up what each costs"
         raise NotModelled(
-            f"{formula} has no form for silent failures of different latency_h ({min(latencies_h):g} and "
-            f"{max(latencies_h):g} h): {SIMULATE}{instead}"
+            f"budget.exact has no form for silent failures of different latency_h ({min(latencies_h):g} and "
+            f"{max(latencies_h):g} h): {SIMULATE}; budget.first_order adds up what each costs"
         )
 
 
@@ -192,13 +187,12 @@ def refuse(scenario: Scenario, run: JobInHours, formula: str = "exact") -> None:
     if formula == "over_time":
         refuse_ageing(scenario)
     elif formula == "finishing":
-        refuse_memory(scenario)
+        refuse_without_transform(scenario, run)
     else:
         refuse_what_changes(f"budget.{formula}", scenario)
-    if formula in ("exact", "over_time", "finishing"):
-        name = FINISHING if formula == "finishing" else "budget.exact"
-        refuse_together(run, name)
-        refuse_other_latencies(run, name)
+    if formula in ("exact", "over_time"):
+        refuse_together(run)
+        refuse_other_latencies(run)
 
 
 def accepted(

@@ -1,4 +1,4 @@
-"""One kind of checkpoint: the hours of training that a run takes, beside its recoveries."""
+"""One kind of checkpoint: the hours of training that a run takes, beside its recoveries, failures noticed or silent."""
 
 from __future__ import annotations
 
@@ -190,3 +190,26 @@ def _finite_run(run: JobInHours) -> Training:
         n_durable=of.n_durable,
         largest_exponent=rate * np.maximum(of.first_h, np.where(of.only_stage, 0.0, of.again_h)),
     )
+
+
+def silent(run: JobInHours) -> Training:
+    """The training of a run whose failures are all silent, in the steady state: all since they struck is lost."""
+    n, segment = run.work / run.tau, run.tau + run.stall
+    risk = growth(run.rate, segment)
+    exposed = risk * (1 + run.rate * run.latency)
+    return Training(
+        exposed_h=n * exposed,
+        risk_h=n * risk,
+        last_h=0.0,
+        rework_h=n * (exposed - segment),
+        slowdown_h=0.0,
+        checkpoint_h=n * run.stall,
+        n_durable=n,
+        largest_exponent=run.rate * segment,
+    )
+
+
+def recover_silent(run: JobInHours, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
+    """Silent failures, and hours of restarts, during which nothing is computed that could be corrupted."""
+    n_failures = run.rate * risk_h
+    return n_failures, n_failures * run.restart_after + n_planned * run.start * np.ones_like(n_failures)

@@ -70,7 +70,6 @@ class ModesInHours:
 
     ``restart`` is without loading. ``latency`` is NaN where a
     failure is noticed, ``repair`` where a node goes through the general stages. ``n_out`` are nodes that leave the job.
-    ``survives`` is the share of its failures that each faster tier survives.
     """
 
     weight: np.ndarray
@@ -79,7 +78,6 @@ class ModesInHours:
     latency: np.ndarray
     repair: np.ndarray
     n_out: np.ndarray
-    survives: tuple[np.ndarray, ...]
 
     @property
     def latencies(self) -> np.ndarray:

@@ -148,7 +148,7 @@ def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> J
     value = Values(scenario, at)
     weight = scenario.mode_weights
     survives = _survival(scenario, value)
-    modes = _modes(scenario, value, weight, survives)
+    modes = _modes(scenario, value, weight)
     silent = ~np.isnan(modes.latency)
     restarts, kept = _restarts(scenario, value, weight, survives)
     queue, person = value.hours("recovery.queue_min"), value.hours("recovery.person_min")
@@ -199,7 +199,7 @@ def _survival(scenario: InHours, value: Values) -> list[np.ndarray]:
     return list(scenario.survival(value.n_nodes if "cluster.n_gpus" in value.given else None, shares))
 
 
-def _modes(scenario: InHours, value: Values, weight: np.ndarray, survives: list[np.ndarray]) -> ModesInHours:
+def _modes(scenario: InHours, value: Values, weight: np.ndarray) -> ModesInHours:
     modes = scenario.failures.modes
 
     def own_or(path: str) -> np.ndarray:
@@ -214,7 +214,6 @@ def _modes(scenario: InHours, value: Values, weight: np.ndarray, survives: list[
         latency=_own_h(scenario, "latency_h"),
         repair=_own_h(scenario, "repair_h"),
         n_out=np.array([*(mode.n_out_nodes for mode in modes), 1]),
-        survives=tuple(survives),
     )
 
 

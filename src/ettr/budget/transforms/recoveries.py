@@ -15,12 +15,11 @@ from ettr.scenario import JobInHours
 
 @dataclass(frozen=True)
 class Kind:
-    """Failures that are alike in all that follows them; ``survives`` is the share that each faster tier survives."""
+    """Failures that are alike in all that follows them."""
 
     share: Any
     detection_h: Any
     restart_h: Any
-    survives: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -32,36 +31,25 @@ class Exposure:
     rate : float or ndarray
         Failures per exposed hour, λ. [1/h]
     s : ndarray
-        Per exposed hour. [1/h]
-    down : ndarray
-        Per hour in which nothing can strike; the same as ``s`` but where rates change. [1/h]
+        Per hour. [1/h]
     """
 
     rate: Any
     s: Any
-    down: Any
 
     @functools.cached_property
     def ends(self) -> Any:
         """λ + s. [1/h]"""
         return self.rate + self.s
 
-    def survives(self, hours: Any) -> Any:
-        """Of some exposed hours without failure: e^(-(λ+s)y)."""
-        return np.exp(-self.ends * hours)
-
-    def strikes(self, hours: Any) -> Any:
-        """Of the time to a failure that strikes within some exposed hours: λ(1 - e^(-(λ+s)y))/(λ+s)."""
-        return -np.expm1(-self.ends * hours) * (self.rate / self.ends)
-
     def later(self, more: Any) -> Exposure:
         """With as much more of s everywhere: where nothing of a process of this rate may happen."""
-        return Exposure(self.rate, self.s + more, self.down + more)
+        return Exposure(self.rate, self.s + more)
 
     def of_whole_intervals(self, run: JobInHours) -> Exposure:
         """For whole intervals of the steady state, whose hours are scaled to those that the work holds."""
         scale = run.work / run.tau / whole_intervals(run)
-        return Exposure(self.rate, self.s * scale, self.down * scale)
+        return Exposure(self.rate, self.s * scale)
 
 
 def whole_intervals(run: JobInHours) -> Any:
@@ -69,16 +57,16 @@ def whole_intervals(run: JobInHours) -> Any:
     return np.ceil(run.work / run.tau - ROUNDING)
 
 
-def widened(run: JobInHours, axes: int = 1) -> JobInHours:
-    """A run with more axes, the last one for values of s; its modes stay as they are."""
-    return run.map(lambda array: _wide(array, axes)) if run.shape else run
+def widened(run: JobInHours) -> JobInHours:
+    """A run with one axis more, for values of s; its modes stay as they are."""
+    return run.map(_wide) if run.shape else run
 
 
-def kinds_of(run: JobInHours, axes: int = 1) -> list[Kind]:
-    """Kinds of failures of a run, each with as many more axes."""
+def kinds_of(run: JobInHours) -> list[Kind]:
+    """Kinds of failures of a run, with one axis more, for values of s."""
     modes = run.modes
     alike: dict[tuple[bytes, ...], tuple[Any, list[np.ndarray]]] = {}
-    columns = (modes.detection, modes.restart, *modes.survives)
+    columns = (modes.detection, modes.restart)
     for i, weight in enumerate(modes.weight):
         if np.any(weight > 0):
             rows = [np.asarray(column[i]) for column in columns]
@@ -87,18 +75,17 @@ def kinds_of(run: JobInHours, axes: int = 1) -> list[Kind]:
             alike[key] = share, rows
     return [
         Kind(
-            share=_wide(share, axes),
-            detection_h=_wide(rows[0], axes),
-            restart_h=_wide(rows[1], axes),
-            survives=tuple(_wide(row, axes) for row in rows[2:]),
+            share=_wide(share),
+            detection_h=_wide(rows[0]),
+            restart_h=_wide(rows[1]),
         )
         for share, rows in alike.values()
     ]
 
 
-def _wide(values: Any, axes: int) -> Any:
+def _wide(values: Any) -> Any:
     array = np.asarray(values, dtype=float)
-    return array.reshape(array.shape + (1,) * axes) if array.ndim else float(array)
+    return array[..., None] if array.ndim else float(array)
 
 
 def together(parts: Iterable[Any]) -> Any:
@@ -109,10 +96,10 @@ def together(parts: Iterable[Any]) -> Any:
     return result
 
 
-def missing_down(run: JobInHours, kind: Kind, down: Any) -> Any:
+def missing_down(run: JobInHours, kind: Kind, s: Any) -> Any:
     """What detection and queue of a failure leave of 1, with the wait for a person."""
-    person = run.person_share * down * run.person / (1 + down * run.person)
-    return together((-np.expm1(-down * (kind.detection_h + run.first_queue)), person))
+    person = run.person_share * s * run.person / (1 + s * run.person)
+    return together((-np.expm1(-s * (kind.detection_h + run.first_queue)), person))
 
 
 def missing_restart(restart_h: Any, load_h: Any, ends: Any) -> Any:
@@ -130,9 +117,9 @@ def loss(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
     lacks: Any = 0.0
     unstruck: Any = 0.0
     for kind in kinds:
-        down = missing_down(run, kind, at.down)
+        down = missing_down(run, kind, at.s)
         restart = missing_restart(kind.restart_h, run.load, at.ends)
-        survives = at.survives(kind.restart_h + run.load)
+        survives = np.exp(-at.ends * (kind.restart_h + run.load))
         lacks = lacks + kind.share * (down + (1 - down) * share_of_s * restart)
         unstruck = unstruck + kind.share * (down + (1 - down) * survives)
     rest = (at.s + at.rate * unstruck) / at.ends
@@ -143,8 +130,3 @@ def log_one_plus(z: Any) -> Any:
     """ln(1 + z) of complex numbers: NumPy's loses the digits of a small one, of which a run has one a checkpoint."""
     real, imaginary = np.real(z), np.imag(z)
     return np.log1p(real * (2 + real) + imaginary * imaginary) / 2 + 1j * np.arctan2(imaginary, 1 + real)
-
-
-def planned_restart(run: JobInHours, g: Any, at: Exposure) -> Any:
-    """A planned restart from the store, up to training."""
-    return 1 - g * missing_restart(run.restart, run.load, at.ends)

@@ -24,17 +24,14 @@ from ettr.budget.transforms.recoveries import (
 from ettr.scenario import JobInHours
 
 Of = Callable[[Exposure], Any]
-Square = tuple[Any, Any, Any, Any]
-"""A matrix of two rows: from one durable checkpoint to the next, by whether a request for maintenance waits."""
 
 
 @dataclass(frozen=True)
 class Quiet:
-    """What a run does if nothing strikes and nothing is asked for: probability, hours, and those exposed. [1, h, h]"""
+    """What a run does if nothing strikes and nothing is asked for: probability, and hours. [1, h]"""
 
     probability: Any
     hours: Any
-    exposed_h: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +55,12 @@ class Transforms:
     @property
     def begin(self) -> Any:
         """The first queue and restart."""
-        return np.exp(-self.at.down * self.run.first_queue) * (1 - self.missing_restart)
+        return np.exp(-self.at.s * self.run.first_queue) * (1 - self.missing_restart)
 
     @property
     def missing_stop(self) -> Any:
         """What maintenance and the restart after it leave of 1."""
-        return together((-np.expm1(-self.at.down * self.run.stop), self.missing_restart))
+        return together((-np.expm1(-self.at.s * self.run.stop), self.missing_restart))
 
     def log_stage(self, first_h: Any, again_h: Any) -> Any:
         r"""Logarithm of the transform of a stage.
@@ -81,14 +78,6 @@ class Transforms:
     def unasked(self) -> Transforms:
         """The same where no maintenance is asked for meanwhile."""
         return Transforms(self.run, self.kinds, self.at.later(self.run.stops_per_h))
-
-
-def log_cycle(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
-    """Logarithm of the transform of one checkpoint cycle in the long run."""
-    of, again_h = Transforms(run, kinds, at), run.tau + run.stall + run.persist
-    if not np.any(run.stops_per_h):
-        return of.log_stage(run.cycle, again_h)
-    return _served(of, of.unasked(), run.cycle, again_h).log_larger
 
 
 def whole(run: JobInHours, starts: bool) -> Of:
@@ -111,9 +100,7 @@ def quiet(run: JobInHours, starts: bool) -> Quiet:
         whole_n = whole_intervals(run)
         asked_h = run.persist + (whole_n - 1) * run.cycle
         exposed_h = whole_n * run.cycle
-        return Quiet(
-            np.exp(-run.rate * exposed_h - run.stops_per_h * asked_h), run.work / run.tau * run.cycle, exposed_h
-        )
+        return Quiet(np.exp(-run.rate * exposed_h - run.stops_per_h * asked_h), run.work / run.tau * run.cycle)
     of = stages_of(run)
     start_h = run.start if starts else 0.0
     queue_h = run.first_queue if starts else 0.0
@@ -121,7 +108,7 @@ def quiet(run: JobInHours, starts: bool) -> Quiet:
     end_h = to_last_h + np.where(of.only_stage, 0.0, of.last_first_h)
     asked_h = np.where(of.only_stage, 0.0, queue_h + to_last_h)
     chance = np.exp(-run.rate * end_h - run.stops_per_h * asked_h)
-    return Quiet(chance, queue_h + end_h, end_h)
+    return Quiet(chance, queue_h + end_h)
 
 
 def _to_end(of: Transforms, stages: Stages, starts: bool) -> Any:
@@ -187,15 +174,10 @@ class _Served:
     def _b(self) -> Any:
         return self.missing + self.asked + self.missing_stop + self.quiet_stop
 
-    @property
-    def log_larger(self) -> Any:
-        """Logarithm of the larger eigenvalue: what a step comes to in the long run."""
-        return log_one_plus(self.larger)
-
     def through(self, n: Any, goes_on: Any, stops: Any) -> tuple[Any, Any]:
         """What lies ahead where no request waits and where one does, n steps before the end."""
         large, small = 1 + self.larger, 1 - self._b - self.larger
-        many, few = np.exp(n * self.log_larger), small ** np.asarray(n, dtype=float)
+        many, few = np.exp(n * log_one_plus(self.larger)), small ** np.asarray(n, dtype=float)
         ahead = (
             self.quiet * goes_on + self.asked * stops,
             self.quiet_stop * goes_on + (1 - self.missing_stop - self.quiet_stop) * stops,
@@ -216,34 +198,4 @@ def _served(of: Transforms, unasked: Transforms, first_h: Any, again_h: Any) -> 
         quiet_stop=(1 - unasked.missing_stop) * unasked.stage(again_h, again_h),
         missing=-np.expm1(goes_on),
         missing_stop=together((of.missing_stop, -np.expm1(of.log_stage(again_h, again_h)))),
-    )
-
-
-def log_larger(step: Square) -> Any:
-    """Logarithm of the larger eigenvalue: what a step comes to in the long run."""
-    trace, product = step[0] + step[3], step[0] * step[3] - step[1] * step[2]
-    root = np.sqrt(trace * trace - 4 * product)
-    larger = np.where(np.abs(trace + root) >= np.abs(trace - root), trace + root, trace - root)
-    return np.log(larger / 2)
-
-
-def through(step: Square, n: Any, *end: Any) -> tuple[Any, Any]:
-    """What lies ahead in each row of a matrix, n steps before the end."""
-    ahead, power = end, step
-    left = np.asarray(n, dtype=np.int64)
-    while np.any(left > 0):
-        odd = left % 2 == 1
-        moved = power[0] * ahead[0] + power[1] * ahead[1], power[2] * ahead[0] + power[3] * ahead[1]
-        ahead = tuple(np.where(odd, new, old) for new, old in zip(moved, ahead, strict=True))
-        power = _times(power, power)
-        left = left // 2
-    return ahead[0], ahead[1]
-
-
-def _times(a: Square, b: Square) -> Square:
-    return (
-        a[0] * b[0] + a[1] * b[2],
-        a[0] * b[1] + a[1] * b[3],
-        a[2] * b[0] + a[3] * b[2],
-        a[2] * b[1] + a[3] * b[3],
     )
