@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from ettr.simulation.compiling import on_compiling
+from ettr.simulation.compile_notice import on_compiling
 
 KERNELS = """
 from ettr.simulation.compiling import compiled

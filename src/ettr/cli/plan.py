@@ -170,7 +170,8 @@ def plan(
     With --deadline the answer is the probability, the interval at which that is highest, what a day earlier costs, and
     what each field alone would have to be for nine in ten. --done counts from now, for a job under way.
 
-    What no formula follows, such as spares that run out, is simulated for a moment; --quick leaves that out.
+    What no formula follows, such as spares that run out, is simulated for a moment, and so are the dates of runs with
+    faster tiers, warnings of failures, silent failures or burn-in; --quick leaves that out.
 
     Example: ettr plan --gpus 4096 --mtbf-h 9 --stall-s 90 --restart-min 12 --usd-per-gpu-h 2.5 --save mine.yml
 
@@ -203,15 +204,12 @@ def plan(
     from ettr.plan import make
 
     answer = make(run, simulate=not quick, calendar=calendar)
-    if answer.left_out and not quick:
-        from ettr.core import extras
-        from ettr.plan.dates import WITHOUT
-
-        with extras.needed("simulate", WITHOUT), terminal.compiling_said(as_json):
-            _ = answer.simulation
+    with terminal.compiling_said(as_json):
+        _ = answer.simulation
     _check_changing(answer, target)
     needs = _needs(answer.scenario, answer.asked, target, field or []) if target is not None else []
     with (
+        terminal.compiling_said(as_json),  # for the dates
         outputs.written(html, lambda: _page(answer), Note(f"Written: {html}"), as_json),
         outputs.written(save, lambda: run.to_yaml(comments=True), Note(f"Written: {save}"), as_json),
     ):

@@ -64,10 +64,10 @@ def simulate(
     scenario's figures are known.
 
     With --json, hours end in _h; errors are the standard errors of the means in budget, ettr_low and ettr_high the ends
-    of the 95% interval, finish_h the hours by which so many in 100 runs are done, waiting_h the part of the queue spent
-    waiting for nodes in n_waits waits, ended_share the share of runs in which too few nodes were left, and
-    variance_ratio how many times more runs plain means would need. With --days, productive_h has in place of finish_h
-    the hours of work that so many in 100 runs have done at most.
+    of the 95% interval, finish_h the hours by which so many in 100 runs are done and finish_error_h their standard
+    errors, waiting_h the part of the queue spent waiting for nodes in n_waits waits, ended_share the share of runs in
+    which too few nodes were left, and variance_ratio how many times more runs plain means would need. With --days,
+    productive_h has in place of finish_h the hours of work that so many in 100 runs have done at most.
 
     The timeline has the columns run, start_h, end_h (hours since the run began) and state: training, checkpoint,
     rework (training that is lost later), detection, queue, restart or maintenance. A steady run is in whole intervals

@@ -67,7 +67,7 @@ def progress(quiet: bool, first: str = "reading") -> Iterator[Steps]:
 @contextmanager
 def compiling_said(quiet: bool) -> Iterator[None]:
     """Say on standard error that the simulator is compiled, if and when it is."""
-    from ettr.simulation.compiling import on_compiling
+    from ettr.simulation.compile_notice import on_compiling
 
     with on_compiling(lambda: None if quiet else say(_COMPILES, err=True)):
         yield

@@ -28,7 +28,7 @@ from ettr.failures import gamma_interval
 from ettr.plan.assumed import assumed_fields
 from ettr.plan.bands import Bands, bands_of, mttf_interval_h
 from ettr.plan.calendar import Calendar, calendar_of
-from ettr.plan.dates import WITHOUT, Dates, at_uncertain_rate, check_ends, dates_of
+from ettr.plan.dates import WITHOUT, Dates, at_uncertain_rate, check_ends, dates_of, how_to_simulate
 from ettr.plan.deadline import Deadline, deadline_of
 from ettr.plan.details import plan_details
 from ettr.plan.losses import Losses, record_of
@@ -254,7 +254,7 @@ class Plan(Answer):
 
     @functools.cached_property
     def dates(self) -> Dates | None:
-        """When the run is done, at the best interval; None of a job that has no end."""
+        """When the run is done, at the best interval; None of a job that has no end, or where that is not simulated."""
         asked = self.best if self.is_bound else self.asked.override({INTERVAL: self._whole_min})
         return dates_of(
             asked,
@@ -265,11 +265,21 @@ class Plan(Answer):
             simulate=self.simulates,
         )
 
+    @property
+    def without_dates(self) -> str:
+        """When the run is done on average, and how to have its dates simulated; empty where they are known."""
+        if not self.asked.ends or self.dates is not None:
+            return ""
+        hours, calendar = self.budget_over_time or self.hours_at_best, self.calendar
+        mean_day = calendar.by(float(hours.total_h) * (1 - calendar.done))
+        due = " and the probability of keeping the deadline" if calendar.deadline else ""
+        return f"Done {mean_day} on average; other dates{due} are simulated: {how_to_simulate()}."
+
     @functools.cached_property
     def due(self) -> Deadline | None:
         """Whether it is done by the deadline of :attr:`calendar`; None without one."""
         known = self.dates if self.calendar.deadline else None
-        return deadline_of(known, self.recommendation) if known else None
+        return deadline_of(known, self.recommendation, simulate=self.simulates) if known else None
 
     def deadline(self, by: str, start: str, zone: str | None = None, done: str | float = 0.0) -> Deadline:
         """Whether the run is done by a date, at which interval that is likeliest, and what it would take.
@@ -297,7 +307,7 @@ class Plan(Answer):
         check_ends(self.asked, calendar)
         due = replace(self, calendar=calendar).due
         if due is None:
-            raise NotModelled("there is no transform of this run, and the plan may not simulate it")
+            raise NotModelled(f"the dates of this run are simulated: {how_to_simulate()}")
         return due
 
     @property
@@ -390,6 +400,7 @@ class Plan(Answer):
             "simulated": self.simulation.to_dict() if self.simulation else None,
             "is_bound": self.is_bound,
             "dates": self.dates.to_dict() if self.dates else None,
+            "without_dates": self.without_dates or None,
             "deadline": self.due.to_dict() if self.due else None,
         }
         return dict(plain_values(record))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from ettr.core.errors import InputError
 from ettr.core.numbers import number_as_written, number_of
+from ettr.core.sentences import duration
 from ettr.files.times import NoTime, written
 from ettr.files.zones import zone_of
 
@@ -54,6 +56,16 @@ class Calendar:
         """The same as a day in words, e.g. ``14 March 2027``."""
         moment = self.moment(hours)
         return f"{moment.day} {moment:%B %Y}" if moment else None
+
+    def when(self, hours: float) -> str:
+        """The day, or how long after the start where that has no date, e.g. ``53.7 days after submission``."""
+        if not math.isfinite(hours):
+            return "never"
+        return self.day(hours) or f"{duration(hours)} {'from now' if self.done else 'after submission'}"
+
+    def by(self, hours: float) -> str:
+        """The same as the end of a sentence, e.g. ``by 14 March 2027``."""
+        return f"by {self.when(hours)}" if self.day(hours) else self.when(hours)
 
     @property
     def deadline_day(self) -> str:

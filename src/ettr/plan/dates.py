@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ettr.core import extras
 from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
 from ettr.core.finishing import Finishing
 from ettr.core.report import Answer, Note, Report, Table, plain_values
-from ettr.core.sentences import count, duration, pct
+from ettr.core.sentences import about, count, duration, pct
 from ettr.plan.calendar import Calendar
 from ettr.scenario import Scenario
 from ettr.scenario.paths import RATE
@@ -44,7 +45,7 @@ class Dates(Answer):
     Attributes
     ----------
     scenario : Scenario
-        The run, with the interval, and without what no transform follows.
+        The run, with the interval; where :attr:`finishing` is exact, without what only simulation follows.
     calendar : Calendar
         When it starts, and how much of it is done.
     finishing : Finishing
@@ -54,7 +55,7 @@ class Dates(Answer):
     left_out : tuple of str
         What the distribution does without.
     simulation : Simulation or None
-        Runs with that, if there are some.
+        Runs with that, or those that the distribution itself is of; None where nothing was simulated.
     is_simulated : bool
         Whether the distribution itself is one of simulated runs.
     assumptions : Assumptions or None
@@ -80,13 +81,6 @@ class Dates(Answer):
         middle_h = float(self.finishing.quantile(0.5))
         return middle_h * assumed.ettr / high, middle_h * assumed.ettr / low if low > 0 else math.inf
 
-    def when(self, hours: float) -> str:
-        """A date in words, or how long after the start where that has none."""
-        if not math.isfinite(hours):
-            return "never"
-        day = self.calendar.day(hours)
-        return day or f"{duration(hours)} {'from now' if self.calendar.done else 'after submission'}"
-
     @property
     def headline(self) -> str:
         """Dates with their probabilities."""
@@ -97,10 +91,10 @@ class Dates(Answer):
         """The dates as sentences: the range over what is assumed, then chance."""
         known = f", the rate being known from {count(self.counted)} failures" if self.counted else ""
         if self.simulated is not None:  # the range over the assumed inputs is one of the analytical model
-            return f"Done {_by(self)}, simulated with {mechanisms(self.left_out)}{known}."
-        text = f"Done {_by(self)}{known}."
+            return f"Done {_by(self)}, {_simulated(self)} with {mechanisms(self.left_out)}{known}."
+        text = f"Done {_by(self)}{f', {_simulated(self)}' if self.is_simulated else ''}{known}."
         if (over := self.over_assumed_h) is not None:
-            text += f" Over what is assumed, half of the runs are done {_by_between(self, *over)}."
+            text += f" Over what is assumed, half of the runs are done {_by_between(self.calendar, *over)}."
         return text
 
     @property
@@ -108,6 +102,14 @@ class Dates(Answer):
         """The distribution of the runs with what is left out; None without any, or with too few of them."""
         runs = self.simulation if self.left_out else None
         return runs.finishing if runs is not None and runs.n_runs >= _FEWEST else None
+
+    def error_h(self, p: Any) -> Any:
+        """Standard error of the reported date at a probability, because only so many runs were simulated. [h]
+
+        0 for an exact distribution.
+        """
+        runs = self.simulation if self.is_simulated or self.simulated is not None else None
+        return np.zeros(np.shape(p)) if runs is None else runs.finish_error_h(p)
 
     @property
     def shown(self) -> Finishing:
@@ -117,11 +119,13 @@ class Dates(Answer):
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
         hours = {f"{p:g}": h for p, h in zip(_ALL_LEVELS, self.shown.quantile(_ALL_LEVELS).tolist(), strict=True)}
+        errors = dict(zip(hours, self.error_h(_ALL_LEVELS).tolist(), strict=True))
         dates = {p: self.calendar.moment(h) for p, h in hours.items()}
         record = {
             **self.calendar.values,
             "finish": self.shown.to_dict(),
             "quantiles_h": hours,
+            "errors_h": errors,
             "dates": {p: moment.isoformat() if moment else None for p, moment in dates.items()},
             "rate_known_from": self.counted,
             "over_what_is_assumed_h": self.over_assumed_h,
@@ -133,7 +137,7 @@ class Dates(Answer):
     def report(self) -> Report:
         """The sentence, and a table of dates by probability."""
         rows = [
-            (in_n(p), self.when(h), duration(h))
+            (in_n(p), self.calendar.when(h), duration(h))
             for p, h in zip(_ALL_LEVELS, self.shown.quantile(_ALL_LEVELS).tolist(), strict=True)
             if math.isfinite(h)
         ]
@@ -172,7 +176,8 @@ def dates_of(
     Returns
     -------
     Dates or None
-        None of a job that has no end, or that has no transform where nothing may be simulated.
+        None of a job that has no end, or that has no transform where nothing may be simulated, or the simulator is not
+        installed.
 
     Raises
     ------
@@ -182,39 +187,47 @@ def dates_of(
     if not scenario.ends:
         return None
     calendar = calendar or Calendar()
-    followed, left_out = _followed(scenario)
-    known = None if rate_is_exact else followed.failures.posterior
-    exact_rate = known is None or known.shape < 1 or followed.failures.n_events == 0
-    counted = None if exact_rate or known is None else (followed.failures.n_events or known.shape)
+    known = None if rate_is_exact else scenario.failures.posterior
+    exact_rate = known is None or known.shape < 1 or scenario.failures.n_events == 0
+    counted = None if exact_rate or known is None else (scenario.failures.n_events or known.shape)
     if simulation is not None and calendar.done:  # which are of the whole run
         rest = _rest(scenario, calendar.done, simulation.n_runs)
         simulation = rest if exact_rate else at_uncertain_rate(rest)
     try:
+        followed, left_out = _followed(scenario)
         finish = budget.finishing(followed, rate_known=exact_rate, done=calendar.done)
     except (NotModelled, OutsideValidity):
-        if not simulate:
+        runs = simulated_rest(scenario, calendar.done, exact_rate) if simulate else None
+        if runs is None:
             return None
-        runs = _rest(scenario, calendar.done, _RUNS)
-        finish = (runs if exact_rate else at_uncertain_rate(runs)).finishing
-        return Dates(scenario, calendar, finish, counted, (), None, True, assumptions)
+        return Dates(scenario, calendar, runs.finishing, counted, (), runs, True, assumptions)
     return Dates(followed, calendar, finish, counted, left_out, simulation, False, assumptions)
 
 
-def _followed(scenario: Scenario) -> tuple[Scenario, tuple[str, ...]]:
-    """The run without what no transform follows, and what that is."""
-    kept = budget.without_extras(scenario)
+def simulated_rest(scenario: Scenario, done: float, rate_is_exact: bool) -> Simulation | None:
+    """Return runs of what is not done yet, from which dates can be read; None where the simulator is not installed.
+
+    Unless ``rate_is_exact``, the failure rate differs between the runs as far as it is uncertain.
+    """
     try:
-        budget.accepted(kept.scenario, formula="finishing")
+        runs = _rest(scenario, done, _RUNS)
+    except extras.MissingExtra:
+        return None
+    return runs if rate_is_exact else at_uncertain_rate(runs)
+
+
+def how_to_simulate() -> str:
+    """Return what makes a plan simulate that did not, to end a sentence with."""
+    return "leave out --quick (simulate=False)" if find_spec("numba") else "pip install 'ettr[simulate]'"
+
+
+def _followed(scenario: Scenario) -> tuple[Scenario, tuple[str, ...]]:
+    """The run without what has no mean either or is taken at its mean, and what that is."""
+    kept = budget.without_extras(scenario)
+    lifetime = kept.scenario.failures.lifetime
+    if lifetime is None or lifetime.shape == 1:
         return kept.scenario, kept.left_out
-    except NotModelled:
-        pass
-    if kept.scenario.failures.lifetime is not None:
-        return _followed(budget.at_mean_rate(kept.scenario))[0], (
-            *kept.left_out,
-            "nodes with a memory, at their mean rate",
-        )
-    simple = budget.simplified(scenario)
-    return simple.scenario, simple.left_out
+    return budget.at_mean_rate(kept.scenario), (*kept.left_out, "nodes with a memory, at their mean rate")
 
 
 def _rest(scenario: Scenario, done: float, n_runs: int) -> Simulation:
@@ -273,33 +286,39 @@ def in_n(p: float) -> str:
 
 def _by(dates: Dates) -> str:
     """Dates at both probabilities, e.g. ``by 14 March 2027 (chance 9 in 10), 20 March 2027 (99 in 100)``."""
+    calendar = dates.calendar
     first_h, last_h = dates.shown.quantile(LEVELS).tolist()
     first, last = (in_n(p) for p in LEVELS)
     if not math.isfinite(first_h):
         return f"by no date with a chance of {first}"
-    until = _until(dates, first_h)
+    until = calendar.by(first_h)
     if dates.simulated is not None:  # too few runs for the other level
         return f"{until} (chance {first})"
     if not math.isfinite(last_h):
         return f"{until} (chance {first}), by no date with {last}"
-    if dates.when(first_h) == dates.when(last_h):
+    if calendar.when(first_h) == calendar.when(last_h):
         return f"{until} (chance {first}, and {last})"
-    late = dates.when(last_h) if dates.calendar.day(last_h) else duration(last_h)
+    late = calendar.day(last_h) or duration(last_h)
     return f"{until} (chance {first}), {late} ({last})"
 
 
-def _until(dates: Dates, hours: float) -> str:
-    """E.g. ``by 14 March 2027``, or ``53.7 days after submission`` of a run without a start."""
-    return f"by {dates.when(hours)}" if dates.calendar.day(hours) else dates.when(hours)
+def _simulated(dates: Dates) -> str:
+    """How many runs the dates rest on, and how far that leaves them open."""
+    runs = dates.simulation
+    assert runs is not None
+    levels = LEVELS[:1] if dates.simulated is not None else LEVELS
+    errors = [duration(error_h, about) for error_h in dates.error_h(levels) if math.isfinite(error_h)]
+    error = f" (standard error {' and '.join(errors)})" if errors else ""
+    return f"simulated in {count(runs.n_runs)} runs{error}"
 
 
-def _by_between(dates: Dates, low_h: float, high_h: float) -> str:
+def _by_between(calendar: Calendar, low_h: float, high_h: float) -> str:
     if not math.isfinite(high_h):
-        return f"{_until(dates, low_h)} at best, and never at worst"
-    first, last = dates.calendar.moment(low_h), dates.calendar.moment(high_h)
+        return f"{calendar.by(low_h)} at best, and never at worst"
+    first, last = calendar.moment(low_h), calendar.moment(high_h)
     if first is None or last is None:
         return f"after {_span(duration(low_h), duration(high_h))}"
-    low, high = (dates.when(hours) for hours in (low_h, high_h))
+    low, high = (calendar.when(hours) for hours in (low_h, high_h))
     if low == high:
         return f"by {high}"
     if (first.year, first.month) == (last.year, last.month):

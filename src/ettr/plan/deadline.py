@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ettr import budget, mitigation
-from ettr.budget.intervals import any_interval, best_h
+from ettr.budget.intervals import any_interval, best_h, best_interval_min, whole_interval_min
 from ettr.budget.simplify import mechanisms
-from ettr.core.errors import InputError, NotModelled, OutsideValidity
+from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
 from ettr.core.report import Answer, Note, Report, Table, plain_values
 from ettr.core.sentences import about, duration, limit, listed, pct, usd
 from ettr.core.units import H_PER_DAY, MIN_PER_H
-from ettr.plan.dates import Dates, in_n
+from ettr.plan.dates import Dates, how_to_simulate, in_n, simulated_rest
 from ettr.plan.fields import Field, field_of, solvable
 from ettr.recommendation.answer import Recommendation
 from ettr.scenario import JobInHours, Scenario
@@ -81,7 +81,9 @@ class Deadline(Answer):
     recommendation : Recommendation or None
         The mitigations to choose together.
     with_all : float or None
-        Probability with all of them; None without any, or where the dates are simulated.
+        Probability with all of them; None without any, or where that or the dates themselves take a simulation.
+    with_all_error : float or None
+        Its standard error, where it was simulated.
     levers : tuple of Lever
         What each field alone would have to be for :data:`WANTED`; empty where that is reached.
     """
@@ -96,6 +98,7 @@ class Deadline(Answer):
     usd_per_day: float
     recommendation: Recommendation | None
     with_all: float | None
+    with_all_error: float | None
     levers: tuple[Lever, ...]
 
     @property
@@ -122,10 +125,21 @@ class Deadline(Answer):
         if self.at_interval > self.probability + _WORTH:
             every = duration(self.interval_min / MIN_PER_H)
             text += f" Likeliest with a checkpoint every {every}: {share(self.at_interval)}."
-        if self.recommendation and self.with_all is not None and self.with_all > self.probability + _WORTH:
-            price = f" for {usd(self.recommendation.price_usd)}" if self.recommendation.price_usd else ""
-            text += f" With {listed(list(self.recommendation.ids))}{price}: {share(self.with_all)}."
-        return text
+        return text + self._with_words
+
+    @property
+    def _with_words(self) -> str:
+        """What the recommended mitigations together would make of it, or what it takes to know."""
+        if self.recommendation is None or not self.recommendation.ids:
+            return ""
+        names = listed(list(self.recommendation.ids))
+        if self.with_all is None:
+            return f" The probability with {names} is simulated: {how_to_simulate()}."
+        if self.with_all <= self.probability + _WORTH:
+            return ""
+        price = f" for {usd(self.recommendation.price_usd)}" if self.recommendation.price_usd else ""
+        simulated = "" if self.with_all_error is None else " (simulated)"
+        return f" With {names}{price}: {share(self.with_all)}{simulated}."
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
@@ -149,7 +163,7 @@ class Deadline(Answer):
         return sections
 
 
-def deadline_of(dates: Dates, recommendation: Recommendation | None = None) -> Deadline:
+def deadline_of(dates: Dates, recommendation: Recommendation | None = None, *, simulate: bool = True) -> Deadline:
     """Whether a run is done by the deadline of its calendar.
 
     Parameters
@@ -158,6 +172,8 @@ def deadline_of(dates: Dates, recommendation: Recommendation | None = None) -> D
         When it is done; its calendar has a deadline.
     recommendation : Recommendation, optional
         The mitigations to choose together.
+    simulate : bool
+        Whether runs with these may be simulated, where they have no exact distribution.
 
     Raises
     ------
@@ -167,8 +183,7 @@ def deadline_of(dates: Dates, recommendation: Recommendation | None = None) -> D
     Notes
     -----
     Each field is moved from its best value away as far as the run keeps the deadline with nine in ten, with the best
-    interval of the store at each value. The rate is mixed over what is known of it throughout; one that changes while
-    the job runs stands at its mean there, but not in the probability itself.
+    interval at each value. The rate is mixed over what is known of it throughout.
     """
     by_h = dates.calendar.deadline_h
     if by_h is None:
@@ -190,17 +205,19 @@ def deadline_of(dates: Dates, recommendation: Recommendation | None = None) -> D
             at_interval=chance,
             recommendation=None,
             with_all=None,
+            with_all_error=None,
             levers=(),
         )
-    scenario = budget.at_mean_rate(scenario)
     of = _Chance.at(scenario, dates, by_h)
     interval_min, at_interval = of.best_interval(scenario, chance)
+    with_all, error = _with(of, scenario, recommendation.ids if recommendation else (), simulate)
     return Deadline(
         **common,
         interval_min=interval_min,
         at_interval=at_interval,
         recommendation=recommendation,
-        with_all=_with(of, scenario, recommendation.ids if recommendation else ()),
+        with_all=with_all,
+        with_all_error=error,
         levers=() if chance >= WANTED else tuple(_levers(of, scenario)),
     )
 
@@ -226,13 +243,22 @@ class _Chance:
         """At each point of a run."""
         return np.asarray(budget.chance(run, self.by_h, self.rates, self.done))
 
+    def simulated(self, scenario: Scenario) -> tuple[float | None, float | None]:
+        """Of simulated runs at the best interval, with its standard error; None where nothing can be simulated."""
+        best_min = whole_interval_min(scenario, best_interval_min(scenario))
+        runs = simulated_rest(scenario.override({INTERVAL: best_min}), self.done, self.rates is None)
+        if runs is None:
+            return None, None
+        chance = float(runs.finishing.cdf(self.by_h))
+        return chance, math.sqrt(chance * (1 - chance) / runs.n_runs)
+
     def best_interval(self, scenario: Scenario, chance: float) -> tuple[float, float]:
         """The interval at which it is likeliest, and the probability there; the scenario's own where none is better."""
         run = budget.accepted(scenario, formula="finishing")
         low_h, high_h = (float(end) for end in run.interval_ends)
         own_h = float(run.tau)
         tried_h = np.unique(np.clip(own_h * np.geomspace(1 / _WIDEST, _WIDEST, _INTERVALS), low_h, high_h))
-        if run.tiers or scenario.interval_min <= 0:
+        if scenario.interval_min <= 0:
             return scenario.interval_min, chance
         found = self(replace(run, tau=tried_h))
         best = int(np.argmax(found))
@@ -241,21 +267,27 @@ class _Chance:
         return float(tried_h[best] * MIN_PER_H), float(found[best])
 
     def at_best(self, scenario: Scenario, path: str, values: np.ndarray) -> np.ndarray:
-        """With values of a field, and the best interval of the store at each."""
+        """With values of a field, and the best interval at each."""
         run = any_interval(scenario, {path: values}, "finishing")
         return self(replace(run, tau=np.asarray(best_h(run)[0])))
 
 
-def _with(of: _Chance, scenario: Scenario, ids: tuple[str, ...]) -> float | None:
-    """Probability with mitigations, at the best interval with them; None without any, or without an answer."""
+def _with(of: _Chance, scenario: Scenario, ids: tuple[str, ...], simulate: bool) -> tuple[float | None, float | None]:
+    """Probability with mitigations, at the best interval with them, and its standard error if it was simulated.
+
+    None without any, or without an answer.
+    """
     if not ids:
-        return None
+        return None, None
     try:
         better = mitigation.apply(scenario, ids)
-        run = any_interval(better, None, "finishing")
-        return float(of(replace(run, tau=float(best_h(run)[0]))))
-    except (InputError, NotModelled, OutsideValidity):
-        return None
+        try:
+            run = any_interval(better, None, "finishing")
+        except NotModelled:
+            return of.simulated(better) if simulate else (None, None)
+        return float(of(replace(run, tau=float(best_h(run)[0])))), None
+    except (InputError, NoProgress, NotModelled, OutsideValidity):
+        return None, None
 
 
 def _levers(of: _Chance, scenario: Scenario) -> Iterator[Lever]:

@@ -25,6 +25,7 @@ from ettr.core.sentences import (
 )
 from ettr.core.units import ROUNDING, S_PER_H
 from ettr.plan.assumed import fitted_words, no_answer
+from ettr.plan.dates import how_to_simulate
 from ettr.plan.details import planned_at_mean, speed_lines, tiers_report, unused_prediction
 from ettr.plan.losses import Losses
 from ettr.plan.single_run import PredictionInterval
@@ -52,6 +53,7 @@ def plan_report(plan: Plan, short: bool = False) -> Report:
         beyond = [Note(_beyond_formulas(plan))] if plan.left_out else []
         assumed = [Note(line, dim=True) for line in _assumed(plan)]
         due = plan.due.report() if plan.due else []
+        due = due or ([Note(plan.without_dates)] if plan.calendar.deadline else [])
         interval = map(Note, (_interval(plan), *plan_warnings(plan)))
         return [*sections, *beyond, *interval, Note(_ettr(plan)), *due, *assumed]
     sections += [Note(line) for line in _answer(plan)]
@@ -107,6 +109,8 @@ def _answer(plan: Plan) -> Iterator[str]:
     yield _ettr(plan)
     if plan.dates:
         yield plan.dates.words
+    elif plan.without_dates:
+        yield plan.without_dates
     if plan.has_own_interval and plan.budget_as_given is None:
         yield capital(no_answer(plan))
     yield from speed_lines(plan)[:1]
@@ -154,6 +158,8 @@ def _ettr(plan: Plan) -> str:
     what = f"Without {mechanisms(plan.left_out)}, by the analytical model" if plan.simulation else "Useful time (ETTR)"
     text = f"{what}: {pct(best, _digits(best, plan.assumptions))}{assumed}{_as_given(plan, own)}."
     single = "" if plan.simulation else _single_run(plan.prediction_interval, plan.asked.failures.n_events)
+    if plan.prediction_interval is None and plan.budget.n_failures > 0 and not plan.asked.ends:
+        single = f"Run-to-run variation is simulated: {how_to_simulate()}."
     published = f"{plan.published.words}." if plan.published else ""
     return " ".join(filter(None, [text, published, single, fitted_words(plan.asked), *_of_starts(plan.asked)]))
 
@@ -189,19 +195,20 @@ def _single_run(interval: PredictionInterval | None, n_events: float | None) -> 
     """The 95% prediction interval of a single run as a sentence; empty where there is none."""
     if interval is None:
         return ""
-    rate = ""
+    how = ", simulated" if interval.n_runs else ""
     if interval.counted:
         n = count(interval.counted)
-        rate = f", with a failure rate estimated from {n} failures"
+        known = f"estimated from {n} failures"
         if n_events is None:
-            rate = f", with a failure rate as uncertain as if {n} independent failures had been counted"
+            known = f"as uncertain as if {n} independent failures had been counted"
+        how += f", with a failure rate {known}"
     per = f"per {interval.window}" if interval.window == "month" else f"in a {interval.window}"
     failures = f"no failure {per}, "
     if interval.n_low is None or interval.n_high is None:
         failures = ""
     elif interval.n_high:
         failures = f"{about(interval.n_low):,.0f} to {about(interval.n_high):,.0f} failures {per}, "
-    return f"Run-to-run variation (95% prediction interval{rate}): {failures}ETTR {span(interval.low, interval.high)}."
+    return f"Run-to-run variation (95% prediction interval{how}): {failures}ETTR {span(interval.low, interval.high)}."
 
 
 def _digits(ettr: float, told: Assumptions) -> int:

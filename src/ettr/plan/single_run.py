@@ -41,6 +41,8 @@ class PredictionInterval:
     counted : float or None
         Failures from which the failure rate was estimated, whose error is included; None where the rate is taken as
         exact.
+    n_runs : int or None
+        Simulated runs that the ends are read from; None where the distribution is exact.
     """
 
     low: float
@@ -50,6 +52,7 @@ class PredictionInterval:
     n_high: int | None
     window: str
     counted: float | None
+    n_runs: int | None
 
 
 def prediction_interval(
@@ -79,7 +82,7 @@ def prediction_interval(
     -------
     PredictionInterval or None
         Of the whole run, or of one month of a job without an end. None without failures, or where the distribution of
-        the finishing time is not known.
+        the finishing time would have to be simulated.
 
     Raises
     ------
@@ -119,7 +122,8 @@ def prediction_interval(
     shape = n**2 / extra_variance if extra_variance > _LITTLE * n else None
     n_low, n_high = (None if scenario.latencies_h else count_quantile(p, n, shape) for p in TAILS)
     window = "run" if scenario.ends else "month"
-    return PredictionInterval(of.work_h / high_h, of.work_h / low_h, n, n_low, n_high, window, dates.counted)
+    n_runs = dates.simulation.n_runs if dates.is_simulated and dates.simulation else None
+    return PredictionInterval(of.work_h / high_h, of.work_h / low_h, n, n_low, n_high, window, dates.counted, n_runs)
 
 
 def _dispersion(budget: TimeBudget) -> float:
@@ -141,11 +145,11 @@ def of_simulated(runs: Simulation, counted: float | None) -> PredictionInterval 
     if runs.n_runs < _FEWEST_RUNS:
         return None
     low, high = np.quantile(runs.runs["ettr"], TAILS)
-    n_low, n_high = np.quantile(runs.runs["n_failures"], TAILS, method="inverted_cdf")
+    failures = runs.runs["n_failures"]
+    n_low, n_high = np.quantile(failures, TAILS, method="inverted_cdf")
     window = "run" if runs.scenario.ends else "year of training"
-    return PredictionInterval(
-        float(low), float(high), float(runs.runs["n_failures"].mean()), int(n_low), int(n_high), window, counted
-    )
+    n = float(failures.mean())
+    return PredictionInterval(float(low), float(high), n, int(n_low), int(n_high), window, counted, runs.n_runs)
 
 
 def _month(scenario: Scenario, ettr: float) -> Scenario:

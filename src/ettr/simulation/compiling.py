@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import hashlib
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ettr.core import extras, units
+from ettr.simulation import compile_notice
 
 with extras.needed("simulate"):
     import numba
@@ -21,7 +21,6 @@ with extras.needed("simulate"):
 Kernel = Callable[..., Any]
 """Takes rules, seed, first run, limit of failures a run, a flag to stop and the table to fill."""
 
-_listeners: list[Callable[[], None]] = []
 _Part = TypeVar("_Part", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 _UNCOUNTED: dict[str, Any] = _OPTIONS | {"_nrt": False}
@@ -58,23 +57,11 @@ _NOT_COMPILED = {
 }
 
 
-@contextmanager
-def on_compiling(call: Callable[[], None]) -> Iterator[None]:
-    """Call this once, when the first kernel is about to be compiled; never if earlier processes left compiled code."""
-    _listeners.append(call)
-    try:
-        yield
-    finally:
-        if call in _listeners:
-            _listeners.remove(call)
-
-
 class _KernelCompiler(Compiler):
     """Does not look for garbage, which there is none of before the end."""
 
     def _compile_bytecode(self) -> Any:
-        while _listeners:
-            _listeners.pop()()
+        compile_notice.give()
         collects = gc.isenabled()
         gc.disable()
         try:

@@ -190,6 +190,19 @@ class Simulation(Answer):
             hours = np.quantile(self.total_h, shares)
         return plain(np.asarray(hours))
 
+    def finish_error_h(self, p: Any = 0.5) -> Any:
+        """Return the standard error of :meth:`finish_h`. [h]
+
+        Half the distance of the dates that lie one standard error of the share before and after; NaN of a single run,
+        and where not so many get done.
+        """
+        shares = np.asarray(p, dtype=float)
+        error = np.sqrt(shares * (1 - shares) / self.n_runs)
+        low_h, high_h = (self.finish_h(np.clip(shares + off, 0.0, 1.0)) for off in (-error, error))
+        with np.errstate(invalid="ignore"):
+            half_h = (high_h - low_h) / 2
+        return plain(np.where((self.n_runs > 1) & np.isfinite(high_h), half_h, np.nan))
+
     def _refuse_a_horizon(self, name: str) -> None:
         if self.horizon_h is not None:
             raise InputError(
@@ -234,7 +247,8 @@ class Simulation(Answer):
 
     def _dates_or_work(self) -> dict[str, Any]:
         if self.horizon_h is None:
-            return {"finish_h": {str(percentile): self.finish_h(percentile / 100) for percentile in PERCENTILES}}
+            each = {"finish_h": self.finish_h, "finish_error_h": self.finish_error_h}
+            return {name: {str(p): of(p / 100) for p in PERCENTILES} for name, of in each.items()}
         work_h = np.percentile(self.table[:, PRODUCTIVE], PERCENTILES)
         percentiles = {str(percentile): float(hours) for percentile, hours in zip(PERCENTILES, work_h, strict=True)}
         return {"horizon_h": self.horizon_h, "productive_h": percentiles}

@@ -63,13 +63,18 @@ def _own_ratios(outcome: Simulation) -> Iterator[str]:
 
 
 def _dates(outcome: Simulation) -> Table:
-    """Hours and days by which shares of the runs are done."""
-    hours = outcome.finish_h(np.array(PERCENTILES) / 100)
+    """Hours and days by which shares of the runs are done, and the standard error of the hours."""
+    shares = np.array(PERCENTILES) / 100
+    hours, error_h = outcome.finish_h(shares), outcome.finish_error_h(shares)
     rows = []
     for unit, values in (("hours", hours), ("days", hours / 24)):
         ends = values[np.isfinite(values)]
         digits = decimals(np.ptp(ends), 2) if ends.size else 1
         rows.append([unit, *(f"{value:,.{digits}f}" if value < math.inf else "never" for value in values)])
+    if np.isfinite(error_h).any():
+        digits = decimals(np.nanmax(error_h), 2)
+        cells = (f"{value:,.{digits}f}" if math.isfinite(value) else "unknown" for value in error_h)
+        rows.append(["standard error, hours", *cells])
     return Table(("share of runs", *(f"{percentile}%" for percentile in PERCENTILES)), rows)
 
 

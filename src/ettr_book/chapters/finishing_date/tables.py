@@ -426,10 +426,8 @@ def _ends(hours: Any) -> dict[str, float]:
 
 
 def _simulated_ends(runs: Simulation) -> dict[str, float]:
-    """Percentiles of runs, and the error of their median, from the order statistics half a root of n away."""
-    half = 0.5 / math.sqrt(runs.n_runs)
-    low_h, high_h = runs.finish_h([0.5 - half, 0.5 + half])
-    return {**_ends(runs.finish_h(ENDS)), "error_h": float(high_h - low_h) / 2}
+    """Percentiles of runs, and the standard error of their median."""
+    return {**_ends(runs.finish_h(ENDS)), "error_h": float(runs.finish_error_h())}
 
 
 def quarter_of(dates: Dates) -> float:
