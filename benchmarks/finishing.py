@@ -28,14 +28,9 @@ RUNS = (1.36 / ERROR) ** 2
 MOST_RUNS, MOST_FAILURES = 20_000, 4e6
 """That are measured."""
 REPEATS, STARTS = 30, 5
-TIERS = [
-    {"name": "memory", "interval_s": 60, "stall_s": 0.5, "write_s": 5, "load_s": 5, "survives": {"all": 0.6}},
-    {"name": "peer", "interval_s": 300, "stall_s": 2, "write_s": 30, "load_s": 30, "survives": {"all": 0.9}},
-]
-ALARMS = {"recall": 0.6, "precision": 0.7, "lead_s": 120, "action_s": 20}
 ALONE = {"maintenance": None, "spares": None, "repair": None}
 SIDES = (10, 100)
-"""Sizes, and intervals, of an array; with tiers, whose intervals divide each other, as many points of sizes alone."""
+"""Sizes, and intervals, of an array."""
 COLD = """
 import time
 times = [time.process_time()]
@@ -69,11 +64,11 @@ def cold() -> list[float]:
 
 def a_point(run: Scenario, side: int) -> tuple[float, str]:
     """Seconds of each point of an array, and what it has less of than a single one: points answered, resolution."""
-    n_intervals = 1 if run.checkpoint.tiers else side
-    n_gpus = 8 * np.linspace(1_536, 2_560, side**2 // n_intervals).round()
-    at: dict[str, Any] = {"cluster.n_gpus": np.repeat(n_gpus, n_intervals)}
-    if n_intervals > 1:
-        at["checkpoint.interval_min"] = np.tile(np.geomspace(5, 12, n_intervals), side)
+    n_gpus = 8 * np.linspace(1_536, 2_560, side).round()
+    at = {
+        "cluster.n_gpus": np.repeat(n_gpus, side),
+        "checkpoint.interval_min": np.tile(np.geomspace(5, 12, side), side),
+    }
     found = budget.finishing(run, at)
     answered, smoothed = np.isfinite(found.mean_h), found.smoothed_h / found.sd_h
     less = [f"{answered.mean():.0%} have an answer"] if not answered.all() else []
@@ -93,8 +88,6 @@ def main() -> None:
     runs = {
         "plain": llama3,
         "with maintenance": Scenario.load("llama3-405b").override({"spares": None, "repair": None}),
-        "with two tiers": llama3.override({"checkpoint.tiers": TIERS}),
-        "with warnings": llama3.override({"prediction": ALARMS}),
         "three failures": llama3.override({"job.productive_h": 9.0}),
     }
     print(f"llama3-405b, {os.cpu_count()} cores ({platform.machine()}, {platform.system()}), seconds of the CPU")

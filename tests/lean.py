@@ -30,6 +30,7 @@ FILES = {"log.csv": LOG, "log.json": JSON_LOG, "gpu.csv": RECORDING, "grid.yml":
 
 WATCHED = ("--nodes", "64", "--window", "2026-01-01/2026-04-01")
 FEW_SPARES = ("--set", "spares={n_nodes: 4}", "--set", "repair={manual_h: 24}")
+TIER = ("--set", "checkpoint.tiers=[{name: peer, interval_s: 60, stall_s: 0.2, write_s: 5, copies: 2}]")
 ANSWERS = (
     ("--help",),
     ("plan", "--gpus", "4096", "--mtbf-h", "9", "--save", "mine.yml", "--html", "plan.html"),
@@ -37,7 +38,7 @@ ANSWERS = (
     ("plan", "llama3-405b", "--json"),
     ("plan", "llama3-405b", "--target", "0.9"),
     ("plan", "llama3-405b-tokens", "--power-mw", "20"),
-    ("plan", "llama3-405b", "--start", "2027-01-15", "--deadline", "2027-03-08"),
+    ("plan", "llama3-405b", "--start", "2027-01-15", "--deadline", "2027-06-01"),
     ("plan", "llama3-405b", *FEW_SPARES, "--quick"),
     ("fit", "log.csv", *WATCHED),
     ("fit", "log.json", *WATCHED, "--json"),
@@ -48,6 +49,14 @@ ANSWERS = (
     *((name, "--help") for name in ("simulate", "compare", "power", "sweep", "book", "drill")),
 )
 """Commands that need no extra."""
+WITHOUT_DATES = (
+    ("plan", "llama3-405b", *TIER),
+    ("plan", "llama3-405b", *TIER, "--json"),
+    ("plan", "llama3-405b", *TIER, "--start", "2027-01-15", "--deadline", "2027-03-08"),
+    ("plan", "--gpus", "4096", "--mtbf-h", "9", *TIER),
+    ("plan", "llama3-405b", "--start", "2027-01-15", "--deadline", "2027-03-06"),
+)
+"""Commands that answer without an extra, and name the one that simulates dates, or what mitigations make of them."""
 NEEDS = {
     ("plan", "llama3-405b", *FEW_SPARES): "simulate",
     ("plan", "llama3-405b", *FEW_SPARES, "--json"): "simulate",

@@ -121,7 +121,7 @@ def asked(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def without_extras(asked):
-    return asked(lean.BASE, [*lean.ANSWERS, *lean.NEEDS], [*WORKS, *NEEDS])
+    return asked(lean.BASE, [*lean.ANSWERS, *lean.WITHOUT_DATES, *lean.NEEDS], [*WORKS, *NEEDS])
 
 
 def test_what_is_hidden_is_what_no_dependency_brings():
@@ -136,6 +136,13 @@ def test_it_answers_without_extras(without_extras, what):
     status, out, err = without_extras[what]
     assert is_answer(" ".join(what), status, err) and out
     assert "pip install" not in out
+
+
+@pytest.mark.parametrize("what", lean.WITHOUT_DATES, ids=str)
+def test_it_answers_without_dates_that_are_simulated(without_extras, what):
+    status, out, err = without_extras[what]
+    assert (status, err) == (0, "") and out.count("pip install 'ettr[simulate]'") == 1
+    assert "recommendation" in out if "--json" in what else "Checkpoint" in out and "(ETTR): " in out
 
 
 @pytest.mark.parametrize(("what", "extra"), [*lean.NEEDS.items(), *NEEDS.items()], ids=str)

@@ -1124,6 +1124,12 @@
             duration(more.dates.quantile(0.99)) +
             " (99 in 100)."
         );
+      } else if (run.ends && (run.tiers.length || run.prediction)) {
+        out.push(
+          "Done after " +
+            duration(answer.best.total_h) +
+            " on average; other dates are simulated, on your machine: ettr plan."
+        );
       } else if (more && !run.ends) {
         out.push("No date: the job has no end (give the training that it needs).");
       }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from finishing_rules import FOLLOWED, RUN, allowance_h, distance
+from finishing_rules import FOLLOWED, RUN, distance
 
 from ettr import Scenario, budget
 
@@ -19,4 +19,4 @@ def test_the_finishing_date_is_what_is_simulated(names):
     run = Scenario.parse(RUN).override(FOLLOWED[names])
     finish = budget.finishing(run)
     n_runs = ALONE if len(names) == 1 else TOGETHER
-    assert distance(finish, run, n_runs, seed=1, shift_h=allowance_h(finish, run)) < SEEN
+    assert distance(finish, run, n_runs, seed=1) < SEEN

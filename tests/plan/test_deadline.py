@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from ettr import Scenario, budget, mitigation, plan
+from ettr import Scenario, budget, mitigation, plan, simulate
 from ettr.core.errors import InputError, NotModelled
 from ettr.core.sentences import usd
 from ettr.core.units import H_PER_DAY
@@ -125,15 +125,31 @@ def test_a_deadline_that_is_kept_with_nine_in_ten_needs_nothing():
 
 def test_the_recommended_set_is_applied_at_its_best_interval():
     one = COUNTED().due
-    ids = one.recommendation.ids
-    assert ids == COUNTED().recommendation.ids
-    better = mitigation.apply(one.dates.scenario, ids)
+    assert one.recommendation.ids == COUNTED().recommendation.ids
+    steps = tuple(step for step in one.recommendation.steps if step.id != "just-in-time-checkpoint")
+    without_tiers = replace(one.recommendation, steps=steps)
+    better = mitigation.apply(one.dates.scenario, without_tiers.ids)
     better = better.override({"checkpoint.interval_min": budget.best_interval_min(better)})
     exact = float(budget.finishing(better, rate_known=False).cdf(one.hours))
-    assert one.with_all == pytest.approx(exact, abs=NEAR)
-    assert f" for {usd(one.recommendation.price_usd)}: {share(exact)}." in one.words
+    of_these = deadline_of(one.dates, without_tiers)
+    assert of_these.with_all == pytest.approx(exact, abs=NEAR) and of_these.with_all_error is None
+    assert f" for {usd(without_tiers.price_usd)}: {share(exact)}." in of_these.words
     alone = deadline_of(one.dates)
     assert alone.recommendation is None and alone.with_all is None and "With " not in alone.words
+
+
+def test_a_recommended_set_with_a_tier_is_simulated():
+    one = due(by="2027-03-06").due
+    assert "just-in-time-checkpoint" in one.recommendation.ids
+    better = mitigation.apply(one.dates.scenario, one.recommendation.ids)
+    better = better.override({"checkpoint.interval_min": budget.best_interval_min(better)})
+    better = better.override({"checkpoint.interval_min": budget.whole_interval_min(better, better.interval_min)})
+    seen = np.mean(simulate(better, 2000, seed=3).total_h <= one.hours)
+    assert one.probability < 0.01 and one.with_all == pytest.approx(seen, abs=0.03)
+    assert one.with_all_error == pytest.approx(math.sqrt(one.with_all * (1 - one.with_all) / 4000), rel=1e-9)
+    assert f": {share(one.with_all)} (simulated)." in one.words
+    quick = deadline_of(one.dates, one.recommendation, simulate=False)
+    assert quick.with_all is None and quick.words.endswith(" is simulated: leave out --quick (simulate=False).")
 
 
 # --------------------------------------------------------------------------- words
@@ -193,7 +209,7 @@ def test_for_machines():
     record = json.loads(json.dumps(COUNTED().due.to_dict(), allow_nan=False))
     assert list(record) == [
         *("hours", "probability", "day_earlier", "day_later", "interval_min", "at_interval", "usd_per_day"),
-        *("with_all", "levers", "simulated", "with", "wanted"),
+        *("with_all", "with_all_error", "levers", "simulated", "with", "wanted"),
     ]
     assert (
         record["with"] == list(COUNTED().recommendation.ids) and record["wanted"] == 0.9 and record["simulated"] is None
@@ -228,14 +244,13 @@ def test_simulated_dates_give_a_probability_and_no_more():
         "failures.modes": [{"name": "Silent", "share": 1, "latency_h": 5}],
         "checkpoint.persist_s": 0,
         "job.productive_h": 50,
-        "maintenance": {"per_day": 0.5, "duration_min": 20},
     }
     answer = due("rsc-1", "2027-01-24", json.dumps(silent))
     one = answer.due
     assert one.dates.is_simulated and 0 < one.probability < 1
     assert (one.levers, one.recommendation, one.at_interval) == ((), None, one.probability)
     quick = plan.make(answer.asked, simulate=False)
-    with pytest.raises(NotModelled, match="no transform of this run, and the plan may not simulate it"):
+    with pytest.raises(NotModelled, match=r"the dates of this run are simulated: leave out --quick"):
         quick.deadline("2027-01-24", "2027-01-15")
 
 

@@ -130,7 +130,7 @@ class Deadline(Answer):
     @property
     def _with_words(self) -> str:
         """What the recommended mitigations together would make of it, or what it takes to know."""
-        if self.recommendation is None or not self.recommendation.ids:
+        if self.recommendation is None or not self.recommendation.ids or self.probability + _WORTH >= 1:
             return ""
         names = listed(list(self.recommendation.ids))
         if self.with_all is None:

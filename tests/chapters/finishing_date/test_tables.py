@@ -17,7 +17,7 @@ from ettr_book.chapters.finishing_date.tables import AS_GIVEN, COUNTED, EXACT, K
 from ettr_book.chapters.scale.real_run_tables import published_run
 
 LLAMA = "llama3-405b"
-FOLLOWED = [("rsc-1",), ("glm-130b",), (LLAMA, "as it is"), (LLAMA, "hours"), (LLAMA, "tiers"), (LLAMA, "burn-in")]
+FOLLOWED = [("rsc-1",), ("glm-130b",), (LLAMA, "as it is"), (LLAMA, "hours")]
 
 
 @pytest.mark.parametrize("which", FOLLOWED, ids=" ".join)
@@ -29,13 +29,22 @@ def test_the_date_is_exact_where_the_form_follows_the_run(which):
     assert abs(known.runs.total_h.mean() - known.exact.mean_h) < 4 * error_h
 
 
-@pytest.mark.parametrize(("case", "words"), [("elastic", "elastic"), ("spares", "spares that run out")])
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("elastic", "elastic"),
+        ("spares", "spares that run out"),
+        ("tiers", "faster tiers"),
+        ("burn-in", "a rate that changes"),
+    ],
+)
 def test_the_date_is_that_of_simulated_runs_where_it_does_not(case, words):
     known = dates(LLAMA, case)
     assert any(words in one for one in known.left_out)
     assert known.ends_h == pytest.approx(known.runs.finish_h([0.05, 0.5, 0.95]), rel=1e-3)
-    assert known.exact.mean_h == pytest.approx(dates(LLAMA).exact.mean_h)
-    assert known.proof.total_h.mean() < known.runs.total_h.mean()
+    if case != "burn-in":  # a shorter run
+        assert known.exact.mean_h == pytest.approx(dates(LLAMA).exact.mean_h)
+    assert (known.proof.total_h.mean() < known.runs.total_h.mean()) == (case != "tiers")
 
 
 WARNED = {"prediction": {"recall": 0.6, "precision": 0.85, "lead_s": 120, "action_s": 30}}
@@ -46,7 +55,7 @@ SILENT = {"failures.modes": [{"name": "SDC", "share": 1.0, "latency_h": 2}], "ch
     ("changes", "left_out"),
     [
         (WARNED | {"cluster.n_gpus": 128, "job.productive_h": 20}, "warnings of failures (prediction)"),
-        (SILENT, "stops for maintenance (maintenance)"),
+        (SILENT, "silent failures, noticed at once here (failures.modes)"),
     ],
 )
 def test_as_much_goes_as_the_form_needs(llama3, changes, left_out):

@@ -126,11 +126,16 @@ def _followed(scenario: Scenario) -> tuple[Scenario, tuple[str, ...], Finishing]
 
 
 def _ever_simpler(scenario: Scenario) -> list[budget.Simplified]:
-    simple = [budget.without_extras(scenario), budget.simplified(scenario)]
-    for path, words in ((paths.PREDICTION, "warnings of failures"), ("maintenance", "stops for maintenance")):
-        if getattr(simple[-1].scenario, path) is not None:
-            simple.append(simple[-1].without(f"{words} ({path})", {path: None}))
-    return simple
+    last = budget.simplified(scenario)
+    simple = [budget.without_extras(scenario), last]
+    if last.scenario.prediction is not None:
+        last = last.without(f"warnings of failures ({paths.PREDICTION})", {paths.PREDICTION: None})
+    if last.scenario.checkpoint.tiers:
+        last = last.without(f"faster tiers ({paths.TIERS})", {paths.TIERS: ()})
+    if last.scenario.latencies_h:
+        noticed = "silent failures, noticed at once here (failures.modes)"
+        last = budget.Simplified(budget.with_immediate_detection(last.scenario), (*last.left_out, noticed))
+    return [*simple, last]
 
 
 @dataclass(frozen=True)

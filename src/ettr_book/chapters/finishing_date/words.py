@@ -55,7 +55,7 @@ def answer(dates: Dates, assumed: Open, plan: Plan) -> Finding:
     texts = [
         f"**At the best checkpoint interval, {roughly(run.interval_h)}, half of such runs are done after "
         f"{done}{by_90}.**{work}{_own_interval(dates, plan)}",
-        _assumed(assumed, bool(dates.left_out)),
+        _assumed(assumed, bool(plan.left_out)),
         _chance(dates),
         _source(dates),
         fitted_words(run),

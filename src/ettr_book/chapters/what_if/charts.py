@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from ettr.core.sentences import count
 from ettr.plots.encodings import shared_names
 from ettr.plots.theme import BLUE, GREEN, LINE_DASHES, MODEL_COLOURS, ORANGE, RUST, finish, layered
 from ettr_book.chapters.common import builders
@@ -121,10 +122,11 @@ def finishing_date(rows: Datasets, subtitle: str) -> Any:
     points = points.encode(x="days:Q", y="chance:Q", tooltip=tips)
     by = _chart(rows, "by").mark_point(size=170, filled=True, shape="diamond", color=ORANGE, opacity=1)
     by = by.encode(x="days:Q", y="chance:Q", tooltip=tips)
+    runs = f", {count(rows['simulated']['n_runs'].iloc[0])} simulated runs" if "simulated" in rows else ""
     return finish(
         layered(*_touched(line, tips), points, by),
         title="By when it would be done",
-        subtitle=subtitle,
+        subtitle=f"{subtitle}{runs}",
         description=(
             "Probability of being done over the days since submission; dots mark 1 in 2, 9 in 10 and 99 in 100, the "
             "diamond the day that is asked about. The sentence below the chart says them in numbers."

@@ -15,6 +15,7 @@ from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, H_PER_MONTH, MIN_PER_H
 from ettr.evidence.published import EFFECTIVE
 from ettr.failures.rates import rates_of
+from ettr.plan import dates_of
 from ettr.ranges.assumed import assumptions
 from ettr.scenario import Scenario
 from ettr.scenario.pools import enough_spares
@@ -83,18 +84,24 @@ def checkpoint_interval(run: Scenario) -> Datasets:
 
 
 def finishing_date(run: Scenario) -> Datasets:
-    """Probability of being done by the days since submission: ``lines``, ``points``, and ``by`` a day."""
+    """Probability of being done by the days since submission: ``lines``, ``points``, and ``by`` a day.
+
+    With ``simulated``, the number of runs, where that is no exact probability.
+    """
     if not run.ends:
         raise InputError("the job has no end, and so no date (job.productive_h)")
-    at = run.override({"checkpoint.interval_min": float(budget.best_interval_min(run))})
-    known = at.failures.posterior
-    finish = budget.finishing(at, rate_known=known is None or known.shape < 1 or at.failures.n_events == 0)
+    best_min = budget.whole_interval_min(run, float(budget.best_interval_min(run)))
+    dates = dates_of(run.override({"checkpoint.interval_min": best_min}))
+    assert dates is not None
+    finish = dates.shown
     low, high = (float(finish.quantile(p)) for p in (_TAIL, 1 - _TAIL))
     edge = _EDGE * (high - low) or 1.0
     hours = low - edge + (high - low + 2 * edge) * np.arange(_DAYS) / (_DAYS - 1)
     points = pd.DataFrame({"days": [finish.quantile(p) / H_PER_DAY for p in _LEVELS], "chance": _LEVELS})
     day = float(f"{finish.quantile(_LEVELS[1]) / H_PER_DAY:.3g}")
+    runs = dates.simulation
     return {
+        **({"simulated": pd.DataFrame([{"n_runs": runs.n_runs}])} if runs else {}),
         "lines": pd.DataFrame({"days": hours / H_PER_DAY, "chance": finish.cdf(hours)}),
         "points": points[np.isfinite(points["days"])],
         "by": pd.DataFrame([{"days": day, "chance": finish.cdf(day * H_PER_DAY)}]),
