@@ -30,7 +30,7 @@ FILES = {"log.csv": LOG, "log.json": JSON_LOG, "gpu.csv": RECORDING, "grid.yml":
 
 WATCHED = ("--nodes", "64", "--window", "2026-01-01/2026-04-01")
 FEW_SPARES = ("--set", "spares={n_nodes: 4}", "--set", "repair={manual_h: 24}")
-TIER = ("--set", "checkpoint.tiers=[{name: peer, interval_s: 60, stall_s: 0.2, write_s: 5, copies: 2}]")
+TIER = ("--set", "checkpoint.tiers=[{name: peer, interval_s: 60, stall_s: 0.2, copies: 2}]")
 ANSWERS = (
     ("--help",),
     ("plan", "--gpus", "4096", "--mtbf-h", "9", "--save", "mine.yml", "--html", "plan.html"),

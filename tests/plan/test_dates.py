@@ -126,7 +126,7 @@ def test_without_a_transform_the_dates_are_those_of_simulated_runs(name):
     answer = answered("rsc-1", changes)
     dates = answer.dates
     assert dates.is_simulated and not dates.left_out and dates.simulated is None
-    again = simulate(at(answer), 2000, seed=7)
+    again = simulate(dates.scenario, 2000, seed=7)
     for p in (0.5, 0.9):
         error_h = math.hypot(dates.error_h(p), again.finish_error_h(p))
         assert dates.finishing.quantile(p) == pytest.approx(again.finish_h(p), abs=4 * error_h)
