@@ -82,3 +82,15 @@ def test_what_a_calculator_says_first_is_what_the_pages_say(widgets, name):
         low, to, high = value.partition(" to ")
         sought = re.escape(low) + (rf"( {high.partition(' ')[2]})? to {re.escape(high)}" if to else "")
         assert re.search(rf"(?<![\d.,]){sought}(?!\d)", text), (quantity, value, text)
+
+
+def test_a_run_with_warnings_has_a_mean_date_and_keeps_the_chart(widgets):
+    """The mean has a form on the page, the other dates are simulated elsewhere."""
+    warned = {"recall": 0.5, "precision": 0.8, "lead_s": 120, "action_s": 30}
+    begin = "value => { const m = window.ettrWidgets.model; m.start.written.prediction = value; m.begin(null); }"
+    widgets.evaluate(begin, warned)
+    said = "place => document.querySelector(`[data-ettr=${place[0]}]`).textContent.includes(place[1])"
+    widgets.wait_for_function(said, arg=["calculator", "on average; other dates are simulated, on your machine"])
+    assert "(9 in 10)" not in widgets.locator("[data-ettr=calculator]").text_content()
+    widgets.wait_for_function(said, arg=["finishing_date", "no formula for prediction. What you read here is what the"])
+    widgets.evaluate(begin, None)
