@@ -1,4 +1,4 @@
-"""Lifetimes by hand, survival and Weibull fits against SciPy and lifelines."""
+"""Lifetimes by hand, survival and Weibull fits against lifelines."""
 
 from __future__ import annotations
 
@@ -53,18 +53,19 @@ def test_lifetimes_and_outages_fill_the_window(seed):
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_survival_is_scipy_s(ties):
+def test_survival_is_lifelines_s(ties):
     duration, seen = lives(1, 300)
     duration = np.ceil(duration / 5) * 5 if ties else duration
     ours = kaplan_meier(duration, seen, level=0.9)
-    curve = stats.ecdf(stats.CensoredData(uncensored=duration[seen], right=duration[~seen])).sf
-    assert ours["survival"].to_numpy() == pytest.approx(curve.evaluate(ours["time_h"].to_numpy()), abs=1e-12)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # there is no interval before the first failure
-        ends = curve.confidence_interval(0.9, method="log-log")
-    inside = ours[(ours["survival"] > 0) & (ours["time_h"] > 0)]
-    for column, end in (("low", ends.low), ("high", ends.high)):
-        assert inside[column].to_numpy() == pytest.approx(end.evaluate(inside["time_h"].to_numpy()), abs=1e-9)
+        warnings.simplefilter("ignore")
+        from lifelines import KaplanMeierFitter
+
+        theirs = KaplanMeierFitter(alpha=0.1).fit(duration, seen)
+    assert ours["survival"].to_numpy() == pytest.approx(theirs.predict(ours["time_h"]).to_numpy(), abs=1e-12)
+    inside = ours[(ours["survival"] > 0) & (ours["method"] == "log-log")]
+    ends = theirs.confidence_interval_.loc[inside["time_h"]].to_numpy()
+    assert inside[["low", "high"]].to_numpy() == pytest.approx(ends, abs=1e-9) and len(inside) > 25
 
 
 @given(rows=st.lists(st.tuples(st.integers(1, 30), st.booleans()), min_size=1, max_size=40))
@@ -77,20 +78,34 @@ def test_survival_falls_within_its_interval(rows):
 
 
 def test_the_ends_of_survival():
-    """Down to nothing, where the interval has no low end; and with nobody failed, none at all."""
-    curve = kaplan_meier([3.0, 1.0, 2.0, 2.0], np.ones(4, dtype=bool))
-    assert curve["survival"].to_numpy() == pytest.approx([1, 0.75, 0.25, 0])
-    assert curve["at_risk"].tolist() == [4, 4, 3, 1]
+    """Down to nothing, where the interval has no low end; and with nobody failed, the exact bound on 2 of 2 units."""
+    curve = kaplan_meier([3.0, 1.0, 2.0, 2.0], [True, False, True, True])
+    assert curve["survival"].to_numpy() == pytest.approx([1, 1 / 3, 0])
+    assert curve["at_risk"].tolist() == [4, 3, 1] and curve["n_events"].tolist() == [0, 2, 1]
+    assert curve["method"].tolist() == ["exact", "log-log", "log-log"]
     assert (curve["low"].iloc[-1], curve["high"].iloc[-1]) == (0, curve["high"].iloc[-2])
     curve = kaplan_meier([5.0, 9.0], [False, False])
-    assert curve[["time_h", "survival", "low", "high", "at_risk"]].to_numpy().tolist() == [[0, 1, 1, 1, 2]]
+    columns = ["time_h", "survival", "low", "high", "at_risk"]
+    assert curve[columns].to_numpy().tolist() == [[0, 1, pytest.approx(0.025**0.5), 1, 2]]
+    assert kaplan_meier([4.0, 5.0], [False, True]).iloc[-1][["survival", "low", "high"]].tolist() == [0, 0, 1]
+
+
+def test_survival_of_units_that_none_was_lost_of_is_binomial():
+    """Every age before the first loss, and of those still watched before the first failure."""
+    duration, seen = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), np.array([True, True, False, True, True, True])
+    curve = kaplan_meier(duration, seen, 0.9, [0.5, 1.0, 2.5, 4.0])
+    for row, n_failed in zip(curve.itertuples(), (0, 1, 2), strict=False):
+        exact = stats.binomtest(6 - n_failed, 6).proportion_ci(0.9)
+        assert (row.survival, row.low, row.high) == pytest.approx((1 - n_failed / 6, exact.low, exact.high))
+    assert curve["method"].tolist() == ["exact"] * 3 + ["log-log"]
+    assert kaplan_meier(duration, ~seen, 0.9, [2.5])["low"].iloc[0] == pytest.approx(0.05 ** (1 / 4))
 
 
 # --------------------------------------------------------------------------- shape
 
 
 @pytest.mark.parametrize(("shape", "censor"), [(0.6, 1.0), (1.0, 0.3), (2.5, 5.0)])
-def test_the_fit_is_lifelines_and_scipy_s(shape, censor):
+def test_the_fit_is_lifelines_s(shape, censor):
     """To four digits, scale, shape and interval."""
     duration, seen = lives(4, 400, shape, censor)
     ours = fit_lifetimes(duration, seen)
@@ -105,9 +120,6 @@ def test_the_fit_is_lifelines_and_scipy_s(shape, censor):
     # lifelines' interval is symmetric around the shape itself, with the same standard error
     error = theirs.summary.loc["rho_", "se(coef)"] / theirs.rho_
     assert np.log(ours.high / ours.low) / 2 / stats.norm.isf(0.025) == pytest.approx(error, rel=1e-3)
-    sample = stats.CensoredData(uncensored=duration[seen], right=duration[~seen])
-    scipy_shape, _, scipy_scale = stats.weibull_min.fit(sample, shape, floc=0, scale=100.0)
-    assert (ours.shape, ours.scale_h) == pytest.approx((scipy_shape, scipy_scale), rel=1e-3)
 
 
 def test_the_interval_of_a_shape_holds_it_19_times_in_20():

@@ -148,5 +148,31 @@ def test_few_failures_tell_no_median_and_no_shape(lives):
     note, differ = found.report()[1].text, found.report()[3].text
     assert note.startswith("75% of the units live longer than 10 days, the last age at a failure.")
     assert "It takes five different ages at failure" in note and found.whole.weibull is None
-    assert differ.endswith("cannot be compared: fewer than two had a failure.") and found.cohorts_p is None
+    assert differ.endswith(" may live alike (log-rank, p = 0.32).")
     assert isinstance(found.whole.curve, pd.DataFrame) and np.isinf(found.whole.median_h)
+
+
+def test_one_failure_of_five_bounds_no_median(lives):
+    """Five of five alive at 30 days: 48 to 100% (lifelines issue 533)."""
+    found = unit_lifetimes(lives("age_h,failed\n13467,0\n13760,1\n12011,0\n7798,0\n7928,0\n"))
+    note, table = found.report()[1].text, found.report()[2]
+    assert note.startswith("Half of the units live longer than 573 days (too few units for an interval).")
+    assert table.rows[0][3:6] == ["100% (48% to 100%)", "100% (48% to 100%)", "100% (29% to 100%)"]
+    assert (found.whole.low_h, found.whole.high_h) == (0, np.inf)
+
+
+def test_where_none_failed_the_bound_is_exact(lives):
+    found = unit_lifetimes(lives("age_h,failed\n" + "6,0\n" * 100))
+    assert found.report()[1].text.startswith(
+        "None of 100 units failed in 6 h or more: at least 96.4% of such units live longer (95%, exact)."
+    )
+
+
+def test_a_cohort_without_a_failure_is_compared(lives):
+    """By hand: z = 4.68."""
+    rows = ["400,0,A"] * 10 + [f"{age},1,B" for age in range(30, 301, 30)]
+    found = unit_lifetimes(lives("\n".join(["age_d,failed,vendor", *rows]), split="vendor"))
+    assert found.cohorts_p == pytest.approx(3e-6, rel=0.1)
+    assert "live for different times" in found.report()[3].text
+    alive = unit_lifetimes(lives("age_d,failed,vendor\n10,0,X\n20,0,Y\n", split="vendor"))
+    assert alive.cohorts_p is None and alive.report()[3].text.endswith("cannot be compared: no unit failed.")

@@ -1,4 +1,4 @@
-"""Exponential, Weibull, gamma and lognormal distributions fitted to censored gaps."""
+"""Exponential, Weibull, gamma and lognormal distributions fitted to censored gaps and lifetimes."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ class CensoredGaps:
         True for gaps of which only is known that they are shorter than ``limit_h``.
     limit_h : float
         See ``unresolved``. [h]
-    open_h : float
-        Time without an incident at the end of the window: a gap of which only is known that it is longer; none
-        unless positive. [h]
+    open_h : ndarray
+        Gaps that had not ended when the watch ended, known only to be longer. [h]
     step_h : float
         Step of the stamps. [h]
     phase : bool
@@ -44,9 +43,14 @@ class CensoredGaps:
     length_h: np.ndarray
     unresolved: np.ndarray
     limit_h: float
-    open_h: float
+    open_h: np.ndarray
     step_h: float
     phase: bool
+
+    @classmethod
+    def of_lifetimes(cls, ended_h: np.ndarray, running_h: np.ndarray) -> CensoredGaps:
+        """Lifetimes known exactly, and those that had not ended. [h]"""
+        return cls(ended_h, np.zeros(len(ended_h), dtype=bool), np.inf, running_h, 0.0, phase=True)
 
     @property
     def resolved(self) -> np.ndarray:
@@ -99,9 +103,7 @@ class Family:
         total = law.logpdf(gaps.resolved).sum()
         if n_unresolved := np.count_nonzero(gaps.unresolved):
             total += n_unresolved * law.logcdf(gaps.limit_h)
-        if gaps.open_h > 0:
-            total += law.logsf(gaps.open_h)
-        return float(total)
+        return float(total + law.logsf(gaps.open_h).sum())
 
     def fit(self, gaps: CensoredGaps) -> tuple[float, float]:
         """Maximum likelihood with censoring, begun at the quick fit."""
@@ -109,7 +111,7 @@ class Family:
         censored = scipy.stats.CensoredData(
             uncensored=gaps.resolved,
             left=np.full(np.count_nonzero(gaps.unresolved), gaps.limit_h),
-            right=[gaps.open_h] if gaps.open_h > 0 else [],
+            right=gaps.open_h,
         )
         with np.errstate(all="ignore"):  # the search may try a scale at which an open gap is impossible
             shapes = (shape,) if self.has_shape else ()
@@ -199,7 +201,7 @@ def fit_distributions(
         shape, scale = family.fit(gaps)
         height = family.log_likelihood(gaps, shape, scale)
         row = {"distribution": name, "shape": shape, "scale_h": scale, "log_likelihood": height}
-        row |= _wald(family, gaps, shape, scale, level)
+        row |= wald(family, gaps, shape, scale, level)
         row["aic"] = 2 * (1 + family.has_shape) - 2 * height
         row["ks"] = float(_distance(family, compared.placed[None, :])[0])
         drawn = np.maximum(family.draw(rng, shape, scale, (draws, compared.length_h.size)), np.finfo(float).tiny)
@@ -221,8 +223,15 @@ def _distance(family: Family, gaps: np.ndarray) -> np.ndarray:
     return np.asarray(np.maximum(above, below))
 
 
-def _wald(family: Family, gaps: CensoredGaps, shape: float, scale: float, level: float) -> dict[str, float]:
-    """Intervals from the curvature of the log-likelihood in the logarithms of shape and scale."""
+def wald(family: Family, gaps: CensoredGaps, shape: float, scale: float, level: float) -> dict[str, float]:
+    """Intervals from the curvature of the log-likelihood in the logarithms of shape and scale.
+
+    Returns
+    -------
+    dict
+        ``shape_low``, ``shape_high``, ``scale_low_h`` and ``scale_high_h``: from 0 to infinity where the likelihood is
+        too flat to give an interval.
+    """
     shapes = np.log([shape]) if family.has_shape else np.empty(0)
     # of a gamma the mean, not the scale, is nearly independent of the shape: differences then stay exact
     tilt = family is FAMILIES["gamma"]

@@ -260,12 +260,17 @@ def _measure(firsts: np.ndarray, window: float, within: float, step: float) -> C
         # a stamp's difference lies half a step about the gap: none at all means less than half a step
         zero = raw < step / 2 if step else raw == 0
         limit = step / 2 if step else float(np.min(raw[raw > 0], initial=np.inf))
-        return CensoredGaps(raw, zero, limit, window - firsts[-1] if firsts.size else 0.0, step, phase=True)
+        return CensoredGaps(raw, zero, limit, _open(window - firsts[-1:]), step, phase=True)
     # stamps are cut down, so an incident takes in all that starts before the end of the last step within its reach
     reach = (np.floor(within / step + 1e-9) + 1) * step if step else within
     since = np.maximum(raw - reach, 0.0)
-    open_h = window - firsts[-1] - reach if firsts.size else 0.0
+    open_h = _open(window - firsts[-1:] - reach)
     return CensoredGaps(since + step / 2, since < step / 2, step, open_h, step, phase=False)
+
+
+def _open(lengths_h: np.ndarray) -> np.ndarray:
+    """The time without an incident at the end of the window, if there is any."""
+    return lengths_h[lengths_h > 0]
 
 
 def _memoryless_p(table: pd.DataFrame) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,15 +13,17 @@ import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.validity import at_least_zero
+from ettr.failures.distributions import FAMILIES, CensoredGaps, wald
 from ettr.failures.outages import Outages
+from ettr.failures.rates import binomial_interval
 from ettr.failures.window import checked_level
 
 Hazard = Literal["falling", "rising", "flat"]
 
 FEWEST = 5
 """Distinct observed lifetimes below which no shape is given."""
-SHAPES = (0.02, 50.0)
-"""Shapes that are looked for."""
+LARGEST_SHAPE = 50.0
+"""Shapes above this are those of a schedule, and are not given."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,8 @@ class LifetimeFit:
         Mean lifetime, extrapolated where most lifetimes are censored. [h]
     log_likelihood : float
         At the estimate.
-    n_failures, n_censored : float
-        Lifetimes that ended, and those still running when the watch ended (sums of weights). [count]
+    n_failures, n_censored : int
+        Lifetimes that ended, and those still running when the watch ended. [count]
     hazard : str
         ``"falling"``, ``"rising"``, or ``"flat"`` where the interval holds 1.
     """
@@ -52,8 +55,8 @@ class LifetimeFit:
     scale_h: float
     mean_h: float
     log_likelihood: float
-    n_failures: float
-    n_censored: float
+    n_failures: int
+    n_censored: int
     hazard: Hazard
 
 
@@ -94,7 +97,7 @@ def _checked_lifetimes(duration_h: Any, observed: Any) -> tuple[np.ndarray, np.n
     return duration, seen
 
 
-def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95) -> pd.DataFrame:
+def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95, ages_h: Any = None) -> pd.DataFrame:
     r"""Share of lifetimes that last longer, by age.
 
     Parameters
@@ -105,12 +108,15 @@ def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95) -> pd.Data
         False where the lifetime was still running.
     level : float
         Coverage of the pointwise intervals.
+    ages_h : array, optional
+        Ages to evaluate; if not given, 0 h and each age at a failure. [h]
 
     Returns
     -------
     DataFrame
-        A row at 0 h and one at each time of a failure: ``time_h`` [h], ``survival``, ``low``, ``high`` in [0, 1],
-        ``n_events``, ``at_risk`` [count].
+        A row for each age: ``time_h`` [h], ``survival``, ``low``, ``high`` in [0, 1], ``method`` of the interval
+        (``"exact"`` or ``"log-log"``), ``n_events`` at that age, ``at_risk`` until then [count]. The interval at 0 h is
+        that of any age before the first lifetime ends.
 
     Raises
     ------
@@ -119,46 +125,45 @@ def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95) -> pd.Data
 
     Notes
     -----
-    :math:`S(t) = \prod_{t_i \le t} (1 - d_i / n_i)` (Kaplan and Meier 1958), Greenwood's variance on the scale of
-    :math:`\log(-\log S)`. Where :math:`S` reaches 0 that scale ends: ``low`` is 0 and ``high`` stays where it was.
+    :math:`S(t) = \prod_{t_i \le t} (1 - d_i / n_i)` (Kaplan and Meier 1958), from :func:`scipy.stats.ecdf`. Until a
+    unit is censored the survivors are a binomial count, and so they are among the units still watched until one fails:
+    there the interval is exact (Clopper and Pearson 1934). Later there is no exact one, and it is Greenwood's on the
+    scale of :math:`\log(-\log S)`; where :math:`S` reaches 0 that scale ends, ``low`` is 0 and ``high`` stays where it
+    was.
 
     Examples
     --------
     >>> kaplan_meier([1.0, 2.0, 3.0, 4.0], [True, False, True, True])["survival"].round(3).tolist()
     [1.0, 0.75, 0.375, 0.0]
+    >>> kaplan_meier([9.0] * 5, [False] * 5)[["low", "high"]].round(3).to_numpy().tolist()
+    [[0.478, 1.0]]
     """
     checked_level(level)
     duration, seen = _checked_lifetimes(duration_h, observed)
-    times, place = np.unique(duration, return_inverse=True)
-    failed = np.bincount(place, seen, minlength=len(times))
-    at_risk = np.bincount(place, minlength=len(times))[::-1].cumsum()[::-1].astype(float)
-    keep = failed > 0
-    times, failed, at_risk = times[keep], failed[keep], at_risk[keep]
-    left = at_risk - failed
-    survival = np.cumprod(left / at_risk)
-    low, high = _log_log_interval(survival, failed, at_risk, left, level)
+    failed, censored = np.sort(duration[seen]), np.sort(duration[~seen])
+    age = np.unique([0.0, *failed]) if ages_h is None else at_least_zero("ages_h", ages_h, unit="h")
+    curve = scipy.stats.ecdf(scipy.stats.CensoredData(uncensored=failed, right=censored)).sf
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # it has no interval before the first failure and at the end
+        ends = curve.confidence_interval(level, method="log-log")
+    survival, low, high = (end.evaluate(age) for end in (curve, ends.low, ends.high))
+    before_last = failed[failed < duration.max(initial=0.0)][-1:]
+    low[survival == 0], high[survival == 0] = 0.0, (*ends.high.evaluate(before_last), 1.0)[0]
+    n_failed, n_left = np.searchsorted(failed, age, side="right"), np.searchsorted(censored, age)
+    exact = (n_failed == 0) | (n_left == 0)
+    for row in np.flatnonzero(exact):
+        low[row], high[row] = binomial_interval(len(duration) - n_left[row] - n_failed[row], n_failed[row], level)
     return pd.DataFrame(
         {
-            "time_h": np.append(0.0, times),
-            "survival": np.append(1.0, survival),
-            "low": np.append(1.0, low),
-            "high": np.append(1.0, high),
-            "n_events": np.append(0.0, failed),
-            "at_risk": np.append(float(len(duration)), at_risk),
+            "time_h": age,
+            "survival": survival,
+            "low": low,
+            "high": high,
+            "method": np.where(exact, "exact", "log-log"),
+            "n_events": n_failed - np.searchsorted(failed, age),
+            "at_risk": len(duration) - n_left - np.searchsorted(failed, age),
         }
     )
-
-
-def _log_log_interval(
-    survival: np.ndarray, failed: np.ndarray, at_risk: np.ndarray, left: np.ndarray, level: float
-) -> tuple[np.ndarray, np.ndarray]:
-    inside = survival > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.sqrt(np.cumsum(np.where(inside, failed / (at_risk * left), 0.0))) / np.abs(np.log(survival))
-        spread = np.exp(scipy.stats.norm.isf((1 - level) / 2) * error)
-        low, high = survival**spread, survival ** (1 / spread)
-    last_high = high[inside][-1] if inside.any() else 1.0
-    return np.where(inside, low, 0.0), np.where(inside, high, last_high)
 
 
 # --------------------------------------------------------------------------- shape
@@ -188,9 +193,10 @@ def fit_lifetimes(duration_h: Any, observed: Any, level: float = 0.95) -> Lifeti
 
     Notes
     -----
-    Maximum likelihood: :math:`\sum t^k \ln t / \sum t^k - 1/k = \sum_{obs} \ln t / n_{obs}`, one root.
-    The interval is Wald's on the scale of :math:`\ln k` from the observed information. Rows are taken as independent;
-    nodes with rates of their own lower the shape of the pooled lifetimes although no node's hazard falls.
+    Maximum likelihood with censoring by :class:`scipy.stats.CensoredData`, the same fit as that of the times between
+    failures (`ettr.failures.distributions`). The interval is Wald's on the scale of :math:`\ln k`, from the curvature
+    of the likelihood. Rows are taken as independent; nodes with rates of their own lower the shape of the pooled
+    lifetimes although no node's hazard falls.
 
     Examples
     --------
@@ -205,25 +211,13 @@ def fit_lifetimes(duration_h: Any, observed: Any, level: float = 0.95) -> Lifeti
         raise InputError("duration_h must be > 0 h where observed, got 0; join failures at one instant first")
     if len(np.unique(duration[seen])) < FEWEST:
         return None
-    running = duration > 0
-    duration, seen = duration[running], seen[running]
-    log_t = np.log(duration)
-    log_t -= log_t.max()  # keeps t^k in range; the scale is put back below
-    n_failures = float(seen.sum())
-    mean_log = float(log_t[seen].mean())
-
-    def slope(shape: float) -> float:
-        power = np.exp(shape * log_t)
-        return float((power * log_t).sum() / power.sum() - 1 / shape - mean_log)
-
-    if slope(SHAPES[1]) <= 0:  # lifetimes all but equal, as from a schedule
+    lives = CensoredGaps.of_lifetimes(duration[seen], duration[~seen & (duration > 0)])
+    family = FAMILIES["weibull"]
+    shape, scale = family.fit(lives)
+    if shape > LARGEST_SHAPE:  # lifetimes all but equal, as from a schedule
         return None
-    shape = float(scipy.optimize.brentq(slope, *SHAPES, xtol=1e-12, rtol=1e-12))
-    hazard_sum = float(np.exp(shape * log_t).sum())
-    log_scale = math.log(hazard_sum / n_failures) / shape
-    error = _shape_error(shape, shape * (log_t - log_scale), seen)
-    low, high = log_wald(shape, error, level)
-    scale = math.exp(log_scale + float(np.log(duration).max()))
+    ends = wald(family, lives, shape, scale, level)
+    low, high = ends["shape_low"], ends["shape_high"]
     return LifetimeFit(
         shape=shape,
         low=low,
@@ -231,42 +225,8 @@ def fit_lifetimes(duration_h: Any, observed: Any, level: float = 0.95) -> Lifeti
         level=level,
         scale_h=scale,
         mean_h=scale * math.gamma(1 + 1 / shape),
-        log_likelihood=n_failures * (math.log(shape / scale) - 1)
-        + (shape - 1) * float(np.log(duration / scale)[seen].sum()),
-        n_failures=n_failures,
-        n_censored=float((~seen).sum()),
-        hazard=hazard_word(low, high),
+        log_likelihood=family.log_likelihood(lives, shape, scale),
+        n_failures=len(lives.length_h),
+        n_censored=len(lives.open_h),
+        hazard="falling" if high < 1 else "rising" if low > 1 else "flat",
     )
-
-
-def _shape_error(shape: float, scaled: np.ndarray, seen: np.ndarray) -> float:
-    """Standard error of log shape; ``scaled`` is k ln(t / scale)."""
-    z = np.exp(scaled)
-    in_shape = float((z * scaled * (scaled + 1)).sum() - scaled[seen].sum())
-    cross = shape * float(seen.sum() - (z * (scaled + 1)).sum())
-    in_scale = shape**2 * float(z.sum())
-    return math.sqrt(in_scale / (in_shape * in_scale - cross**2))
-
-
-def log_wald(value: float, error: float, level: float) -> tuple[float, float]:
-    """Wald's interval on the logarithm, whose standard error is given.
-
-    Examples
-    --------
-    >>> low, high = log_wald(2.0, 0.1, 0.95)
-    >>> round(low, 3), round(high, 3)
-    (1.644, 2.433)
-    """
-    spread = math.exp(float(scipy.stats.norm.isf((1 - level) / 2)) * error)
-    return value / spread, value * spread
-
-
-def hazard_word(low: float, high: float) -> Hazard:
-    """The course of the hazard by the interval of a shape.
-
-    Examples
-    --------
-    >>> hazard_word(0.6, 0.9), hazard_word(0.8, 1.3)
-    ('falling', 'flat')
-    """
-    return "falling" if high < 1 else "rising" if low > 1 else "flat"

@@ -14,7 +14,7 @@ from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
 from ettr.core.sentences import capital, count, duration, listed, number, pct
 from ettr.core.units import H_PER_DAY
 from ettr.failures.lifetimes import LifetimeFit, fit_lifetimes, kaplan_meier
-from ettr.failures.log_words import counted, probability
+from ettr.failures.log_words import counted, coverage, probability
 from ettr.failures.verdicts import SIGNIFICANT
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ AGES_D = (30.0, 90.0, 365.0)
 """Ages at which survival is told. [d]"""
 _MOST_COHORTS, _STEPS = 12, 200
 _ROUNDING = 1e-9
+_METHODS = (
+    "Intervals of survival are exact (Clopper-Pearson) until a unit leaves without failing, and before the first failure; "
+    "elsewhere log-log."
+)
 _HAZARDS = {
     "falling": "the older a unit, the rarer its failures",
     "rising": "the older a unit, the more frequent its failures",
@@ -41,13 +45,15 @@ class Survival:
         Of the cohort; ``all`` for all units.
     n, n_failed : int
         Units, and those whose life ended in a failure. [count]
+    shortest_h : float
+        The shortest life. [h]
     median_h, low_h, high_h : float
         Age that half of them outlive, and the ends of its interval; infinite where the curve does not fall so far. [h]
     curve : DataFrame
         Kaplan and Meier's estimate, thinned, see :func:`~ettr.failures.lifetimes.kaplan_meier`.
     at_ages : DataFrame
-        ``age_d`` [d], ``survival``, ``low``, ``high`` and ``at_risk`` [count] at some ages, as far as units were
-        watched.
+        ``age_d`` [d], ``survival``, ``low``, ``high``, ``method`` and ``at_risk`` [count] at some ages, as far as units
+        were watched.
     weibull : LifetimeFit or None
         Its fit; None for fewer than five different ages at failure.
     """
@@ -55,6 +61,7 @@ class Survival:
     name: str
     n: int
     n_failed: int
+    shortest_h: float
     median_h: float
     low_h: float
     high_h: float
@@ -78,7 +85,7 @@ class UnitLifetimes(Answer):
     cohorts : tuple of Survival
         The most units first.
     cohorts_p : float or None
-        Probability of curves as different by chance (log-rank); None for fewer than two cohorts with failures.
+        Probability of curves as different by chance (log-rank); None for fewer than two cohorts, or without a failure.
     level : float
         Coverage of all intervals.
     notes : tuple of str
@@ -100,17 +107,19 @@ class UnitLifetimes(Answer):
     @property
     def headline(self) -> str:
         """How long half of the units live."""
-        return f"{self.source}: {_half(self.whole)}"
+        return f"{self.source}: {_half(self.whole, self.level)}"
 
     def report(self) -> Report:
         """How long units live, what their age does, and cohorts side by side."""
         sections: Report = [
             Headline(self.source),
-            Note(f"{capital(_half(self.whole))}. {_hazard(self.whole)}"),
+            Note(f"{capital(_half(self.whole, self.level))}. {_hazard(self.whole)}"),
             _at_ages([self.whole, *self.cohorts]),
         ]
         if len(self.cohorts) > 1:
             sections.append(Note(_differ(self)))
+        if "log-log" in [*self.whole.at_ages["method"], *self.whole.curve["method"]]:
+            sections.append(Note(_METHODS, dim=True))
         return [*sections, *(Note(note, dim=True) for note in self.notes)]
 
 
@@ -131,15 +140,14 @@ def unit_lifetimes(lives: Lives, level: float = 0.95) -> UnitLifetimes:
     table = lives.table
     by_name = table.groupby("cohort", observed=True, sort=False) if lives.split else []
     cohorts = sorted((_survival(str(name), rows, level) for name, rows in by_name), key=lambda one: -one.n)
-    with_failures = [rows for _, rows in by_name if rows["observed"].any()]
     left_out = [f"{row.n:,} rows {row.action}: {row.reason} ({row.example})" for row in lives.ledger.itertuples()]
     return UnitLifetimes(
         source=lives.source,
         whole=_survival("all", table, level),
         split=lives.split,
         cohorts=tuple(cohorts[:_MOST_COHORTS]),
-        cohorts_p=log_rank([(rows["duration_h"], rows["observed"]) for rows in with_failures])
-        if len(with_failures) > 1
+        cohorts_p=log_rank([(rows["duration_h"], rows["observed"]) for _, rows in by_name])
+        if len(cohorts) > 1 and table["observed"].any()
         else None,
         level=level,
         notes=(*left_out, *lives.notes),
@@ -149,20 +157,22 @@ def unit_lifetimes(lives: Lives, level: float = 0.95) -> UnitLifetimes:
 def _survival(name: str, rows: pd.DataFrame, level: float) -> Survival:
     duration, observed = rows["duration_h"].to_numpy(), rows["observed"].to_numpy(dtype=bool)
     curve = kaplan_meier(duration, observed, level)
+    # the bounds also move when a unit is censored, just after its age
+    bounds = kaplan_meier(duration, observed, level, np.unique([0.0, *duration, *np.nextafter(duration, np.inf)]))
     ends = []
     for column in ("survival", "low", "high"):
-        below = curve.loc[curve[column] <= 0.5 + _ROUNDING, "time_h"]
+        below = bounds.loc[bounds[column] <= 0.5 + _ROUNDING, "time_h"]
         ends.append(float(below.iloc[0]) if len(below) else np.inf)
-    ages = [age for age in AGES_D if age * H_PER_DAY <= duration.max()]
-    places = np.searchsorted(curve["time_h"], np.array(ages) * H_PER_DAY, side="right") - 1
-    at_ages = curve.iloc[places][["survival", "low", "high"]].reset_index(drop=True)
-    at_ages.insert(0, "age_d", np.array(ages))
-    at_ages["at_risk"] = [int((duration >= age * H_PER_DAY).sum()) for age in ages]
+    ages = np.array([age for age in AGES_D if age * H_PER_DAY <= duration.max()])
+    at_ages = kaplan_meier(duration, observed, level, ages * H_PER_DAY)
+    at_ages = at_ages[["survival", "low", "high", "method", "at_risk"]]
+    at_ages.insert(0, "age_d", ages)
     thinned = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), _STEPS)).astype(int))
     return Survival(
         name=name,
         n=len(rows),
         n_failed=int(observed.sum()),
+        shortest_h=float(duration.min()),
         median_h=ends[0],
         low_h=ends[1],
         high_h=ends[2],
@@ -182,7 +192,7 @@ def log_rank(groups: Sequence[tuple[Any, Any]]) -> float:
 
     Notes
     -----
-    At each age at which units fail the failures of a group are hypergeometric given all of them; observed less
+    Written here because cohorts may be more than two, and :func:`scipy.stats.logrank` compares two. At each age at which units fail the failures of a group are hypergeometric given all of them; observed less
     expected, summed over the ages, with the covariance summed as well, are :math:`\chi^2` with one degree of freedom
     less than there are groups (Mantel 1966; Peto and Peto 1972).
 
@@ -212,23 +222,28 @@ def log_rank(groups: Sequence[tuple[Any, Any]]) -> float:
     return float(scipy.stats.chi2.sf(statistic, len(groups) - 1))
 
 
-def _half(one: Survival) -> str:
+def _half(one: Survival, level: float) -> str:
+    if not one.n_failed:
+        most = f"at least {pct(one.curve['low'].iloc[0])} of such units live longer ({coverage(level)}, exact)"
+        return f"none of {counted(one.n, 'unit')} failed in {duration(one.shortest_h)} or more: {most}"
     if np.isfinite(one.median_h):
         high = f"to {duration(one.high_h)}" if np.isfinite(one.high_h) else "or more"
-        return f"half of the units live longer than {duration(one.median_h)} ({duration(one.low_h)} {high})"
+        ends = f"{duration(one.low_h)} {high}" if one.low_h or high != "or more" else "too few units for an interval"
+        return f"half of the units live longer than {duration(one.median_h)} ({ends})"
     last = one.curve.iloc[-1]
     lived = f"{pct(last['survival'], 0)} of the units live longer than {duration(last['time_h'])}"
     return f"{lived}, the last age at a failure"
 
 
 def _hazard(one: Survival) -> str:
-    counts = (
-        f"{count(one.n_failed)} of {counted(one.n, 'unit')} failed; the others still lived, or left, when last seen."
-    )
+    counts = ""
+    if one.n_failed:
+        counts = f"{count(one.n_failed)} of {counted(one.n, 'unit')} failed; "
+        counts += "the others still lived, or left, when last seen. "
     if one.weibull is None:
-        return f"{counts} It takes five different ages at failure to tell what age does."
+        return f"{counts}It takes five different ages at failure to tell what age does."
     shape = f"{number(one.weibull.shape)} ({number(one.weibull.low)} to {number(one.weibull.high)})"
-    return f"{counts} The Weibull shape is {shape}: {_HAZARDS[one.weibull.hazard]}."
+    return f"{counts}The Weibull shape is {shape}: {_HAZARDS[one.weibull.hazard]}."
 
 
 def _at_ages(groups: Sequence[Survival]) -> Table:
@@ -250,6 +265,6 @@ def _between(row: pd.Series) -> str:
 def _differ(lifetimes: UnitLifetimes) -> str:
     names = listed([one.name for one in lifetimes.cohorts[:4]])
     if lifetimes.cohorts_p is None:
-        return f"Cohorts by {lifetimes.split} ({names}) cannot be compared: fewer than two had a failure."
+        return f"Cohorts by {lifetimes.split} ({names}) cannot be compared: no unit failed."
     differ = "live for different times" if lifetimes.cohorts_p < SIGNIFICANT else "may live alike"
     return f"Cohorts by {lifetimes.split} ({names}) {differ} (log-rank, {probability(lifetimes.cohorts_p)})."
