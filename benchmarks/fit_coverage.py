@@ -30,12 +30,14 @@ from ettr.failures.dispersion import node_dispersion, over_dispersed_rate, over_
 from ettr.failures.gaps import MERGE_RULES_MIN, fit_gaps
 from ettr.failures.groups import cohorts_differ, within_cohorts
 from ettr.failures.lemons import find_lemons
+from ettr.failures.log_statistics import Verdict
+from ettr.failures.node_verdict import replace_or_retest
 from ettr.failures.outages import find_outages, seen_nodes
 from ettr.failures.prediction import predict_count
 from ettr.failures.rates import failure_rate
 from ettr.failures.repeats import repeat_risk
 from ettr.failures.trend import crow_amsaa, find_trend
-from ettr.failures.verdicts import Verdict, memoryless, replace_or_retest
+from ettr.failures.verdicts import memoryless
 from simulated_logs import simulate_log
 
 RATE, NODES, DAYS = 4.0, 400, 350.0

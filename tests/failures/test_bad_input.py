@@ -17,7 +17,7 @@ from ettr.failures.lemons import find_lemons
 from ettr.failures.lifetimes import fit_lifetimes, kaplan_meier
 from ettr.failures.outages import find_outages
 from ettr.failures.prediction import predict_count, score_forecasts
-from ettr.failures.rates import failure_rate, gamma_interval, poisson_interval, rate_ratio
+from ettr.failures.rates import failure_rate, gamma_interval, poisson_interval
 from ettr.failures.renewal import fleet_rate, renewal_count
 from ettr.failures.repairs import repair_times
 from ettr.failures.repeats import deduplicate, hazard_after_repair, repeat_risk
@@ -37,7 +37,6 @@ REFUSED = {
         lambda: rates_by(["a"], 9.0, level=95),
         lambda: fit_lifetimes([1.0], [True], level=95),
         lambda: predict_count([1.0], 2.0, level=95),
-        lambda: rate_ratio(3, 3.0, 4, 4.0, 95),
         lambda: gamma_interval(3, 3, 95),
         lambda: repair_times(ONE, level=95),
     ],
@@ -99,9 +98,6 @@ REFUSED = {
     ],
     "n_events must be >= 0 and finite, got inf": [lambda: poisson_interval([1, math.inf])],
     "n_events must be a number or an array of numbers, got 'many'": [lambda: poisson_interval("many")],
-    "n_first must be a whole number, got 2.5": [lambda: rate_ratio(2.5, 1.0, 1, 1.0)],
-    "n_second must be >= 0 and finite, got -1": [lambda: rate_ratio(2, 1.0, -1, 1.0)],
-    "n_first and n_second are both 0: nothing to compare": [lambda: rate_ratio(0, 1.0, 0, 1.0)],
     "counts must be >= 0 and finite, got -1": [lambda: check_roles([f"n{i}" for i in range(12)], -np.ones(12))],
     "node_days must be > 0 and finite, got 0": [
         lambda: rate_gamma(1, 0.0),
@@ -109,7 +105,6 @@ REFUSED = {
         lambda: failure_rate(3, 0),
         lambda: gamma_interval(3, 0),
     ],
-    "node_days_second must be > 0 and finite, got 0": [lambda: rate_ratio(2, 1.0, 1, 0.0)],
     "exposure of a must be > 0 and finite, got -1": [lambda: rates_by(["a"], 9.0, exposure={"a": -1})],
     "nodes of a must be > 0 and finite, got 0": [lambda: within_cohorts([0], ["a"], {"a": 0})],
     "nodes of a must be >= 2, which failed, got 1": [lambda: within_cohorts([0, 1], ["a", "a"], {"a": 1})],

@@ -10,7 +10,6 @@ from scipy import stats
 from ettr import failures, logs
 from ettr.failures.bad_nodes import find_bad_nodes
 from ettr.failures.outages import find_outages
-from ettr.failures.rates import rate_ratio
 from simulated_logs import simulate_log
 
 NODES, DAYS = 400, 350
@@ -31,7 +30,7 @@ def of_log(seed, **rules):
     return bad_of(log["start_h"], log["node"], log["end_h"])
 
 
-def test_the_tail_of_a_node_is_binomial():
+def test_the_tail_of_a_node_is_binomial(exact_ratio):
     """Five of ten failures on one node of 400: by Holm, four hundred times the binomial tail."""
     start = np.linspace(100, 8000, 10)
     bad = bad_of(start, [7, 0, 7, 1, 7, 2, 7, 3, 7, 4])
@@ -39,7 +38,7 @@ def test_the_tail_of_a_node_is_binomial():
     assert worst[["node", "n_failures"]].tolist() == [7, 5] and bad.n_beyond == 1
     assert worst["p"] == pytest.approx(400 * stats.binom.sf(4, 10, 1 / 400)) and second["p"] == 1
     assert worst["expected"] == pytest.approx(5 / 399)  # from the others, not from itself
-    exact = rate_ratio(5, 1.0, 5, 399.0)
+    exact = exact_ratio(5, 1.0, 5, 399.0)
     assert worst[["lift", "low", "high"]].tolist() == pytest.approx([exact.ratio, exact.low, exact.high])
 
 

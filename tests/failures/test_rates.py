@@ -104,53 +104,6 @@ def test_jeffreys_interval_lies_inside_the_exact_one():
         assert exact.low < jeffreys.low < jeffreys.high < exact.high
 
 
-# --------------------------------------------------------------------------- two rates
-
-pairs = st.tuples(st.integers(0, 80), st.floats(10, 1e5), st.integers(0, 80), st.floats(10, 1e5))
-
-
-@given(pair=pairs)
-@settings(max_examples=60, deadline=None)
-def test_swapping_two_rates_inverts_their_ratio(pair):
-    n, days, m, other_days = pair
-    if n + m == 0:
-        return
-    one, other = failures.rate_ratio(n, days, m, other_days), failures.rate_ratio(m, other_days, n, days)
-    assert one.p_value == pytest.approx(other.p_value, rel=1e-6)
-    for end, opposite in (("ratio", "ratio"), ("low", "high"), ("high", "low")):
-        first, second = getattr(one, end), getattr(other, opposite)
-        if first == 0 or math.isinf(first):
-            assert second == (math.inf if first == 0 else 0)
-        else:
-            assert first * second == pytest.approx(1, rel=1e-9)
-    assert one.low <= one.ratio <= one.high
-    assert 0 <= one.p_value <= 1
-
-
-@pytest.mark.parametrize(
-    ("n", "days", "m", "other_days"), [(30, 500.0, 12, 600.0), (4, 100.0, 0, 50.0), (9, 1.0, 9, 1.0)]
-)
-def test_the_p_value_is_the_sum_of_what_is_no_likelier(n, days, m, other_days):
-    ratio = failures.rate_ratio(n, days, m, other_days)
-    likely = stats.binom.pmf(np.arange(n + m + 1), n + m, days / (days + other_days))
-    assert ratio.p_value == pytest.approx(likely[likely <= likely[n] * (1 + 1e-7)].sum())
-
-
-def test_the_ends_of_a_ratio_are_where_a_test_turns():
-    """At each end of the 95% interval the count has 2.5% left in its tail."""
-    exact = failures.rate_ratio(30, 500.0, 12, 600.0)
-    for ratio, tail in ((exact.low, stats.binom.sf), (exact.high, stats.binom.cdf)):
-        share = ratio * 500 / (ratio * 500 + 600)
-        assert tail(30 - (tail == stats.binom.sf), 42, share) == pytest.approx(0.025, rel=1e-6)
-
-
-def test_a_rate_of_nothing():
-    none = failures.rate_ratio(0, 100, 5, 100)
-    assert (none.ratio, none.low) == (0, 0) and 0 < none.high < 1.1
-    only = failures.rate_ratio(5, 100, 0, 100)
-    assert math.isinf(only.ratio) and math.isinf(only.high) and only.low > 0.9
-
-
 # --------------------------------------------------------------------------- tables
 
 

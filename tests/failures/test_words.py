@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from computed.logs import LOGS, first, fit, fitted, log_of
 from ettr import failures, logs, plan
 from ettr.core.sentences import Finding, listed
-from ettr.failures import node_words, verdict_words
+from ettr.failures import node_verdict, verdicts
 from ettr.failures import words as failures_words
-from ettr.failures.node_words import node_table
+from ettr.failures.node_verdict import node_table
 from ettr.failures.roles import RoleCheck
 from ettr.failures.words import rate_table, rule_table
 from ettr.plan import fitted_words
@@ -25,7 +25,7 @@ from sentences_read import NUMBER, check_words, numbers
 from simulated_logs import simulate_log
 
 SAY = SimpleNamespace(**(vars(failures_words) | vars(fitted_words)))
-JUDGED = SimpleNamespace(**(vars(node_words) | vars(verdict_words)))
+JUDGED = SimpleNamespace(**(vars(node_verdict) | vars(verdicts)))
 OF_FIT = (
     "reading",
     "rate",
@@ -45,7 +45,7 @@ OF_PLAN = ("plan", "trust")
 def sentences(fitted: failures.Fit, planned: plan.FittedPlan | None = None) -> dict[str, Finding]:
     findings = {name: getattr(SAY, name, None) or getattr(JUDGED, name) for name in OF_FIT}
     findings = {name: say(fitted) for name, say in findings.items()}
-    findings |= {f"verdict {number}": verdict for number, verdict in enumerate(SAY.verdicts(fitted))}
+    findings |= {f"verdict {number}": verdict for number, verdict in enumerate(SAY.verdict_findings(fitted))}
     if planned:
         findings |= {name: getattr(SAY, name)(planned) for name in OF_PLAN} | {"answer": SAY.answer(fitted, planned)}
     return findings
@@ -131,7 +131,7 @@ def test_a_verdict_is_said_as_it_was_taken(question, answer):
     assert fit(name).verdict(question).answer == answer
     finding = WORDS[question](fit(name))
     assert finding.title == title and words in finding.text
-    texts = [verdict.text for verdict in SAY.verdicts(fit(name))]
+    texts = [verdict.text for verdict in SAY.verdict_findings(fit(name))]
     assert (finding.text in texts) == (answer != "not asked")
 
 
@@ -151,7 +151,7 @@ def test_a_small_job_is_forecast_by_its_own_count():
 
 
 def test_every_answer_has_its_words():
-    docs = " ".join(vars(failures.verdicts)[name].__doc__ for name in ("memoryless", "trending", "replace_or_retest"))
+    docs = " ".join(vars(JUDGED)[name].__doc__ for name in ("memoryless", "trending", "replace_or_retest"))
     docs += vars(failures.verdicts)["separate"].__doc__
     assert {answer for _, answer in VERDICTS} == set(re.findall(r"``([^`]+)``", docs))
 
@@ -232,7 +232,7 @@ def test_time_after_a_repair_is_time_after_a_failure_where_no_repair_is_known():
 
 def test_nodes_that_never_came_back_are_no_missing_names():
     known = fit("poisson")
-    verdict = failures.verdicts.replace_or_retest(
+    verdict = node_verdict.replace_or_retest(
         known.nodes.apart, known.nodes.bad, None, None, known.verdict("cohorts"), len(known.start_h)
     )
     assert verdict.answer == "nothing" and "repeat_ratio" not in verdict.evidence

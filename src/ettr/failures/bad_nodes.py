@@ -15,7 +15,8 @@ from ettr.failures.dispersion import node_dispersion
 from ettr.failures.lemons import monte_carlo_p
 from ettr.failures.outages import SAME_WITHIN_H, Outages
 from ettr.failures.rates import poisson_interval
-from ettr.failures.repeats import RETEST_LIFT, SIGNIFICANT, deduplicate, expected_soon_of
+from ettr.failures.repeats import RETEST_LIFT, deduplicate, expected_soon_of
+from ettr.failures.window import SIGNIFICANT
 
 Advice = Literal["replace", "re-test", "watch", ""]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,128 +29,18 @@ from ettr.failures import (
     verdicts,
     words,
 )
-from ettr.failures.bad_nodes import BadNodes
 from ettr.failures.lemons import Lemons
+from ettr.failures.log_statistics import LogStatistics, NodeStatistics
+from ettr.failures.node_verdict import replace_or_retest
 from ettr.failures.outages import Outages, find_outages, seen_nodes
 from ettr.failures.prediction import Forecast, ForecastScore
-from ettr.failures.rates import NODE_DAYS, FailureRate, failure_rate, rates_of
-from ettr.failures.verdicts import Verdict
-
-
-@dataclass(frozen=True)
-class NodeStatistics:
-    """What the names of nodes tell.
-
-    Attributes
-    ----------
-    as_logged, apart : Lemons
-        Unevenness between nodes, and whether it persists: of all rows, and of failures that are no repeats, see
-        :func:`~ettr.failures.bad_nodes.failures_apart`.
-    n_repeats : int
-        Rows that are in the first only. [count]
-    bad : BadNodes
-        The nodes beyond chance, and what to do with each.
-    dispersion : Dispersion
-        How unevenly the rows fell on the nodes whose number of failures is not beyond chance.
-    hazard : DataFrame
-        Failure rate by time since a node's return to service, see :func:`~ettr.failures.repeats.hazard_after_repair`.
-    risk : RepeatRisk
-        The first days after a repair against later.
-    role : RoleCheck or None
-        Whether failures follow the position in the name; None if names have none.
-    survival : DataFrame
-        Kaplan-Meier estimate of a node's time from repair to next failure.
-    lifetime : LifetimeFit
-        Weibull fit of the same, censored lives included.
-    """
-
-    as_logged: Lemons
-    apart: Lemons
-    n_repeats: int
-    bad: BadNodes
-    dispersion: dispersion.Dispersion
-    hazard: pd.DataFrame
-    risk: repeats.RepeatRisk | None
-    role: roles.RoleCheck | None
-    survival: pd.DataFrame
-    lifetime: lifetimes.LifetimeFit | None
+from ettr.failures.rates import NODE_DAYS, failure_rate, rates_of
+from ettr.failures.window import SIGNIFICANT
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit(Answer):
-    """A failure log in numbers.
-
-    Attributes
-    ----------
-    log : FailureLog
-        What was fitted. Planned events are left out of every number here.
-    level : float
-        Coverage of the intervals. Verdicts are taken at 5% whatever it is.
-    rate : FailureRate
-        Failures per 1,000 node-days with the exact Poisson interval.
-    fair_rate : FailureRate
-        The same with an interval widened by how unevenly failures came, over time or between nodes, whichever is more.
-        It is an interval of the expected failures per node-day of the window: for nodes that were in service long
-        before it, the long-run rate.
-    recent_rate : FailureRate or None
-        The same of the last part of the log, where forecasts from it did better than from the whole; None where they
-        did not. What is planned for fails at this rate.
-    knowledge : Gamma
-        What is known of the rate to come, as a gamma distribution that a scenario can carry.
-    dispersion : Dispersion or None
-        How unevenly failures came; None for too few.
-    gaps : tuple of GapFit
-        Fits of the times between failures, one a merge rule.
-    rules : DataFrame
-        The merge rules side by side: ``within_min`` [min], ``n_incidents``, ``rate``, ``low``, ``high``
-        [1 / (1000 node-days)], ``weibull_shape``, ``shape_low``, ``shape_high``, ``best``, ``memoryless_p`` (missing
-        where gaps are too few or stamps too coarse).
-    trend : Trend
-        Trend tests, None in it for too few failures, and the rate over time.
-    components : DataFrame
-        Failures, share and rate of each component, see :func:`~ettr.failures.groups.rates_by`.
-    split : str or None
-        Column of the cohorts.
-    cohorts : DataFrame or None
-        The same by cohort.
-    cohort_test : CohortTest or None
-        Whether cohorts share one rate; None where their exposure is not known.
-    nodes : NodeStatistics or None
-        What the names of nodes tell; None where the log names none, or nothing failed.
-    repairs : RepairTimes
-        How long failures lasted.
-    forecast : Forecast or None
-        Failures of the next 30 days, or a sixth of a short window; None below ten failures.
-    score : ForecastScore or None
-        How often such forecasts held on this log; None below ten failures.
-    verdicts : tuple of Verdict
-        What to conclude.
-    """
-
-    log: FailureLog
-    level: float
-    rate: FailureRate
-    fair_rate: FailureRate
-    recent_rate: FailureRate | None
-    knowledge: dispersion.Gamma
-    dispersion: dispersion.Dispersion | None
-    gaps: tuple[gaps.GapFit, ...]
-    rules: pd.DataFrame
-    trend: trend.Trend
-    components: pd.DataFrame
-    split: str | None
-    cohorts: pd.DataFrame | None
-    cohort_test: groups.CohortTest | None
-    nodes: NodeStatistics | None
-    repairs: repairs.RepairTimes
-    forecast: Forecast | None
-    score: ForecastScore | None
-    verdicts: tuple[Verdict, ...]
-
-    @cached_property
-    def start_h(self) -> np.ndarray:
-        """Times of the failures since the start of the window, sorted. [h]"""
-        return self.log.hours("start")
+class Fit(LogStatistics, Answer):
+    """A failure log in numbers, with its report; the attributes are those of :class:`LogStatistics`."""
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the events as plain values, for JSON; what is missing or infinite is None."""
@@ -166,13 +55,6 @@ class Fit(Answer):
     def report(self) -> Report:
         """What was read, the rate, each verdict, repairs and a forecast."""
         return words.report(self)
-
-    def verdict(self, question: str) -> Verdict:
-        """The verdict on one question: ``memoryless``, ``trend``, ``nodes`` or ``cohorts``."""
-        for verdict in self.verdicts:
-            if verdict.question == question:
-                return verdict
-        raise UnknownName("question", question, [verdict.question for verdict in self.verdicts])
 
 
 def fit(
@@ -268,7 +150,7 @@ def fit(
         verdicts=(
             verdicts.memoryless(fits),
             verdicts.trending(moved, n_events),
-            verdicts.replace_or_retest(
+            replace_or_retest(
                 nodes.apart if nodes else None,
                 nodes.bad if nodes else None,
                 nodes.risk if nodes else None,
@@ -355,7 +237,7 @@ class _Expected:
             sizes = self.log.cohort_nodes[str(self.split)]
             others = n_nodes - sum(sizes.values())
             return np.maximum(weight, 1e-9), others + sum(n * rates.get(name, 1.0) for name, n in sizes.items())
-        if role is not None and role.p < verdicts.SIGNIFICANT and math.isfinite(role.ratio):
+        if role is not None and role.p < SIGNIFICANT and math.isfinite(role.ratio):
             weight = np.where(role.holds(names), role.ratio, 1.0)
             return weight, n_nodes * (1 + role.share * (role.ratio - 1))
         return np.ones(len(names)), float(n_nodes)
@@ -372,7 +254,7 @@ def _nodes(failures: pd.DataFrame, out: Outages, seed: int, level: float, expect
     columns = lives["duration_h"], lives["observed"]
     weights, total = expected.weights(seen.names, role)
     bad = bad_nodes.find_bad_nodes(out, seen.names, weights, total)
-    is_bad = np.isin(seen.names, bad.table.loc[bad.table["p"] < verdicts.SIGNIFICANT, "node"])
+    is_bad = np.isin(seen.names, bad.table.loc[bad.table["p"] < SIGNIFICANT, "node"])
     counts = np.bincount(rows["node"][rows["node"] >= 0], minlength=len(seen.names))
     return NodeStatistics(
         as_logged=_lemons(rows, out, expected.log.stays, seed),

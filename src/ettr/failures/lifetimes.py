@@ -115,8 +115,8 @@ def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95, ages_h: An
     -------
     DataFrame
         A row for each age: ``time_h`` [h], ``survival``, ``low``, ``high`` in [0, 1], ``method`` of the interval
-        (``"exact"`` or ``"log-log"``), ``n_events`` at that age, ``at_risk`` until then [count]. The interval at 0 h is
-        that of any age before the first lifetime ends.
+        (``"exact"`` or ``"log-log"``), ``n_events`` at that age, ``at_risk`` until then [count]. The first row at 0 h
+        is that of any age before the first lifetime ends.
 
     Raises
     ------
@@ -141,7 +141,8 @@ def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95, ages_h: An
     checked_level(level)
     duration, seen = _checked_lifetimes(duration_h, observed)
     failed, censored = np.sort(duration[seen]), np.sort(duration[~seen])
-    age = np.unique([0.0, *failed]) if ages_h is None else at_least_zero("ages_h", ages_h, unit="h")
+    # the curve begins before 0 h, at which lifetimes may end already
+    age = np.unique([-1.0, *failed]) if ages_h is None else at_least_zero("ages_h", ages_h, unit="h")
     curve = scipy.stats.ecdf(scipy.stats.CensoredData(uncensored=failed, right=censored)).sf
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # it has no interval before the first failure and at the end
@@ -155,7 +156,7 @@ def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95, ages_h: An
         low[row], high[row] = binomial_interval(len(duration) - n_left[row] - n_failed[row], n_failed[row], level)
     return pd.DataFrame(
         {
-            "time_h": age,
+            "time_h": np.maximum(age, 0.0),
             "survival": survival,
             "low": low,
             "high": high,

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from ettr.core.sentences import count, number
-from ettr.failures.verdicts import LEAST_EVENTS
-
-if TYPE_CHECKING:
-    from ettr.failures.fitting import Fit
+from ettr.failures.window import LEAST_EVENTS
 
 _LONGEST_NAME = 60
 _SIGNS = re.compile(r"[\\`*<>|$\[\]]|(?<![^\W_])_|_(?![^\W_])")
@@ -67,9 +63,8 @@ def coverage(fraction: float) -> str:
     return f"{number(100 * fraction)}%"
 
 
-def too_few(fit: Fit, what: str, least: int = LEAST_EVENTS, n: int | None = None) -> str:
-    """How many failures something takes, and how many there are: ``n``, or all."""
-    n = len(fit.start_h) if n is None else n
+def too_few(what: str, n: int, least: int = LEAST_EVENTS) -> str:
+    """How many failures something takes, and how many there are."""
     there = f"there {'is' if n == 1 else 'are'} {count(n) if n else 'none'}"
     return f"It takes {least} failures {what}; {there}."
 

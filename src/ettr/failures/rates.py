@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero, at_least_zero, plain
 from ettr.failures.window import checked_level
@@ -36,27 +35,6 @@ class FailureRate:
     low: float
     high: float
     level: float
-
-
-@dataclass(frozen=True)
-class RateRatio:
-    """How many times one failure rate is another.
-
-    Attributes
-    ----------
-    ratio, low, high : float
-        First rate over second, and the ends of the exact interval.
-    level : float
-        Coverage of the interval.
-    p_value : float
-        Exact two-sided probability of counts this uneven when the rates are equal.
-    """
-
-    ratio: float
-    low: float
-    high: float
-    level: float
-    p_value: float
 
 
 def poisson_interval(n_events: Any, level: float = 0.95) -> tuple[Any, Any]:
@@ -215,52 +193,6 @@ def job_mttf_h(rate_per_1000_node_days: Any, n_gpus: Any, gpus_per_node: Any = 8
     rate = at_least_zero("rate_per_1000_node_days", rate_per_1000_node_days)
     with np.errstate(divide="ignore"):
         return plain(NODE_DAYS * H_PER_DAY / (rate * nodes))
-
-
-def rate_ratio(
-    n_first: int, node_days_first: float, n_second: int, node_days_second: float, level: float = 0.95
-) -> RateRatio:
-    """Ratio of two failure rates with its exact interval.
-
-    Given the sum of both counts the first is binomial, so the interval is Clopper and Pearson's, carried
-    over to the ratio, and the p-value is the exact binomial test's.
-
-    Parameters
-    ----------
-    n_first, n_second : int
-        Failures counted. [count]
-    node_days_first, node_days_second : float
-        Exposures. [node-days]
-    level : float
-        Coverage of the interval.
-
-    Raises
-    ------
-    InputError
-        Counts that are not whole or both zero, exposure that is not positive, or a level outside (0, 1).
-
-    Examples
-    --------
-    >>> result = rate_ratio(419, 110_592, 175, 108_000)
-    >>> round(result.ratio, 2), round(result.low, 2), round(result.high, 2)
-    (2.34, 1.96, 2.81)
-    """
-    checked_level(level)
-    for name, count in (("n_first", n_first), ("n_second", n_second)):
-        if float(at_least_zero(name, count)) != int(count):
-            raise InputError(f"{name} must be a whole number, got {count:g}")
-    first = float(above_zero("node_days_first", node_days_first))
-    second = float(above_zero("node_days_second", node_days_second))
-    if n_first + n_second == 0:
-        raise InputError("n_first and n_second are both 0: nothing to compare")
-    test = scipy.stats.binomtest(int(n_first), int(n_first + n_second), first / (first + second))
-    share = test.proportion_ci(level, method="exact")
-
-    def as_ratio(p: float) -> float:
-        return float("inf") if p >= 1 else p / (1 - p) * second / first
-
-    ratio = as_ratio(n_first / (n_first + n_second))
-    return RateRatio(ratio, as_ratio(float(share.low)), as_ratio(float(share.high)), level, float(test.pvalue))
 
 
 def count_intervals(frame: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:

@@ -16,12 +16,12 @@ from ettr.core.validity import above_zero, at_least_zero
 from ettr.failures.lifetimes import node_lifetimes
 from ettr.failures.outages import Outages, seen_nodes
 from ettr.failures.rates import poisson_interval, rates_of
+from ettr.failures.window import SIGNIFICANT
 
 EDGES_D = (0, 1, 3, 7, 14, 30, 90)
 """Days since a repair at which the hazard is looked at."""
 RETEST_LIFT = 1.5
 """Failures soon after repairs that are surely more than this many times those expected make repairs worth testing."""
-SIGNIFICANT = 0.05
 _MOST_PLACES = 5_000
 
 

@@ -15,7 +15,7 @@ from ettr.core.sentences import capital, count, duration, listed, number, pct
 from ettr.core.units import H_PER_DAY
 from ettr.failures.lifetimes import LifetimeFit, fit_lifetimes, kaplan_meier
 from ettr.failures.log_words import counted, coverage, probability
-from ettr.failures.verdicts import SIGNIFICANT
+from ettr.failures.window import SIGNIFICANT
 
 if TYPE_CHECKING:
     from ettr.logs.lifetimes import Lives
@@ -25,8 +25,8 @@ AGES_D = (30.0, 90.0, 365.0)
 _MOST_COHORTS, _STEPS = 12, 200
 _ROUNDING = 1e-9
 _METHODS = (
-    "Intervals of survival are exact (Clopper-Pearson) until a unit leaves without failing, and before the first failure; "
-    "elsewhere log-log."
+    "Intervals of survival are exact (Clopper-Pearson) until a unit leaves without failing, and before the first "
+    "failure; elsewhere log-log."
 )
 _HAZARDS = {
     "falling": "the older a unit, the rarer its failures",
@@ -192,9 +192,10 @@ def log_rank(groups: Sequence[tuple[Any, Any]]) -> float:
 
     Notes
     -----
-    Written here because cohorts may be more than two, and :func:`scipy.stats.logrank` compares two. At each age at which units fail the failures of a group are hypergeometric given all of them; observed less
-    expected, summed over the ages, with the covariance summed as well, are :math:`\chi^2` with one degree of freedom
-    less than there are groups (Mantel 1966; Peto and Peto 1972).
+    Written here because cohorts may be more than two, and :func:`scipy.stats.logrank` compares two. At each age at
+    which units fail the failures of a group are hypergeometric given all of them; observed less expected, summed over
+    the ages, with the covariance summed as well, are :math:`\chi^2` with one degree of freedom less than there are
+    groups (Mantel 1966; Peto and Peto 1972).
 
     Examples
     --------

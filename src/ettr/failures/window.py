@@ -1,4 +1,4 @@
-"""What every statistic over time takes: failure times in order, inside one window."""
+"""What every statistic takes: failure times in order, inside one window, and what counts as a finding."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ import numpy as np
 
 from ettr.core.errors import InputError
 from ettr.core.validity import above_zero, at_least_zero
+
+SIGNIFICANT = 0.05
+"""A chance smaller than this is taken as a finding."""
+
+LEAST_EVENTS = 20
+"""Fewer failures than this carry no verdict on shape, trend or nodes."""
 
 
 def checked_starts(start_h: Any, window_h: float) -> tuple[np.ndarray, float]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from ettr.core.report import Headline, Note, Report, Table, without_marks
 from ettr.core.sentences import Finding, capital, count, duration, listed, number, pct
-from ettr.failures import node_words, verdict_words
+from ettr.failures import node_verdict, verdicts
 from ettr.failures.dispersion import MIN_EVENTS
 from ettr.failures.groups import OTHER, UNKNOWN
+from ettr.failures.log_statistics import LogStatistics, Verdict
 from ettr.failures.log_words import (
     between,
     counted,
@@ -27,10 +27,6 @@ from ettr.failures.log_words import (
     were,
 )
 
-if TYPE_CHECKING:
-    from ettr.failures.fitting import Fit
-    from ettr.failures.verdicts import Verdict
-
 _QUESTIONS = {
     "memoryless": "Are failures memoryless?",
     "trend": "Do failures become more or fewer?",
@@ -43,7 +39,7 @@ _FEWEST_FOR_TENTH = 10
 """Fewer known repairs say nothing of the longest tenth."""
 
 
-def answer(fit: Fit) -> Finding:
+def answer(fit: LogStatistics) -> Finding:
     """The log in a paragraph: its rate, and what it shows."""
     n = len(fit.start_h)
     often = f"{number(fit.rate.per_1000_node_days)} failures per 1,000 node-days"
@@ -58,11 +54,11 @@ def answer(fit: Fit) -> Finding:
     return Finding(title=capital(often), text=f"**{name} shows {often}{seen}{each}.{but}**{days} {capital(answers)}.")
 
 
-def _short(fit: Fit, verdict: Verdict) -> str:
+def _short(fit: LogStatistics, verdict: Verdict) -> str:
     """A verdict in a few words; empty where the others say enough."""
-    if verdict.answer == "bunched" and verdict_words.rate_moves(fit):
+    if verdict.answer == "bunched" and verdicts.rate_moves(fit):
         return ""
-    if verdict.question == "memoryless" and verdict.answer == "yes" and verdict_words.against_memoryless(fit):
+    if verdict.question == "memoryless" and verdict.answer == "yes" and verdicts.against_memoryless(fit):
         return "the gaps between failures look memoryless, but failures are not"
     return _SHORT[verdict.question][verdict.answer]
 
@@ -104,7 +100,7 @@ _SHORT = {
 }
 
 
-def reading(fit: Fit) -> Finding:
+def reading(fit: LogStatistics) -> Finding:
     """What was read, what was left out and why, and what was assumed."""
     log, n_planned = fit.log, int(fit.log.events["planned"].sum())
     seen = failures(len(fit.start_h))
@@ -135,7 +131,7 @@ def _sentence(note: str) -> str:
     return f"{marked(capital(text) if first.isalpha() else text)}."
 
 
-def rate(fit: Fit) -> Finding:
+def rate(fit: LogStatistics) -> Finding:
     """The overall rate with both intervals."""
     exact, fair, scatter, sure = fit.rate, fit.fair_rate, fit.dispersion, coverage(fit.level)
     blocks = f"in {scatter.n_blocks} equal stretches" if scatter else ""
@@ -169,7 +165,7 @@ def rate(fit: Fit) -> Finding:
     return Finding(title=often, text=f"{often}. {independent}{wide}")
 
 
-def components(fit: Fit) -> Finding:
+def components(fit: LogStatistics) -> Finding:
     """What fails most."""
     n, table = len(fit.start_h), fit.components
     if n == 0:
@@ -189,19 +185,19 @@ def components(fit: Fit) -> Finding:
     )
 
 
-def verdicts(fit: Fit) -> list[Finding]:
+def verdict_findings(fit: LogStatistics) -> list[Finding]:
     """Every verdict: the question as title, the answer with its evidence as text. What was not asked is left out."""
     words = {
-        "memoryless": verdict_words.shape,
-        "trend": verdict_words.trend,
-        "nodes": node_words.nodes,
-        "cohorts": verdict_words.cohorts,
+        "memoryless": verdicts.shape,
+        "trend": verdicts.trend,
+        "nodes": node_verdict.nodes,
+        "cohorts": verdicts.cohorts,
     }
     asked = [verdict for verdict in fit.verdicts if verdict.answer != "not asked"]
     return [Finding(title=_QUESTIONS[verdict.question], text=words[verdict.question](fit).text) for verdict in asked]
 
 
-def repairs(fit: Fit) -> Finding:
+def repairs(fit: LogStatistics) -> Finding:
     """How long failures last."""
     all_ = fit.repairs.overall
     ended = int(all_["n_events"] - all_["n_open"] - all_["n_unknown"])
@@ -233,11 +229,12 @@ def repairs(fit: Fit) -> Finding:
     return Finding(title=title, text=f"{lasted}.{served}{rest}")
 
 
-def forecast(fit: Fit) -> Finding:
+def forecast(fit: LogStatistics) -> Finding:
     """The coming days, and how often such forecasts held."""
     ahead, score = fit.forecast, fit.score
     if ahead is None or score is None:
-        return Finding(title="Too few failures for a forecast", text=too_few(fit, "to forecast from", MIN_EVENTS))
+        few = too_few("to forecast from", len(fit.start_h), MIN_EVENTS)
+        return Finding(title="Too few failures for a forecast", text=few)
     mean = failures(round(ahead.mean)) if ahead.mean >= 10 else f"{number(ahead.mean)} failures"
     expected = f"{mean}, between {count(ahead.low)} and {count(ahead.high)}"
     held, poisson_held = pct(score.over_dispersed_coverage, 0), pct(score.poisson_coverage, 0)
@@ -252,7 +249,7 @@ def forecast(fit: Fit) -> Finding:
     )
 
 
-def _rests_on(fit: Fit) -> str:
+def _rests_on(fit: LogStatistics) -> str:
     """How much of the past the forecast rests on, where that is not all of it."""
     if fit.forecast is None or fit.forecast.past.is_whole:
         return ""
@@ -263,12 +260,12 @@ def _rests_on(fit: Fit) -> str:
     )
 
 
-def horizon_d(fit: Fit) -> float:
+def horizon_d(fit: LogStatistics) -> float:
     """Days that the forecasts of a fit cover. [d]"""
     return fit.forecast.horizon_d if fit.forecast else 30.0
 
 
-def report(fit: Fit) -> Report:
+def report(fit: LogStatistics) -> Report:
     """What was read, the rate, each verdict, repairs and a forecast."""
     sections: Report = [
         Headline(f"{fit.log.source} ({fit.log.format})"),
@@ -280,11 +277,11 @@ def report(fit: Fit) -> Report:
         if table is not None and len(table) > 1:
             sections.append(rate_table(str(name), table))
     sections += [*_section("Times between failures"), rule_table(fit)]
-    for verdict in verdicts(fit):
+    for verdict in verdict_findings(fit):
         sections += _section(verdict.title, verdict)
-        table = node_words.node_table(fit) if verdict.title == _QUESTIONS["nodes"] else None
+        table = node_verdict.node_table(fit) if verdict.title == _QUESTIONS["nodes"] else None
         sections += [table] if table else []
-    sections += _section("Repairs", repairs(fit), node_words.lives(fit))
+    sections += _section("Repairs", repairs(fit), node_verdict.lives(fit))
     return [*sections, *_section(f"Next {duration(24 * horizon_d(fit))}", forecast(fit))]
 
 
@@ -317,14 +314,14 @@ def _cell(rate: float) -> str:
     return f"{rate:.2f}" if rate >= 0.095 or rate == 0 else number(rate)
 
 
-def rule_table(fit: Fit) -> Table:
+def rule_table(fit: LogStatistics) -> Table:
     """The merge rules side by side."""
     rows = []
     for row, one in zip(fit.rules.itertuples(), fit.gaps, strict=True):
         cells = ["too coarse" if one.too_coarse else "too few", "", ""]
         if one.best and not one.too_coarse:
             shape = f"{one.weibull_shape:.2f} [{one.weibull_low:.2f}, {one.weibull_high:.2f}]"
-            best = "none fits" if verdict_words.none_fits(one) else verdict_words.distribution(one.best)
+            best = "none fits" if verdicts.none_fits(one) else verdicts.distribution(one.best)
             cells = [shape, best, probability(one.memoryless_p or 0.0)]
         rows.append([str(row.rule), count(row.n_incidents), _cell(row.rate), *cells])
     return Table(("merged", "incidents", "per 1,000 node-days", "Weibull shape", "best fit", "memoryless"), rows)

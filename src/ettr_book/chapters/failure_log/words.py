@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ettr.core.sentences import Finding, count, listed, number, say
-from ettr.failures.node_words import after_repair, nodes
-from ettr.failures.verdict_words import shape, trend
+from ettr.failures.node_verdict import after_repair, nodes
+from ettr.failures.verdicts import shape, trend
 from ettr.failures.words import components, forecast, horizon_d, rate, reading, repairs
 from ettr.plan import fitted_words
 from ettr.plan.fitted_words import plan, trust

@@ -1,22 +1,22 @@
-"""What to do about nodes, and what it rests on."""
+"""What to do about nodes that fail often, and what it rests on."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ettr.core.report import Table
 from ettr.core.sentences import Finding, capital, count, duration, listed, number, pct
-from ettr.failures.bad_nodes import REPLACE_LIFT
+from ettr.failures.bad_nodes import REPLACE_LIFT, BadNodes
+from ettr.failures.lemons import Lemons
+from ettr.failures.log_statistics import LogStatistics, NodeStatistics, Verdict
 from ettr.failures.log_words import between, counted, failures, named, probability, times, too_few
-
-if TYPE_CHECKING:
-    from ettr.failures.fitting import Fit, NodeStatistics
-    from ettr.failures.lemons import Lemons
-    from ettr.failures.roles import RoleCheck
+from ettr.failures.repeats import RepeatRisk
+from ettr.failures.roles import RoleCheck
+from ettr.failures.window import LEAST_EVENTS, SIGNIFICANT
 
 _MOST_NAMED = 6
 _TITLES = {
@@ -29,13 +29,71 @@ _TITLES = {
 }
 
 
-def nodes(fit: Fit) -> Finding:
+def replace_or_retest(
+    lemons: Lemons | None,
+    bad: BadNodes | None,
+    risk: RepeatRisk | None,
+    role: RoleCheck | None,
+    cohorts: Verdict,
+    n_events: int,
+) -> Verdict:
+    """What to do about nodes that fail often.
+
+    Answers
+    -------
+    ``replace``, ``re-test``, ``both`` or ``watch``: what is advised for the nodes that are beyond chance, each by
+    itself (see `find_bad_nodes`); ``re-test`` also where failures follow repairs on all nodes. ``look first``: no node
+    is beyond chance by itself, but bad nodes stay bad and nodes have no memory, or bad nodes share a role or a cohort.
+    ``nothing``; ``too few``;
+    ``no nodes`` where the log names none.
+    """
+    if lemons is None or bad is None:
+        return Verdict("nodes", "no nodes" if n_events else "too few")
+    advised = set(bad.table["advice"]) - {""}
+    if lemons.n_events < LEAST_EVENTS and not advised:
+        return Verdict("nodes", "too few", {"n_events": lemons.n_events})
+    retest = "re-test" in advised or (risk is not None and risk.repairs_fail)
+    # a node that remembers keeps failing for a while, so that halves of a log resemble each other without bad nodes
+    as_a_group = lemons.overdispersed and lemons.persistent and not bad.has_memory
+    shared = (role is not None and role.p < SIGNIFICANT) or cohorts.answer == "separate"
+    answer = {(True, True): "both", (True, False): "replace", (False, True): "re-test"}.get(
+        ("replace" in advised, retest)
+    )
+    if answer is None:
+        answer = "watch" if advised else "look first" if as_a_group or shared else "nothing"
+    evidence: dict[str, Any] = {
+        "dispersion_index": lemons.dispersion_index,
+        "dispersion_p": lemons.dispersion_p,
+        "rank_correlation": lemons.rank_correlation,
+        "rank_p": lemons.rank_p,
+        "worst_p": lemons.worst_p,
+        "worst_share": lemons.worst_share,
+        "chance_share": lemons.chance_share,
+        "n_beyond": bad.n_beyond,
+        "memory_p": bad.memory_p,
+        "replace": bad.advised("replace"),
+        "re_test": bad.advised("re-test"),
+        "watch": bad.advised("watch"),
+    }
+    if risk is not None:
+        evidence |= {
+            "repeat_ratio": risk.ratio,
+            "repeat_low": risk.low,
+            "repeat_high": risk.high,
+            "repeat_p": risk.p,
+            "repeats_soon": risk.n_soon,
+            "repeats_expected": risk.n_expected,
+        }
+    return Verdict("nodes", answer, evidence)
+
+
+def nodes(fit: LogStatistics) -> Finding:
     """What to do with which nodes, then why."""
     answer, statistics = fit.verdict("nodes").answer, fit.nodes
     if statistics is None and len(fit.start_h):
         return Finding(title="The log names no nodes", text="The log names no nodes, so lemons cannot be told.")
     if statistics is None or answer == "too few":
-        few = too_few(fit, "to tell lemons from chance", n=statistics.apart.n_events if statistics else None)
+        few = too_few("to tell lemons from chance", statistics.apart.n_events if statistics else 0)
         silent = f" {_silent(statistics)}" if statistics else ""
         return Finding(title="Too few failures to judge nodes", text=f"{few}{silent}".rstrip())
     sentences = [*_to_do(fit, statistics, answer), _soon(fit), _uneven(statistics), _clustered(statistics)]
@@ -45,7 +103,7 @@ def nodes(fit: Fit) -> Finding:
     return Finding(title=_TITLES[answer], text=" ".join(sentence for sentence in sentences if sentence))
 
 
-def _to_do(fit: Fit, statistics: NodeStatistics, answer: str) -> list[str]:
+def _to_do(fit: LogStatistics, statistics: NodeStatistics, answer: str) -> list[str]:
     """Two lines for whoever acts: what to ask first, and what to do with which nodes."""
     bad, risk = statistics.bad, statistics.risk
     replace, retest, watch = (bad.advised(advice) for advice in ("replace", "re-test", "watch"))
@@ -72,7 +130,7 @@ def _to_do(fit: Fit, statistics: NodeStatistics, answer: str) -> list[str]:
     return lines
 
 
-def _present(fit: Fit, statistics: NodeStatistics) -> str:
+def _present(fit: LogStatistics, statistics: NodeStatistics) -> str:
     """Nodes whose failures all lie in one part of the window may not have been there in the other."""
     table = statistics.bad.table
     odd = table[(table["advice"] != "") & (table["remark"] != "")].head(_MOST_NAMED)
@@ -96,13 +154,13 @@ def _names(nodes: list[Any]) -> str:
     return listed([*(named(node) for node in nodes[:_MOST_NAMED]), *([f"{count(more)} more"] if more > 0 else [])])
 
 
-def _day(fit: Fit, at_h: float) -> str:
+def _day(fit: LogStatistics, at_h: float) -> str:
     if fit.log.calendar:
         return f"{fit.log.window[0] + pd.Timedelta(hours=at_h):%Y-%m-%d}"
     return f"day {number(round(at_h / 24, 1))}"
 
 
-def node_table(fit: Fit) -> Table | None:
+def node_table(fit: LogStatistics) -> Table | None:
     """The nodes with the most failures: how many, against how many, since when, and what came after repairs."""
     if fit.nodes is None:
         return None
@@ -128,7 +186,7 @@ def node_table(fit: Fit) -> Table | None:
     return Table(columns, rows, words=("node", "since", "do"))
 
 
-def _soon(fit: Fit) -> str:
+def _soon(fit: LogStatistics) -> str:
     risk = fit.nodes.risk if fit.nodes else None
     if risk is None:
         return ""
@@ -138,7 +196,7 @@ def _soon(fit: Fit) -> str:
     )
 
 
-def _since(fit: Fit) -> str:
+def _since(fit: LogStatistics) -> str:
     """What the days are counted from: where no end is known, a node counts as back at once."""
     return "a repair" if np.isfinite(fit.log.hours("end")).any() else "a failure"
 
@@ -186,7 +244,7 @@ def _silent(statistics: NodeStatistics) -> str:
     return f"{capital(failures(n))} without a node are left out." if n else ""
 
 
-def after_repair(fit: Fit) -> Finding:
+def after_repair(fit: LogStatistics) -> Finding:
     """How the failure rate depends on the time since a repair."""
     risk = fit.nodes.risk if fit.nodes else None
     if risk is None:
@@ -202,7 +260,7 @@ def after_repair(fit: Fit) -> Finding:
     return Finding(title=often, text=f"{often}.")
 
 
-def lives(fit: Fit) -> Finding:
+def lives(fit: LogStatistics) -> Finding:
     """How long a repair holds, and whether the hazard falls or rises with the time since it."""
     lifetime, table = (fit.nodes.lifetime, fit.nodes.survival) if fit.nodes else (None, None)
     if lifetime is None or table is None:
