@@ -19,7 +19,6 @@ from ettr.checkpoint.corruption import checkpoints_to_keep, risk_of_none_clean
 from ettr.checkpoint.placement import peer_survival
 from ettr.checkpoint.prediction import alarm_rate_per_h, heed_threshold_h, recall_of
 from ettr.checkpoint.sizes import checkpoint_bytes, needed_gb_s, transfer_h
-from ettr.checkpoint.tier_intervals import first_order_intervals, first_order_loss
 from refusals import refusal
 
 STALLS, MTTFS, HOURS, SHARES = [0.01, 0.2], [1.0, 5.0, math.inf], [0.5, 1.0, 4.0], [0.5, 0.75, 0.9]
@@ -102,12 +101,6 @@ BAD = {
     "node_gb_s must be > 0 GB/s, got nan": lambda: transfer_h(1, 1, 1, math.nan),
     "n_nodes must be > 0 and finite, got 0": lambda: transfer_h(1, 1, 0),
     "within_h must be > 0 h, got 0": lambda: needed_gb_s(1, 0),
-    "stall_h must be >= 0 h and finite, got -3": lambda: first_order_intervals([-3, 1], [1, 1]),
-    "severity_rate_per_h must be >= 0 1/h and finite, got inf": lambda: first_order_intervals([1, 1], [1, math.inf]),
-    "stall_h and severity_rate_per_h must hold one value a tier, got shape ()": lambda: first_order_intervals(1, 1),
-    "stall_h and severity_rate_per_h must hold one value a tier, got shape (0,)": lambda: first_order_intervals([], []),
-    "interval_h must be > 0 h, got 0": lambda: first_order_loss([0.0, 1.0], [1.0, 1.0], [1.0, 1.0]),
-    "interval_h must be >= 0 h, got nan": lambda: first_order_loss([math.nan], [1.0], [1.0]),
 }
 
 

@@ -15,7 +15,6 @@ from ettr.checkpoint.intervals import (
 from ettr.checkpoint.placement import peer_survival
 from ettr.checkpoint.prediction import alarm_rate_per_h, heed_threshold_h, recall_of
 from ettr.checkpoint.sizes import checkpoint_bytes, needed_gb_s, transfer_h
-from ettr.checkpoint.tier_intervals import first_order_intervals, first_order_loss
 from ettr.checkpoint.waiting import expected_runtime, growth, mean_until
 
 __all__ = [
@@ -27,8 +26,6 @@ __all__ = [
     "daly_interval",
     "exact_interval",
     "expected_runtime",
-    "first_order_intervals",
-    "first_order_loss",
     "growth",
     "heed_threshold_h",
     "mean_until",

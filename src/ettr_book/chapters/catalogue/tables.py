@@ -16,7 +16,6 @@ from ettr.recommendation import IN_PLACE, TRIED, Attribution, Comparison, Study
 
 NO_EVIDENCE = mitigation.NO_EVIDENCE
 _LEAST_ETTR = 1e-3
-_MEASURE = "days"
 _MOST_SHARED = 6
 _MOST_FAILURES = 1e4
 """Of a run that is simulated at each point of a sequence."""
@@ -236,4 +235,4 @@ def shared_gain(study: Study, ids: Iterable[str]) -> Attribution:
     if chosen:
         return recommendation.shapley(study, chosen)
     nothing = pd.DataFrame(columns=["id", "title", "value", "low", "high", "alone", "last"])
-    return Attribution(nothing, _MEASURE, 0.0, 0.0, 0.0, "exact", 0)
+    return Attribution(nothing, 0.0, 0.0, 0.0)
