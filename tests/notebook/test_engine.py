@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import nbformat
 import papermill
@@ -16,7 +15,7 @@ import pytest
 
 from ettr import notebook
 from ettr.core.errors import NotebookFailed
-from ettr.notebook import copies, engine
+from ettr.notebook import engine
 from notebooks import written
 
 pytestmark = pytest.mark.skipif(not engine.works_here(), reason="forks on Linux only")
@@ -91,7 +90,7 @@ def test_outputs_are_those_of_a_kernel(both):
         assert forked == kernel, CELLS[number - 2]
 
 
-def test_charts_are_drawn_beside_the_notebook_even_one_that_takes_the_place_of_another(both):
+def test_charts_are_drawn_even_one_that_takes_the_place_of_another(both):
     *_, chart, replaced, _, _ = both[False]
     assert list(chart[0].data) == list(replaced[0].data) == ["text/html", "text/plain"]
     assert "datum.x + 1" in replaced[0].data["text/html"]
@@ -215,7 +214,7 @@ def running(pid: int) -> bool:
 
 
 def test_too_much_output_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(copies, "MOST_OUTPUT_BYTES", 100_000)
+    monkeypatch.setattr(engine, "MOST_OUTPUT_BYTES", 100_000)
     with pytest.raises(NotebookFailed, match="it put out more than"):
         notebook.run(written(tmp_path / "a.ipynb", "while True: print('x' * 1000)"), tmp_path / "b.ipynb")
 
@@ -226,31 +225,7 @@ def test_a_chart_that_vega_refuses_is_the_error_of_its_cell(tmp_path):
         notebook.run(path, tmp_path / "b.ipynb")
     good, bad, after = outputs(tmp_path / "b.failed.ipynb")[-3:]
     assert "<svg" not in good[0].data["text/html"] and "data:image/svg+xml" in good[0].data["text/html"]
-    assert [output.output_type for output in bad] == ["error"] and after[0].text == "went on\n"
-
-
-def test_charts_are_drawn_by_another_process_after_the_one_that_draws_was_killed(tmp_path):
-    path = written(tmp_path / "a.ipynb", CHART, "chart_of('datum.x')")
-    notebook.run(path, tmp_path / "before.ipynb")
-    kept = copies.prepared().idle_drawers
-    assert len(kept) == 1  # it goes from one notebook to the next
-    os.kill(drawer_of_this_process(), signal.SIGKILL)
-    while kept[0].is_alive():
-        time.sleep(0.01)
-    notebook.run(path, tmp_path / "after.ipynb")
-    assert outputs(tmp_path / "after.ipynb") == outputs(tmp_path / "before.ipynb")
-
-
-def drawer_of_this_process() -> int:
-    """The only copy that outlives its notebook."""
-    own = copies.prepared()._process.pid
-    for _ in range(100):
-        alive = [int(pid) for pid in Path(f"/proc/{own}/task/{own}/children").read_text().split()]
-        if len(alive) == 1:
-            break
-        time.sleep(0.1)
-    (one,) = alive
-    return one
+    assert "error" in [output.output_type for output in bad] and not after
 
 
 def test_papermill_finds_the_engine_by_its_name(tmp_path):
@@ -263,7 +238,7 @@ def test_papermill_finds_the_engine_by_its_name(tmp_path):
 
 def test_the_prepared_process_is_started_again_if_it_was_killed(tmp_path):
     engine.prepare()
-    process = copies.prepared()._process
+    process = engine.prepared()._process
     process.kill()
     process.wait()
     assert printed(tmp_path, "print('again')") == "again\n"

@@ -77,16 +77,3 @@ def test_a_picture_does_not_depend_on_those_before_it():
     first = rendering.svg(chart)
     assert "clip1" in first
     assert first == rendering.svg(chart)
-
-
-def test_a_chart_can_be_handed_on_to_be_drawn_elsewhere(monkeypatch):
-    monkeypatch.setattr(rendering, "_renderer", rendering.mime_bundle)
-    before = alt.renderers.active, alt.theme.active
-    try:
-        rendering.hand_on("application/x-chart")
-        rendering.enable(theme.config)
-        bundle = alt.renderers.get()(spec())
-        assert bundle == {"application/x-chart": spec(), "text/plain": 'Bars "of" <two>'}
-    finally:
-        alt.renderers.enable(before[0])
-        alt.theme.enable(before[1])

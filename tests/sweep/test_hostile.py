@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ettr import sweep
-from ettr.notebook import copies, engine
+from ettr.notebook import engine
 from notebooks import written
 
 pytestmark = pytest.mark.skipif(not engine.works_here(), reason="forks on Linux only")
@@ -62,7 +62,7 @@ HOSTILE = {
     "ask_exit": ("get_ipython().ask_exit()", DIED),
     "GeneratorExit": ("raise GeneratorExit", "GeneratorExit"),
     "the loop stopped": ("asyncio.get_running_loop().stop()", "its kernel died"),
-    "an error with our name": ("raise type('ChartError', (Exception,), {})('')", "ChartError"),
+    "an error with our name": ("raise type('OutputTooLarge', (Exception,), {})('')", "OutputTooLarge"),
     "its errors hidden": (
         "get_ipython().set_custom_exc((Exception,), lambda *a, **k: None)\n1 / 0",
         "ZeroDivisionError",
@@ -112,9 +112,9 @@ def alive(pid: int) -> bool:
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in HOSTILE])
 def test_a_hostile_notebook_ends_as_it_should_and_harms_no_other(name, tmp_path, cluster, monkeypatch):
-    monkeypatch.setattr(copies, "MOST_OUTPUT_BYTES", 300_000)
+    monkeypatch.setattr(engine, "MOST_OUTPUT_BYTES", 300_000)
     cell, error = HOSTILE[name]
-    others = below(copies.prepared()._process.pid)
+    others = below(engine.prepared()._process.pid)
     path = written(
         tmp_path / "study.ipynb",
         f"{IMPORTS}, warnings, ettr\nettr.record(before=n)",
@@ -131,6 +131,6 @@ def test_a_hostile_notebook_ends_as_it_should_and_harms_no_other(name, tmp_path,
     calm = written(tmp_path / "calm.ipynb", "import ettr\nettr.record(y=2 * x)", parameters="x = 1  # whole")
     assert sweep.run(calm, {"x": [1, 2]}, tmp_path / "calm", scheduler=cluster)["y"].tolist() == [2, 4]
     until = time.monotonic() + 20
-    while left := below(copies.prepared()._process.pid) - others:
+    while left := below(engine.prepared()._process.pid) - others:
         assert time.monotonic() < until, f"left: {left}"
         time.sleep(0.05)

@@ -6,9 +6,18 @@ executed copy under another name together with one clear error. :func:`record` h
 """
 
 from ettr.notebook.book import BOOK, chapter, unpacked
-from ettr.notebook.documents import read, repository_root, shown, text
+from ettr.notebook.documents import (
+    Parameter,
+    assigned,
+    declared_parameters,
+    fitted,
+    read,
+    replaced_values,
+    repository_root,
+    shown,
+    text,
+)
 from ettr.notebook.identity import Identity, contents, digest, package_digest, surroundings
-from ettr.notebook.parameters import Parameter, assigned, declared_parameters, fitted, replaced_values
 from ettr.notebook.recording import RESERVED, plain, record, recorded, restored
 from ettr.notebook.running import RECORD, Run, run, stop_message
 

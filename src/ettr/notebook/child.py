@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import errno
 import functools
 import io
 import os
@@ -21,6 +22,7 @@ from json import dumps, loads
 from multiprocessing.connection import Connection
 from os import _exit, dup2, fstat, getpid, pread
 from os import write as write_to
+from pathlib import Path
 from typing import Any
 
 from ipykernel.zmqshell import ZMQInteractiveShell
@@ -28,11 +30,6 @@ from IPython.core.error import StdinNotImplementedError
 from jupyter_client.jsonutil import json_default
 from jupyter_client.session import Session
 from traitlets.config import Config
-
-from ettr.notebook import rendering
-from ettr.notebook.copies import UNDRAWN_TYPE
-from ettr.notebook.parents import adopt, when_parent_ends
-from ettr.notebook.watch import Watch
 
 
 @functools.partial(codecs.register_error, "ettr-escaped")
@@ -132,16 +129,8 @@ def new_shell() -> Any:
     config.HistoryManager.enabled = False
     shell: Any = ZMQInteractiveShell.instance(config=config)
     shell.display_pub.session = shell.displayhook.session = PipeSession()
-    rendering.hand_on(UNDRAWN_TYPE)
     shell.display_pub.pub_socket = shell.displayhook.pub_socket = True  # anything but nothing
     return shell
-
-
-def leave() -> None:
-    """Make the copy the head of a group of processes of its own, which ends with the prepared process."""
-    os.setsid()
-    adopt()
-    when_parent_ends(signal.SIGKILL)
 
 
 def serve(shell: Any, pipe: Connection) -> None:
@@ -161,7 +150,6 @@ def serve(shell: Any, pipe: Connection) -> None:
 
 def _settle(shell: Any, pipe: Connection, start: Mapping[str, Any]) -> list[Leftover]:
     """Make the copy a process of its own: working folder, environment, signals, random numbers and streams."""
-    leave()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.environ.clear()
@@ -268,3 +256,59 @@ def _end(leftovers: Sequence[Leftover]) -> None:
 
 def _no_input(*_: Any, **__: Any) -> str:
     raise StdinNotImplementedError("a notebook that runs by itself cannot ask for input")
+
+
+# --------------------------------------------------------------------------- what the notebook writes
+
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_CHANGES = {"os.remove", "os.rename", "os.rmdir", "os.truncate", "os.mkdir", "os.link", "os.symlink", "shutil.rmtree"}
+_NOT_NOTED = ("/dev/", "/proc/", "/sys/")
+_CACHES = ("__pycache__", ".cache", ".ipython", ".config", ".jupyter")
+
+
+class Watch:
+    """Hears of every file that this process opens through Python, from here to its end.
+
+    It guards against mistakes: programs that the notebook starts, and libraries that write past Python, are not heard.
+
+    Parameters
+    ----------
+    kept_out : str
+        A folder in which nothing may be changed; empty for none.
+    """
+
+    def __init__(self, kept_out: str) -> None:
+        self._kept_out = os.path.join(os.path.realpath(kept_out), "") if kept_out else ""
+        self._temporary = os.path.join(os.path.realpath(tempfile.gettempdir()), "")
+        self._written: dict[str, None] = {}
+        self._owner = os.getpid()
+        sys.addaudithook(self._hear)
+
+    def written(self) -> list[str]:
+        """Files that were opened for writing since the last time, without temporary ones and caches."""
+        written, self._written = self._written, {}
+        return list(written)
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, mode, flags = arguments
+            writes = isinstance(mode, str) and any(letter in mode for letter in "wax+")
+            if not writes and not (mode is None and isinstance(flags, int) and flags & _WRITING):
+                return
+            self._judge(path, note=True)
+        elif event in _CHANGES:
+            for path in arguments[: 2 if event in ("os.rename", "os.link", "os.symlink") else 1]:
+                self._judge(path, note=False)
+
+    def _judge(self, path: Any, note: bool) -> None:
+        if not isinstance(path, str | bytes | os.PathLike):
+            return
+        place = os.path.realpath(os.fsdecode(path))
+        if self._kept_out and os.path.join(place, "").startswith(self._kept_out):
+            raise PermissionError(
+                errno.EACCES, "a point may not change the results of its sweep; ettr.record keeps values", place
+            )
+        temporary = os.path.join(place, "").startswith((self._temporary, *_NOT_NOTED))
+        harmless = temporary or not set(_CACHES).isdisjoint(Path(place).parts)
+        if note and not harmless and os.getpid() == self._owner:
+            self._written[place] = None

@@ -1,13 +1,14 @@
 """The process that forks: it has imported what notebooks import, and copies itself once a notebook.
 
-Run as ``python -m ettr.notebook.forking DESCRIPTOR``, where the descriptor is a socket. Each message on it says what a
-copy is for, and brings the descriptor of the pipe that it will serve. The process ends when the socket is closed, and
+Run as ``python -m ettr.notebook.forking DESCRIPTOR``, where the descriptor is a socket. Each message on it brings the
+descriptor of the pipe that a copy will serve. The process ends when the socket is closed, and
 ends all its copies, and with each copy all that it started.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import os
@@ -21,6 +22,8 @@ from multiprocessing.connection import Connection
 
 LIBRARIES = ("altair", "numpy.random", "pandas", "scipy.optimize", "scipy.special", "scipy.stats", "yaml")
 NOT_FOR_NOTEBOOKS = ("cli", "sweep")
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+"""Of prctl(2)."""
 REAPED_EVERY_S = 1.0
 ENDED_WITHIN_S = 5.0
 
@@ -31,9 +34,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
     del sys.path[0]
     sys.path.insert(sys.path.index(os.path.dirname(os.__file__)), "")  # the working folder, where a kernel has it
-    from ettr.notebook import child, drawing
-    from ettr.notebook.copies import DRAW
-    from ettr.notebook.parents import adopt, when_parent_ends
+    from ettr.notebook import child
 
     adopt()
     when_parent_ends(signal.SIGCONT)  # it may be stopped, and then ends itself and its copies
@@ -61,7 +62,10 @@ def main() -> None:
             control.close()
             pipe = Connection(descriptors[0])
             try:
-                drawing.serve(pipe) if message == DRAW else child.serve(shell, pipe)
+                os.setsid()  # at the head of a group of its own, which ends with this process
+                adopt()
+                when_parent_ends(signal.SIGKILL)
+                child.serve(shell, pipe)
             finally:
                 os.kill(os.getpid(), signal.SIGKILL)  # nothing brings it back to here
         os.close(descriptors[0])
@@ -89,6 +93,22 @@ def prepare() -> None:
     alt.Chart({"values": []}).mark_point().to_dict()  # reads the schema
     for name in evidence.scenario_names():
         Scenario.load(name)
+
+
+def when_parent_ends(then: signal.Signals) -> None:
+    """Have this process get a signal when its parent ends; Linux alone can promise that.
+
+    ``SIGCONT`` does nothing to a process that runs, and lets one that was stopped go on: it then sees that its parent
+    is gone, and can end what it started itself.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, then)
+
+
+def adopt() -> None:
+    """Become the parent of processes below this one whose own parents ended; Linux alone knows how."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def _ended(copies: set[int]) -> set[int]:

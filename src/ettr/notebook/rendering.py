@@ -47,7 +47,7 @@ def enable(config: Callable[[], dict[str, Any]], source: str = "") -> None:
     global _source  # noqa: PLW0603  (of a notebook, which is a process)
     _source = source
     alt.theme.register("ettr", enable=True)(lambda: cast(alt.theme.ThemeConfig, {"config": config()}))
-    alt.renderers.register("book", _renderer)
+    alt.renderers.register("book", mime_bundle)
     alt.renderers.enable("book")
 
 
@@ -65,17 +65,6 @@ def mime_bundle(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
         If there is no description: the chart did not go through :func:`ettr.plots.theme.finish`.
     """
     return {"text/html": figure(spec), "text/plain": _description(spec)}
-
-
-def hand_on(mime_type: str) -> None:
-    """From here on, let :func:`enable` hand charts on as specifications of this type, for others to draw."""
-
-    def undrawn(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
-        known = ({SOURCE: _source} if _source else {}) | spec.get("usermeta", {})
-        return {mime_type: spec | ({"usermeta": known} if known else {}), "text/plain": _description(spec)}
-
-    global _renderer  # noqa: PLW0603  (a process has one renderer, as it has one theme)
-    _renderer = undrawn
 
 
 def figure(spec: dict[str, Any]) -> str:
@@ -109,7 +98,11 @@ def svg(spec: dict[str, Any], *, titled: bool = True) -> str:
     """The chart as an SVG picture, with or without its title in it."""
     with extras.needed("sweep"):
         import vl_convert
-    drawn = vl_convert.vegalite_to_svg(json.dumps(_still(spec, titled)))
+    try:
+        drawn = vl_convert.vegalite_to_svg(json.dumps(_still(spec, titled)))
+    except ValueError as error:
+        reason = " ".join(str(error).partition("\n    at ")[0].split())  # without the places in Vega's own code
+        raise InputError(f"a chart cannot be drawn: {reason[:500]}") from None
     names = {name: f"clip{number}" for number, name in enumerate(dict.fromkeys(_CLIP.findall(drawn)), 1)}
     return _CLIP.sub(lambda match: names[match[0]], drawn)
 
@@ -160,5 +153,4 @@ def _without_unseen(part: dict[str, Any]) -> dict[str, Any]:
     return part
 
 
-_renderer = mime_bundle
 _source = ""

@@ -25,9 +25,7 @@ from typing import Any
 from ettr.core import durable, extras
 from ettr.core.errors import InputError, NotebookFailed
 from ettr.notebook import engine
-from ettr.notebook.copies import UNDRAWN
-from ettr.notebook.documents import read, repository_root, shown
-from ettr.notebook.parameters import declared_parameters, fitted
+from ettr.notebook.documents import declared_parameters, fitted, read, repository_root, shown
 from ettr.notebook.recording import recorded
 
 RECORD = "ettr"  # the key of the notebook's metadata that holds what this module knows about a run
@@ -185,10 +183,9 @@ def _until(timeout_s: float | None) -> dict[str, Any]:
 
 
 def _stop(notebook: Path, part: Path, error: str) -> dict[str, Any]:
-    """The cell at which a run stopped: the last one that was begun, or one with a chart that cannot be drawn."""
+    """The cell at which a run stopped: the last one that was begun."""
     begun = [cell for cell in read(part).cells if cell.metadata.get("papermill", {}).get("start_time")]
-    undrawn = [c for c in begun if any(o.get("ename") == UNDRAWN for o in c.get("outputs", []))]
-    cell = (undrawn or begun[-1:] or [None])[0]
+    cell = begun[-1] if begun else None
     ids = [source.get("id") for source in read(notebook).cells]
     number = ids.index(cell.id) + 1 if cell and cell.get("id") in ids else 0
     source, name = (cell.source, cell.get("id", "")) if cell else ("", "")

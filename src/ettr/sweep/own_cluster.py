@@ -16,7 +16,7 @@ from typing import Any
 import dask
 from distributed import Nanny, Scheduler, Security, SpecCluster, Worker
 
-from ettr.notebook.parents import when_parent_ends
+from ettr.notebook.forking import when_parent_ends
 
 _HOST = "127.0.0.1"
 _GONE_FOR_GOOD = "365 days"
