@@ -67,7 +67,6 @@ WORKS = (
     "ettr.evidence.bibliography()",
     "ettr.evidence.cited(['daly2006'])",
     "ettr.budget.exact(run).ettr",
-    "ettr.recommendation.closed_gain(run, run.override({'recovery.restart_min': 2}))",
     "ettr.spares.demand(" + FEW + ")",
     "ettr.record(value=1.0)",
     "ettr.notebook.chapter('scale')",

@@ -94,7 +94,7 @@ class Runner:
         self._process.communicate()
 
 
-def job_of(kind: str, folder: Path) -> tuple[sweep.Job, dict]:
+def job_of(kind: str, folder: Path) -> tuple[sweep.SweepJob, dict]:
     """A small sweep, as this process knows it and as the other one is told."""
     if kind == "calls":
         grid: dict = {"failures.lifetime": [None], "cluster.n_gpus": [8 * n for n in range(1, 25)]}

@@ -19,7 +19,7 @@ from ettr.core.errors import InputError
 from ettr.core.report import Table
 
 if TYPE_CHECKING:
-    from ettr.sweep import Job, OnProgress, Progress
+    from ettr.sweep import OnProgress, Progress, SweepJob
 
 SHOWN_POINTS = 12
 SHOWN_FAILURES = 8
@@ -139,7 +139,7 @@ def sweep(
 
 def _job(
     notebook: Path | None, call: str | None, scenario: str | None, values: Path, timeout_s: float | None, fresh: bool
-) -> Job:
+) -> SweepJob:
     """What is to be run, with every option checked."""
     from ettr.sweep import CallJob, NotebookJob, limit, load
 
@@ -157,7 +157,7 @@ def _job(
     return NotebookJob(notebook, grid, timeout_s=timeout_s, fresh_kernels=fresh)
 
 
-def _preview(job: Job, out: Path, workers: int | None, as_json: bool) -> None:
+def _preview(job: SweepJob, out: Path, workers: int | None, as_json: bool) -> None:
     """Show the points and how long they would take."""
     from ettr.sweep import preview as previewed
 
@@ -184,7 +184,7 @@ def _preview(job: Job, out: Path, workers: int | None, as_json: bool) -> None:
     terminal.say(" ".join(say))
 
 
-def _print(summary: dict[str, Any], job: Job, failed: Any, retried: bool) -> None:
+def _print(summary: dict[str, Any], job: SweepJob, failed: Any, retried: bool) -> None:
     parts = [f"{summary['n_done']:,} of {summary['n_points']:,} points done"]
     if summary["n_kept"]:
         parts.append(f"{summary['n_kept']:,} of them from before")
@@ -204,7 +204,7 @@ def _print(summary: dict[str, Any], job: Job, failed: Any, retried: bool) -> Non
         terminal.say(f"The report is at {shlex.quote(summary['report'])}")
 
 
-def _columns(job: Job) -> list[str]:
+def _columns(job: SweepJob) -> list[str]:
     return [job.column(name) for name in job.grid.parameters]
 
 

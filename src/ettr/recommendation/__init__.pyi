@@ -1,9 +1,5 @@
 from .additions import Addition as Addition
 from .additions import additions as additions
-from .alone import COMPARED as COMPARED
-from .alone import IN_PLACE as IN_PLACE
-from .alone import TRIED as TRIED
-from .alone import Comparison as Comparison
 from .alone import mitigations as mitigations
 from .answer import Alternative as Alternative
 from .answer import Recommendation as Recommendation
@@ -12,7 +8,10 @@ from .attribution import Attribution as Attribution
 from .attribution import shapley as shapley
 from .best_set import recommend as recommend
 from .break_even import along as along
-from .closed import closed_gain as closed_gain
+from .comparison import COMPARED as COMPARED
+from .comparison import IN_PLACE as IN_PLACE
+from .comparison import TRIED as TRIED
+from .comparison import Comparison as Comparison
 from .measures import UNITS as UNITS
 from .measures import Difference as Difference
 from .measures import Runs as Runs

@@ -2,180 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ettr import mitigation, ranges
-from ettr.core.errors import InputError, NoProgress
-from ettr.core.report import Answer, Report, plain_values
-from ettr.mitigation import ASSUMED, NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation, effect_basis
-from ettr.recommendation.additions import Addition, additions
-from ettr.recommendation.answer import Recommendation
-from ettr.recommendation.closed import closed_gain, without_origins
+from ettr import budget, mitigation
+from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
+from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation, effect_basis
+from ettr.recommendation.comparison import COMPARED, IN_PLACE, TRIED, Comparison
 from ettr.recommendation.measures import UNITS, Interval, Runs, difference, gain, gains
-from ettr.recommendation.ranges import savings
-from ettr.recommendation.report import MOST_ASSUMED, MOST_RANKED, of_comparison
 from ettr.recommendation.study import NO_ANSWER, OnProgress, Study, check_measure
 from ettr.recommendation.study import study as make_study
 from ettr.scenario import Scenario
+from ettr.scenario.paths import leaves
 
-TRIED, IN_PLACE = "tried", "in place"
-"""Mitigations that were compared with the scenario, by adding them or by taking them away."""
-COMPARED = (TRIED, IN_PLACE)
 NOTHING, MISSING, NOT_MODELLED, FAILS = "changes nothing", "not applicable", "not modelled", "no answer"
 """Why a mitigation was not compared."""
 _WAITS = 0.005
 """A job that waits longer for nodes, as a share of its time, is no longer one of the closed form."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Answer):
-    """Mitigations, each alone.
-
-    Attributes
-    ----------
-    study : Study
-        Scenario, baseline and seed.
-    measure : str
-        What they are ranked by.
-    frame : DataFrame
-        A row a mitigation, as from :func:`mitigations`.
-    """
-
-    study: Study
-    measure: str
-    frame: pd.DataFrame
-
-    @property
-    def baseline(self) -> Runs:
-        """Runs without any of them, of the scenario as it is."""
-        return self.study.runs()
-
-    @cached_property
-    def completed(self) -> Study:
-        """The study with all that is assumed for one or the other of those that were compared."""
-        return self.study.together(self.compared["id"])
-
-    @property
-    def compared(self) -> pd.DataFrame:
-        """Those that have an answer, tried or in place."""
-        return self.frame[self.frame["state"].isin(COMPARED)]
-
-    @property
-    def ranked(self) -> pd.DataFrame:
-        """Those with a rank: the ones that were tried, best first, and then those in place."""
-        rows = self.frame[self.frame["rank"].notna()]
-        return rows.sort_values(["state", "rank"], ascending=[False, True], kind="stable", ignore_index=True)
-
-    @property
-    def known(self) -> pd.DataFrame:
-        """Those that were tried and whose effect is published, at least in part; best first."""
-        rows = self.ranked
-        return rows[(rows["state"] == TRIED) & (rows["effect"] != ASSUMED)].reset_index(drop=True)
-
-    @property
-    def assumed(self) -> pd.DataFrame:
-        """Those that were tried and of whose effect nobody has published the size; best first."""
-        rows = self.ranked
-        return rows[(rows["state"] == TRIED) & (rows["effect"] == ASSUMED)].reset_index(drop=True)
-
-    @property
-    def placed(self) -> pd.DataFrame:
-        """Those in place with a rank; what is worth most first."""
-        rows = self.ranked
-        return rows[rows["state"] == IN_PLACE].reset_index(drop=True)
-
-    @property
-    def unpublished(self) -> pd.DataFrame:
-        """Those that were compared and about which nothing was published."""
-        return self.frame[self.frame["state"].isin(COMPARED) & (self.frame["evidence"] == NO_EVIDENCE)]
-
-    @property
-    def unanswered(self) -> pd.DataFrame:
-        """Those that were not compared."""
-        return self.frame[~self.frame["state"].isin(COMPARED)]
-
-    @cached_property
-    def ranges(self) -> pd.DataFrame:
-        """How far the gain of those that a report shows may be off.
-
-        Returns
-        -------
-        DataFrame
-            ``id``; ``low`` and ``high`` of the measure's gain, across the plausible range of the assumed inputs and of
-            how strongly it acts (5th to 95th percentile); where the analytical model does not cover it, the 95%
-            interval of the simulated mean, and ``only_simulated`` is true.
-        """
-        shown = [*self.known["id"].head(MOST_RANKED), *self.assumed["id"].head(MOST_ASSUMED)]
-        return self.ranges_of(shown)
-
-    def ranges_of(self, ids: Iterable[str]) -> pd.DataFrame:
-        """The same of these, of those that were tried."""
-        rows = [(name, *self._range_of(name)) for name in ids]
-        return pd.DataFrame(rows, columns=["id", "low", "high", "only_simulated"])
-
-    def _range_of(self, name: str) -> tuple[float, float, bool]:
-        """Ends of the range of a gain, and whether only simulation follows it."""
-        own, measure = self.study.together([name]), self.measure
-        gained = gain(own.runs(), own.runs([name]), measure)
-        is_covered = self.frame.set_index("id")["closed_ettr_gain"].notna()[name]
-        found = savings(own.baseline, [name], own.catalogue, own.interval, own.seed) if is_covered else None
-        if found is None:
-            return gained.low, gained.high, True
-        moves = (found.shares - found.share) * own.runs().mean(measure)
-        if measure == "ettr":
-            moves = found.ettr_gains - found.ettr_gain
-        return *ranges.range_of(gained.mean + moves, gained.mean), False
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON; what is not known is None."""
-        study = self.study
-        return {
-            "scenario": study.scenario.name,
-            "assumptions_added": self.completed.assumed,
-            "n_runs": study.n_runs,
-            "seed": study.seed,
-            "interval": study.interval,
-            "measure": self.measure,
-            "as_given": {name: study.as_given.mean(name) for name in UNITS},
-            "baseline": {
-                "interval_min": self.baseline.scenario.interval_min,
-                **{name: self.baseline.mean(name) for name in UNITS},
-                "time_budget": self.baseline.budget.to_dict(),
-            },
-            "mitigations": plain_values(self.frame),
-            "ranges": plain_values(self.ranges),
-        }
-
-    @property
-    def headline(self) -> str:
-        """The scenario, and the mitigation that comes first."""
-        first = next((rows.iloc[0] for rows in (self.known, self.assumed) if len(rows)), None)
-        best = "none is ranked" if first is None else f"{first['id']} comes first by {self.measure}"
-        return f"{self.study.scenario.name}: {best}"
-
-    def only_simulated(self, found: Recommendation) -> list[str]:
-        """Mitigations that were tried, and that the analytical model does not compare."""
-        compared = {*found.ids, *found.unlisted}
-        rows = self.frame[(self.frame["state"] == TRIED) & ~self.frame["id"].isin(compared)]
-        return list(rows["id"])
-
-    def additions_to(self, found: Recommendation, on_progress: OnProgress | None = None) -> tuple[Addition, ...]:
-        """Mitigations that simulation adds to the recommended set, of those that gain by themselves."""
-        gaining = self.frame.loc[self.frame["usd_low"] > 0, "id"] if "usd_low" in self.frame else []
-        candidates = [name for name in self.only_simulated(found) if name in set(gaining)]
-        return additions(self.study, found.ids, candidates, found.budget_usd, on_progress)
-
-    def report(
-        self, found: Recommendation | None = None, added: Sequence[Addition] = (), everything: bool = False
-    ) -> Report:
-        """The ranking on one screen, or everything; and the recommended set, if it is given."""
-        return of_comparison(self, found, added, everything)
 
 
 def mitigations(
@@ -287,7 +133,7 @@ def _row(study: Study, one: Mitigation) -> tuple[dict[str, Any], tuple[Runs, Run
         row |= {f"{name}_gain": gained.mean, f"{name}_low": gained.low, f"{name}_high": gained.high}
         row[f"{name}_runs_ratio"] = gained.runs_ratio
     waits = max(runs.waiting_share for runs in pair) > _WAITS
-    row["closed_ettr_gain"] = np.nan if waits else closed_gain(before.scenario, after.scenario)
+    row["closed_ettr_gain"] = np.nan if waits else _closed_gain(before.scenario, after.scenario)
     return row, pair
 
 
@@ -302,7 +148,7 @@ def _pair(study: Study, one: Mitigation) -> tuple[str, str, tuple[Runs, Runs] | 
         changed = mitigation.apply(own.baseline, one.id, own.catalogue)
         if changed != own.baseline:
             pair = own.runs(), own.runs([one.id])
-            alike = without_origins(pair[0].scenario) == without_origins(pair[1].scenario)
+            alike = _without_origins(pair[0].scenario) == _without_origins(pair[1].scenario)
             why = "at the best interval of each scenario nothing is left that it would change"
             return (NOTHING, why, None) if alike else (TRIED, "", pair)
         bare = mitigation.without(own.baseline, one)
@@ -334,3 +180,45 @@ def _ranks(worth: dict[str, np.ndarray]) -> dict[str, tuple[int, int, int]]:
         first = 1 + sum(one.high < 0 for one in apart)
         ranks[name] = rank, first, len(order) - sum(one.low > 0 for one in apart)
     return ranks
+
+
+def _closed_gain(before: Scenario, after: Scenario) -> float:
+    """Gain of ETTR by the closed form; NaN where it leaves out something of what changes, or has no answer.
+
+    Examples
+    --------
+    >>> run = Scenario.load("llama3-405b")
+    >>> round(_closed_gain(run, run.override({"recovery.restart_min": 2})), 4)
+    0.0168
+    """
+    changed = _differing(before, after)
+    try:
+        if budget.changes(before) or budget.changes(after):
+            return float("nan")
+        before, after = budget.with_immediate_detection(before), budget.with_immediate_detection(after)
+        plain = [budget.simplified(run) for run in (before, after)]
+        seen = _differing(plain[0].scenario, plain[1].scenario)
+        if plain[0].left_out != plain[1].left_out or seen != changed:
+            return float("nan")
+        ettr = [float(budget.exact(one.scenario).ettr) for one in plain]
+    except (NotModelled, OutsideValidity):
+        return float("nan")
+    return ettr[1] - ettr[0]
+
+
+def _differing(one: Scenario, other: Scenario) -> set[str]:
+    """Paths of fields in which two scenarios differ, those of modes by name."""
+    values = [dict(leaves(_by_name(run))) for run in (one, other)]
+    return {path for path in values[0].keys() | values[1].keys() if values[0].get(path) != values[1].get(path)}
+
+
+def _by_name(run: Scenario) -> dict[str, Any]:
+    values = _without_origins(run)
+    for section, items in (("failures", "modes"), ("checkpoint", "tiers")):
+        values[section][items] = {item["name"]: item for item in values[section][items]}
+    return values
+
+
+def _without_origins(scenario: Scenario) -> dict[str, Any]:
+    """All that a scenario says, but for where it is known from."""
+    return scenario.model_dump(exclude={"evidence"})

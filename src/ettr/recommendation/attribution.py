@@ -78,9 +78,7 @@ def shapley(study: Study, ids: Iterable[str], measure: str = "days") -> Attribut
     """
     names = study.named(ids, measure, "no mitigation to share a gain among: name two or more")
     if len(names) > MOST:
-        raise InputError(
-            f"at most {MOST} mitigations share a gain, as every subset is simulated, got {len(names)}"
-        )
+        raise InputError(f"at most {MOST} mitigations share a gain, as every subset is simulated, got {len(names)}")
     study.catalogue.check_together(names)
     study = study.together(names)
     subsets = [frozenset(subset) for k in range(len(names) + 1) for subset in itertools.combinations(names, k)]

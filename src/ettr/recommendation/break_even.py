@@ -12,7 +12,7 @@ import pandas as pd
 from ettr import budget, mitigation
 from ettr.core.errors import EttrError, InputError, NoProgress
 from ettr.mitigation import Mitigation
-from ettr.recommendation.alone import IN_PLACE
+from ettr.recommendation.comparison import IN_PLACE
 from ettr.recommendation.measures import Runs, difference
 from ettr.recommendation.study import Study
 from ettr.scenario import Scenario

@@ -8,20 +8,20 @@ from ettr.core import extras
 
 with extras.needed("sweep"):
     from ettr.sweep import report
+    from ettr.sweep.folder import written_by_several
     from ettr.sweep.grid import Grid, Point, load
-    from ettr.sweep.jobs import CallJob, Job, NotebookJob
+    from ettr.sweep.jobs import CallJob, NotebookJob, SweepJob
     from ettr.sweep.runs import OnProgress, Preview, Progress, call, limit, preview, run, sweep
-    from ettr.sweep.tables import written_by_several
 
 __all__ = [
     "CallJob",
     "Grid",
-    "Job",
     "NotebookJob",
     "OnProgress",
     "Point",
     "Preview",
     "Progress",
+    "SweepJob",
     "call",
     "limit",
     "load",

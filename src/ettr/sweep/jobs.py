@@ -22,7 +22,7 @@ from ettr.sweep.work import File, Task, sha256_of
 ID_DIGITS = 16
 
 
-class Job:
+class SweepJob:
     """One thing to run at many points.
 
     Attributes
@@ -103,7 +103,7 @@ class Job:
         return {}
 
 
-class NotebookJob(Job):
+class NotebookJob(SweepJob):
     """A notebook to run at every point of a grid: a file, or a chapter of the book by its name.
 
     Raises
@@ -134,7 +134,7 @@ class NotebookJob(Job):
         self._timeout_s, self._fresh_kernels = timeout_s, fresh_kernels
 
 
-class CallJob(Job):
+class CallJob(SweepJob):
     """A function of a scenario to call at every point of a grid.
 
     Raises

@@ -1,7 +1,9 @@
 """A Dask cluster on this machine that nobody reaches but the process that starts it.
 
 Dask runs what anybody sends. So all that listens here asks for a certificate that only this process and its workers
-hold, in memory; there is no HTTP server, and modules are imported from no folder that others may write to.
+hold, in memory, and that Dask makes. ``LocalCluster(security=True)`` makes the same ones, but its scheduler and its
+workers serve HTTP to anybody as well, which no setting of theirs turns off. Modules are imported from no folder that
+others may write to.
 """
 
 from __future__ import annotations

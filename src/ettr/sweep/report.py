@@ -21,9 +21,9 @@ from ettr.core import durable, sentences
 from ettr.core.errors import EttrError
 from ettr.core.sentences import count, duration, number
 from ettr.notebook import RESERVED, rendering
-from ettr.sweep.jobs import Job
+from ettr.sweep.folder import written_by_several
+from ettr.sweep.jobs import SweepJob
 from ettr.sweep.panels import MOST_GROUPS, panel
-from ettr.sweep.tables import written_by_several
 
 NAME = "report.html"
 MOST_PANELS = 24
@@ -38,12 +38,12 @@ _UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\uff
 """What has no place in a page or a picture."""
 
 
-def write(job: Job, table: pd.DataFrame, out: str | os.PathLike[str], altered: Sequence[str] = ()) -> Path:
+def write(job: SweepJob, table: pd.DataFrame, out: str | os.PathLike[str], altered: Sequence[str] = ()) -> Path:
     """Write ``report.html`` beside the table of a sweep.
 
     Parameters
     ----------
-    job : Job
+    job : SweepJob
         What was swept.
     table : DataFrame
         As :func:`ettr.sweep.run` returns it.
@@ -65,7 +65,7 @@ def write(job: Job, table: pd.DataFrame, out: str | os.PathLike[str], altered: S
     return path
 
 
-def page(job: Job, table: pd.DataFrame, altered: Sequence[str] = ()) -> str:
+def page(job: SweepJob, table: pd.DataFrame, altered: Sequence[str] = ()) -> str:
     """The page as HTML."""
     parameters = [job.column(name) for name in job.grid.parameters]
     recorded = [name for name in table.columns if name not in (*RESERVED, *parameters)]

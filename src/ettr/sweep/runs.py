@@ -15,10 +15,10 @@ import pandas as pd
 
 from ettr.core.errors import EttrError, InputError
 from ettr.notebook.engine import prepare
-from ettr.sweep import calls, pool, tables
-from ettr.sweep.folder import Entry, Folder
+from ettr.sweep import calls, pool
+from ettr.sweep.folder import Entry, Folder, table_of
 from ettr.sweep.grid import Point, load
-from ettr.sweep.jobs import CallJob, Job, NotebookJob
+from ettr.sweep.jobs import CallJob, NotebookJob, SweepJob
 from ettr.sweep.work import Outcome, Task, WorkerDiffers, do, with_contents
 
 MOST_POINTS = 100_000
@@ -196,12 +196,12 @@ def call(
     return sweep(job, out, workers, scheduler, retry_failed, on_progress)
 
 
-def preview(job: Job, out: str | os.PathLike[str], workers: int | None = None) -> Preview:
+def preview(job: SweepJob, out: str | os.PathLike[str], workers: int | None = None) -> Preview:
     """What a sweep would do, and how long it would take, from one point that is run and kept.
 
     Parameters
     ----------
-    job : Job
+    job : SweepJob
         What would be swept.
     out : path
         Folder of the results; the point that is timed is finished in it.
@@ -213,7 +213,7 @@ def preview(job: Job, out: str | os.PathLike[str], workers: int | None = None) -
         kept = folder.read_table()
         states = {} if kept is None else dict(zip(kept["id"], kept["status"], strict=True))
         known = {d: Entry("", states[d], 0.0, "", {}) if d in states else None for d in points}
-        return Preview(tables.of_points(job, points, known), None, None)
+        return Preview(table_of(job, points, known), None, None)
     entries = {digest: folder.entry(digest) for digest in points}
     waiting = [digest for digest, entry in entries.items() if entry is None]
     point_s = left_s = None
@@ -228,11 +228,11 @@ def preview(job: Job, out: str | os.PathLike[str], workers: int | None = None) -
             point_s = time.monotonic() - started
         entries[digest] = folder.entry(digest)
         left_s = point_s * (len(waiting) - 1) / (workers or os.cpu_count() or 1)
-    return Preview(tables.of_points(job, points, entries), point_s, left_s)
+    return Preview(table_of(job, points, entries), point_s, left_s)
 
 
 def sweep(
-    job: Job,
+    job: SweepJob,
     out: str | os.PathLike[str],
     workers: int | None = None,
     scheduler: str | None = None,
@@ -270,7 +270,7 @@ def sweep(
             if run.waiting():
                 raise EttrError(f"something changes the files of points in {folder.path} while the sweep is at work")
         finally:
-            table = tables.of_points(job, points, entries)
+            table = table_of(job, points, entries)
             folder.write_table(table)
         return table
 
@@ -279,7 +279,7 @@ def sweep(
 class _Run:
     """The points of a sweep at work."""
 
-    job: Job
+    job: SweepJob
     folder: Folder
     points: Mapping[str, Point]
     entries: dict[str, Entry | None]
@@ -313,7 +313,7 @@ class _Run:
             self._progress = replace(self._progress, done=done, failed=failed)
             self.tell(last=digest)
             if time.monotonic() - self._tables > TABLE_EVERY_S:
-                self.folder.write_table(tables.of_points(self.job, self.points, self.entries))
+                self.folder.write_table(table_of(self.job, self.points, self.entries))
                 self._tables = time.monotonic()
 
     def look_again(self) -> None:
@@ -367,12 +367,12 @@ def _unfinished(task: Task, error: BaseException) -> Outcome:
     return Outcome(json.dumps(document, indent=1), failed=True)
 
 
-def _is_at_once(job: Job) -> bool:
+def _is_at_once(job: SweepJob) -> bool:
     """Whether the closed form answers all points together."""
     return isinstance(job, CallJob) and job.name == "budget" and calls.takes_arrays(job.grid)
 
 
-def _at_once(job: Job, out: str | os.PathLike[str], on_progress: OnProgress | None) -> pd.DataFrame:
+def _at_once(job: SweepJob, out: str | os.PathLike[str], on_progress: OnProgress | None) -> pd.DataFrame:
     """The table of a sweep that the closed form answers as a whole; told is only that one was changed."""
     folder = Folder(out, job)
     with folder.taken():

@@ -121,7 +121,7 @@ def key(parameters: Mapping[str, Any]) -> str:
     return f"{named[:32] or 'book'}-{digest}"
 
 
-class Book(sweep.Job):
+class Book(sweep.SweepJob):
     """The notebooks of a book, each to run once with those of the book's parameters that it declares.
 
     Attributes

@@ -1,26 +1,31 @@
-"""What a comparison says to people, on one screen: the ranking, what is not in it, and the best sets together."""
+"""Mitigations compared, each alone: the ranking and its ranges, and what a report says of them on one screen."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
-from ettr.core.report import Headline, Note, Report, Table
+from ettr import ranges
+from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
 from ettr.core.sentences import about, count, number, pct, usd
 from ettr.core.units import H_PER_MONTH
+from ettr.mitigation import ASSUMED, NO_EVIDENCE
 from ettr.ranges.assumed import condition_of
+from ettr.recommendation.additions import Addition, additions
+from ettr.recommendation.answer import Recommendation
+from ettr.recommendation.measures import UNITS, Runs, gain
+from ettr.recommendation.ranges import savings
+from ettr.recommendation.study import OnProgress, Study
 
-if TYPE_CHECKING:
-    from ettr.recommendation.additions import Addition
-    from ettr.recommendation.alone import Comparison
-    from ettr.recommendation.answer import Recommendation
-    from ettr.recommendation.study import Study
-
+TRIED, IN_PLACE = "tried", "in place"
+"""Mitigations that were compared with the scenario, by adding them or by taking them away."""
+COMPARED = (TRIED, IN_PLACE)
 MOST_RANKED, MOST_ASSUMED = 10, 5
 """Mitigations that a report shows, with an effect whose size is published and with one that is assumed."""
 _GAINS = {
@@ -39,9 +44,152 @@ _MARK = " *"
 """At a range of luck alone."""
 
 
-def of_comparison(
-    answer: Comparison, found: Recommendation | None, added: Sequence[Addition], everything: bool
-) -> Report:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Answer):
+    """Mitigations, each alone.
+
+    Attributes
+    ----------
+    study : Study
+        Scenario, baseline and seed.
+    measure : str
+        What they are ranked by.
+    frame : DataFrame
+        A row a mitigation, as from :func:`mitigations`.
+    """
+
+    study: Study
+    measure: str
+    frame: pd.DataFrame
+
+    @property
+    def baseline(self) -> Runs:
+        """Runs without any of them, of the scenario as it is."""
+        return self.study.runs()
+
+    @cached_property
+    def completed(self) -> Study:
+        """The study with all that is assumed for one or the other of those that were compared."""
+        return self.study.together(self.compared["id"])
+
+    @property
+    def compared(self) -> pd.DataFrame:
+        """Those that have an answer, tried or in place."""
+        return self.frame[self.frame["state"].isin(COMPARED)]
+
+    @property
+    def ranked(self) -> pd.DataFrame:
+        """Those with a rank: the ones that were tried, best first, and then those in place."""
+        rows = self.frame[self.frame["rank"].notna()]
+        return rows.sort_values(["state", "rank"], ascending=[False, True], kind="stable", ignore_index=True)
+
+    @property
+    def known(self) -> pd.DataFrame:
+        """Those that were tried and whose effect is published, at least in part; best first."""
+        rows = self.ranked
+        return rows[(rows["state"] == TRIED) & (rows["effect"] != ASSUMED)].reset_index(drop=True)
+
+    @property
+    def assumed(self) -> pd.DataFrame:
+        """Those that were tried and of whose effect nobody has published the size; best first."""
+        rows = self.ranked
+        return rows[(rows["state"] == TRIED) & (rows["effect"] == ASSUMED)].reset_index(drop=True)
+
+    @property
+    def placed(self) -> pd.DataFrame:
+        """Those in place with a rank; what is worth most first."""
+        rows = self.ranked
+        return rows[rows["state"] == IN_PLACE].reset_index(drop=True)
+
+    @property
+    def unpublished(self) -> pd.DataFrame:
+        """Those that were compared and about which nothing was published."""
+        return self.frame[self.frame["state"].isin(COMPARED) & (self.frame["evidence"] == NO_EVIDENCE)]
+
+    @property
+    def unanswered(self) -> pd.DataFrame:
+        """Those that were not compared."""
+        return self.frame[~self.frame["state"].isin(COMPARED)]
+
+    @cached_property
+    def ranges(self) -> pd.DataFrame:
+        """How far the gain of those that a report shows may be off.
+
+        Returns
+        -------
+        DataFrame
+            ``id``; ``low`` and ``high`` of the measure's gain, across the plausible range of the assumed inputs and of
+            how strongly it acts (5th to 95th percentile); where the analytical model does not cover it, the 95%
+            interval of the simulated mean, and ``only_simulated`` is true.
+        """
+        shown = [*self.known["id"].head(MOST_RANKED), *self.assumed["id"].head(MOST_ASSUMED)]
+        return self.ranges_of(shown)
+
+    def ranges_of(self, ids: Iterable[str]) -> pd.DataFrame:
+        """The same of these, of those that were tried."""
+        rows = [(name, *self._range_of(name)) for name in ids]
+        return pd.DataFrame(rows, columns=["id", "low", "high", "only_simulated"])
+
+    def _range_of(self, name: str) -> tuple[float, float, bool]:
+        """Ends of the range of a gain, and whether only simulation follows it."""
+        own, measure = self.study.together([name]), self.measure
+        gained = gain(own.runs(), own.runs([name]), measure)
+        is_covered = self.frame.set_index("id")["closed_ettr_gain"].notna()[name]
+        found = savings(own.baseline, [name], own.catalogue, own.interval, own.seed) if is_covered else None
+        if found is None:
+            return gained.low, gained.high, True
+        moves = (found.shares - found.share) * own.runs().mean(measure)
+        if measure == "ettr":
+            moves = found.ettr_gains - found.ettr_gain
+        return *ranges.range_of(gained.mean + moves, gained.mean), False
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON; what is not known is None."""
+        study = self.study
+        return {
+            "scenario": study.scenario.name,
+            "assumptions_added": self.completed.assumed,
+            "n_runs": study.n_runs,
+            "seed": study.seed,
+            "interval": study.interval,
+            "measure": self.measure,
+            "as_given": {name: study.as_given.mean(name) for name in UNITS},
+            "baseline": {
+                "interval_min": self.baseline.scenario.interval_min,
+                **{name: self.baseline.mean(name) for name in UNITS},
+                "time_budget": self.baseline.budget.to_dict(),
+            },
+            "mitigations": plain_values(self.frame),
+            "ranges": plain_values(self.ranges),
+        }
+
+    @property
+    def headline(self) -> str:
+        """The scenario, and the mitigation that comes first."""
+        first = next((rows.iloc[0] for rows in (self.known, self.assumed) if len(rows)), None)
+        best = "none is ranked" if first is None else f"{first['id']} comes first by {self.measure}"
+        return f"{self.study.scenario.name}: {best}"
+
+    def only_simulated(self, found: Recommendation) -> list[str]:
+        """Mitigations that were tried, and that the analytical model does not compare."""
+        compared = {*found.ids, *found.unlisted}
+        rows = self.frame[(self.frame["state"] == TRIED) & ~self.frame["id"].isin(compared)]
+        return list(rows["id"])
+
+    def additions_to(self, found: Recommendation, on_progress: OnProgress | None = None) -> tuple[Addition, ...]:
+        """Mitigations that simulation adds to the recommended set, of those that gain by themselves."""
+        gaining = self.frame.loc[self.frame["usd_low"] > 0, "id"] if "usd_low" in self.frame else []
+        candidates = [name for name in self.only_simulated(found) if name in set(gaining)]
+        return additions(self.study, found.ids, candidates, found.budget_usd, on_progress)
+
+    def report(
+        self, found: Recommendation | None = None, added: Sequence[Addition] = (), everything: bool = False
+    ) -> Report:
+        """The ranking on one screen, or everything; and the recommended set, if it is given."""
+        return _report(self, found, added, everything)
+
+
+def _report(answer: Comparison, found: Recommendation | None, added: Sequence[Addition], everything: bool) -> Report:
     """The ranking on one screen, or everything there is; and the recommended set with what simulation adds to it."""
     sections: Report = [Headline(answer.study.scenario.title), Note(_base(answer))]
     sections += _ranking(answer, everything)
