@@ -158,7 +158,7 @@ def valid_recordings() -> Iterator[bytes]:
 
 
 def weather(data: bytes, path: Path) -> None:
-    from ettr.core.temperatures import AIR_C
+    from ettr.core.validity import AIR_C
     from ettr.files import weather
 
     path.write_bytes(data)

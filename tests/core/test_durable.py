@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from ettr.core import durable
+from ettr.core.durable import locked
 from ettr.core.errors import InputError
-from ettr.files.locking import locked
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from ettr.core.finishing import Finishing
-from ettr.core.finishing_tables import constant, of_runs, table
+from ettr.core.finishing import Finishing, constant, of_runs, table
 from refusals import refusal
 
 SECOND = NormalDist(100, 10)

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from ettr import logs
+from ettr.core.durable import locked
 from ettr.core.errors import EttrError, InputError
 from ettr.drill import Settings, answer, calibrated, checkpoints, running
 from ettr.drill.log import TRAINING, events
@@ -23,7 +24,6 @@ from ettr.drill.measured import measured
 from ettr.drill.model import undisturbed
 from ettr.drill.settings import FLIP, STOPPING, Fault
 from ettr.drill.supervisor import Supervisor
-from ettr.files.locking import locked
 
 SHORT = {"work_s": 1.6, "interval_s": 0.4, "write_s": 0.03, "heartbeat_s": 0.6, "n_workers": 3}
 

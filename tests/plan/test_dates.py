@@ -12,8 +12,7 @@ import pytest
 
 from ettr import Scenario, budget, plan, simulate
 from ettr.core.errors import InputError, OutsideValidity
-from ettr.core.finishing import Finishing
-from ettr.core.finishing_tables import constant, table
+from ettr.core.finishing import Finishing, constant, table
 from ettr.plan.dates import in_n
 from mechanisms import PEER, WARNED
 

@@ -9,6 +9,12 @@ import numpy as np
 
 from ettr.core.errors import InputError, OutsideValidity
 
+AIR_C = -90.0, 60.0
+"""Beyond what was ever measured outdoors. [°C]"""
+MACHINE_C = -60.0, 150.0
+"""Outside these no machine works. [°C]"""
+_ZERO_C_IN_K = 273.15
+
 LEAST_ETTR = 1e-6
 """A run that trains for a smaller share of its time practically never ends: no model gives numbers for it."""
 ENDS = f"runs that practically end, productive for at least {LEAST_ETTR:g} of their time"
@@ -87,3 +93,32 @@ def warn_outside(formula: str, rule: str, n_outside: int, n_points: int) -> None
         ValidityWarning,
         stacklevel=4,
     )
+
+
+# --------------------------------------------------------------------------- temperatures
+
+
+def air_c(name: str, values: Any) -> np.ndarray:
+    """Check for temperatures of outdoor air and return them as float64. [°C]"""
+    return _between(name, values, *AIR_C)
+
+
+def machine_c(name: str, values: Any) -> np.ndarray:
+    """Check for temperatures of a working machine and return them as float64. [°C]"""
+    return _between(name, values, *MACHINE_C)
+
+
+def machine_k(name: str, values: Any) -> np.ndarray:
+    """Check for temperatures of a working machine in °C and return them in kelvins. [K]"""
+    return np.asarray(machine_c(name, values) + _ZERO_C_IN_K)
+
+
+def _between(name: str, values: Any, low: float, high: float) -> np.ndarray:
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a number or an array of numbers, got {values!r}") from error
+    bad = ~((array >= low) & (array <= high))
+    if bad.any():
+        raise InputError(f"{name} must be from {low:g} to {high:g} °C, got {array[bad].flat[0]:g}")
+    return array

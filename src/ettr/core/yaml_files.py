@@ -1,4 +1,7 @@
-"""YAML that anybody may have written: without its traps, and never larger than what was agreed."""
+"""YAML that anybody may have written: without its traps, and never larger than what was agreed.
+
+Ours, since PyYAML's safe loader follows aliases without a bound, and takes ``no`` and ``1:30`` for no texts.
+"""
 
 from __future__ import annotations
 

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ettr.core import durable
+from ettr.core.durable import locked
 from ettr.core.errors import EttrError, InputError
 from ettr.drill import checkpoints
 from ettr.drill.log import events
 from ettr.drill.process import command
 from ettr.drill.settings import DISK, Settings
-from ettr.files.locking import locked
 
 _SETTINGS = "settings.json"
 OWN = (".lock", "calibration")

@@ -3,6 +3,9 @@ r"""A strict reader of the BibTeX of ``data/``.
 An entry is ``@kind{key, field = {text}, ...}``; lines between entries are blank or begin with ``%``. A person is
 ``Family, Given``, a name in braces or ``others``. Of LaTeX it knows accents, quotation marks, escaped signs,
 and commands with one argument that is shown. Whatever else stands there is refused.
+
+Ours, since plans and comparisons cite sources without any extra, and Pybtex would bring three packages for it; a test
+holds both readers to the same names and titles.
 """
 
 from __future__ import annotations

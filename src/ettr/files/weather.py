@@ -14,7 +14,7 @@ import numpy as np
 
 from ettr.core.errors import InputError
 from ettr.core.numbers import number_of, whole_number_of
-from ettr.core.temperatures import AIR_C
+from ettr.core.validity import AIR_C
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import header_of, rows

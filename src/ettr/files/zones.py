@@ -1,4 +1,8 @@
-"""Zones, and local times in them."""
+"""Zones, and local times in them.
+
+Ours, since pandas refuses a whole column for one time that a change of the clocks made ambiguous: here such times are
+taken as the first of the two, and counted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""From a file to a failure log: one door for every format."""
+"""From a file to a failure log: one door for every format.
+
+The readers are ours, since no library reads these formats with every record counted that it left out.
+"""
 
 from __future__ import annotations
 

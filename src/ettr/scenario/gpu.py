@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
-from ettr.core.temperatures import MACHINE_C
+from ettr.core.validity import MACHINE_C
 from ettr.core.yaml_files import mapping_of, text_of
 from ettr.scenario import fields, paths, writing
 from ettr.scenario.basics import Addition, Factor, Number, Origin, Section, Share, Text

@@ -11,8 +11,8 @@ import numpy as np
 
 from ettr import evidence
 from ettr.core.errors import InputError, OutsideValidity
-from ettr.core.temperatures import AIR_C
 from ettr.core.units import H_PER_DAY
+from ettr.core.validity import AIR_C
 from ettr.files import weather
 from ettr.scenario.gpu import Cooling, Gpu
 from ettr.scenario.loader import stamp

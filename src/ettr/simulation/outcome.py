@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError
-from ettr.core.finishing import Finishing
-from ettr.core.finishing_tables import of_runs
+from ettr.core.finishing import Finishing, of_runs
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.results import PARTS, TimeBudget
 from ettr.core.validity import at_least_zero, plain

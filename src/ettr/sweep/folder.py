@@ -17,9 +17,9 @@ import pandas as pd
 
 from ettr import notebook
 from ettr.core import durable, extras
+from ettr.core.durable import locked
 from ettr.core.errors import EttrError, InputError
 from ettr.core.sentences import encodable
-from ettr.files.locking import locked
 from ettr.sweep import grid as grids
 from ettr.sweep import points
 from ettr.sweep.grid import Grid, Point

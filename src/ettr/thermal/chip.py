@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ettr.core.errors import InputError
-from ettr.core.temperatures import machine_c
-from ettr.core.validity import above_zero, at_least_zero, plain, valid_only
+from ettr.core.validity import above_zero, at_least_zero, machine_c, plain, valid_only
 
 CLOCK, POWER, HEAT, MEMORY = "clock", "power", "heat", "memory"
 """What keeps the clock from rising: its own limit, the power limit, the die's temperature, or the memory's."""

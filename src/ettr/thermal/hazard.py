@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ettr.core.temperatures import machine_k
-from ettr.core.validity import at_least_zero, plain
+from ettr.core.validity import at_least_zero, machine_k, plain
 
 BOLTZMANN_EV_PER_K = 8.617333262e-5
 """Boltzmann's constant. [eV/K]"""

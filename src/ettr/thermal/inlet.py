@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ettr.core.errors import InputError
-from ettr.core.temperatures import air_c
-from ettr.core.validity import at_least_zero, plain
+from ettr.core.validity import air_c, at_least_zero, plain
 
 HOTTEST_HOUR = 15.0
 """Hour of the day at which it is hottest: the air lags the sun by some three hours (assumed). [h]"""

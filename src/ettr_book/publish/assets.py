@@ -6,9 +6,11 @@ import importlib.metadata
 import shutil
 from pathlib import Path
 
-from ettr.core import extras
-from ettr.core.errors import InputError
 from ettr.files.locking import locked
+
+from ettr.core import extras
+from ettr.core.durable import locked
+from ettr.core.errors import InputError
 from ettr_book.publish import sealed
 
 FOLDER = Path("_build/.assets")

@@ -15,9 +15,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ettr.core import durable
-from ettr.core.errors import EttrError, InputError
 from ettr.files.locking import locked
+
+from ettr.core import durable
+from ettr.core.durable import locked
+from ettr.core.errors import EttrError, InputError
 from ettr_book.publish import extension
 
 DEFAULT = Path("_build/html")

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import IO, Any
 
 import yaml
+from ettr.files.locking import locked
 
 from ettr import notebook
+from ettr.core.durable import locked
 from ettr.core.errors import EttrError, InputError, NotebookFailed
 from ettr.core.sentences import printable
 from ettr.core.yaml_files import mapping_of, text_of
-from ettr.files.locking import locked
 from ettr_book.publish import assets, chapters, place, sealed
 
 UNPACKED, UNPACKED_OUT = Path("_build/ettr-book"), Path("ettr-book")

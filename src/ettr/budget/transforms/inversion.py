@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ettr.core.finishing import Finishing
-from ettr.core.finishing_tables import constant, table
+from ettr.core.finishing import Finishing, constant, table
 from ettr.core.validity import plain
 
 Transform = Callable[[Any], Any]

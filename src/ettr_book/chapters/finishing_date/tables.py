@@ -11,7 +11,7 @@ import pandas as pd
 import scipy
 
 from ettr import budget, simulation
-from ettr.core import finishing_tables
+from ettr.core import finishing
 from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
 from ettr.core.finishing import Finishing
 from ettr.core.results import TimeBudget
@@ -67,7 +67,7 @@ class Dates:
     @property
     def of_run(self) -> Finishing:
         """The finishing date of the run: exact if nothing had to be left out, of the simulated runs otherwise."""
-        return finishing_tables.of_runs(self.runs.total_h) if self.left_out else self.exact
+        return finishing.of_runs(self.runs.total_h) if self.left_out else self.exact
 
     @property
     def reported(self) -> Finishing:
