@@ -136,7 +136,7 @@ def test_intervals_hold_the_long_run_rate_of_nodes_that_remember(rate, n_logs):
 
 
 def test_an_index_of_one_is_jeffreys_posterior():
-    assert d.rate_gamma(419, 110_592) == d.Gamma(419.5, 110_592)
+    assert d.rate_gamma(419, 110_592) == d.RateGamma(419.5, 110_592)
     assert d.rate_gamma(419, 110_592, index=0.4) == d.rate_gamma(419, 110_592)
     assert d.over_dispersed_rate(419, 110_592) == failure_rate(419, 110_592)
 

@@ -54,7 +54,7 @@ class Dispersion:
 
 
 @dataclass(frozen=True)
-class Gamma:
+class RateGamma:
     """A gamma distribution of a failure rate.
 
     Attributes
@@ -195,7 +195,7 @@ def node_dispersion(
     return Dispersion(max(1.0, measured), measured, n_nodes, float(window_h), dof, p)
 
 
-def rate_gamma(n_events: float, node_days: float, index: float = 1.0) -> Gamma:
+def rate_gamma(n_events: float, node_days: float, index: float = 1.0) -> RateGamma:
     r"""Gamma distribution of a failure rate whose counts scatter more than Poisson's.
 
     Parameters
@@ -223,14 +223,14 @@ def rate_gamma(n_events: float, node_days: float, index: float = 1.0) -> Gamma:
     Examples
     --------
     >>> rate_gamma(419, 110_592)
-    Gamma(shape=419.5, node_days=110592.0)
+    RateGamma(shape=419.5, node_days=110592.0)
     >>> round(rate_gamma(419, 110_592, index=4.0).shape, 2)
     104.88
     """
     count = float(at_least_zero("n_events", n_events))
     exposure = float(above_zero("node_days", node_days))
     paid = max(1.0, float(above_zero("index", index)))
-    return Gamma((count + 0.5) / paid, exposure / paid)
+    return RateGamma((count + 0.5) / paid, exposure / paid)
 
 
 def over_dispersed_rate(n_events: float, node_days: float, index: float = 1.0, level: float = 0.95) -> FailureRate:

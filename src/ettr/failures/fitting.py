@@ -29,7 +29,7 @@ from ettr.failures import (
     verdicts,
     words,
 )
-from ettr.failures.lemons import Lemons
+from ettr.failures.lemons import LemonTest
 from ettr.failures.log_statistics import LogStatistics, NodeStatistics
 from ettr.failures.node_verdict import replace_or_retest
 from ettr.failures.outages import Outages, find_outages, seen_nodes
@@ -276,7 +276,7 @@ def _nodes(failures: pd.DataFrame, out: Outages, seed: int, level: float, expect
     )
 
 
-def _lemons(rows: pd.DataFrame, out: Outages, stays: pd.DataFrame | None, seed: int) -> Lemons:
+def _lemons(rows: pd.DataFrame, out: Outages, stays: pd.DataFrame | None, seed: int) -> LemonTest:
     """Unevenness between the nodes that were watched all the time, of which there are as many as the halves need."""
     n_nodes = out.n_nodes
     if stays is not None:

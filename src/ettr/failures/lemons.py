@@ -22,7 +22,7 @@ _SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)
-class Lemons:
+class LemonTest:
     """Whether some nodes fail more than chance explains, and whether the same ones do later.
 
     Attributes
@@ -79,12 +79,12 @@ class Lemons:
         return min(self.rank_p, self.worst_p) < _SIGNIFICANT / 2
 
 
-def nothing_known(n_unknown: int, n_nodes: int) -> Lemons:
+def nothing_known(n_unknown: int, n_nodes: int) -> LemonTest:
     """What is known where no failure has a node that can be compared: nothing."""
-    return Lemons(0, n_unknown, n_nodes, 0, 1.0, 1.0, "chi-square", None, 1.0, 1, None, None, None, 0.0, 1.0)
+    return LemonTest(0, n_unknown, n_nodes, 0, 1.0, 1.0, "chi-square", None, 1.0, 1, None, None, None, 0.0, 1.0)
 
 
-def find_lemons(start_h: Any, node: Any, window_h: float, n_nodes: int, seed: int = 0) -> Lemons:
+def find_lemons(start_h: Any, node: Any, window_h: float, n_nodes: int, seed: int = 0) -> LemonTest:
     r"""Look for nodes that fail more than others, and keep doing so.
 
     De-duplicate first (`repeats.deduplicate`): repeats soon after a repair raise the dispersion of any log.
@@ -104,7 +104,7 @@ def find_lemons(start_h: Any, node: Any, window_h: float, n_nodes: int, seed: in
 
     Returns
     -------
-    Lemons
+    LemonTest
 
     Raises
     ------
@@ -155,7 +155,7 @@ def find_lemons(start_h: Any, node: Any, window_h: float, n_nodes: int, seed: in
         share = float((weight * second).sum()) / float(second.sum())
         worst_p = _p_value(weight - share_of_others, second.astype(float), watched, rng)
         low, high = _share_interval(share, weight, second)
-    return Lemons(
+    return LemonTest(
         n_events=n_events,
         n_unknown=int((~known).sum()),
         n_nodes=watched,

@@ -14,7 +14,7 @@ from ettr.core.errors import UnknownName
 from ettr.core.results import FailureLog
 from ettr.failures import dispersion, gaps, groups, lifetimes, repairs, repeats, roles, trend
 from ettr.failures.bad_nodes import BadNodes, failures_apart
-from ettr.failures.lemons import Lemons
+from ettr.failures.lemons import LemonTest
 from ettr.failures.outages import find_outages
 from ettr.failures.prediction import Forecast, ForecastScore
 from ettr.failures.rates import FailureRate
@@ -49,7 +49,7 @@ class NodeStatistics:
 
     Attributes
     ----------
-    as_logged, apart : Lemons
+    as_logged, apart : LemonTest
         Unevenness between nodes, and whether it persists: of all rows, and of failures that are no repeats, see
         :func:`~ettr.failures.bad_nodes.failures_apart`.
     n_repeats : int
@@ -70,8 +70,8 @@ class NodeStatistics:
         Weibull fit of the same, censored lives included.
     """
 
-    as_logged: Lemons
-    apart: Lemons
+    as_logged: LemonTest
+    apart: LemonTest
     n_repeats: int
     bad: BadNodes
     dispersion: dispersion.Dispersion
@@ -101,7 +101,7 @@ class LogStatistics:
     recent_rate : FailureRate or None
         The same of the last part of the log, where forecasts from it did better than from the whole; None where they
         did not. What is planned for fails at this rate.
-    knowledge : Gamma
+    knowledge : RateGamma
         What is known of the rate to come, as a gamma distribution that a scenario can carry.
     dispersion : Dispersion or None
         How unevenly failures came; None for too few.
@@ -138,7 +138,7 @@ class LogStatistics:
     rate: FailureRate
     fair_rate: FailureRate
     recent_rate: FailureRate | None
-    knowledge: dispersion.Gamma
+    knowledge: dispersion.RateGamma
     dispersion: dispersion.Dispersion | None
     gaps: tuple[gaps.GapFit, ...]
     rules: pd.DataFrame

@@ -11,7 +11,7 @@ import pandas as pd
 from ettr.core.report import Table
 from ettr.core.sentences import Finding, capital, count, duration, listed, number, pct
 from ettr.failures.bad_nodes import REPLACE_LIFT, BadNodes
-from ettr.failures.lemons import Lemons
+from ettr.failures.lemons import LemonTest
 from ettr.failures.log_statistics import LogStatistics, NodeStatistics, Verdict
 from ettr.failures.log_words import between, counted, failures, named, probability, times, too_few
 from ettr.failures.repeats import RepeatRisk
@@ -30,7 +30,7 @@ _TITLES = {
 
 
 def replace_or_retest(
-    lemons: Lemons | None,
+    lemons: LemonTest | None,
     bad: BadNodes | None,
     risk: RepeatRisk | None,
     role: RoleCheck | None,
@@ -221,7 +221,7 @@ def _clustered(statistics: NodeStatistics) -> str:
     )
 
 
-def _lasting(clean: Lemons) -> str:
+def _lasting(clean: LemonTest) -> str:
     """Whether bad nodes stay bad, from the halves of the log."""
     if clean.rank_correlation is None or clean.worst_share is None:
         return ""
