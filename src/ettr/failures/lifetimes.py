@@ -22,6 +22,8 @@ Hazard = Literal["falling", "rising", "flat"]
 
 FEWEST = 5
 """Distinct observed lifetimes below which no shape is given."""
+MOST_EXACT = 1000
+"""Units whose survival has an exact interval; that of more is the same to two digits without."""
 LARGEST_SHAPE = 50.0
 """Shapes above this are those of a schedule, and are not given."""
 
@@ -128,8 +130,8 @@ def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95, ages_h: An
     :math:`S(t) = \prod_{t_i \le t} (1 - d_i / n_i)` (Kaplan and Meier 1958), from :func:`scipy.stats.ecdf`. Until a
     unit is censored the survivors are a binomial count, and so they are among the units still watched until one fails:
     there the interval is exact (Clopper and Pearson 1934). Later there is no exact one, and it is Greenwood's on the
-    scale of :math:`\log(-\log S)`; where :math:`S` reaches 0 that scale ends, ``low`` is 0 and ``high`` stays where it
-    was.
+    scale of :math:`\log(-\log S)`, as it is for more than 1,000 units of which some failed; where :math:`S` reaches 0
+    that scale ends, ``low`` is 0 and ``high`` stays where it was.
 
     Examples
     --------
@@ -142,7 +144,7 @@ def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95, ages_h: An
     duration, seen = _checked_lifetimes(duration_h, observed)
     failed, censored = np.sort(duration[seen]), np.sort(duration[~seen])
     # the curve begins before 0 h, at which lifetimes may end already
-    age = np.unique([-1.0, *failed]) if ages_h is None else at_least_zero("ages_h", ages_h, unit="h")
+    age = np.append(-1.0, np.unique(failed)) if ages_h is None else at_least_zero("ages_h", ages_h, unit="h")
     curve = scipy.stats.ecdf(scipy.stats.CensoredData(uncensored=failed, right=censored)).sf
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # it has no interval before the first failure and at the end
@@ -151,9 +153,9 @@ def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95, ages_h: An
     before_last = failed[failed < duration.max(initial=0.0)][-1:]
     low[survival == 0], high[survival == 0] = 0.0, (*ends.high.evaluate(before_last), 1.0)[0]
     n_failed, n_left = np.searchsorted(failed, age, side="right"), np.searchsorted(censored, age)
-    exact = (n_failed == 0) | (n_left == 0)
-    for row in np.flatnonzero(exact):
-        low[row], high[row] = binomial_interval(len(duration) - n_left[row] - n_failed[row], n_failed[row], level)
+    exact = (n_failed == 0) | ((n_left == 0) & (len(duration) <= MOST_EXACT))
+    n_alive = len(duration) - n_left - n_failed
+    low[exact], high[exact] = binomial_interval(n_alive[exact], n_failed[exact], level)
     return pd.DataFrame(
         {
             "time_h": np.maximum(age, 0.0),

@@ -96,8 +96,8 @@ def rates_of(n_events: Any, node_days: Any, level: float = 0.95) -> dict[str, np
     return {"rate": np.asarray(n_events, dtype=float) / exposure, "low": low / exposure, "high": high / exposure}
 
 
-def binomial_interval(hits: float, misses: float, level: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a share; counts need not be whole.
+def binomial_interval(hits: Any, misses: Any, level: float) -> tuple[Any, Any]:
+    """Clopper and Pearson's interval of a share, or of one at each point of arrays; counts need not be whole.
 
     Examples
     --------
@@ -106,9 +106,10 @@ def binomial_interval(hits: float, misses: float, level: float) -> tuple[float, 
     (0.187, 0.813)
     """
     tail = (1 - level) / 2
-    low = float(scipy.stats.beta.ppf(tail, hits, misses + 1)) if hits > 0 else 0.0
-    high = float(scipy.stats.beta.isf(tail, hits + 1, misses)) if misses > 0 else 1.0
-    return low, high
+    with np.errstate(invalid="ignore"):  # a count of none has no inverse, and its end is known
+        low = np.where(np.greater(hits, 0), scipy.stats.beta.ppf(tail, hits, np.add(misses, 1)), 0.0)
+        high = np.where(np.greater(misses, 0), scipy.stats.beta.isf(tail, np.add(hits, 1), misses), 1.0)
+    return plain(low), plain(high)
 
 
 def failure_rate(n_events: float, node_days: float, level: float = 0.95) -> FailureRate:

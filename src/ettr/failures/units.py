@@ -13,7 +13,7 @@ import scipy
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
 from ettr.core.sentences import capital, count, duration, listed, number, pct
 from ettr.core.units import H_PER_DAY
-from ettr.failures.lifetimes import LifetimeFit, fit_lifetimes, kaplan_meier
+from ettr.failures.lifetimes import MOST_EXACT, LifetimeFit, fit_lifetimes, kaplan_meier
 from ettr.failures.log_words import counted, coverage, probability
 from ettr.failures.window import SIGNIFICANT
 
@@ -26,7 +26,7 @@ _MOST_COHORTS, _STEPS = 12, 200
 _ROUNDING = 1e-9
 _METHODS = (
     "Intervals of survival are exact (Clopper-Pearson) until a unit leaves without failing, and before the first "
-    "failure; elsewhere log-log."
+    f"failure; elsewhere, and where some of more than {MOST_EXACT:,} units failed, log-log."
 )
 _HAZARDS = {
     "falling": "the older a unit, the rarer its failures",
@@ -158,7 +158,8 @@ def _survival(name: str, rows: pd.DataFrame, level: float) -> Survival:
     duration, observed = rows["duration_h"].to_numpy(), rows["observed"].to_numpy(dtype=bool)
     curve = kaplan_meier(duration, observed, level)
     # the bounds also move when a unit is censored, just after its age
-    bounds = kaplan_meier(duration, observed, level, np.unique([0.0, *duration, *np.nextafter(duration, np.inf)]))
+    ages = np.unique(np.concatenate([[0.0], duration, np.nextafter(duration, np.inf)]))
+    bounds = kaplan_meier(duration, observed, level, ages)
     ends = []
     for column in ("survival", "low", "high"):
         below = bounds.loc[bounds[column] <= 0.5 + _ROUNDING, "time_h"]
