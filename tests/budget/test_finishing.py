@@ -34,9 +34,7 @@ RATE, WORK = "failures.rate_per_1000_node_days", "job.productive_h"
 LEVELS = np.array([0.001, 0.05, 0.3, 0.5, 0.9, 0.99, 0.999999])
 ALONE = [names for names in FOLLOWED if len(names) == 1]
 SOME = ALONE + [
-    names
-    for i, names in enumerate(FOLLOWED)
-    if len(names) == 2 and ("half a failure" in names or i % 5 == 0)
+    names for i, names in enumerate(FOLLOWED) if len(names) == 2 and ("half a failure" in names or i % 5 == 0)
 ]
 """Each rule alone, and with so few failures that runs without any are seen; and some other pairs that take no time."""
 
@@ -342,8 +340,6 @@ IDLE = {
 def test_a_rule_that_does_nothing_changes_nothing(run, name, rate):
     run = run.override({RATE: rate})
     same(budget.finishing(run.override(IDLE[name])), budget.finishing(run), rel=1e-7)
-
-
 
 
 @pytest.mark.parametrize("mttf_h", [0.3, 2.0])

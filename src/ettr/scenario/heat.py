@@ -9,7 +9,6 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from ettr import evidence
-from ettr.core.temperatures import AIR_C
 from ettr.core.validity import AIR_C
 from ettr.scenario.basics import NEVER, Addition, Assumed, FileName, Meta, Number, Section, Share, Text
 from ettr.scenario.gpu import COLDEST_C, HOTTEST_C

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ettr.core.temperatures import machine_k
 from ettr.core.validity import at_least_zero, machine_k, plain
 
 BOLTZMANN_EV_PER_K = 8.617333262e-5

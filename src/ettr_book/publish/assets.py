@@ -6,8 +6,6 @@ import importlib.metadata
 import shutil
 from pathlib import Path
 
-from ettr.files.locking import locked
-
 from ettr.core import extras
 from ettr.core.durable import locked
 from ettr.core.errors import InputError

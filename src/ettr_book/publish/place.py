@@ -15,8 +15,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ettr.files.locking import locked
-
 from ettr.core import durable
 from ettr.core.durable import locked
 from ettr.core.errors import EttrError, InputError

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import yaml
-from ettr.files.locking import locked
 
 from ettr import notebook
 from ettr.core.durable import locked
