@@ -6,7 +6,7 @@ import functools
 import math
 import typing
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic.fields import FieldInfo
 
@@ -14,9 +14,6 @@ from ettr.core.units import COUNTED, OF_ENDING, PLAIN, ending_of, unit_of
 from ettr.scenario.basics import UNSAID, Meta, Plausible, Section, WhereZero, With
 from ettr.scenario.bounds import bounds, is_number
 from ettr.scenario.paths import each_field, field_at, list_of, model_of
-
-if TYPE_CHECKING:
-    from ettr.scenario.model import Scenario
 
 
 def meta_of(field: FieldInfo) -> Meta:
@@ -61,7 +58,7 @@ def _walk(
             yield from _walk(inner, value, f"{path}.", there and (always or inner.zero_without))
 
 
-def swept(scenario: Scenario) -> tuple[str, ...]:
+def swept(scenario: Section) -> tuple[str, ...]:
     """Fields that formulas take an array for in this scenario: its store, tiers and prediction have their own.
 
     Examples
@@ -99,7 +96,7 @@ def is_written(section: Section, path: str) -> bool:
     return True
 
 
-def idle(scenario: Scenario) -> set[str]:
+def idle(scenario: Section) -> set[str]:
     """Paths of the fields that have no effect with their values, those in lists left out."""
     known = {path: (value, meta) for path, value, meta, _ in _walk(type(scenario), scenario) if not list_of(path)}
 
@@ -125,7 +122,7 @@ _OTHER_UNITS = {
 """Units that a number may have been meant in, by that of its field: how much of the field's unit each is."""
 
 
-def implausible(scenario: Scenario) -> tuple[str, ...]:
+def implausible(scenario: Section) -> tuple[str, ...]:
     """Return a sentence for each value that is far outside the plausible range of its field; 0 is never.
 
     Examples

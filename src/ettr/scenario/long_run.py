@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ettr.core.units import H_PER_DAY
 from ettr.scenario.paths import RATE
-
-if TYPE_CHECKING:
-    from ettr.scenario.in_hours import InHours
+from ettr.scenario.run_fields import RunFields
 
 
-def changes(scenario: InHours) -> bool:
+def changes(scenario: RunFields) -> bool:
     """Whether the failure rate changes while the job runs."""
     burn_in = scenario.failures.burn_in
     return (burn_in is not None and burn_in.factor != 1) or starts_new(scenario)
 
 
-def starts_new(scenario: InHours) -> bool:
+def starts_new(scenario: RunFields) -> bool:
     """Whether all nodes are new at the start, and age."""
     lifetime = scenario.failures.lifetime
     return lifetime is not None and lifetime.shape != 1 and lifetime.start == "new"
 
 
-def long_run_rate(scenario: InHours) -> float:
+def long_run_rate(scenario: RunFields) -> float:
     """Failure rate in the long run, also where it was counted on nodes that were new. [1 / (1000 node-days)]"""
     failures = scenario.failures
     if not starts_new(scenario) or not failures.n_events or failures.lifetime is None:
@@ -36,7 +34,7 @@ def long_run_rate(scenario: InHours) -> float:
     return float(per_h) * 1000 * H_PER_DAY * (failures.exposed_share or 1.0)
 
 
-def steady(scenario: InHours, higher: float = 1.0) -> dict[str, Any]:
+def steady(scenario: RunFields, higher: float = 1.0) -> dict[str, Any]:
     """What to override for a rate that does not change, so many times higher and known as well as the one given."""
     values: dict[str, Any] = {"failures.burn_in": None, "failures.lifetime": None}
     if higher == 1:
@@ -48,7 +46,7 @@ def steady(scenario: InHours, higher: float = 1.0) -> dict[str, Any]:
     return values
 
 
-def settled(scenario: InHours) -> dict[str, Any]:
+def settled(scenario: RunFields) -> dict[str, Any]:
     """What to override for the same run at the rate of nodes in the long run, without burn-in and lifetimes."""
     rate = scenario.failure_rate
     return steady(scenario, long_run_rate(scenario) / rate if rate else 1.0)

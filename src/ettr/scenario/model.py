@@ -22,9 +22,9 @@ from ettr.scenario import fields, paths, writing
 from ettr.scenario.basics import ALL
 from ettr.scenario.explain import explain
 from ettr.scenario.failures import MEANS
-from ettr.scenario.in_hours import InHours
 from ettr.scenario.loader import beside
 from ettr.scenario.paths import JOB_MTTF, N_GPUS, OBSERVED, PER_NODE
+from ettr.scenario.run_hours import RunHours
 from ettr.scenario.sections import OF_TIME, OF_TOKENS, Cluster
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _without_origins(evidence: dict[str, Any], of: Iterable[str]) -> dict[str, A
     }
 
 
-class Scenario(InHours):
+class Scenario(RunHours):
     """A job on a cluster.
 
     Examples

@@ -29,7 +29,7 @@ from ettr.scenario.survival import by_mode
 
 if TYPE_CHECKING:
     from ettr.scenario.checkpoints import Tier
-    from ettr.scenario.in_hours import InHours
+    from ettr.scenario.run_fields import RunFields
 
 _IN_AN_HOUR = {"h": 1.0, "min": MIN_PER_H, "s": S_PER_H}
 """Of the unit that a field's name ends with."""
@@ -42,7 +42,7 @@ def _in_an_hour(path: str) -> float:
 class Values:
     """Values of a scenario's fields, those of ``at`` first."""
 
-    def __init__(self, scenario: InHours, at: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, scenario: RunFields, at: Mapping[str, Any] | None = None) -> None:
         self.scenario = scenario
         self.given: dict[str, np.ndarray] = {}
         if not at:
@@ -137,13 +137,13 @@ def _refuse(path: str, valid: tuple[str, ...]) -> None:
     raise UnknownName("field to sweep", path, valid, list_of(path))
 
 
-def job_in_hours(scenario: InHours, at: Mapping[str, Any] | None = None) -> JobInHours:
+def job_in_hours(scenario: RunFields, at: Mapping[str, Any] | None = None) -> JobInHours:
     """Turn a scenario, with arrays for some of its fields, into hours; see ``Scenario.in_hours``."""
     run, rule = before_interval(scenario, at), scenario.checkpoint.interval_min
     return replace(run, tau=run.interval_by(rule)) if isinstance(rule, str) and INTERVAL not in (at or {}) else run
 
 
-def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> JobInHours:
+def before_interval(scenario: RunFields, at: Mapping[str, Any] | None = None) -> JobInHours:
     """The same before a rule for the interval is followed: endless where the scenario gives one."""
     value = Values(scenario, at)
     weight = scenario.mode_weights
@@ -184,7 +184,7 @@ def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> J
     )
 
 
-def _rate(scenario: InHours, value: Values) -> Any:
+def _rate(scenario: RunFields, value: Values) -> Any:
     """λ: failures of the job per exposed hour. [1/h]"""
     node_rate = scenario.failures.per_node_h(value.given.get(RATE, scenario.failure_rate))
     n_nodes = value.n_nodes if "cluster.n_gpus" in value.given else None
@@ -192,14 +192,14 @@ def _rate(scenario: InHours, value: Values) -> Any:
     return rate if np.ndim(rate) else float(rate)
 
 
-def _survival(scenario: InHours, value: Values) -> list[np.ndarray]:
+def _survival(scenario: RunFields, value: Values) -> list[np.ndarray]:
     """Share of the failures of each mode that each faster tier survives, the modes on the first axis."""
     tiers, given = scenario.checkpoint.tiers, value.below("checkpoint.tiers")
     shares = {tier.name: given[f"{tier.name}.survives"] for tier in tiers if f"{tier.name}.survives" in given}
     return list(scenario.survival(value.n_nodes if "cluster.n_gpus" in value.given else None, shares))
 
 
-def _modes(scenario: InHours, value: Values, weight: np.ndarray) -> ModesInHours:
+def _modes(scenario: RunFields, value: Values, weight: np.ndarray) -> ModesInHours:
     modes = scenario.failures.modes
 
     def own_or(path: str) -> np.ndarray:
@@ -223,7 +223,7 @@ def _grown(restart_h: np.ndarray, growth_h: Any) -> np.ndarray:
     return np.asarray(np.maximum(each + growth, 0.0))
 
 
-def _own_h(scenario: InHours, field: str) -> np.ndarray:
+def _own_h(scenario: RunFields, field: str) -> np.ndarray:
     """A time of each mode, NaN where it has no own. [h]"""
     own = [getattr(mode, field) for mode in scenario.failures.modes]
     return np.array([math.nan if value is None else value for value in [*own, None]]) / _in_an_hour(field)
@@ -236,7 +236,7 @@ def _mean(weight: np.ndarray, of_modes: np.ndarray) -> Any:
 
 
 def _restarts(
-    scenario: InHours, value: Values, weight: np.ndarray, survives: list[np.ndarray]
+    scenario: RunFields, value: Values, weight: np.ndarray, survives: list[np.ndarray]
 ) -> tuple[tuple[RestartInHours, ...], list[tuple[Any, ...]]]:
     """The restart times of failures, the general one first; and for each tier, the share that it survives of each."""
     own = _own_h(scenario, "restart_min")
@@ -254,7 +254,7 @@ def _restarts(
     return tuple(restarts), kept
 
 
-def _tiers(scenario: InHours, value: Values, kept: list[tuple[Any, ...]]) -> tuple[TierInHours, ...]:
+def _tiers(scenario: RunFields, value: Values, kept: list[tuple[Any, ...]]) -> tuple[TierInHours, ...]:
     given = value.below("checkpoint.tiers")
 
     def hours(tier: Tier, field: str) -> Any:
@@ -281,7 +281,7 @@ def _prediction(value: Values) -> PredictionInHours:
     )
 
 
-def _ageing(scenario: InHours) -> AgeingInHours | None:
+def _ageing(scenario: RunFields) -> AgeingInHours | None:
     failures = scenario.failures
     burn_in, lifetime = failures.burn_in, failures.lifetime
     if burn_in is None and lifetime is None:

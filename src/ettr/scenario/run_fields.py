@@ -1,4 +1,4 @@
-"""The fields of a scenario, and what follows from them."""
+"""The fields of a scenario, and the sizes, speed and rates that follow from them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 from pydantic import Field
 
 from ettr.core.errors import InputError
-from ettr.core.units import H_PER_DAY, H_PER_YEAR, MIN_PER_H
+from ettr.core.units import H_PER_DAY, H_PER_YEAR
 from ettr.scaling import Layout, calibration
 from ettr.scaling.throughput import Throughput
 from ettr.scenario.basics import Origin, Section, Text, Title
@@ -24,19 +24,14 @@ from ettr.scenario.fleet import Elastic, Repair, SlowNodes, Spares
 from ettr.scenario.gpu import Gpu
 from ettr.scenario.heat import Heat
 from ettr.scenario.heat_response import HeatResponse, heat_response
-from ettr.scenario.job_in_hours import JobInHours
 from ettr.scenario.loader import stamp
 from ettr.scenario.sections import Cluster, Job, Maintenance, Measured, Prediction, Recovery
 from ettr.scenario.survival import survival_by_mode
-from ettr.scenario.to_hours import Values, before_interval, job_in_hours
 from ettr.scenario.training import Interconnect, Model, Parallelism, StepModel, Synchronisation
 
-if TYPE_CHECKING:
-    from ettr.scenario.model import Scenario
 
-
-class InHours(Section):
-    """The fields of a scenario, and what formulas need of them in hours."""
+class RunFields(Section):
+    """The fields of a scenario, and the sizes, speed and rates that follow from them."""
 
     name: str = Field("mine", pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="short name: a-z, 0-9, dot, dash")
     title: Title = Field("Our cluster", description="one line for headings")
@@ -244,35 +239,10 @@ class InHours(Section):
         """The same at another failure rate, or at several. [1/h]"""
         return self.failures.per_node_h(rate_per_1000_node_days) * float(self.mode_exposure().sum())
 
-    def in_hours(self, at: Mapping[str, Any] | None = None) -> JobInHours:
-        """What formulas and the simulator need, with all times in hours.
-
-        Parameters
-        ----------
-        at : mapping, optional
-            Dotted path (one of :func:`ettr.budget.swept`) to an array in the field's unit; arrays broadcast against
-            each other. GPU counts need not be whole nodes here.
-
-        Returns
-        -------
-        JobInHours
-            Floats, and arrays where a field of ``at`` matters.
-
-        Raises
-        ------
-        InputError
-            A path that cannot be swept, or a value that breaks the field's rule.
-        """
-        return job_in_hours(self, at) if at else self._hours
-
-    @functools.cached_property
-    def _hours(self) -> JobInHours:
-        return job_in_hours(self)
-
     @functools.cached_property
     def swept(self) -> tuple[str, ...]:
         """Fields that ``at`` may hold arrays for; see :func:`ettr.budget.swept`."""
-        return swept(cast("Scenario", self))
+        return swept(self)
 
     @property
     def job_mttf_h(self) -> float:
@@ -281,98 +251,11 @@ class InHours(Section):
         return 1 / rate if rate > 0 else math.inf
 
     @property
-    def interval_h(self) -> float:
-        """Productive hours between checkpoints, τ. [h]"""
-        return float(self.in_hours().tau)
-
-    @property
-    def interval_min(self) -> float:
-        """The same as given, or by its rule. [min]"""
-        given = self.checkpoint.interval_min
-        return self.interval_h * MIN_PER_H if isinstance(given, str) else given
-
-    @property
-    def stall_h(self) -> float:
-        """Stall of one checkpoint, w. [h]"""
-        return float(before_interval(self).stall)
-
-    @property
-    def persist_h(self) -> float:
-        """Background write of one checkpoint to the store, p. [h]"""
-        return float(Values(self).persist_h)
-
-    @property
-    def load_h(self) -> float:
-        """Loading from the store, on top of the restart. [h]"""
-        return float(before_interval(self).load)
-
-    @property
-    def least_interval_min(self) -> float:
-        """Training done during a background write: no interval can be shorter. [min]"""
-        return (1 - self.checkpoint.persist_slowdown) * self.persist_h * MIN_PER_H
-
-    @property
-    def recovery_h(self) -> float:
-        """Mean time from a failure to the next training if none strikes meanwhile, d + q + r over modes. [h]"""
-        return float(before_interval(self).recovery)
-
-    @property
-    def detection_h(self) -> float:
-        """Mean detection time of a failure, over modes. [h]"""
-        return float(before_interval(self).detection)
-
-    @property
-    def queue_h(self) -> float:
-        """Mean queue time after a failure, over modes, with the wait for a person. [h]"""
-        return float(before_interval(self).queue)
-
-    @property
-    def restart_h(self) -> float:
-        """Restart time of a planned start without loading, r. [h]"""
-        return float(before_interval(self).restart)
-
-    @property
-    def start_growth_h(self) -> float:
-        """By how much each start is longer than where it was observed, for the GPUs beyond those; or shorter. [h]"""
-        return float(Values(self).growth_h)
-
-    @property
-    def first_queue_h(self) -> float:
-        """Wait for the scheduler, at the start and after each failure. [h]"""
-        return float(before_interval(self).first_queue)
-
-    @property
-    def maintenance_rate_per_h(self) -> float:
-        """Requests for maintenance per wall-clock hour, μ. [1/h]"""
-        return float(before_interval(self).stops_per_h)
-
-    @property
-    def maintenance_h(self) -> float:
-        """Length of one maintenance stop. [h]"""
-        return float(before_interval(self).stop)
-
-    @property
-    def latencies_h(self) -> tuple[float, ...]:
-        """Latencies of the silent modes that occur, each once. [h]"""
-        return tuple(before_interval(self).modes.latencies.tolist())
-
-    @property
     def mode_weights(self) -> np.ndarray:
         """Probability that a failure is of each of ``mode_names``; where none can strike, of the last."""
         exposure = self.mode_exposure()
         total = exposure.sum()
         return np.asarray(exposure / total) if total > 0 else np.eye(exposure.size)[-1]
-
-    @property
-    def repair_h_by_mode(self) -> np.ndarray:
-        """Hours of repair that a failure of each of ``mode_names`` asks for, over the nodes that it takes out. [h]"""
-        modes, mean_h = before_interval(self).modes, self.repair.mean_h if self.repair else 0.0
-        return modes.n_out * np.where(np.isnan(modes.repair), mean_h, modes.repair)
-
-    @property
-    def nodes_in_repair(self) -> float:
-        """Nodes in repair on average if the job never stood still, waiting for a crew aside. [nodes]"""
-        return self.job_rate_per_h * float(self.mode_weights @ self.repair_h_by_mode)
 
     def survival(self, n_nodes: Any = None, given: Mapping[str, Any] | None = None) -> list[np.ndarray]:
         """Share of each mode's failures that each faster tier survives.
@@ -397,30 +280,6 @@ class InHours(Section):
         """
         nodes = self.n_nodes if n_nodes is None else n_nodes
         return survival_by_mode(self.checkpoint.tiers, self.failures.modes, nodes, given or {})
-
-    def _dead_share_as_observed(self) -> float:
-        """Share of the observed wall clock in which no failure could strike, taking the rate as per wall clock.
-
-        The count was made on the observed nodes and before any ``factor``, so neither the job's size nor a factor
-        enters. Waits for nodes are not known before the run, and not counted.
-        """
-        run, failures = before_interval(self), self.failures
-        shares = np.append(failures.shares, max(0.0, 1 - sum(failures.shares)))
-        observed_nodes = self.observed_nodes
-        general_h = self.recovery.restart_min / MIN_PER_H
-        own_h = [general_h if mode.restart_min is None else mode.restart_min / MIN_PER_H for mode in failures.modes]
-        restart_h = np.array([*own_h, general_h])  # as observed, whatever the size of the job
-        # a silent failure strikes while what is computed counts: not while another is hidden, nor in a restart
-        hidden_h = np.where(np.isnan(run.modes.latency), 0.0, run.modes.latency + restart_h + run.load)
-        person_h = run.person_share * run.person
-        if not self.recovery.exposed:
-            hidden_h = np.where(np.isnan(run.modes.latency), restart_h + run.load, hidden_h)
-        dead_h = float(shares @ (run.modes.detection + hidden_h) + run.first_queue) + person_h
-        rolling = self.maintenance is not None and self.maintenance.rolling_nodes is not None
-        of_clock = self.node_rate_per_h * observed_nodes * dead_h + (0.0 if rolling else run.stops_per_h * run.stop)
-        # time-outs strike in exposed hours only
-        of_exposed = run.false_alarms_per_h * (self.first_queue_h + person_h)
-        return (of_clock + of_exposed) / (1 + of_exposed)
 
 
 @functools.lru_cache(maxsize=64)
