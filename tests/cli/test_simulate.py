@@ -18,7 +18,7 @@ import pytest
 
 from ettr import Scenario, budget, evidence, simulate
 from ettr.cli import terminal
-from ettr.simulation import PERCENTILES, report
+from ettr.simulation.outcome import PERCENTILES, decimals
 
 SPARES = ("--set", "spares={n_nodes: 1}", "--set", "repair={manual_h: 24}")
 """Far too few, so that the job waits."""
@@ -210,11 +210,11 @@ def test_few_runs_are_said_to_be_few(in_words):
 
 
 @pytest.mark.parametrize(
-    ("scale", "significant", "decimals"),
+    ("scale", "significant", "shown"),
     [(0.17, 2, 2), (0.17, 1, 1), (16.5, 2, 1), (0.0093, 1, 3), (1e-12, 1, 6), (0.0, 2, 1), (np.nan, 2, 1), (1e9, 3, 1)],
 )
-def test_decimals_show_as_much_as_is_known(scale, significant, decimals):
-    assert report.decimals(scale, significant) == decimals
+def test_decimals_show_as_much_as_is_known(scale, significant, shown):
+    assert decimals(scale, significant) == shown
 
 
 # --------------------------------------------------------------------------- the timeline

@@ -14,9 +14,9 @@ from ettr import budget, simulate
 from ettr.core.errors import InputError
 from ettr.core.report import Table
 from ettr.core.results import PARTS
-from ettr.simulation import PERCENTILES
 from ettr.simulation.columns import COLUMNS, CONTROL, CONTROLS, OUTCOME
 from ettr.simulation.estimates import interval, means
+from ettr.simulation.outcome import PERCENTILES
 
 SPARES = {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 8, "cv": 1}}
 MODES = {"failures.modes": [{"name": "hang", "share": 0.4, "detection_min": 40, "restart_min": 25}]}

@@ -1,5 +1,4 @@
 from .outcome import Simulation as Simulation
-from .report import PERCENTILES as PERCENTILES
 from .runs import MOST_FAILURES as MOST_FAILURES
 from .runs import MOST_RUNS as MOST_RUNS
 from .runs import simulate as simulate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,15 +12,17 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError
-from ettr.core.report import Answer, Report, plain_values
+from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
 from ettr.scenario.gpu import Gpu
 from ettr.telemetry.estimates import Estimate
+from ettr.telemetry.format import short
 from ettr.telemetry.phases import PHASES
-from ettr.telemetry.report import fit_report
 
 OVER = 1.02
 """A level so far over the base GPU's power limit is of another GPU."""
 _NOTE = 380
+_LEVELS = ("level", "mean", "95%", "share", "visits", "load", "clock", "die", "base", "into the GPU")
+"""Columns of the table of levels."""
 _FIGURES = (
     ("resistance", "resistance", "cooling.{medium}.resistance_k_per_w"),
     ("time constant", "tau", "cooling.{medium}.tau_s"),
@@ -237,7 +240,17 @@ class TelemetryFit(Answer):
 
     def report(self) -> Report:
         """Plateaus of power, figures with their intervals, and what was assumed."""
-        return fit_report(self)
+        cooled = {"cold_plate": "a cold plate"}.get(self.medium, self.medium)
+        figures = _figures(self)
+        return [
+            Headline("Levels of power", apart=True),
+            Table(_LEVELS, [_level(self, level) for level in self.levels]),
+            Headline(f"Figures, with {self.base.title} cooled by {cooled} as the base", apart=True),
+            *([figures] if figures.rows else []),
+            *map(Note, _unknown(self)),
+            Headline("Assumed, and not seen", apart=True),
+            *(Note(f"- {note}", dim=True) for note in self.notes),
+        ]
 
 
 def _record_of(level: Level) -> dict[str, Any]:
@@ -259,3 +272,47 @@ def _record_of(level: Level) -> dict[str, Any]:
 
 
 _ENDS = ("value", "low", "high")
+
+
+def _level(fitted: TelemetryFit, level: Level) -> list[str]:
+    mean = level.mean
+    base = getattr(fitted.base.levels, f"{level.phase}_w", None) if level.phase else None
+    return [
+        level.title,
+        f"{mean.value:,.1f} W" if mean.identified else "unknown",
+        f"{mean.low:,.1f} to {mean.high:,.1f}" if mean.identified else "",
+        f"{level.share:.1%}",
+        f"{level.n_visits:,}",
+        "" if math.isnan(level.utilisation) else f"{level.utilisation:.0%}",
+        "" if math.isnan(level.clock_mhz) else f"{level.clock_mhz:,.0f} MHz",
+        "" if math.isnan(level.temperature_c) else f"{level.temperature_c:.1f} °C",
+        "" if base is None else f"{base:g} W",
+        "yes" if fitted.level(level.phase) is level else "",
+    ]
+
+
+def _figures(fitted: TelemetryFit) -> Table:
+    """What is identified, beside the base GPU."""
+    table = fitted.to_frame().iloc[len(fitted.levels) :]
+    rows = []
+    for row in table[table["identified"]].to_dict("records"):
+        unit = f" {row['unit']}" if row["unit"] else ""
+        base = "" if math.isnan(row["base"]) else f"{row['base']:g}{unit}"
+        span = f"{short(row['low'])} to {short(row['high'])}"
+        rows.append([row["figure"], f"{short(row['value'])}{unit}", span, base, f"{row['n']:,}"])
+    return Table(("figure", "value", "95%", "base", "samples"), rows)
+
+
+def _unknown(fitted: TelemetryFit) -> Iterator[str]:
+    rows = fitted.to_frame().iloc[len(fitted.levels) :].to_dict("records")
+    alike = f"mean of {len(fitted.gpus)} GPUs"
+    if len(fitted.gpus) > 1:
+        yield f"Levels and figures are means of {len(fitted.gpus)} GPUs; how they differ is in the intervals."
+    for row in rows:
+        if row["identified"] and row["note"] and row["note"] != alike:
+            yield f"{row['figure']}: {row['note']}"
+    if math.isfinite(fitted.leakage_at_c):
+        yield f"leakage slope: at {fitted.leakage_at_c:.0f} °C"
+    for row in rows:
+        if not row["identified"]:
+            yield f"{row['figure']} is not identified: {row['note']}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError, UnknownName
-from ettr.core.report import Answer, Report, plain_values
-from ettr.telemetry.report import recording_report
+from ettr.core.report import Answer, Headline, Note, Report, plain_values
 
 QUANTITIES = ("power_w", "temperature_c", "memory_c", "clock_mhz", "utilisation")
 """What is measured, in the order of the columns."""
@@ -20,6 +20,7 @@ AVERAGED_S = 1.0
 """Power of NVML is the mean of the last second on Ampere and later, but for the A100. [s]"""
 GAP_STEPS = 3.0
 """A pause longer than so many sampling steps is a gap."""
+_MOST_REASONS = 8
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class Telemetry(Answer):
 
     def report(self) -> Report:
         """What was read, and what was set aside."""
-        return recording_report(self)
+        return [Headline(f"{self.source} ({self.format})"), *map(Note, _reading(self))]
 
     def of(self, gpu: str) -> pd.DataFrame:
         """The samples of one GPU.
@@ -150,3 +151,33 @@ def gaps_of(samples: pd.DataFrame, step_s: float) -> Gaps:
     if not long.size:
         return Gaps()
     return Gaps(int(long.size), float((long - step_s).sum()), float(long.max()))
+
+
+def _reading(recording: Telemetry) -> Iterator[str]:
+    gpus = f"{recording.n_gpus:,} GPU{'' if recording.n_gpus == 1 else 's'}"
+    every = f", one every {short(recording.step_s)} s" if math.isfinite(recording.step_s) else ""
+    since = f", from {recording.start:%Y-%m-%d %H:%M:%S} UTC" if recording.start is not None else ""
+    yield f"{len(recording.samples):,} samples of {gpus} over {_seconds(recording.length_s)}{every}{since}."
+    gaps = recording.gaps
+    if gaps.n:
+        each = "1 gap" if gaps.n == 1 else f"{gaps.n:,} gaps"
+        yield f"{each}, {_seconds(gaps.lost_s)} in all, the longest {_seconds(gaps.longest_s)}."
+    rows = recording.ledger.to_dict("records")
+    for row in rows[:_MOST_REASONS]:
+        place = f" (first: {row['example']})" if row["example"] else ""
+        yield f"{row['n']:,} {row['action']}: {row['reason']}{place}"
+    if len(rows) > _MOST_REASONS:
+        rest = sum(row["n"] for row in rows[_MOST_REASONS:])
+        yield f"{rest:,} more for {len(rows) - _MOST_REASONS} other reasons"
+
+
+def short(value: float) -> str:
+    """Four digits, or whole."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _seconds(seconds: float) -> str:
+    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.1f} {unit}"
+    return f"{seconds:.3g} s"
