@@ -1,4 +1,4 @@
-"""Mitigations compared, each alone: the ranking and its ranges, and what a report says of them on one screen."""
+"""What each mitigation alone is worth, with its report: the ranking, the best set, and what simulation adds to it."""
 
 from __future__ import annotations
 
@@ -186,20 +186,15 @@ class Comparison(Answer):
         self, found: Recommendation | None = None, added: Sequence[Addition] = (), everything: bool = False
     ) -> Report:
         """The ranking on one screen, or everything; and the recommended set, if it is given."""
-        return _report(self, found, added, everything)
-
-
-def _report(answer: Comparison, found: Recommendation | None, added: Sequence[Addition], everything: bool) -> Report:
-    """The ranking on one screen, or everything there is; and the recommended set with what simulation adds to it."""
-    sections: Report = [Headline(answer.study.scenario.title), Note(_base(answer))]
-    sections += _ranking(answer, everything)
-    sections += _not_ranked(answer, everything)
-    if found:
-        sections += [Headline("Recommended together"), *found.report(names_others=False)]
-        sections += _added(answer, found, added)
-        if everything:
-            sections += found.details()
-    return [*sections, *_footnotes(answer, everything)]
+        sections: Report = [Headline(self.study.scenario.title), Note(_base(self))]
+        sections += _ranking(self, everything)
+        sections += _not_ranked(self, everything)
+        if found:
+            sections += [Headline("Recommended together"), *found.report(names_others=False)]
+            sections += _added(self, found, added)
+            if everything:
+                sections += found.details()
+        return [*sections, *_footnotes(self, everything)]
 
 
 def _added(answer: Comparison, found: Recommendation, added: Sequence[Addition]) -> Report:
