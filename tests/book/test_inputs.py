@@ -9,10 +9,11 @@ import re
 
 import numpy as np
 import pytest
+from ettr.plan.assumed import assumed_fields
 
 from ettr import Scenario, evidence, plan
 from ettr.core import sentences
-from ettr.plan.assumed import assumed_fields
+from ettr.plan import assumed_fields
 from ettr.plots import theme
 from ettr.scenario import Scenario as ScenarioModel
 from ettr_book.chapters.what_if import tables

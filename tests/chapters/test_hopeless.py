@@ -51,13 +51,13 @@ def test_the_plan_is_made_and_says_why_the_own_interval_has_no_answer(case):
     assert answer.budget_as_given is None and answer.no_budget_as_given == reason == str(caught.value)
     assert answer.budget == budget.exact(answer.best)
     assert answer.best == run.override({"checkpoint.interval_min": answer.band.interval_min})
-    assert answer.shown == (answer.best, answer.budget)
+    assert answer.current == (answer.best, answer.budget)
     assert 0 < answer.budget.ettr < 0.3
 
 
 def test_a_plan_with_an_answer_shows_the_run_as_given(llama3):
     answer = plan.make(llama3)
-    assert answer.no_budget_as_given == "" and answer.shown == (llama3, answer.budget_as_given)
+    assert answer.no_budget_as_given == "" and answer.current == (llama3, answer.budget_as_given)
 
 
 def test_for_machines_what_has_no_answer_is_null(case, ettr):

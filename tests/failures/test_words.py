@@ -20,11 +20,12 @@ from ettr.failures import words as failures_words
 from ettr.failures.node_verdict import node_table
 from ettr.failures.roles import RoleCheck
 from ettr.failures.words import rate_table, rule_table
-from ettr.plan import fitted_words
+from ettr.plan.fitted import advice, interval, trust
 from sentences_read import NUMBER, check_words, numbers
 from simulated_logs import simulate_log
 
-SAY = SimpleNamespace(**(vars(failures_words) | vars(fitted_words)))
+SAY = SimpleNamespace(**(vars(failures_words) | {"plan": interval, "trust": trust}))
+SAY.answer = lambda fit, planned: advice(replace(planned, fit=fit))
 JUDGED = SimpleNamespace(**(vars(node_verdict) | vars(verdicts)))
 OF_FIT = (
     "reading",

@@ -28,13 +28,13 @@ def vague(run: Scenario, shape: float) -> Scenario:
 
 
 def of(answer: plan.Plan) -> pd.DataFrame:
-    return answer.bands.set_index("quantity")
+    return pd.DataFrame(answer.bands.rows).set_index("quantity")
 
 
 def test_the_frame_has_each_quantity_with_its_unit_and_point(llama3):
     answer = plan.make(llama3)
     table = of(answer)
-    assert list(answer.bands) == ["quantity", "unit", "value", "low_50", "high_50", "low_95", "high_95"]
+    assert list(answer.bands.rows[0]) == ["quantity", "unit", "value", "low_50", "high_50", "low_95", "high_95"]
     assert {name: tuple(row) for name, row in table[["unit", "value"]].iterrows()} == {
         "job_mttf_h": ("h", llama3.job_mttf_h),
         "best_interval_min": ("min", answer.band.interval_min),
@@ -95,15 +95,14 @@ def test_more_failures_watched_make_narrower_bands(llama3):
 
 
 def test_the_source_names_the_input(llama3):
-    assert plan.make(llama3).band_source == (
+    assert plan.make(llama3).bands.source == (
         "from failures.n_events = 419 in failures.node_days = 110592; all other inputs are taken as exact"
     )
-    source = plan.make(vague(llama3, 12)).band_source
+    source = plan.make(vague(llama3, 12)).bands.source
     assert source.startswith("from failures.rate_gamma, worth 12 failures in 3167.31 node-days; all other inputs")
     unknown = plan.make(Scenario.load("rsc-1"))
-    assert "does not say how well its failure rate is known, which failures.rate_gamma would" in unknown.band_source
-    assert unknown.bands.empty and list(unknown.bands)[:3] == ["quantity", "unit", "value"]
-    assert unknown.to_dict()["bands"] == []
+    assert "does not say how well its failure rate is known, which failures.rate_gamma would" in unknown.bands.source
+    assert unknown.bands.rows == () and unknown.to_dict()["bands"] == []
 
 
 def test_a_job_that_may_never_end_has_an_ettr_of_zero_there(plain_run):
@@ -111,11 +110,11 @@ def test_a_job_that_may_never_end_has_an_ettr_of_zero_there(plain_run):
     answer = plan.make(lost)
     table = of(answer)
     assert table.loc["ettr_as_given", "low_95"] == 0 and table.loc["ettr_as_given", "value"] > 0
-    assert answer.band_source.endswith("where a low end is 0 the job would practically never end")
-    assert "never end" not in plan.make(vague(plain_run, 50)).band_source
+    assert answer.bands.source.endswith("where a low end is 0 the job would practically never end")
+    assert "never end" not in plan.make(vague(plain_run, 50)).bands.source
     # at an interval with which it never ends there is still a failure in each mean time between two, downtime included
     slow = lost.override({"recovery.detection_min": 6})
-    kept = plan.bands_of(slow, 600, budget.exact(slow), None).frame.set_index("quantity")
+    kept = pd.DataFrame(plan.bands_of(slow, 600, budget.exact(slow), None).rows).set_index("quantity")
     assert kept.loc["ettr_at_best", "low_95"] == 0 and kept.loc["failures_per_day", "high_95"] < 240
     mttf_h = kept.loc["job_mttf_h", "low_95"]
     assert kept.loc["failures_per_day", "high_95"] == pytest.approx(24 / (mttf_h + 0.1), rel=1e-9)
@@ -124,7 +123,7 @@ def test_a_job_that_may_never_end_has_an_ettr_of_zero_there(plain_run):
 def test_no_failure_seen_is_still_knowledge(plain_run):
     clean = plain_run.override({"failures.n_events": 0, "failures.node_days": 5000})
     answer = plan.make(clean)
-    assert answer.is_bound and answer.asked == clean
+    assert answer.is_bound and answer.original == clean
     table = of(answer)
     for quantity, row in table.iterrows():  # the answer is inside its own band
         assert row["low_95"] <= row["value"] <= row["high_95"], quantity

@@ -38,7 +38,7 @@ def of(changes: dict[str, object] | None = None, **more: object) -> plan.Plan:
 
 
 def at(answer: plan.Plan) -> Scenario:
-    return answer.asked.override({"checkpoint.interval_min": answer.band.interval_min})
+    return answer.original.override({"checkpoint.interval_min": answer.band.interval_min})
 
 
 # --------------------------------------------------------------------------- the numbers
@@ -76,9 +76,9 @@ def test_what_has_a_transform_is_followed_in_full(changes):
     dates = answer.dates
     assert not dates.left_out and not dates.is_simulated and dates.simulated is None
     assert "simulated" not in dates.words
-    whole_min = budget.whole_interval_min(answer.asked, answer.band.interval_min)
+    whole_min = budget.whole_interval_min(answer.original, answer.band.interval_min)
     exact = budget.finishing(
-        answer.asked.override({"checkpoint.interval_min": whole_min}), rate_known=dates.counted is None
+        answer.original.override({"checkpoint.interval_min": whole_min}), rate_known=dates.counted is None
     )
     assert dates.finishing.quantile(0.9) == pytest.approx(exact.quantile(0.9), rel=1e-12)
 

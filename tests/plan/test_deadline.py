@@ -55,7 +55,7 @@ def test_the_probability_is_that_of_the_distribution_at_the_deadline_and_a_day_a
     for probability, days in ((one.probability, 0), (one.day_earlier, -1), (one.day_later, 1)):
         assert probability == finish.cdf(one.hours + days * H_PER_DAY)
     assert one.day_earlier < one.probability < one.day_later
-    assert one.usd_per_day == pytest.approx(24 * 2 * answer().asked.cluster.n_gpus, rel=1e-12)
+    assert one.usd_per_day == pytest.approx(24 * 2 * answer().original.cluster.n_gpus, rel=1e-12)
 
 
 @pytest.mark.parametrize("answer", [COUNTED, exact_rate, lambda: due("glm-130b", "2027-02-26 12:00")])
@@ -249,7 +249,7 @@ def test_simulated_dates_give_a_probability_and_no_more():
     one = answer.due
     assert one.dates.is_simulated and 0 < one.probability < 1
     assert (one.levers, one.recommendation, one.at_interval) == ((), None, one.probability)
-    quick = plan.make(answer.asked, simulate=False)
+    quick = plan.make(answer.original, simulate=False)
     with pytest.raises(NotModelled, match=r"the dates of this run are simulated: leave out --quick"):
         quick.deadline("2027-01-24", "2027-01-15")
 

@@ -8,7 +8,7 @@ import pytest
 
 from ettr import plan
 from ettr.plan.details import amount, between
-from ettr.plan.needs_words import in_the_way
+from ettr.plan.needs import in_the_way
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 
 from ettr import Gpu, Scenario, budget, plan, simulate
 from ettr.core.validity import ValidityWarning
-from ettr.plan.assumed import assumptions
 from ettr.scaling import calibration, layer_parameters
 from refusals import refusal
 
@@ -134,21 +133,6 @@ def test_shares_of_the_steady_state_hold_at_any_size(run):
 
 def test_a_plan_does_not_solve_for_hours_that_follow(run, llama3):
     assert "job.productive_h" not in plan.solvable(run) and "job.productive_h" in plan.solvable(llama3)
-
-
-def test_every_field_that_is_assumed_has_a_name(run):
-    bare = run.override({"evidence": {}, "sync": {"every_steps": 2}, "layout": {"pipeline": 16}})
-    assumed = {path: {"status": "assumed", "note": "so"} for path in bare.flat() if not path.startswith("elastic")}
-    text = assumptions(bare.override({"evidence": assumed}))
-    assert not [word for word in ("model.", "layout.", "network.", "scaling.", "sync.", "job.") if word in text]
-    for words in (
-        "tokens to train on",
-        "critical batch",
-        "links between GPUs",
-        "what slows a step",
-        "cut of the model",
-    ):
-        assert words in text
 
 
 # --------------------------------------------------------------------------- one void by the other

@@ -207,7 +207,7 @@ def plan(
     with terminal.compiling_said(as_json):
         _ = answer.simulation
     _check_changing(answer, target)
-    needs = _needs(answer.scenario, answer.asked, target, field or []) if target is not None else []
+    needs = _needs(answer.scenario, answer.original, target, field or []) if target is not None else []
     with (
         terminal.compiling_said(as_json),  # for the dates
         outputs.written(html, lambda: _page(answer), Note(f"Written: {html}"), as_json),
@@ -434,7 +434,7 @@ def _needs(run: Scenario, asked: Scenario, target: float, fields: list[str]) -> 
 def _needs_report(needs: list[Requirement]) -> Any:
     if not needs:
         return []
-    from ettr.plan.needs_words import needs_report
+    from ettr.plan.needs import needs_report
 
     return needs_report(needs)
 
@@ -443,4 +443,4 @@ def _page(answer: Plan) -> str:
     """The answer with its details as a page of its own."""
     from ettr.core.report import as_page
 
-    return as_page([*answer.report(), *answer.details()], answer.asked.title)
+    return as_page([*answer.report(), *answer.details()], answer.original.title)

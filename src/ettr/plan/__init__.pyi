@@ -1,7 +1,7 @@
 from .answer import Plan as Plan
+from .answer import assumed_fields as assumed_fields
 from .answer import make as make
 from .answer import presets as presets
-from .assumed import assumed_fields as assumed_fields
 from .bands import Bands as Bands
 from .bands import bands_of as bands_of
 from .bands import mttf_interval_h as mttf_interval_h
@@ -28,7 +28,8 @@ from .needs import Requirement as Requirement
 from .needs import required as required
 from .needs import required_at_sizes as required_at_sizes
 from .needs import requirements as requirements
-from .realised import Prediction as Prediction
+from .planned_run import PlannedRun as PlannedRun
+from .realised import PredictedRun as PredictedRun
 from .realised import RealisedPlan as RealisedPlan
 from .realised import from_training as from_training
 from .single_run import PredictionInterval as PredictionInterval

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +16,6 @@ from ettr.core.results import TimeBudget
 from ettr.core.units import H_PER_DAY, MIN_PER_H
 from ettr.failures import FailureRate, gamma_interval
 from ettr.scenario import JobInHours, Scenario
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 LEVELS = (0.5, 0.95)
 """Probability inside each band."""
@@ -55,13 +51,6 @@ class Bands:
 
     rows: tuple[dict[str, Any], ...]
     source: str
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The rows as a table."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows, columns=list(COLUMNS))
 
     def __getitem__(self, quantity: str) -> dict[str, Any] | None:
         """The row of a quantity; None where it has no band."""
@@ -106,9 +95,9 @@ def bands_of(
     Examples
     --------
     >>> from ettr import Scenario, plan
-    >>> known = plan.make(Scenario.load("llama3-405b")).bands.set_index("quantity")
-    >>> known.loc["ettr_at_best", ["low_95", "high_95"]].astype(float).round(3).tolist()
-    [0.905, 0.915]
+    >>> ettr = plan.make(Scenario.load("llama3-405b")).bands["ettr_at_best"]
+    >>> round(ettr["low_95"], 3), round(ettr["high_95"], 3)
+    (0.905, 0.915)
     """
     known = scenario.failures.posterior
     if known is None:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from ettr.budget import changes
 from ettr.checkpoint import heed_threshold_h
 from ettr.core.report import Headline, Note, Report, Table
 from ettr.core.results import PARTS
 from ettr.core.sentences import capital, duration, limit, listed, number, pct, points
-from ettr.plan.assumed import no_answer
+from ettr.plan.planned_run import PlannedRun
 from ettr.ranges import TAILS
 from ettr.ranges.assumed import span
 from ettr.scenario import Scenario
-
-if TYPE_CHECKING:
-    from ettr.plan.answer import Plan
 
 _QUANTITIES = {
     "job_mttf_h": "MTTF of the job, exposed hours",
@@ -31,30 +27,30 @@ _HOURS = {"h": 1.0, "min": 1 / 60, "s": 1 / 3600}
 """Units of time that a number is shown as a duration for, in hours."""
 
 
-def plan_details(plan: Plan) -> Report:
+def plan_details(plan: PlannedRun) -> Report:
     """Bands and budgets, each remedy and assumption, and what the run has of its own."""
     sections: Report = [Headline("Details", apart=True), *map(Note, plan_lines(plan))]
     sections += [_hours(plan), *_bands(plan), *plan.assumptions.report()[1:], *_clusters(plan)]
     return [*sections, *(plan.recommendation.details() if plan.recommendation else ())]
 
 
-def _clusters(plan: Plan) -> Report:
+def _clusters(plan: PlannedRun) -> Report:
     """The rates of published clusters between which the second range is drawn; nothing for a rate of the run's own."""
-    told = plan.across_clusters
-    if told is None or told.range is None:
+    clusters = plan.across_clusters
+    if clusters is None or clusters.range is None:
         return []
-    rate = next(one for one in told.inputs if one.quantiles)
+    rate = next(assumed for assumed in clusters.inputs if assumed.quantiles)
     low, high = (pct(tail, 0) for tail in TAILS)
     ends = f"{limit(rate.low)} to {limit(rate.high)} {rate.unit}"
     return [
         Note(
-            f"{capital(told.label)}: {span(*told.range)} between the {low} and {high} quantiles, "
+            f"{capital(clusters.label)}: {span(*clusters.range)} between the {low} and {high} quantiles, "
             f"with node failure rates of {ends} ({rate.reason}, each once: {rate.source})."
         )
     ]
 
 
-def _hours(plan: Plan) -> Table:
+def _hours(plan: PlannedRun) -> Table:
     budgets = {f"best interval, {duration(plan.best.interval_h)}": plan.hours_at_best}
     if plan.hours_as_given:
         budgets[f"current interval, {duration(plan.scenario.interval_h)}"] = plan.hours_as_given
@@ -70,7 +66,7 @@ def _hours(plan: Plan) -> Table:
     return Table(columns, [*rows, ["total", *total]], title=title, total=True)
 
 
-def tiers_report(plan: Plan) -> Report:
+def tiers_report(plan: PlannedRun) -> Report:
     if plan.budget_of_tiers is None:
         return []
     rows = [
@@ -83,9 +79,9 @@ def tiers_report(plan: Plan) -> Report:
     ]
 
 
-def _bands(plan: Plan) -> Report:
-    if not plan.known.rows:
-        return [Note(f"How sure: {plan.band_source}.")]
+def _bands(plan: PlannedRun) -> Report:
+    if not plan.bands.rows:
+        return [Note(f"How sure: {plan.bands.source}.")]
     rows = [
         (
             _QUANTITIES[row["quantity"]],
@@ -93,12 +89,12 @@ def _bands(plan: Plan) -> Report:
             between(row["low_50"], row["high_50"], row["unit"]),
             between(row["low_95"], row["high_95"], row["unit"]),
         )
-        for row in plan.known.rows
+        for row in plan.bands.rows
     ]
     return [
         Headline("How sure"),
         Table(("", "value", "50%", "95%"), rows),
-        Note(f"The bands come {plan.band_source}.", dim=True),
+        Note(f"The bands come {plan.bands.source}.", dim=True),
     ]
 
 
@@ -115,7 +111,7 @@ def amount(value: float, unit: str) -> str:
     return f"{value:.1%}" if unit == "" else number(value)
 
 
-def plan_lines(plan: Plan) -> list[str]:
+def plan_lines(plan: PlannedRun) -> list[str]:
     """The plan in a few plain lines, without its tables."""
     band, known = plan.band, plan.job_mttf_95_h
     given = f", {no_answer(plan)}" if plan.budget_as_given is None else ""
@@ -141,7 +137,7 @@ def plan_lines(plan: Plan) -> list[str]:
     return [often, best, ettr, *speed_lines(plan), *unused_prediction(plan.best), *_left_out(plan)]
 
 
-def _left_out(plan: Plan) -> list[str]:
+def _left_out(plan: PlannedRun) -> list[str]:
     if not plan.left_out:
         return []
     return [
@@ -149,7 +145,13 @@ def _left_out(plan: Plan) -> list[str]:
     ]
 
 
-def speed_lines(plan: Plan) -> list[str]:
+def no_answer(plan: PlannedRun) -> str:
+    """Why a plan has no time budget for the scenario's own interval."""
+    own = duration(plan.scenario.interval_h)
+    return f"for the scenario's own interval of {own} there is no answer, since {plan.no_budget_as_given}."
+
+
+def speed_lines(plan: PlannedRun) -> list[str]:
     """Throughput, where the job does not run at full speed, and what heat has to do with it."""
     run, heat = plan.scenario, plan.scenario.heat_response
     if run.speed == 1 and heat is None:
@@ -197,7 +199,7 @@ def _range(ends_h: tuple[float, float]) -> str:
     )
 
 
-def planned_at_mean(plan: Plan) -> str:
+def planned_at_mean(plan: PlannedRun) -> str:
     """What a plan for a changing rate rests on."""
     assert plan.changing is not None
     assert plan.budget_over_time is not None

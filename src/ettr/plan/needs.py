@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
@@ -13,10 +13,11 @@ import numpy as np
 
 from ettr import budget, evidence, spares
 from ettr.core.errors import InputError
-from ettr.core.report import Answer, Report, plain_values
+from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
+from ettr.core.sentences import limit
 from ettr.core.units import LAST_DIGITS
+from ettr.plan.details import between
 from ettr.plan.fields import Field, Sense, field_of, solvable
-from ettr.plan.needs_words import needed, needs_report
 from ettr.plan.solving import ettr_at_best, last_reaching, range_reaching
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, RESTART, SPARES
@@ -35,6 +36,9 @@ _KINDS = {"target": "number", "sizes": "list", "fields": "list", "x_values": "li
 
 _NO_REMEDY = (N_GPUS, "job.productive_h")
 """Size and work are what is planned for, so they block nothing."""
+_NOTHING_MIN = 1e-6
+"""An interval as short as may be."""
+_SHORT_UNITS = {"failures per 1,000 node-days": "/1,000 node-days", "1/day": "/day"}
 
 
 @dataclass(frozen=True)
@@ -356,3 +360,57 @@ def _blocking(scenario: Scenario, asked: Field, own: dict[str, float]) -> tuple[
     blockers = (Blocker(field.path, float(ettr)) for field, ettr in remedies)
     # without failures any target is reached, so the rate is named where nothing else is enough
     return tuple(sorted(blockers, key=lambda other: (other.field == RATE, -other.ettr)))
+
+
+def needs_report(needs: list[Requirement]) -> Report:
+    """What each field alone would have to be for a target, and what stands in the way of those that fail."""
+    rows = [
+        (
+            need.field,
+            needed(need),
+            limit(need.given),
+            _SHORT_UNITS.get(need.unit, need.unit),
+            f"{need.best_ettr:.1%}",
+        )
+        for need in needs
+    ]
+    target = f"For an ETTR of {needs[0].target_ettr:.6g}, each field alone, at the best interval"
+    failing = [need for need in needs if need.value is None and need.blocking]
+    return [
+        Headline(target, apart=True),
+        Table(("field", "needed", "own", "unit", "ETTR at its ideal"), rows),
+        *map(Note, in_the_way(failing)),
+    ]
+
+
+def in_the_way(needs: list[Requirement]) -> Iterator[str]:
+    """Fields that cannot do it, by the field that would have to be ideal as well."""
+    groups: dict[tuple[str, bool], list[tuple[Requirement, float]]] = {}
+    for need in needs:
+        nearest = need.blocker or need.blocking[0]
+        groups.setdefault((nearest.field, need.blocker is not None), []).append((need, nearest.ettr))
+    for (other, enough), beside in groups.items():
+        failed, ettrs = zip(*beside, strict=True)
+        ends = min(ettrs), max(ettrs)
+        leaves = between(*ends, "")
+        names = ", ".join(need.field for need in failed)
+        if len(groups) == 1 and len(failed) > 1:
+            names = "all that have none"
+        if enough and other == "failures.rate_per_1000_node_days":
+            yield f"Beside {names} only fewer failures would be enough: without any, {leaves}."
+        elif enough:
+            yield f"{other} stands in the way of {names}: ideal together they would leave {leaves}."
+        else:
+            yield f"No second field is enough for {names}: {other} comes closest and would leave {leaves}."
+
+
+def needed(need: Requirement) -> str:
+    """The values that reach the target."""
+    if need.value is None:
+        return "none"
+    if need.low is not None and need.high is not None:
+        at_most = limit(need.high, "at most")
+        return f"<= {at_most}" if need.low < _NOTHING_MIN else f"{limit(need.low, 'at least')} to {at_most}"
+    if math.isinf(need.value):
+        return "any"
+    return f"{'<=' if need.sense == 'at most' else '>='} {limit(need.value, need.sense)}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from ettr import spares
 from ettr.budget.simplify import mechanisms
@@ -24,29 +23,25 @@ from ettr.core.sentences import (
     usd,
 )
 from ettr.core.units import ROUNDING, S_PER_H
-from ettr.plan.assumed import fitted_words, no_answer
+from ettr.plan.calendar import Calendar
 from ettr.plan.dates import how_to_simulate
-from ettr.plan.details import planned_at_mean, speed_lines, tiers_report, unused_prediction
+from ettr.plan.details import no_answer, planned_at_mean, speed_lines, tiers_report, unused_prediction
 from ettr.plan.losses import Losses
+from ettr.plan.planned_run import HOPELESS, PlannedRun
 from ettr.plan.single_run import PredictionInterval
 from ettr.ranges.assumed import Assumptions, span
 from ettr.ranges.inputs import rate_is_assumed
 from ettr.scenario import Scenario
+from ettr.scenario.fields import name_of
 from ettr.scenario.to_hours import before_interval
 
-if TYPE_CHECKING:
-    from ettr.plan.answer import Plan
-    from ettr.plan.calendar import Calendar
-
-HOPELESS = 0.01
-"""A job that trains less than this share of the time practically never ends."""
 BOUND = 0.95
 """A rate of which no failure was seen is taken as the most that fits with that, exceeded with the rest (assumed)."""
 
 
-def plan_report(plan: Plan, short: bool = False) -> Report:
+def plan_report(plan: PlannedRun, short: bool = False) -> Report:
     """The answer on one screen; or, where another question was asked, the interval, the ETTR and what is assumed."""
-    sections: Report = [Headline(f"{plan.asked.title}: {_often(plan)}")]
+    sections: Report = [Headline(f"{plan.original.title}: {_often(plan)}")]
     if float(plan.budget.ettr) < HOPELESS:
         return [*sections, Note(hopeless(plan.scenario, plan.calendar))]
     if short:
@@ -61,7 +56,7 @@ def plan_report(plan: Plan, short: bool = False) -> Report:
     sections += [*tiers_report(plan), _lost(plan), Note(_bill(plan), dim=True)]
     if plan.recommendation:
         sections += plan.recommendation.report(plan.left_out if plan.simulation else ())
-    return [*sections, *(Note(line, dim=True) for line in _rests_on(plan))]
+    return [*sections, *(Note(line, dim=True) for line in _assumed(plan))]
 
 
 def hopeless(scenario: Scenario, calendar: Calendar | None = None) -> str:
@@ -77,30 +72,30 @@ def hopeless(scenario: Scenario, calendar: Calendar | None = None) -> str:
     )
 
 
-def _often(plan: Plan) -> str:
+def _often(plan: PlannedRun) -> str:
     """Size of the job, where its title does not hold it, how often it fails by the wall clock, and how one knows."""
-    n_gpus = plan.asked.cluster.n_gpus
-    size = "" if f"{n_gpus:,}" in plan.asked.title else f"{gpus(n_gpus)}, "
+    n_gpus = plan.original.cluster.n_gpus
+    size = "" if f"{n_gpus:,}" in plan.original.title else f"{gpus(n_gpus)}, "
     if not math.isfinite(plan.job_mttf_h):
         return f"{size}no failures"
     by = "wall clock, by the analytical model" if plan.simulation else "wall clock"
-    observed = plan.asked.rate_observed_on_gpus
+    observed = plan.original.rate_observed_on_gpus
     at = f", failure rate observed on {gpus(observed)}" if observed else ""
     return f"{size}MTBF {roughly(plan.wall_mttf_h)} ({by}{at})"
 
 
-def _answer(plan: Plan) -> Iterator[str]:
-    if told := plan.unexplained:
-        yield told.words
+def _answer(plan: PlannedRun) -> Iterator[str]:
+    if plan.unexplained:
+        yield plan.unexplained.words
     if plan.is_bound:
         yield (
-            f"No failure was seen in {number(plan.asked.failures.node_days or 0)} node-days: this plans for the most "
-            f"that fits with that, a rate which is exceeded with {pct(1 - BOUND, 0)}."
+            f"No failure was seen in {number(plan.original.failures.node_days or 0)} node-days: this plans for the "
+            f"most that fits with that, a rate which is exceeded with {pct(1 - BOUND, 0)}."
         )
     if plan.left_out:
         yield _beyond_formulas(plan)
-    if pool := spares.cheapest_pool_for(plan.asked):
-        held = plan.asked.spares.n_nodes if plan.asked.spares else 0
+    if pool := spares.cheapest_pool_for(plan.original):
+        held = plan.original.spares.n_nodes if plan.original.spares else 0
         near = f"; {count(pool.low)} to {count(pool.high)} cost hardly more" if pool.low < pool.high else ""
         nodes = f"{count(pool.n_spares)} spare node{'' if pool.n_spares == 1 else 's'}"
         yield f"Hold {nodes} (you hold {count(held)}){near}."
@@ -121,7 +116,7 @@ def _answer(plan: Plan) -> Iterator[str]:
         yield f"Keep the newest {count(plan.checkpoints_to_keep)} checkpoints: silent failures spoil all after them."
 
 
-def _interval(plan: Plan) -> str:
+def _interval(plan: PlannedRun) -> str:
     if not math.isfinite(plan.job_mttf_h):
         return "The job does not fail: a checkpoint gains nothing."
     band = plan.band
@@ -134,7 +129,7 @@ def _interval(plan: Plan) -> str:
     return f"{every}; {range_}."
 
 
-def plan_warnings(plan: Plan) -> Iterator[str]:
+def plan_warnings(plan: PlannedRun) -> Iterator[str]:
     """Risks that the best ETTR does not show, a sentence each."""
     if (
         plan.scenario.checkpoint.tiers
@@ -150,24 +145,38 @@ def plan_warnings(plan: Plan) -> Iterator[str]:
         )
 
 
-def _ettr(plan: Plan) -> str:
+def _ettr(plan: PlannedRun) -> str:
     """ETTR with its plausible range, and then the prediction interval of a single run."""
     best = float(plan.budget.ettr)
     assumed = f" ({_ranges(plan)})" if plan.ranges else ""
     own = None if plan.simulation else plan.hours_as_given
     what = f"Without {mechanisms(plan.left_out)}, by the analytical model" if plan.simulation else "Useful time (ETTR)"
     text = f"{what}: {pct(best, _digits(best, plan.assumptions))}{assumed}{_as_given(plan, own)}."
-    single = "" if plan.simulation else _single_run(plan.prediction_interval, plan.asked.failures.n_events)
-    if plan.prediction_interval is None and plan.budget.n_failures > 0 and not plan.asked.ends:
+    single = "" if plan.simulation else _single_run(plan.prediction_interval, plan.original.failures.n_events)
+    if plan.prediction_interval is None and plan.budget.n_failures > 0 and not plan.original.ends:
         single = f"Run-to-run variation is simulated: {how_to_simulate()}."
     published = f"{plan.published.words}." if plan.published else ""
-    return " ".join(filter(None, [text, published, single, fitted_words(plan.asked), *_of_starts(plan.asked)]))
+    return " ".join(filter(None, [text, published, single, fitted_words(plan.original), *_of_starts(plan.original)]))
 
 
-def _ranges(plan: Plan) -> str:
+def _ranges(plan: PlannedRun) -> str:
     """The ranges as a clause; where nothing is known of the failure rate, only that across published clusters."""
-    told = plan.ranges[1:] if rate_is_assumed(plan.asked) else plan.ranges
-    return "; ".join(one.words if i == 0 else one.short_words for i, one in enumerate(told))
+    ranges = plan.ranges[1:] if rate_is_assumed(plan.original) else plan.ranges
+    return "; ".join(plausible.short_words if i else plausible.words for i, plausible in enumerate(ranges))
+
+
+def fitted_words(scenario: Scenario) -> str:
+    """Which values were chosen so that the ETTR agrees with what was published; empty if none was."""
+    names = [name_of(path, Scenario) for path, origin in scenario.evidence.items() if origin.fitted]
+    if not names:
+        return ""
+    verb, measured = ("was" if len(names) == 1 else "were"), scenario.measured
+    chosen = f"{capital(listed(names))} {verb} chosen to agree with what was published"
+    if measured is None:  # another run by now
+        return f"{chosen}."
+    if measured.n_gpus not in (None, scenario.cluster.n_gpus):
+        return f"{chosen} of {gpus(measured.n_gpus or 0)}."
+    return f"{chosen}: this is a fit, no forecast."
 
 
 def _of_starts(scenario: Scenario) -> Iterator[str]:
@@ -183,7 +192,7 @@ def _of_starts(scenario: Scenario) -> Iterator[str]:
         yield "Your own failure rate narrows the range: --mtbf-h, or --failures with --in-days."
 
 
-def _as_given(plan: Plan, own: TimeBudget | None) -> str:
+def _as_given(plan: PlannedRun, own: TimeBudget | None) -> str:
     """The ETTR with the interval that the scenario gives, as a clause; empty where it gives none."""
     if own is None:
         return ""
@@ -211,13 +220,13 @@ def _single_run(interval: PredictionInterval | None, n_events: float | None) -> 
     return f"Run-to-run variation (95% prediction interval{how}): {failures}ETTR {span(interval.low, interval.high)}."
 
 
-def _digits(ettr: float, told: Assumptions) -> int:
+def _digits(ettr: float, assumptions: Assumptions) -> int:
     """Whole points where assumptions move the ETTR by one, or where it is far from 1."""
-    spread = told.range
-    return 1 if ettr > 0.985 or (spread and spread[1] - spread[0] < 0.005) or not told.inputs else 0
+    spread = assumptions.range
+    return 1 if ettr > 0.985 or (spread and spread[1] - spread[0] < 0.005) or not assumptions.inputs else 0
 
 
-def _beyond_formulas(plan: Plan) -> str:
+def _beyond_formulas(plan: PlannedRun) -> str:
     """The simulated ETTR of a run that the analytical model does not cover."""
     what = mechanisms(plan.left_out)
     runs = plan.simulation
@@ -233,10 +242,10 @@ def _beyond_formulas(plan: Plan) -> str:
             f" With the current interval of {duration(plan.scenario.interval_h)} it trains for too little of its time "
             f"to be simulated: {pct(float(own.ettr))} by the analytical model."
         )
-    return " ".join(filter(None, [text, _single_run(plan.prediction_interval, plan.asked.failures.n_events)]))
+    return " ".join(filter(None, [text, _single_run(plan.prediction_interval, plan.original.failures.n_events)]))
 
 
-def _lost(plan: Plan) -> Table:
+def _lost(plan: PlannedRun) -> Table:
     """What is lost per month by part, now and at the best interval."""
     best = plan.losses_at_best
     named = {f"every {roughly(plan.best.interval_h)}": best}
@@ -253,19 +262,19 @@ def _lost(plan: Plan) -> Table:
 
 def _bars(parts: list[str], of: Losses) -> tuple[float, ...]:
     """Each part over the largest, and nothing for their sum."""
-    shares = {one.part: one.share for one in of.parts}
+    shares = {loss.part: loss.share for loss in of.parts}
     most = max(shares.values(), default=1.0)
     return (*(shares.get(part, 0.0) / most for part in parts), 0.0)
 
 
 def _cells(part: str, each: Iterable[Losses]) -> Iterator[str]:
     for losses in each:
-        one = next((one for one in (*losses.parts, losses.total) if one.part == part), None)
-        yield f"{number(about(one.h_per_month))} h" if one else ""
-        yield usd(about(one.usd_per_month)) if one else ""
+        loss = next((loss for loss in (*losses.parts, losses.total) if loss.part == part), None)
+        yield f"{number(about(loss.h_per_month))} h" if loss else ""
+        yield usd(about(loss.usd_per_month)) if loss else ""
 
 
-def _bill(plan: Plan) -> str:
+def _bill(plan: PlannedRun) -> str:
     """The cost of the job per month; for a job with an end also its total cost, and the part of it that is lost."""
     losses = plan.losses
     assumed = ", which is assumed" if losses.price_is_assumed else ""
@@ -283,18 +292,13 @@ def _bill(plan: Plan) -> str:
     return text
 
 
-def _rests_on(plan: Plan) -> Iterator[str]:
-    """What is assumed, what was fitted, and where to read on."""
-    yield from _assumed(plan)
-
-
-def _assumed(plan: Plan) -> Iterator[str]:
+def _assumed(plan: PlannedRun) -> Iterator[str]:
     """What is assumed, with its values."""
-    told = plan.assumptions
-    if told.inputs:
-        named = [(one, one.name.removeprefix("the ")) for one in told.inputs]
-        values = [f"{name} {limit(one.value)} {one.unit}".strip() for one, name in named if one.value]
-        absent = [name for one, name in named if not one.value]
+    inputs = plan.assumptions.inputs
+    if inputs:
+        named = [(assumed, assumed.name.removeprefix("the ")) for assumed in inputs]
+        values = [f"{name} {limit(assumed.value)} {assumed.unit}".strip() for assumed, name in named if assumed.value]
+        absent = [name for assumed, name in named if not assumed.value]
         zero = f"taken as zero: {listed(absent)}" if absent else ""
         text = "; ".join(filter(None, [", ".join(values), zero]))
         yield f"Assumed: {text}. `--details` has their ranges and sources, `ettr fields` how to set each."

@@ -12,7 +12,7 @@ from ettr.core import durable
 from ettr.core.errors import EttrError
 from ettr.core.sentences import about
 from ettr.core.units import H_PER_DAY, LAST_DIGITS, unit_of
-from ettr.plan.assumed import assumed_fields
+from ettr.plan import assumed_fields
 from ettr.plan.losses import WORDS
 from ettr.plots.theme import PART_COLOURS, cited
 from ettr.ranges.assumed import known_of

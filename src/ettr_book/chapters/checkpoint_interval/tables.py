@@ -135,7 +135,7 @@ def moved_by(plan: Plan) -> pd.DataFrame:
         for one in plan.assumptions.inputs
         if one.field.startswith("checkpoint.") and one.field != INTERVAL
     ]
-    rate, interval = (plan.known[name] for name in ("job_mttf_h", "best_interval_min"))
+    rate, interval = (plan.bands[name] for name in ("job_mttf_h", "best_interval_min"))
     if rate and interval:
         ends = (rate["low_95"], rate["high_95"])
         rows.append(_moved("time to failure", "counted, 95%", ends, "h", (interval["low_95"], interval["high_95"])))

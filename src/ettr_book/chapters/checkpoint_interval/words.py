@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from ettr.plan.assumed import no_answer
 
 from ettr.core.sentences import Finding, listed, literal, points, say
-from ettr.plan.assumed import no_answer
+from ettr.plan.details import no_answer
 from ettr_book.chapters.checkpoint_interval import tables
 from ettr_book.chapters.common.exercises import Exercise, exercises
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pandas as pd
+from ettr.plan.fitted_words import plan, trust
 
 from ettr.core.sentences import Finding, count, listed, number, say
 from ettr.failures.node_verdict import after_repair, nodes
 from ettr.failures.verdicts import shape, trend
 from ettr.failures.words import components, forecast, horizon_d, rate, reading, repairs
-from ettr.plan import fitted_words
-from ettr.plan.fitted_words import plan, trust
+from ettr.plan.fitted import advice, trust
+from ettr.plan.fitted import interval as plan
 from ettr_book.chapters.common.exercises import Exercise, exercises
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ _QUESTIONS = {
 
 def answer(fit: Fit, fitted: FittedPlan) -> Finding:
     """The log in a paragraph, under a title that names it."""
-    shown = fitted_words.answer(fit, fitted)
-    return Finding(f"{fit.log.source}: {shown.title}", shown.text)
+    log = advice(fitted)
+    return Finding(f"{fit.log.source}: {log.title}", log.text)
 
 
 def by_hand(fit: Fit) -> Finding:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ettr import budget
-from ettr.plan.assumed import steady_state
 from ettr.scenario import Scenario
 
 
@@ -15,5 +14,5 @@ def cost_of_a_failure_h(run: Scenario) -> float:
     >>> round(cost_of_a_failure_h(Scenario.load("llama3-405b")) * 60, 1)
     11.8
     """
-    hours = budget.exact(steady_state(run))
+    hours = budget.exact(run.override({"job.include_start": False, "maintenance": None}))
     return float((hours.rework_h + hours.detection_h + hours.queue_h + hours.restart_h) / hours.n_failures)

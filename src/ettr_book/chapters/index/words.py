@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ettr.plan.assumed import fitted_words, no_answer
+
 from ettr.core.results import PARTS, TimeBudget
 from ettr.core.sentences import Finding, about, count, listed, literal, pct, roughly, say
-from ettr.plan.assumed import fitted_words, no_answer
+from ettr.plan.details import no_answer
+from ettr.plan.report import fitted_words
 from ettr_book.chapters.index.tables import cost_of_a_failure_h
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ def largest_losses(hours: TimeBudget, n: int = 2) -> list[tuple[str, float]]:
 
 def headline(plan: Plan) -> Finding:
     """The first answer of the book: what the run is, how often it fails, what is left, and how sure that is."""
-    run, hours = plan.shown
+    run, hours = plan.current
     first = say(
         "{title}: a failure every {#mttf:roughly}; {#ettr:share0} of the time is training",
         "{title}: no failures; {#ettr:share0} of the time is training",
@@ -32,7 +35,7 @@ def headline(plan: Plan) -> Finding:
     return Finding(
         title=say("It trains {ettr:share0} of the time", ettr=hours.ettr),
         text=" ".join(
-            filter(None, (f"**{first}.**", _sure(plan), _published(plan), fitted_words(plan.asked), _interval(plan)))
+            filter(None, (f"**{first}.**", _sure(plan), _published(plan), fitted_words(plan.original), _interval(plan)))
         ),
     )
 
@@ -63,7 +66,7 @@ def _interval(plan: Plan) -> str:
 
 def time_budget(plan: Plan) -> Finding:
     """Where the hours go at the scenario's own interval."""
-    run, hours = plan.shown
+    run, hours = plan.current
     lost_h = hours.total_h - hours.productive_h
     named = [f"{name} {pct(share, 0)}" for name, share in largest_losses(hours, 3) if share > 0.005]
     price = run.cost.usd_per_gpu_h if run.cost else None
