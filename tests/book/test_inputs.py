@@ -9,7 +9,6 @@ import re
 
 import numpy as np
 import pytest
-from ettr.plan.assumed import assumed_fields
 
 from ettr import Scenario, evidence, plan
 from ettr.core import sentences

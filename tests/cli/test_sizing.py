@@ -23,7 +23,7 @@ def test_it_says_how_many_gpus(in_words):
 def test_json_holds_the_same_numbers(as_json):
     sizes = as_json(*SEVENTY, "--power-mw", "10")["sizing"]
     run = Scenario.load("llama3-405b").override({"job.tokens": 2e12, "model.n_parameters": 70e9})
-    answer = sizing.make(run, sizing.Limits(power_mw=10))
+    answer = sizing.make(run, sizing.SizingLimits(power_mw=10))
     assert sizes["limits"] == {"power_mw": 10}
     assert sizes["best"]["fastest"]["n_gpus"] == answer.best["fastest"].n_gpus
     assert sizes["best"]["fastest"]["power_mw"] <= 10

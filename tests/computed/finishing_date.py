@@ -37,7 +37,7 @@ def run(name: str = "llama3-405b", case: str = "as it is") -> Scenario:
 
 
 @cache
-def dates(*which: str) -> tables.Dates:
+def dates(*which: str) -> tables.FinishingDates:
     return tables.finishing_dates(run(*which), 400)
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from ettr import budget
 from ettr.core.errors import EttrError, NotModelled
-from ettr.drill import Calibration, Settings, Strike, answer, band, calibrated, replayed, scenario_of
-from ettr.drill.measured import Account, Measured
+from ettr.drill import DrillCalibration, Settings, Strike, answer, band, calibrated, replayed, scenario_of
+from ettr.drill.measured import Account, MeasuredDrill
 from ettr.drill.predicted import drawn
 from ettr.drill.settings import STOPPING
 
-KNOWN = Calibration(
+KNOWN = DrillCalibration(
     step_s=0.02,
     writing_step_s=0.025,
     stall_s=0.1,
@@ -88,7 +88,7 @@ def test_no_checkpoint_while_the_disk_is_full():
 )
 def test_drawn_plans_agree_with_the_exact_form(asked):
     settings = Settings(work_s=6.0, **asked)
-    known = KNOWN if not settings.background else Calibration(**{**KNOWN.__dict__, "stall_s": 0.0, "write_s": 0.5})
+    known = KNOWN if not settings.background else DrillCalibration(**{**KNOWN.__dict__, "stall_s": 0.0, "write_s": 0.5})
     n = 600
     accounts = [drawn(settings, known, draw) for draw in range(n)]
     budgets = [account.budget(known.step_s) for account in accounts]
@@ -123,7 +123,7 @@ def test_a_run_without_a_fault_is_within_its_band():
 
 @pytest.mark.parametrize("n_in_vain", range(4))
 def test_a_calibration_waits_three_times_as_long_where_workers_were_still_starting(n_in_vain, tmp_path, monkeypatch):
-    asked, busy = [], Measured(Account(), [], [], [], [], [], [], {}, 0, 0.0, 0)
+    asked, busy = [], MeasuredDrill(Account(), [], [], [], [], [], [], {}, 0, 0.0, 0)
     detection_s = {kind: [0.4] for kind in STOPPING}
     calm = replace(busy, detection_s=detection_s, free_step_s=[0.02], stall_s=[0.1], write_s=[0.1], restart_s=[0.3])
     monkeypatch.setattr(answer.running, "run", lambda place, short, on_progress: asked.append((place, short)))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr.core.errors import InputError
-from ettr.files.clock import Clock
+from ettr.files.clock import StampClock
 from ettr.files.ledger import Ledger
 from ettr.files.times import NoTime, why_not
 
@@ -21,7 +21,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def clock_of(**options):
     ledger = Ledger()
-    return Clock(ledger, **options), ledger
+    return StampClock(ledger, **options), ledger
 
 
 def us(text, **options):

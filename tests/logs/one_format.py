@@ -15,7 +15,7 @@ from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, Exposure, in_utc
+from ettr.logs.raw_failures import Events, NodesWatched, in_utc
 from written_files import records
 
 
@@ -25,7 +25,7 @@ class Outcome:
 
     events: pd.DataFrame
     ledger: pd.DataFrame
-    exposure: Exposure
+    exposure: NodesWatched
     notes: str
 
     @property

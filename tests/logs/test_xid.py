@@ -12,7 +12,7 @@ from one_format import every_line_counts, mutated, n_lines, outcome, us
 from ettr.core.errors import InputError
 from ettr.logs.bursts import Bursts
 from ettr.logs.readers.xid import FORMAT
-from ettr.logs.readers.xid_codes import Kind, xid
+from ettr.logs.readers.xid_codes import XidKind, xid
 
 DMESG = """\
 [Mon Mar  3 01:00:00 2025] usb 1-1: new high-speed USB device number 2 using xhci_hcd
@@ -150,7 +150,7 @@ def test_which_numbers_are_failures(code):
         assert xid(code).cause.startswith(f"Xid {code}")
     else:
         assert log.events.empty and log.n("dropped", f"Xid {code}:") == 1
-        assert ("application" in xid(code).why_not) == (xid(code).kind is Kind.APPLICATION)
+        assert ("application" in xid(code).why_not) == (xid(code).kind is XidKind.APPLICATION)
 
 
 def test_new_link_errors_say_whether_they_are_fatal():

@@ -17,7 +17,7 @@ COLUMN = {"fastest": "days", "cheapest": "usd", "greenest": "t_co2"}
 
 def best(scenario, goal: str, **limits: float) -> sizing.BestSize:
     """One goal, with few draws for its bands."""
-    return sizing.best(scenario, goal, sizing.Limits(**limits), sizing.draws(scenario, 2))
+    return sizing.best(scenario, goal, sizing.SizingLimits(**limits), sizing.draws(scenario, 2))
 
 
 def test_no_size_of_the_curve_is_better(run, answer):
@@ -46,7 +46,7 @@ LIMITS = [
 
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 def test_limits_are_kept_and_cost_what_they_cost(run, answer, limits):
-    kept = sizing.make(run, sizing.Limits(**limits))
+    kept = sizing.make(run, sizing.SizingLimits(**limits))
     at = {"power_mw": "power_mw", "budget_usd": "usd", "deadline_days": "days", "most_gpus": "n_gpus"}
     for goal, column in COLUMN.items():
         within = kept.best[goal].yields
@@ -65,7 +65,7 @@ LIMITED = {"power_mw": "MW", "budget_usd": "USD", "deadline_days": "days", "most
 def test_a_limit_is_above_zero(name):
     for value in (0, -1, float("nan"), float("inf")):
         with pytest.raises(InputError, match=f"^{name} must be > 0 {LIMITED[name]} and finite, got {value:g}$"):
-            sizing.Limits(**{name: value})
+            sizing.SizingLimits(**{name: value})
 
 
 @pytest.mark.parametrize(

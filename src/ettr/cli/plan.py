@@ -415,7 +415,7 @@ def _size(run: Scenario, given: dict[str, float | None], always: bool) -> Sizing
         return None
     from ettr import sizing
 
-    return sizing.make(run, sizing.Limits(**given))
+    return sizing.make(run, sizing.SizingLimits(**given))
 
 
 def _needs(run: Scenario, asked: Scenario, target: float, fields: list[str]) -> list[Requirement]:

@@ -3,8 +3,8 @@ from .answer import calibrated as calibrated
 from .answer import drill as drill
 from .measured import Account as Account
 from .measured import Strike as Strike
-from .predicted import Band as Band
-from .predicted import Calibration as Calibration
+from .predicted import DrillCalibration as DrillCalibration
+from .predicted import PredictedBand as PredictedBand
 from .predicted import band as band
 from .predicted import replayed as replayed
 from .predicted import scenario_of as scenario_of

@@ -18,9 +18,17 @@ from ettr.core.sentences import pct
 from ettr.core.units import S_PER_H
 from ettr.drill import checkpoints, running
 from ettr.drill.log import TRAINING, events
-from ettr.drill.measured import Measured, measured
+from ettr.drill.measured import MeasuredDrill, measured
 from ettr.drill.model import undisturbed
-from ettr.drill.predicted import Band, Calibration, band, calibrating, calibration_of, replayed, scenario_of
+from ettr.drill.predicted import (
+    DrillCalibration,
+    PredictedBand,
+    band,
+    calibrating,
+    calibration_of,
+    replayed,
+    scenario_of,
+)
 from ettr.drill.settings import Settings
 
 _CALIBRATION = "calibration"
@@ -39,13 +47,13 @@ class Drill(Answer):
         Where it is.
     settings : Settings
         What it was asked to do.
-    calibration : Calibration
+    calibration : DrillCalibration
         What was measured of the machine before.
-    found : Measured
+    found : MeasuredDrill
         Its log, read.
     took, given : TimeBudget
         Its hours by part, and those by the rules of a run, with the faults as they struck. [h]
-    band : Band
+    band : PredictedBand
         Where its finishing time should lie, if nobody knows when faults strike.
     is_same : bool
         Whether it ended with the parameters of an undisturbed run, bit for bit.
@@ -53,11 +61,11 @@ class Drill(Answer):
 
     folder: Path
     settings: Settings
-    calibration: Calibration
-    found: Measured
+    calibration: DrillCalibration
+    found: MeasuredDrill
     took: TimeBudget
     given: TimeBudget
-    band: Band
+    band: PredictedBand
     is_same: bool
 
     @property
@@ -144,7 +152,7 @@ def _times(n: int) -> str:
 def drill(
     folder: Path,
     settings: Settings,
-    known: Calibration | None = None,
+    known: DrillCalibration | None = None,
     on_progress: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> Drill:
     """Train for real, disturb it, and hold what it took against the rules.
@@ -155,7 +163,7 @@ def drill(
         Made if it is not there; a drill that was cut off goes on in it.
     settings : Settings
         What is asked.
-    known : Calibration, optional
+    known : DrillCalibration, optional
         What is known of the machine; measured first, in a folder below, by default.
     on_progress : callable
         Told what is being done, the steps that are done, and all.
@@ -195,7 +203,7 @@ def drill(
 
 def calibrated(
     folder: Path, settings: Settings, on_progress: Callable[[int, int], None] = lambda done, total: None
-) -> Calibration:
+) -> DrillCalibration:
     """What a short drill measures of this machine, for such settings.
 
     Raises

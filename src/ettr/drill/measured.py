@@ -79,7 +79,7 @@ class Strike:
 
 
 @dataclass
-class Measured:
+class MeasuredDrill:
     """What a drill took.
 
     Attributes
@@ -113,7 +113,7 @@ class Measured:
     n_resumed: int
 
 
-def measured(events: Sequence[Mapping[str, Any]], settings: Settings) -> Measured:
+def measured(events: Sequence[Mapping[str, Any]], settings: Settings) -> MeasuredDrill:
     """Read a drill's log.
 
     Parameters
@@ -133,7 +133,7 @@ def measured(events: Sequence[Mapping[str, Any]], settings: Settings) -> Measure
     starts = [place for place, event in enumerate(events) if event["event"] == "start"]
     if not starts:
         raise InputError("the drill has an end and no start: its log is damaged")
-    found = Measured(Account(), [], [], [], [], [], [], {}, 0, 0.0, 0)
+    found = MeasuredDrill(Account(), [], [], [], [], [], [], {}, 0, 0.0, 0)
     durable: set[int] = set()
     spoilt: set[int] = set()
     sound = 0
@@ -156,7 +156,7 @@ def measured(events: Sequence[Mapping[str, Any]], settings: Settings) -> Measure
     return found
 
 
-def _account(found: Measured, number: int, attempt: Sequence[Mapping[str, Any]], next_s: float | None) -> None:
+def _account(found: MeasuredDrill, number: int, attempt: Sequence[Mapping[str, Any]], next_s: float | None) -> None:
     """One start of the workers, until the next one; the last one ends with its last step."""
     account = found.account
     began_s = mark_s = attempt[0]["at_s"]

@@ -11,7 +11,7 @@ _RATE, _MOMENTUM = 0.02, 0.9
 N_PARAMETERS = _INPUTS * _HIDDEN + _HIDDEN
 
 
-class Model:
+class DrillModel:
     """Parameters with their momentum.
 
     Parameters
@@ -75,7 +75,7 @@ def summed(parts: list[np.ndarray]) -> np.ndarray:
 
 def undisturbed(seed: int, n_workers: int, n_steps: int) -> bytes:
     """The state that a run without any fault ends with, computed in one process."""
-    model = Model(seed, n_workers)
+    model = DrillModel(seed, n_workers)
     for step in range(1, n_steps + 1):
         model.update(summed([model.gradient(step, rank)[0] for rank in range(n_workers)]))
     return model.state

@@ -16,7 +16,7 @@ import numpy as np
 from ettr import budget
 from ettr.core.errors import NoProgress, NotModelled
 from ettr.core.units import MIN_PER_H, S_PER_H
-from ettr.drill.measured import Account, Measured, Strike
+from ettr.drill.measured import Account, MeasuredDrill, Strike
 from ettr.drill.settings import (
     CORRUPT,
     CRASH,
@@ -46,7 +46,7 @@ Faults = Callable[[int, float], list[tuple[float, str]]]
 
 
 @dataclass(frozen=True)
-class Calibration:
+class DrillCalibration:
     """What a short drill measured of the machine.
 
     Attributes
@@ -86,13 +86,13 @@ def calibrating(settings: Settings, patience: float = 1.0) -> Settings:
     return replace(settings, **changes, check_steps=0, seed=0)
 
 
-def calibration_of(found: Measured) -> Calibration | None:
+def calibration_of(found: MeasuredDrill) -> DrillCalibration | None:
     """What the short drill measured; None if its workers were still starting whenever a fault of some kind came."""
     if not set(STOPPING) <= set(found.detection_s):
         return None
     step_s = fmean(found.free_step_s)
     detection_s = {kind: fmean(found.detection_s[kind]) for kind in STOPPING}
-    return Calibration(
+    return DrillCalibration(
         step_s=step_s,
         writing_step_s=fmean(found.writing_step_s or [step_s]),
         stall_s=fmean(found.stall_s),
@@ -102,7 +102,7 @@ def calibration_of(found: Measured) -> Calibration | None:
     )
 
 
-def replayed(settings: Settings, known: Calibration, strikes: Sequence[Strike]) -> Account:
+def replayed(settings: Settings, known: DrillCalibration, strikes: Sequence[Strike]) -> Account:
     """Seconds by where they go, by the rules of a run, if faults strike as they did."""
     struck: dict[int, list[tuple[float, str]]] = {}
     for strike in strikes:
@@ -112,7 +112,7 @@ def replayed(settings: Settings, known: Calibration, strikes: Sequence[Strike]) 
     return _Run(settings, known).through(lambda attempt, _: struck.get(attempt, []))
 
 
-def drawn(settings: Settings, known: Calibration, draw: int) -> Account:
+def drawn(settings: Settings, known: DrillCalibration, draw: int) -> Account:
     """The same for another plan of faults."""
     horizon_s = 2 * _MOST * settings.work_s
     plan = list(itertools.takewhile(lambda fault: fault.at_s < horizon_s, settings.planned(draw)))
@@ -125,7 +125,7 @@ def drawn(settings: Settings, known: Calibration, draw: int) -> Account:
 class _Run:
     """Goes through a drill by the rules, step by step; times are seconds since an attempt began, but for the clock."""
 
-    def __init__(self, settings: Settings, known: Calibration) -> None:
+    def __init__(self, settings: Settings, known: DrillCalibration) -> None:
         self._settings, self._known = settings, known
         self._account = Account()
         self._whole = {0: True}
@@ -228,7 +228,7 @@ class _Run:
         self._clock_s += at_s + detection_s
 
 
-def scenario_of(settings: Settings, known: Calibration) -> Scenario:
+def scenario_of(settings: Settings, known: DrillCalibration) -> Scenario:
     """The same run as a scenario, a node a worker.
 
     Raises
@@ -269,7 +269,7 @@ def scenario_of(settings: Settings, known: Calibration) -> Scenario:
 
 
 @dataclass(frozen=True)
-class Band:
+class PredictedBand:
     """Where the finishing time should lie, if nobody knows when faults strike.
 
     Attributes
@@ -293,7 +293,7 @@ class Band:
         return bool(self.low_s * (1 - _NOISE) <= took_s <= self.high_s * (1 + _NOISE))
 
 
-def band(settings: Settings, known: Calibration) -> Band:
+def band(settings: Settings, known: DrillCalibration) -> PredictedBand:
     """Where the finishing time should lie, by the exact form where it knows the faults."""
     levels = (1 - _LEVEL) / 2, 0.5, (1 + _LEVEL) / 2
     try:
@@ -303,7 +303,7 @@ def band(settings: Settings, known: Calibration) -> Band:
         total_s = [S_PER_H * account.total_h for account in accounts]
         productive_s = fmean(S_PER_H * account.productive_h for account in accounts)
         low_s, median_s, high_s = np.quantile(total_s, levels).tolist()
-        return Band(low_s, median_s, high_s, productive_s / fmean(total_s), "drawn plans")
+        return PredictedBand(low_s, median_s, high_s, productive_s / fmean(total_s), "drawn plans")
     finishing, hours = budget.finishing(scenario), budget.exact(scenario)
     low_s, median_s, high_s = (S_PER_H * float(finishing.quantile(level)) for level in levels)
-    return Band(low_s, median_s, high_s, float(hours.ettr), "exact form")
+    return PredictedBand(low_s, median_s, high_s, float(hours.ettr), "exact form")

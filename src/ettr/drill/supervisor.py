@@ -41,7 +41,7 @@ _SIGNALS = {CRASH: signal.SIGKILL, HANG: signal.SIGSTOP, FLIP: signal.SIGUSR1, S
 
 
 @dataclass
-class Process:
+class WorkerProcess:
     """A worker as the supervisor sees it.
 
     Attributes
@@ -65,7 +65,7 @@ class Attempt:
 
     Attributes
     ----------
-    processes : list of Process
+    processes : list of WorkerProcess
         The workers in order of rank.
     begun_s : float
         When they were started. [s]
@@ -77,7 +77,7 @@ class Attempt:
         The worker that is slow, and until when. [s]
     """
 
-    processes: list[Process]
+    processes: list[WorkerProcess]
     begun_s: float
     is_ready: bool = False
     is_struck: bool = False
@@ -156,7 +156,7 @@ class Supervisor:
                     env=single,
                     start_new_session=True,
                 )
-                processes.append(Process(child, begun_s))
+                processes.append(WorkerProcess(child, begun_s))
         for end in itertools.chain(*pairs):
             end.close()
         return Attempt(processes, begun_s)
@@ -199,7 +199,7 @@ class Supervisor:
     def _late(self, attempt: Attempt) -> str:
         return HANG if time.monotonic() >= self._deadline_s(attempt) else ""
 
-    def _heard(self, attempt: Attempt, one: Process) -> str:
+    def _heard(self, attempt: Attempt, one: WorkerProcess) -> str:
         """What a worker says; what ends the attempt, if that is it."""
         assert one.child.stdout
         text = os.read(one.child.stdout.fileno(), 65536)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ettr.drill import checkpoints
-from ettr.drill.model import Model, summed
+from ettr.drill.model import DrillModel, summed
 from ettr.drill.settings import N_KEPT, SLOW_FACTOR, Settings
 
 _SPOILT = b"spoilt"
@@ -50,7 +50,7 @@ class Worker:
         state = checkpoints.read(checkpoints.path_of(folder, start)) if start else None
         if start and state is None:
             raise EOFError("the checkpoint was spoilt since the supervisor read it")
-        self._model = Model(settings.seed, settings.n_workers, state)
+        self._model = DrillModel(settings.seed, settings.n_workers, state)
         self._start, self._is_flipped, self._slow = start, False, False
         self._writer: threading.Thread | None = None
         signal.signal(signal.SIGUSR1, self._flipped)

@@ -105,6 +105,7 @@ def find_lemons(start_h: Any, node: Any, window_h: float, n_nodes: int, seed: in
     Returns
     -------
     LemonTest
+    LemonTest
 
     Raises
     ------

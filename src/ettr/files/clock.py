@@ -44,7 +44,7 @@ _TO_THE_SECOND = re.compile(
 )
 
 
-class Clock:
+class StampClock:
     """Reads the time stamps of one log.
 
     Parameters
@@ -93,7 +93,7 @@ class Clock:
 
         Examples
         --------
-        >>> Clock(Ledger()).us("2024-02-13 04:12:33,5Z")
+        >>> StampClock(Ledger()).us("2024-02-13 04:12:33,5Z")
         1707797553500000
         """
         text = text.strip()
@@ -318,7 +318,7 @@ class Stamps:
 
     def __init__(self, zone: tzinfo | None, ledger: Ledger) -> None:
         self._is_told, self._ledger = zone is not None, ledger
-        self._clock = Clock(Ledger(), zone)
+        self._clock = StampClock(Ledger(), zone)
         self._minute: tuple[str, str | None] = "", None
         self._minute_s = 0.0
 

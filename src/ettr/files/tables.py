@@ -153,7 +153,7 @@ def rows(source: Source, ledger: Ledger, skip: int = 0, delimiter: str = "") -> 
             yield f"line {number:,}", cells
 
 
-class Table:
+class DelimitedTable:
     """A table whose rows all have the cells of its header, and may go on over several lines inside quotes.
 
     A quote that never closes costs its line, not the rest of the file.

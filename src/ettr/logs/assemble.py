@@ -19,7 +19,7 @@ from ettr.logs.inventory import node_days, watched
 from ettr.logs.nodes import settle_nodes
 from ettr.logs.options import Options
 from ettr.logs.outliers import without_outliers
-from ettr.logs.raw_failures import DIGEST, LINE, NO_LINE, OPEN, TEXTS, Events, Exposure, in_utc
+from ettr.logs.raw_failures import DIGEST, LINE, NO_LINE, OPEN, TEXTS, Events, NodesWatched, in_utc
 
 _MS = 1_000
 _FEWEST_NUMBERS = 10
@@ -30,7 +30,7 @@ _FUTURE, _BEFORE, _AFTER = "in the future", "before the window", "after the wind
 
 
 def observed(
-    events: Events, exposure: Exposure, options: Options, ledger: Ledger, *, name: str, source: str
+    events: Events, exposure: NodesWatched, options: Options, ledger: Ledger, *, name: str, source: str
 ) -> FailureLog:
     """Drop what is no failure in the window, and say what was watched.
 
@@ -38,7 +38,7 @@ def observed(
     ----------
     events : Events
         What the format read; it is emptied.
-    exposure : Exposure
+    exposure : NodesWatched
         What the format knows.
     options : Options
         What the user knows, which goes before.
@@ -89,7 +89,7 @@ def observed(
     events.note_others(frame)
     there = None if options.inventory is None else watched(options.inventory, frame, window, ledger)
     if there is not None:
-        exposure = Exposure(there["node"].nunique(), window, exposure.node_days or node_days(there))
+        exposure = NodesWatched(there["node"].nunique(), window, exposure.node_days or node_days(there))
         options = replace(options, n_nodes=None)
     n_nodes, days, origin = _exposure(frame, exposure, options, window, source, ledger)
     origin = origin if there is None else "nodes by the inventory"
@@ -219,7 +219,9 @@ def _note_nodes(frame: pd.DataFrame, ledger: Ledger) -> None:
 # --------------------------------------------------------------------------- what was watched
 
 
-def _window(frame: pd.DataFrame, exposure: Exposure, options: Options, ledger: Ledger) -> tuple[tuple[int, int], str]:
+def _window(
+    frame: pd.DataFrame, exposure: NodesWatched, options: Options, ledger: Ledger
+) -> tuple[tuple[int, int], str]:
     """Ends of the observation [us], and where they come from."""
     first, last = options.first_us, options.last_us
     origin = "window as given"
@@ -256,7 +258,7 @@ def _span(frame: pd.DataFrame, ledger: Ledger) -> tuple[int, int] | None:
 
 def _exposure(
     frame: pd.DataFrame,
-    exposure: Exposure,
+    exposure: NodesWatched,
     options: Options,
     window: tuple[int, int],
     source: str,

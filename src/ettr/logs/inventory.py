@@ -10,10 +10,10 @@ import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.core.sentences import pct
-from ettr.files.clock import Clock
+from ettr.files.clock import StampClock
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import Table, columns_found, plain_name, refuse_twice
+from ettr.files.tables import DelimitedTable, columns_found, plain_name, refuse_twice
 from ettr.files.times import DAY
 from ettr.files.zones import zone_of
 from ettr.logs.columns import WORDS, origins
@@ -51,7 +51,7 @@ def read_inventory(path: str | Path, ledger: Ledger, zone: str | tzinfo | None =
         A column that is missing, or no node.
     """
     source = Source(path, kind="inventory")
-    table, clock = Table(source.lines(ledger), ledger), Clock(ledger, zone_of(zone))
+    table, clock = DelimitedTable(source.lines(ledger), ledger), StampClock(ledger, zone_of(zone))
     columns = {
         ours: next((name for word in words for name in table.header if plain_name(name) == word), None)
         for ours, words in (("node", WORDS["node"]), ("in", _IN), ("out", _OUT))

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError
-from ettr.files.clock import Clock
+from ettr.files.clock import StampClock
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
-from ettr.files.tables import Table, columns_found, plain_name, refuse_twice, same_name
+from ettr.files.tables import DelimitedTable, columns_found, plain_name, refuse_twice, same_name
 from ettr.files.time_numbers import UNITS
 from ettr.files.zones import zone_of
 from ettr.logs.durations import durations_us, unit_us, without_unit
@@ -112,14 +112,14 @@ def read_lifetimes(
         Columns of none of the three kinds, ages without a unit, or no row that can be read.
     """
     source, ledger = Source(path, progress, "table of lifetimes", encoding), Ledger()
-    table = Table(source.lines(ledger), ledger)
+    table = DelimitedTable(source.lines(ledger), ledger)
     reading = _Reading(table.header, dict(columns or {}), source.name, ledger)
     cohort = reading.asked(split, "--split") if split else None
     refuse_twice([*reading.used, *([cohort] if cohort else [])], table.header, source.name)
     rows = [(number, row) for numbers, batch in table.batches() for number, row in zip(numbers, batch, strict=True)]
     frame = pd.DataFrame([row for _, row in rows], columns=table.header, dtype=object)
     numbers = np.array([number for number, _ in rows], dtype=int)
-    clock = Clock(ledger, zone_of(zone))
+    clock = StampClock(ledger, zone_of(zone))
     end_us = None if until is None else clock.us(until)
     if reading.has("unit", "time", "event"):
         lives = reading.in_and_out(frame, numbers, clock, end_us, cohort)
@@ -197,7 +197,7 @@ class _Reading:
         return self._lives(us / _HOUR_US, observed, good, frame, numbers, cohort)
 
     def dates(
-        self, frame: pd.DataFrame, numbers: np.ndarray, clock: Clock, until_us: int | None, cohort: str | None
+        self, frame: pd.DataFrame, numbers: np.ndarray, clock: StampClock, until_us: int | None, cohort: str | None
     ) -> pd.DataFrame:
         """A row a unit: when it came, when it went, and perhaps why."""
         start, started = clock.us_series(frame[self._columns["in"]])
@@ -217,7 +217,7 @@ class _Reading:
         return self._lives((end - start) / _HOUR_US, observed, started, frame, numbers, cohort)
 
     def in_and_out(
-        self, frame: pd.DataFrame, numbers: np.ndarray, clock: Clock, until_us: int | None, cohort: str | None
+        self, frame: pd.DataFrame, numbers: np.ndarray, clock: StampClock, until_us: int | None, cohort: str | None
     ) -> pd.DataFrame:
         """A row when a unit comes, and one when it goes."""
         at, good = clock.us_series(frame[self._columns["time"]])

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.results import OF_EVERY_NODE
-from ettr.files.clock import Clock
+from ettr.files.clock import StampClock
 from ettr.files.ledger import Ledger
 from ettr.files.time_numbers import UNITS
 from ettr.files.times import DAY, NoTime
@@ -81,9 +81,9 @@ class Options:
     split: str | None = None
     inventory: pd.DataFrame | None = None
 
-    def clock(self, ledger: Ledger) -> Clock:
+    def clock(self, ledger: Ledger) -> StampClock:
         """A reader of the log's time stamps."""
-        return Clock(ledger, self.zone, self.year, self.time_unit)
+        return StampClock(ledger, self.zone, self.year, self.time_unit)
 
 
 def what_is_given(
@@ -225,13 +225,13 @@ def _day_after(part: Any) -> Any:
     if not isinstance(part, str) or ":" in part or _NUMBER.fullmatch(part.strip()) or not part.strip():
         return part
     try:
-        day = Clock(Ledger()).us(part)
+        day = StampClock(Ledger()).us(part)
     except NoTime:
         return part  # refused where it is read
     return f"{pd.Timestamp(day + DAY, unit='us'):%Y-%m-%d}"
 
 
-def _instant(part: Any, clock: Clock, window: Any) -> int | None:
+def _instant(part: Any, clock: StampClock, window: Any) -> int | None:
     if part is None or (isinstance(part, str) and not part.strip()):
         return None
     try:

@@ -34,7 +34,7 @@ _FLUSH = 50_000
 
 
 @dataclass(frozen=True)
-class Exposure:
+class NodesWatched:
     """What a format itself knows of nodes and time; None where it cannot.
 
     Attributes

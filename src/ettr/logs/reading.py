@@ -21,7 +21,7 @@ from ettr.files.spooling import STDIN
 from ettr.logs.assemble import observed
 from ettr.logs.inventory import read_inventory
 from ettr.logs.options import MOST_NODES, Options, WindowLike, what_is_given
-from ettr.logs.raw_failures import Events, Exposure
+from ettr.logs.raw_failures import Events, NodesWatched
 from ettr.logs.readers import dcgm, journal, json_events, kubernetes, redfish, slurm, slurm_json, table, torchrun, xid
 from ettr.logs.rows import Batch, Rows
 from ettr.logs.training.runs import FORMATS as OF_TRAINING
@@ -253,7 +253,7 @@ def from_frame(
         digests = [hash(row) for row in zip(*columns.values(), strict=True)]
         rows.take(Batch(columns, range(first + 1, first + len(part) + 1), digests))
     ledger.close()
-    return observed(events, Exposure(), options, ledger, name="frame", source=source or "the frame")
+    return observed(events, NodesWatched(), options, ledger, name="frame", source=source or "the frame")
 
 
 def _texts(values: pd.Series) -> list[str]:

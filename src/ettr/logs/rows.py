@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.files.clock import Clock
+from ettr.files.clock import StampClock
 from ettr.files.ledger import Ledger
 from ettr.files.times import why_not
 from ettr.logs.durations import durations_us
@@ -58,7 +58,7 @@ class Rows:
 
     Parameters
     ----------
-    clock : Clock
+    clock : StampClock
         Reads their times.
     events : Events
         Takes the failures.
@@ -71,7 +71,7 @@ class Rows:
     """
 
     def __init__(
-        self, clock: Clock, events: Events, ledger: Ledger, word: str, duration_us: float | None = None
+        self, clock: StampClock, events: Events, ledger: Ledger, word: str, duration_us: float | None = None
     ) -> None:
         self._clock, self._events, self._ledger, self._word = clock, events, ledger, word
         self._duration_us = duration_us

@@ -91,7 +91,6 @@ class Plan(PlannedRun, Answer):
             "is_bound": self.is_bound,
             "dates": self.dates.to_dict() if self.dates else None,
             "without_dates": self.without_dates or None,
-            "without_dates": self.without_dates or None,
             "deadline": self.due.to_dict() if self.due else None,
         }
         return dict(plain_values(record))

@@ -3,7 +3,7 @@ from .additions import additions as additions
 from .alone import mitigations as mitigations
 from .answer import Alternative as Alternative
 from .answer import Recommendation as Recommendation
-from .answer import Step as Step
+from .answer import RecommendedStep as RecommendedStep
 from .attribution import Attribution as Attribution
 from .attribution import shapley as shapley
 from .best_set import recommend as recommend

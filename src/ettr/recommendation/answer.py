@@ -26,7 +26,7 @@ class Alternative:
     Attributes
     ----------
     id, title, effect : str
-        As of a :class:`Step`.
+        As of a :class:`RecommendedStep`.
     replaces : tuple of str
         The steps whose place it would take.
     saved_h, of_h : float
@@ -48,7 +48,7 @@ class Alternative:
 
 
 @dataclass(frozen=True)
-class Step:
+class RecommendedStep:
     """One mitigation of the recommended set.
 
     Attributes
@@ -98,7 +98,7 @@ class Recommendation(Answer):
         The run.
     ettr : float
         Without any of them, at the best interval.
-    steps : tuple of Step
+    steps : tuple of RecommendedStep
         The set, in the order of what each adds to those above it.
     alternatives : tuple of Alternative
         Mitigations that would pay in the place of steps, for each place the best cheaper one, and the best one whose
@@ -123,7 +123,7 @@ class Recommendation(Answer):
 
     scenario: Scenario
     ettr: float
-    steps: tuple[Step, ...]
+    steps: tuple[RecommendedStep, ...]
     alternatives: tuple[Alternative, ...]
     months: float
     budget_usd: float

@@ -17,7 +17,7 @@ from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.sentences import listed
 from ettr.core.units import H_PER_MONTH, MIN_PER_H
 from ettr.mitigation import Catalogue, Mitigation
-from ettr.recommendation.answer import Alternative, Recommendation, Step, months_in_words
+from ettr.recommendation.answer import Alternative, Recommendation, RecommendedStep, months_in_words
 from ettr.recommendation.ranges import weights
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL
@@ -327,11 +327,11 @@ class Sets:
             return 0.0
         return self.prices[name] / saved_usd if saved_usd > 0 else math.inf
 
-    def _step(self, name: str, chosen: frozenset[str], above: frozenset[str]) -> Step:
+    def _step(self, name: str, chosen: frozenset[str], above: frozenset[str]) -> RecommendedStep:
         entry, others, after = self.candidates[name], chosen - {name}, self.at_best(above)
         assert after is not None
         months = self._payback_months(name, others)
-        return Step(
+        return RecommendedStep(
             entry.id,
             entry.title,
             *self._per_month(self.saved_share(chosen, others)),

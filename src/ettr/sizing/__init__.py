@@ -1,8 +1,8 @@
 """Sizing: how many GPUs a job should have, from throughput, ETTR, heat and price together."""
 
 from ettr.sizing.answer import Sizing, curve, make
-from ettr.sizing.bands import Draws, draws
-from ettr.sizing.goals import CHEAPEST, FASTEST, GOALS, GREENEST, BestSize, Limits, best
+from ettr.sizing.bands import SizingDraws, draws
+from ettr.sizing.goals import CHEAPEST, FASTEST, GOALS, GREENEST, BestSize, SizingLimits, best
 from ettr.sizing.next_gpu import NextGpu, next_gpu, range_gpus, turning_point
 from ettr.sizing.yields import Yields, yields
 
@@ -12,10 +12,10 @@ __all__ = [
     "GOALS",
     "GREENEST",
     "BestSize",
-    "Draws",
-    "Limits",
     "NextGpu",
     "Sizing",
+    "SizingDraws",
+    "SizingLimits",
     "Yields",
     "best",
     "curve",

@@ -14,7 +14,7 @@ from ettr.core.report import Answer, Headline, Note, Report, plain_values, table
 from ettr.core.sentences import number, pct
 from ettr.scenario import Scenario
 from ettr.sizing.bands import N_DRAWS, TAILS, draws, yields_of_draws
-from ettr.sizing.goals import FASTEST, GOALS, BestSize, Limits, best
+from ettr.sizing.goals import FASTEST, GOALS, BestSize, SizingLimits, best
 from ettr.sizing.next_gpu import NextGpu, batch_ends, next_gpu, range_gpus, turning_point
 from ettr.sizing.yields import Yields, throughput_of, yields
 
@@ -42,7 +42,7 @@ class Sizing(Answer):
     ----------
     scenario : Scenario
         The job.
-    limits : Limits
+    limits : SizingLimits
         What the sizes keep.
     best : dict of str to BestSize
         By goal; a goal for which every size is as good as the other is left out.
@@ -69,7 +69,7 @@ class Sizing(Answer):
     """
 
     scenario: Scenario
-    limits: Limits
+    limits: SizingLimits
     best: dict[str, BestSize]
     unanswered: dict[str, str]
     next: NextGpu
@@ -169,14 +169,14 @@ def _next(answer: Sizing) -> str:
     )
 
 
-def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Sizing:
+def make(scenario: Scenario, limits: SizingLimits | None = None, seed: int = 0) -> Sizing:
     """Say how many GPUs a job should have.
 
     Parameters
     ----------
     scenario : Scenario
         A job given by its tokens.
-    limits : Limits, optional
+    limits : SizingLimits, optional
         Power, budget, deadline or GPUs that there are.
     seed : int
         Of the bands' random numbers.
@@ -194,11 +194,11 @@ def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Siz
     Examples
     --------
     >>> from ettr import Scenario, sizing
-    >>> answer = sizing.make(Scenario.load("llama3-405b-tokens"), sizing.Limits(power_mw=30))
+    >>> answer = sizing.make(Scenario.load("llama3-405b-tokens"), sizing.SizingLimits(power_mw=30))
     >>> bool(answer.best["fastest"].yields.power_mw <= 30)
     True
     """
-    kept = limits or Limits()
+    kept = limits or SizingLimits()
     drawn = draws(scenario, seed=seed)
     sizes_of_goals: dict[str, BestSize] = {}
     unanswered = {}

@@ -17,7 +17,7 @@ TAILS = (0.05, 0.95)
 
 
 @dataclass(frozen=True)
-class Draws:
+class SizingDraws:
     """Values of the failure rate and of the constants, as uncertain as they are.
 
     Attributes
@@ -35,7 +35,7 @@ class Draws:
     source: str
 
 
-def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: int = 0) -> Draws:
+def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: int = 0) -> SizingDraws:
     """Draw failure rates and constants of scaling.
 
     Parameters
@@ -49,7 +49,7 @@ def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: int = 0) -> Draws:
 
     Returns
     -------
-    Draws
+    SizingDraws
         The rate by evenly spaced quantiles of its gamma posterior in random order; the constants from the covariance
         of their fit.
     """
@@ -60,15 +60,15 @@ def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: int = 0) -> Draws:
     known = scenario.failures.posterior
     source = f"from the residuals of the study {section.like!r}"
     if known is None or scenario.failure_rate == 0:
-        return Draws(None, constants, f"{source}; the failure rate is taken as exact")
+        return SizingDraws(None, constants, f"{source}; the failure rate is taken as exact")
     from scipy.stats import gamma
 
     quantiles = np.random.default_rng(seed + 1).permutation((np.arange(n_draws) + 0.5) / n_draws)
     rates = gamma.ppf(quantiles, known.shape) / known.node_days * 1000
-    return Draws(rates, constants, f"{source} and from what is known of the failure rate")
+    return SizingDraws(rates, constants, f"{source} and from what is known of the failure rate")
 
 
-def yields_of_draws(scenario: Scenario, n_gpus: np.ndarray, drawn: Draws) -> Yields:
+def yields_of_draws(scenario: Scenario, n_gpus: np.ndarray, drawn: SizingDraws) -> Yields:
     """Yields of every draw at every size, draws on the first axis, each size with its central layout."""
     chosen = throughput_of(scenario).fastest(n_gpus)
     constants = Constants(*(np.asarray(value)[:, None] for value in vars(drawn.constants).values()))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ettr.core.errors import InputError, UnknownName
 from ettr.scenario import Scenario
-from ettr.sizing.bands import TAILS, Draws, yields_of_draws
+from ettr.sizing.bands import TAILS, SizingDraws, yields_of_draws
 from ettr.sizing.next_gpu import range_gpus
 from ettr.sizing.yields import Yields, throughput_of, yields
 
@@ -28,7 +28,7 @@ _SIZES, _SIZES_OF_DRAWS = 400, 120
 
 
 @dataclass(frozen=True)
-class Limits:
+class SizingLimits:
     """What a size has to keep; None: no limit.
 
     Attributes
@@ -100,7 +100,7 @@ class BestSize:
     high: Yields
 
 
-def best(scenario: Scenario, goal: str, limits: Limits, drawn: Draws) -> BestSize:
+def best(scenario: Scenario, goal: str, limits: SizingLimits, drawn: SizingDraws) -> BestSize:
     """The best size for a goal.
 
     Parameters
@@ -109,9 +109,9 @@ def best(scenario: Scenario, goal: str, limits: Limits, drawn: Draws) -> BestSiz
         A job given by its tokens.
     goal : str
         ``fastest`` (fewest days), ``cheapest`` (least cost) or ``greenest`` (least carbon).
-    limits : Limits
+    limits : SizingLimits
         What it has to keep.
-    drawn : Draws
+    drawn : SizingDraws
         For the bands.
 
     Returns
@@ -157,7 +157,7 @@ def _least(at: Yields, column: str, kept: np.ndarray) -> int:
     return int(np.where(kept, getattr(at, column), np.inf).argmin())
 
 
-def _best_of_each(at: Yields, column: str, limits: Limits) -> np.ndarray:
+def _best_of_each(at: Yields, column: str, limits: SizingLimits) -> np.ndarray:
     """The best size of each draw; draws that keep no limit are left out, unless none does."""
     values = np.where(limits.kept(at), getattr(at, column), np.inf)
     some = np.isfinite(values).any(axis=1)
@@ -165,7 +165,7 @@ def _best_of_each(at: Yields, column: str, limits: Limits) -> np.ndarray:
     return np.asarray(best_of[some] if some.any() else best_of)
 
 
-def _sizes(scenario: Scenario, limits: Limits) -> np.ndarray:
+def _sizes(scenario: Scenario, limits: SizingLimits) -> np.ndarray:
     """A logarithmic grid of sizes, the job's own, and finer steps where a limit begins or ceases to bind."""
     low, high = range_gpus(scenario)
     sizes = np.geomspace(low, high, _SIZES)
@@ -179,7 +179,7 @@ def _sizes(scenario: Scenario, limits: Limits) -> np.ndarray:
     return np.unique(np.concatenate(more))
 
 
-def _whole(scenario: Scenario, ideal: float, column: str, limits: Limits) -> int:
+def _whole(scenario: Scenario, ideal: float, column: str, limits: SizingLimits) -> int:
     """The best size near an ideal one that some layout divides; near the job's own, that too."""
     through = throughput_of(scenario)
     sizes, layouts = through.whole_sizes(ideal)
@@ -190,7 +190,7 @@ def _whole(scenario: Scenario, ideal: float, column: str, limits: Limits) -> int
     return int(sizes[_least(at, column, kept)])
 
 
-def _none_keeps(at: Yields, limits: Limits) -> str:
+def _none_keeps(at: Yields, limits: SizingLimits) -> str:
     if not np.isfinite(at.days).any():
         return "no size ever ends: failures leave no time to train; take a lower failure rate or shorter recovery"
     reasons = []
@@ -201,10 +201,10 @@ def _none_keeps(at: Yields, limits: Limits) -> str:
     return "no size keeps the limits: " + ("; ".join(reasons) or _apart(at, limits))
 
 
-def _apart(at: Yields, limits: Limits) -> str:
+def _apart(at: Yields, limits: SizingLimits) -> str:
     """Each limit can be kept, but not all of them: say how far the last is off where the others are kept."""
     *others, last = limits.given
-    kept = Limits(**{name: limits.given[name] for name in others}).kept(at)
+    kept = SizingLimits(**{name: limits.given[name] for name in others}).kept(at)
     if not kept.any():
         return "each can be kept, but not all together"
     least = float(_limited(at, last)[kept].min())

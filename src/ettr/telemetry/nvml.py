@@ -34,7 +34,7 @@ def library(given: ModuleType | None = None) -> Any:
     return nvml
 
 
-class Gpu:
+class NvmlGpu:
     """One GPU by its index.
 
     Parameters

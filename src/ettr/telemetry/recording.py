@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from ettr.core.errors import InputError
 from ettr.files.spreadsheet import harmless
 from ettr.telemetry import loads
-from ettr.telemetry.nvml import Gpu, library
+from ettr.telemetry.nvml import NvmlGpu, library
 from ettr.telemetry.plans import Step, check_steps, plan
 
 COLUMNS = "timestamp,t_s,gpu,power_w,temperature_c,memory_c,clock_mhz,utilisation,power_window_s,step"
@@ -143,16 +143,16 @@ def _target(path: str | Path) -> Path:
     return target
 
 
-def _gpus(nvml: Any, gpu: int | None, load: str) -> list[Gpu]:
+def _gpus(nvml: Any, gpu: int | None, load: str) -> list[NvmlGpu]:
     if gpu is not None:
-        return [Gpu(nvml, gpu)]
+        return [NvmlGpu(nvml, gpu)]
     n = int(nvml.nvmlDeviceGetCount())
     if n < 1:
         raise InputError("recording needs an NVIDIA GPU; NVML finds none")
-    return [Gpu(nvml, index) for index in range(n if load == "none" else 1)]
+    return [NvmlGpu(nvml, index) for index in range(n if load == "none" else 1)]
 
 
-def _load(load: str | loads.Load, named: str, gpus: list[Gpu]) -> loads.Load | None:
+def _load(load: str | loads.Load, named: str, gpus: list[NvmlGpu]) -> loads.Load | None:
     if not isinstance(load, str):
         return load
     if named == "none":
@@ -170,7 +170,7 @@ class _Run:
     """One way through a plan."""
 
     file: TextIO
-    gpus: list[Gpu]
+    gpus: list[NvmlGpu]
     load: loads.Load | None
     interval_s: float
     progress: Callable[[str, float, float], None] | None

@@ -97,7 +97,7 @@ def swap(app: Any, docname: str, source: list[str]) -> None:
     source[0] = notebook.text(shown)
 
 
-def _answers(app: Any) -> list[pages.Answer]:
+def _answers(app: Any) -> list[pages.PageAnswer]:
     """What each chapter answers, in the order of the book."""
     rows = []
     for part, entries in chapters.contents(Path(app.srcdir)):
@@ -106,7 +106,7 @@ def _answers(app: Any) -> list[pages.Answer]:
             if chapter and chapter.is_good:
                 answer = pages.answered(notebook.read(chapter.path))
                 if answer := answer or ("No answer for this run" if chapter.why else ""):
-                    rows.append(pages.Answer(part, docname, title, answer))
+                    rows.append(pages.PageAnswer(part, docname, title, answer))
     return rows
 
 

@@ -74,7 +74,7 @@ def page(merged: Any, path: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Answer:
+class PageAnswer:
     """What a chapter answers: the part of the book that it is in, the page, its short title, and the sentence."""
 
     part: str
@@ -83,7 +83,7 @@ class Answer:
     sentence: str
 
 
-def with_answers(first: Any, answers: Sequence[Answer]) -> None:
+def with_answers(first: Any, answers: Sequence[PageAnswer]) -> None:
     """Put the answers of all chapters in the place of the first page that waits for them, a row each."""
     rows = ["| | |", "|---|---|"]
     for before, answer in zip([None, *answers], answers, strict=False):

@@ -29,7 +29,7 @@ _OF_SHARE = 0.95
 
 
 @dataclass(frozen=True)
-class Band:
+class ForecastBand:
     """What is forecast: the median, and the band that should hold the outcome at its level; in the row's unit."""
 
     low: float
@@ -105,7 +105,7 @@ def interval_score(low: Any, high: Any, outcome: Any, level: Any) -> Any:
     return plain((high - low) + weight * (np.maximum(low - outcome, 0) + np.maximum(outcome - high, 0)))
 
 
-def band(row: Mapping[str, Any]) -> Band:
+def band(row: Mapping[str, Any]) -> ForecastBand:
     """Compute the band of a forecast from its inputs.
 
     Parameters
@@ -116,7 +116,7 @@ def band(row: Mapping[str, Any]) -> Band:
 
     Returns
     -------
-    Band
+    ForecastBand
         Median and central quantiles of the computation over the draws.
 
     Raises
@@ -142,7 +142,7 @@ def band(row: Mapping[str, Any]) -> Band:
     if not np.isfinite(values).all():
         raise DataError(f"{place}: {row['model']} has no number for all of these inputs")
     tail = (1 - row["level"]) / 2
-    return Band(*(float(one) for one in np.quantile(values, (tail, 0.5, 1 - tail))))
+    return ForecastBand(*(float(one) for one in np.quantile(values, (tail, 0.5, 1 - tail))))
 
 
 def forecasts(today: date | None = None, table: pd.DataFrame | None = None) -> pd.DataFrame:

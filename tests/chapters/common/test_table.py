@@ -45,13 +45,13 @@ class Cells(HTMLParser):
             self.caption += data
 
 
-def read(table: table.Table) -> Cells:
+def read(table: table.CaptionedTable) -> Cells:
     return Cells(table._repr_html_())
 
 
 def test_text_of_users_cannot_become_markup():
     evil = "<script>alert(\"x\")</script> & 'b'"
-    shown = table.Table(pd.DataFrame({evil: [evil, "b"]}), evil)
+    shown = table.CaptionedTable(pd.DataFrame({evil: [evil, "b"]}), evil)
     html, cells = shown._repr_html_(), read(shown)
     assert "<script" not in html and cells.rows == [[evil], [evil], ["b"]] and cells.caption == evil
     assert set(cells.tags) == {"div", "table", "caption", "thead", "tbody", "tr", "th", "td"}
@@ -84,18 +84,24 @@ def test_a_note_of_a_scenario_cannot_become_markup(plain_run):
     ],
 )
 def test_a_cell_shows_a_value_as_people_read_it(value, shown):
-    cells = read(table.Table(pd.DataFrame({"x": pd.Series([value, "text"], dtype=object)}), "c"))
+    cells = read(table.CaptionedTable(pd.DataFrame({"x": pd.Series([value, "text"], dtype=object)}), "c"))
     assert cells.rows[1] == [shown]
 
 
 def test_numbers_are_marked_as_numbers():
-    html = table.Table(pd.DataFrame({"x": [1.5], "y": ["a"]}), "c")._repr_html_()
+    html = table.CaptionedTable(pd.DataFrame({"x": [1.5], "y": ["a"]}), "c")._repr_html_()
     assert '<td class="number">1.5</td><td>a</td>' in html
     assert 'scope="col"' in html and 'role="region"' in html and 'tabindex="0"' in html
 
 
 def test_the_plain_text_has_caption_and_cells():
-    assert str(table.Table(pd.DataFrame({"x": [1]}), "What it shows")).split() == ["What", "it", "shows", "x", "1"]
+    assert str(table.CaptionedTable(pd.DataFrame({"x": [1]}), "What it shows")).split() == [
+        "What",
+        "it",
+        "shows",
+        "x",
+        "1",
+    ]
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -19,7 +19,7 @@ from ettr.files.time_numbers import epoch_s
 from ettr.files.times import SECOND
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, Exposure, Span
+from ettr.logs.raw_failures import Events, NodesWatched, Span
 from ettr.logs.readers.xid_codes import xid
 
 METRIC = "DCGM_FI_DEV_XID_ERRORS"
@@ -181,7 +181,7 @@ def _sniff(head: list[str]) -> bool:
     return speaks_of(head, _METRICS)
 
 
-def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
+def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
     """New values of the gauge that are hardware errors."""
     gauges = _Gauges(ledger)
     for series, sample in samples_in(source, ledger, lambda: gauges.n_samples, _QUERY, comments=True):
@@ -205,7 +205,7 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
     )
     if gauges.hosts and options.n_nodes is None:
         ledger.note(f"nodes are the hosts with samples: {len(gauges.hosts):,}, taken as watched from first to last")
-    return Exposure(n_nodes=len(gauges.hosts) or None, window=gauges.span.window)
+    return NodesWatched(n_nodes=len(gauges.hosts) or None, window=gauges.span.window)
 
 
 FORMAT = Format(

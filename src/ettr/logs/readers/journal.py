@@ -11,7 +11,7 @@ from ettr.files.opening import Source
 from ettr.files.tables import first_line
 from ettr.files.times import END_US, FIRST_US
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, Exposure
+from ettr.logs.raw_failures import Events, NodesWatched
 from ettr.logs.readers.xid import XidMessages
 
 _TIME = "__REALTIME_TIMESTAMP"
@@ -27,7 +27,7 @@ def _sniff(head: list[str]) -> bool:
     return f'"{_TIME}"' in first_line(head)
 
 
-def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
+def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
     """Hardware errors, one event a GPU and burst; every record is time that was watched."""
     messages = XidMessages(options, events, ledger)
     for place, line in source.records(ledger):

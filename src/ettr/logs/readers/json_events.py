@@ -16,7 +16,7 @@ from ettr.files.opening import Source
 from ettr.logs.columns import origins
 from ettr.logs.meaning import Meaning, find_meaning
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, Exposure
+from ettr.logs.raw_failures import Events, NodesWatched
 from ettr.logs.records import take_records
 from ettr.logs.rows import Batch
 
@@ -34,7 +34,7 @@ def sniff(head: list[str]) -> bool:
     return text[:1] == "{" or (text[:1] == "[" and text[1:].lstrip()[:1] in ("{", "]", ""))
 
 
-def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
+def read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
     """Read start and end events, or outages that hold both.
 
     Parameters
@@ -50,7 +50,7 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
 
     Returns
     -------
-    Exposure
+    NodesWatched
         Nothing: such a log does not speak of healthy nodes.
 
     Raises
@@ -65,7 +65,7 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
     if not head:
         if ledger.total():
             raise InputError(f"{source.name} must hold JSON objects; none could be read")
-        return Exposure()
+        return NodesWatched()
     members = list(dict.fromkeys(name for _, record in head for name in record))
     first = _batch(head, members)
     meaning = find_meaning(first, members, options, ledger, source.name)
@@ -77,7 +77,7 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
     for name in cohorts:
         if events.n_different(name) > MOST_VALUES:
             events.forget(name)
-    return Exposure()
+    return NodesWatched()
 
 
 def _batch(records: _Batch, members: Sequence[str]) -> Batch:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from ettr.core.errors import InputError
-from ettr.files.clock import Clock
+from ettr.files.clock import StampClock
 from ettr.files.formats import Format
 from ettr.files.json_records import json_records
 from ettr.files.ledger import Ledger
@@ -15,7 +15,7 @@ from ettr.files.tables import first_line
 from ettr.files.times import SECOND, NoTime
 from ettr.logs.bursts import Bursts
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, Exposure, Span
+from ettr.logs.raw_failures import Events, NodesWatched, Span
 
 DOWN, UP = "NodeNotReady", "NodeReady"
 """Reasons of the node controller that begin and end an outage."""
@@ -44,7 +44,7 @@ def _sniff(head: list[str]) -> bool:
     return '"involvedObject"' in "\n".join(head) or first_line(head).split()[:3] == ["LAST", "SEEN", "TYPE"]
 
 
-def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
+def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
     """Outages of nodes, and their other failures; events of pods and the like are no failures of nodes."""
     if not first_line(source.head()).lstrip().startswith(("{", "[")):
         raise InputError(f"{source.name} tells ages, and no times: give what `{_COMMAND}` writes")
@@ -69,7 +69,7 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
     for node, changes in by_node.items():
         _add(node, sorted(changes), events, ledger)
     _say(span, n_hidden, ledger)
-    return Exposure(window=span.window)
+    return NodesWatched(window=span.window)
 
 
 def _node_and_reason(record: Any, ledger: Ledger, place: str) -> tuple[str | None, str]:
@@ -90,7 +90,7 @@ def _node_and_reason(record: Any, ledger: Ledger, place: str) -> tuple[str | Non
     return str(about["name"]), reason
 
 
-def _times(record: dict[str, Any], clock: Clock) -> list[int]:
+def _times(record: dict[str, Any], clock: StampClock) -> list[int]:
     """When an event happened, first and last where it stands for several. [us since 1970 UTC]"""
     found = set()
     for name in _TIMES:

@@ -13,7 +13,7 @@ from ettr.files.opening import Source
 from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, Exposure, Span
+from ettr.logs.raw_failures import Events, NodesWatched, Span
 
 _SYSTEM = re.compile(r"/redfish/v1/(?:Systems|Managers|Chassis)/([^/]+)/")
 _COMMAND = "curl -sk -u USER https://BMC/redfish/v1/Systems/1/LogServices/SEL/Entries > gpu-07.json"
@@ -26,7 +26,7 @@ def _sniff(head: list[str]) -> bool:
     return "#LogEntry" in text or ('"EntryType"' in text and '"Created"' in text and '"Severity"' in text)
 
 
-def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
+def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
     """Critical entries, one failure a message and burst; a file is the log of one node."""
     clock, span = options.clock(ledger), Span()
     bursts = Bursts("message", "node")
@@ -55,7 +55,7 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
         else:
             events.add(at_us, node=node, component=str(record.get("SensorType") or ""), cause=cause)
     ledger.note(f"critical entries within {WITHIN_MIN} min of each other are one failure of the node")
-    return Exposure(window=span.window)
+    return NodesWatched(window=span.window)
 
 
 def _node(record: dict[str, Any], source: Source) -> str:

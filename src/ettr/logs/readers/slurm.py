@@ -20,7 +20,7 @@ from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.node_lists import LONGEST, expand
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, Exposure, Span
+from ettr.logs.raw_failures import Events, NodesWatched, Span
 
 _NEEDED = ("JobID", "State", "Start", "End")
 _USED = ("NodeList", "NNodes", "AllocTRES", "Elapsed", "Partition")
@@ -136,7 +136,7 @@ def _sniff(head: list[str]) -> bool:
     return bool(names & {"jobid", "jobidraw"}) and len(names & known) >= 2
 
 
-def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
+def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
     """Failures of nodes under jobs: ``NODE_FAIL`` and ``BOOT_FAIL``, at the end of the job."""
     lines = source.records(ledger)
     layout = _layout(next(lines, ("", ""))[1])
@@ -391,7 +391,7 @@ def _het_job(job: str) -> tuple[str, ...]:
     return (f"job {whole}",) if plus else ()
 
 
-def exposure_of(jobs: Jobs) -> Exposure:
+def exposure_of(jobs: Jobs) -> NodesWatched:
     """Nodes seen, first to last stamp, and the node time that jobs held."""
     if jobs.n_elapsed_off:
         jobs.ledger.note(
@@ -402,9 +402,9 @@ def exposure_of(jobs: Jobs) -> Exposure:
         jobs.ledger.note(f"{gpus} GPUs a node in {n / total:.0%} of the jobs with GPUs (AllocTRES)")
     window, n_nodes = jobs.span.window, len(jobs.nodes)
     if window is None:
-        return Exposure()
+        return NodesWatched()
     if not n_nodes:
-        return Exposure(window=window)
+        return NodesWatched(window=window)
     low, high = max(jobs.node_time.low_us, window[0]), min(jobs.node_time.high_us, window[1])
     node_days, most = jobs.node_time.days(window[1]), n_nodes * max(0, high - low) / _DAY_US
     sentence = (
@@ -415,7 +415,7 @@ def exposure_of(jobs: Jobs) -> Exposure:
     if jobs.n_unsized:
         sentence += f"; jobs without NNodes and NodeList add none: {jobs.n_unsized:,}"
     jobs.ledger.note(sentence)
-    return Exposure(n_nodes=n_nodes, window=window, node_days=node_days or None)
+    return NodesWatched(n_nodes=n_nodes, window=window, node_days=node_days or None)
 
 
 FORMAT = Format(

@@ -9,7 +9,7 @@ from ettr.files.json_records import json_records
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, Exposure
+from ettr.logs.raw_failures import Events, NodesWatched
 from ettr.logs.readers.slurm import FAILURES, Jobs, add_failures, exposure_of, take_job
 
 _COMMAND = "sacct --allusers --duplicates --json --starttime 2025-01-01 --endtime now > jobs.json"
@@ -22,7 +22,7 @@ def _sniff(head: list[str]) -> bool:
     return '"job_id"' in text and any(f'"{name}"' in text for name in ("allocation_nodes", "nodes", "tres"))
 
 
-def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
+def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
     """Failures of nodes under jobs, as in the text that sacct prints."""
     jobs = Jobs(options, ledger)
     records, word = json_records(source, ledger)

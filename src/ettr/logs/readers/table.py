@@ -10,11 +10,11 @@ from ettr.core.errors import InputError
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import Table, cells_of, header_of, without_comments
+from ettr.files.tables import DelimitedTable, cells_of, header_of, without_comments
 from ettr.logs.columns import is_start, origins
 from ettr.logs.meaning import find_meaning
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, Exposure
+from ettr.logs.raw_failures import Events, NodesWatched
 from ettr.logs.records import take_records
 from ettr.logs.rows import Batch
 
@@ -34,7 +34,7 @@ def sniff(head: list[str]) -> bool:
     return len(lines) > 1 and len(header) > 1 and widths == {len(header)} and max(map(len, header)) <= _LONGEST_NAME
 
 
-def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
+def read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
     """Read a table of outages, of states of nodes, of lines of a severity, or of jobs.
 
     Parameters
@@ -50,7 +50,7 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
 
     Returns
     -------
-    Exposure
+    NodesWatched
         Nothing: a table of failures does not speak of healthy nodes.
 
     Raises
@@ -58,7 +58,7 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
     InputError
         No header, none that says when failures began, or one of measurements.
     """
-    table = Table(source.lines(ledger), ledger)
+    table = DelimitedTable(source.lines(ledger), ledger)
     measured = [name for name in table.header if _MEASURED.search(name)]
     if measured and not options.columns:
         raise InputError(
@@ -70,10 +70,10 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
     meaning = find_meaning(first, table.header, options, ledger, source.name)
     ledger.note(origins("columns", meaning.columns, table.header, meaning.deciding), first=True)
     take_records(itertools.chain([first], batches), meaning, options, events, ledger, "line")
-    return Exposure()
+    return NodesWatched()
 
 
-def _batches(table: Table) -> Iterator[Batch]:
+def _batches(table: DelimitedTable) -> Iterator[Batch]:
     for numbers, rows in table.batches():
         columns = dict(zip(table.header, zip(*rows, strict=True), strict=True))
         yield Batch(columns, numbers, [hash(tuple(row)) for row in rows])

@@ -12,7 +12,7 @@ from ettr.files.opening import Source
 from ettr.files.times import NoTime
 from ettr.logs.incidents import CLOSE_MIN, SAME_RUN_MIN, Incident, Incidents, Sign
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, Exposure, Span
+from ettr.logs.raw_failures import Events, NodesWatched, Span
 
 _STAMP = re.compile(
     r"(?<![\d-])(?P<iso>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)(?!\d)"
@@ -251,7 +251,7 @@ def _sniff(head: list[str]) -> bool:
     return any(mark in line for line in head for mark in marks)
 
 
-def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
+def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
     """Failures of the job as its launcher saw them, one event an incident."""
     reading = _Reading(options, ledger)
     for place, line in source.records(ledger):
@@ -262,7 +262,7 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
         _add(one, events, ledger)
     _notes(incidents, ledger)
     window = reading.span.window
-    return Exposure(window=window and (min([window[0], *(one.start_us for one in incidents)]), window[1]))
+    return NodesWatched(window=window and (min([window[0], *(one.start_us for one in incidents)]), window[1]))
 
 
 def _add(one: Incident, events: Events, ledger: Ledger) -> None:

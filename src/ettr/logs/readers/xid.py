@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass, field, replace
 
 from ettr.core.errors import InputError
-from ettr.files.clock import Clock
+from ettr.files.clock import StampClock
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, Exposure, Span
+from ettr.logs.raw_failures import Events, NodesWatched, Span
 from ettr.logs.readers.xid_codes import NVLINK_5, xid
 
 _FIRST = r"(?:<\d{1,3}>\d{0,2} ?)?(?:[a-z]{2,8} *: *[a-z]{2,6} *: )?"
@@ -49,7 +49,7 @@ _NO_ERROR = "no GPU error in the line"
 class _Stamps:
     """Time of a line; lines of one second share the work."""
 
-    clock: Clock
+    clock: StampClock
     _known: dict[str, int] = field(default_factory=dict)
 
     def read(self, line: str, start: int) -> tuple[int, int] | None:
@@ -120,7 +120,7 @@ class XidMessages:
             return self.ledger.not_parsed("Xid in an unknown form", place=place)
         return self._add(message, host, at_us, place)
 
-    def exposure(self) -> Exposure:
+    def exposure(self) -> NodesWatched:
         """What is known of nodes and time, said."""
         n_hosts = len(self.hosts)
         self.ledger.note(
@@ -131,7 +131,7 @@ class XidMessages:
             self.ledger.note(
                 f"nodes are the hosts that wrote a kernel line: {n_hosts:,}; a host that wrote none is not counted"
             )
-        return Exposure(n_nodes=n_hosts or None, window=self.span.window)
+        return NodesWatched(n_nodes=n_hosts or None, window=self.span.window)
 
     def _add(self, message: _Message, host: str | None, at_us: int, place: str) -> None:
         if message.why_not:
@@ -218,7 +218,7 @@ def _sniff(head: list[str]) -> bool:
     return any("NVRM:" in line or "SXid (" in line for line in lines) or kernel * 2 > len(lines)
 
 
-def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
+def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
     """Hardware errors, one event a GPU and burst; every stamped line is time that was watched."""
     messages = XidMessages(options, events, ledger)
     reading = _Lines(options, messages, ledger)

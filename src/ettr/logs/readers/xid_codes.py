@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Kind(Enum):
+class XidKind(Enum):
     """What a number speaks of."""
 
     HARDWARE = "hardware"
@@ -26,14 +26,14 @@ class Xid:
         Part that it speaks of.
     meaning : str
         A few words.
-    kind : Kind
+    kind : XidKind
         Only ``HARDWARE`` counts as a failure.
     """
 
     code: int
     component: str
     meaning: str
-    kind: Kind
+    kind: XidKind
 
     @property
     def cause(self) -> str:
@@ -44,14 +44,14 @@ class Xid:
     def why_not(self) -> str:
         """Why it counts as no failure; empty if it does."""
         return {
-            Kind.HARDWARE: "",
-            Kind.APPLICATION: f"Xid {self.code}: usually the application",
-            Kind.INFORMATION: f"Xid {self.code}: {self.meaning}, stops no job",
+            XidKind.HARDWARE: "",
+            XidKind.APPLICATION: f"Xid {self.code}: usually the application",
+            XidKind.INFORMATION: f"Xid {self.code}: {self.meaning}, stops no job",
         }[self.kind]
 
 
 _TABLE = {
-    Kind.HARDWARE: {
+    XidKind.HARDWARE: {
         "GPU": {
             8: "GPU stopped processing",
             46: "GPU stopped processing",
@@ -85,7 +85,7 @@ _TABLE = {
             150: "NVLink MSE error",
         },
     },
-    Kind.APPLICATION: {
+    XidKind.APPLICATION: {
         "GPU": {
             13: "graphics engine exception",
             31: "memory page fault",
@@ -96,7 +96,7 @@ _TABLE = {
             73: "video encoder error",
         },
     },
-    Kind.INFORMATION: {
+    XidKind.INFORMATION: {
         "GPU": {38: "firmware watchdog", 154: "recovery action changed"},
         "GPU memory": {63: "row remapped or page retired", 92: "many corrected ECC errors"},
         "NVLink": {121: "corrected C2C errors"},
@@ -133,4 +133,4 @@ def xid(code: int) -> Xid:
     >>> xid(31).why_not
     'Xid 31: usually the application'
     """
-    return _CODES.get(code) or Xid(code, "GPU", "", Kind.HARDWARE)
+    return _CODES.get(code) or Xid(code, "GPU", "", XidKind.HARDWARE)

@@ -20,7 +20,7 @@ _LEAST = 1e-9
 """Of a store for a load that needs none."""
 
 
-class Store(Option):
+class EnergyStore(Option):
     """Energy that is taken and given back.
 
     Attributes
@@ -58,7 +58,7 @@ class Store(Option):
 
 
 @dataclass(frozen=True)
-class RackStorage(Store):
+class RackStorage(EnergyStore):
     """A store for each GPU, in its power supply or its rack.
 
     Attributes
@@ -129,7 +129,7 @@ class RackStorage(Store):
 
 
 @dataclass(frozen=True)
-class Battery(Store):
+class Battery(EnergyStore):
     """A battery with its converter, for the whole job.
 
     Attributes

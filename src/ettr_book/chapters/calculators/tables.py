@@ -14,7 +14,7 @@ from ettr.scenario import Scenario
 from ettr.scenario.paths import INIT, INTERVAL, N_GPUS, RATE
 from ettr.simulation import simulate
 from ettr_book.chapters.common.steady_state import LARGEST_GPUS, ettr_at, quietly, smallest_gpus
-from ettr_book.chapters.common.table import Table, named
+from ettr_book.chapters.common.table import CaptionedTable, named
 from ettr_book.validation import CALCULATORS
 from ettr_book.validation.comparing import POINT, answers, beside, ettr_by, ranges, set_aside, steady
 
@@ -178,7 +178,7 @@ def drawn_rates() -> tuple[float, float]:
     return ranges()[RATE]
 
 
-def summary(refereed: pd.DataFrame) -> Table:
+def summary(refereed: pd.DataFrame) -> CaptionedTable:
     """The referee's summary as a page shows it; ``refereed`` as from :func:`ettr_book.validation.referee`."""
     shown = refereed.assign(
         near=[f"{share:.0%}" for share in refereed["within"]],
@@ -201,10 +201,10 @@ def summary(refereed: pd.DataFrame) -> Table:
     return named(shown.sort_values("within", ascending=False), heads, caption)
 
 
-def facts() -> Table:
+def facts() -> CaptionedTable:
     """Each calculator: whose, in symbols, what it leaves out, and where it was read."""
     shown = [
         (one.title, f"{one.who}, {one.year}", one.formula, one.leaves_out, one.how_read) for one in CALCULATORS.values()
     ]
     heads = ("Formula", "Whose", "In symbols", "Leaves out", "Read")
-    return Table(pd.DataFrame(shown, columns=heads), "What each formula counts, and what it does not")
+    return CaptionedTable(pd.DataFrame(shown, columns=heads), "What each formula counts, and what it does not")

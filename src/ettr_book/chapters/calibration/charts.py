@@ -12,7 +12,7 @@ from ettr.plots.theme import BLUE, ORANGE, finish, layered, need
 from ettr_book.chapters.calibration.tables import AIM_POINTS
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import axis_title, tooltips
-from ettr_book.chapters.common.table import Table
+from ettr_book.chapters.common.table import CaptionedTable
 
 _SHORTER = {
     " with sharded weights": "",
@@ -60,7 +60,7 @@ def calibrated(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
 
 
-def calibrated_table(frame: pd.DataFrame) -> Table:
+def calibrated_table(frame: pd.DataFrame) -> CaptionedTable:
     """Every published run beside its computed value.
 
     Parameters
@@ -84,4 +84,4 @@ def calibrated_table(frame: pd.DataFrame) -> Table:
             "Note": frame["note"].fillna(""),
         }
     )
-    return Table(cells, f"{len(frame)} published runs, and what the model makes of them")
+    return CaptionedTable(cells, f"{len(frame)} published runs, and what the model makes of them")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from ettr.plan.assumed import no_answer
 
 from ettr.core.sentences import Finding, listed, literal, points, say
 from ettr.plan.details import no_answer

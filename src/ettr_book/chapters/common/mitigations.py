@@ -12,7 +12,7 @@ from ettr.mitigation import ASSUMED, PARTLY, PUBLISHED
 from ettr.plots.theme import BLUE, GREEN, RUST
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of
-from ettr_book.chapters.common.table import Table
+from ettr_book.chapters.common.table import CaptionedTable
 
 EFFECTS = {PUBLISHED: GREEN, PARTLY: BLUE, ASSUMED: RUST}
 """Colour of how much of the size of an effect is published."""
@@ -27,9 +27,9 @@ def rows_of(titles: Iterable[str], title: str | None = None) -> alt.Y:
     return alt.Y("title:N", title=title, sort=list(titles), axis=axis)
 
 
-def nothing(title: str) -> Table:
+def nothing(title: str) -> CaptionedTable:
     """What stands in the place of a chart that has nothing to show."""
-    return Table(pd.DataFrame({"Nothing to draw": [title]}), title)
+    return CaptionedTable(pd.DataFrame({"Nothing to draw": [title]}), title)
 
 
 PARTS_IN_WORDS = {

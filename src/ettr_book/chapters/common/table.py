@@ -13,7 +13,7 @@ _LONG = 28
 """Text longer than this gets a column wide enough to read."""
 
 
-class Table:
+class CaptionedTable:
     """A frame that shows itself as an HTML table with a caption.
 
     Parameters
@@ -60,9 +60,9 @@ def significant(value: float, digits: int) -> str:
     return f"{float(f'{value:.{digits}g}'):,.12g}"
 
 
-def named(frame: pd.DataFrame, names: dict[str, str], caption: str, digits: int = 4) -> Table:
+def named(frame: pd.DataFrame, names: dict[str, str], caption: str, digits: int = 4) -> CaptionedTable:
     """The columns of a frame that a table shows, under the names it shows them by."""
-    return Table(need(frame, *names)[list(names)].rename(columns=names), caption, digits)
+    return CaptionedTable(need(frame, *names)[list(names)].rename(columns=names), caption, digits)
 
 
 def heads(*names: str, **others: str) -> dict[str, str]:

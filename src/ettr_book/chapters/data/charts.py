@@ -5,23 +5,23 @@ from __future__ import annotations
 import pandas as pd
 
 from ettr.plots.theme import need
-from ettr_book.chapters.common.table import Table, heads, named, significant
+from ettr_book.chapters.common.table import CaptionedTable, heads, named, significant
 
 _RULES = ("field", "unit", "rule", "default", "meaning")
 
 
-def scenario_fields(frame: pd.DataFrame) -> Table:
+def scenario_fields(frame: pd.DataFrame) -> CaptionedTable:
     """The fields of a scenario; columns as from :meth:`ettr.Scenario.dictionary`."""
     return named(frame, heads(*_RULES), "Fields of a scenario")
 
 
-def data_fields(frame: pd.DataFrame) -> Table:
+def data_fields(frame: pd.DataFrame) -> CaptionedTable:
     """The fields of every table in ``data/``; columns as from :func:`ettr.evidence.dictionary`."""
     names = heads("table", "field", "type", "unit", "description", "rules", description="Meaning")
     return named(frame, names, "Fields of the data tables")
 
 
-def presets(frame: pd.DataFrame) -> Table:
+def presets(frame: pd.DataFrame) -> CaptionedTable:
     """The presets side by side; columns as from :func:`ettr.plan.presets`."""
     names = {
         "name": "Name",
@@ -36,12 +36,12 @@ def presets(frame: pd.DataFrame) -> Table:
     return named(frame, names, "Presets, with what the exact form makes of them")
 
 
-def part_fields(frame: pd.DataFrame) -> Table:
+def part_fields(frame: pd.DataFrame) -> CaptionedTable:
     """The fields of a GPU; columns as from :meth:`ettr.Gpu.dictionary`."""
     return named(frame, heads(*_RULES), "Fields of a GPU")
 
 
-def parts(frame: pd.DataFrame) -> Table:
+def parts(frame: pd.DataFrame) -> CaptionedTable:
     """Every figure of several GPUs side by side; columns as from :meth:`ettr.Gpu.to_frame`, and ``part``."""
     need(frame, "part", "field", "unit", "value", "status")
     values = [
@@ -52,10 +52,10 @@ def parts(frame: pd.DataFrame) -> Table:
     fields = frame[["field", "unit"]].drop_duplicates(ignore_index=True)
     columns = {part: [cells.get((part, field), "") for field in fields["field"]] for part in frame["part"].unique()}
     wide = fields.rename(columns={"field": "Field", "unit": "Unit"}).assign(**columns)
-    return Table(wide, "Figures of the GPUs; those in brackets are assumed")
+    return CaptionedTable(wide, "Figures of the GPUs; those in brackets are assumed")
 
 
-def cooling(frame: pd.DataFrame) -> Table:
+def cooling(frame: pd.DataFrame) -> CaptionedTable:
     """Kinds of cooling plants; columns as of the table ``cooling``."""
     names = {
         "name": "Name",

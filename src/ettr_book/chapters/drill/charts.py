@@ -10,7 +10,7 @@ import pandas as pd
 from ettr.plots.theme import GREEN, MODEL_COLOURS, PALE_GREY, PART_COLOURS, finish, need
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import axis_title, tooltips
-from ettr_book.chapters.common.table import Table, heads, named
+from ettr_book.chapters.common.table import CaptionedTable, heads, named
 
 _MEASURED = "measured"
 _WAYS = {_MEASURED: (GREEN, "circle"), "by the rules": (MODEL_COLOURS["exact"], "diamond")}
@@ -106,7 +106,7 @@ def parts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
 
 
-def table(beside: pd.DataFrame) -> Table:
+def table(beside: pd.DataFrame) -> CaptionedTable:
     """Every drill; columns as from ``tables.beside``."""
     shown = beside.assign(
         measured=[f"{value:.1%}" for value in beside["ettr"]],

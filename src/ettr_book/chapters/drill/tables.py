@@ -9,7 +9,7 @@ import pandas as pd
 from ettr import evidence
 from ettr.core.results import TimeBudget
 from ettr.core.units import S_PER_H
-from ettr.drill import Calibration, Settings, Strike, band, replayed
+from ettr.drill import DrillCalibration, Settings, Strike, band, replayed
 
 NEAR_POINTS = 2.0
 """A part of the time is near what the rules say, if their shares differ by no more. [points]"""
@@ -99,8 +99,8 @@ def _settings(row: dict[str, object]) -> Settings:
     return Settings.of(json.loads(str(row["settings"])))
 
 
-def _calibration(row: dict[str, object]) -> Calibration:
-    return Calibration(**json.loads(str(row["calibration"])))
+def _calibration(row: dict[str, object]) -> DrillCalibration:
+    return DrillCalibration(**json.loads(str(row["calibration"])))
 
 
 def _budgets(row: dict[str, object]) -> tuple[TimeBudget, TimeBudget, int]:

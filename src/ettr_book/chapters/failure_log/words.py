@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pandas as pd
-from ettr.plan.fitted_words import plan, trust
 
 from ettr.core.sentences import Finding, count, listed, number, say
 from ettr.failures.node_verdict import after_repair, nodes

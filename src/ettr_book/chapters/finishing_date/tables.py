@@ -36,7 +36,7 @@ _COUNTS = (3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 @dataclass(frozen=True)
-class Dates:
+class FinishingDates:
     """When a run is done, by the exact form as far as it follows the run, and by simulated runs.
 
     Attributes
@@ -81,7 +81,7 @@ class Dates:
         return low, middle, high
 
 
-def finishing_dates(scenario: Scenario, n_runs: int = 10_000, seed: int = 0) -> Dates:
+def finishing_dates(scenario: Scenario, n_runs: int = 10_000, seed: int = 0) -> FinishingDates:
     """When a run is done.
 
     Parameters
@@ -111,7 +111,7 @@ def finishing_dates(scenario: Scenario, n_runs: int = 10_000, seed: int = 0) -> 
     n_runs = affordable_runs(float(closed.n_failures), n_runs, _FAILURES_OF_RUNS)
     runs = simulation.simulate(scenario, n_runs, seed)
     proof = simulation.simulate(followed, n_runs, seed) if left_out else runs
-    return Dates(scenario, followed, left_out, exact, counted, closed, runs, proof)
+    return FinishingDates(scenario, followed, left_out, exact, counted, closed, runs, proof)
 
 
 def _followed(scenario: Scenario) -> tuple[Scenario, tuple[str, ...], Finishing]:
@@ -171,12 +171,12 @@ class ByHand:
         return math.sqrt(self.n_failures * self.spread_h**2 + self.n_stops * self.stop_h**2)
 
 
-def by_hand(dates: Dates) -> ByHand:
+def by_hand(dates: FinishingDates) -> ByHand:
     """The date of a run by three lines of arithmetic.
 
     Parameters
     ----------
-    dates : Dates
+    dates : FinishingDates
         As from :func:`finishing_dates`.
 
     Notes
@@ -271,12 +271,12 @@ class Agreement:
     n_runs: int
 
 
-def agreement(dates: Dates) -> Agreement:
+def agreement(dates: FinishingDates) -> Agreement:
     """How far simulated runs are from the exact distribution of the same run.
 
     Parameters
     ----------
-    dates : Dates
+    dates : FinishingDates
         As from :func:`finishing_dates`.
 
     Notes
@@ -322,12 +322,12 @@ def _smoothed(total_h: np.ndarray, exact: Finishing) -> np.ndarray:
     return total_h + np.where(struck, exact.smoothed_h * noise, 0.0)
 
 
-def range_by_count(dates: Dates) -> pd.DataFrame:
+def range_by_count(dates: FinishingDates) -> pd.DataFrame:
     """How wide the range of dates is over the number of failures that the rate was counted from; exact.
 
     Parameters
     ----------
-    dates : Dates
+    dates : FinishingDates
         As from :func:`finishing_dates`.
 
     Returns
@@ -349,7 +349,7 @@ def range_by_count(dates: Dates) -> pd.DataFrame:
     return frame[np.isfinite(frame["range_days"])].reset_index(drop=True)
 
 
-def own_count(dates: Dates) -> float | None:
+def own_count(dates: FinishingDates) -> float | None:
     """From how many failures the scenario's rate was counted, or as from how many it is known; None if nobody says."""
     known = dates.followed.failures.posterior
     return dates.scenario.failures.n_events or (round(known.shape) if known else None)
@@ -360,13 +360,18 @@ def _range_days(dates: Finishing) -> float:
 
 
 def beyond_exact(
-    dates: Dates, repair_h: float = 24.0, rack_nodes: int = 9, shape: float = 0.7, n_runs: int = 1000, seed: int = 0
+    dates: FinishingDates,
+    repair_h: float = 24.0,
+    rack_nodes: int = 9,
+    shape: float = 0.7,
+    n_runs: int = 1000,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Simulated dates with what the exact form does not follow, beside those that it says without.
 
     Parameters
     ----------
-    dates : Dates
+    dates : FinishingDates
         As from :func:`finishing_dates`.
     repair_h : float
         Mean time until a node is back from repair, with a coefficient of variation of 1. [h]
@@ -435,7 +440,7 @@ def _simulated_ends(runs: Simulation) -> dict[str, float]:
     return {**_ends(runs.finish_h(ENDS)), "error_h": float(runs.finish_error_h())}
 
 
-def quarter_of(dates: Dates) -> float:
+def quarter_of(dates: FinishingDates) -> float:
     """Standard deviation of the date of a quarter of the work. [h]"""
     run = dates.followed
     return float(budget.finishing(run.override({"job.productive_h": run.work_h / 4, "job.tokens": None})).sd_h)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from ettr.plan.assumed import fitted_words
 
 from ettr.core.finishing import Finishing
 from ettr.core.sentences import Finding, about, count, duration, listed, number, pct, points, roughly, say
@@ -22,7 +21,7 @@ from ettr_book.chapters.finishing_date.tables import (
     KNOWN,
     Agreement,
     ByHand,
-    Dates,
+    FinishingDates,
     Open,
     own_count,
     quarter_of,
@@ -45,7 +44,7 @@ _MUCH = 1.05
 """Ranges whose widths differ by a smaller factor are alike."""
 
 
-def answer(dates: Dates, assumed: Open, plan: Plan) -> Finding:
+def answer(dates: FinishingDates, assumed: Open, plan: Plan) -> Finding:
     """When the run is done at the best interval, how far what is assumed moves that, and how far chance does."""
     low_h, _, high_h = dates.ends_h
     run, wide_h = dates.scenario, high_h - low_h
@@ -72,7 +71,7 @@ def answer(dates: Dates, assumed: Open, plan: Plan) -> Finding:
     )
 
 
-def _own_interval(dates: Dates, plan: Plan) -> str:
+def _own_interval(dates: FinishingDates, plan: Plan) -> str:
     """What the run's own interval does to the mean date, where it has one with an answer."""
     own = plan.budget_as_given
     if not plan.has_own_interval or own is None or dates.left_out:
@@ -105,7 +104,7 @@ def _assumed(of: Open, without: bool) -> str:
     return f"Over what is assumed, mostly {of.leading}, {dates}{how}{given}.{contradicted}"
 
 
-def _chance(dates: Dates) -> str:
+def _chance(dates: FinishingDates) -> str:
     low_h, _, high_h = dates.ends_h
     if high_h - low_h <= _INSTANT_H:
         return "Chance moves nothing."
@@ -126,7 +125,7 @@ def _chance(dates: Dates) -> str:
     )
 
 
-def _source(dates: Dates) -> str:
+def _source(dates: FinishingDates) -> str:
     if not dates.left_out:
         return "Given the inputs, the dates are calculated exactly, not simulated."
     return (
@@ -135,7 +134,7 @@ def _source(dates: Dates) -> str:
     )
 
 
-def by_hand(sums: ByHand, dates: Dates) -> Finding:
+def by_hand(sums: ByHand, dates: FinishingDates) -> Finding:
     """Mean and spread of the date in three lines."""
     mean_h, sd_h, exact = sums.mean_h, sums.sd_h, dates.exact
     half_h = _Z * sd_h
@@ -165,7 +164,7 @@ def by_hand(sums: ByHand, dates: Dates) -> Finding:
     )
 
 
-def agreement(of: Agreement, dates: Dates) -> Finding:
+def agreement(of: Agreement, dates: FinishingDates) -> Finding:
     """How far the simulated runs are from the exact distribution."""
     within = of.distance <= of.by_chance
     verdict = "which is no more than" if within else "which is more than"
@@ -189,7 +188,7 @@ def agreement(of: Agreement, dates: Dates) -> Finding:
     )
 
 
-def rate(frame: pd.DataFrame, dates: Dates) -> Finding:
+def rate(frame: pd.DataFrame, dates: FinishingDates) -> Finding:
     """What not knowing the rate adds to chance; ``frame`` as from ``tables.range_by_count``."""
     known = float(frame.loc[frame["case"] == KNOWN, "range_days"].iloc[0])
     counted = frame[frame["case"] == COUNTED]
@@ -338,7 +337,7 @@ def _after(wide_h: float, *hours: float) -> str:
     return f"{' to '.join(f'{one / unit_h:,.{digits}f}' for one in hours)} {unit}"
 
 
-def asked(dates: Dates, answer: Plan) -> Finding:
+def asked(dates: FinishingDates, answer: Plan) -> Finding:
     """Two exercises."""
     sums_h = dates.exact.sd_h
     short = {"job.productive_h": dates.followed.work_h / 4}

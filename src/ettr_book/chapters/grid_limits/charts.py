@@ -11,7 +11,7 @@ from ettr.plots.encodings import rounded
 from ettr.plots.theme import BLUE, OCHRE, ORANGE, finish, layered, need
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
-from ettr_book.chapters.common.table import Table, heads, named
+from ettr_book.chapters.common.table import CaptionedTable, heads, named
 
 _NODES = {"as given": (BLUE, [1, 0]), "all nodes at once": (ORANGE, [2, 3])}
 _LEAST_DENSITY = 1e-12
@@ -59,7 +59,7 @@ def spectrum(frame: pd.DataFrame, low_hz: float, high_hz: float, title: str, sub
     )
 
 
-def limits(frame: pd.DataFrame) -> Table:
+def limits(frame: pd.DataFrame) -> CaptionedTable:
     """A run against the limits of several specifications, a row a rule.
 
     Parameters

@@ -329,7 +329,7 @@ def sizes_within_limits(
     for limit, value, goal in dict.fromkeys(asked):
         row: dict[str, object] = {"limit": limit, "value": value, "goal": goal, "why": ""}
         try:
-            row |= _row(sizing.best(run, goal, sizing.Limits(**{names[limit]: value}), drawn))
+            row |= _row(sizing.best(run, goal, sizing.SizingLimits(**{names[limit]: value}), drawn))
         except InputError as error:
             row["why"] = str(error)
         rows.append(row)
@@ -349,7 +349,7 @@ def in_time(run: Scenario, answer: sizing.Sizing) -> sizing.BestSize | None:
     if goal is None:
         return None
     days = float(answer.best[FASTEST].yields.days) * _PATIENCE
-    return sizing.best(run, goal, sizing.Limits(deadline_days=days), sizing.draws(run, 100))
+    return sizing.best(run, goal, sizing.SizingLimits(deadline_days=days), sizing.draws(run, 100))
 
 
 def marked_sizes(run: Scenario, answer: sizing.Sizing, patient: sizing.BestSize | None, unit: str) -> pd.DataFrame:

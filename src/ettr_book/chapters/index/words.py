@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ettr.plan.assumed import fitted_words, no_answer
-
 from ettr.core.results import PARTS, TimeBudget
 from ettr.core.sentences import Finding, about, count, listed, literal, pct, roughly, say
 from ettr.plan.details import no_answer

@@ -34,9 +34,9 @@ def steps(found: Recommendation | None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The attributes of :class:`ettr.recommendation.Step`.
+        The attributes of :class:`ettr.recommendation.RecommendedStep`.
     """
-    columns = list(recommendation.Step.__dataclass_fields__)
+    columns = list(recommendation.RecommendedStep.__dataclass_fields__)
     return pd.DataFrame([asdict(step) for step in found.steps] if found else [], columns=columns)
 
 

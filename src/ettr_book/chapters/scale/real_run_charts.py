@@ -11,7 +11,7 @@ from ettr.core.sentences import gpus
 from ettr.plots.theme import BRICK, MODEL_COLOURS, finish, need
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
-from ettr_book.chapters.common.table import Table
+from ettr_book.chapters.common.table import CaptionedTable
 from ettr_book.chapters.scale.real_run_tables import DIARY_SOURCES
 
 _KINDS = {"realised": "as the diary shows", "modelled": "hardware, checkpoints and restarts only"}
@@ -50,7 +50,7 @@ def against_model(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
 
 
-def reported(published: pd.DataFrame) -> Table:
+def reported(published: pd.DataFrame) -> CaptionedTable:
     """The useful shares that operators reported, each with what it is a share of.
 
     Parameters
@@ -70,7 +70,7 @@ def reported(published: pd.DataFrame) -> Table:
         }
         for row in published.itertuples()
     ]
-    return Table(pd.DataFrame(shown), "Useful shares as operators report them")
+    return CaptionedTable(pd.DataFrame(shown), "Useful shares as operators report them")
 
 
 def _size(low: float, high: float) -> str:

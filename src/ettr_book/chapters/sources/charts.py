@@ -10,7 +10,7 @@ import pandas as pd
 from ettr.plots.theme import BLUE, BRICK, GREEN, PALE_GREY, STEEL, VIOLET, finish, need
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
-from ettr_book.chapters.common.table import Table, heads, named, significant
+from ettr_book.chapters.common.table import CaptionedTable, heads, named, significant
 
 _VERDICTS = {
     "agrees": GREEN,
@@ -136,7 +136,7 @@ def readings(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(bars, title=title, subtitle=subtitle, description=f"Bars of shares: {shares}.", height=170)
 
 
-def claims(frame: pd.DataFrame) -> Table:
+def claims(frame: pd.DataFrame) -> CaptionedTable:
     """Every audited statement; columns as from ``tables.audit``, and ``document``."""
     need(frame, "claim_id", "document", "claim", "stated_value", "implied_value", "unit", "verdict", "comment")
     values = {
@@ -154,7 +154,7 @@ def _with_unit(value: float, unit: str) -> str:
     return "" if pd.isna(value) else f"{significant(value, 4)} {'' if unit in ('count', '1') else unit}".strip()
 
 
-def scenario(frame: pd.DataFrame, title: str) -> Table:
+def scenario(frame: pd.DataFrame, title: str) -> CaptionedTable:
     """Every value of a scenario with its origin; columns as from :meth:`ettr.Scenario.to_frame`."""
     names = heads("field", "value", "unit", "status", "source", "note")
     return named(frame, names, f"Values of the scenario {title}, and where they come from", digits=8)

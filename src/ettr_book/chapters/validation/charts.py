@@ -10,7 +10,7 @@ import pandas as pd
 from ettr.plots.theme import BLUE, BRICK, GOLD, GREEN, STEEL, VIOLET, finish, need
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
-from ettr_book.chapters.common.table import Table, heads, named
+from ettr_book.chapters.common.table import CaptionedTable, heads, named
 from ettr_book.chapters.validation.tables import MEANS
 
 _COLOURS = dict(zip(MEANS, (GREEN, BLUE, STEEL, GOLD, VIOLET, BRICK), strict=True))
@@ -50,14 +50,14 @@ def validation(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
 
 
-def table(frame: pd.DataFrame) -> Table:
+def table(frame: pd.DataFrame) -> CaptionedTable:
     """Every published result; columns as from :func:`ettr_book.validation.run`."""
     names = heads("quantity", "published", "computed", "unit", "verdict", "kind", "tolerance", quantity="Result")
     names |= heads("tolerance_reason", "source", "status", "comment", tolerance_reason="Because", comment="Note")
     return named(frame, names, f"{len(frame)} published results, computed again")
 
 
-def forecasts(frame: pd.DataFrame) -> Table:
+def forecasts(frame: pd.DataFrame) -> CaptionedTable:
     """Every forecast on record; columns as from :func:`ettr_book.validation.forecasts.forecasts`."""
     names = heads("title", "low", "median", "high", "unit", "settles_by", "outcome", "state", title="Forecast")
     return named(frame, names | {"settles_by": "Settles by"}, f"{len(frame)} forecasts on record", digits=3)

@@ -10,7 +10,7 @@ import pandas as pd
 from ettr.plots.theme import CATEGORY_COLOURS, finish, need
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
-from ettr_book.chapters.common.table import Table, named
+from ettr_book.chapters.common.table import CaptionedTable, named
 
 
 def interruptions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -85,7 +85,7 @@ def without_category(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
     )
 
 
-def elsewhere(causes: pd.DataFrame) -> Table:
+def elsewhere(causes: pd.DataFrame) -> CaptionedTable:
     """What other operators put their failures down to.
 
     Parameters
