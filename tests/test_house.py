@@ -169,3 +169,26 @@ def test_every_subpackage_is_in_a_layer_and_says_what_it_holds(package):
         r"^\| \d* ?\| `\w+` \| (.*) \|$", block("ARCHITECTURE.md", "structure")[2], re.MULTILINE
     ):
         assert sentence.endswith(".") and len(sentence) < 130, sentence
+
+
+# --------------------------------------------------------------------------- names
+
+MODULES = sorted((ROOT / "src").rglob("*.py"))
+
+
+def test_a_class_name_stands_for_one_thing():
+    classes: dict[str, list[str]] = {}
+    for path in MODULES:
+        for name in re.findall(r"(?m)^ *class ([A-Z]\w*)", path.read_text(encoding="utf-8")):
+            classes.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in classes.items() if len(paths) > 1} == {}
+
+
+def test_a_module_name_is_unique_within_its_subpackage():
+    modules: dict[tuple[str, ...], list[str]] = {}
+    for path in MODULES:
+        package, *folders, name = path.relative_to(ROOT / "src").parts
+        depth = 2 if "chapters" in folders else 1  # each chapter has its own charts, tables and words
+        if not name.startswith("__"):
+            modules.setdefault((package, *folders[:depth], name), []).append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}

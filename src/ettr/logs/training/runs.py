@@ -20,10 +20,10 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
 from ettr.files.spooling import STDIN
 from ettr.files.zones import zone_of
-from ettr.logs.training import lines, records
+from ettr.logs.training import lines, step_records
 from ettr.logs.training.steps import SAVE, Process, StepLog
 
-FORMATS = Formats("training log", "", *lines.FORMATS, *records.FORMATS)
+FORMATS = Formats("training log", "", *lines.FORMATS, *step_records.FORMATS)
 PARTS = {
     "productive_h": "steps that the run kept",
     "rework_h": "steps computed again",
