@@ -150,6 +150,6 @@ def test_bands_hold_the_plan_even_where_alarms_serve_as_checkpoints():
             "prediction": {"recall": 0.95, "precision": 1, "lead_s": 1, "action_s": 0.2},
         }
     )
-    for row in plan.make(run).bands.itertuples():
-        assert row.low_95 <= row.low_50 <= row.high_50 <= row.high_95, row.quantity
-        assert row.low_95 <= row.value <= row.high_95, row.quantity
+    for quantity, row in of(plan.make(run)).iterrows():
+        assert row.low_95 <= row.low_50 <= row.high_50 <= row.high_95, quantity
+        assert row.low_95 <= row.value <= row.high_95, quantity

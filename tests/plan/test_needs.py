@@ -42,27 +42,6 @@ def put_back(run: Scenario, field: str, value: float) -> float:
 # --------------------------------------------------------------------------- the value
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "every"),
-    [
-        ("plain", 1),
-        ("store and tiers", 6),
-        pytest.param("prediction", 1, marks=pytest.mark.slow),
-        pytest.param("store and tiers", 1, marks=pytest.mark.slow),
-    ],
-)
-def test_several_sizes_together_are_answered_as_each_alone(mechanism, every):
-    run, sizes = large(mechanism), [1024, 131_072]
-    for field in plan.solvable(run)[::every]:
-        together = plan.required_at_sizes(run, field, 0.85, sizes)
-        for size, need in zip(sizes, together, strict=True):
-            alone = plan.required(run.override({"cluster.n_gpus": size}), field, 0.85)
-            assert need.value == (alone.value and pytest.approx(alone.value, rel=1e-6)), field
-            assert need.best_ettr == pytest.approx(alone.best_ettr, rel=1e-9)
-            assert need.given == alone.given and need.ideal == alone.ideal
-            assert [other.field for other in need.blocking] == [other.field for other in alone.blocking]
-
-
 @pytest.mark.parametrize("field", ["failures.rate_per_1000_node_days", "recovery.restart_min"])
 def test_with_start_and_maintenance_a_required_value_reaches_the_target_and_a_larger_one_does_not(field):
     scenario = Scenario.load("h100-100k").override({"recovery.init_s_per_1000_gpus": 0})
@@ -349,11 +328,8 @@ def test_the_size_that_a_target_allows_is_the_same_from_every_size(failures):
     for n_gpus in (1024, 16_384):
         grown = run.override({"cluster.n_gpus": n_gpus})
         assert plan.required(grown, "cluster.n_gpus", 0.9).value == reach
-        (need,) = plan.required_at_sizes(run, RESTART, 0.8, [n_gpus])
-        assert need.value == pytest.approx(plan.required(grown, RESTART, 0.8).value, rel=1e-4)
 
 
-AT_SIZES = "required_at_sizes(scenario, 'recovery.restart_min', 0.9, sizes)"
 RESTART = "recovery.restart_min"
 
 
@@ -367,7 +343,6 @@ RESTART = "recovery.restart_min"
         (lambda run: plan.required(RESTART, "my.yml", 0.9), ORDER.replace("(scenario,", "('my.yml',")),
         (lambda run: plan.requirements(0.9, run), "then the fields: requirements(scenario, 0.9, fields)"),
         (lambda run: plan.requirements(run, [RESTART], 0.9), "then the fields: requirements(scenario, 0.9, fields)"),
-        (lambda run: plan.required_at_sizes(run, RESTART, [8192], 0.9), AT_SIZES),
         (lambda run: plan.required("rsc", RESTART, 0.9), "unknown scenario 'rsc' (or give a file ending in .yml)"),
         (lambda run: plan.required(3, RESTART, 0.9), "must be a Scenario, a preset's name, a file or a mapping, got 3"),
         (
@@ -389,5 +364,4 @@ def test_a_run_may_be_named_by_its_preset_or_file(llama3, tmp_path):
     file.write_text(llama3.to_yaml(), encoding="utf-8")
     assert plan.required("llama3-405b", RESTART, 0.9) == need
     assert plan.required(file, RESTART, 0.9) == plan.required(str(file), RESTART, 0.9) == need
-    assert plan.required_at_sizes("llama3-405b", RESTART, 0.9, (n for n in [16_384])) == [need]
     assert plan.requirements("llama3-405b", 0.9, [RESTART]) == [need]

@@ -333,12 +333,10 @@ def test_what_is_looked_for_cannot_be_given(llama3, at, message):
         budget.best_interval_min(llama3, at)
 
 
-def test_what_no_form_holds_for_has_no_best_interval(llama3):
+def test_what_no_form_holds_for_has_no_best_interval():
     both = richer("tiers").override({"prediction": WARNED})
     with pytest.raises(NotModelled, match="no form for checkpoint.tiers together with prediction"):
         budget.best_interval_min(both)
-    with pytest.raises(InputError, match="no checkpoint.tiers: budget.best_interval_min"):
-        plan.best_tiers(llama3)
 
 
 @pytest.mark.parametrize(
@@ -347,7 +345,7 @@ def test_what_no_form_holds_for_has_no_best_interval(llama3):
 def test_the_best_tiers_are_the_best_whole_multiples(name, n_scales):
     """Against a search over whole ratios by hand, and the unrounded optimum of SciPy's simplex."""
     run = richer(name)
-    best = plan.best_tiers(run)
+    own = [tier.best_interval_s for tier in plan.make(run).tiers]
     paths = [f"checkpoint.tiers.{tier.name}.interval_s" for tier in run.checkpoint.tiers]
 
     def ettr(peer_s, disk_s, store_s):
@@ -356,7 +354,6 @@ def test_the_best_tiers_are_the_best_whole_multiples(name, n_scales):
             warnings.simplefilter("ignore", ValidityWarning)
             return np.nan_to_num(budget.exact(steady(run), at).ettr)
 
-    own = [*(tier.interval_s for tier in best.checkpoint.tiers), best.checkpoint.interval_min * 60]
     ratios = np.array(own[1:]) / own[:-1]
     assert ratios == pytest.approx(np.round(ratios), abs=1e-9)
     ours = ettr(*np.array(own)[:, None])[0]
@@ -372,10 +369,10 @@ def test_the_best_tiers_are_the_best_whole_multiples(name, n_scales):
 def test_best_tiers_keep_above_their_writes_and_below_the_work():
     slow = {"checkpoint.tiers.local disk.interval_s": 600, "checkpoint.tiers.local disk.write_s": 600}
     run = richer("tiers, hard").override({"checkpoint.persist_s": 1200, "checkpoint.interval_min": 60} | slow)
-    best = plan.best_tiers(run).checkpoint
-    assert best.tiers[1].interval_s >= 600 and best.interval_min * 60 >= 1200
+    _, disk, store = plan.make(run).tiers
+    assert disk.best_interval_s >= 600 and store.best_interval_s >= 1200
     rare = richer("tiers").override({"failures.rate_per_1000_node_days": 0, "job.productive_h": 5})
-    assert plan.best_tiers(rare).checkpoint.interval_min == pytest.approx(300, rel=1e-6)
+    assert plan.make(rare).tiers[-1].best_interval_s == pytest.approx(300 * 60, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["tiers", "prediction", "silent"])

@@ -91,11 +91,6 @@ def test_it_is_solvable_only_with_spares_and_repair(run, llama3):
         plan.required(run, "spares.nodes", 0.9)
 
 
-def test_several_sizes_are_answered_one_by_one(run):
-    smaller, own = plan.required_at_sizes(run, FIELD, 0.9, [8192, 16_384])
-    assert smaller.value == plan.required(run.override({"cluster.n_gpus": 8192}), FIELD, 0.9).value < own.value
-
-
 def test_another_seed_gives_another_ettr_and_nearly_the_same_pool(run):
     pool = spares.least_pool(run, 0.9, seed=1)
     assert pool.n_spares in (11, 12, 13)

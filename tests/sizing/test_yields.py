@@ -102,12 +102,11 @@ def test_heat_slows_the_job_as_in_the_plan(run):
 
 
 def test_a_batch_and_loose_exchange_ask_for_more_tokens(run):
-    own = run.override({"model.batch_tokens": 2**25})
-    double = sizing.yields(own, [16384.0])
+    doubled = run.override({"model.batch_tokens": 2**25})
+    at = sizing.yields(doubled, [16384.0])
     factor = (1 + 2**25 / 120e6) / (1 + 2**24 / 120e6)
-    useful = double.tokens_per_day * double.speed * double.ettr / factor
-    assert double.useful_tokens_per_day == pytest.approx(useful)
-    assert own.throughput.tokens_needed == pytest.approx(15.6e12 * factor)
+    assert at.useful_tokens_per_day == pytest.approx(at.tokens_per_day * at.speed * at.ettr / factor)
+    assert doubled.throughput.tokens_needed == pytest.approx(15.6e12 * factor)
     loose = run.override({"sync": {"every_steps": 30, "efficiency": 0.8}})
     assert loose.throughput.tokens_needed == pytest.approx(15.6e12 / 0.8)
 

@@ -62,7 +62,7 @@ def best_interval_min(scenario: Scenario | JobInHours, at: Mapping[str, Any] | N
     Parameters
     ----------
     scenario : Scenario or JobInHours
-        The run; faster tiers keep their intervals (:func:`best_tiers` finds those as well).
+        The run; faster tiers keep their intervals.
     at : mapping, optional
         Dotted path (one of :func:`ettr.budget.swept`) to an array in the field's unit; arrays broadcast against each
         other.

@@ -26,7 +26,6 @@ from .needs import SOLVABLE as SOLVABLE
 from .needs import Blocker as Blocker
 from .needs import Requirement as Requirement
 from .needs import required as required
-from .needs import required_at_sizes as required_at_sizes
 from .needs import requirements as requirements
 from .planned_run import PlannedRun as PlannedRun
 from .realised import PredictedRun as PredictedRun
@@ -36,6 +35,5 @@ from .single_run import PredictionInterval as PredictionInterval
 from .single_run import prediction_interval as prediction_interval
 from .solving import ettr_at_best as ettr_at_best
 from .tiers import TierPlan as TierPlan
-from .tiers import best_tiers as best_tiers
 from .unexplained import Unexplained as Unexplained
 from .unexplained import unexplained as unexplained

@@ -33,8 +33,6 @@ class Frontier:
     ----------
     x, y : str
         Dotted paths of the two fields.
-    x_unit, y_unit : str
-        Their units; empty for fractions.
     sense : {"at most", "at least"}
         Whether the target is reached below the line, or above.
     target_ettr : float
@@ -47,8 +45,6 @@ class Frontier:
 
     x: str
     y: str
-    x_unit: str
-    y_unit: str
     sense: Sense
     target_ettr: float
     points: pd.DataFrame
@@ -116,7 +112,7 @@ def frontier(
             "interval_min": np.where(reaches, interval, np.nan),
         }
     )
-    return Frontier(x, y, across.unit, up.unit, up.sense, target_ettr, points)
+    return Frontier(x, y, up.sense, target_ettr, points)
 
 
 def ettr_map(

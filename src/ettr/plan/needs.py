@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ SOLVABLE = (
 )
 """Fields that :func:`requirements` asks about: every scenario has them. :func:`solvable` names all."""
 
-_KINDS = {"target": "number", "sizes": "list", "fields": "list", "x_values": "list"}
+_KINDS = {"target": "number", "fields": "list", "x_values": "list"}
 """What an argument is where the last word of its name does not say it."""
 
 _NO_REMEDY = (N_GPUS, "job.productive_h")
@@ -191,49 +191,6 @@ def required(scenario: Scenario | str | Path, field: str, target_ettr: float) ->
         return _pool(scenario, asked, target_ettr)
     reach = last_reaching(scenario, asked, target_ettr, {})
     return _solved(scenario, asked, target_ettr, float(reach.value[0]), float(reach.best_ettr[0]))
-
-
-def required_at_sizes(
-    scenario: Scenario | str | Path, field: str, target_ettr: float, sizes: Iterable[int]
-) -> list[Requirement]:
-    """:func:`required` of one run at several sizes, solved together where the field's rule is the same at all.
-
-    Parameters
-    ----------
-    scenario, field, target_ettr
-        As for :func:`required`.
-    sizes : iterable of int
-        Sizes of the job, in whole nodes. [GPUs]
-
-    Returns
-    -------
-    list of Requirement
-        One a size, in their order.
-
-    Raises
-    ------
-    InputError, NotModelled
-        As :func:`required`; a size that does not fill its nodes.
-
-    Examples
-    --------
-    >>> from ettr import Scenario, plan
-    >>> run = Scenario.load("llama3-405b")
-    >>> needs = plan.required_at_sizes(run, "recovery.restart_min", 0.9, [8192, 16_384])
-    >>> [round(need.value, 1) for need in needs]
-    [18.1, 6.8]
-    """
-    scenario = run_of("required_at_sizes", scenario=scenario, field=field, target=target_ettr, sizes=sizes)
-    check_target(target_ettr)
-    runs = [scenario.override({N_GPUS: size}) for size in sizes]
-    fields = [field_of(run, field) for run in runs]
-    alike = len({replace(one, given=0.0) for one in fields}) == 1
-    if not alike or field in (N_GPUS, SPARES) or fields[0].sense == "between":
-        return [required(run, field, target_ettr) for run in runs]
-    at = {N_GPUS: np.array([run.cluster.n_gpus for run in runs], dtype=float)}
-    reach = last_reaching(scenario, fields[0], target_ettr, at)
-    answers = zip(runs, fields, reach.value.tolist(), reach.best_ettr.tolist(), strict=True)
-    return [_solved(run, asked, target_ettr, value, best) for run, asked, value, best in answers]
 
 
 def _solved(scenario: Scenario, asked: Field, target_ettr: float, value: float, best_ettr: float) -> Requirement:

@@ -7,23 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ettr import budget
 from ettr.budget.closed_forms import quiet_budget
 from ettr.budget.intervals import longest_h, without_ends
 from ettr.budget.search import lowest
-from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.errors import OutsideValidity
 from ettr.core.units import MIN_PER_H, ROUNDING, S_PER_H
 from ettr.core.validity import ENDS
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.job_in_hours import SHORTEST_MIN
-from ettr.scenario.paths import INTERVAL
 
 _SWEEPS = 40
 _SETTLED = 1e-7
 _HAIR = 1 + ROUNDING
 """Above a write by this much, so that rounding does not put an interval below it."""
-_ROUNDING = 1 + 1e-15
-"""An interval in minutes must not fall below the same one in seconds."""
 
 
 @dataclass(frozen=True)
@@ -58,25 +54,13 @@ def tier_plans(scenario: Scenario, run: JobInHours, best_h: np.ndarray) -> tuple
     )
 
 
-def best_tiers(scenario: Scenario) -> Scenario:
-    """The run with the intervals of the store and of each faster tier that give the highest steady-state ETTR.
+def best_tiers_h(run: JobInHours) -> np.ndarray:
+    """Return the intervals of all tiers that together give the highest steady-state ETTR, the store last. [h]
 
-    Parameters
-    ----------
-    scenario : Scenario
-        The run, with ``checkpoint.tiers``.
-
-    Returns
-    -------
-    Scenario
-        The same with other intervals, each a whole multiple of the one before.
+    Each is a whole multiple of the one before.
 
     Raises
     ------
-    InputError
-        The scenario has no tiers.
-    NotModelled
-        Mechanisms that no closed form holds for together.
     OutsideValidity
         The run would practically never end.
 
@@ -85,25 +69,7 @@ def best_tiers(scenario: Scenario) -> Scenario:
     Coordinate descent on the exact cost: in turn each interval between its neighbours, and each ratio of two
     neighbours with all that are slower. Then the ratios are rounded, both ways each, and the fastest interval is
     solved for again; the best of these is taken. Maintenance and the start do not enter.
-
-    Examples
-    --------
-    >>> from ettr import Scenario, plan
-    >>> peer = {"name": "peer memory", "interval_s": 60, "stall_s": 0.5, "load_s": 5, "survives": 0.9}
-    >>> run = plan.best_tiers(Scenario.load("llama3-405b").override({"checkpoint.tiers": [peer]}))
-    >>> round(run.checkpoint.interval_min * 60 / run.checkpoint.tiers[0].interval_s, 6)
-    13.0
     """
-    if not scenario.checkpoint.tiers:
-        raise InputError("the scenario has no checkpoint.tiers: budget.best_interval_min finds the store's interval")
-    *taus, of_store = best_tiers_h(budget.accepted(scenario))
-    tiers = zip(scenario.checkpoint.tiers, taus, strict=True)
-    values = {f"checkpoint.tiers.{tier.name}.interval_s": float(tau * S_PER_H) for tier, tau in tiers}
-    return scenario.override({**values, INTERVAL: float(of_store * MIN_PER_H * _ROUNDING)})
-
-
-def best_tiers_h(run: JobInHours) -> np.ndarray:
-    """The intervals of :func:`best_tiers`, the store last. [h]"""
     search = _Search(run)
     return search.with_whole_ratios(search.descend(search.given_h()))
 
@@ -167,5 +133,5 @@ class _Search:
         intervals_h = fastest[:, None] * multiples
         cost = self.cost(intervals_h)
         if np.isnan(cost).all():
-            raise OutsideValidity(f"plan.best_tiers holds only for {ENDS}")
+            raise OutsideValidity(f"the best intervals of all tiers hold only for {ENDS}")
         return np.asarray(intervals_h[np.nanargmin(cost)])
