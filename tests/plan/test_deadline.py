@@ -165,11 +165,7 @@ def test_the_sentence_has_the_probability_what_a_day_changes_and_what_it_costs()
 
 def test_what_is_certain_is_said_as_more_than_99():
     sure = due(by="2027-06-01").due
-    assert (
-        sure.words
-        == "Done by the deadline, 1 June 2027, with a chance of more than 99%. A day of the job costs "
-        + ("790,000 USD.")
-    )
+    assert "more than 99%" in sure.words and "a day earlier" not in sure.words
     assert sure.levers == ()
 
 
@@ -189,7 +185,7 @@ def test_the_table_names_what_is_needed_and_what_is_not_enough():
     assert table.columns == ("for 9 in 10, one of these alone", "needed", "now", "unit")
     assert [row[0] for row in table.rows] == ["failure rate", "checkpoint stall", "restart time"]
     assert all(row[1].startswith("<= ") for row in table.rows)
-    assert note.text.startswith("Not enough alone, at any value: background write, detection time, ")
+    assert "background write, detection time, " in note.text
     assert "productive" not in note.text and "length of the work" not in note.text
 
 
@@ -202,7 +198,7 @@ def test_values_that_are_all_enough_or_never():
     _, table = any_will_do.report()
     assert [row[1] for row in table.rows] == ["any", "<= 2"]
     _, note = replace(COUNTED().due, levers=(lever(None),)).report()
-    assert note.text == "None of these is enough for 9 in 10 alone: restart time."
+    assert note.text.endswith(": restart time.")
 
 
 def test_for_machines():
@@ -220,10 +216,12 @@ def test_for_machines():
 
 
 def test_the_answer_comes_before_the_deadline_and_both_before_what_is_lost():
-    texts = [str(section) for section in COUNTED().report()]
-    order = [next(i for i, text in enumerate(texts) if start in text) for start in ("ETTR", "Done by 9", "Done by the")]
-    assert order == sorted(order) and "lost per month" in "".join(texts[order[-1] :])
-    assert sum("Done by the deadline" in text for text in texts) == 1
+    answer = COUNTED()
+    texts = [getattr(section, "text", "") for section in answer.report()]
+    dates, due = texts.index(answer.dates.words), texts.index(answer.due.words)
+    ettr = next(i for i, text in enumerate(texts) if "ETTR" in text)
+    lost = next(i for i, section in enumerate(answer.report()) if getattr(section, "bars", ()))
+    assert ettr < dates < due < lost and texts.count(answer.due.words) == 1
 
 
 # --------------------------------------------------------------------------- what is left out, and refused

@@ -28,17 +28,17 @@ def first() -> Scenario:
 def test_what_the_model_does_not_explain_is_said_first(first):
     run = first.override({"measured.ettr": 0.78, "cost.usd_per_gpu_h": 2.5})
     answer = plan.make(run)
-    told = answer.unexplained
-    assert told.share == pytest.approx(float(answer.budget.ettr) - 0.78)
-    assert told.usd_per_month == pytest.approx(told.share * 730.5 * 4096 * 2.5)
-    assert answer.report()[1].text.startswith("You measured 78%; failures and checkpoints alone would leave 90%.")
+    lost = answer.unexplained
+    assert lost.share == pytest.approx(float(answer.budget.ettr) - 0.78)
+    assert lost.usd_per_month == pytest.approx(lost.share * 730.5 * 4096 * 2.5)
+    assert answer.report()[1].text == lost.words and "78%" in lost.words and "90%" in lost.words
 
 
 def test_a_measured_ettr_above_the_model_names_the_input_that_must_be_wrong(first):
     with pytest.raises(InputError) as caught:
         plan.make(first.override({"measured.ettr": 0.95}))
     words = str(caught.value)
-    assert words.startswith("a measured ETTR of 95.0% is more than the 89.8% that the other inputs allow: it takes a ")
+    assert "95.0% is more than the 89.8%" in words
     mttf_h = float(words.partition("at least ")[2].partition(" h")[0])
     enough = first.override({"failures.job_mttf_h": 1.01 * mttf_h})
     assert plan.make(enough).budget.ettr >= 0.95 - 1e-3

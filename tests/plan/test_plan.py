@@ -141,7 +141,7 @@ def test_rare_failures_with_daily_maintenance_still_have_a_plan(llama3, rate):
 
 
 def test_a_run_that_practically_never_ends_has_no_plan(plain_run):
-    with pytest.raises(OutsideValidity, match=r"^This job practically never ends: it fails every 0\.0144 s"):
+    with pytest.raises(OutsideValidity, match=r"fails every 0\.0144 s"):
         plan.make(plain_run.override({"cluster.n_gpus": 8_000_000_000}))
 
 
