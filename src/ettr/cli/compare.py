@@ -121,23 +121,23 @@ def compare(
 
 
 def _recommended(
-    run: Scenario, budget_usd: float, known: Catalogue, ids: list[str] | None
+    run: Scenario, budget_usd: float, catalogue: Catalogue, ids: list[str] | None
 ) -> tuple[Recommendation | None, str]:
     """The set that a plan recommends, or why there is none."""
     from ettr import plan
 
     try:
-        found = plan.make(run, simulate=False).recommend(budget_usd, known, ids)
+        found = plan.make(run, simulate=False).recommend(budget_usd, catalogue, ids)
     except (NotModelled, OutsideValidity) as error:
         return None, f"No set is recommended, because the analytical model does not cover this run: {error}"
     return found, "" if found else "No set is recommended: the run has no failures, or practically never ends"
 
 
-def _named(only: list[str] | None, known: Catalogue) -> list[str] | None:
+def _named(only: list[str] | None, catalogue: Catalogue) -> list[str] | None:
     """``--only``, checked; None for all."""
     if only is None:
         return None
     ids = [name for name in ",".join(only).replace(" ", "").split(",") if name]
     if not ids:
         raise InputError("--only names no mitigation, e.g. --only lemon-removal")
-    return [known[name].id for name in ids]
+    return [catalogue[name].id for name in ids]

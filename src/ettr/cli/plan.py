@@ -293,14 +293,14 @@ def _check_conflicts(
     raise InputError(f"{options_given[path]} conflicts with --set {path}; use one of them{way_out}")
 
 
-def _check_size(asked: dict[str, Any], observed_on_gpus: float | None) -> None:
+def _check_size(values: dict[str, Any], observed_on_gpus: float | None) -> None:
     """Refuse a run that has no size, or a size that nothing was observed on."""
-    if N_GPUS not in asked:
+    if N_GPUS not in values:
         raise InputError(
             "name a preset or a file, or say how large the job is and how often it fails, e.g. ettr plan --gpus 4096 "
             "--mtbf-h 9"
         )
-    if observed_on_gpus is not None and not any(path.startswith("failures.") for path in asked):
+    if observed_on_gpus is not None and not any(path.startswith("failures.") for path in values):
         raise InputError(f"{_OBSERVED_ON} needs the failures observed there: --mtbf-h, or --failures with --in-days")
 
 
@@ -418,7 +418,7 @@ def _size(run: Scenario, given: dict[str, float | None], always: bool) -> Sizing
     return sizing.make(run, sizing.SizingLimits(**given))
 
 
-def _needs(run: Scenario, asked: Scenario, target: float, fields: list[str]) -> list[Requirement]:
+def _needs(run: Scenario, original: Scenario, target: float, fields: list[str]) -> list[Requirement]:
     """What each field would have to be; those that can reach the target first.
 
     Spares are simulated, in the run as it was asked about; all else is solved for by the closed forms.
@@ -426,8 +426,8 @@ def _needs(run: Scenario, asked: Scenario, target: float, fields: list[str]) -> 
     from ettr.plan import required, solvable
     from ettr.scenario.paths import SPARES
 
-    named = list(dict.fromkeys(fields)) or [*solvable(run), *([SPARES] if asked.spares else [])]
-    needs = [required(asked if field == SPARES else run, field, target) for field in named]
+    named = list(dict.fromkeys(fields)) or [*solvable(run), *([SPARES] if original.spares else [])]
+    needs = [required(original if field == SPARES else run, field, target) for field in named]
     return sorted(needs, key=lambda need: need.value is None)
 
 

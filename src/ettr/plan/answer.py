@@ -184,11 +184,11 @@ def make(scenario: Scenario | str | Path, simulate: bool = True, calendar: Calen
 
 def _at_the_bound(scenario: Scenario) -> Scenario:
     """A run of which no failure was seen at the largest rate that fits with that; other runs as they are."""
-    known = scenario.failures.posterior
-    if scenario.failures.n_events != 0 or known is None:
+    posterior = scenario.failures.posterior
+    if scenario.failures.n_events != 0 or posterior is None:
         return scenario
-    most = gamma_interval(known.shape, known.node_days, 2 * BOUND - 1).high
-    gamma = {"shape": known.shape, "node_days": known.node_days}
+    most = gamma_interval(posterior.shape, posterior.node_days, 2 * BOUND - 1).high
+    gamma = {"shape": posterior.shape, "node_days": posterior.node_days}
     return scenario.override({RATE: float(most), "failures.rate_gamma": gamma, "failures.modes": []})
 
 

@@ -99,14 +99,14 @@ def bands_of(
     >>> round(ettr["low_95"], 3), round(ettr["high_95"], 3)
     (0.905, 0.915)
     """
-    known = scenario.failures.posterior
-    if known is None:
+    posterior = scenario.failures.posterior
+    if posterior is None:
         return Bands(
             (),
             "the scenario does not say how well its failure rate is known, which failures.rate_gamma would, and all "
             "inputs are taken as exact",
         )
-    ends = {level: gamma_interval(known.shape, known.node_days, level) for level in LEVELS}
+    ends = {level: gamma_interval(posterior.shape, posterior.node_days, level) for level in LEVELS}
     rates = np.unique([*(end for band in ends.values() for end in (band.low, band.high)), *_between(ends[LEVELS[-1]])])
     inside = [(rates >= band.low) & (rates <= band.high) for band in ends.values()]
     run = run or budget.accepted(scenario)
@@ -158,10 +158,10 @@ def _source(scenario: Scenario) -> str:
             f"from failures.n_events = {failures.n_events:.10g} in failures.node_days = {failures.node_days:.10g}; "
             "all other inputs are taken as exact"
         )
-    known = failures.posterior
-    assert known is not None
+    posterior = failures.posterior
+    assert posterior is not None
     return (
-        f"from failures.rate_gamma, worth {known.shape:.4g} failures in {known.node_days:.6g} node-days; "
+        f"from failures.rate_gamma, worth {posterior.shape:.4g} failures in {posterior.node_days:.6g} node-days; "
         "all other inputs are taken as exact"
     )
 
@@ -174,10 +174,10 @@ def mttf_interval_h(scenario: Scenario, level: float = 0.95) -> tuple[float, flo
     tuple of float or None
         Low and high end; None if the scenario says nothing about its rate's uncertainty.
     """
-    known = scenario.failures.posterior
+    posterior = scenario.failures.posterior
     rate = scenario.failure_rate
-    if known is None or rate == 0:
+    if posterior is None or rate == 0:
         return None
-    interval = gamma_interval(known.shape, known.node_days, level)
+    interval = gamma_interval(posterior.shape, posterior.node_days, level)
     longest_h = scenario.job_mttf_h * rate / interval.low if interval.low > 0 else math.inf
     return scenario.job_mttf_h * rate / interval.high, longest_h

@@ -89,10 +89,10 @@ class Dates(Answer):
     @property
     def words(self) -> str:
         """The dates as sentences: the range over what is assumed, then chance."""
-        known = f", the rate being known from {count(self.counted)} failures" if self.counted else ""
+        rate_source = f", the rate being known from {count(self.counted)} failures" if self.counted else ""
         if self.simulated is not None:  # the range over the assumed inputs is one of the analytical model
-            return f"Done {_by(self)}, {_simulated(self)} with {mechanisms(self.left_out)}{known}."
-        text = f"Done {_by(self)}{f', {_simulated(self)}' if self.is_simulated else ''}{known}."
+            return f"Done {_by(self)}, {_simulated(self)} with {mechanisms(self.left_out)}{rate_source}."
+        text = f"Done {_by(self)}{f', {_simulated(self)}' if self.is_simulated else ''}{rate_source}."
         if (over := self.over_assumed_h) is not None:
             text += f" Over what is assumed, half of the runs are done {_by_between(self.calendar, *over)}."
         return text
@@ -187,9 +187,9 @@ def dates_of(
     if not scenario.ends:
         return None
     calendar = calendar or Calendar()
-    known = None if rate_is_exact else scenario.failures.posterior
-    exact_rate = known is None or known.shape < 1 or scenario.failures.n_events == 0
-    counted = None if exact_rate or known is None else (scenario.failures.n_events or known.shape)
+    posterior = None if rate_is_exact else scenario.failures.posterior
+    exact_rate = posterior is None or posterior.shape < 1 or scenario.failures.n_events == 0
+    counted = None if exact_rate or posterior is None else (scenario.failures.n_events or posterior.shape)
     if simulation is not None and calendar.done:  # which are of the whole run
         rest = _rest(scenario, calendar.done, simulation.n_runs)
         simulation = rest if exact_rate else at_uncertain_rate(rest)
@@ -247,19 +247,19 @@ def at_uncertain_rate(runs: Simulation) -> Simulation:
     replaced by the highest rate that was simulated. Runs of a scenario that gives no uncertainty of its rate come back
     unchanged.
     """
-    known = runs.scenario.failures.posterior
-    if known is None or known.shape < 1 or runs.scenario.failures.n_events == 0:
+    posterior = runs.scenario.failures.posterior
+    if posterior is None or posterior.shape < 1 or runs.scenario.failures.n_events == 0:
         return runs
     with extras.needed("simulate", WITHOUT):
         from ettr.simulation import simulate
     from scipy.special import gammaincinv
 
-    quantiles = gammaincinv(known.shape, (np.arange(_RATES) + 0.5) / _RATES)
+    quantiles = gammaincinv(posterior.shape, (np.arange(_RATES) + 0.5) / _RATES)
     n_each = math.ceil(min(runs.n_runs, _RUNS) / _RATES)
     tables: list[np.ndarray] = []
     for seed, quantile in enumerate(quantiles.tolist()):  # from the lowest rate to the highest
         try:
-            at_rate = simulate(runs.scenario.override({RATE: 1000 * quantile / known.node_days}), n_each, seed=seed)
+            at_rate = simulate(runs.scenario.override({RATE: 1000 * quantile / posterior.node_days}), n_each, seed=seed)
         except NoProgress:
             tables += [tables[-1] if tables else runs.table] * (_RATES - seed)
             break

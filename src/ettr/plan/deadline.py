@@ -152,12 +152,12 @@ class Deadline(Answer):
         sections: Report = [Note(self.words)]
         if not self.levers:
             return sections
-        enough = [one for one in self.levers if one.value is not None]
+        enough = [lever for lever in self.levers if lever.value is not None]
         if enough:
-            rows = [(_bare(one), _needed(one), limit(one.given), one.unit) for one in enough]
+            rows = [(_bare(lever), _needed(lever), limit(lever.given), lever.unit) for lever in enough]
             columns = (f"for {in_n(WANTED)}, one of these alone", "needed", "now", "unit")
             sections.append(Table(columns, rows, words=("unit",)))
-        if short := [_bare(one) for one in self.levers if one.value is None]:
+        if short := [_bare(lever) for lever in self.levers if lever.value is None]:
             none = "Not enough alone, at any value" if enough else f"None of these is enough for {in_n(WANTED)} alone"
             sections.append(Note(f"{none}: {listed(short)}.", dim=True))
         return sections
@@ -260,11 +260,11 @@ class _Chance:
         tried_h = np.unique(np.clip(own_h * np.geomspace(1 / _WIDEST, _WIDEST, _INTERVALS), low_h, high_h))
         if scenario.interval_min <= 0:
             return scenario.interval_min, chance
-        found = self(replace(run, tau=tried_h))
-        best = int(np.argmax(found))
-        if found[best] <= chance:
+        probabilities = self(replace(run, tau=tried_h))
+        best = int(np.argmax(probabilities))
+        if probabilities[best] <= chance:
             return scenario.interval_min, chance
-        return float(tried_h[best] * MIN_PER_H), float(found[best])
+        return float(tried_h[best] * MIN_PER_H), float(probabilities[best])
 
     def at_best(self, scenario: Scenario, path: str, values: np.ndarray) -> np.ndarray:
         """With values of a field, and the best interval at each."""
@@ -294,20 +294,20 @@ def _levers(of: _Chance, scenario: Scenario) -> Iterator[Lever]:
     for path in solvable(scenario):
         if path in (INTERVAL, N_GPUS, SPARES, "job.productive_h"):  # more work has a higher ETTR, and a later end
             continue
-        asked = field_of(scenario, path)
-        if asked.sense == "between" or asked.given == asked.ideal:
+        field = field_of(scenario, path)
+        if field.sense == "between" or field.given == field.ideal:
             continue
-        value = _last(of, scenario, asked)
-        yield Lever(path, amount_of(path, Scenario), asked.unit, asked.given, value, asked.sense)
+        value = _last(of, scenario, field)
+        yield Lever(path, amount_of(path, Scenario), field.unit, field.given, value, field.sense)
 
 
-def _last(of: _Chance, scenario: Scenario, asked: Field) -> float | None:
+def _last(of: _Chance, scenario: Scenario, field: Field) -> float | None:
     """The last value, from the best one on, with which the deadline is kept often enough."""
-    steps = asked.steps()
-    better = steps[steps <= asked.given] if asked.sense == "at most" else steps[steps >= asked.given]
-    values = np.unique(np.append(better, asked.given))
-    values = values if asked.sense == "at most" else values[::-1]
-    enough = of.at_best(scenario, asked.path, values) >= WANTED
+    steps = field.steps()
+    better = steps[steps <= field.given] if field.sense == "at most" else steps[steps >= field.given]
+    values = np.unique(np.append(better, field.given))
+    values = values if field.sense == "at most" else values[::-1]
+    enough = of.at_best(scenario, field.path, values) >= WANTED
     if not enough[0]:
         return None
     if enough.all():
@@ -316,7 +316,7 @@ def _last(of: _Chance, scenario: Scenario, asked: Field) -> float | None:
     good, bad = float(values[last]), float(values[last + 1])
     for _ in range(_ROUNDS):
         inner = good + (bad - good) * np.linspace(0.0, 1.0, _VALUES)
-        enough = of.at_best(scenario, asked.path, inner[1:-1]) >= WANTED
+        enough = of.at_best(scenario, field.path, inner[1:-1]) >= WANTED
         last = int(np.argmin(enough)) if not enough.all() else enough.size
         good, bad = float(inner[last]), float(inner[last + 1])
     return good
@@ -335,12 +335,12 @@ def share(p: float) -> str:
     return "less than 1%" if 0 < p <= 0.005 else pct(p, 0)
 
 
-def _bare(one: Lever) -> str:
+def _bare(lever: Lever) -> str:
     """A field as a list and a table name it."""
-    return one.name.removeprefix("the ")
+    return lever.name.removeprefix("the ")
 
 
-def _needed(one: Lever) -> str:
-    if one.value is None or math.isinf(one.value):
+def _needed(lever: Lever) -> str:
+    if lever.value is None or math.isinf(lever.value):
         return "any"
-    return f"{'<=' if one.sense == 'at most' else '>='} {limit(one.value, one.sense)}"
+    return f"{'<=' if lever.sense == 'at most' else '>='} {limit(lever.value, lever.sense)}"

@@ -113,11 +113,11 @@ def amount(value: float, unit: str) -> str:
 
 def plan_lines(plan: PlannedRun) -> list[str]:
     """The plan in a few plain lines, without its tables."""
-    band, known = plan.band, plan.job_mttf_95_h
+    band, mttf_95_h = plan.band, plan.job_mttf_95_h
     given = f", {no_answer(plan)}" if plan.budget_as_given is None else ""
     if plan.hours_as_given:
         given = f", {pct(plan.hours_as_given.ettr)} at the current {duration(plan.scenario.interval_h)}"
-    interval = f", 95% interval {_range(known)}" if known else ""
+    interval = f", 95% interval {_range(mttf_95_h)}" if mttf_95_h else ""
     often = "The job does not fail: its failure rate is 0"
     if math.isfinite(plan.job_mttf_h):
         often = (

@@ -184,27 +184,34 @@ def required(scenario: Scenario | str | Path, field: str, target_ettr: float) ->
     """
     scenario = run_of("required", scenario=scenario, field=field, target=target_ettr)
     check_target(target_ettr)
-    asked = field_of(scenario, field)
-    if asked.sense == "between":
-        return _range(scenario, asked, target_ettr)
+    solved = field_of(scenario, field)
+    if solved.sense == "between":
+        return _range(scenario, solved, target_ettr)
     if field == SPARES:
-        return _pool(scenario, asked, target_ettr)
-    reach = last_reaching(scenario, asked, target_ettr, {})
-    return _solved(scenario, asked, target_ettr, float(reach.value[0]), float(reach.best_ettr[0]))
+        return _pool(scenario, solved, target_ettr)
+    reach = last_reaching(scenario, solved, target_ettr, {})
+    return _solved(scenario, solved, target_ettr, float(reach.value[0]), float(reach.best_ettr[0]))
 
 
-def _solved(scenario: Scenario, asked: Field, target_ettr: float, value: float, best_ettr: float) -> Requirement:
+def _solved(scenario: Scenario, solved: Field, target_ettr: float, value: float, best_ettr: float) -> Requirement:
     """The requirement of a value; NaN where no value reaches the target."""
-    if asked.path == N_GPUS and math.isfinite(value):
+    if solved.path == N_GPUS and math.isfinite(value):
         value = whole_nodes(scenario, value)
-    blocking = _blocking(scenario, asked, {asked.path: asked.ideal}) if math.isnan(value) else ()
-    return _requirement(asked, target_ettr, value, best_ettr, blocking=blocking)
+    blocking = _blocking(scenario, solved, {solved.path: solved.ideal}) if math.isnan(value) else ()
+    return _requirement(solved, target_ettr, value, best_ettr, blocking=blocking)
 
 
-def _requirement(asked: Field, target_ettr: float, value: float, best_ettr: float, **others: Any) -> Requirement:
-    own = {"ideal": asked.low if asked.sense == "at most" else asked.high, **others}
-    needed_value = None if math.isnan(value) else value
-    return Requirement(asked.path, target_ettr, needed_value, asked.given, best_ettr, asked.unit, asked.sense, **own)
+def _requirement(solved: Field, target_ettr: float, value: float, best_ettr: float, **others: Any) -> Requirement:
+    return Requirement(
+        field=solved.path,
+        target_ettr=target_ettr,
+        value=None if math.isnan(value) else value,
+        given=solved.given,
+        best_ettr=best_ettr,
+        unit=solved.unit,
+        sense=solved.sense,
+        **{"ideal": solved.low if solved.sense == "at most" else solved.high, **others},
+    )
 
 
 def requirements(
@@ -282,28 +289,28 @@ def _as_written(name: str, value: Any) -> str:
     return f"{value:g}" if isinstance(value, Real) else name
 
 
-def _range(scenario: Scenario, asked: Field, target_ettr: float) -> Requirement:
-    peak, down, up = range_reaching(scenario, asked, target_ettr)
+def _range(scenario: Scenario, solved: Field, target_ettr: float) -> Requirement:
+    peak, down, up = range_reaching(scenario, solved, target_ettr)
     low, high, best_ettr = float(down.value[0]), float(up.value[0]), float(down.best_ettr[0])
     if math.isnan(low):
-        blocking = _blocking(scenario, asked, {} if asked.path == INTERVAL else {asked.path: peak})
-        return _requirement(asked, target_ettr, math.nan, best_ettr, ideal=peak, blocking=blocking)
-    return _requirement(asked, target_ettr, peak, best_ettr, ideal=peak, low=low, high=high)
+        blocking = _blocking(scenario, solved, {} if solved.path == INTERVAL else {solved.path: peak})
+        return _requirement(solved, target_ettr, math.nan, best_ettr, ideal=peak, blocking=blocking)
+    return _requirement(solved, target_ettr, peak, best_ettr, ideal=peak, low=low, high=high)
 
 
-def _pool(scenario: Scenario, asked: Field, target_ettr: float) -> Requirement:
+def _pool(scenario: Scenario, solved: Field, target_ettr: float) -> Requirement:
     """The fewest hot spares; what stands in the way is that of a pool that never runs out."""
     pool = spares.least_pool(scenario, target_ettr)
     if pool.n_spares is None:
         plain = budget.simplified(scenario).scenario
-        blocking = _blocking(plain, asked, {INTERVAL: plain.interval_min})
-        return _requirement(asked, target_ettr, math.nan, pool.best_ettr, blocking=blocking)
-    return _requirement(asked, target_ettr, float(pool.n_spares), pool.best_ettr, ettr_error=pool.error)
+        blocking = _blocking(plain, solved, {INTERVAL: plain.interval_min})
+        return _requirement(solved, target_ettr, math.nan, pool.best_ettr, blocking=blocking)
+    return _requirement(solved, target_ettr, float(pool.n_spares), pool.best_ettr, ettr_error=pool.error)
 
 
-def _blocking(scenario: Scenario, asked: Field, own: dict[str, float]) -> tuple[Blocker, ...]:
+def _blocking(scenario: Scenario, solved: Field, own: dict[str, float]) -> tuple[Blocker, ...]:
     """ETTR with each other field at its ideal, beside the values of ``own``."""
-    fields = [field_of(scenario, path) for path in solvable(scenario) if path not in (*_NO_REMEDY, asked.path)]
+    fields = [field_of(scenario, path) for path in solvable(scenario) if path not in (*_NO_REMEDY, solved.path)]
     others = [field for field in fields if field.sense != "between"]
     # a share of all failures cannot stand beside one by mode, so each of these is a call of its own
     alone = [field for field in others if field.by_mode]

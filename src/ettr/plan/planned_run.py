@@ -152,8 +152,9 @@ class PlannedRun:
     def prediction_interval(self) -> PredictionInterval | None:
         """The 95% prediction interval of a single run at the best interval; None without failures."""
         if self.single_runs:
-            known = None if self.is_bound else self.original.failures.posterior
-            return of_simulated(self.single_runs, (self.original.failures.n_events or known.shape) if known else None)
+            failures = self.original.failures
+            posterior = None if self.is_bound else failures.posterior
+            return of_simulated(self.single_runs, (failures.n_events or posterior.shape) if posterior else None)
         return prediction_interval(
             self.scenario.override({INTERVAL: self._whole_min}),
             self.budget,
@@ -192,9 +193,10 @@ class PlannedRun:
     @property
     def published(self) -> evidence.PublishedEttr | None:
         """What was published for another run of similar size, the nearest; None where there is none."""
-        found = evidence.published_near(self.original.cluster.n_gpus)
-        own = self.original.n_nodes == self.original.observed_nodes and found and found.source in self.original.sources
-        return None if own else found
+        nearest = evidence.published_near(self.original.cluster.n_gpus)
+        is_observed = self.original.n_nodes == self.original.observed_nodes
+        is_own = is_observed and nearest and nearest.source in self.original.sources
+        return None if is_own else nearest
 
     @functools.cached_property
     def recommendation(self) -> Recommendation | None:
@@ -218,7 +220,7 @@ class PlannedRun:
         """
         if float(self.budget.ettr) < HOPELESS or not math.isfinite(self.job_mttf_h):
             return None
-        return recommend(self.scenario, budget_usd, of, only, asked=self.original)
+        return recommend(self.scenario, budget_usd, of, only, original=self.original)
 
     @functools.cached_property
     def simulation(self) -> Simulation | None:
@@ -244,9 +246,9 @@ class PlannedRun:
     @functools.cached_property
     def dates(self) -> Dates | None:
         """When the run is done, at the best interval; None of a job that has no end, or where that is not simulated."""
-        asked = self.best if self.is_bound else self.original.override({INTERVAL: self._whole_min})
+        run = self.best if self.is_bound else self.original.override({INTERVAL: self._whole_min})
         return dates_of(
-            asked,
+            run,
             self.calendar,
             self.single_runs,
             self.assumptions,
@@ -267,8 +269,8 @@ class PlannedRun:
     @functools.cached_property
     def due(self) -> Deadline | None:
         """Whether it is done by the deadline of :attr:`calendar`; None without one."""
-        known = self.dates if self.calendar.deadline else None
-        return deadline_of(known, self.recommendation, simulate=self.simulates) if known else None
+        dates = self.dates if self.calendar.deadline else None
+        return deadline_of(dates, self.recommendation, simulate=self.simulates) if dates else None
 
     def deadline(self, by: str, start: str, zone: str | None = None, done: str | float = 0.0) -> Deadline:
         """Whether the run is done by a date, at which interval that is likeliest, and what it would take.

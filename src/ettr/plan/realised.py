@@ -370,14 +370,14 @@ def _why(answer: RealisedPlan) -> str:
 def _details(answer: RealisedPlan) -> list[str]:
     """What was assumed, what the log names, and what became of its lines."""
     run = answer.run
-    said = []
+    lines = []
     if answer.assumed:
         names = listed([amount_of(path, type(answer.scenario)) for path in answer.assumed])
-        said.append(f"Not in the log, and assumed: {names}.")
+        lines.append(f"Not in the log, and assumed: {names}.")
     if run.named_s:
         timed = [f"{name} {roughly(seconds / S_PER_H)}" for name, seconds in run.named_s.items()]
-        said.append(f"The log itself times, on average: {listed(timed)}.")
+        lines.append(f"The log itself times, on average: {listed(timed)}.")
     for row in run.records.itertuples():
         where = f" ({row.example})" if row.example else ""
-        said.append(f"{counted(row.n, 'line')} {row.action}: {row.reason}{where}.")
-    return [*said, *(without_marks(f"{capital(note)}.") for note in run.notes)]
+        lines.append(f"{counted(row.n, 'line')} {row.action}: {row.reason}{where}.")
+    return [*lines, *(without_marks(f"{capital(note)}.") for note in run.notes)]

@@ -68,16 +68,16 @@ def unexplained(scenario: Scenario, modelled: float) -> Unexplained | None:
     InputError
         The run does better than the model allows: which input must be wrong, and by how much.
     """
-    known = scenario.measured
-    if known is None or known.ettr is None or known.n_gpus != scenario.cluster.n_gpus:
+    measured = scenario.measured
+    if measured is None or measured.ettr is None or measured.n_gpus != scenario.cluster.n_gpus:
         return None
-    share = modelled - known.ettr
+    share = modelled - measured.ettr
     if abs(share) < _LEAST:
         return None
     if share < 0:
-        raise InputError(_too_good(scenario, known.ettr, modelled))
+        raise InputError(_too_good(scenario, measured.ettr, modelled))
     hours = share * H_PER_MONTH
-    return Unexplained(known.ettr, modelled, share, hours, hours * scenario.usd_per_h)
+    return Unexplained(measured.ettr, modelled, share, hours, hours * scenario.usd_per_h)
 
 
 def _too_good(scenario: Scenario, measured: float, modelled: float) -> str:

@@ -204,13 +204,13 @@ def own_interval_h(scenario: Scenario, run: JobInHours) -> Any:
 
 def agrees_with_what_is_known(scenario: Scenario, at: Mapping[str, Any]) -> np.ndarray:
     """Which draws do not contradict what is known of the run's ETTR."""
-    known = scenario.measured
+    measured = scenario.measured
     n = next(iter(at.values())).size
-    if known is None:
+    if measured is None:
         return np.ones(n, dtype=bool)
-    at = {**at, N_GPUS: np.full(n, float(known.n_gpus or scenario.cluster.n_gpus))}
+    at = {**at, N_GPUS: np.full(n, float(measured.n_gpus or scenario.cluster.n_gpus))}
     ettr = ettr_at(scenario, at, own_interval_h(scenario, any_interval(scenario, at)))
-    least, most = known.ettr or known.ettr_above or 0.0, known.ettr_below or 1.0
+    least, most = measured.ettr or measured.ettr_above or 0.0, measured.ettr_below or 1.0
     return np.asarray((ettr >= least) & (ettr <= most))
 
 

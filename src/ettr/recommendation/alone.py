@@ -97,32 +97,32 @@ def mitigations(
         raise InputError("no mitigation to compare: name one or more, or leave them out for all")
     study.runs()
     rows, better = [], {}
-    for done, one in enumerate(chosen, 1):
-        row, pair = _row(study, one)
+    for done, candidate in enumerate(chosen, 1):
+        row, pair = _row(study, candidate)
         rows.append(row)
         if pair is not None:
-            better[one.id] = pair
+            better[candidate.id] = pair
         if on_progress:
             on_progress(done, len(chosen))
     frame = _ranked(pd.DataFrame(rows), better, measure)
     return Comparison(study, measure, frame)
 
 
-def _row(study: Study, one: Mitigation) -> tuple[dict[str, Any], tuple[Runs, Runs] | None]:
+def _row(study: Study, candidate: Mitigation) -> tuple[dict[str, Any], tuple[Runs, Runs] | None]:
     """What became of one mitigation, and the runs without and with it."""
-    state, why, pair = _pair(study, one)
+    state, why, pair = _pair(study, candidate)
     row: dict[str, Any] = {
-        "id": one.id,
-        "title": one.title,
-        "group": one.group,
-        "mechanism": one.mechanism,
-        "evidence": PUBLISHED if one.has_evidence else NO_EVIDENCE,
-        "effect": effect_basis(one.before if state == IN_PLACE else one.changes),
-        "straw_man": (one.straw_man or "") if state == IN_PLACE else "",
+        "id": candidate.id,
+        "title": candidate.title,
+        "group": candidate.group,
+        "mechanism": candidate.mechanism,
+        "evidence": PUBLISHED if candidate.has_evidence else NO_EVIDENCE,
+        "effect": effect_basis(candidate.before if state == IN_PLACE else candidate.changes),
+        "straw_man": (candidate.straw_man or "") if state == IN_PLACE else "",
         "state": state,
         "why": why,
-        "assumed": ", ".join(study.together([one.id]).assumed_of_run),
-        "own_usd": study.own_usd(one),
+        "assumed": ", ".join(study.together([candidate.id]).assumed_of_run),
+        "own_usd": study.own_usd(candidate),
     }
     if pair is None:
         return row, None
@@ -137,21 +137,21 @@ def _row(study: Study, one: Mitigation) -> tuple[dict[str, Any], tuple[Runs, Run
     return row, pair
 
 
-def _pair(study: Study, one: Mitigation) -> tuple[str, str, tuple[Runs, Runs] | None]:
+def _pair(study: Study, candidate: Mitigation) -> tuple[str, str, tuple[Runs, Runs] | None]:
     """State, reason, and the runs without and with a mitigation."""
-    if one.unmodelled:
-        return NOT_MODELLED, one.unmodelled, None
-    own = study.together([one.id])
-    if absent := mitigation.missing(own.baseline, one):
+    if candidate.unmodelled:
+        return NOT_MODELLED, candidate.unmodelled, None
+    own = study.together([candidate.id])
+    if absent := mitigation.missing(own.baseline, candidate):
         return MISSING, f"needs {', '.join(absent)}", None
     try:
-        changed = mitigation.apply(own.baseline, one.id, own.catalogue)
+        changed = mitigation.apply(own.baseline, candidate.id, own.catalogue)
         if changed != own.baseline:
-            pair = own.runs(), own.runs([one.id])
+            pair = own.runs(), own.runs([candidate.id])
             alike = _without_origins(pair[0].scenario) == _without_origins(pair[1].scenario)
             why = "at the best interval of each scenario nothing is left that it would change"
             return (NOTHING, why, None) if alike else (TRIED, "", pair)
-        bare = mitigation.without(own.baseline, one)
+        bare = mitigation.without(own.baseline, candidate)
         if bare is None or bare == own.baseline:
             return NOTHING, "the scenario is already as good as it would make it", None
         return IN_PLACE, "", (own.simulated(bare), own.runs())
@@ -161,10 +161,10 @@ def _pair(study: Study, one: Mitigation) -> tuple[str, str, tuple[Runs, Runs] | 
 
 def _ranked(frame: pd.DataFrame, pairs: dict[str, tuple[Runs, Runs]], measure: str) -> pd.DataFrame:
     """Ranks of those with evidence, tried or in place, and how far they may be off."""
-    known = frame.set_index("id")
+    by_name = frame.set_index("id")
     by_id: dict[str, tuple[int, int, int]] = {}
     for state in COMPARED:
-        fair = known[(known["state"] == state) & (known["evidence"] == PUBLISHED) & (known["straw_man"] == "")]
+        fair = by_name[(by_name["state"] == state) & (by_name["evidence"] == PUBLISHED) & (by_name["straw_man"] == "")]
         names = [name for name in pairs if name in fair.index]
         by_id |= _ranks({name: gains(*pairs[name], measure) for name in names})
     rank, low, high = np.array([by_id.get(name, (np.nan,) * 3) for name in frame["id"]], dtype=float).T

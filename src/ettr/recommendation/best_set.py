@@ -48,7 +48,7 @@ def recommend(
     budget_usd: float = math.inf,
     of: Catalogue | None = None,
     only: Iterable[str] | None = None,
-    asked: Scenario | None = None,
+    original: Scenario | None = None,
 ) -> Recommendation:
     """Return the set of mitigations with the largest net saving.
 
@@ -62,7 +62,7 @@ def recommend(
         Mitigations to choose from; the project's own if not given.
     only : iterable of str, optional
         Only these of the catalogue.
-    asked : Scenario, optional
+    original : Scenario, optional
         The run as it was asked about, where ``scenario`` leaves something out.
 
     Returns
@@ -92,7 +92,7 @@ def recommend(
     """
     if not budget_usd >= 0:
         raise InputError(f"budget_usd must be >= 0 USD, got {budget_usd:g}")
-    return Sets(scenario, budget_usd, of, only, asked).recommendation()
+    return Sets(scenario, budget_usd, of, only, original).recommendation()
 
 
 def at_best_interval(scenario: Scenario) -> RunAtBest:
@@ -117,7 +117,7 @@ class Sets:
 
     Parameters
     ----------
-    scenario, budget_usd, of, only, asked
+    scenario, budget_usd, of, only, original
         As of :func:`recommend`.
     strengths : mapping, optional
         Factor on the saving that the model calculates for a mitigation, by id; 1 if not given. For a set, the factors
@@ -136,10 +136,10 @@ class Sets:
         budget_usd: float = math.inf,
         of: Catalogue | None = None,
         only: Iterable[str] | None = None,
-        asked: Scenario | None = None,
+        original: Scenario | None = None,
         strengths: Mapping[str, float] | None = None,
     ) -> None:
-        of, asked, self.strengths = of or mitigation.catalogue(), asked or scenario, strengths or {}
+        of, original, self.strengths = of or mitigation.catalogue(), original or scenario, strengths or {}
         self.catalogue, self.budget_usd, self.scenario = of, budget_usd, scenario
         self.bare = scenario.override({"evidence": {}}) if scenario.evidence else scenario
         self.before = at_best_interval(self.bare)
@@ -152,14 +152,14 @@ class Sets:
         self.candidates = {
             entry.id: entry
             for entry in of
-            if entry.changes and (wanted is None or entry.id in wanted) and self._is_followed(entry, asked)
+            if entry.changes and (wanted is None or entry.id in wanted) and self._is_followed(entry, original)
         }
         self.prices = {entry.id: entry.price.of(scenario.cluster.n_gpus) for entry in of}
 
-    def _is_followed(self, entry: Mitigation, asked: Scenario) -> bool:
+    def _is_followed(self, entry: Mitigation, original: Scenario) -> bool:
         """Whether the analytical model covers the run with a mitigation that changes it; else the reason is kept."""
         if mitigation.missing(self.bare, entry):
-            (self.undescribed if mitigation.missing(asked, entry) else self.simulated).append(entry.id)
+            (self.undescribed if mitigation.missing(original, entry) else self.simulated).append(entry.id)
             return False
         try:
             changed = mitigation.apply(self.bare, entry.id, self.catalogue)

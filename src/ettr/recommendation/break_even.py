@@ -70,12 +70,12 @@ def along(
     grid = _grid(study.baseline, field, values)
     rows: list[dict[str, Any]] = []
     for value in grid:
-        known: dict[Study, tuple[Scenario, tuple[Runs, float]] | EttrError] = {}
+        before_of: dict[Study, tuple[Scenario, tuple[Runs, float]] | EttrError] = {}
         for one in chosen:
             own = few.together([one.id])
-            if own not in known:
-                known[own] = _before(own, field, value)
-            before = known[own]
+            if own not in before_of:
+                before_of[own] = _before(own, field, value)
+            before = before_of[own]
             worth = _no_answer(before) if isinstance(before, EttrError) else _worth(own, one, *before)
             rows.append({"id": one.id, "title": one.title, "value": value} | worth)
     columns = ["ettr_before", "ettr", "saved", "low", "high", "saved_usd", "usd_low", "usd_high"]

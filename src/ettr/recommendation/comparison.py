@@ -214,14 +214,14 @@ def _added(answer: Comparison, found: Recommendation, added: Sequence[Addition])
     per = _per(answer.study)
     rows = [
         (
-            one.id,
-            usd(about(one.gained.mean * per.share)),
-            f"{usd(about(one.gained.low * per.share))} to {usd(about(one.gained.high * per.share))}",
-            usd(about(one.price_usd)),
-            one.effect,
-            ", ".join(dict.fromkeys(_section(path) for path in one.assumed)),
+            addition.id,
+            usd(about(addition.gained.mean * per.share)),
+            f"{usd(about(addition.gained.low * per.share))} to {usd(about(addition.gained.high * per.share))}",
+            usd(about(addition.price_usd)),
+            addition.effect,
+            ", ".join(dict.fromkeys(_section(path) for path in addition.assumed)),
         )
-        for one in added
+        for addition in added
     ]
     columns = ("simulation adds", f"net saving{per.words or ' per run'}", "95% CI", "price", "effect", "assumed for it")
     text = (
@@ -381,8 +381,8 @@ def _footnotes(answer: Comparison, everything: bool) -> Report:
 
 def _of_ranges(answer: Comparison, everything: bool) -> str:
     """What the ranges are over, and what the mark means."""
-    known, simulated = condition_of(answer.study.scenario), answer.ranges["only_simulated"]
-    given = f", given {known}" if known else ""
+    condition, simulated = condition_of(answer.study.scenario), answer.ranges["only_simulated"]
+    given = f", given {condition}" if condition else ""
     text = f"Plausible range: across the assumed inputs{given}, and a weaker or stronger effect"
     if not (everything or simulated.any()):
         return text

@@ -57,14 +57,14 @@ def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: int = 0) -> SizingDr
     fitted = calibration.fit(section.like)
     constants = section.over(fitted.sample(n_draws, seed, section.known))
     constants = Constants(*(np.broadcast_to(value, n_draws) for value in vars(constants).values()))
-    known = scenario.failures.posterior
+    posterior = scenario.failures.posterior
     source = f"from the residuals of the study {section.like!r}"
-    if known is None or scenario.failure_rate == 0:
+    if posterior is None or scenario.failure_rate == 0:
         return SizingDraws(None, constants, f"{source}; the failure rate is taken as exact")
     from scipy.stats import gamma
 
     quantiles = np.random.default_rng(seed + 1).permutation((np.arange(n_draws) + 0.5) / n_draws)
-    rates = gamma.ppf(quantiles, known.shape) / known.node_days * 1000
+    rates = gamma.ppf(quantiles, posterior.shape) / posterior.node_days * 1000
     return SizingDraws(rates, constants, f"{source} and from what is known of the failure rate")
 
 
