@@ -258,9 +258,8 @@ def test_scenarios_lists_the_presets(in_words, as_json):
     assert rows[3]["ettr"] == plan.presets().set_index("name").loc[rows[3]["name"], "ettr"]
 
 
-def test_gpus_are_listed_with_what_is_assumed_of_them(ettr, in_words, as_json):
+def test_gpus_are_listed_with_what_is_assumed_of_them(in_words, as_json):
     out = in_words("gpus")
-    assert ettr("parts") == (0, out, "ettr: `ettr parts` is now `ettr gpus`; the old name goes with version 0.3\n")
     assert re.search(r"^gb300 +NVIDIA GB300, per GPU +1,400 W +145 W +cold_plate +\d+ of \d+$", out, re.M)
     gpus = as_json("gpus")
     assert [row["name"] for row in gpus] == list(evidence.gpu_names()) and gpus[4]["limit_w"] == 700

@@ -36,11 +36,8 @@ COMMANDS = {
     "formats": "lists",
     "fields": "fields",
     "mitigations": "lists",
-    "parts": "lists",
 }
 """Commands in the order of the help, and the files that hold them."""
-OLD_COMMANDS = ("parts",)
-"""Names of version 0.1, which the help leaves out."""
 
 
 class _Commands(TyperGroup):
@@ -84,7 +81,7 @@ def _loaded(name: str) -> Any:
     for registered in one.registered_commands:
         _read_numbers(registered.callback)
     command = typer.main.get_command(one)
-    command.name, command.hidden = name, name in OLD_COMMANDS
+    command.name = name
     return command
 
 

@@ -65,12 +65,6 @@ def gpus(as_json: JsonOption = False) -> None:
     _list(Gpu.presets(), as_json, cells, words=("GPU", "cooled by"))
 
 
-def parts(as_json: JsonOption = False) -> None:
-    """Answer as `ettr gpus` does, which it was called in version 0.1."""
-    terminal.say("ettr: `ettr parts` is now `ettr gpus`; the old name goes with version 0.3", err=True)
-    gpus(as_json)
-
-
 def mitigations(
     catalogue: CatalogueOption = None,
     as_json: JsonOption = False,
