@@ -157,7 +157,7 @@ def make(scenario: Scenario | str | Path, simulate: bool = True, calendar: Calen
         at_best = budget.exact(best_job)
     except OutsideValidity as error:
         raise OutsideValidity(hopeless(at_mean, calendar)) from error
-    planned, own_job = _with_own_interval(at_mean, mean_job, best_job)
+    planned, own_job = _with_own_interval(at_mean, mean_job, band.interval_min)
     as_given, reason = _budget_or_reason(own_job)
     if at_bound is original:
         unexplained(original, float((as_given or at_best).ettr))  # refuses a measured ETTR that the inputs do not allow
@@ -224,14 +224,13 @@ def _mean_rate_per_h(job: JobInHours) -> float:
     return mean_per_h
 
 
-def _with_own_interval(scenario: Scenario, job: JobInHours, best: JobInHours) -> tuple[Scenario, JobInHours]:
+def _with_own_interval(scenario: Scenario, job: JobInHours, best_min: float) -> tuple[Scenario, JobInHours]:
     """The run with the interval that its own rule gives; the best one where it asks for that."""
     interval_min = scenario.checkpoint.interval_min
     if interval_min == "best":
-        if not best.has_interval_rule:  # no rule finds it but the plan
-            interval = {INTERVAL: best.tau * MIN_PER_H, "measured": scenario.measured}
-            scenario = scenario.override(interval)
-        return scenario, best
+        if not job.has_interval_rule:  # no rule finds it but the plan
+            scenario = scenario.override({INTERVAL: best_min, "measured": scenario.measured})
+        return scenario, replace(job, tau=best_min / MIN_PER_H)
     if isinstance(interval_min, str):
         return scenario, replace(job, tau=scenario.interval_h)
     return scenario, job
