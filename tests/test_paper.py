@@ -77,7 +77,7 @@ def drilled() -> dict[str, Any]:
     rows = drills()
     assert rows["is_same"].all() and rows["took_s"].max() < 60
     near = rows["is_near"].sum()
-    return {"n": len(rows), "stops": rows["n_stops"].sum(), "near": near, "points": drill.tables.NEAR_POINTS}
+    return {"n": len(rows), "stops": rows["n_stops"].sum(), "near": near, "points": drill.NEAR_POINTS}
 
 
 def sizes() -> dict[str, Any]:

@@ -53,7 +53,7 @@ def test_spares_by_hand(name):
 
 
 def test_stops_by_hand():
-    hand = what_failed.tables.by_hand(interruption_shares(), 54 * 24.0, 16_384, 8)
+    hand = what_failed.sums_by_hand(interruption_shares(), 54 * 24.0, 16_384, 8)
     assert hand["per_1000_node_days"] == pytest.approx(419 / (2048 * 54) * 1000, rel=1e-9)
     assert hand["every_h"] == pytest.approx(54 * 24 / 419)
 
@@ -66,12 +66,12 @@ def test_a_warmer_die_by_hand():
 def test_the_rules_of_the_made_up_log_are_found():
     from ettr import failures
 
-    log = failure_log.made_log.made_log()
-    rules = failure_log.made_log.truth(failures.fit(log)).set_index("what")
+    log = failure_log.tables.made_log()
+    rules = failure_log.tables.truth(failures.fit(log)).set_index("what")
     assert rules.loc["Nodes to replace", "true"] == rules.loc["Nodes to replace", "found"]
     known = rules[rules["low"].notna()]
     assert len(known) >= 2 and (known["low"] <= known["true"]).all() and (known["true"] <= known["high"]).all()
-    assert log.failures.equals(failure_log.made_log.made_log().failures)
+    assert log.failures.equals(failure_log.tables.made_log().failures)
 
 
 def test_what_no_closed_form_follows_is_named_in_the_title():

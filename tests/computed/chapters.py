@@ -90,7 +90,7 @@ def interruptions() -> pd.DataFrame:
 
 published = cache(validation.run)
 """Published results beside the computed ones."""
-drills = cache(drill.tables.beside)
+drills = cache(drill.beside)
 """The recorded drills, beside what they should have taken."""
 printed = cache(validation.rsc_beside_exact)
 """What the RSC paper prints, beside its formula and the exact form."""

@@ -20,7 +20,7 @@ def beside():
 
 @pytest.fixture(scope="module")
 def parts():
-    return drill.tables.parts()
+    return drill.lost_parts()
 
 
 def test_what_was_recorded_is_sound():
@@ -38,7 +38,7 @@ def test_what_was_recorded_is_sound():
 
 def test_a_drill_beside_its_prediction(beside, parts):
     row, rows = beside.iloc[0], evidence.table("drill").iloc[0]
-    names = [name for name in drill.tables.PARTS if name in rows]
+    names = [name for name in drill.PARTS if name in rows]
     assert row["took_s"] == pytest.approx(sum(rows[name] for name in names))
     assert row["ettr"] == pytest.approx(rows["productive_s"] / row["took_s"])
     own = parts[parts["title"] == row["title"]]
@@ -55,33 +55,33 @@ def test_bands_hold_their_middle(beside):
 
 
 def test_the_answer_counts(beside):
-    text = drill.words.answer(beside).text
+    text = drill.answer(beside).text
     assert f"explain the time of {beside['is_near'].sum()} of them" in text
     assert f"{beside['is_in_band'].sum()} ended within the band" in text
     assert "bit for bit" in text
-    assert "this is a bug" in drill.words.answer(beside.assign(is_same=False)).text
+    assert "this is a bug" in drill.answer(beside.assign(is_same=False)).text
 
 
 def test_misses_are_named(beside, parts):
     first = beside["title"] == beside["title"].iloc[0]
-    said = drill.words.misses(beside.assign(is_near=~first), parts).text
+    said = drill.misses(beside.assign(is_near=~first), parts).text
     assert said.startswith(f"- {beside['title'].iloc[0]}: ") and said.count("\n") == 0
-    assert drill.words.misses(beside.assign(is_near=True), parts).text == "All are near."
+    assert drill.misses(beside.assign(is_near=True), parts).text == "All are near."
 
 
 def test_outside_the_band_is_said_on_which_side(beside):
     late = beside.assign(took_s=beside["high_s"] + 1.0, is_in_band=False)
-    assert "later: crashes every 4 s" in drill.words.finishing(late).text
-    assert "No run ends outside." in drill.words.finishing(beside.assign(is_in_band=True)).text
+    assert "later: crashes every 4 s" in drill.finishing(late).text
+    assert "No run ends outside." in drill.finishing(beside.assign(is_in_band=True)).text
 
 
 def test_charts(beside, parts, check_chart, check_columns, layer_of):
-    useful = drill.charts.useful(beside, "They agree").to_dict()
+    useful = drill.useful_chart(beside, "They agree").to_dict()
     check_chart(useful)
     assert len(layer_of(useful, "point")["rows"]) == 2 * len(beside)
-    check_chart(drill.charts.finishing(beside, "They end in time").to_dict())
-    both = drill.charts.parts(parts, "Every part").to_dict()
+    check_chart(drill.finishing_chart(beside, "They end in time").to_dict())
+    both = drill.parts_chart(parts, "Every part").to_dict()
     check_chart(both)
     assert len(layer_of(both, "point")["rows"]) == len(parts)
-    check_columns(lambda frame: drill.charts.useful(frame, "a"), [beside], "title ettr ettr_given points n_stops")
-    check_columns(lambda frame: drill.charts.parts(frame, "a"), [parts], "title part share share_given points")
+    check_columns(lambda frame: drill.useful_chart(frame, "a"), [beside], "title ettr ettr_given points n_stops")
+    check_columns(lambda frame: drill.parts_chart(frame, "a"), [parts], "title part share share_given points")

@@ -14,7 +14,7 @@ from ettr.core.errors import InputError, OutsideValidity
 from ettr_book.chapters.common.mechanisms import formula_run, rack_failures
 from ettr_book.chapters.finishing_date import forecast_tables, tables
 from ettr_book.chapters.finishing_date.tables import AS_GIVEN, COUNTED, EXACT, KNOWN
-from ettr_book.chapters.scale.real_run_tables import published_run
+from ettr_book.chapters.scale.tables import published_run
 
 LLAMA = "llama3-405b"
 FOLLOWED = [("rsc-1",), ("glm-130b",), (LLAMA, "as it is"), (LLAMA, "hours")]

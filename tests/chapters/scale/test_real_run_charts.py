@@ -8,7 +8,7 @@ from ettr_book.chapters import scale, what_if
 
 
 def test_each_reported_share_names_its_bound_its_kind_and_its_size():
-    rows = scale.real_run_charts.reported(evidence.published_ettr()).frame.set_index("Run or platform")
+    rows = scale.charts.reported(evidence.published_ettr()).frame.set_index("Run or platform")
     assert rows.loc["Llama 3 405B", ["Share", "Size"]].tolist() == ["more than 90%", "16,384 GPUs"]
     assert rows.loc["SIGMA", ["Share", "Of what", "Size"]].tolist() == [
         "94.45%",

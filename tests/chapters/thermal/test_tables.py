@@ -11,7 +11,7 @@ from computed.thermal import run as hall
 from computed.thermal import table_of
 from ettr import Scenario, budget, evidence
 from ettr.thermal import arrhenius_factor
-from ettr_book.chapters.thermal import failure_tables, tables
+from ettr_book.chapters.thermal import tables
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_no_plant_gets_better_as_it_gets_warmer(run):
 
 
 def test_beliefs_meet_where_nothing_is_warmer(run):
-    table = table_of(failure_tables.by_warming)
+    table = table_of(tables.by_warming)
     at_zero = table[table["warming_k"] == 0]
     assert np.ptp(at_zero["ettr"]) == pytest.approx(0, abs=1e-12) and (at_zero["rate_factor"] == 1).all()
     none = table[table["case"] == "none is activated"]
@@ -83,7 +83,7 @@ def test_beliefs_meet_where_nothing_is_warmer(run):
 
 
 def test_titans_cages_have_intervals_and_the_published_ratios():
-    table = failure_tables.titan_cages().set_index(["failure", "cage"])
+    table = tables.titan_cages().set_index(["failure", "cage"])
     assert (table["low"] < table["rate"]).all() and (table["rate"] < table["high"]).all()
     assert table["ratio"].round(2).tolist() == [1.0, 1.65, 2.25, 1.0, 1.9, 2.9]
 
@@ -98,7 +98,7 @@ def test_a_part_that_air_cannot_cool_is_observed_in_the_liquid_of_its_plant():
 def test_beliefs_are_about_dies_from_where_the_plant_keeps_them(hall):
     run = tables.warmed(Scenario.load("llama3-405b"), **hall)
     reference = run.heat_response.reference.die_c
-    factors = failure_tables.by_warming(run, [0.0, 30.0]).query("case == 'all at 1.2 eV'")["rate_factor"].to_numpy()
+    factors = tables.by_warming(run, [0.0, 30.0]).query("case == 'all at 1.2 eV'")["rate_factor"].to_numpy()
     gpus = sum(share for share, mode in zip(run.failures.shares, run.failures.modes, strict=True) if mode.heat_share)
     hot = 1 + gpus * (arrhenius_factor(reference + 30, reference, 1.2) - 1)
     assert factors == pytest.approx([1.0, hot])  # 30 K: beyond where some dies would throttle

@@ -10,7 +10,7 @@ from ettr_book.chapters import validation
 
 def test_every_result_is_a_dot_on_a_logarithmic_ratio(check_chart, encoding_of, layer_of):
     results = published()
-    chart = validation.charts.validation(results, "Most results are reproduced", "All of them").to_dict()
+    chart = validation.validation_chart(results, "Most results are reproduced", "All of them").to_dict()
     check_chart(chart)
     dots = encoding_of(chart, "point")
     assert dots["x"]["scale"]["type"] == "log" and dots["x"]["title"] == "Computed / published"
@@ -24,10 +24,10 @@ def test_every_result_is_a_dot_on_a_logarithmic_ratio(check_chart, encoding_of, 
 def test_nothing_off_is_said():
     results = published()
     good = results[results["verdict"] != "not reproduced"]
-    chart = validation.charts.validation(good, "All are reproduced").to_dict()
+    chart = validation.validation_chart(good, "All are reproduced").to_dict()
     assert chart["description"].endswith("not reproduced: none.")
 
 
 def test_a_missing_column_is_an_error(check_columns):
     needed = "quantity published computed unit verdict kind"
-    check_columns(lambda frame: validation.charts.validation(frame, "a"), [published()], needed)
+    check_columns(lambda frame: validation.validation_chart(frame, "a"), [published()], needed)

@@ -12,7 +12,7 @@ RECORD = evidence.table("forecasts").assign(outcome=float("nan"), settled_on="")
 
 
 def test_open_ones_are_counted_with_the_next_day():
-    found = validation.words.forecasts(score(date(2026, 11, 26), RECORD))
+    found = validation.forecasts(score(date(2026, 11, 26), RECORD))
     assert found.text == (
         "**Of 12 forecasts on record 12 are open, and the next one settles by 31 July 2027.** A band should hold its "
         "outcome with a probability of 80%."
@@ -25,7 +25,7 @@ def test_settled_lapsed_and_overdue_ones_are_said():
     table.loc[0, ["outcome", "settled_on"]] = [table.loc[0, "median"], "2027-07-15"]
     table.loc[1, ["outcome", "settled_on"]] = [2 * table.loc[1, "high"], "2027-07-16"]
     table.loc[2, "settled_on"] = "2027-12-31"
-    found = validation.words.forecasts(score(date(2028, 1, 20), table))
+    found = validation.forecasts(score(date(2028, 1, 20), table))
     late = (table["settles_by"] < "2028-01-20").sum() - 3
     assert (
         f"Of 12 forecasts on record {12 - 3 - late} are open, and the next one settles by 31 January 2028."
@@ -38,6 +38,6 @@ def test_settled_lapsed_and_overdue_ones_are_said():
 
 def test_the_table_shows_every_forecast_with_its_state():
     rows = score(date(2026, 11, 26), RECORD).rows
-    html = validation.charts.forecasts(rows)._repr_html_()
+    html = validation.forecasts_table(rows)._repr_html_()
     assert html.count("<tr>") == 13 and html.count("<td>open</td>") == 12
     assert "12 forecasts on record" in html

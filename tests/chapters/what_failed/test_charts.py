@@ -101,7 +101,7 @@ def test_readings_are_both_there(chart_values, encoding_of):
 
 
 def test_causes_elsewhere_stand_by_cluster_from_the_largest():
-    shown = what_failed.charts.elsewhere(evidence.table("failure_causes")).frame
+    shown = what_failed.elsewhere(evidence.table("failure_causes")).frame
     assert shown.iloc[0][["Cluster", "Cause", "Share [%]"]].tolist() == ["Crusoe, H200", "GPU host replacement", 41.5]
     for _, rows in shown.groupby("Cluster"):
         assert rows["Share [%]"].is_monotonic_decreasing

@@ -34,7 +34,7 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
     Returns
     -------
-    altair chart or Table
+    altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
     need(frame, "title", "closed", "simulated", "low", "high", "apart")
@@ -71,7 +71,7 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
     Returns
     -------
-    altair chart or Table
+    altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
     need(frame, "title", "value", "low", "high", "alone", "last")

@@ -1,5 +1,5 @@
 """What does my failure log say?"""
 
-from ettr_book.chapters.failure_log import charts, made_log, tables, words
+from ettr_book.chapters.failure_log import charts, tables, words
 
-__all__ = ["charts", "made_log", "tables", "words"]
+__all__ = ["charts", "tables", "words"]

@@ -77,7 +77,7 @@ def by_hand(fit: Fit) -> Finding:
 
 
 def built_in(frame: pd.DataFrame) -> Finding:
-    """How much of what was built in is found; ``frame`` as from ``made_log.truth``."""
+    """How much of what was built in is found; ``frame`` as from ``tables.truth``."""
     known = frame[frame["low"].notna()]
     held = known[(known["low"] <= known["true"].astype(float)) & (known["true"].astype(float) <= known["high"])]
     missed = sorted(set(known["what"]) - set(held["what"]))
@@ -94,7 +94,7 @@ def built_in(frame: pd.DataFrame) -> Finding:
 
 
 def rule_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table of rules; ``frame`` as from ``made_log.truth``."""
+    """The table of rules; ``frame`` as from ``tables.truth``."""
     rows = [
         {
             "Rule": row.what,

@@ -14,7 +14,7 @@ from ettr.core.units import H_PER_DAY
 from ettr.logs.training_logs import GROUPS, HARDWARE
 from ettr_book.chapters.failure_log.tables import diary_log
 from ettr_book.chapters.finishing_date.tables import ENDS
-from ettr_book.chapters.scale.real_run_tables import (
+from ettr_book.chapters.scale.tables import (
     DIARY_SOURCES,
     MODELLED,
     PublishedRun,

@@ -40,7 +40,7 @@ def ranking(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
     Returns
     -------
-    altair chart or Table
+    altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
     need(frame, "title", "effect", "musd", "low", "high", "days", "price_usd", "only_simulated")
@@ -78,7 +78,7 @@ def hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
     Returns
     -------
-    altair chart or Table
+    altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
     need(frame, "title", "part", "hours")
@@ -123,7 +123,7 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
 
     Returns
     -------
-    altair chart or Table
+    altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
     need(frame, "title", "value", "saved", "low", "high", "saved_usd", "state", "why")

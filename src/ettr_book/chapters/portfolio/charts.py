@@ -31,7 +31,7 @@ def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
     Returns
     -------
-    altair chart or Table
+    altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
     need(frame, "part", "start", "end", "hours", "before", "after")
@@ -80,7 +80,7 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
     Returns
     -------
-    altair chart or Table
+    altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
     need(frame, "title", "effect", "saved_h", "alone_h", "total_h", "ettr", "price_usd")
@@ -131,7 +131,7 @@ def decisive(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
     Returns
     -------
-    altair chart or Table
+    altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
     need(frame, "name", "range", "net", "net_low", "net_high", "net_unit", "swing")

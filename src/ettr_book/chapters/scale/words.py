@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ettr.plan import Plan, Requirement
     from ettr.scenario import Scenario
 
+
 _SIZE = "{ettr:share0} on {n_gpus:gpus}"
 _RANGE = "{range:shares} on {n_gpus:gpus}"
 
@@ -229,3 +230,24 @@ def asked(plan: Plan, target: float) -> Finding:
             {"recovery.restart_min": run.recovery.restart_min / 5},
         ),
     )
+
+
+def against_model(runs: pd.DataFrame) -> Finding:
+    """How far real runs stay behind a model of hardware; columns as from ``tables.against_model``."""
+    times = float(runs["lost_h"].sum() / runs["modelled_lost_h"].sum())
+    each = [say("{run} had {realised:share0}, where {modelled:share0} is modelled", **row) for row in _rows(runs)]
+    return Finding(
+        title=say("Real runs lost {times:about} times what hardware explains", times=times),
+        text=say(
+            "The two runs with a public diary lost {#unexplained:about} times the hours that failures of hardware, "
+            "checkpoints and restarts explain: {each}. So read every ETTR of this book as a bound: bugs, experiments "
+            "and people come on top. Give your own measured ETTR on {{doc}}`/book/your_cluster/what_if`, and it says "
+            "how much.",
+            unexplained=times,
+            each="; ".join(each),
+        ),
+    )
+
+
+def _rows(runs: pd.DataFrame) -> list[dict[str, object]]:
+    return [{str(name): value for name, value in row.items()} for row in runs.to_dict("records")]

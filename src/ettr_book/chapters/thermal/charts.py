@@ -102,7 +102,7 @@ def titan(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     Parameters
     ----------
     frame : DataFrame
-        As from ``failure_tables.titan_cages``.
+        As from ``tables.titan_cages``.
     title, subtitle : str
         The statement, and what the lines mean.
     """
@@ -136,7 +136,7 @@ def by_warming(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     Parameters
     ----------
     frame : DataFrame
-        As from ``failure_tables.by_warming``.
+        As from ``tables.by_warming``.
     title, subtitle : str
         The statement, and the scenario.
     """

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ettr.core.sentences import Finding, capital, count, listed, pct, points, say
 from ettr_book.chapters.common.exercises import Exercise, exercises
-from ettr_book.chapters.thermal import failure_tables, tables
+from ettr_book.chapters.thermal import tables
 from ettr_book.chapters.thermal.tables import PLANTS, gpu_of, heat_of, hottest_day
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _WARMER_K = 10.0
 def answer(run: Scenario) -> Finding:
     """What heat costs this run."""
     losses, gpu = tables.day_losses(run), gpu_of(run)
-    beliefs = failure_tables.by_warming(run, [_WARMER_K])["ettr"]
+    beliefs = tables.by_warming(run, [_WARMER_K])["ettr"]
     statuses = gpu.to_frame()["status"]
     hot = losses["job"] if losses["job"] > _VISIBLE else None
     slower = say("loses {#hot_afternoon:share} of its throughput", "loses no throughput", hot_afternoon=hot)
@@ -149,7 +149,7 @@ def climate(frame: pd.DataFrame) -> Finding:
 
 
 def titan(frame: pd.DataFrame) -> Finding:
-    """What Titan's cages say, and what they do not; ``frame`` as from ``failure_tables.titan_cages``."""
+    """What Titan's cages say, and what they do not; ``frame`` as from ``tables.titan_cages``."""
     top = frame[frame["cage"] == frame["cage"].max()].set_index("failure")["ratio"]
     ratios = [
         f"{name}s {value:.1f} times" if "error" in str(name) else f"GPUs off the bus {value:.1f} times"
@@ -167,7 +167,7 @@ def titan(frame: pd.DataFrame) -> Finding:
 
 
 def warming(run: Scenario, frame: pd.DataFrame) -> Finding:
-    """What beliefs about failures and heat are worth; ``frame`` as from ``failure_tables.by_warming``."""
+    """What beliefs about failures and heat are worth; ``frame`` as from ``tables.by_warming``."""
     by_case = frame[frame["warming_k"] == _WARMER_K].set_index("case")["ettr"]
     if not len(by_case) or np.ptp(by_case) < _VISIBLE:
         none = "In this run no failure is activated by heat"

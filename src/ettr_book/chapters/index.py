@@ -1,17 +1,30 @@
-"""What the first page says of one run."""
+"""What the first page says of one run, and what a failure costs it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ettr import budget
 from ettr.core.results import PARTS, TimeBudget
 from ettr.core.sentences import Finding, about, count, listed, literal, pct, roughly, say
 from ettr.plan.details import no_answer
 from ettr.plan.report import fitted_words
-from ettr_book.chapters.index.tables import cost_of_a_failure_h
+from ettr.scenario import Scenario
 
 if TYPE_CHECKING:
     from ettr.plan import Plan
+
+
+def cost_of_a_failure_h(run: Scenario) -> float:
+    """Hours that a failure takes in the steady state, where no start and no maintenance restarts the job. [h]
+
+    Examples
+    --------
+    >>> round(cost_of_a_failure_h(Scenario.load("llama3-405b")) * 60, 1)
+    11.8
+    """
+    hours = budget.exact(run.override({"job.include_start": False, "maintenance": None}))
+    return float((hours.rework_h + hours.detection_h + hours.queue_h + hours.restart_h) / hours.n_failures)
 
 
 def largest_losses(hours: TimeBudget, n: int = 2) -> list[tuple[str, float]]:

@@ -1,0 +1,341 @@
+"""The recorded drills, beside what the rules of a run and the package's forms say of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr import evidence
+from ettr.core.results import TimeBudget
+from ettr.core.sentences import Finding, listed, say
+from ettr.core.units import S_PER_H
+from ettr.drill import DrillCalibration, Settings, Strike, band, replayed
+from ettr.plots.theme import GREEN, MODEL_COLOURS, PALE_GREY, PART_COLOURS, finish, need
+from ettr_book.chapters.common import builders
+from ettr_book.chapters.common.columns import axis_title, tooltips
+from ettr_book.chapters.common.table import CaptionedTable, heads, named
+
+NEAR_POINTS = 2.0
+"""A part of the time is near what the rules say, if their shares differ by no more. [points]"""
+PARTS = {
+    "productive_s": "productive_h",
+    "checkpoint_s": "checkpoint_h",
+    "slowdown_s": "slowdown_h",
+    "rework_s": "rework_h",
+    "detection_s": "detection_h",
+    "queue_s": "queue_h",
+    "restart_s": "restart_h",
+}
+"""Parts of a drill's seconds, by the parts of a time budget."""
+
+
+def beside(recorded: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Each drill beside what it should have taken.
+
+    Parameters
+    ----------
+    recorded : DataFrame, optional
+        As ``data/drill.csv``, which is the default.
+
+    Returns
+    -------
+    DataFrame
+        A row a drill: ``setting_id``, ``title``, ``n_stops`` [count], ``took_s`` [s], ``ettr``, ``ettr_given`` (by the
+        rules, with the faults as they struck), ``ettr_expected``; ``points``, measured less given, and
+        ``largest_points``, the largest difference of any part's share [points]; ``is_near``; ``low_s``, ``median_s``,
+        ``high_s`` (95 of 100 runs, faults unknown) [s], ``way`` (of that band), ``is_in_band``; ``is_same``,
+        ``n_lost_steps``.
+    """
+    rows = evidence.table("drill") if recorded is None else recorded
+    return pd.DataFrame([_beside(row) for row in rows.to_dict("records")])
+
+
+def _beside(row: dict[str, object]) -> dict[str, object]:
+    took, given, n_stops = _budgets(row)
+    known = _settings(row), _calibration(row)
+    expected = band(*known)
+    took_s = float(S_PER_H * took.total_h)
+    largest = max(
+        100 * abs(getattr(took, part) / took.total_h - getattr(given, part) / given.total_h) for part in PARTS.values()
+    )
+    return {
+        "setting_id": row["setting_id"],
+        "title": row["title"],
+        "n_stops": n_stops,
+        "took_s": took_s,
+        "ettr": float(took.ettr),
+        "ettr_given": float(given.ettr),
+        "ettr_expected": expected.ettr,
+        "points": float(100 * (took.ettr - given.ettr)),
+        "largest_points": float(largest),
+        "is_near": bool(largest <= NEAR_POINTS),
+        "low_s": expected.low_s,
+        "median_s": expected.median_s,
+        "high_s": expected.high_s,
+        "way": expected.way,
+        "is_in_band": expected.holds(took_s),
+        "is_same": bool(row["is_same"]),
+        "n_lost_steps": int(str(row["n_lost_steps"])),
+    }
+
+
+def lost_parts(recorded: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Shares of the wall clock that each drill lost, by part.
+
+    Returns
+    -------
+    DataFrame
+        ``title``, ``part``, ``share`` (measured), ``share_given`` (by the rules, with the faults as they struck),
+        ``points``, the first less the second [points]; without parts that neither has.
+    """
+    rows = evidence.table("drill") if recorded is None else recorded
+    found = []
+    for row in rows.to_dict("records"):
+        took, given, _ = _budgets(row)
+        for part in PARTS.values():
+            share, share_given = (float(getattr(hours, part) / hours.total_h) for hours in (took, given))
+            if part != "productive_h" and share + share_given > 0:
+                found.append((row["title"], part.removesuffix("_h"), share, share_given, 100 * (share - share_given)))
+    return pd.DataFrame(found, columns=["title", "part", "share", "share_given", "points"])
+
+
+def _settings(row: dict[str, object]) -> Settings:
+    return Settings.of(json.loads(str(row["settings"])))
+
+
+def _calibration(row: dict[str, object]) -> DrillCalibration:
+    return DrillCalibration(**json.loads(str(row["calibration"])))
+
+
+def _budgets(row: dict[str, object]) -> tuple[TimeBudget, TimeBudget, int]:
+    """Measured, by the rules with the faults as they struck, and how many stops the rules count. [h]"""
+    took = TimeBudget(**{part: float(str(row[name])) / S_PER_H for name, part in PARTS.items()})
+    known = _calibration(row)
+    strikes = [Strike(*strike) for strike in json.loads(str(row["strikes"]))]
+    account = replayed(_settings(row), known, strikes)
+    return took, account.budget(known.step_s), account.n_stops
+
+
+_MEASURED = "measured"
+_WAYS = {_MEASURED: (GREEN, "circle"), "by the rules": (MODEL_COLOURS["exact"], "diamond")}
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
+_ROW_PX = 24
+"""Height of a drill's row. [px]"""
+
+
+def useful_chart(beside: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """ETTR of each drill, measured and by the rules.
+
+    Parameters
+    ----------
+    beside : DataFrame
+        As from ``beside``.
+    title, subtitle : str
+        The statement, and what is shown.
+    """
+    need(beside, "title", "ettr", "ettr_given", "points", "n_stops")
+    named = beside.rename(columns={"ettr": _MEASURED, "ettr_given": "by the rules"})
+    points = named.melt(["title", "points", "n_stops"], [*_WAYS], "way", "ettr")
+    y = builders.rows("title", beside["title"], grid=True)
+    tips = tooltips("title", "way", "ettr", "points", "n_stops", title="Drill", points="Measured less given")
+    x = builders.along("ettr", domain=[max(0.0, float(points["ettr"].min()) - 0.05), 1.0])
+    widest = beside.loc[beside["points"].abs().idxmax()]
+    return finish(
+        builders.shapes(points, x, y, "way", _WAYS, 80, tips),
+        title=title,
+        subtitle=subtitle,
+        description=f"Dots of ETTR for {len(beside)} drills, measured and by the rules with the faults as they struck. "
+        f"They differ most for {widest['title']}: by {widest['points']:+.1f} points.",
+        height=_ROW_PX * len(beside) + 20,
+    )
+
+
+def finishing_chart(beside: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Finishing time of each drill in the band that was to be expected before.
+
+    Parameters
+    ----------
+    beside : DataFrame
+        As from ``beside``.
+    title, subtitle : str
+        The statement, and what is shown.
+    """
+    need(beside, "title", "took_s", "low_s", "median_s", "high_s", "way", "is_in_band")
+    y = builders.rows("title", beside["title"], grid=True)
+    tips = tooltips("title", "took_s", "low_s", "median_s", "high_s", "way", title="Drill", way="Band by")
+    base = alt.Chart(beside).encode(y=y, tooltip=tips)
+    x = alt.X("low_s:Q", title=axis_title("took_s"), scale=alt.Scale(zero=False))
+    band = base.mark_bar(height=10, color=PALE_GREY, opacity=0.55).encode(x=x, x2=alt.X2("high_s"))
+    middle = base.mark_tick(thickness=2, size=12, color=MODEL_COLOURS["exact"]).encode(x="median_s:Q")
+    took = base.mark_point(size=80, color=GREEN, filled=True, opacity=1).encode(x="took_s:Q")
+    outside = beside.loc[~beside["is_in_band"], "title"]
+    return finish(
+        band + middle + took,
+        title=title,
+        subtitle=subtitle,
+        description=f"For each of {len(beside)} drills the band in which 95 of 100 such runs end, its middle, and the "
+        f"time that this one took. Outside: {', '.join(outside) or 'none'}.",
+        height=_ROW_PX * len(beside) + 20,
+    )
+
+
+def parts_chart(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Lost shares of each drill, measured over those by the rules.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``lost_parts``.
+    title, subtitle : str
+        The statement, and what is shown.
+    """
+    need(frame, "title", "part", "share", "share_given", "points")
+    there = builders.present(PART_COLOURS, frame["part"])
+    looks = {part: (colour, shape) for (part, colour), shape in zip(there.items(), _SHAPES, strict=False)}
+    most = 1.05 * float(frame[["share", "share_given"]].max().max())
+    line = alt.Chart(pd.DataFrame({"share_given": [0.0, most], "share": [0.0, most]}))
+    x = builders.along("share_given", domain=[0, most])
+    y = builders.up("share", domain=[0, most], title="Measured share [%]")
+    tips = tooltips("title", "part", "share", "share_given", title="Drill", share="Measured")
+    widest = frame.loc[frame["points"].abs().idxmax()]
+    return finish(
+        line.mark_line(strokeDash=[3, 3], color=PALE_GREY).encode(x=x, y=y)
+        + builders.shapes(frame, x, y, "part", looks, 60, tips, "Part"),
+        title=title,
+        subtitle=subtitle,
+        description=f"Each lost part of the time of each drill: measured share over that by the rules, with the line "
+        f"on which they are equal. Farthest from it: {widest['part']} of {widest['title']}, {widest['points']:+.1f} "
+        "points.",
+        height=320,
+    )
+
+
+def drills_table(beside: pd.DataFrame) -> CaptionedTable:
+    """Every drill; columns as from ``beside``."""
+    shown = beside.assign(
+        measured=[f"{value:.1%}" for value in beside["ettr"]],
+        given=[f"{value:.1%}" for value in beside["ettr_given"]],
+        expected=[f"{value:.1%}" for value in beside["ettr_expected"]],
+        took=[f"{value:.1f} s" for value in beside["took_s"]],
+        band=[f"{low:.0f} to {high:.0f} s" for low, high in zip(beside["low_s"], beside["high_s"], strict=True)],
+    )
+    names = heads(
+        "title", "n_stops", "measured", "given", "expected", "took", "band", "way", title="Drill", n_stops="Stops"
+    )
+    names |= {"measured": "ETTR measured", "given": "by the rules", "expected": "expected", "way": "Band by"}
+    return named(shown, names, f"{len(beside)} drills, measured and predicted")
+
+
+def answer(beside: pd.DataFrame) -> Finding:
+    """What the drills together show; columns as from ``beside``."""
+    sound = bool(beside["is_same"].all()) and not beside["n_lost_steps"].any()
+    ending = (
+        "All ended with the parameters of an undisturbed run, bit for bit, and no restart lost a step that a durable "
+        "checkpoint held."
+        if sound
+        else "Not all ended with the parameters of an undisturbed run, or a restart lost what a checkpoint held: "
+        "this is a bug."
+    )
+    return Finding(
+        title=say(
+            "The rules of a run explain {n_near} of {n} training jobs that were really killed",
+            n_near=int(beside["is_near"].sum()),
+            n=len(beside),
+        ),
+        text=say(
+            "**{n} training jobs were run on one machine and stopped {n_stops:count} times. Given when the faults "
+            "struck, the rules of a run explain the time of {n_near} of them to within {near:.0f} points in every "
+            "part. Without knowing that, {n_in} ended within the band of the finishing time.** {ending}",
+            n=len(beside),
+            n_stops=int(beside["n_stops"].sum()),
+            n_near=int(beside["is_near"].sum()),
+            near=NEAR_POINTS,
+            n_in=int(beside["is_in_band"].sum()),
+            ending=ending,
+        ),
+    )
+
+
+def useful(beside: pd.DataFrame) -> Finding:
+    """How far the ETTR of the rules is from the measured one."""
+    widest = beside.loc[beside["points"].abs().idxmax()]
+    return Finding(
+        title=say(
+            "Given the faults, the rules miss half of the ETTRs by less than {typical:.1f} points",
+            typical=float(beside["points"].abs().median()),
+        ),
+        text=say(
+            "Half of the differences are below {typical:.1f} points. The largest is {most:.1f} points: {title}. "
+            "Measured ETTRs are {lean} on average, by {mean:.1f} points.",
+            typical=float(beside["points"].abs().median()),
+            most=float(abs(widest["points"])),
+            title=str(widest["title"]).lower(),
+            lean="lower" if beside["points"].mean() < 0 else "higher",
+            mean=float(abs(beside["points"].mean())),
+        ),
+    )
+
+
+def finishing(beside: pd.DataFrame) -> Finding:
+    """How many runs ended when they should."""
+    outside = beside[~beside["is_in_band"]]
+    late = [str(title).lower() for title in outside.loc[outside["took_s"] > outside["high_s"], "title"]]
+    early = [str(title).lower() for title in outside.loc[outside["took_s"] < outside["low_s"], "title"]]
+    told = [f"later: {listed(late)}"] if late else []
+    told += [f"sooner: {listed(early)}"] if early else []
+    width = float(((beside["high_s"] - beside["low_s"]) / beside["median_s"]).median())
+    return Finding(
+        title=say("{n} of {all} runs end within their band", n=int(beside["is_in_band"].sum()), all=len(beside)),
+        text=say(
+            "The bands are wide, {width:.0%} of their middle, as few failures scatter much. {told}",
+            width=width,
+            told=f"Outside, {'; '.join(told)}." if told else "No run ends outside.",
+        ),
+    )
+
+
+def parts(frame: pd.DataFrame) -> Finding:
+    """Which part the rules miss most; columns as from ``lost_parts``."""
+    widest = frame.loc[frame["points"].abs().idxmax()]
+    by_part = frame["points"].abs().groupby(frame["part"]).sum() / frame["title"].nunique()
+    return Finding(
+        title=say("{part} is what the rules miss most", part=str(by_part.idxmax()).capitalize()),
+        text=say(
+            "On average {part} is off by {mean:.1f} points. The largest difference is {most:.1f} points of {which}: "
+            "{title}.",
+            part=str(by_part.idxmax()),
+            mean=float(by_part.max()),
+            most=float(abs(widest["points"])),
+            which=str(widest["part"]),
+            title=str(widest["title"]).lower(),
+        ),
+    )
+
+
+def misses(beside: pd.DataFrame, frame: pd.DataFrame) -> Finding:
+    """The drills that are not near, each with its part that is farthest off.
+
+    Parameters
+    ----------
+    beside, frame : DataFrame
+        As from ``beside`` and ``lost_parts``.
+    """
+    lines = []
+    for title in beside.loc[~beside["is_near"], "title"]:
+        own = frame[frame["title"] == title]
+        widest = own.loc[own["points"].abs().idxmax()]
+        lines.append(
+            say(
+                "{title}: {part} {points:+.1f} points.",
+                title=title,
+                part=widest["part"],
+                points=float(widest["points"]),
+            )
+        )
+    return Finding(
+        title="Where the rules and the drills part",
+        text="\n".join(f"- {line}" for line in lines) or "All are near.",
+    )

@@ -1,5 +1,0 @@
-"""Drills"""
-
-from ettr_book.chapters.drill import charts, tables, words
-
-__all__ = ["charts", "tables", "words"]

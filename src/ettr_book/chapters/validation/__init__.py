@@ -1,5 +1,0 @@
-"""Validation"""
-
-from ettr_book.chapters.validation import charts, tables, words
-
-__all__ = ["charts", "tables", "words"]

@@ -1,0 +1,322 @@
+"""What stopped a run of 16,384 GPUs: how often, what a count says, and what one category less would leave."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import pandas as pd
+from scipy import stats
+
+from ettr.core.sentences import Finding, gpus, literal, pct, roughly, say
+from ettr.core.units import H_PER_DAY
+from ettr.failures import poisson_interval
+from ettr.plots.theme import CATEGORY_COLOURS, finish, need
+from ettr_book.chapters.common import builders
+from ettr_book.chapters.common.columns import tooltips
+from ettr_book.chapters.common.exercises import Exercise, exercises
+from ettr_book.chapters.common.table import CaptionedTable, named
+
+if TYPE_CHECKING:
+    from ettr.plan import Plan
+    from ettr.scenario import Scenario
+
+
+_TAILS = (0.025, 0.975)
+
+
+@dataclass(frozen=True)
+class Count:
+    """A count of interruptions and what it says.
+
+    Attributes
+    ----------
+    n : int
+        Interruptions counted.
+    low, high : float
+        Ends of the exact 95% confidence interval of the mean behind the count.
+    next_low, next_high : float
+        Between these lies the count of another window of the same length, 19 times in 20.
+    """
+
+    n: int
+    low: float
+    high: float
+    next_low: float
+    next_high: float
+
+
+def counted(shares: pd.DataFrame) -> Count:
+    """What the number of all interruptions says of their rate, and of another window of the same length.
+
+    Parameters
+    ----------
+    shares : DataFrame
+        Interruptions by component, with ``n_events``.
+
+    Notes
+    -----
+    Another count is negative binomial: Poisson around a mean that is known by this one alone (Jeffreys prior).
+
+    Examples
+    --------
+    >>> count = counted(pd.DataFrame({"n_events": [419]}))
+    >>> round(count.low, 1), round(count.high, 1), count.next_low, count.next_high
+    (379.8, 461.1, 364.0, 478.0)
+    """
+    n = int(shares["n_events"].sum())
+    low, high = poisson_interval(n)
+    next_low, next_high = stats.nbinom(n + 0.5, 0.5).ppf(_TAILS)
+    return Count(n, float(low), float(high), float(next_low), float(next_high))
+
+
+def interval(n: int) -> dict[str, float]:
+    """95% interval of the mean behind a count: ``low``, ``high``."""
+    low, high = poisson_interval(n)
+    return {"low": float(low), "high": float(high)}
+
+
+def sums_by_hand(shares: pd.DataFrame, window_h: float, n_gpus: float, gpus_per_node: float) -> dict[str, float]:
+    """The rate by three lines of arithmetic.
+
+    Returns
+    -------
+    dict
+        ``days``, ``n`` (interruptions), ``every_h`` [h]; ``nodes``, ``node_days``, ``per_1000_node_days``;
+        ``n_of_gpus`` (put down to GPUs), ``gpus``, ``gpu_years`` between two of one GPU [years].
+    """
+    days, n = window_h / H_PER_DAY, float(shares["n_events"].sum())
+    of_gpus = float(shares.loc[shares["category"] == "GPU", "n_events"].sum())
+    nodes = n_gpus / gpus_per_node
+    return {
+        "days": days,
+        "n": n,
+        "every_h": window_h / n,
+        "nodes": nodes,
+        "node_days": nodes * days,
+        "per_1000_node_days": 1000 * n / (nodes * days),
+        "n_of_gpus": of_gpus,
+        "gpus": n_gpus,
+        "gpu_years": n_gpus * days / of_gpus / 365.25,
+    }
+
+
+def interruptions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Interruptions by component, with exact intervals.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``component``, ``category``, ``n_events``, ``low``, ``high`` (ends of the interval of the count).
+    title : str
+        The statement that the chart shows.
+    subtitle : str
+        Whose counts they are.
+    """
+    need(frame, "component", "category", "n_events", "low", "high")
+    pick = alt.selection_point(fields=["category"], bind="legend")
+    ranked = frame.sort_values("n_events", ascending=False)
+    base = alt.Chart(frame).encode(
+        y=alt.Y("component:N", sort=ranked["component"].tolist(), title=None),
+        opacity=alt.condition(pick, alt.value(1.0), alt.value(0.2)),
+    )
+    bars = base.mark_bar().encode(
+        x=alt.X("n_events:Q", title="Interruptions [count]", scale=alt.Scale(zero=True)),
+        color=builders.colours("category", CATEGORY_COLOURS, "Category"),
+        tooltip=tooltips("component", "category", "n_events", "low", "high", n_events="Interruptions"),
+    )
+    whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+    top = ", ".join(f"{row.component} {row.n_events}" for row in ranked.head(3).itertuples())
+    return finish(
+        (bars + whiskers).add_params(pick),
+        title=title,
+        subtitle=subtitle
+        or "Lines: 95% confidence interval of the mean behind the count. Select a category in the legend.",
+        description=f"Bar chart of interruptions by {len(frame)} components, coloured by category. Longest: {top}.",
+        height=24 * len(frame) + 20,
+        sources=["dubey2024"],
+    )
+
+
+def without_category(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Mean time between interruptions if one category never failed.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``category`` (with the row ``nothing``), ``mtbi_h``, ``low``, ``high``. [h]
+    title, subtitle
+        As in :func:`interruptions`.
+    """
+    need(frame, "category", "mtbi_h", "low", "high")
+    order = frame.sort_values("mtbi_h")["category"].tolist()
+    scale = alt.Scale(domain=["nothing", *CATEGORY_COLOURS], range=["#7b7f80", *CATEGORY_COLOURS.values()])
+    y = alt.Y("category:N", sort=order, title="Never fails")
+    bars = (
+        alt.Chart(frame)
+        .mark_bar()
+        .encode(
+            y=y,
+            x=alt.X("mtbi_h:Q", title="Mean time between interruptions [h]", scale=alt.Scale(zero=True)),
+            color=alt.Color("category:N", scale=scale, legend=None),
+            tooltip=tooltips("category", "mtbi_h", "low", "high", category="Never fails"),
+        )
+    )
+    times = ", ".join(f"without {row.category} {row.mtbi_h:.1f} h" for row in frame.itertuples())
+    return finish(
+        bars + builders.spans(frame, y),
+        title=title,
+        subtitle=subtitle or "Lines: 95% confidence interval.",
+        description=f"Bar chart of the mean time between interruptions if one category never failed: {times}.",
+        height=34 * len(frame) + 20,
+        sources=["dubey2024"],
+    )
+
+
+def elsewhere(causes: pd.DataFrame) -> CaptionedTable:
+    """What other operators put their failures down to.
+
+    Parameters
+    ----------
+    causes : DataFrame
+        The table ``failure_causes``: ``title``, ``cause``, ``share_pct``, ``status``, ``source``.
+    """
+    ranked = causes.sort_values(["title", "share_pct"], ascending=[True, False])
+    heads = {"title": "Cluster", "cause": "Cause", "share_pct": "Share [%]", "status": "Status", "source": "Source"}
+    return named(ranked, heads, "Causes of failures of two other clusters")
+
+
+def answer(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
+    """What stopped the run, and how often.
+
+    Parameters
+    ----------
+    shares : DataFrame
+        Interruptions by component: ``component``, ``category``, ``n_events``.
+    window_h : float
+        Length of the observation. [h]
+    n_gpus : float
+        Size of the job. [GPUs]
+    """
+    count = counted(shares)
+    by_category = shares.groupby("category")["n_events"].sum().sort_values(ascending=False) / count.n
+    values = {"n": count.n, "every": window_h / count.n, "first": by_category.index[0], "share": by_category.iloc[0]}
+    return Finding(
+        title=say("A stop every {every:roughly}, {share:share0} of them put down to {first}s", **values),
+        text=say(
+            "**In {days:.0f} days the job on {n_gpus:gpus} was interrupted unexpectedly {#n_stops:count} times, once "
+            "every {#stop_every:roughly}; {share:share0} of the stops are put down to {first}s.** How many GPUs it "
+            "held is assumed: the paper says up to 16,000. As far as chance goes, the mean lies between one every "
+            "{short:roughly} and one every {long:roughly}.",
+            days=window_h / 24,
+            n_gpus=n_gpus,
+            n_stops=count.n,
+            stop_every=values["every"],
+            first=values["first"],
+            share=values["share"],
+            short=window_h / count.high,
+            long=window_h / count.low,
+        ),
+    )
+
+
+def by_hand(shares: pd.DataFrame, window_h: float, n_gpus: float, gpus_per_node: float) -> Finding:
+    """The same in three lines of arithmetic."""
+    return Finding(
+        "By hand",
+        say(
+            "- {days:.0f} days × 24 h / {n:.0f} = {every_h:about} h from stop to stop.\n"
+            "- {nodes:count} servers × {days:.0f} days are {node_days:count} server-days: {per_1000_node_days:about} "
+            "stops in 1,000 of them.\n"
+            "- {n_of_gpus:.0f} stops by GPUs in {gpus:count} × {days:.0f} GPU-days: a GPU stops the run once in "
+            "{gpu_years:about} years.",
+            **sums_by_hand(shares, window_h, n_gpus, gpus_per_node),
+        ),
+    )
+
+
+def components(shares: pd.DataFrame) -> Finding:
+    """Which components lead; columns as in :func:`answer`."""
+    ranked = shares.sort_values("n_events", ascending=False)
+    total, top = ranked["n_events"].sum(), ranked["component"].iloc[:2].tolist()
+    half = int((ranked["n_events"].cumsum() < total / 2).sum()) + 1
+    count = counted(shares)
+    return Finding(
+        title=f"{top[0]} and {top[1]} stop the run most often",
+        text=(
+            f"The first {half} of {len(ranked)} components are more than half of all interruptions; {top[0]} alone is "
+            f"{pct(ranked['n_events'].iloc[0] / total, 0)}. {int((ranked['n_events'] <= 3).sum())} components were met "
+            f"at most three times each: a ranking among them says nothing. Another 54 days of the same machine would "
+            f"bring {count.next_low:.0f} to {count.next_high:.0f} stops, 19 times in 20."
+        ),
+    )
+
+
+def perfect_category(without: pd.DataFrame) -> Finding:
+    """What a perfect category would leave.
+
+    Parameters
+    ----------
+    without : DataFrame
+        As from :func:`ettr.failures.without_each`: ``category``, ``mtbi_h``, and the row ``nothing`` as it was.
+    """
+    base = without.loc[without["category"] == "nothing", "mtbi_h"].iloc[0]
+    others = without[without["category"] != "nothing"].sort_values("mtbi_h", ascending=False)
+    best, rest = others.iloc[0], others.iloc[1:]
+    return Finding(
+        title=f"Without any {best['category']} failure the run would still stop every {roughly(best['mtbi_h'])}",
+        text=say(
+            "Without {category} failures a run would go on for {mtbi_h:roughly} instead of {base:roughly}. No other "
+            "category alone gains more than {rest:about} times. At this size a run has to live with failures: better "
+            "parts of one kind do not rid it of them.",
+            base=base,
+            rest=rest["mtbi_h"].max() / base,
+            **best[["category", "mtbi_h"]],
+        ),
+    )
+
+
+def of_scenario(scenario: Scenario, plan: Plan) -> Finding:
+    """How often the book's own scenario fails."""
+    if math.isinf(plan.job_mttf_h):
+        none = "has no failures: its rate is 0"
+        return Finding(f"{scenario.title} {none}", f"*{literal(scenario.title)}* {none}.")
+    names, weights = scenario.mode_names[:-1], scenario.mode_weights
+    kinds = "It does not say what fails."
+    if names:
+        category = pd.Series(weights[:-1]).groupby([mode.category for mode in scenario.failures.modes]).sum()
+        kinds = f"{pct(category.max(), 0)} of its failures are of the category {category.idxmax()}."
+    return Finding(
+        title=say("{title}: a failure every {mttf:roughly}", title=scenario.title, mttf=plan.wall_mttf_h),
+        text=say(
+            "*{title}* has {rate:about} failures per 1,000 node-days. On its {size} that is one every {#mttf:roughly} "
+            "of wall clock. {kinds}",
+            title=literal(scenario.title),
+            rate=scenario.failure_rate,
+            size=gpus(scenario.cluster.n_gpus),
+            mttf=plan.wall_mttf_h,
+            kinds=kinds,
+        ),
+    )
+
+
+def asked(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
+    """Two exercises."""
+    count = counted(shares)
+    half = window_h / count.n * 2
+    sdc = shares.loc[shares["component"] == "Silent Data Corruption", "n_events"].sum()
+    return exercises(
+        Exercise(
+            say("A job on half as many of these GPUs: how often does it stop?"),
+            say("Half as often: every {half:roughly}. Nodes fail as before, and are half as many.", half=half),
+            {"cluster.n_gpus": n_gpus / 2},
+            "../ettr/scale.html",
+        ),
+        Exercise(
+            say("Silent data corruption was counted {n} times. Could its mean be twice that?", n=int(sdc)),
+            say("Yes. The 95% interval of a mean behind a count of {n} reaches from {low:.1f} to {high:.1f}.",
+                n=int(sdc), **interval(int(sdc))),
+        ),
+    )  # fmt: skip
