@@ -13,8 +13,7 @@ from typing import Any
 import altair as alt
 
 from ettr.core.sentences import Finding, plain
-from ettr_book.publish import chapters, snippets
-from ettr_book.publish.pages import UNSEEN
+from ettr_book.publish import chapters
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = tuple(name for name in chapters.docnames(ROOT) if (ROOT / f"{name}.ipynb").is_file())
@@ -101,17 +100,6 @@ def answer(page: str, scenario: str = "") -> str:
     """The answer of a page, as it reads."""
     (told,) = [one.value for one in shown(page, scenario) if "answer" in one.tags and isinstance(one.value, Finding)]
     return plain(told.text)
-
-
-def alone(page: str) -> list[tuple[str, str]]:
-    """The visible code of a page: the id of each cell, and what its button copies."""
-    code = [cell for cell in cells(page) if cell["cell_type"] == "code"]
-    sources = ["".join(cell["source"]) for cell in code]
-    return [
-        (cell["id"], snippets.alone(sources[:place], sources[place]))
-        for place, cell in enumerate(code)
-        if not UNSEEN & set(cell["metadata"].get("tags", []))
-    ]
 
 
 def check(page: str, scenario: str, quickly: bool = False) -> None:

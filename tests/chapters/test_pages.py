@@ -177,13 +177,6 @@ def test_one_parameter_has_one_default():
     assert {name: values for name, values in found.items() if len(values) > 1 and name not in of_the_page} == {}
 
 
-@pytest.mark.parametrize("page", pages.NOTEBOOKS)
-def test_visible_code_runs_alone(page):
-    for cell, source in pages.alone(page):
-        value = pages.run(source, {"display": lambda _: None})
-        assert value is not None, f"{cell} shows nothing"
-
-
 # ------------------------------------------------------------------ named numbers
 
 

@@ -21,7 +21,7 @@ import power_cut
 from ettr.core import durable
 from ettr.core.errors import EttrError, InputError
 from ettr_book import publish
-from ettr_book.publish import assets, chapters, extension, place, site
+from ettr_book.publish import assets, chapters, place, site
 from notebooks import written
 from power_cut import Disk
 
@@ -42,7 +42,7 @@ def pages(folder: Path) -> dict[str, str]:
 
 def made(word: str) -> dict[str, str]:
     """The site that says this word."""
-    return {name: f"{word} " * n for name, n in PAGES.items()} | {extension.MARK: '{"parameters": {}}'}
+    return {name: f"{word} " * n for name, n in PAGES.items()} | {place.MARK: '{"parameters": {}}'}
 
 
 class Book:
@@ -168,7 +168,7 @@ def test_an_exchange_that_fails_leaves_the_site_before(book, monkeypatch):
     rename = Path.rename
 
     def refuse(path, target):
-        if path.name.startswith(".") and Path(target) == book.out and "whole" in path.name:
+        if path.name.startswith(".") and Path(target) == book.out and "copy" in path.name:
             raise PermissionError(13, "held")
         return rename(path, target)
 

@@ -20,7 +20,7 @@ from ettr import Scenario, ranges
 from ettr.core.errors import EttrError, InputError, NotebookFailed, UnknownName
 from ettr.sweep.folder import Entry
 from ettr_book import publish
-from ettr_book.publish import chapters, extension, page_data, pages, site
+from ettr_book.publish import chapters, extension, page_data, pages, place, site
 from notebooks import written
 
 REPOSITORY = Path(__file__).parents[2]
@@ -33,7 +33,7 @@ parts:
       - file: book/first
         sections: [{file: book/notes}]
 """
-BEFORE = {extension.MARK: '{"parameters": {}}', "old.html": "a page of the site before"}
+BEFORE = {place.MARK: '{"parameters": {}}', "old.html": "a page of the site before"}
 
 
 def write_index(root: Path, *sources: str) -> None:
@@ -193,8 +193,8 @@ def test_the_answer_stands_below_the_title():
 def refused_page(stopped: str) -> list[str]:
     """A page with an answer and a claim, refused at a cell."""
     cells = [v4.new_markdown_cell(text) for text in ("# What?", "## Claim", "## Limits", "## Next")]
-    for place, (name, tags) in enumerate({"parameters": ["parameters"], "answer": ["answer"], "chart": []}.items(), 1):
-        cells.insert(place, v4.new_code_cell(f"{name} = 1", metadata={"tags": tags}, id=name))
+    for number, (name, tags) in enumerate({"parameters": ["parameters"], "answer": ["answer"], "chart": []}.items(), 1):
+        cells.insert(number, v4.new_code_cell(f"{name} = 1", metadata={"tags": tags}, id=name))
     cells[3], cells[4] = cells[4], cells[3]
     page = pages.unanswered(v4.new_notebook(cells=cells), "x_y must be > 0 *h*", stopped, "Read {doc}`/b`.")
     return [cell.source for cell in page.cells]

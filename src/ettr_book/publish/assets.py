@@ -9,7 +9,7 @@ from pathlib import Path
 from ettr.core import extras
 from ettr.core.durable import locked
 from ettr.core.errors import InputError
-from ettr_book.publish import sealed
+from ettr_book.publish import place
 
 FOLDER = Path("_build/.assets")
 BUILT_WITH = ("jupyter-book", "sphinx-book-theme", "sphinx-mathjax-offline", "vl-convert-python")
@@ -27,12 +27,12 @@ def make(root: Path) -> Path:
     versions = "-".join(versions_of("vl-convert-python", "sphinx-mathjax-offline"))
     folder = root / FOLDER / versions
     with locked(root / FOLDER / "lock", "build", wait=True):
-        if not sealed.is_whole(folder):
+        if not place.is_whole(folder):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             (folder / "vega-bundle.js").write_text(_vega(), encoding="utf-8")
             _mathjax(folder / "mathjax")
-            sealed.seal(folder)
+            place.seal(folder)
     return folder
 
 

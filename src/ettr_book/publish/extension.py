@@ -12,12 +12,11 @@ from ettr import notebook
 from ettr.core.errors import EttrError
 from ettr.core.sentences import listed
 from ettr.scenario import Scenario
-from ettr_book.publish import assets, chapters, page_data, pages, terms
+from ettr_book.publish import assets, chapters, page_data, pages, place, terms
 
 _SEVERAL_NAMES = re.compile(r"(\w+(?:, \w+)+) : ")
 FIELDS = "book/reference/data"
 """The page that says what each field of a scenario means."""
-MARK = ".ettr-book.json"  # in every site made here; a folder without it is not ours to replace
 
 
 def connect(app: Any) -> dict[str, Any]:
@@ -152,7 +151,7 @@ def finish(app: Any, exception: Exception | None) -> None:
         if target.is_file():
             target.write_text(notebook.text(_merged(app, chapter)), encoding="utf-8")
     mark = {"title": app.config.html_title, "parameters": app.config.ettr_parameters}
-    (out / MARK).write_text(json.dumps(mark, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    (out / place.MARK).write_text(json.dumps(mark, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def _merged(app: Any, chapter: chapters.Chapter) -> Any:

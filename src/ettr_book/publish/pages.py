@@ -14,12 +14,10 @@ from typing import Any
 
 from ettr import notebook
 from ettr.core.sentences import TITLE, literal
-from ettr_book.publish import snippets
 
 ANSWER = "answer"  # the tag of the cell whose output stands right below the title
 ANSWERS = "<!-- answers -->"  # the line of the first page where those of all chapters stand
 PARAMETERS = "parameters"
-UNSEEN = {"remove-input", "remove-cell", PARAMETERS}
 
 
 def with_outputs(source: Any, executed: Any, root: Path) -> Any:
@@ -46,8 +44,8 @@ def with_outputs(source: Any, executed: Any, root: Path) -> Any:
 def page(merged: Any, path: str) -> Any:
     """The notebook as a page shows it.
 
-    The answer stands below the question. The code of each cell that shows it runs alone. The parameters stand in a line
-    of text with the command that sets others, before their cell, which is folded.
+    The answer stands below the question. The parameters stand in a line of text with the command that sets others,
+    before their cell, which is folded.
 
     Parameters
     ----------
@@ -57,13 +55,6 @@ def page(merged: Any, path: str) -> Any:
         Where the notebook lies in the repository.
     """
     result = copy.deepcopy(merged)
-    code = [cell.source for cell in merged.cells if cell.cell_type == "code"]
-    place = 0
-    for cell in result.cells:
-        if cell.cell_type == "code":
-            if not UNSEEN & set(_tags(cell)):
-                cell.source = snippets.alone(code[:place], cell.source)
-            place += 1
     answers = [cell for cell in result.cells if ANSWER in _tags(cell)]
     rest = [cell for cell in result.cells if ANSWER not in _tags(cell)]
     first = next((i for i, cell in enumerate(rest) if cell.cell_type == "markdown"), -1)

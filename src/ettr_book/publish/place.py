@@ -1,8 +1,10 @@
 """The place of a site: what may be replaced there, and how it is, whole or not at all.
 
-A new site is copied beside the old one. When a disk holds all of it, it gets a name that says so, and two renames
-exchange both. A build that is cut off after that has begun an exchange which whoever comes next to this place finishes
-before anything else. Two renames do so on every file system; some only can exchange two names in one step.
+A new site is copied beside the old one, and when a disk holds all of it, two renames exchange both. If a build is cut
+off between these two, whoever comes next to this place takes the first one back before anything else.
+
+The folders that a build keeps for the next one are sealed with the digest of all that is in them: what fills them
+writes in place, and half a page or half a pickle looks like a whole one.
 """
 
 from __future__ import annotations
@@ -15,12 +17,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from ettr import notebook
 from ettr.core import durable
 from ettr.core.durable import locked
 from ettr.core.errors import EttrError, InputError
-from ettr_book.publish import extension
 
 DEFAULT = Path("_build/html")
+MARK = ".ettr-book.json"
+"""In every site made here; a folder without it is not replaced."""
 READ = ("book", "data", "src")
 """Folders of the repository that a build reads: a site in one of them would become part of the next."""
 
@@ -70,10 +74,12 @@ def put(site: Path, out: Path) -> None:
     EttrError
         If that cannot be. What was at `out` stays.
     """
-    with _said(out), _taken(out) as (copy, whole):
+    with _said(out), _taken(out) as (copy, old):
         shutil.copytree(site, copy)
         durable.sync_tree(copy)
-        copy.rename(whole)
+        if out.exists():
+            out.rename(old)
+        copy.rename(out)
         durable.sync(out.parent)
 
 
@@ -81,38 +87,27 @@ def put(site: Path, out: Path) -> None:
 def _taken(out: Path) -> Iterator[tuple[Path, Path]]:
     """Keep other builds from this place, and leave one site there and nothing beside it, however this ends.
 
-    What is whole at the second of the two places becomes the site, and what is at the first one goes.
+    The two places are for a copy of the new site and for the old one.
     """
-    names = ("copy", "whole", "old", "lock")
-    copy, whole, old, lock = (out.with_name(f".{out.name}.{name}{durable.PART}") for name in names)
+    copy, old, lock = (out.with_name(f".{out.name}.{name}{durable.PART}") for name in ("copy", "old", "lock"))
     with locked(lock, "build", wait=True):
         try:
-            _settle(out, copy, whole, old)
+            _settle(out, copy, old)
             try:
-                yield copy, whole
+                yield copy, old
             finally:
-                _settle(out, copy, whole, old)
+                _settle(out, copy, old)
         finally:
             with contextlib.suppress(OSError):  # Windows keeps what is open
                 lock.unlink()
 
 
-def _settle(out: Path, copy: Path, whole: Path, old: Path) -> None:
-    """Finish an exchange that has begun, from wherever it was cut off."""
-    shutil.rmtree(copy, ignore_errors=True)
-    if whole.exists():
-        shutil.rmtree(old, ignore_errors=True)
-        try:
-            if out.exists():
-                out.rename(old)
-            whole.rename(out)
-        except OSError:
-            if old.exists() and not out.exists():
-                old.rename(out)
-            whole.rename(copy)  # half of it would not be whole
-            shutil.rmtree(copy, ignore_errors=True)
-            raise
+def _settle(out: Path, copy: Path, old: Path) -> None:
+    """Take an exchange back that was cut off between its two renames, and remove what is not the site."""
+    if old.exists() and not out.exists():
+        old.rename(out)
         durable.sync(out.parent)
+    shutil.rmtree(copy, ignore_errors=True)
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -139,6 +134,23 @@ def _can_hold(folder: Path) -> bool:
 
 def _is_book(folder: Path) -> bool:
     try:
-        return "parameters" in json.loads((folder / extension.MARK).read_text(encoding="utf-8"))
+        return "parameters" in json.loads((folder / MARK).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
+
+
+def seal(folder: Path) -> None:
+    """Write the digest of a folder beside it."""
+    _digest_file(folder).write_text(notebook.contents([(folder, "*")]), encoding="utf-8")
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a folder is as it was when it was sealed; whoever would go on from one that is not makes it again."""
+    try:
+        return _digest_file(folder).read_text(encoding="utf-8") == notebook.contents([(folder, "*")])
+    except (OSError, ValueError):
+        return False
+
+
+def _digest_file(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.sha256")

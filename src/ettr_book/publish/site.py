@@ -20,7 +20,7 @@ from ettr.core.durable import locked
 from ettr.core.errors import EttrError, InputError, NotebookFailed
 from ettr.core.sentences import printable
 from ettr.core.yaml_files import mapping_of, text_of
-from ettr_book.publish import assets, chapters, place, sealed
+from ettr_book.publish import assets, chapters, place
 
 UNPACKED, UNPACKED_OUT = Path("_build/ettr-book"), Path("ettr-book")
 """Where a book that is not here is built, and the site of it."""
@@ -39,7 +39,7 @@ def build(
 
     A build may end at any moment, by a kill, a full disk or a power cut: the site is the one before or the new one,
     whole and on disk. If it ended between the two renames that exchange them, there is none until the next build to
-    this place, which begins by putting one there. Finished chapters are kept, and of pages only what is as a whole
+    this place, which begins by putting the one before there. Finished chapters are kept, and of pages only what is as a whole
     build left it. Another build for the same scenario is waited for, and so is what a killed one left running; on
     Windows, which has no such locks, it is not.
 
@@ -156,7 +156,7 @@ def _rendered(root: Path, work: Path, config: str, lock: IO[str], show_failures:
     made, log = work / "_build", work / "build.log"
     try:
         work.mkdir(exist_ok=True)
-        if made.exists() and not sealed.is_whole(made):
+        if made.exists() and not place.is_whole(made):
             shutil.rmtree(made)
         (work / "_config.yml").write_text(config, encoding="utf-8")
         code = _jupyter_book(root, work, ["-n", "--keep-going", "-q", *([] if show_failures else ["-W"])], log, lock)
@@ -164,7 +164,7 @@ def _rendered(root: Path, work: Path, config: str, lock: IO[str], show_failures:
         if missing or (code and not show_failures):
             raise EttrError(*_not_built(log, missing))
         if not code:
-            sealed.seal(made)
+            place.seal(made)
     except OSError as error:
         raise EttrError(f"the pages could not be written to {work}: {error.strerror or error}") from error
     return made / "html"

@@ -95,13 +95,8 @@ def test_numbers_are_marked_as_numbers():
 
 
 def test_the_plain_text_has_caption_and_cells():
-    assert str(table.CaptionedTable(pd.DataFrame({"x": [1]}), "What it shows")).split() == [
-        "What",
-        "it",
-        "shows",
-        "x",
-        "1",
-    ]
+    shown = table.CaptionedTable(pd.DataFrame({"x": [1]}), "What it shows")
+    assert str(shown).split() == ["What", "it", "shows", "x", "1"]
 
 
 @pytest.mark.parametrize("name", PRESETS)

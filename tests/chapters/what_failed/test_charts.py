@@ -28,7 +28,7 @@ NEEDED = {
 
 
 def draw(kind: str, frame):
-    charts = what_failed.charts if hasattr(what_failed.charts, kind) else sources.charts
+    charts = what_failed if hasattr(what_failed, kind) else sources.charts
     return getattr(charts, kind)(frame, "A title.", "Whose counts")
 
 
