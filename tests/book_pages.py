@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -119,16 +120,35 @@ def check_drawn(chart: dict[str, Any]) -> None:
     json.dumps(chart, allow_nan=False)
     assert chart["title"]["text"].strip() and len(chart["description"]) > 30
     assert not re.search(r"\b(nan|inf|None)\b", chart["description"]), chart["description"]
-    rows = [row for data in data_of(chart) for row in data]
-    assert rows, f"{chart['title']['text']}: nothing is drawn"
+    drawn = [(layer, values_of(chart, layer)) for layer in layers(chart)]
+    assert any(rows for _, rows in drawn), f"{chart['title']['text']}: nothing is drawn"
+    for layer, rows in drawn:
+        missing = set(fields_of(layer["encoding"])) - set().union(*(set(row) for row in rows))
+        assert not missing or not rows, f"{chart['title']['text']}: {missing} stand in no row, and would be drawn blank"
 
 
-def data_of(part: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """All data of a specification."""
-    found = [*part.get("datasets", {}).values()]
-    if isinstance(part.get("data", {}).get("values"), list):
-        found.append(part["data"]["values"])
-    for key in ("layer", "concat", "hconcat", "vconcat"):
-        for child in part.get(key, []):
-            found += data_of(child)
-    return found + (data_of(part["spec"]) if "spec" in part else [])
+def layers(part: dict[str, Any], data: dict[str, Any] | None = None) -> Iterator[dict[str, Any]]:
+    """The single charts of a specification, however deep, each with the data that it reads."""
+    data = part.get("data", data)
+    below = [*part.get("layer", []), *(part[key] for key in ("spec",) if key in part)]
+    for child in below:
+        yield from layers(child, data)
+    if not below:
+        yield {**part, "data": data}
+
+
+def values_of(spec: dict[str, Any], layer: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows that a single chart of a specification reads."""
+    return layer["data"]["values"] if "values" in layer["data"] else spec["datasets"][layer["data"]["name"]]
+
+
+def fields_of(encoding: object) -> Iterator[str]:
+    """The columns that an encoding reads."""
+    if isinstance(encoding, dict):
+        if isinstance(encoding.get("field"), str):
+            yield encoding["field"]
+        for value in encoding.values():
+            yield from fields_of(value)
+    elif isinstance(encoding, list):
+        for value in encoding:
+            yield from fields_of(value)

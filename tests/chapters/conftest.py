@@ -4,37 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pandas as pd
 import pytest
 
-from ettr.core.errors import InputError
-
-
-def layers(spec: dict, data: dict | None = None) -> Iterator[dict]:
-    """The single charts of a specification, however deep, each with the data that it reads."""
-    data = spec.get("data", data)
-    if "layer" in spec:
-        for layer in spec["layer"]:
-            yield from layers(layer, data)
-    else:
-        yield {**spec, "data": data}
-
-
-def values_of(spec: dict, layer: dict) -> list[dict]:
-    return spec["datasets"][layer["data"]["name"]]
-
-
-def fields_of(encoding: object) -> Iterator[str]:
-    if isinstance(encoding, dict):
-        if isinstance(encoding.get("field"), str):
-            yield encoding["field"]
-        for value in encoding.values():
-            yield from fields_of(value)
-    elif isinstance(encoding, list):
-        for value in encoding:
-            yield from fields_of(value)
+from book_pages import fields_of, layers, values_of
 
 
 @pytest.fixture
@@ -57,20 +31,6 @@ def check_chart() -> Callable[..., None]:
             if name == "x" and isinstance(channel, dict) and channel.get("title")
         ]
         assert titles  # an axis has a name
-
-    return check
-
-
-@pytest.fixture
-def check_columns() -> Callable[..., None]:
-    """A chart names each of these columns when one of its frames lacks it; a text of names for each frame."""
-
-    def check(draw: Callable[..., object], frames: list[pd.DataFrame], *columns: str) -> None:
-        for place, names in enumerate(columns):
-            for name in names.split():
-                lacking = [frame.drop(columns=name) if i == place else frame for i, frame in enumerate(frames)]
-                with pytest.raises(InputError, match=f"the chart needs column {name}; there are: "):
-                    draw(*lacking)
 
     return check
 

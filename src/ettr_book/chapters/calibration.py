@@ -9,7 +9,7 @@ import pandas as pd
 
 from ettr.core.sentences import Finding, listed, pct
 from ettr.plots.encodings import rounded, with_marks
-from ettr.plots.theme import BLUE, ORANGE, finish, layered, need
+from ettr.plots.theme import BLUE, ORANGE, finish, layered
 from ettr.scaling import calibration
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import axis_title, tooltips
@@ -63,7 +63,6 @@ def calibrated_chart(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
     title, subtitle : str
         The statement, and what is shown.
     """
-    need(frame, "title", "measured_pct", "computed_pct", "residual_points", "used")
     used, left_out = _USED
     short = frame["title"].replace(_SHORTER, regex=True)
     kind = frame["used"].map({True: used, False: left_out})
@@ -95,7 +94,6 @@ def calibrated_table(frame: pd.DataFrame) -> CaptionedTable:
     frame : DataFrame
         As from ``calibrated_runs``.
     """
-    need(frame, "study", "title", "measured_pct", "computed_pct", "residual_points", "used", "relative_to", "note")
     relative = frame["relative_to"].fillna("")
     cells = pd.DataFrame(
         {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 
 from ettr import evidence
-from ettr.plots.theme import need
 from ettr.scenario import Gpu
 from ettr_book.chapters.common.table import CaptionedTable, heads, named, significant
 
@@ -57,7 +56,6 @@ def part_fields(frame: pd.DataFrame) -> CaptionedTable:
 
 def parts(frame: pd.DataFrame) -> CaptionedTable:
     """Every figure of several GPUs side by side; columns as from :meth:`ettr.Gpu.to_frame`, and ``part``."""
-    need(frame, "part", "field", "unit", "value", "status")
     values = [
         f"({significant(value, 4)})" if status == "assumed" else significant(value, 4)
         for value, status in zip(frame["value"], frame["status"], strict=True)

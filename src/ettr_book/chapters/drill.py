@@ -13,7 +13,7 @@ from ettr.core.results import TimeBudget
 from ettr.core.sentences import Finding, listed, say
 from ettr.core.units import S_PER_H
 from ettr.drill import DrillCalibration, Settings, Strike, band, replayed
-from ettr.plots.theme import GREEN, MODEL_COLOURS, PALE_GREY, PART_COLOURS, finish, need
+from ettr.plots.theme import GREEN, MODEL_COLOURS, PALE_GREY, PART_COLOURS, finish
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import axis_title, tooltips
 from ettr_book.chapters.common.table import CaptionedTable, heads, named
@@ -136,7 +136,6 @@ def useful_chart(beside: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and what is shown.
     """
-    need(beside, "title", "ettr", "ettr_given", "points", "n_stops")
     named = beside.rename(columns={"ettr": _MEASURED, "ettr_given": "by the rules"})
     points = named.melt(["title", "points", "n_stops"], [*_WAYS], "way", "ettr")
     y = builders.rows("title", beside["title"], grid=True)
@@ -163,7 +162,6 @@ def finishing_chart(beside: pd.DataFrame, title: str, subtitle: str = "") -> Any
     title, subtitle : str
         The statement, and what is shown.
     """
-    need(beside, "title", "took_s", "low_s", "median_s", "high_s", "way", "is_in_band")
     y = builders.rows("title", beside["title"], grid=True)
     tips = tooltips("title", "took_s", "low_s", "median_s", "high_s", "way", title="Drill", way="Band by")
     base = alt.Chart(beside).encode(y=y, tooltip=tips)
@@ -192,7 +190,6 @@ def parts_chart(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and what is shown.
     """
-    need(frame, "title", "part", "share", "share_given", "points")
     there = builders.present(PART_COLOURS, frame["part"])
     looks = {part: (colour, shape) for (part, colour), shape in zip(there.items(), _SHAPES, strict=False)}
     most = 1.05 * float(frame[["share", "share_given"]].max().max())

@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from ettr.core.sentences import Finding, count, say, span_of_shares
-from ettr.plots.theme import BLUE, BRICK, GOLD, GREEN, STEEL, VIOLET, finish, need
+from ettr.plots.theme import BLUE, BRICK, GOLD, GREEN, STEEL, VIOLET, finish
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.common.table import CaptionedTable, heads, named
@@ -58,7 +58,6 @@ def validation_chart(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
     title, subtitle : str
         The statement, and what is shown.
     """
-    need(frame, "quantity", "published", "computed", "unit", "verdict", "kind")
     missed = frame["verdict"] == "not reproduced"
     rows = frame["quantity"].where(missed, frame["verdict"])
     ratios = frame.assign(ratio=frame["computed"] / frame["published"], what=rows)

@@ -13,7 +13,7 @@ from scipy import stats
 from ettr.core.sentences import Finding, gpus, literal, pct, roughly, say
 from ettr.core.units import H_PER_DAY
 from ettr.failures import poisson_interval
-from ettr.plots.theme import CATEGORY_COLOURS, finish, need
+from ettr.plots.theme import CATEGORY_COLOURS, finish
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.common.exercises import Exercise, exercises
@@ -115,7 +115,6 @@ def interruptions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     subtitle : str
         Whose counts they are.
     """
-    need(frame, "component", "category", "n_events", "low", "high")
     pick = alt.selection_point(fields=["category"], bind="legend")
     ranked = frame.sort_values("n_events", ascending=False)
     base = alt.Chart(frame).encode(
@@ -150,7 +149,6 @@ def without_category(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
     title, subtitle
         As in :func:`interruptions`.
     """
-    need(frame, "category", "mtbi_h", "low", "high")
     order = frame.sort_values("mtbi_h")["category"].tolist()
     scale = alt.Scale(domain=["nothing", *CATEGORY_COLOURS], range=["#7b7f80", *CATEGORY_COLOURS.values()])
     y = alt.Y("category:N", sort=order, title="Never fails")

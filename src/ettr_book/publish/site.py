@@ -39,9 +39,9 @@ def build(
 
     A build may end at any moment, by a kill, a full disk or a power cut: the site is the one before or the new one,
     whole and on disk. If it ended between the two renames that exchange them, there is none until the next build to
-    this place, which begins by putting the one before there. Finished chapters are kept, and of pages only what is as a whole
-    build left it. Another build for the same scenario is waited for, and so is what a killed one left running; on
-    Windows, which has no such locks, it is not.
+    this place, which begins by putting the one before there. Finished chapters are kept, and of pages only what is as
+    a whole build left it. Another build for the same scenario is waited for, and so is what a killed one left running;
+    on Windows, which has no such locks, it is not.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ def test_outside_the_band_is_said_on_which_side(beside):
     assert "No run ends outside." in drill.finishing(beside.assign(is_in_band=True)).text
 
 
-def test_charts(beside, parts, check_chart, check_columns, layer_of):
+def test_charts(beside, parts, check_chart, layer_of):
     useful = drill.useful_chart(beside, "They agree").to_dict()
     check_chart(useful)
     assert len(layer_of(useful, "point")["rows"]) == 2 * len(beside)
@@ -83,5 +83,3 @@ def test_charts(beside, parts, check_chart, check_columns, layer_of):
     both = drill.parts_chart(parts, "Every part").to_dict()
     check_chart(both)
     assert len(layer_of(both, "point")["rows"]) == len(parts)
-    check_columns(lambda frame: drill.useful_chart(frame, "a"), [beside], "title ettr ettr_given points n_stops")
-    check_columns(lambda frame: drill.parts_chart(frame, "a"), [parts], "title part share share_given points")

@@ -13,7 +13,6 @@ import pytest
 
 from computed.logs import fit
 from ettr import failures
-from ettr.core.errors import InputError
 from ettr.notebook import rendering
 from ettr.plots import theme
 from ettr_book.chapters import failure_log
@@ -24,13 +23,6 @@ FRAMES = {
     "nodes": lambda name: (failures.node_counts(fit(name)),),
     "after_repair": lambda name: (failures.since_repair(fit(name)),),
     "forecasts": lambda name: (failures.forecasts_made(fit(name)), 30.0),
-}
-NEEDED = {
-    "components": ["group", "n_events", "rate", "low", "high"],
-    "over_time": ["start_h", "end_h", "n_events", "rate", "low", "high"],
-    "nodes": ["failures", "order", "nodes", "kind", "log"],
-    "after_repair": ["since", "n_events", "node_days", "rate", "low", "high", "elsewhere"],
-    "forecasts": ["origin_d", "n_events", "low", "high", "poisson_low", "poisson_high", "inside"],
 }
 EMPTY = {
     "2 failures": ("forecasts",),
@@ -87,14 +79,6 @@ def test_a_chart_is_whole_or_says_why_there_is_none(chart, name, check_chart):
 )
 def test_axes_say_their_quantity_and_unit(chart, axes):
     assert axis_titles(spec(chart, "rich")) == axes
-
-
-@pytest.mark.parametrize("chart", NEEDED)
-def test_a_missing_column_is_an_error(chart):
-    frame, *rest = FRAMES[chart]("rich")
-    for column in NEEDED[chart]:
-        with pytest.raises(InputError, match=f"the chart needs column {column}; there are: "):
-            getattr(failure_log.charts, chart)(frame.drop(columns=column), *rest, "A title.")
 
 
 def test_components_have_bars_from_zero_in_the_order_of_their_failures(encoding_of, chart_values):

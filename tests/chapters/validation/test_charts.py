@@ -26,8 +26,3 @@ def test_nothing_off_is_said():
     good = results[results["verdict"] != "not reproduced"]
     chart = validation.validation_chart(good, "All are reproduced").to_dict()
     assert chart["description"].endswith("not reproduced: none.")
-
-
-def test_a_missing_column_is_an_error(check_columns):
-    needed = "quantity published computed unit verdict kind"
-    check_columns(lambda frame: validation.validation_chart(frame, "a"), [published()], needed)

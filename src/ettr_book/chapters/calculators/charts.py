@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from ettr.plots.encodings import rounded
-from ettr.plots.theme import MAP_INK, MODEL_COLOURS, ORANGE, PALE_GREY, SIGNED_COLOURS, finish, need
+from ettr.plots.theme import MAP_INK, MODEL_COLOURS, ORANGE, PALE_GREY, SIGNED_COLOURS, finish
 from ettr_book.chapters.calculators.tables import CLASSES, NEAR
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
@@ -40,8 +40,6 @@ def maps(regions: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = 
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(regions, "calculator", "n_gpus", "n_gpus_end", "interval_min", "interval_min_end", "error")
-    need(best, "n_gpus", "interval_min")
     names = list(dict.fromkeys(regions["calculator"]))
     ends_min = [regions["interval_min"].min(), regions["interval_min_end"].max()]
     visible = best[best["interval_min"].between(*ends_min)]
@@ -102,7 +100,6 @@ def surprises(frame: pd.DataFrame, title: str) -> Any:
     title : str
         The statement.
     """
-    need(frame, "run", "title", "ettr", "exact", "simulated", "sources")
     named = frame.assign(case=[f"{row.title}, {row.run}" for row in frame.itertuples()])
     named = named.rename(columns={"ettr": "the formula"})
     points = rounded(named.melt(["case"], [*_WAYS], "way", "ettr"))
@@ -145,7 +142,6 @@ def rsc_beside_exact(frame: pd.DataFrame, title: str) -> Any:
     title : str
         The statement.
     """
-    need(frame, "quantity", "published", "relation", "rsc", "exact", "max_n_gpus")
     named = frame.rename(columns={"rsc": "RSC formula"})
     named["quantity"] = named["quantity"].str.replace(", ETTR of", ",")
     points = named.melt(["quantity", "relation", "max_n_gpus"], [*_PRINTED], "way", "ettr")

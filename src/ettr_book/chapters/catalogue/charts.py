@@ -7,11 +7,11 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.plots.encodings import rounded, with_marks
-from ettr.plots.theme import BLUE, MODEL_COLOURS, OCHRE, PURPLE, finish, layered, need
+from ettr.plots.encodings import rounded
+from ettr.plots.theme import BLUE, MODEL_COLOURS, OCHRE, PURPLE
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import Column, tooltips
-from ettr_book.chapters.common.mitigations import ROW_PX, nothing, rows_of
+from ettr_book.chapters.common.mitigations import nothing, ranked, rows_of
 
 _WAYS = {"simulated": (MODEL_COLOURS["simulated"], "circle"), "closed form": (MODEL_COLOURS["exact"], "diamond")}
 _LOOKS = {
@@ -37,7 +37,6 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
-    need(frame, "title", "closed", "simulated", "low", "high", "apart")
     if frame.empty:
         return nothing(title)
     hundredths = frame.assign(**{name: 100 * frame[name] for name in ("closed", "simulated", "low", "high", "apart")})
@@ -49,13 +48,14 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     axis = alt.X("points:Q", title="ETTR gained [points]", axis=alt.Axis(tickCount=6))
     tips = tooltips("title", "way", "points", "apart", title="Mitigation", way="By")
     dots = builders.shapes(long, axis, y, "way", _WAYS, 80, tips, filled=True)
-    pairs = "; ".join(f"{row.title} {100 * row.closed:.2f} for {100 * row.simulated:.2f}" for row in frame.itertuples())
-    return finish(
-        layered(bars.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots),
-        title=title,
-        subtitle=with_marks(subtitle, "bars: 95% of the simulation"),
-        description=f"Points of ETTR gained by the closed form, and for how many simulated ones: {pairs}.",
-        height=ROW_PX * len(frame) + 20,
+    return ranked(
+        [bars.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots],
+        len(frame),
+        title,
+        subtitle,
+        "Points of ETTR gained by the closed form, and for how many simulated ones",
+        (f"{row.title} {100 * row.closed:.2f} for {100 * row.simulated:.2f}" for row in frame.itertuples()),
+        "bars: 95% of the simulation",
     )
 
 
@@ -74,7 +74,6 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
-    need(frame, "title", "value", "low", "high", "alone", "last")
     if frame.empty:
         return nothing(title)
     gains = rounded(frame, 4)
@@ -87,13 +86,12 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     named: dict[str, str | Column] = {"title": "Mitigation", "kind": "Counted", "days": Column("Days", format=".2f")}
     tips = tooltips("title", "kind", "days", "low", "high", **named, low="Shared, 95%: from", high="Shared, 95%: to")
     dots = builders.shapes(long, axis, y, "kind", _LOOKS, 85, tips, filled=True)
-    days = "; ".join(
-        f"{row.title} {row.value:.2f}, alone {row.alone:.2f}, last {row.last:.2f}" for row in frame.itertuples()
-    )
-    return finish(
-        layered(lines, ends.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots),
-        title=title,
-        subtitle=with_marks(subtitle, "bars: 95%"),
-        description=f"Days that belong to each of several mitigations by their Shapley values: {days}.",
-        height=ROW_PX * len(frame) + 20,
+    return ranked(
+        [lines, ends.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots],
+        len(frame),
+        title,
+        subtitle,
+        "Days that belong to each of several mitigations by their Shapley values",
+        (f"{row.title} {row.value:.2f}, alone {row.alone:.2f}, last {row.last:.2f}" for row in frame.itertuples()),
+        "bars: 95%",
     )

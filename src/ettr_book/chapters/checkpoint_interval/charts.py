@@ -17,7 +17,6 @@ from ettr.plots.theme import (
     NoChart,
     finish,
     layered,
-    need,
 )
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
@@ -43,7 +42,6 @@ def rules(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "n_gpus", "rule", "interval_min", "loss_points")
     across, up = builders.across("n_gpus"), builders.up("loss_points", domainMin=0)
     tips = tooltips("rule", "n_gpus", "interval_min", "loss_points")
     worst = frame.groupby("rule")["loss_points"].max()
@@ -72,7 +70,6 @@ def moved_by(frame: pd.DataFrame, best_min: float, band: tuple[float, float], ti
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "input", "basis", "low_value", "high_value", "unit", "low_min", "high_min")
     drawn = rounded(frame)
     drawn["named"] = [
         f"{row.input}, {row.low_value:.3g} to {row.high_value:.3g} {row.unit}" for row in frame.itertuples()
@@ -105,7 +102,6 @@ def one_interval(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "factor", "kept", "interval_min", "loss_points")
     if frame.empty:
         return NoChart("no interval has an answer.")
     losses = rounded(frame.assign(kept=frame["kept"].map(_KEPT)))

@@ -16,7 +16,6 @@ from ettr.plots.theme import (
     PART_COLOURS,
     PURPLE,
     finish,
-    need,
     touchable,
 )
 from ettr_book.chapters.common import builders
@@ -35,7 +34,6 @@ def ladder(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "rung", "part", "share", "ettr", "interval_min", "from_store")
     places = {part: i for i, part in enumerate(PART_COLOURS)}
     lost = frame[frame["part"] != "productive"].assign(place=frame["part"].map(places))
     totals = frame.drop_duplicates("rung")
@@ -78,8 +76,6 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "write_gb_s", "n_gpus", "write_min", "interval_min", "crossing_gb_s", "ettr", "stall_interval_min")
-    need(published, "store", "write_gb_s", "write_s")
     curves = frame.assign(job=[f"{size:,.0f} GPUs" for size in frame["n_gpus"]])
     jobs = list(dict.fromkeys(curves["job"]))
     low, high = float(curves["write_gb_s"].min()), float(curves["write_gb_s"].max())
@@ -143,7 +139,6 @@ def announced(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "recall", "precision", "interval_min", "ettr")
     curves = frame.assign(alarms=[f"{value:.0%}" for value in frame["precision"]])
     looks = builders.series([f"{value:.0%}" for value in sorted(frame["precision"].unique())], _PRECISIONS)
     tips = tooltips("alarms", "recall", "interval_min", "ettr", interval_min="Best interval")
@@ -173,7 +168,6 @@ def found_late(frame: pd.DataFrame, share: float, title: str, subtitle: str = ""
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "latency_h", "which", "ettr", "lost_points")
     names = {"all": "all silent", "share": f"{share:.1%} silent"}
     curves = frame.assign(line=frame["which"].map(names))
     present = [name for name in names.values() if name in set(curves["line"])]

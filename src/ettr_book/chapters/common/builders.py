@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import altair as alt
 import pandas as pd
 
-from ettr.plots.encodings import rounded
 from ettr.plots.theme import (
     LINE_DASHES,
     MODEL_COLOURS,
@@ -201,41 +200,10 @@ def dash(by: str, of: Looks | Mapping[str, list[int]], title: str | None = None)
     return alt.StrokeDash(f"{by}:N", title=title, scale=scale)
 
 
-def ranges(
-    frame: pd.DataFrame, x: alt.X, y: alt.Y, high: str, of: Mapping[str, tuple[str, str, str, float]]
-) -> list[Any]:
-    """Areas between two columns each, told apart by colour, on one axis.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        A row a point.
-    x, y : axes
-        As from :func:`across` and :func:`up`; `y` is of the lower ends.
-    high : str
-        Column of the upper ends.
-    of : mapping
-        By the name in the legend: the columns of its lower and upper ends, its colour and opacity.
-    """
-    low = _field(y)
-    colour = colours("what", {name: shade for name, (*_, shade, _) in of.items()}, column("what").title)
-    areas = []
-    for name, (lower, upper, _, opacity) in of.items():
-        band = frame[[_field(x), lower, upper]].rename(columns={lower: low, upper: high}).assign(what=name)
-        area = alt.Chart(band).mark_area(opacity=opacity).encode(x=x, y=y, y2=alt.Y2(f"{high}:Q"), color=colour)
-        areas.append(area)
-    return areas
-
-
 def spans(frame: pd.DataFrame, y: alt.Y, low: str = "low", high: str = "high") -> Any:
     """Lines across, from one column to another."""
     chart = alt.Chart(frame).mark_rule(strokeWidth=1.5)
     return chart.encode(y=y, x=alt.X(f"{low}:Q"), x2=alt.X2(f"{high}:Q"))
-
-
-def goal(value: float, name: str = "ettr") -> Any:
-    """A dashed line across at a value of a column."""
-    return rule(alt.Y(f"{name}:Q"), value, strokeDash=[3, 3])
 
 
 def rule(axis: alt.X | alt.Y, value: float, **mark: Any) -> Any:
@@ -292,36 +260,6 @@ def measured(
     if joined:
         layers.append(base.mark_line(strokeWidth=1.5).encode(y=y))
     return [*layers, shapes(frame, x, y, by, looks, size, tips, title)]
-
-
-def steps(regions: Sequence[tuple[str, pd.DataFrame]], x: alt.X, y: alt.Y, high: str, colour: alt.Color) -> list[Any]:
-    """Areas of a map, laid on each other from the lowest level to the highest, so that no seam shows between them.
-
-    Parameters
-    ----------
-    regions : sequence of (str, DataFrame)
-        The name of a level, and the area in which it is reached; those without a row are left out.
-    x, y : axes
-        As from :func:`across` and :func:`up`.
-    high : str
-        Column of the upper ends.
-    colour : altair.Color
-        Of the column ``reach``, which gets the level's name.
-    """
-    return [
-        alt.Chart(rounded(region.assign(reach=name)))
-        .mark_area(opacity=1, clip=True)
-        .encode(x=x, y=y, y2=alt.Y2(f"{high}:Q"), color=colour)
-        for name, region in regions
-        if len(region)
-    ]
-
-
-def answering(cells: pd.DataFrame, x: alt.X, y: alt.Y, x_end: str, y_end: str, tips: list[alt.Tooltip]) -> Any:
-    """Unseen cells of a map, which answer the pointer."""
-    unseen = alt.Chart(rounded(cells)).mark_rect()
-    ends = {"x2": alt.X2(f"{x_end}:Q"), "y2": alt.Y2(f"{y_end}:Q")}
-    return unseen.encode(x=x, y=y, **ends, opacity=alt.value(0), tooltip=tips)
 
 
 def cells(

@@ -3,28 +3,103 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import altair as alt
 import pandas as pd
 
 from ettr.core.sentences import about, number, usd
 from ettr.mitigation import ASSUMED, PARTLY, PUBLISHED
-from ettr.plots.theme import BLUE, GREEN, RUST
+from ettr.plots.encodings import rounded, with_marks
+from ettr.plots.theme import BLUE, GREEN, ORANGE, RUST, finish, layered
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of
+from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.table import CaptionedTable
 
 EFFECTS = {PUBLISHED: GREEN, PARTLY: BLUE, ASSUMED: RUST}
 """Colour of how much of the size of an effect is published."""
 DARK_INK, LIGHT_INK = "#1d2327", "#ffffff"
 """Of the text on a light and on a dark cell."""
-ROW_PX = 27
+_ROW_PX, _BAR_PX = 27, 14
 
 
-def rows_of(titles: Iterable[str], title: str | None = None) -> alt.Y:
-    """An axis of mitigations."""
-    axis = alt.Axis(labelLimit=260, labelPadding=6)
-    return alt.Y("title:N", title=title, sort=list(titles), axis=axis)
+def rows_of(titles: Iterable[str]) -> alt.Y:
+    """An axis of mitigations, best first."""
+    return builders.rows("title", titles, labelLimit=260, labelPadding=6)
+
+
+def bars(
+    rows: pd.DataFrame, x: alt.X, end: str, colour: Any, tips: list[alt.Tooltip], y: alt.Y | None = None, tick: str = ""
+) -> list[Any]:
+    """A bar a row, from one column to another, with a tick at a third and a text behind it where they are there.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        A row a mitigation, best first; with ``label`` and ``right`` where texts stand behind the bars.
+    x : axis
+        Of the column at which bars begin.
+    end : str
+        Column at which they end; empty for bars from zero.
+    colour : altair channel or value
+        Of the bars.
+    tips : list
+        As from :func:`~ettr_book.chapters.common.columns.tooltips`.
+    y : axis, optional
+        Of the rows' names, if those are not mitigations.
+    tick : str
+        Column that is marked by a tick.
+    """
+    base = alt.Chart(rounded(rows)).encode(y=rows_of(rows["title"]) if y is None else y, tooltip=tips)
+    ends = {"x2": alt.X2(f"{end}:Q")} if end else {}
+    layers = [base.mark_bar(size=_BAR_PX, opacity=0.85).encode(x=x, color=colour, **ends)]
+    if tick:
+        layers.append(base.mark_tick(thickness=3, size=20, color=ORANGE, opacity=1).encode(x=alt.X(f"{tick}:Q")))
+    if "label" in rows:
+        text = base.mark_text(align="left", dx=8, fontSize=11)
+        layers.append(text.encode(x=alt.X("right:Q"), text=alt.Text("label:N")))
+    return layers
+
+
+def ranked(
+    layers: Iterable[Any],
+    n_rows: int,
+    title: str,
+    subtitle: str,
+    description: str,
+    each: Iterable[str],
+    marks: str = "",
+) -> Any:
+    """Layers on each other, as a chart of so many rows.
+
+    Parameters
+    ----------
+    layers : iterable
+        Of charts.
+    n_rows : int
+        Mitigations, or what else has a row.
+    title, subtitle : str
+        The statement, and the scenario.
+    description : str
+        What the rows are.
+    each : iterable of str
+        What each row shows.
+    marks : str
+        What marks mean that are in no legend.
+    """
+    return finish(
+        layered(*layers),
+        title=title,
+        subtitle=with_marks(subtitle, marks) if marks else subtitle,
+        description=f"{description}: {'; '.join(each)}.",
+        height=_ROW_PX * n_rows + 20,
+    )
+
+
+def of_effects(effects: Iterable[str], title: str) -> alt.Color:
+    """Colours by how much of the size of an effect is published."""
+    return builders.squares("effect", builders.present(EFFECTS, effects), title, symbolOpacity=1)
 
 
 def nothing(title: str) -> CaptionedTable:

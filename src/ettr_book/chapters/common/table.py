@@ -7,8 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from ettr.plots.theme import need
-
 _LONG = 28
 """Text longer than this gets a column wide enough to read."""
 
@@ -62,7 +60,7 @@ def significant(value: float, digits: int) -> str:
 
 def named(frame: pd.DataFrame, names: dict[str, str], caption: str, digits: int = 4) -> CaptionedTable:
     """The columns of a frame that a table shows, under the names it shows them by."""
-    return CaptionedTable(need(frame, *names)[list(names)].rename(columns=names), caption, digits)
+    return CaptionedTable(frame[list(names)].rename(columns=names), caption, digits)
 
 
 def heads(*names: str, **others: str) -> dict[str, str]:

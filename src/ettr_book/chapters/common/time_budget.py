@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from ettr.plots.encodings import but_size
-from ettr.plots.theme import PART_COLOURS, finish, need
+from ettr.plots.theme import PART_COLOURS, finish
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import axis_title, tooltips
 
@@ -25,7 +25,6 @@ def time_budget(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     subtitle : str
         The scenario.
     """
-    need(frame, "part", "hours", "share")
     lost = frame[(frame["part"] != "productive") & (frame["share"] > 0)]
     shares = ", ".join(f"{row.part} {row.share:.1%}" for row in frame.itertuples() if row.share > 0)
     across = alt.X(
@@ -52,7 +51,6 @@ def parts(frame: pd.DataFrame, axis: str, title: str, subtitle: str = "") -> Any
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, axis, "part", "share")
     lost = frame[frame["part"] != "productive"]
     name, ends = axis_title(axis), (lost[axis].min(), lost[axis].max())
     totals = [lost.loc[lost[axis] == end, "share"].sum() for end in ends]

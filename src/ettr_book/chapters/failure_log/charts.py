@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from ettr.plots.theme import MODEL_COLOURS, NoChart, finish, need
+from ettr.plots.theme import MODEL_COLOURS, NoChart, finish
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import Column, tooltips
 
@@ -33,7 +33,6 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float
     level : float
         Coverage of the intervals.
     """
-    need(frame, "group", "n_events", "rate", "low", "high")
     if frame.empty:
         return NoChart("nothing failed.")
     base = alt.Chart(frame).encode(
@@ -70,7 +69,6 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
     title, subtitle, level
         As in :func:`components`.
     """
-    need(frame, "start_h", "end_h", "n_events", "rate", "low", "high")
     if frame["n_events"].sum() == 0:
         return NoChart("nothing failed.")
     stretches = frame.assign(
@@ -118,7 +116,6 @@ def nodes(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle
         As in :func:`components`.
     """
-    need(frame, "failures", "order", "nodes", "kind", "log")
     if frame.empty:
         return NoChart("no failure names its node.")
     labels = frame.drop_duplicates("failures").sort_values("order")["failures"].tolist()
@@ -169,7 +166,6 @@ def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "", level: flo
     title, subtitle, level
         As in :func:`components`.
     """
-    need(frame, "since", "n_events", "node_days", "rate", "low", "high", "elsewhere")
     watched = frame[frame["node_days"] > 0]
     if watched.empty:
         return NoChart("no failure names its node.")
@@ -219,7 +215,6 @@ def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str =
     title, subtitle, level
         As in :func:`components`.
     """
-    need(frame, "origin_d", "n_events", "low", "high", "poisson_low", "poisson_high", "inside")
     if frame.empty:
         return NoChart("the log holds too few failures to test forecasts on.")
     outcomes = frame.assign(came=frame["inside"].map({True: "inside", False: "outside"}))

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.plots.theme import BLUE, BRICK, GOLD, GREEN, STEEL, VIOLET, finish, need
+from ettr.plots.theme import BLUE, BRICK, GOLD, GREEN, STEEL, VIOLET, finish
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.failure_rates.tables import OWN
@@ -33,8 +33,6 @@ def mttf_by_size(frame: pd.DataFrame, points: pd.DataFrame, title: str, subtitle
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "line", "n_gpus", "mttf_h", "low", "high")
-    need(points, "n_gpus", "mttf_h", "low", "high", "kind", "rate", "status")
     x = builders.across("n_gpus", padding=8).axis(format="~s", values=_powers(frame["n_gpus"]))
     y = builders.up("mttf_h", log=True, title="Mean time to failure [h]")
     y = y.axis(format="~g", values=_powers(frame["mttf_h"]))
@@ -87,7 +85,6 @@ def by_age(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "shape", "age_days", "age_end_days", "rate")
     curves = frame.assign(name=[f"shape {shape:g}" for shape in frame["shape"]])
     names = curves["name"].unique().tolist()
     across = alt.X("age_days:Q", title="Age of the fleet [d]", scale=alt.Scale(nice=False, domainMin=0))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ettr.core.units import H_PER_DAY
 from ettr.plots.encodings import rounded, with_marks
-from ettr.plots.theme import MODEL_COLOURS, ORANGE, PART_COLOURS, finish, need
+from ettr.plots.theme import MODEL_COLOURS, ORANGE, PART_COLOURS, finish
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import Column, axis_title, tooltips
 from ettr_book.chapters.finishing_date.forecast_tables import DIARY_SOURCES
@@ -39,8 +39,6 @@ def agreement(of: Agreement, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(of.bins, "from_d", "to_d", "of_runs", "exactly")
-    need(of.curve, "bin_day", "of_runs")
     width = float(of.bins["to_d"].iloc[0] - of.bins["from_d"].iloc[0])
     wide = f"Share of runs, in bins of {width * H_PER_DAY:.2g} h [%]"
     highest = max(of.bins["of_runs"].max(), of.curve["of_runs"].max())
@@ -89,7 +87,6 @@ def rate(frame: pd.DataFrame, own: int | None, title: str, subtitle: str = "") -
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "case", "n_events", "range_days")
     x = builders.across("n_events", title="Failures that the rate was counted from [count]")
     y = builders.up("range_days", zero=True)
     drawn = builders.lines(rounded(frame), x, y, "case", _CASES, tooltips("case", "n_events", "range_days"))
@@ -118,7 +115,6 @@ def forecasts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and what is compared.
     """
-    need(frame, "run", "came_days", "low_days", "middle_days", "high_days", "pace_days")
     y = builders.rows("run", frame["run"], labelLimit=170, labelExpr="split(datum.label, ' on ')")
     x = builders.along("off_days", zero=False, padding=20)
     named = {"middle_days": "predicted", "pace_days": "at the pace so far"}
@@ -156,7 +152,6 @@ def beyond(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "cause", "setting", "p5_h", "p50_h", "p95_h")
     days = {f"day_{share}": frame[f"p{share}_h"] / H_PER_DAY for share in (5, 50, 95)}
     who = ["exact" if cause == EXACT else "simulated" for cause in frame["cause"]]
     ranges = rounded(frame[["cause", "setting"]].assign(**days, who=who), 7)
@@ -190,7 +185,6 @@ def days(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "day", "from_h", "to_h", "state", "lasts_min")
     present = builders.present(_STATES, frame["state"])
     rows = sorted(frame["day"].unique())
     x = builders.along("from_h", title="Hour of the day [h]", domain=[0, 24], nice=False)

@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from ettr.plots.encodings import rounded
-from ettr.plots.theme import BLUE, OCHRE, ORANGE, finish, layered, need
+from ettr.plots.theme import BLUE, OCHRE, ORANGE, finish, layered
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.common.table import CaptionedTable, heads, named
@@ -30,7 +30,6 @@ def spectrum(frame: pd.DataFrame, low_hz: float, high_hz: float, title: str, sub
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "nodes", "frequency_hz", "psd_mw2_per_hz", "band_share")
     least = _LEAST_DENSITY * float(frame["psd_mw2_per_hz"].max())
     drawn = frame[frame["psd_mw2_per_hz"] > least]
     present = [*builders.present(_NODES, drawn["nodes"])]

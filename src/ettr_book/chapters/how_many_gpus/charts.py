@@ -21,7 +21,6 @@ from ettr.plots.theme import (
     VIOLET,
     finish,
     layered,
-    need,
     touchable,
 )
 from ettr_book.chapters.common import builders
@@ -65,7 +64,6 @@ def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, ti
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "n_gpus", "line", "tokens_per_day", "low", "high", "ettr", "layout")
     billions = frame.assign(**{name: frame[name] / 1e9 for name in ("tokens_per_day", "low", "high")})
     useful = rounded(billions.loc[frame["line"] == "and failures", ["n_gpus", "tokens_per_day", "low", "high"]], 4)
     x, y = builders.across("n_gpus"), builders.up("tokens_per_day", log=True, ticks=6)
@@ -118,7 +116,6 @@ def step(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "n_gpus", "term", "seconds", "share", "layout")
     present = builders.present(TERM_COLOURS, frame["term"])
     order = {term: i for i, term in enumerate(present)}
     areas = rounded(frame.assign(order=[order[term] for term in frame["term"]]), 4)
@@ -157,8 +154,6 @@ def cost(frame: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = ""
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "n_gpus", "days", "cost", "unit", "power_mw")
-    need(best, "goal", "n_gpus", "days", "cost")
     unit = frame["unit"].iloc[0]
     name, scale = ("Cost [million USD]", 1e6) if unit == "USD" else ("Electricity [GWh]", 1e3)
     sizes = rounded(frame.drop(columns="unit").assign(cost=frame["cost"] / scale), 4)
@@ -203,7 +198,6 @@ def ways_out(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "way", "n_gpus", "tokens_per_day")
     billions = frame.assign(tokens_per_day=frame["tokens_per_day"] / 1e9)
     looks = dict(zip(dict.fromkeys(frame["way"]), _WAYS, strict=False))
     y = alt.Y("tokens_per_day:Q", title=_TOKENS, axis=alt.Axis(format=",.3~r", tickCount=6))

@@ -7,11 +7,11 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.plots.encodings import rounded, with_marks
-from ettr.plots.theme import GREY, PALE_GREY, PART_COLOURS, finish, layered, need
+from ettr.plots.encodings import rounded
+from ettr.plots.theme import GREY, PALE_GREY, PART_COLOURS
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import Column, tooltips
-from ettr_book.chapters.common.mitigations import DARK_INK, EFFECTS, LIGHT_INK, ROW_PX, nothing, rows_of
+from ettr_book.chapters.common.mitigations import DARK_INK, LIGHT_INK, bars, nothing, of_effects, ranked, rows_of
 from ettr_book.chapters.one_by_one.tables import NO_FIT, NO_PROGRESS, PAYS
 
 _SHARES = {
@@ -43,26 +43,20 @@ def ranking(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
-    need(frame, "title", "effect", "musd", "low", "high", "days", "price_usd", "only_simulated")
     if frame.empty:
         return nothing(title)
-    rows = rounded(frame.sort_values("musd", ascending=False), 4)
-    y = rows_of(rows["title"])
     x = alt.X("low:Q", title="Saved per run, after its price [million USD]", axis=alt.Axis(tickCount=6))
     named = {"musd": "As assumed here", "low": "Plausible range: from", "high": "to", "effect": "Its effect is"}
     tips = tooltips("title", "musd", "low", "high", "days", "effect", "price_usd", title="Mitigation", **named)
-    colour = builders.squares(
-        "effect", builders.present(EFFECTS, frame["effect"]), "Size of its effect", symbolOpacity=1
-    )
-    ranges = alt.Chart(rows).mark_bar(size=12, opacity=0.75).encode(y=y, x=x, x2="high:Q", color=colour, tooltip=tips)
-    means = alt.Chart(rows).mark_tick(thickness=2.5, size=16).encode(y=y, x=alt.X("musd:Q"), tooltip=tips)
-    each = "; ".join(f"{row.title} {row.musd:.2g}, {row.low:.2g} to {row.high:.2g}" for row in frame.itertuples())
-    return finish(
-        layered(ranges, means),
-        title=title,
-        subtitle=with_marks(subtitle, "bars: plausible range; ticks: as assumed here"),
-        description=f"Ranges of the million dollars that a run saves, a row a mitigation: {each}.",
-        height=ROW_PX * len(frame) + 20,
+    colour = of_effects(frame["effect"], "Size of its effect")
+    return ranked(
+        bars(frame.sort_values("musd", ascending=False), x, "high", colour, tips, tick="musd"),
+        len(frame),
+        title,
+        subtitle,
+        "Ranges of the million dollars that a run saves, a row a mitigation",
+        (f"{row.title} {row.musd:.2g}, {row.low:.2g} to {row.high:.2g}" for row in frame.itertuples()),
+        "bars: plausible range; ticks: as assumed here",
     )
 
 
@@ -81,17 +75,15 @@ def hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
-    need(frame, "title", "part", "hours")
     if frame.empty:
         return nothing(title)
     colours = builders.present(PART_COLOURS, frame["part"])
-    titles = list(dict.fromkeys(frame["title"]))
-    saved = rounded(frame.assign(order=[list(colours).index(part) for part in frame["part"]]), 4)
-    bars = (
+    saved = rounded(frame.assign(order=frame["part"].map(list(colours).index)), 4)
+    stacked = (
         alt.Chart(saved)
         .mark_bar()
         .encode(
-            y=rows_of(titles),
+            y=rows_of(frame["title"].unique()),
             x=alt.X("hours:Q", title="Time saved [h]", stack="zero", axis=alt.Axis(tickCount=6)),
             color=builders.squares("part", colours),
             order=alt.Order("order:Q"),
@@ -99,13 +91,14 @@ def hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         )
     )
     largest = frame.loc[frame.groupby("title", sort=False)["hours"].idxmax()]
-    mostly = "; ".join(f"{row.title} most of {row.part}, {row.hours:.1f} h" for row in largest.itertuples())
-    return finish(
-        bars,
-        title=title,
-        subtitle=with_marks(subtitle, "left of zero: more of it than before"),
-        description=f"Stacked bars of the hours that mitigations save, by part of the time budget: {mostly}.",
-        height=30 * len(titles) + 20,
+    return ranked(
+        [stacked],
+        len(largest),
+        title,
+        subtitle,
+        "Stacked bars of the hours that mitigations save, by part of the time budget",
+        (f"{row.title} most of {row.part}, {row.hours:.1f} h" for row in largest.itertuples()),
+        "left of zero: more of it than before",
     )
 
 
@@ -126,7 +119,6 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
     altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
-    need(frame, "title", "value", "saved", "low", "high", "saved_usd", "state", "why")
     if frame.empty:
         return nothing(title)
     titles = list(dict.fromkeys(frame["title"]))
@@ -142,15 +134,14 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
     share = {name: Column(title, format=".1%") for name, title in _SHARE_TIPS.items()}
     tips = tooltips("title", "value", *share, "saved_usd", "state", "why", title="Mitigation", state="It", **share)
     most = frame[frame["state"] == PAYS].groupby("title", sort=False)["saved"].max()
-    most_saved = "; ".join(
-        f"{name} at most {most[name]:.0%}" if name in most else f"{name} pays nowhere" for name in titles
-    )
-    return finish(
-        builders.cells(squares, x, rows_of(titles), _SHARES, tips, "Time saved"),
-        title=title,
-        subtitle=with_marks(subtitle, "* the job's size; ×: the job makes no progress"),
-        description=f"A map of the share of time saved, mitigations by job sizes {', '.join(sizes)}: {most_saved}.",
-        height=ROW_PX * len(titles) + 20,
+    return ranked(
+        [builders.cells(squares, x, rows_of(titles), _SHARES, tips, "Time saved")],
+        len(titles),
+        title,
+        subtitle,
+        f"A map of the share of time saved, mitigations by job sizes {', '.join(sizes)}",
+        (f"{name} at most {most[name]:.0%}" if name in most else f"{name} pays nowhere" for name in titles),
+        "* the job's size; ×: the job makes no progress",
     )
 
 

@@ -8,11 +8,11 @@ import altair as alt
 import pandas as pd
 
 from ettr.core.sentences import capital, count
-from ettr.plots.encodings import rounded, with_marks
-from ettr.plots.theme import BLUE, ORANGE, PART_COLOURS, finish, layered, need
+from ettr.plots.encodings import rounded
+from ettr.plots.theme import BLUE, ORANGE, PART_COLOURS
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import Column, column, tooltips
-from ettr_book.chapters.common.mitigations import EFFECTS, ROW_PX, hours, net_saving, nothing, rows_of
+from ettr_book.chapters.common.mitigations import bars, hours, net_saving, nothing, of_effects, ranked
 from ettr_book.chapters.portfolio.tables import AFTER, BEFORE
 
 _TOTAL = "#5f7d95"
@@ -34,7 +34,6 @@ def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
-    need(frame, "part", "start", "end", "hours", "before", "after")
     if frame.empty:
         return nothing(title)
     parts = frame["part"].tolist()
@@ -45,26 +44,18 @@ def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     ]
     ends = frame[["start", "end"]]
     colours = [PART_COLOURS.get(part, _TOTAL) for part in parts]
-    rows = rounded(frame.assign(colour=colours, label=labels, right=ends.max(axis=1)), 5)
-    y = alt.Y("part:N", title=None, sort=parts, axis=alt.Axis(labelLimit=160))
-    x = alt.X(
-        "start:Q",
-        title="Lost time [h per month]",
-        axis=alt.Axis(tickCount=5),
-        scale=alt.Scale(domain=[min(0.0, float(ends.min().min())), 1.15 * float(ends.max().max())]),
-    )
-    tips = tooltips("part", "before", "after", "hours")
-    bars = (
-        alt.Chart(rows).mark_bar().encode(y=y, x=x, x2="end:Q", color=alt.Color("colour:N", scale=None), tooltip=tips)
-    )
-    text = alt.Chart(rows).mark_text(align="left", dx=4, fontSize=11).encode(y=y, x=alt.X("right:Q"), text="label:N")
-    changes = "; ".join(f"{part} {label}" for part, label in zip(parts, labels, strict=True))
-    return finish(
-        layered(bars, text),
-        title=title,
-        subtitle=subtitle,
-        description=f"A waterfall of the hours lost per month: {changes}.",
-        height=ROW_PX * len(frame) + 20,
+    rows = frame.assign(colour=colours, label=labels, right=ends.max(axis=1))
+    scale = alt.Scale(domain=[min(0.0, float(ends.min().min())), 1.15 * float(ends.max().max())])
+    x = alt.X("start:Q", title="Lost time [h per month]", axis=alt.Axis(tickCount=5), scale=scale)
+    y = builders.rows("part", parts, labelLimit=160)
+    colour = alt.Color("colour:N", scale=None)
+    return ranked(
+        bars(rows, x, "end", colour, tooltips("part", "before", "after", "hours"), y),
+        len(frame),
+        title,
+        subtitle,
+        "A waterfall of the hours lost per month",
+        (f"{part} {label}" for part, label in zip(parts, labels, strict=True)),
     )
 
 
@@ -83,39 +74,33 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
-    need(frame, "title", "effect", "saved_h", "alone_h", "total_h", "ettr", "price_usd")
     if frame.empty:
         return nothing(title)
-    titles = [f"{i}. {name}" for i, name in enumerate(frame["title"], 1)]
-    labels = [f"{hours(total)} h" for total in frame["total_h"]]
-    right = frame[["saved_h", "alone_h"]].max(axis=1)
-    drawn = frame[["effect", "saved_h", "alone_h", "total_h", "ettr", "price_usd"]]
-    rows = rounded(drawn.assign(title=titles, label=labels, right=right), 4)
+    rows = frame[["effect", "saved_h", "alone_h", "total_h", "ettr", "price_usd"]].assign(
+        title=[f"{i}. {name}" for i, name in enumerate(frame["title"], 1)],
+        label=[f"{hours(total)} h" for total in frame["total_h"]],
+        right=frame[["saved_h", "alone_h"]].max(axis=1),
+    )
     named = {
         "saved_h": Column("Saves with the others in place", "h per month", ".3~g"),
         "alone_h": Column("Saves alone", "h per month", ".3~g"),
         "total_h": Column("Cumulative", "h per month", ".3~g"),
     }
     tips = tooltips("title", *named, "ettr", "price_usd", "effect", title="Mitigation", ettr="ETTR so far", **named)
-    y, axis = rows_of(titles), alt.Axis(tickCount=6)
-    x = alt.X(
-        "saved_h:Q", title="Time saved [h per month]", axis=axis, scale=alt.Scale(domain=[0, 1.15 * float(right.max())])
-    )
-    colour = builders.squares("effect", builders.present(EFFECTS, frame["effect"]), column("effect").title)
-    base = alt.Chart(rows).encode(y=y, tooltip=tips)
-    bars = base.mark_bar(opacity=0.9).encode(x=x, color=colour)
-    alone = base.mark_tick(thickness=3, size=20, color=ORANGE, opacity=1).encode(x=alt.X("alone_h:Q"))
-    text = base.mark_text(align="left", dx=8, fontSize=11).encode(x=alt.X("right:Q"), text="label:N")
-    each = "; ".join(
+    scale = alt.Scale(domain=[0, 1.15 * float(rows["right"].max())])
+    x = alt.X("saved_h:Q", title="Time saved [h per month]", axis=alt.Axis(tickCount=6), scale=scale)
+    each = (
         f"{row.title} {hours(row.saved_h)}, alone {hours(row.alone_h)}, cumulative {hours(row.total_h)}"
         for row in frame.itertuples()
     )
-    return finish(
-        layered(bars, alone, text),
-        title=title,
-        subtitle=with_marks(subtitle, "bars: with all the others in place; ticks: alone; numbers: cumulative"),
-        description=f"Bars of the hours per month that each step saves with the others in place: {each}.",
-        height=ROW_PX * len(frame) + 20,
+    return ranked(
+        bars(rows, x, "", of_effects(frame["effect"], column("effect").title), tips, tick="alone_h"),
+        len(frame),
+        title,
+        subtitle,
+        "Bars of the hours per month that each step saves with the others in place",
+        each,
+        "bars: with all the others in place; ticks: alone; numbers: cumulative",
     )
 
 
@@ -134,8 +119,6 @@ def decisive(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     altair chart or CaptionedTable
         A table that says so where there is nothing to draw.
     """
-    need(frame, "name", "range", "net", "net_low", "net_high", "net_unit", "swing")
-    need(frame, "ids", "ids_low", "ids_high", "changes_set")
     moving = frame[(frame["swing"] > 0) | frame["changes_set"]].head(_MOST_DRAWN)
     if moving.empty:
         return nothing(title)
@@ -151,15 +134,14 @@ def decisive(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         ],
         columns=["name", "range", "there", "set"],
     )
-    y = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=280))
+    y = builders.rows("name", names, labelLimit=280)
     unit = moving["net_unit"].iloc[0]
     x = alt.X("least:Q", title=f"Net saving of the recommended set [{unit}]", axis=alt.Axis(tickCount=6))
     label = {"name": Column("Assumption"), "range": Column("Plausible range")}
     span = {"least": Column("Net saving: from", unit, ".3~g"), "most": Column("to", unit, ".3~g")}
-    bars = alt.Chart(rounded(drawn, 4)).mark_bar(color=BLUE, opacity=0.8, size=12)
-    bars = bars.encode(y=y, x=x, x2="most:Q", tooltip=tooltips(*label, *span, **label, **span))
+    layers = bars(drawn, x, "most", alt.value(BLUE), tooltips(*label, *span, **label, **span), y)
     given = alt.Chart(rounded(drawn.head(1).assign(net=moving["net"].iloc[0]), 4)).mark_rule(strokeWidth=1.5)
-    layers = [bars, given.encode(x=alt.X("net:Q"))]
+    layers.append(given.encode(x=alt.X("net:Q")))
     if len(marks):
         other = alt.Chart(rounded(marks, 4)).mark_point(shape="diamond", size=90, color=ORANGE, opacity=1)
         tips = tooltips(*label, "set", **label, set=Column("Recommended there"))
@@ -167,14 +149,6 @@ def decisive(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     note = "line: as assumed here; diamonds: another set is recommended at this end"
     if len(moving) < len(frame):
         note = f"the {count(len(moving))} of {count(len(frame))} assumptions that move it; {note}"
-    each = "; ".join(
-        f"{name} {net_saving(row.least, unit)} to {net_saving(row.most, unit)}"
-        for name, row in zip(names, drawn.itertuples(), strict=True)
-    )
-    return finish(
-        layered(*layers),
-        title=title,
-        subtitle=with_marks(subtitle, note),
-        description=f"Ranges of the net saving of the recommended set, one assumption a row: {each}.",
-        height=ROW_PX * len(moving) + 20,
-    )
+    each = (f"{row.name} {net_saving(row.least, unit)} to {net_saving(row.most, unit)}" for row in drawn.itertuples())
+    description = "Ranges of the net saving of the recommended set, one assumption a row"
+    return ranked(layers, len(moving), title, subtitle, description, each, note)

@@ -21,7 +21,6 @@ from ettr.plots.theme import (
     TEAL,
     finish,
     layered,
-    need,
     touchable,
 )
 from ettr_book.chapters.common import builders
@@ -57,8 +56,6 @@ def day(frame: pd.DataFrame, events: pd.DataFrame, title: str, subtitle: str = "
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "hour", "low_mw", "mean_mw", "high_mw")
-    need(events, "hour", "what")
     span_h = float(frame["hour"].iloc[-1])
     x = builders.along("hour", domain=[0, max(1.0, float(np.ceil(span_h)))], nice=False)
     low_y, y = (alt.Y(f"{name}:Q", title=_AT_GRID, scale=alt.Scale(zero=True)) for name in ("low_mw", "power_mw"))
@@ -101,7 +98,6 @@ def moment(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "option", "reached", "since_s", "power_mw")
     present = builders.present(OPTION_LOOKS, frame["option"])
     curves = rounded(frame[["option", "since_s", "power_mw"]])
     x = builders.along("since_s", nice=False)
@@ -129,7 +125,6 @@ def costs(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "option", "reached", *_COSTS, "total_usd")
     names = [row.option if row.reached else f"{row.option}, misses the target" for row in frame.itertuples()]
     y = builders.rows("option", names, grid=False, labelExpr=builders.AT_COMMAS)
     bars = _amounts(frame.assign(option=names), y, _COSTS, "A year [million USD]")
@@ -184,7 +179,6 @@ def bill(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "part", "wasted", "hours", *_KINDS)
     lost = frame[frame["wasted"]].sort_values("gpu_usd", ascending=False)
     parts = lost["part"].tolist()
     y = builders.rows("part", parts, grid=False)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ettr.core.sentences import gpus, limit
 from ettr.plots.encodings import rounded, shared_names
-from ettr.plots.theme import BLUE, BRICK, GREEN, MODEL_COLOURS, PALE_GREY, finish, layered, need
+from ettr.plots.theme import BLUE, BRICK, GREEN, MODEL_COLOURS, PALE_GREY, finish, layered
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.common.table import CaptionedTable
@@ -34,7 +34,6 @@ def needs(frame: pd.DataFrame, as_given: float, target: float, title: str, subti
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "name", "unit", "given", "value", "ettr")
     drawn = rounded(frame)
     drawn["says"] = [_needed(row) for row in frame.itertuples()]
     drawn["from"] = as_given
@@ -82,8 +81,6 @@ def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, 
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "n_gpus", "rate", "restart_min", "interval_min")
-    need(published, "run", "name", "rate", "restart_min", "restart_is")
     curves = rounded(frame.assign(size=[f"{value:,.0f} GPUs" for value in frame["n_gpus"]]))
     across, up = builders.across("rate"), builders.up("restart_min", log=True)
     tips = tooltips("size", "rate", "restart_min", "interval_min", rate="Failures per 1,000 node-days at most")
@@ -153,7 +150,6 @@ def against_model(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and what holds the chart together.
     """
-    need(frame, "run", "realised", "low", "high", "modelled")
     tidy = frame.melt(
         id_vars=["run", "low", "high"], value_vars=list(_KINDS), var_name="kind", value_name="ettr"
     ).assign(kind=lambda rows: rows["kind"].map(_KINDS))
@@ -183,7 +179,6 @@ def reported(published: pd.DataFrame) -> CaptionedTable:
     published : DataFrame
         As from :func:`ettr.evidence.published_ettr`.
     """
-    need(published, "run", "quantity", "n_gpus", "n_gpus_high", "share", "bound", "status", "source")
     shown = [
         {
             "Run or platform": row.run,

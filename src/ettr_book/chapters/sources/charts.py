@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.plots.theme import BLUE, BRICK, GREEN, PALE_GREY, STEEL, VIOLET, finish, need
+from ettr.plots.theme import BLUE, BRICK, GREEN, PALE_GREY, STEEL, VIOLET, finish
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.common.table import CaptionedTable, heads, named, significant
@@ -34,7 +34,6 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and whose figures they are.
     """
-    need(frame, "component", "category", "n_events", "printed_pct", "implied_pct", "agrees")
     tidy = frame.melt(
         id_vars=["component", "n_events", "agrees"],
         value_vars=["printed_pct", "implied_pct"],
@@ -72,7 +71,6 @@ def verdicts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and whose figures they are.
     """
-    need(frame, "document", "claim", "verdict", "comment")
     colours = builders.present(_VERDICTS, frame["verdict"])
     ranked = frame.assign(rank=frame["verdict"].map({verdict: i for i, verdict in enumerate(colours)}))
     ranked = ranked.sort_values(["document", "rank"]).assign(place=lambda rows: rows.groupby("document").cumcount() + 1)
@@ -112,7 +110,6 @@ def readings(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and whose figures they are.
     """
-    need(frame, "reading", "assumption", "gpu_share_pct", "hardware_share_pct")
     tidy = frame.melt(
         id_vars=["reading", "assumption"],
         value_vars=["gpu_share_pct", "hardware_share_pct"],
@@ -138,7 +135,6 @@ def readings(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
 def claims(frame: pd.DataFrame) -> CaptionedTable:
     """Every audited statement; columns as from ``tables.audit``, and ``document``."""
-    need(frame, "claim_id", "document", "claim", "stated_value", "implied_value", "unit", "verdict", "comment")
     values = {
         name: [_with_unit(value, unit) for value, unit in zip(frame[name], frame["unit"], strict=True)]
         for name in ("stated_value", "implied_value")

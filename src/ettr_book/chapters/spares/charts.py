@@ -18,7 +18,6 @@ from ettr.plots.theme import (
     VIOLET,
     finish,
     layered,
-    need,
     touchable,
 )
 from ettr_book.chapters.common import builders
@@ -54,8 +53,6 @@ def cost(closed: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle: st
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(closed, "n_spares", "extra", "extra_low", "extra_high", "waiting_share", "is_flat")
-    need(simulated, "pool", "n_spares", "extra", "extra_low", "extra_high", "ettr", "waiting_h")
     columns = ["n_spares", "extra", "extra_low", "extra_high"]
     line = rounded(_drawable(closed, columns[1:])[[*columns, "waiting_share"]], 4)
     dots = rounded(_drawable(simulated, columns[1:])[["pool", *columns, "ettr", "waiting_h"]], 5)
@@ -111,7 +108,6 @@ def repair(frame: pd.DataFrame, own_h: float, staged_h: float, title: str, subti
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "pool", "repair_h", "n_spares", "extra")
     fixed = [pool for pool in dict.fromkeys(frame["pool"]) if pool != "cheapest"]
     looks = {"cheapest": _CHEAPEST} | dict(zip(fixed, itertools.cycle(LINES)))
     top = max(1.0, float(frame.loc[frame["pool"] == "cheapest", "extra"].max()) * 1.1)
@@ -153,7 +149,6 @@ def racks(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "way", "held", "n_spares", "short")
     x = builders.along("held", title="Spare GPUs over GPUs of the job").axis(format="%")
     y = builders.up("short", log=True, title="Time in which something is missing", ticks=7)
     held = Column("Of the job's GPUs", format=".2~%")

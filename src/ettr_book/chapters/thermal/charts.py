@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from ettr.plots.encodings import rounded
-from ettr.plots.theme import BLUE, BRICK, GREEN, GREY, ORANGE, TEAL, VIOLET, finish, layered, need
+from ettr.plots.theme import BLUE, BRICK, GREEN, GREY, ORANGE, TEAL, VIOLET, finish, layered
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
 
@@ -46,8 +46,6 @@ def afternoon(frame: pd.DataFrame, limits: pd.DataFrame, title: str, subtitle: s
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "hour", "what", "temperature_c")
-    need(limits, "limit", "temperature_c")
     tips = tooltips("what", "hour", "temperature_c", what="Of")
     up = builders.up("temperature_c")
     lines = builders.lines(rounded(frame, 4), _HOURS, up, "what", _TEMPERATURES, tips)
@@ -79,7 +77,6 @@ def by_climate(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "plant", "mean_c", "speed", "rate_factor", "ettr", "effective", "hottest_c")
     tips = tooltips("plant", "mean_c", "hottest_c", "speed", "rate_factor", "ettr", "effective")
     across = alt.X("mean_c:Q", title="Outdoors, mean of the day [°C]")
     by_plant = "; ".join(
@@ -106,7 +103,6 @@ def titan(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and what the lines mean.
     """
-    need(frame, "cage", "failure", "rate", "low", "high", "ratio")
     rates = rounded(frame.assign(place=frame["cage"].map({0: "bottom", 1: "middle", 2: "top"})), 4)
     colours = {"double-bit error": BRICK, "off the bus": TEAL}
     base = alt.Chart(rates).encode(
@@ -140,7 +136,6 @@ def by_warming(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "warming_k", "case", "rate_factor", "ettr")
     looks = dict(zip(dict.fromkeys(frame["case"]), _CASES, strict=False))
     tips = tooltips("case", "warming_k", "rate_factor", "ettr", case="Activated")
     across = alt.X("warming_k:Q", title="Warmer than where the failures were counted [K]")
