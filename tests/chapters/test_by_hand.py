@@ -111,14 +111,6 @@ def test_the_leading_ones_can_be_named_instead():
         one_by_one.tables.leading(compared(), 3, ["no-such-thing"])
 
 
-def test_the_exercise_names_the_mitigation_that_the_engine_finds_quickest():
-    found = plan.make(run(), simulate=False).recommendation
-    name, months = found.quickest
-    text = one_by_one.words.asked(compared(), found).text
-    assert compared().study.catalogue[name].title in text
-    assert f"returns {sentences.number(sentences.about(found.months / months))}" in text
-
-
 def test_the_headline_value_lies_in_the_range_beside_it():
     ranking = one_by_one.tables.ranking(compared())
     answer = one_by_one.words.answer(compared(), ranking)

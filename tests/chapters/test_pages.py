@@ -251,13 +251,6 @@ def test_a_validated_number_is_the_one_that_its_chapter_says():
     assert read(text) == pytest.approx(validation.run(table)["computed"].iloc[0], abs=0.0005)
 
 
-def test_a_title_and_its_chart_lose_the_same():
-    """What is lost at the best interval is what the curve of the next chart leaves."""
-    run = Scenario.load(OWN)
-    curve = what_if.checkpoint_interval(run)["lines"]["ettr"].max()
-    assert productive(interval_tables.parts_by_interval(run)).max() == pytest.approx(curve, abs=1e-5)
-
-
 READ_IN_ORDER = ("book/failures", "book/ettr", "book/heat_and_power", "book/mitigations")
 
 

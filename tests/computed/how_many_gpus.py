@@ -17,19 +17,12 @@ NO_FAILURES = {"failures": {"rate_per_1000_node_days": 0}}
 NO_PRICES = {"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}}
 JOBS = {
     **{name: (name, {}) for name in PRESETS},
-    "tiny": ("rsc-1", {"cluster.n_gpus": 64}),
-    "one node": ("llama3-405b", {"cluster.n_gpus": 8}),
-    "a million": ("megascale", {"cluster.n_gpus": 1_000_000}),
-    "no failures": (TOKENS, NO_FAILURES),
     "perfect": (TOKENS, {**NO_FAILURES, "scaling": {"jitter": 0, "overlap": 1}}),
     "no prices": (TOKENS, NO_PRICES),
-    "free": (TOKENS, {**NO_PRICES, "power": {"g_per_kwh": 0}}),
     "hot": ("rsc-2", {"heat": {"part": "h100", "mean_c": 30}}),
-    "no restart": ("rsc-1", {"recovery.restart_min": 0, "recovery.detection_min": 0, "checkpoint.stall_s": 0}),
-    "uneven": (TOKENS, {"cluster.n_gpus": 16_408}),
 }
-NEVER_MW, SMALL_MW, LARGE_MW, LOOSE_MW = 0.01, 10.0, 30.0, 1000.0
-"""Limits of power: none keeps the first, and the last limits nothing."""
+NEVER_MW, LARGE_MW = 0.01, 30.0
+"""Limits of power; none keeps the first."""
 
 
 @cache
@@ -52,7 +45,7 @@ def fastest_gpus(name: str) -> float:
 
 
 def within_limits(name: str):
-    limits_mw = (NEVER_MW, SMALL_MW, LARGE_MW, LOOSE_MW, 2 * LOOSE_MW) if name == TOKENS else (LARGE_MW,)
+    limits_mw = (NEVER_MW, 10.0, LARGE_MW, 1000.0, 2000.0) if name == TOKENS else (LARGE_MW,)
     return tables.sizes_within_limits(run(name), answer(name), limits_mw, n_draws=20)
 
 
@@ -68,7 +61,6 @@ TABLES = {
     "marked": marked,
     "limits": within_limits,
     "peaks": lambda name: way_tables.peaks_of_ways(run(name), way_tables.ways()),
-    "ways_out": lambda name: way_tables.ways_out(run(name), way_tables.ways(), n_sizes=12),
 }
 
 

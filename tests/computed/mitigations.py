@@ -10,7 +10,7 @@ import pandas as pd
 
 from ettr import Scenario, mitigation, plan, recommendation
 from ettr_book import validation
-from ettr_book.chapters import catalogue, one_by_one, portfolio
+from ettr_book.chapters import catalogue, portfolio
 from ettr_book.chapters.common.runs import followed, loaded
 
 CATALOGUE = """
@@ -88,10 +88,9 @@ mitigations:
 
 CASES = {
     "usual": {"job.productive_h": 120.0},
-    "quiet": {"job.productive_h": 120.0, "failures": {"rate_per_1000_node_days": 0.0}},
     "tiny": {"job.productive_h": 6.0, "cluster.n_gpus": 64},
 }
-"""Runs that a chapter must bear: as usual, without failures, and too small to meet any."""
+"""Runs that a chapter must bear: as usual, and too small to meet any failure."""
 
 
 @cache
@@ -107,16 +106,6 @@ def comparison(case: str = "usual", n_runs: int = 60) -> recommendation.Comparis
     """Each of the catalogue alone."""
     run = Scenario.load("llama3-405b").override(CASES[case])
     return recommendation.mitigations(run, n_runs=n_runs, of=known())
-
-
-@cache
-def leading(case: str = "usual") -> tuple[str, ...]:
-    return one_by_one.tables.leading(comparison(case), 4)
-
-
-@cache
-def by_size(case: str = "usual") -> pd.DataFrame:
-    return one_by_one.tables.worth_by_size(comparison(case).study, leading(case), [1024, 262_144], n_runs=3)
 
 
 @cache
@@ -138,9 +127,3 @@ def decisive(name: str = "llama3-405b") -> pd.DataFrame:
     inputs = plan.make(followed(loaded(name)), simulate=False).assumptions.inputs
     few = [one for one in inputs if one.field in ("recovery.restart_min", "recovery.detection_min")]
     return portfolio.tables.decisive(found, few)
-
-
-@cache
-def shared_gain(case: str = "usual") -> recommendation.Attribution:
-    study = comparison(case).study
-    return catalogue.tables.shared_gain(study, catalogue.tables.going_together(study, leading(case)))

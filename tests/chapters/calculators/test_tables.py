@@ -9,7 +9,7 @@ from computed.chapters import some_presets
 from ettr import Scenario, budget
 from ettr.core.validity import ValidityWarning
 from ettr_book import validation
-from ettr_book.chapters.calculators import charts, tables, words
+from ettr_book.chapters.calculators import tables
 from ettr_book.chapters.common import steady_state
 from ettr_book.validation import CALCULATORS
 from ettr_book.validation.comparing import ettr_by, steady
@@ -95,29 +95,6 @@ def test_the_lucky_formula_is_wrong_at_half_and_at_twice_the_size(cases):
     for factor in (0.5, 2):
         other = run.override({"cluster.n_gpus": int(lucky["n_gpus"] * factor)})
         assert abs(ettr_by(lucky["calculator"], other) - budget.exact(other).ettr) > 0.02
-
-
-def test_the_surprises_are_told_with_their_numbers(cases):
-    told = words.surprises(cases)
-    for row in cases.itertuples():
-        assert f"{row.simulated:.1%}" in told.text
-    assert f"{cases['ettr'][0]:.1%}" in told.text and f"{cases['exact'][1]:.1%}" in told.text
-    drawn = charts.surprises(cases, told.title).to_dict()
-    assert all(f"simulated {row.simulated:.1%}" in drawn["description"] for row in cases.itertuples())
-
-
-def test_a_page_s_words_are_those_of_its_tables():
-    scenario = Scenario.load("rsc-1")
-    own, regions = tables.own(scenario), tables.regions(scenario, 6)
-    told = words.maps(scenario, regions, own)
-    assert told.title.startswith(f"{(own['points'].abs() <= 1).sum()} of {len(own)} formulas")
-    worst = own.loc[own["points"].idxmax()]
-    assert f"{worst['title']} says most, {worst['points']:+.1f} points" in told.text
-    assert "Set aside" not in told.text
-    refereed = validation.referee(4000)
-    said = words.answer(refereed, 4000).text
-    assert f"{refereed['within'].max():.0%}" in said and "4,000 plausible runs" in said
-    assert f"{(refereed['within'] < 0.5).sum()} of the {len(refereed)} formulas" in said
 
 
 def test_the_tables_of_the_page_have_a_row_a_formula():

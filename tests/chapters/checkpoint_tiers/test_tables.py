@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from computed.chapters import some_presets
-from computed.tiers import n_bytes, table
 from ettr import Scenario, budget, evidence
 from ettr.checkpoint import placement
 from ettr.core.errors import OutsideValidity
@@ -17,6 +16,10 @@ from ettr_book.chapters.checkpoint_tiers import prediction_tables, tables
 from ettr_book.chapters.checkpoint_tiers.tables import COMMON_LOSS
 
 PEER = {"name": "peer", "interval_s": 10, "stall_s": 0.1, "write_s": 5, "load_s": 3, "survives": 0.9}
+
+
+def n_bytes(run: Scenario) -> float:
+    return tables.stored_bytes(run, 405e9, 12)
 
 
 @pytest.mark.parametrize("name", evidence.scenario_names())
@@ -81,7 +84,7 @@ def test_the_table_of_tiers_goes_from_fast_to_safe():
 
 
 def test_the_best_interval_is_the_longer_of_write_and_stall_s(llama3):
-    frame = table("by_bandwidth")
+    frame = tables.by_bandwidth(llama3, n_bytes(llama3), 100_000, 12)
     longer = np.maximum(frame["write_min"], frame["stall_interval_min"])
     assert frame["interval_min"].to_numpy() == pytest.approx(longer.to_numpy(), rel=1e-6)
     assert frame["write_min"].to_numpy() == pytest.approx(4860 / frame["write_gb_s"].to_numpy() / 60)
@@ -114,14 +117,6 @@ def test_late_findings_cost_the_latency(llama3):
     assert share[24.0] == pytest.approx(100 * 0.05 * rate * 24)
 
 
-def test_whose_silent_share_it_is(llama3):
-    share, whose = prediction_tables.silent_share(llama3, "Silent Data Corruption")
-    assert (round(share * 419), whose) == (6, "the scenario")
-    silent = llama3.override({"failures.modes.NIC.latency_h": 3})
-    assert prediction_tables.silent_share(silent, "Silent Data Corruption")[0] == pytest.approx(7 / 419)
-    assert prediction_tables.silent_share(Scenario.load("rsc-1"), "no such kind") == (0.0, "Llama 3")
-
-
 def test_what_no_closed_form_combines_with_tiers_is_set_aside(llama3):
     rich = llama3.override(
         {
@@ -149,8 +144,8 @@ def test_rungs_are_scenarios_and_their_shares_those_of_the_exact_form(name):
     assert len(rungs["Just in time, instead"].checkpoint.tiers) == 1
 
 
-def test_which_failures_still_need_the_store():
-    needs = table("ladder").drop_duplicates("rung").set_index("rung")["from_store"]
+def test_which_failures_still_need_the_store(llama3):
+    needs = tables.ladder(llama3, 0.01, 32).drop_duplicates("rung").set_index("rung")["from_store"]
     loses_none = 0.99 * (54 + 35 + 7 + 2) / 419
     assert needs[tables.STORE] == 1 and needs["+ host memory"] == pytest.approx(1 - loses_none)
     assert needs["+ peer memory"] == pytest.approx(0.01 * (1 - placement.peer_survival(2048, 32, 2)))
@@ -180,12 +175,6 @@ def test_announced_is_the_exact_form_at_its_best_interval(llama3):
     assert exact["ettr"].is_monotonic_increasing and exact["recall"].iloc[0] == 0
     late = prediction_tables.announced(llama3, 60, n_points=5)  # 70 s would be needed
     assert np.ptp(late["ettr"]) < 1e-12
-
-
-def test_minder_is_where_its_recall_and_precision_put_it():
-    known = prediction_tables.published_predictors().set_index("predictor")
-    assert known.loc["Minder", "recall"] == pytest.approx(0.893 * 0.904 / (2 * 0.904 - 0.893))
-    assert known.loc["Minder", "precision"] == pytest.approx(0.904)
 
 
 def test_as_many_checkpoints_are_held_as_a_constant_latency_needs(llama3):

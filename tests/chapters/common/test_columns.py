@@ -33,10 +33,6 @@ def test_two_columns_of_one_title_are_refused():
         columns.tooltips("share", "part", part="Share")
 
 
-def test_names_have_no_format():
-    assert columns.tooltips("part")[0].to_dict() == {"field": "part", "type": "nominal", "title": "Part"}
-
-
 def test_an_unknown_column_is_refused_with_the_nearest():
     with pytest.raises(InputError, match=r"unknown column 'restart_mn' .*did you mean 'restart_min'\?"):
         columns.tooltips("restart_mn")
@@ -49,10 +45,6 @@ def test_lines_keep_their_look_when_others_are_missing():
     encoding = chart["layer"][0]["encoding"]
     assert encoding["color"]["scale"] == {"domain": ["second"], "range": [theme.SERIES_COLOURS[1]]}
     assert encoding["strokeDash"]["scale"]["range"] == [theme.LINE_DASHES[1]]
-
-
-def test_series_are_told_apart_by_more_than_colour():
-    assert len(theme.SERIES_COLOURS) == len(theme.LINE_DASHES) == len({tuple(dash) for dash in theme.LINE_DASHES})
 
 
 def test_measured_points_have_their_ranges_and_the_closed_form_is_a_line():

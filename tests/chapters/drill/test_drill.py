@@ -62,19 +62,6 @@ def test_the_answer_counts(beside):
     assert "this is a bug" in drill.answer(beside.assign(is_same=False)).text
 
 
-def test_misses_are_named(beside, parts):
-    first = beside["title"] == beside["title"].iloc[0]
-    said = drill.misses(beside.assign(is_near=~first), parts).text
-    assert said.startswith(f"- {beside['title'].iloc[0]}: ") and said.count("\n") == 0
-    assert drill.misses(beside.assign(is_near=True), parts).text == "All are near."
-
-
-def test_outside_the_band_is_said_on_which_side(beside):
-    late = beside.assign(took_s=beside["high_s"] + 1.0, is_in_band=False)
-    assert "later: crashes every 4 s" in drill.finishing(late).text
-    assert "No run ends outside." in drill.finishing(beside.assign(is_in_band=True)).text
-
-
 def test_charts(beside, parts, check_chart, layer_of):
     useful = drill.useful_chart(beside, "They agree").to_dict()
     check_chart(useful)

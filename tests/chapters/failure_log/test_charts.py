@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
-import math
 import re
 from functools import cache
 
@@ -65,20 +63,6 @@ def test_a_chart_is_whole_or_says_why_there_is_none(chart, name, check_chart):
         check_chart(flat(chart_spec))
         assert chart_spec["title"]["text"] == "A title." and chart_spec["title"]["subtitle"] == "Whose failures"
         assert not re.search(r"e[+-]\d|\b1 components|\bnan\b", chart_spec["description"])
-
-
-@pytest.mark.parametrize(
-    ("chart", "axes"),
-    {
-        "components": {"x": "Failures per 1,000 node-days"},
-        "over_time": {"x": "Days since the window's start [d]", "y": "Failures per 1,000 node-days"},
-        "nodes": {"x": "Failures of a node [count]", "y": "Nodes [count]"},
-        "after_repair": {"x": "Time since the last repair [d]", "y": "Failures per 1,000 node-days"},
-        "forecasts": {"x": "Day of the forecast [d]", "y": "Failures in the next 30 days [count]"},
-    }.items(),
-)
-def test_axes_say_their_quantity_and_unit(chart, axes):
-    assert axis_titles(spec(chart, "rich")) == axes
 
 
 def test_components_have_bars_from_zero_in_the_order_of_their_failures(encoding_of, chart_values):
@@ -158,16 +142,3 @@ def test_a_forecast_of_hours_is_not_told_in_parts_of_a_day():
     frame = FRAMES["forecasts"]("rich")[0]
     chart_spec = failure_log.charts.forecasts(frame, 1 / 6, "A title.").to_dict()
     assert axis_titles(chart_spec)["y"] == "Failures in the next 4 h [count]"
-
-
-def test_every_chart_can_be_pictured():
-    for chart in FRAMES:
-        picture = rendering.svg(spec(chart, "a day"))
-        width, height = (float(number) for number in re.search(r'width="([\d.]+)" height="([\d.]+)"', picture).groups())
-        assert math.isclose(width, rendering.STILL_WIDTH, rel_tol=0.45) and height > 100
-
-
-def test_the_colours_are_those_of_the_theme():
-    """Whose own tests compute that every reader can tell them apart."""
-    used = set(re.findall(r'"(#[0-9a-f]{6})"', "".join(json.dumps({**spec(c, "rich"), "config": 0}) for c in FRAMES)))
-    assert used <= {*theme.MODEL_COLOURS.values(), theme.FAINT_INK}

@@ -8,17 +8,12 @@ from computed.how_many_gpus import TOKENS, answer, table
 from computed.how_many_gpus import run as run_of
 from ettr import sizing
 from ettr_book.chapters.how_many_gpus import way_tables as options
-from ettr_book.chapters.how_many_gpus.way_tables import peak, restarts_times
+from ettr_book.chapters.how_many_gpus.way_tables import peak
 
 
 @pytest.fixture
 def run():
     return run_of(TOKENS)
-
-
-@pytest.fixture
-def moved():
-    return table("turning")
 
 
 def test_the_peak_is_where_the_next_gpu_stops_paying(run):
@@ -35,13 +30,6 @@ def test_without_jitter_and_failures_the_batch_ends_before_the_curve_turns():
     assert best.ends
     assert best.n_gpus == pytest.approx(sizing.turning_point(run_of("perfect")), rel=2e-3)
     assert answer("perfect").batch_ends and not answer().batch_ends
-
-
-def test_restarts_of_modes_are_multiplied_too(run):
-    changed = run.override({"failures.modes": [{"name": "GPU", "share": 0.5, "restart_min": 8}]})
-    faster = restarts_times(changed, 0.25)
-    assert faster.recovery.restart_min == 1.25
-    assert faster.failures.modes[0].restart_min == 2
 
 
 def test_each_way_wins_at_its_peak_and_the_first_is_the_job_as_it_is(run):

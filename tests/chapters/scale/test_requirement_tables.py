@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from computed.chapters import USUAL, table
+from computed.chapters import ONE, table
 from ettr import budget, plan
 from ettr_book.chapters import scale
 from ettr_book.chapters.what_if import tables as what_if_tables
@@ -16,7 +16,7 @@ RATE, RESTART = "failures.rate_per_1000_node_days", "recovery.restart_min"
 
 
 def test_on_the_frontier_the_target_is_just_reached(llama3):
-    frame = table(REQUIREMENTS.frontiers, *USUAL, TARGET, SIZES, 8)
+    frame = table(REQUIREMENTS.frontiers, ONE, TARGET, SIZES, 8)
     assert set(frame["n_gpus"]) == set(SIZES)
     for row in frame.itertuples():
         here = llama3.override({"cluster.n_gpus": row.n_gpus, RATE: row.rate, RESTART: row.restart_min})
@@ -27,7 +27,7 @@ def test_on_the_frontier_the_target_is_just_reached(llama3):
 
 
 def test_a_target_beyond_every_restart_leaves_no_line():
-    assert table(REQUIREMENTS.frontiers, *USUAL, 0.995, SIZES, 4).empty  # maintenance alone costs more
+    assert table(REQUIREMENTS.frontiers, ONE, 0.995, SIZES, 4).empty  # maintenance alone costs more
 
 
 def test_the_reach_is_the_size_at_which_the_target_is_met(llama3):

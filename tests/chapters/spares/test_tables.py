@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from computed.spares import run as pooled
-from computed.spares import table
+from computed.chapters import NO_FAILURES
 from ettr import Scenario, spares
 from ettr.core.errors import InputError
 from ettr_book.chapters.spares import tables
@@ -31,10 +30,7 @@ OWN = {
 
 @pytest.fixture(scope="module")
 def run() -> tables.PooledRun:
-    return pooled()
-
-
-# --------------------------------------------------------------------------- the run
+    return tables.pooled_run(Scenario.load("llama3-405b"))
 
 
 def test_what_is_known_of_the_rate_becomes_a_band(run):
@@ -57,14 +53,9 @@ def test_a_repair_that_takes_no_time_is_refused(repair_h):
         tables.pooled_run(Scenario.load("rsc-1"), repair_h)
 
 
-# --------------------------------------------------------------------------- levels and shares
-
-
-# --------------------------------------------------------------------------- cost, money, repair time
-
-
-def test_simulated_pools_lie_on_the_closed_form_and_others_above_it():
-    closed, simulated = table("cost").set_index("n_spares")["extra"], table("simulated")
+def test_simulated_pools_lie_on_the_closed_form_and_others_above_it(run):
+    closed = tables.cost_by_pool(run).set_index("n_spares")["extra"]
+    simulated = tables.simulated_pools(run, n_runs=60)
     single = simulated[simulated["pool"] == ONE_BY_ONE].set_index("n_spares")
     near = single.index[single.index >= 15]
     assert single.loc[near, "extra"].to_numpy() == pytest.approx(closed[near].to_numpy(), abs=2e-3)
@@ -101,9 +92,6 @@ def test_without_spares_a_run_that_never_waited_would_miss_nodes_more_often_than
     assert run.waiting_without == pytest.approx(run.in_repair / (1 + run.in_repair))
 
 
-# --------------------------------------------------------------------------- racks
-
-
 def test_racks_pools_and_servers_at_equal_gpus(run):
     choices = tables.rack_choices(run)
     assert choices.n_racks == 256
@@ -130,10 +118,6 @@ def test_the_spares_of_a_rack_are_the_fewest_with_which_hardly_anything_is_missi
     )
 
 
-def test_racks_that_never_fail_whole_have_no_line_of_their_own(run):
-    assert IN_RACKS_WHOLE not in set(tables.rack_choices(run, rack_failure_share=0.0).frame["way"])
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -147,12 +131,9 @@ def test_racks_that_make_no_sense_are_refused(run, given, message):
         tables.rack_choices(run, **given)
 
 
-# --------------------------------------------------------------------------- fewer replicas, other jobs
-
-
-@pytest.mark.parametrize("extreme", ["no failures", "one node"])
-def test_a_job_that_never_fails_and_one_of_a_single_node_need_no_spares(extreme):
-    assert pooled("llama3-405b", extreme).best.n_spares == 0
+@pytest.mark.parametrize("changes", [NO_FAILURES, {"cluster.n_gpus": 8}])
+def test_a_job_that_never_fails_and_one_of_a_single_node_need_no_spares(changes):
+    assert tables.pooled_run(Scenario.load("llama3-405b").override(changes)).best.n_spares == 0
 
 
 def test_a_repair_is_assumed_only_where_there_is_none(run):
@@ -164,8 +145,8 @@ def test_a_repair_is_assumed_only_where_there_is_none(run):
     assert own.plain.repair.manual_h == pytest.approx(40.4) and own.plain.spares.n_nodes == 0
 
 
-def test_the_curve_holds_its_minimum_and_its_flat_range():
-    frame = table("cost")
+def test_the_curve_holds_its_minimum_and_its_flat_range(run):
+    frame = tables.cost_by_pool(run)
     assert frame.loc[frame["extra"].idxmin(), "n_spares"] == 15
     assert frame.loc[frame["is_flat"], "n_spares"].tolist() == [13, 14, 15, 16, 17]
     assert (frame["extra_low"] <= frame["extra"]).all() and (frame["extra"] <= frame["extra_high"]).all()

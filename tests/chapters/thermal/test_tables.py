@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from computed.thermal import run as hall
-from computed.thermal import table_of
 from ettr import Scenario, budget, evidence
 from ettr.thermal import arrhenius_factor
 from ettr_book.chapters.thermal import tables
@@ -16,7 +14,7 @@ from ettr_book.chapters.thermal import tables
 
 @pytest.fixture(scope="module")
 def run():
-    return hall()
+    return tables.warmed(Scenario.load("llama3-405b"))
 
 
 def test_a_scenario_is_put_into_a_hall_and_its_gpu_modes_into_heat(run):
@@ -68,12 +66,12 @@ def test_cooling_is_compared_at_the_best_interval_against_one_observation(run):
 
 
 def test_no_plant_gets_better_as_it_gets_warmer(run):
-    for _, group in table_of(tables.by_climate).groupby("cooling"):
+    for _, group in tables.by_climate(run).groupby("cooling"):
         assert (np.diff(group["effective"]) < 1e-9).all()
 
 
 def test_beliefs_meet_where_nothing_is_warmer(run):
-    table = table_of(tables.by_warming)
+    table = tables.by_warming(run)
     at_zero = table[table["warming_k"] == 0]
     assert np.ptp(at_zero["ettr"]) == pytest.approx(0, abs=1e-12) and (at_zero["rate_factor"] == 1).all()
     none = table[table["case"] == "none is activated"]

@@ -11,15 +11,6 @@ from ettr_book.validation.forecasts import score
 RECORD = evidence.table("forecasts").assign(outcome=float("nan"), settled_on="")
 
 
-def test_open_ones_are_counted_with_the_next_day():
-    found = validation.forecasts(score(date(2026, 11, 26), RECORD))
-    assert found.text == (
-        "**Of 12 forecasts on record 12 are open, and the next one settles by 31 July 2027.** A band should hold its "
-        "outcome with a probability of 80%."
-    )
-    assert found.title == "12 forecasts are on record"
-
-
 def test_settled_lapsed_and_overdue_ones_are_said():
     table = RECORD.sort_values("settles_by", ignore_index=True)
     table.loc[0, ["outcome", "settled_on"]] = [table.loc[0, "median"], "2027-07-15"]

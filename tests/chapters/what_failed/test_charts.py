@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from computed.chapters import claims, interruptions
-from ettr import evidence, failures
+from ettr import failures
 from ettr.plots import theme
 from ettr_book.chapters import sources, what_failed
 
@@ -50,17 +50,6 @@ def test_interruptions_have_bars_from_zero_and_exact_intervals(encoding_of):
     assert set(interruptions()["category"]) <= set(theme.CATEGORY_COLOURS)
 
 
-def test_without_a_category_the_colours_stay_those_of_the_categories(encoding_of):
-    chart = spec("without_category")
-    scale = encoding_of(chart, "bar")["color"]["scale"]
-    colours = dict(zip(scale["domain"], scale["range"], strict=True))
-    assert {name: colours[name] for name in theme.CATEGORY_COLOURS} == theme.CATEGORY_COLOURS
-    assert (
-        encoding_of(chart, "bar")["y"]["sort"][0] == "nothing" and encoding_of(chart, "bar")["y"]["sort"][-1] == "GPU"
-    )
-    assert "without nothing 3.1 h" in chart["description"] and "without GPU 8.6 h" in chart["description"]
-
-
 def test_shares_name_the_row_that_is_odd(chart_values):
     chart = spec("shares")
     assert chart["description"].endswith("they part visibly for Faulty GPU.")
@@ -79,17 +68,3 @@ def test_every_verdict_has_a_colour(encoding_of, chart_values):
     assert len(values) == len(claims())
     # the squares of a document stand side by side, none upon another
     assert len({(row["document"], row["place"]) for row in values}) == len(values)
-
-
-def test_readings_are_both_there(chart_values, encoding_of):
-    chart = spec("readings")
-    shares = {(row["group"], row["reading"]): round(row["share_pct"], 1) for row in chart_values(chart)}
-    assert shares["GPU", "Count is right"] == 64.0 and shares["GPU", "Printed share is right"] == 58.7
-    assert encoding_of(chart, "bar")["x"]["scale"]["domain"] == [0, 100]
-
-
-def test_causes_elsewhere_stand_by_cluster_from_the_largest():
-    shown = what_failed.elsewhere(evidence.table("failure_causes")).frame
-    assert shown.iloc[0][["Cluster", "Cause", "Share [%]"]].tolist() == ["Crusoe, H200", "GPU host replacement", 41.5]
-    for _, rows in shown.groupby("Cluster"):
-        assert rows["Share [%]"].is_monotonic_decreasing
