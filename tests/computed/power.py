@@ -35,7 +35,6 @@ def of(case: str = "llama3-405b") -> SimpleNamespace:
         run=run,
         job=job,
         profile=profile,
-        timeline=timeline,
         window=window,
         day=power.series(timeline, profile, 1.0, window.start_h, window.end_h),
         fine=power.series(timeline, profile, profile.waveform.shortest_s / 5, middle_h, end_h, at="computers"),

@@ -164,7 +164,7 @@ def without_category(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
     )
     times = ", ".join(f"without {row.category} {row.mtbi_h:.1f} h" for row in frame.itertuples())
     return finish(
-        bars + builders.spans(frame, y),
+        bars + alt.Chart(frame).mark_rule(strokeWidth=1.5).encode(y=y, x="low:Q", x2="high:Q"),
         title=title,
         subtitle=subtitle or "Lines: 95% confidence interval.",
         description=f"Bar chart of the mean time between interruptions if one category never failed: {times}.",

@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 def assumed(comparison: Comparison, values: pd.DataFrame) -> Finding:
     """What is assumed of the scenario; ``values`` as from ``tables.assumed_values``."""
     run = comparison.study.scenario
-    if values.empty:
-        return Finding(
-            title="Nothing is assumed here",
-            text=f"*{literal(run.title)}* says all that mitigations act on; nothing is assumed.",
-        )
     statuses = values["status"].value_counts()
     n_assumed = int(statuses.get("assumed", 0))
     sections = list(dict.fromkeys(_section(field) for field in values["field"]))
@@ -53,8 +48,6 @@ def assumed_cells(values: pd.DataFrame) -> pd.DataFrame:
 
 def published(frame: pd.DataFrame) -> Finding:
     """What was published, and what the model makes of it; ``frame`` as from ``tables.published_pairs``."""
-    if frame.empty:
-        return Finding(title="Nothing was published", text="Nothing was published of these mitigations.")
     verdicts = frame["verdict"].value_counts()
     told_by = [f"{count(int(verdicts.get(name, 0)))} {name}" for name in ("reproduced", "consistent", "not derivable")]
     underived = int(verdicts.get("not derivable", 0))
@@ -132,8 +125,6 @@ def place_cells(frame: pd.DataFrame) -> pd.DataFrame:
 
 def documents(frame: pd.DataFrame) -> Finding:
     """What each source document asks for; ``frame`` as from ``tables.by_document``."""
-    if frame.empty:
-        return Finding(title="No document asks for any", text="No mitigation is asked for by a source document.")
     by = frame.groupby("key", sort=False)
     sentences = []
     for _, group in by:

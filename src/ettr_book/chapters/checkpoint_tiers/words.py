@@ -66,13 +66,11 @@ def _stacked(each: pd.DataFrame, store: float) -> str:
 def _step(each: pd.DataFrame) -> str:
     """From the ETTR of all other pages to that of the store alone."""
     by_rung = each.set_index("rung")["ettr"]
-    if AS_IT_IS not in by_rung or STORE not in by_rung:
-        return ""
     return say(
         "The run as it is has {#ettr:share0}. Without planned stops, at the best interval, the store alone leaves "
         "{store:share0}; the tiers are counted from there.",
-        ettr=by_rung[AS_IT_IS],
-        store=by_rung[STORE],
+        ettr=by_rung.get(AS_IT_IS),
+        store=by_rung.get(STORE),
     )
 
 
@@ -89,8 +87,6 @@ def _set_aside(scenario: Scenario) -> str:
 
 def _left(rungs: pd.DataFrame, rung: str) -> str:
     lost = rungs[(rungs["rung"] == rung) & rungs["part"].isin(["detection", "queue", "restart"])]["share"].sum()
-    if lost < _LEAST_POINTS:
-        return "Next to nothing is left that other checkpoints could not reach."
     return f"Then {pct(lost)} still goes into detection, queue and restart, which no checkpoint saves."
 
 
@@ -98,8 +94,6 @@ def _named(rung: str) -> str:
     """A rung as the subject of a sentence."""
     if rung.startswith("+ "):
         return f"tiers up to {rung.removeprefix('+ ')}"
-    if rung == STORE:
-        return "the store alone"
     return "its own tiers" if rung == OWN else f"{rung.removesuffix(INSTEAD).lower().replace(' ', '-')} checkpoints"
 
 

@@ -12,12 +12,11 @@ from typing import Any, TypeVar
 import altair as alt
 import pandas as pd
 
+from ettr.plots.encodings import rounded
 from ettr.plots.theme import (
     LINE_DASHES,
     MODEL_COLOURS,
-    PALE_GREY,
     SERIES_COLOURS,
-    layered,
     touchable,
 )
 from ettr_book.chapters.common.columns import axis_title, column
@@ -73,7 +72,6 @@ def lines(
     tips: list[alt.Tooltip],
     title: str | None = None,
     order: str = "",
-    dashes: tuple[str, Mapping[str, list[int]]] | None = None,
     **mark: Any,
 ) -> Any:
     """Lines told apart by colour and dash, each of whose visible points answers the pointer.
@@ -95,17 +93,12 @@ def lines(
         Of the legend.
     order : str
         Column by which points are joined, if not by `x`.
-    dashes : (str, mapping), optional
-        Another column that the dash stands for, and a dash by its values.
     **mark
         What else Altair's ``mark_line`` takes, as ``clip`` for lines that leave the picture.
     """
     there = present(looks if isinstance(looks, Mapping) else series(looks), frame[by])
-    second = dash(by, there, title)
-    if dashes is not None:
-        column_of, all_dashes = dashes
-        second = dash(column_of, present(all_dashes, frame[column_of]), axis_title(column_of))
-        second = second.legend(symbolType="stroke", symbolSize=300)
+    scale = alt.Scale(domain=[*there], range=[pattern for _, pattern in there.values()])
+    second = alt.StrokeDash(f"{by}:N", title=title, scale=scale)
     chart = alt.Chart(frame).mark_line(**mark).encode(x=x, y=y, color=strokes(by, there, title), strokeDash=second)
     chart = chart.encode(tooltip=tips)
     return touchable(chart.encode(order=alt.Order(f"{order}:Q")) if order else chart, _visible(frame, y))
@@ -194,18 +187,6 @@ def strokes(by: str, of: Colours, title: str | None = None, **legend: Any) -> al
     return colours(by, of, title, symbolType="stroke", symbolStrokeWidth=3, symbolSize=300, **legend)
 
 
-def dash(by: str, of: Looks | Mapping[str, list[int]], title: str | None = None) -> alt.StrokeDash:
-    """Dashes of lines by name."""
-    scale = alt.Scale(domain=[*of], range=[look if isinstance(look, list) else look[1] for look in of.values()])
-    return alt.StrokeDash(f"{by}:N", title=title, scale=scale)
-
-
-def spans(frame: pd.DataFrame, y: alt.Y, low: str = "low", high: str = "high") -> Any:
-    """Lines across, from one column to another."""
-    chart = alt.Chart(frame).mark_rule(strokeWidth=1.5)
-    return chart.encode(y=y, x=alt.X(f"{low}:Q"), x2=alt.X2(f"{high}:Q"))
-
-
 def rule(axis: alt.X | alt.Y, value: float, **mark: Any) -> Any:
     """A line at a value of an axis; as the closed form is drawn, if nothing else is said of the mark."""
     look = mark or {"color": MODEL_COLOURS["exact"], "strokeWidth": 2}
@@ -213,147 +194,37 @@ def rule(axis: alt.X | alt.Y, value: float, **mark: Any) -> Any:
     return line.encode(axis)
 
 
-def named_rule(name: str, value: float, text: str) -> list[Any]:
-    """A dashed line up at a value of a column, with a text at its head."""
-    at, x = alt.Chart(pd.DataFrame({name: [float(value)], "name": [text]})), alt.X(f"{name}:Q")
-    label = at.mark_text(align="right", dx=-5, baseline="top").encode(x=x, y=alt.value(4), text=alt.Text("name:N"))
-    return [at.mark_rule(strokeDash=[3, 3]).encode(x=x), label]
-
-
-def measured(
-    frame: pd.DataFrame,
-    x: alt.X,
-    y: alt.Y,
-    ends: tuple[str, str],
-    by: str,
-    looks: Mapping[str, tuple[str, str]],
-    size: int,
-    tips: list[alt.Tooltip],
-    title: str | None = None,
-    joined: bool = True,
-) -> list[Any]:
-    """Points with the ranges that their values lie in, told apart by colour and shape.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        A row a point.
-    x, y : axes
-        As from :func:`across` and :func:`up`.
-    ends : (str, str)
-        Columns with the ends of the ranges.
-    by : str
-        Column with what is told apart.
-    looks : mapping
-        A colour and a shape by its values.
-    size : int
-        Of a point. [px²]
-    tips : list
-        As from :func:`~ettr_book.chapters.common.columns.tooltips`.
-    title : str, optional
-        Of the legend.
-    joined : bool
-        Draw lines from point to point.
-    """
-    base = alt.Chart(frame).encode(x=x, color=colours(by, looks, title))
-    layers = [base.mark_rule(strokeWidth=2).encode(y=alt.Y(f"{ends[0]}:Q"), y2=alt.Y2(f"{ends[1]}:Q"))]
-    if joined:
-        layers.append(base.mark_line(strokeWidth=1.5).encode(y=y))
-    return [*layers, shapes(frame, x, y, by, looks, size, tips, title)]
-
-
-def cells(
-    frame: pd.DataFrame,
-    x: alt.X,
-    y: alt.Y,
-    looks: Mapping[str, tuple[str, str]],
-    tips: list[alt.Tooltip],
-    title: str | None = None,
-    font_px: int = 11,
-    edge: tuple[str, float] = (PALE_GREY, 0.5),
+def stacked(
+    frame: pd.DataFrame, x: alt.X, y: alt.Y, by: str, shades: Mapping[str, str], tips: list[alt.Tooltip]
 ) -> Any:
-    """A map of cells with a text in each.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        A row a cell: ``kind``, ``told`` (its text), and the columns of the axes.
-    x, y : axes
-        Of names.
-    looks : mapping
-        Fill and ink of a cell by its kind.
-    tips : list
-        As from :func:`~ettr_book.chapters.common.columns.tooltips`.
-    title : str, optional
-        Of the legend.
-    font_px : int
-        Of the texts. [px]
-    edge : (str, float)
-        Colour and width of the lines between cells. [px]
-    """
-    base = alt.Chart(frame.assign(ink=[looks[kind][1] for kind in frame["kind"]])).encode(x=x, y=y, tooltip=tips)
-    colour = squares("kind", present(looks, frame["kind"]), title, symbolOpacity=1)
-    drawn = base.mark_rect(stroke=edge[0], strokeWidth=edge[1]).encode(color=colour)
-    ink = alt.Color("ink:N", scale=None)
-    return layered(drawn, base.mark_text(fontSize=font_px).encode(text="told:N", color=ink))
-
-
-def stacked(frame: pd.DataFrame, x: alt.X, y: alt.Y, shades: Mapping[str, str], tips: list[alt.Tooltip]) -> Any:
     """Shares of parts, stacked in the order of their colours.
 
     Parameters
     ----------
     frame : DataFrame
-        ``part``, and the columns of the axes.
+        The columns of the axes, and the one with the parts.
     x, y : axes
         As from :func:`across` and :func:`up`.
+    by : str
+        Column with the parts.
     shades : mapping
-        A colour a part.
+        A colour a part; those that are nowhere are left out.
     tips : list
         As from :func:`~ettr_book.chapters.common.columns.tooltips`.
     """
-    places = {part: i for i, part in enumerate(shades)}
+    there = present(shades, frame[by])
+    areas = rounded(frame.assign(order=frame[by].map(list(there).index)), 4)
     return (
-        alt.Chart(frame.assign(order=frame["part"].map(places)))
+        alt.Chart(areas)
         .mark_area(opacity=0.85)
         .encode(
             x=x,
             y=y.stack("zero"),  # noqa: PD013  (of Altair)
-            color=colours("part", present(shades, frame["part"]), column("part").title),
+            color=squares(by, there, column(by).title, symbolOpacity=0.85),
             order=alt.Order("order:Q"),
             tooltip=tips,
         )
     )
-
-
-def bars(frame: pd.DataFrame, name: str, x: alt.X, shades: Mapping[str, str], tips: list[alt.Tooltip]) -> Any:
-    """Bars from zero, the longest first, with their values behind them.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        A row a bar.
-    name : str
-        Column with the bars' names.
-    x : axis
-        Of the values, a share.
-    shades : mapping
-        A colour a name.
-    tips : list
-        As from :func:`~ettr_book.chapters.common.columns.tooltips`.
-    """
-    value = _field(x)
-    order = frame.sort_values(value, ascending=False)[name].tolist()
-    base = alt.Chart(frame).encode(y=alt.Y(f"{name}:N", sort=order, title=None))
-    colour = colours(name, {one: shades[one] for one in order}).legend(None)
-    labels = base.mark_text(align="left", dx=4).encode(x=f"{value}:Q", text=alt.Text(f"{value}:Q", format=".1%"))
-    return base.mark_bar().encode(x=x, color=colour, tooltip=tips) + labels
-
-
-def dots(frame: pd.DataFrame, x: alt.X, y: alt.Y, shape: alt.Shape, size: int, tips: list[alt.Tooltip]) -> Any:
-    """Published figures, told apart by shape."""
-    chart = alt.Chart(frame).mark_point(size=size, color=MODEL_COLOURS["published"], opacity=1)
-    return chart.encode(x=x, y=y, shape=shape, tooltip=tips)
 
 
 def _field(axis: alt.X | alt.Y) -> str:

@@ -30,8 +30,13 @@ def time_budget(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     across = alt.X(
         "share:Q", title="Share of the wall clock [%]", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)
     )
+    order = lost.sort_values("share", ascending=False)["part"].tolist()
+    base = alt.Chart(lost).encode(y=builders.rows("part", order))
+    colour = builders.colours("part", {part: PART_COLOURS[part] for part in order}).legend(None)
+    bars = base.mark_bar().encode(x=across, color=colour, tooltip=tooltips("part", "hours", "share"))
+    labels = base.mark_text(align="left", dx=4).encode(x="share:Q", text=alt.Text("share:Q", format=".1%"))
     return finish(
-        builders.bars(lost, "part", across, PART_COLOURS, tooltips("part", "hours", "share")),
+        bars + labels,
         title=title,
         subtitle=subtitle,
         description=f"Bars of the lost shares of the wall clock. All parts: {shares}.",
@@ -56,7 +61,7 @@ def parts(frame: pd.DataFrame, axis: str, title: str, subtitle: str = "") -> Any
     totals = [lost.loc[lost[axis] == end, "share"].sum() for end in ends]
     tips = tooltips("part", axis, "share")
     return finish(
-        builders.stacked(lost, builders.across(axis), builders.up("share"), PART_COLOURS, tips),
+        builders.stacked(lost, builders.across(axis), builders.up("share"), "part", PART_COLOURS, tips),
         title=title,
         subtitle=but_size(subtitle) if axis == "n_gpus" else subtitle,
         description=(

@@ -90,7 +90,11 @@ def rate(frame: pd.DataFrame, own: int | None, title: str, subtitle: str = "") -
     x = builders.across("n_events", title="Failures that the rate was counted from [count]")
     y = builders.up("range_days", zero=True)
     drawn = builders.lines(rounded(frame), x, y, "case", _CASES, tooltips("case", "n_events", "range_days"))
-    marked = builders.named_rule("n_events", own, "this run's count") if own else []
+    at = alt.Chart(pd.DataFrame({"n_events": [float(own)] if own else [], "name": "this run's count"})).encode(
+        x=alt.X("n_events:Q")
+    )
+    name = at.mark_text(align="right", dx=-5, baseline="top").encode(y=alt.value(4), text=alt.Text("name:N"))
+    marked = [at.mark_rule(strokeDash=[3, 3]), name]
     widths = "; ".join(
         f"{case} {rows['range_days'].iloc[0]:.3g} days at {rows['n_events'].iloc[0]:,} failures and "
         f"{rows['range_days'].iloc[-1]:.3g} at {rows['n_events'].iloc[-1]:,}"

@@ -89,19 +89,13 @@ def _open_h(of: Open) -> float:
 def _assumed(of: Open, without: bool) -> str:
     if not of.leading:
         return "Nothing is assumed."
-    if not of.ettr:
-        return f"Most of what is assumed, first {of.leading}, has no published range, so none is given for the date."
-    if _open_h(of) <= _INSTANT_H:
-        return f"What is assumed, first {of.leading}, does not move the date over its plausible values."
+    if not math.isfinite(of.high_h):
+        return f"For what is assumed, first {of.leading}, no range of the date can be given."
     given = f", given {of.condition}" if of.condition else ""
     how = " and without what the exact form does not follow" if without else ""
-    dates = "it has no answer"
-    if math.isfinite(of.high_h):
-        dates = f"it may be {_after(_open_h(of), of.low_h, of.high_h)}"
-    elif math.isfinite(of.low_h):
-        dates = f"it may be {_after(0.0, of.low_h)}, or have no answer"
+    dates = _after(_open_h(of), of.low_h, of.high_h)
     contradicted = "" if of.agrees else " The values as they are assumed contradict that."
-    return f"Over what is assumed, mostly {of.leading}, {dates}{how}{given}.{contradicted}"
+    return f"Over what is assumed, mostly {of.leading}, it may be {dates}{how}{given}.{contradicted}"
 
 
 def _chance(dates: FinishingDates) -> str:
@@ -110,8 +104,6 @@ def _chance(dates: FinishingDates) -> str:
         return "Chance moves nothing."
     text = f"By chance nine in ten end after {_after(high_h - low_h, low_h, high_h)}"
     known = dates.followed.failures.posterior
-    if dates.scenario.failures.n_events == 0:
-        return f"{text}, the failure rate taken as 0 because no failure was seen."
     if dates.left_out or dates.counted is None or known is None:
         return f"{text}, the failure rate taken as known."
     return say(
@@ -194,10 +186,8 @@ def rate(frame: pd.DataFrame, dates: FinishingDates) -> Finding:
     counted = frame[frame["case"] == COUNTED]
     alone = f"With the rate known, nine dates in ten lie within {_width(known)}"
     if counted.empty or known * H_PER_DAY <= _INSTANT_H:
-        why = "no count leaves a date that is sure"
-        if dates.scenario.failure_rate == 0:
-            why = "no failure was seen" if dates.scenario.failures.n_events == 0 else "there are no failures"
-        return Finding(title="The failure rate adds nothing to show", text=f"{alone}; beyond that {why}.")
+        title = "The failure rate adds nothing to show"
+        return Finding(title, f"{alone}; no count of failures adds a range to that.")
     own_n, few = own_count(dates), counted.iloc[0]
     own = counted[counted["n_events"] == own_n]
     of_few, few_times = _failures(few["n_events"]), few["range_days"] / known

@@ -117,24 +117,13 @@ def step(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     present = builders.present(TERM_COLOURS, frame["term"])
-    order = {term: i for i, term in enumerate(present)}
-    areas = rounded(frame.assign(order=[order[term] for term in frame["term"]]), 4)
-    chart = (
-        alt.Chart(areas)
-        .mark_area(opacity=0.85)
-        .encode(
-            x=builders.across("n_gpus"),
-            y=builders.up("share", title="Share of a step [%]", domain=[0, 1]).stack("zero"),  # noqa: PD013  (of Altair)
-            color=builders.squares("term", present, symbolOpacity=0.85),
-            order=alt.Order("order:Q"),
-            tooltip=tooltips("term", "n_gpus", "share", "seconds", "layout"),
-        )
-    )
+    y = builders.up("share", title="Share of a step [%]", domain=[0, 1])
+    tips = tooltips("term", "n_gpus", "share", "seconds", "layout")
     ends = frame.sort_values("n_gpus").groupby("term", sort=False)["share"]
     shares = "; ".join(f"{term} {ends.first()[term]:.0%} to {ends.last()[term]:.0%}" for term in present)
     sizes = f"{frame['n_gpus'].min():,.0f} to {frame['n_gpus'].max():,.0f} GPUs"
     return finish(
-        chart,
+        builders.stacked(frame, builders.across("n_gpus"), y, "term", TERM_COLOURS, tips),
         title=title,
         subtitle=but_size(subtitle),
         description=f"Stacked areas of the shares of a training step from {sizes}, logarithmic: {shares}.",

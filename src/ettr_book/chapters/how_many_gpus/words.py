@@ -42,8 +42,6 @@ def answer(sizes: sizing.Sizing, rarer: Peak, often: Peak, patient: sizing.BestS
         "The batch has no work for one more GPU",
         **values,
     )
-    if sizes.next.mean_tokens_per_day == 0:
-        now = "This job gets nowhere"
     until = say("the batch leaves nothing for one more replica beyond {#turning:gpus2}", turning=ends)
     if not sizes.batch_ends and sizes.turning_gpus is not None:
         until = say("from about {#turning:gpus2} on, one more takes more than it gives", turning=ends)

@@ -128,14 +128,20 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
         _MARKS.get(kind, f"{100 * saved + 0:.0f}%".replace("-0%", "0%"))
         for kind, saved in zip(kinds, frame["saved"], strict=True)
     ]
-    squares = rounded(frame.assign(kind=kinds, told=told, size=frame["value"].map(names)), 3)
+    squares = rounded(
+        frame.assign(kind=kinds, told=told, ink=[_SHARES[kind][1] for kind in kinds], size=frame["value"].map(names)), 3
+    )
     sizes = list(names.values())
     x = alt.X("size:N", title="Job size [GPUs]", sort=sizes, axis=alt.Axis(labelAngle=0, labelOverlap=False))
     share = {name: Column(title, format=".1%") for name, title in _SHARE_TIPS.items()}
     tips = tooltips("title", "value", *share, "saved_usd", "state", "why", title="Mitigation", state="It", **share)
     most = frame[frame["state"] == PAYS].groupby("title", sort=False)["saved"].max()
+    base = alt.Chart(squares).encode(x=x, y=rows_of(titles), tooltip=tips)
+    colour = builders.squares("kind", builders.present(_SHARES, kinds), "Time saved", symbolOpacity=1)
+    drawn = base.mark_rect(stroke=PALE_GREY, strokeWidth=0.5).encode(color=colour)
+    texts = base.mark_text(fontSize=11).encode(text=alt.Text("told:N"), color=alt.Color("ink:N", scale=None))
     return ranked(
-        [builders.cells(squares, x, rows_of(titles), _SHARES, tips, "Time saved")],
+        [drawn, texts],
         len(titles),
         title,
         subtitle,

@@ -24,19 +24,9 @@ def answer(found: Recommendation | None) -> Finding:
     """The recommended set, what it costs and saves, and what could take its place; None of a run without any."""
     if not found:
         return Finding(_NONE, f"**{_NONE}: the run has no failures, or practically never ends.**")
-    if not found.steps and found.cheapest and found.cheapest[1] > found.budget_usd:
-        name, price = found.cheapest
-        few = f"The budget of {usd(found.budget_usd)} is below the price of every mitigation"
-        return Finding(few, f"**{few}.** The cheapest is {_title(found, name)}, for {usd(price)} (price assumed).")
     if not found.steps:
-        within = f" within {found.horizon}" if found.has_price else ", even without a price"
-        nearest = say(
-            " {title} would come nearest, and pay back in {needed:roughly}.",
-            title=_title(found, found.quickest[0]) if found.quickest else None,
-            needed=found.quickest[1] * H_PER_MONTH if found.quickest and found.has_price else math.nan,
-        )
         keeps = say("The run has an ETTR of {#best_ettr:share0} at its best interval.", best_ettr=found.ettr)
-        return Finding("No mitigation pays for itself", f"**No mitigation pays for itself{within}.**{nearest} {keeps}")
+        return Finding(_NONE, f"**No mitigation pays for itself within {found.horizon}.** {keeps}")
     titles = [step.title for step in found.steps]
     net = ""
     if found.has_price:

@@ -93,7 +93,9 @@ def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, 
     wide, high = (np.log10(presets[name]) / size for name, size in _NAME_DECADES.items())
     presets["names"] = shared_names(presets, wide, high, "name")
     shape = alt.Shape("restart_is:N", title="Preset, its restart", scale=_RESTART_SHAPES)
-    dots = builders.dots(presets, across, up, shape, 80, tooltips("run", "rate", "restart_min", "restart_is"))
+    tips = tooltips("run", "rate", "restart_min", "restart_is")
+    marks = alt.Chart(presets).mark_point(size=80, color=MODEL_COLOURS["published"], opacity=1)
+    dots = marks.encode(x=across, y=up, shape=shape, tooltip=tips)
     words = alt.Chart(presets).mark_text(align="right", dx=-8, dy=-3, fontSize=11, lineBreak="\n")
     named = words.encode(x=across, y=up, text="names:N")
     here = alt.Chart(

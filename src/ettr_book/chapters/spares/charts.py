@@ -65,11 +65,15 @@ def cost(closed: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle: st
     base = alt.Chart(line).encode(x=x)
     tips = tooltips("pool", *columns, "ettr", "waiting_h", pool="Simulated", ettr=Column("ETTR", format=".2%"))
     kinds = builders.present(_POOLS, simulated["pool"])
+    pools = builders.colours("pool", kinds, "Simulated")
     layers = [
         alt.Chart(ends).mark_rect(color=GREEN, opacity=0.15).encode(x=range_x, x2="high:Q"),
         base.mark_area(color=blue, opacity=0.22).encode(y=alt.Y("extra_low:Q"), y2=alt.Y2("extra_high:Q")),
         touchable(base.mark_line(color=blue).encode(y=y, tooltip=tooltips(*columns, "waiting_share"))),
-        *builders.measured(dots, x, y, ("extra_low", "extra_high"), "pool", kinds, 60, tips, "Simulated", joined=False),
+        alt.Chart(dots)
+        .mark_rule(strokeWidth=2)
+        .encode(x=x, color=pools, y=alt.Y("extra_low:Q"), y2=alt.Y2("extra_high:Q")),
+        builders.shapes(dots, x, y, "pool", kinds, 60, tips, "Simulated"),
     ]
     best = closed.loc[closed["extra"].idxmin()]
     minima = "; ".join(

@@ -62,28 +62,6 @@ class PooledRun:
         return self.asked.in_repair
 
     @property
-    def unavailable(self) -> float:
-        """Share of the time that a node is in repair."""
-        load = self.in_repair / self.scenario.n_nodes
-        return load / (1 + load)
-
-    @property
-    def beyond(self) -> tuple[str, ...]:
-        """What its spares and repair have that the closed form of a pool knows nothing of, in words."""
-        held, repair, known = self.scenario.spares, self.scenario.repair, self.scenario.failures
-        if not self.own or held is None or repair is None:
-            return ()
-        features = {
-            "failures that take several nodes": self.asked.most_at_once > 1,
-            "few repair crews": repair.n_crew is not None,
-            "pre-emptible nodes": held.n_preemptible > 0,
-            "nodes that are retired": repair.retire_after is not None,
-            "nodes that differ or age": known.lemons is not None or known.lifetime is not None,
-            "fewer replicas": self.scenario.elastic is not None,
-        }
-        return tuple(words for words, there in features.items() if there)
-
-    @property
     def best(self) -> spares.Pool:
         """The cheapest pool by the closed form."""
         return self.cheapest(self.in_repair)

@@ -74,13 +74,10 @@ def answer(run: PooledRun, simulated: pd.DataFrame) -> Finding:
 
 def _simulated(run: PooledRun, simulated: pd.DataFrame) -> str:
     single = simulated[simulated["pool"] == ONE_BY_ONE]
-    if single.empty or not run.beyond:
+    if single.empty or not run.own:
         return ""
     least = single.loc[single["cost"].idxmin()]
-    return (
-        f"Simulated, {nodes(least['n_spares'])} are cheapest; where the two differ the simulation is right, for the "
-        f"closed form knows nothing of {listed([*run.beyond])}."
-    )
+    return f"Simulated, {nodes(least['n_spares'])} are cheapest; where the two differ the simulation is right."
 
 
 def by_hand(run: PooledRun) -> Finding:
