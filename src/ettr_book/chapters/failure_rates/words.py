@@ -147,6 +147,8 @@ def ages(scenario: Scenario, first: pd.DataFrame, days: float) -> Finding:
 def _place(rate: float, rates: pd.DataFrame) -> str:
     """Where a rate lies among the published ones."""
     known = tables.comparable(rates)
+    if rate < known.min():
+        return say("low, below the lowest published one, {least:about}", least=known.min())
     return say("higher than {n:count} of {all:count} published ones", n=(known < rate).sum(), all=len(known))
 
 
