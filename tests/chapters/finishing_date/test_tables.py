@@ -13,8 +13,8 @@ from scipy import stats
 from computed.chapters import NO_FAILURES
 from ettr import Scenario, budget, evidence, plan, simulate
 from ettr.core.errors import InputError
-from ettr_book.chapters.common.mechanisms import formula_run, rack_failures
-from ettr_book.chapters.finishing_date import forecast_tables, tables
+from ettr_book.chapters.common.runs import formula_run, rack_failures
+from ettr_book.chapters.finishing_date import run_tables, tables
 from ettr_book.chapters.finishing_date.tables import AS_GIVEN, COUNTED, EXACT, KNOWN
 from ettr_book.chapters.scale.tables import published_run
 
@@ -63,7 +63,7 @@ def beyond(*which: str) -> pd.DataFrame:
     return tables.beyond_exact(dates(*which), n_runs=100)
 
 
-forecasts = cache(forecast_tables.published_forecasts)
+forecasts = cache(run_tables.published_forecasts)
 
 
 @pytest.mark.parametrize("which", FOLLOWED, ids=" ".join)
@@ -191,12 +191,12 @@ def test_a_forecast_is_the_exact_form_of_the_preset_with_the_rate_that_was_count
 
 
 def test_a_forecast_needs_an_entry():
-    assert len(forecast_tables.published_forecasts(0.1)) == 1
-    assert forecast_tables.published_forecasts(0.06)["run"].tolist() == ["BLOOM-176B on 384 A100"]
+    assert len(run_tables.published_forecasts(0.1)) == 1
+    assert run_tables.published_forecasts(0.06)["run"].tolist() == ["BLOOM-176B on 384 A100"]
     with pytest.raises(InputError, match="seen must reach the first entry of a diary, got 0.01"):
-        forecast_tables.published_forecasts(0.01)
+        run_tables.published_forecasts(0.01)
     with pytest.raises(InputError, match="above 0 and below 1, got 1"):
-        forecast_tables.published_forecasts(1)
+        run_tables.published_forecasts(1)
 
 
 def test_what_only_simulation_follows_is_beside_the_exact_form():

@@ -16,6 +16,7 @@ from ettr.core.results import PARTS, TimeBudget
 from ettr.core.units import S_PER_H
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, PREDICTION, RESTART, SLOWDOWN, TIERS
+from ettr_book.chapters.common.runs import another_mode
 from ettr_book.chapters.common.steady_state import answered, ettr_at
 
 COMMON_LOSS = "Several nodes at once"
@@ -91,15 +92,10 @@ def with_common_losses(scenario: Scenario, share: float, n_lost_nodes: int) -> S
     >>> run.failures.modes[-1].n_lost_nodes, round(float(run.mode_weights[-2]), 3)
     (32, 0.01)
     """
-    modes, shares = scenario.failures.modes, scenario.failures.shares
-    if share == 0 or any(mode.n_lost_nodes > 1 for mode in modes):
+    if share == 0 or any(mode.n_lost_nodes > 1 for mode in scenario.failures.modes):
         return scenario
-    rarer = [
-        {**mode.model_dump(), "n_events": None, "share": own * (1 - share)}
-        for mode, own in zip(modes, shares, strict=True)
-    ]
-    lost = {"name": COMMON_LOSS, "share": share, "n_lost_nodes": min(n_lost_nodes, scenario.n_nodes)}
-    return scenario.override({"failures.modes": [*rarer, lost]})
+    n_lost_nodes = min(n_lost_nodes, scenario.n_nodes)
+    return scenario.override(another_mode(scenario, COMMON_LOSS, share, n_lost_nodes=n_lost_nodes))
 
 
 def rungs(scenario: Scenario, common_share: float, common_nodes: int, nodes_per_replica: int) -> dict[str, Scenario]:

@@ -1,8 +1,9 @@
-"""The run that a chapter speaks of: as closed forms follow it, and as much of it as can be simulated on a page."""
+"""The run that a chapter speaks of: as closed forms follow it, as much as a page can simulate, and what is added."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ettr import budget, plan
 from ettr.budget.intervals import whole_interval_min
@@ -11,7 +12,7 @@ from ettr.core.sentences import listed
 from ettr.core.units import S_PER_H
 from ettr.scenario import Scenario
 from ettr.scenario.basics import LONGEST_TEXT
-from ettr.scenario.paths import INTERVAL
+from ettr.scenario.paths import INTERVAL, RATE
 from ettr.scenario.to_hours import before_interval
 from ettr.simulation.outlook import affordable_runs
 
@@ -113,3 +114,38 @@ def _failures(run: Scenario) -> float:
         except OutsideValidity:
             continue
     return 0.0
+
+
+_OF_RACKS = 0.02
+"""Share of failures that take out a rack (assumed)."""
+
+
+def formula_run(scenario: Scenario) -> Scenario:
+    """The run with nothing but what the closed form has a term for, its failure rate given instead of counted.
+
+    A count would be read as that of new nodes as soon as nodes have a memory; a rate is that of the long run.
+
+    Examples
+    --------
+    >>> run = formula_run(Scenario.load("llama3-405b"))
+    >>> run.failures.n_events is None, round(run.job_mttf_h, 2)
+    (True, 3.05)
+    """
+    plain = budget.simplified(scenario).scenario
+    return plain.override({RATE: plain.failure_rate})
+
+
+def another_mode(run: Scenario, name: str, share: float, **lost: int) -> dict[str, Any]:
+    """Changes that give a run one more kind of failure, with this share of all; the rate of failures stays."""
+    rarer = [
+        {**mode.model_dump(), "n_events": None, "share": own * (1 - share)}
+        for mode, own in zip(run.failures.modes, run.failures.shares, strict=True)
+        if mode.name != name
+    ]
+    return {"failures.modes": [*rarer, {"name": name, **lost, "share": share}]}
+
+
+def rack_failures(run: Scenario, rack_nodes: int) -> dict[str, Any]:
+    """Changes that let 2% of a run's failures take out a rack, or half of the job if that is less; the rate stays."""
+    n_nodes = max(1, min(rack_nodes, run.n_nodes // 2))
+    return another_mode(run, "Rack", _OF_RACKS, n_out_nodes=n_nodes, n_lost_nodes=n_nodes)

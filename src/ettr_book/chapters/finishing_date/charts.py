@@ -12,8 +12,8 @@ from ettr.plots.encodings import rounded, with_marks
 from ettr.plots.theme import MODEL_COLOURS, ORANGE, PART_COLOURS, finish
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import Column, axis_title, tooltips
-from ettr_book.chapters.finishing_date.forecast_tables import DIARY_SOURCES
 from ettr_book.chapters.finishing_date.tables import COUNTED, EXACT, KNOWN, Agreement
+from ettr_book.chapters.scale.tables import DIARY_SOURCES
 
 _SIMULATED, _EXACT = MODEL_COLOURS["simulated"], MODEL_COLOURS["exact"]
 _STATES = {
@@ -115,7 +115,7 @@ def forecasts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     Parameters
     ----------
     frame : DataFrame
-        As from ``forecast_tables.published_forecasts``.
+        As from ``run_tables.published_forecasts``.
     title, subtitle : str
         The statement, and what is compared.
     """
@@ -185,7 +185,7 @@ def days(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     Parameters
     ----------
     frame : DataFrame
-        As from ``one_run_tables.days_of_run``.
+        As from ``run_tables.days_of_run``.
     title, subtitle : str
         The statement, and the scenario.
     """

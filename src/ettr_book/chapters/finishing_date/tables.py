@@ -21,7 +21,7 @@ from ettr.ranges.assumed import span
 from ettr.scenario import Scenario, paths
 from ettr.simulation import Simulation
 from ettr.simulation.outlook import affordable_runs
-from ettr_book.chapters.common.mechanisms import formula_run, rack_failures
+from ettr_book.chapters.common.runs import formula_run, rack_failures
 
 ENDS = (0.05, 0.5, 0.95)
 """Probabilities of being done by the dates that are shown."""

@@ -208,7 +208,7 @@ def rate(frame: pd.DataFrame, dates: FinishingDates) -> Finding:
 
 
 def forecasts(frame: pd.DataFrame) -> Finding:
-    """What was predicted of published runs and what came; ``frame`` as from ``forecast_tables.published_forecasts``."""
+    """What was predicted of published runs and what came; ``frame`` as from ``run_tables.published_forecasts``."""
     late = frame["came_days"] - frame["middle_days"]
     inside = frame["came_days"].between(frame["low_days"], frame["high_days"])
     texts = [_forecast(row) for _, row in frame.iterrows()]
@@ -362,7 +362,7 @@ _DOWN = ("detection", "queue", "restart", "maintenance")
 
 
 def days(frame: pd.DataFrame, scenario: Scenario) -> Finding:
-    """How ragged one run is; ``frame`` as from ``one_run_tables.days_of_run``."""
+    """How ragged one run is; ``frame`` as from ``run_tables.days_of_run``."""
     first, last = int(frame["day"].iloc[0]), int(frame["day"].iloc[-1])
     when = f"days {first} to {last}" if last > first else f"day {first}"
     up_h, n_stops = _stretches(frame)

@@ -17,8 +17,7 @@ from ettr.core.units import H_PER_DAY, ROUNDING
 from ettr.failures import gamma_interval
 from ettr.scenario import Scenario
 from ettr.simulation.outlook import REMEDY, affordable_runs
-from ettr_book.chapters.common.mechanisms import formula_run, rack_failures
-from ettr_book.chapters.common.runs import shortened
+from ettr_book.chapters.common.runs import formula_run, rack_failures, shortened
 
 CHEAPEST = "cheapest"
 

@@ -10,7 +10,7 @@ import pytest
 
 from ettr import simulate
 from ettr.core.errors import InputError
-from ettr_book.chapters.finishing_date import one_run_tables as tables
+from ettr_book.chapters.finishing_date import run_tables as tables
 
 
 def written(stretches: list[tuple[str, float]], run: int = 0) -> SimpleNamespace:
