@@ -36,12 +36,11 @@ MEANS = dict(
 """What each class of results says, the one that says most first."""
 
 
-def by_class(results: pd.DataFrame) -> pd.DataFrame:
+def by_class(results: pd.DataFrame) -> CaptionedTable:
     """How many results are of each class; columns as from :func:`ettr_book.validation.run`."""
     n = results["verdict"].value_counts()
-    return pd.DataFrame(
-        [{"Class": one, "Results": int(n.get(one, 0)), "It means": means} for one, means in MEANS.items()]
-    )
+    rows = [{"Class": name, "Results": int(n.get(name, 0)), "It means": means} for name, means in MEANS.items()]
+    return CaptionedTable(pd.DataFrame(rows), "Published results by class")
 
 
 _COLOURS = dict(zip(MEANS, (GREEN, BLUE, STEEL, GOLD, VIOLET, BRICK), strict=True))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
+from ettr.core.sentences import count
 from ettr.plots.encodings import rounded
-from ettr.plots.theme import BLUE, MODEL_COLOURS, OCHRE, PURPLE
+from ettr.plots.theme import BLUE, MODEL_COLOURS, OCHRE, PURPLE, NoChart
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import Column, tooltips
-from ettr_book.chapters.common.mitigations import nothing, ranked, rows_of
+from ettr_book.chapters.common.mitigations import ranked, rows_of
+from ettr_book.chapters.common.table import CaptionedTable, heads, named
 
 _WAYS = {"simulated": (MODEL_COLOURS["simulated"], "circle"), "closed form": (MODEL_COLOURS["exact"], "diamond")}
 _LOOKS = {
@@ -20,6 +23,47 @@ _LOOKS = {
     "last, beside all others": (OCHRE, "square"),
 }
 """Indices lie between 0 and 1; what goes beyond is noise, and is cut here."""
+
+
+def places(frame: pd.DataFrame) -> CaptionedTable:
+    """The place of each mitigation; ``frame`` as from ``tables.places``."""
+    ends = ["" if pd.isna(row.low) else f"{row.low:+.2f} to {row.high:+.2f}" for row in frame.itertuples()]
+    names = {"title": "Mitigation", "place": "Place", "days": "Days", "ends": "95%", "group": "Acts on"}
+    names |= {"evidence": "Evidence", "effect": "Its effect is", "why": "Why not"}
+    shown = frame.assign(days=_signed(frame["days"]), ends=ends)
+    return named(shown, names, f"{count(len(frame))} mitigations and their places")
+
+
+def published(frame: pd.DataFrame) -> CaptionedTable:
+    """What was published, and what the model makes of it; ``frame`` as from ``tables.published_pairs``."""
+    units = ["" if unit == "1" else f" {unit}" for unit in frame["unit"]]
+    before, after = (
+        ["" if math.isnan(value) else f"{value:g}{unit}" for value, unit in zip(frame[name], units, strict=True)]
+        for name in ("before", "after")
+    )
+    names = {"title": "Mitigation", "quantity": "Published"} | heads("before", "after", "verdict", "computed")
+    names |= heads("days", "why", "source", "status", days="Here [days]")
+    underived = int((frame["verdict"] == "not derivable").sum())
+    caption = f"{count(underived)} of {count(len(frame))} published figures cannot be derived"
+    return named(frame.assign(before=before, after=after, days=_signed(frame["days"])), names, caption)
+
+
+def documents(frame: pd.DataFrame) -> CaptionedTable:
+    """What each source document asks for; ``frame`` as from ``tables.by_document``."""
+    names = heads("document", "title", "place", "days", "evidence", title="Mitigation")
+    caption = f"{count(frame['key'].nunique())} documents ask for {count(frame['id'].nunique())} mitigations"
+    return named(frame.assign(days=_signed(frame["days"])), names, caption)
+
+
+def assumed(values: pd.DataFrame) -> CaptionedTable:
+    """What is assumed of the scenario; ``values`` as from ``tables.assumed_values``."""
+    n_assumed = int((values["status"] == "assumed").sum())
+    caption = f"{count(len(values))} values are assumed here, {count(n_assumed)} of them without evidence"
+    return named(values, heads("field", "value", "unit", "status", "source", "note"), caption)
+
+
+def _signed(values: pd.Series) -> list[str]:
+    return ["" if math.isnan(value) else f"{value:+.2f}" for value in values.astype(float)]
 
 
 def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -34,11 +78,11 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
     Returns
     -------
-    altair chart or CaptionedTable
-        A table that says so where there is nothing to draw.
+    altair chart or NoChart
+        The statement alone where there is nothing to draw.
     """
     if frame.empty:
-        return nothing(title)
+        return NoChart(title)
     hundredths = frame.assign(**{name: 100 * frame[name] for name in ("closed", "simulated", "low", "high", "apart")})
     gains = rounded(hundredths, 4)
     y = rows_of(frame["title"])
@@ -71,11 +115,11 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
     Returns
     -------
-    altair chart or CaptionedTable
-        A table that says so where there is nothing to draw.
+    altair chart or NoChart
+        The statement alone where there is nothing to draw.
     """
     if frame.empty:
-        return nothing(title)
+        return NoChart(title)
     gains = rounded(frame, 4)
     y = rows_of(frame["title"])
     named_gains = gains.rename(columns=dict(zip(("value", "alone", "last"), _LOOKS, strict=True)))

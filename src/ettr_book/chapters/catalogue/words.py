@@ -1,153 +1,16 @@
-"""What is said of the catalogue: what is assumed, what was published, whose gains are whose, and all their places."""
+"""What is said of the catalogue: whether the closed form agrees with simulation, and whose gains are whose."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr.core.sentences import Finding, count, listed, literal, number, pct
-from ettr_book.chapters.catalogue.tables import NO_EVIDENCE
+from ettr.core.sentences import Finding, count, number, pct
 from ettr_book.chapters.common.mitigations import saved, small
-from ettr_book.chapters.common.table import heads
 
 if TYPE_CHECKING:
-    from ettr.recommendation import Attribution, Comparison
-
-
-def assumed(comparison: Comparison, values: pd.DataFrame) -> Finding:
-    """What is assumed of the scenario; ``values`` as from ``tables.assumed_values``."""
-    run = comparison.study.scenario
-    statuses = values["status"].value_counts()
-    n_assumed = int(statuses.get("assumed", 0))
-    sections = list(dict.fromkeys(_section(field) for field in values["field"]))
-    return Finding(
-        title=f"{count(len(values))} values are assumed here, {count(n_assumed)} of them without evidence",
-        text=(
-            f"*{literal(run.title)}* says nothing of what many mitigations act on. {count(len(values))} values are "
-            f"assumed here, {count(n_assumed)} of them without evidence: on {listed(sections)}. What a mitigation "
-            f"saves of an assumption is as true as the assumption."
-        ),
-    )
-
-
-def _section(field: str) -> str:
-    if field.startswith("failures.modes."):
-        return f"*{field.removeprefix('failures.modes.').rpartition('.')[0]}*"
-    first, _, rest = field.partition(".")
-    name = rest.partition(".")[0] if first == "failures" else first
-    return {"slow_nodes": "slow nodes", "recovery": "recovery by people"}.get(name, name)
-
-
-def assumed_cells(values: pd.DataFrame) -> pd.DataFrame:
-    """The assumptions as a table shows them."""
-    names = heads("field", "value", "unit", "status", "source", "note")
-    return values.rename(columns=names)[list(names.values())]
-
-
-def published(frame: pd.DataFrame) -> Finding:
-    """What was published, and what the model makes of it; ``frame`` as from ``tables.published_pairs``."""
-    verdicts = frame["verdict"].value_counts()
-    told_by = [f"{count(int(verdicts.get(name, 0)))} {name}" for name in ("reproduced", "consistent", "not derivable")]
-    underived = int(verdicts.get("not derivable", 0))
-    pairs = int(frame["before"].notna().sum())
-    broken = frame.loc[~frame["holds"], "quantity"]
-    wrong = f" The computation does not bear out: {'; '.join(broken)}." if len(broken) else ""
-    return Finding(
-        title=f"{count(underived)} of {count(len(frame))} published figures cannot be derived",
-        text=(
-            f"Of {count(len(frame))} published figures, {count(pairs)} of them with the value before, "
-            f"{listed(told_by)}. *Not derivable* does not mean wrong: what would be needed to compute it is not "
-            f"stated, mostly the state "
-            f"before, or how long jobs ran. Few of the rows say what a mitigation is worth to a whole job.{wrong}"
-        ),
-    )
-
-
-def published_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """Published figures as a table shows them."""
-    units = ["" if unit == "1" else f" {unit}" for unit in frame["unit"]]
-    before = [
-        "" if math.isnan(value) else f"{value:g}{unit}" for value, unit in zip(frame["before"], units, strict=True)
-    ]
-    return pd.DataFrame(
-        {
-            "Mitigation": frame["title"],
-            "Published": frame["quantity"],
-            "Before": before,
-            "After": [f"{value:g}{unit}" for value, unit in zip(frame["after"], units, strict=True)],
-            "Verdict": frame["verdict"],
-            "Computed": frame["computed"],
-            "Here [days]": _rounded(frame["days"]),
-            "Why": frame["why"],
-            "Source": frame["source"],
-            "Status": frame["status"],
-        }
-    )
-
-
-def _rounded(values: pd.Series) -> list[str]:
-    return ["" if math.isnan(value) else f"{value:+.2f}" for value in values.astype(float)]
-
-
-def places(frame: pd.DataFrame) -> Finding:
-    """How many there are, and why some have no rank; ``frame`` as from ``tables.places``."""
-    asked = frame["asked_by"].map(bool).sum()
-    return Finding(
-        title=f"{count(len(frame))} mitigations and their places",
-        text=(
-            f"Of {count(len(frame))} mitigations {count(int(asked))} are asked for by a source document. "
-            f"{count(int((frame['evidence'] == NO_EVIDENCE).sum()))} have nothing published of what they do, and "
-            f"{count(int((frame['place'] == 'not modelled').sum()))} are not modelled; the reasons are in the table."
-        ),
-    )
-
-
-def place_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """Places as a table shows them."""
-    ends = [
-        "" if pd.isna(row.low) else f"{row.low:+.2f} to {row.high:+.2f}" for row in frame[["low", "high"]].itertuples()
-    ]
-    return pd.DataFrame(
-        {
-            "Mitigation": frame["title"],
-            "Place": frame["place"],
-            "Days": _rounded(frame["days"]),
-            "95%": ends,
-            "Acts on": frame["group"],
-            "Evidence": frame["evidence"],
-            "Its effect is": frame["effect"],
-            "Why not": frame["why"],
-        }
-    )
-
-
-def documents(frame: pd.DataFrame) -> Finding:
-    """What each source document asks for; ``frame`` as from ``tables.by_document``."""
-    by = frame.groupby("key", sort=False)
-    sentences = []
-    for _, group in by:
-        best = group[group["days"].notna()].sort_values("days", ascending=False)
-        most = f", of which {small(best['title'].iloc[0])} is worth most here" if len(best) else ""
-        sentences.append(f"*{group['document'].iloc[0]}*: {count(len(group))}{most}.")
-    return Finding(
-        title=f"{count(by.ngroups)} documents ask for {count(frame['id'].nunique())} mitigations",
-        text=" ".join(sentences),
-    )
-
-
-def document_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """What documents ask for as a table shows it."""
-    return pd.DataFrame(
-        {
-            "Document": frame["document"],
-            "Mitigation": frame["title"],
-            "Place": frame["place"],
-            "Days": _rounded(frame["days"]),
-            "Evidence": frame["evidence"],
-        }
-    )
+    from ettr.recommendation import Attribution
 
 
 def closed(frame: pd.DataFrame) -> Finding:

@@ -15,7 +15,6 @@ from ettr.plots.theme import BLUE, GREEN, ORANGE, RUST, finish, layered
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of
 from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.table import CaptionedTable
 
 EFFECTS = {PUBLISHED: GREEN, PARTLY: BLUE, ASSUMED: RUST}
 """Colour of how much of the size of an effect is published."""
@@ -100,11 +99,6 @@ def ranked(
 def of_effects(effects: Iterable[str], title: str) -> alt.Color:
     """Colours by how much of the size of an effect is published."""
     return builders.squares("effect", builders.present(EFFECTS, effects), title, symbolOpacity=1)
-
-
-def nothing(title: str) -> CaptionedTable:
-    """What stands in the place of a chart that has nothing to show."""
-    return CaptionedTable(pd.DataFrame({"Nothing to draw": [title]}), title)
 
 
 PARTS_IN_WORDS = {

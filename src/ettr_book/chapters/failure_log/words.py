@@ -13,6 +13,7 @@ from ettr.failures.words import components, forecast, horizon_d, rate, reading, 
 from ettr.plan.fitted import advice, trust
 from ettr.plan.fitted import interval as plan
 from ettr_book.chapters.common.exercises import Exercise, exercises
+from ettr_book.chapters.common.table import CaptionedTable
 
 if TYPE_CHECKING:
     from ettr.failures import Fit
@@ -93,7 +94,7 @@ def built_in(frame: pd.DataFrame) -> Finding:
     )
 
 
-def rule_cells(frame: pd.DataFrame) -> pd.DataFrame:
+def rules(frame: pd.DataFrame) -> CaptionedTable:
     """The table of rules; ``frame`` as from ``tables.truth``."""
     rows = [
         {
@@ -103,7 +104,7 @@ def rule_cells(frame: pd.DataFrame) -> pd.DataFrame:
         }
         for row in frame.itertuples()
     ]
-    return pd.DataFrame(rows)
+    return CaptionedTable(pd.DataFrame(rows), "Rules of the made-up log, and what a fit of it finds")
 
 
 def _cell(value: object) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ettr.core.sentences import Finding, about, amount, capital, days, gpus, listed, literal, number, pct, say
 from ettr_book.chapters.common.exercises import Exercise, exercises
+from ettr_book.chapters.common.table import CaptionedTable
 from ettr_book.chapters.how_many_gpus.tables import FASTEST, THIS_JOB, GivenByTokens, gain_of_doubling, on_size
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ _LIMITS = {"power": ("MW", "power_mw"), "budget": ("USD", "usd"), "deadline": ("
 """Unit of a limit, and what of a size it holds for."""
 
 
-def limit_cells(frame: pd.DataFrame) -> pd.DataFrame:
+def limits(frame: pd.DataFrame) -> CaptionedTable:
     """The table of best sizes within limits; ``frame`` as from ``tables.sizes_within_limits``."""
     rows = []
     for row in frame.itertuples():
@@ -226,7 +227,9 @@ def limit_cells(frame: pd.DataFrame) -> pd.DataFrame:
     wide = pd.DataFrame(rows, columns=columns)
     if not (frame["usd"].fillna(0) > 0).any():
         wide = wide.drop(columns="Million USD")
-    return wide if (frame["why"] != "").any() else wide.drop(columns="Why")
+    if not (frame["why"] != "").any():
+        wide = wide.drop(columns="Why")
+    return CaptionedTable(wide, "The best sizes within limits")
 
 
 def _round(size: float) -> str:

@@ -8,10 +8,10 @@ import altair as alt
 import pandas as pd
 
 from ettr.plots.encodings import rounded
-from ettr.plots.theme import GREY, PALE_GREY, PART_COLOURS
+from ettr.plots.theme import GREY, PALE_GREY, PART_COLOURS, NoChart
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import Column, tooltips
-from ettr_book.chapters.common.mitigations import DARK_INK, LIGHT_INK, bars, nothing, of_effects, ranked, rows_of
+from ettr_book.chapters.common.mitigations import DARK_INK, LIGHT_INK, bars, of_effects, ranked, rows_of
 from ettr_book.chapters.one_by_one.tables import NO_FIT, NO_PROGRESS, PAYS
 
 _SHARES = {
@@ -40,11 +40,11 @@ def ranking(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
     Returns
     -------
-    altair chart or CaptionedTable
-        A table that says so where there is nothing to draw.
+    altair chart or NoChart
+        The statement alone where there is nothing to draw.
     """
     if frame.empty:
-        return nothing(title)
+        return NoChart(title)
     x = alt.X("low:Q", title="Saved per run, after its price [million USD]", axis=alt.Axis(tickCount=6))
     named = {"musd": "As assumed here", "low": "Plausible range: from", "high": "to", "effect": "Its effect is"}
     tips = tooltips("title", "musd", "low", "high", "days", "effect", "price_usd", title="Mitigation", **named)
@@ -72,11 +72,11 @@ def hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
     Returns
     -------
-    altair chart or CaptionedTable
-        A table that says so where there is nothing to draw.
+    altair chart or NoChart
+        The statement alone where there is nothing to draw.
     """
     if frame.empty:
-        return nothing(title)
+        return NoChart(title)
     colours = builders.present(PART_COLOURS, frame["part"])
     saved = rounded(frame.assign(order=frame["part"].map(list(colours).index)), 4)
     stacked = (
@@ -116,11 +116,11 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
 
     Returns
     -------
-    altair chart or CaptionedTable
-        A table that says so where there is nothing to draw.
+    altair chart or NoChart
+        The statement alone where there is nothing to draw.
     """
     if frame.empty:
-        return nothing(title)
+        return NoChart(title)
     titles = list(dict.fromkeys(frame["title"]))
     names = {value: short_size(value) + ("*" if value == own_gpus else "") for value in sorted(set(frame["value"]))}
     kinds = [_kind(row) for row in frame.to_dict("records")]

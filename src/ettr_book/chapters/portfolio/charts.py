@@ -9,10 +9,10 @@ import pandas as pd
 
 from ettr.core.sentences import capital, count
 from ettr.plots.encodings import rounded
-from ettr.plots.theme import BLUE, ORANGE, PART_COLOURS
+from ettr.plots.theme import BLUE, ORANGE, PART_COLOURS, NoChart
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import Column, column, tooltips
-from ettr_book.chapters.common.mitigations import bars, hours, net_saving, nothing, of_effects, ranked
+from ettr_book.chapters.common.mitigations import bars, hours, net_saving, of_effects, ranked
 from ettr_book.chapters.portfolio.tables import AFTER, BEFORE
 
 _TOTAL = "#5f7d95"
@@ -31,11 +31,11 @@ def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
     Returns
     -------
-    altair chart or CaptionedTable
-        A table that says so where there is nothing to draw.
+    altair chart or NoChart
+        The statement alone where there is nothing to draw.
     """
     if frame.empty:
-        return nothing(title)
+        return NoChart(title)
     parts = frame["part"].tolist()
     total = frame["part"].isin([BEFORE, AFTER])
     labels = [
@@ -71,11 +71,11 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
     Returns
     -------
-    altair chart or CaptionedTable
-        A table that says so where there is nothing to draw.
+    altair chart or NoChart
+        The statement alone where there is nothing to draw.
     """
     if frame.empty:
-        return nothing(title)
+        return NoChart(title)
     rows = frame[["effect", "saved_h", "alone_h", "total_h", "ettr", "price_usd"]].assign(
         title=[f"{i}. {name}" for i, name in enumerate(frame["title"], 1)],
         label=[f"{hours(total)} h" for total in frame["total_h"]],
@@ -116,12 +116,12 @@ def decisive(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
     Returns
     -------
-    altair chart or CaptionedTable
-        A table that says so where there is nothing to draw.
+    altair chart or NoChart
+        The statement alone where there is nothing to draw.
     """
     moving = frame[(frame["swing"] > 0) | frame["changes_set"]].head(_MOST_DRAWN)
     if moving.empty:
-        return nothing(title)
+        return NoChart(title)
     nets = moving[["net", "net_low", "net_high"]]
     names, values = [capital(name) for name in moving["name"]], moving["range"].tolist()
     drawn = pd.DataFrame({"name": names, "range": values, "least": nets.min(axis=1), "most": nets.max(axis=1)})
