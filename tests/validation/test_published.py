@@ -11,7 +11,7 @@ import pytest
 from ettr import Scenario, budget, evidence
 from ettr.core.errors import DataError, UnknownName
 from ettr_book import validation
-from ettr_book.validation import peers
+from ettr_book.validation import published
 
 
 @pytest.fixture(scope="module")
@@ -240,5 +240,5 @@ def test_goodput_mtbi_runs_for_its_window():
     """The work is what fits into 28 days, so that a run is about as long with spares and without."""
     given = {"interval_min": 30, "write_min": 5, "watchdog_min": 30, "days": 28, "n_runs": 50}
     for groups, n_spares in (([[132, 3000]], 4), ([[128, 3000]], 0)):
-        mean = peers.goodput_mtbi(groups=groups, n_spares=n_spares, **given).budget
+        mean = published.goodput_mtbi(groups=groups, n_spares=n_spares, **given).budget
         assert mean.total_h == pytest.approx(28 * 24, rel=0.05)

@@ -1,4 +1,7 @@
-"""Published runs beside what the model of throughput makes of them."""
+"""Calibration against published runs
+
+Published runs beside what the model of throughput makes of them.
+"""
 
 from __future__ import annotations
 

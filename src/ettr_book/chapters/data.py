@@ -1,4 +1,7 @@
-"""Tables of the page on data: fields, presets and GPUs."""
+"""Data and fields
+
+Tables of the page on data: fields, presets and GPUs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The recorded drills, beside what the rules of a run and the package's forms say of them."""
+"""Drills
+
+The recorded drills, beside what the rules of a run and the package's forms say of them.
+"""
 
 from __future__ import annotations
 

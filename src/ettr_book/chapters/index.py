@@ -1,4 +1,7 @@
-"""What the first page says of one run, and what a failure costs it."""
+"""What do failures cost a large training run?
+
+What the first page says of one run, and what a failure costs it.
+"""
 
 from __future__ import annotations
 

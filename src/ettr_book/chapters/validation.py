@@ -1,4 +1,7 @@
-"""Published results beside those computed here, and the record of forecasts."""
+"""Validation
+
+Published results beside those computed here, and the record of forecasts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What stopped a run of 16,384 GPUs: how often, what a count says, and what one category less would leave."""
+"""What stopped a 16,384-GPU run, and how often?
+
+What stopped a run of 16,384 GPUs: how often, what a count says, and what one category less would leave.
+"""
 
 from __future__ import annotations
 

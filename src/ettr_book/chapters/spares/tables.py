@@ -61,6 +61,12 @@ class PooledRun:
         return self.asked.in_repair
 
     @property
+    def unavailable(self) -> float:
+        """Share of the time that a node is in repair."""
+        load = self.in_repair / self.scenario.n_nodes
+        return load / (1 + load)
+
+    @property
     def best(self) -> spares.Pool:
         """The cheapest pool by the closed form."""
         return self.cheapest(self.in_repair)
