@@ -20,7 +20,7 @@ STEPS = {
     "full samples and all combinations": ([*PYTEST, *SLOW], {}),
     "the simulator with every index checked": ([*PYTEST, "auto", "tests/simulation"], CHECKED),
     "drills": ([sys.executable, "benchmarks/drill.py", "--quick", "--fresh"], {}),
-    "fuzzing": ([sys.executable, "tests/fuzz.py"], {}),
+    "fuzzing": ([*PYTEST, "auto", "--hypothesis-profile", "random", "tests/test_fuzz.py"], {}),
     "mutants": ([sys.executable, "tests/mutants.py"], {}),
 }
 

@@ -20,9 +20,9 @@ TEMPORARY_MB = 1000
 """What the tests may write to the temporary folder, with the whole book in it."""
 
 # the same examples each time: what is found at random is for `make check` to find
-settings.register_profile(
-    "same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
+settings.register_profile("random", **COMMON)
+settings.register_profile("same", derandomize=True, **COMMON)
 settings.load_profile("same")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzz_target import Target
+from fuzz_yaml import Target
 
 LOGS = {
     "csv": "start,end,node,cause\n2024-05-02 10:00:00,2024-05-02 11:00:00,n1,Xid 79\n"
@@ -288,23 +288,21 @@ def broken_archives() -> Iterator[bytes]:
 
 WEATHER = b"time,temperature\n2023-01-01T00:00,1.5\n2023-01-01T01:00,%b\n"
 TARGETS = {
-    "failure logs": Target(log, valid_logs, ("logs", "files"), behind(0, ODD_LOGS)),
-    "training logs": Target(training, valid_training, ("logs", "files"), behind(0, ODD_STEPS) + behind(1, ODD_STEPS)),
-    "lifetimes": Target(lifetimes, lambda: (text.encode() for text in LIVES), ("logs", "files"), ODD_LOGS),
-    "inventories": Target(inventory, lambda: (text.encode() for text in INVENTORIES), ("logs", "files"), ODD_LOGS),
-    "recordings": Target(recording, valid_recordings, ("telemetry", "files"), behind(0, ODD_RECORDINGS)),
+    "failure logs": Target(log, valid_logs, behind(0, ODD_LOGS)),
+    "training logs": Target(training, valid_training, behind(0, ODD_STEPS) + behind(1, ODD_STEPS)),
+    "lifetimes": Target(lifetimes, lambda: (text.encode() for text in LIVES), ODD_LOGS),
+    "inventories": Target(inventory, lambda: (text.encode() for text in INVENTORIES), ODD_LOGS),
+    "recordings": Target(recording, valid_recordings, behind(0, ODD_RECORDINGS)),
     "weather": Target(
         weather,
         valid_weather,
-        ("files",),
         (WEATHER % b"\r2", WEATHER % b"1e308", WEATHER % "\uff11".encode(), b"time\r,temperature\n" + b"\r" * 5),
     ),
-    "packed files": Target(packed, valid_packed, ("files",), (many(1 << 28), *broken_archives())),
+    "packed files": Target(packed, valid_packed, (many(1 << 28), *broken_archives())),
     "limits of a grid": Target(
         limits,
         lambda: iter((LIMITS.encode(),)),
-        ("power.limits", "files"),
         (*ODD_LOGS, LIMITS.replace(",,\n", ",\5,\n").encode()),
     ),
-    "steps done": Target(steps, lambda: iter((STEPS.encode(),)), ("plan.calendar", "files"), ODD_LOGS),
+    "steps done": Target(steps, lambda: iter((STEPS.encode(),)), ODD_LOGS),
 }

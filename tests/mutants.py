@@ -1,8 +1,8 @@
 """Break the package in the ways that ``mutants.csv`` lists, one at a time, and see whether a test notices.
 
-Run by ``make mutants``. Each mutant is one line of the package changed by an operator of Cosmic Ray, in a copy of the
-project, with the tests that should notice. Those known to live are marked in the list; the exit status is 1 if
-another one lives, so that tests can be rewritten without saying less.
+Run by ``make mutants``. Each mutant is one changed line, in a copy of the project, with the tests that should notice.
+Those known to live are marked in the list; the exit status is 1 if another one lives, so that tests can be rewritten
+without saying less.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import argparse
 import csv
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -22,14 +21,7 @@ from pathlib import Path
 from queue import Queue
 from typing import NamedTuple
 
-import cosmic_ray.plugins
-from cosmic_ray.ast import ast_nodes, get_ast
-from cosmic_ray.mutating import mutate_code
-from cosmic_ray.testing import run_tests
-from cosmic_ray.work_item import TestOutcome
-
 REPOSITORY = Path(__file__).parents[1]
-LIST = Path(__file__).with_suffix(".csv")
 LONGEST_S = 900
 """A mutant that makes the tests run for longer than this is noticed too."""
 
@@ -40,6 +32,7 @@ class Mutant(NamedTuple):
     file: str
     """Below ``src/ettr``."""
     operator: str
+    """The kind of change, by its name in Cosmic Ray."""
     line: str
     becomes: str
     tests: str
@@ -52,60 +45,50 @@ class Mutant(NamedTuple):
         return Path("src/ettr", self.file)
 
     def code(self) -> str:
-        """The file with this line changed.
+        """The file with the first such line changed.
 
         Raises
         ------
         LookupError
-            If the file has no such line to change.
+            If the file has no such line.
         """
-        source = (REPOSITORY / self.path).read_text(encoding="utf-8")
-        lines = source.splitlines()
-        operator = cosmic_ray.plugins.get_operator(f"core/{self.operator}")()
-        starts = (start for node in ast_nodes(get_ast(source)) for start, _ in operator.mutation_positions(node))
-        for occurrence, (row, _) in enumerate(starts):
-            if lines[row - 1].strip() == self.line:
-                code = mutate_code(source, operator, occurrence)
-                if code.splitlines()[row - 1].strip() == self.becomes:
-                    return code
-        raise LookupError(f"{self.path} has no line {self.line!r} that {self.operator} turns into {self.becomes!r}")
-
-    def missing(self) -> str:
-        """Why it cannot be made any more, or nothing."""
-        try:
-            self.code()
-        except (LookupError, OSError) as error:
-            return str(error)
-        return ""
+        lines = (REPOSITORY / self.path).read_text(encoding="utf-8").splitlines(keepends=True)
+        for row, text in enumerate(lines):
+            if text.strip() == self.line:
+                lines[row] = text.replace(self.line, self.becomes)
+                return "".join(lines)
+        raise LookupError(f"{self.path} has no line {self.line!r}")
 
     def noticed(self, tree: Path) -> str:
         """The test of it that fails in a copy of the project; empty if none does."""
         (tree / self.path).write_text(self.code(), encoding="utf-8")
         try:
-            outcome, output = run_tests(command(tree, self.tests), LONGEST_S)
+            done = run_tests(tree, self.tests)
+        except subprocess.TimeoutExpired:
+            return "tests that never end"
         finally:
             shutil.copy2(REPOSITORY / self.path, tree / self.path)
-        if outcome is TestOutcome.SURVIVED:
-            return ""
-        failed = re.search(r"^(?:FAILED|ERROR) tests/(\S+)", output, re.MULTILINE)
-        return failed[1] if failed else "tests that never end, or never start"
+        failed = re.search(r"^(?:FAILED|ERROR) tests/(\S+)", done.stdout, re.MULTILINE)
+        return "" if done.returncode == 0 else failed[1] if failed else "tests that never start"
 
 
-def listed() -> list[Mutant]:
-    with LIST.open(encoding="utf-8", newline="") as rows:
-        return [Mutant(**row) for row in csv.DictReader(rows)]
+def run_tests(tree: Path, tests: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run tests in a copy of the project until one fails."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options]
+    command += [f"tests/{name}" for name in tests.split()]
+    environment = os.environ | {"PYTHONPATH": f"{tree}/src"}
+    return subprocess.run(
+        command, cwd=tree, env=environment, capture_output=True, text=True, check=False, timeout=LONGEST_S
+    )
 
 
-def command(tree: Path, tests: str, *options: str) -> str:
-    """What runs tests in a copy of the project until one fails."""
-    words = ["env", f"--chdir={tree}", f"PYTHONPATH={tree}/src"]
-    words += [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options]
-    return shlex.join([*words, *(f"tests/{name}" for name in tests.split())])
-
-
-def copy_to(tree: Path) -> Path:
-    """A copy of the project, with what was compiled of it."""
-    return shutil.copytree(REPOSITORY, tree, ignore=shutil.ignore_patterns(".*", "_build"))
+def missing(mutant: Mutant) -> str:
+    """Why a mutant cannot be made any more, or nothing."""
+    try:
+        mutant.code()
+    except (LookupError, OSError) as error:
+        return str(error)
+    return ""
 
 
 def main() -> int:
@@ -113,24 +96,20 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="only mutants whose file holds one of these")
     parser.add_argument("-n", type=int, default=os.cpu_count() or 1, help="so many at a time (default: %(default)s)")
     options = parser.parse_args()
-    mutants = [m for m in listed() if not options.names or any(name in m.file for name in options.names)]
-    gone = [mutant.missing() for mutant in mutants]
-    if any(gone):
-        print("code has changed; put other mutants in place of these:", *filter(None, gone), sep="\n    ")
+    with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as rows:
+        mutants = [Mutant(**row) for row in csv.DictReader(rows)]
+    mutants = [m for m in mutants if not options.names or any(name in m.file for name in options.names)]
+    if gone := list(filter(None, map(missing, mutants))):
+        print("code has changed; put other mutants in place of these:", *gone, sep="\n    ")
         return 1
     lives = []
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.n) as workers:
         free: Queue[Path] = Queue()
         for i in range(options.n):
-            free.put(copy_to(Path(folder, str(i))))
-
+            ignored = shutil.ignore_patterns(".*", "_build")
+            free.put(shutil.copytree(REPOSITORY, Path(folder, str(i)), ignore=ignored))
         wanted = " ".join(sorted({name for mutant in mutants for name in mutant.tests.split()}))
-        collected = subprocess.run(
-            shlex.split(command(Path(folder, "0"), wanted, "--collect-only")),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        collected = run_tests(Path(folder, "0"), wanted, "--collect-only")
         if collected.returncode:  # or each mutant would seem to be noticed
             print(f"the tests cannot run:\n{collected.stdout[-2000:]}")
             return 1
