@@ -38,7 +38,7 @@ format: .venv/installed ## Format code and strip notebooks
 	$(BIN)/ruff format .
 	$(BIN)/nbstripout --keep-id $(NOTEBOOKS)
 
-check: .venv/installed ## Run what is slow: full samples, every index checked, mutants, half a minute of fuzzing each reader
+check: .venv/installed ## Run what is slow: full samples, every index checked, mutants, many more changed inputs for each reader
 	@$(BIN)/python tests/check.py
 
 mutants: .venv/installed ## Break the package in the ways of tests/mutants.csv and see whether tests notice
@@ -47,21 +47,12 @@ mutants: .venv/installed ## Break the package in the ways of tests/mutants.csv a
 drill: .venv/installed ## Run the recorded drills again: training jobs that are really killed, beside what they should take (12 min, an idle machine)
 	@$(BIN)/python benchmarks/drill.py
 
-bench: .venv/installed ## Measure installations, closed forms, simulation, finishing dates, plans, fits, power, scaling, mitigations, sweeps, the build of the book and its inputs, each beside a reference
-	@$(BIN)/python benchmarks/install.py
-	@$(BIN)/python benchmarks/closed_forms.py
+bench: .venv/installed ## Measure what choices in the code rest on: kernels, finishing dates, fits, sweeps and the build of the book
 	@$(BIN)/python benchmarks/simulator.py
 	@$(BIN)/python benchmarks/finishing.py
-	@$(BIN)/python benchmarks/plan_questions.py
-	@$(BIN)/python benchmarks/plan_cpu.py
 	@$(BIN)/python benchmarks/fit_coverage.py
-	@$(BIN)/python benchmarks/fit_log.py
-	@$(BIN)/python benchmarks/power_series.py
-	@$(BIN)/python benchmarks/scaling.py
-	@$(BIN)/python benchmarks/mitigations.py
 	@$(BIN)/python benchmarks/sweep.py
 	@$(BIN)/python benchmarks/book_build.py
-	@$(BIN)/ettr book && $(BIN)/python benchmarks/page_inputs.py
 
 readme: .venv/installed ## Renew what README, ARCHITECTURE and the API pages repeat of the code
 	@$(BIN)/python tests/generated.py
@@ -74,14 +65,20 @@ lock: .venv/installed ## Lock what pyproject.toml asks for: uv.lock with dates, 
 	$(BIN)/uv lock --no-build $(LOCK_OPTIONS)
 	$(BIN)/uv export --frozen --all-extras --all-groups --no-emit-project --quiet --output-file requirements.txt
 
-audit: .venv/installed ## List the locked packages with dates and licences, those withdrawn and those with known weaknesses
-	@$(BIN)/python release/audit.py
+# Tools of PyPI in environments of their own, which are no part of the lock.
+TOOL := PATH="$(CURDIR)/$(BIN):$$PATH" uv tool run --no-build
+NOX := $(TOOL) nox==2026.10.20 --envdir _build/nox
 
-matrix: .venv/installed ## Run the quick tests on every Python found, from the lock (MATRIX_OPTIONS="--only 3.13 -- -n 1 -k plan")
-	@$(BIN)/python release/matrix.py $(MATRIX_OPTIONS)
+audit: .venv/installed ## Check the licences of the locked packages, and ask PyPI for their known weaknesses
+	@$(TOOL) pip-licenses==5.5.5 --python $(BIN)/python --summary --order count
+	@$(TOOL) pip-audit==2.10.1 --strict --disable-pip --require-hashes --requirement requirements.txt --progress-spinner off \
+	  || { echo "audit failed: the weakness above is known, or PyPI could not be asked" >&2; exit 1; }
 
-release: audit ## Build what is committed into dist/, try it in an empty environment, and say what is left to do by hand
-	@$(BIN)/python release/make_release.py $(RELEASE_OPTIONS)
+matrix: .venv/installed ## Run the quick tests on every Python found, from the lock (MATRIX_OPTIONS="--python 3.13 -- -n 1 -k plan")
+	@$(NOX) --session tests $(MATRIX_OPTIONS)
+
+release: audit ## Build what is committed into dist/ and try it in an empty environment
+	@$(NOX) --session release -- $(RELEASE_OPTIONS)
 
 clean: ## Remove everything that was built
 	rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

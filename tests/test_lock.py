@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
-from audit import ROOT, UV
-
+ROOT = Path(__file__).parents[1]
+UV = Path(sys.executable).with_name("uv")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LOCK = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))
 REQUIREMENTS = (ROOT / "requirements.txt").read_text(encoding="utf-8")
