@@ -25,7 +25,10 @@ def drawn(generator: str):
     return truth_log(generator)
 
 
-@pytest.mark.parametrize("generator", GENERATORS)
+RULES = [next(iter(GENERATORS)), *(pytest.param(name, marks=pytest.mark.slow) for name in [*GENERATORS][1:])]
+
+
+@pytest.mark.parametrize("generator", RULES)
 @pytest.mark.parametrize(("name", "kind"), variants())
 def test_a_mishap_is_never_wrong_in_silence(tmp_path, generator, name, kind):
     came, detail = outcome(*variants()[name, kind](drawn(generator)), kind, tmp_path)
@@ -34,15 +37,12 @@ def test_a_mishap_is_never_wrong_in_silence(tmp_path, generator, name, kind):
     assert came == TRUTH or name in MAY_REFUSE | MAY_DOUBT, detail
 
 
-@pytest.mark.parametrize("kind", ["csv", "events"])
-@pytest.mark.parametrize(("down", "up"), PAIRS)
-def test_words_for_down_and_up_make_outages(tmp_path, down, up, kind):
-    for generator in GENERATORS:
+@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize(("kind", "write"), [("csv", as_table), ("events", as_json)])
+def test_words_for_down_and_up_make_outages(tmp_path, generator, kind, write):
+    """Each rule of failure with a fifth of the words."""
+    first = [*GENERATORS].index(generator)
+    for down, up in PAIRS[first :: len(GENERATORS)]:
         hostile = halves(drawn(generator), down, up)
-        text = (as_table if kind == "csv" else as_json)(hostile)
-        came, detail = outcome(hostile, text, kind, tmp_path)
-        assert came == TRUTH, f"{generator}: {detail}"
-
-
-def test_there_are_as_many_mishaps_as_are_promised():
-    assert len({name for name, _ in variants()}) >= 40 and len(PAIRS) >= 20 and len(GENERATORS) == 5
+        came, detail = outcome(hostile, write(hostile), kind, tmp_path)
+        assert came == TRUTH, f"{down}, {up}: {detail}"
