@@ -56,7 +56,7 @@ def release(session: nox.Session) -> None:
         session.error(f"v{version} has its tag: raise __version__ in src/ettr/__init__.py")
     try_installed(session, wheel.resolve())
     components = DIST / f"ettr-{version}.cdx.json"
-    options = ("--pyproject", "pyproject.toml", "--output-reproducible", "--output-file", str(components))
+    options = ("--output-reproducible", "--output-file", str(components))
     list_components = ("--from", "cyclonedx-bom==7.5.0", "cyclonedx-py", "environment", *options)
     session.run("uv", "tool", "run", "--no-build", *list_components, str(Path(session.bin, "python")), external=True)
     sums = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in (wheel, sdist, components))

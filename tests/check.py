@@ -8,19 +8,16 @@ import sys
 import time
 from pathlib import Path
 
-from processors import cores
-
 REPOSITORY = Path(__file__).parents[1]
-PYTEST = [sys.executable, "-m", "pytest", "-q", "--no-loadscope-reorder", "-n"]
+PYTEST = [sys.executable, "-m", "pytest", "-q", "--no-loadscope-reorder", "-n", "auto"]
 CHECKED = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(REPOSITORY / "_build" / "boundscheck")}
 """Compiled code that checks each index, kept apart from the other and for the next time."""
-# one process more than there are cores: many of these tests wait for others that they have started
-SLOW = [str(cores() + 1), "--dist", "worksteal", "-m", "slow", "--durations=30"]
+SLOW = ["--dist", "worksteal", "-m", "slow", "--durations=30"]
 STEPS = {
     "full samples and all combinations": ([*PYTEST, *SLOW], {}),
-    "the simulator with every index checked": ([*PYTEST, "auto", "tests/simulation"], CHECKED),
+    "the simulator with every index checked": ([*PYTEST, "tests/simulation"], CHECKED),
     "drills": ([sys.executable, "benchmarks/drill.py", "--quick", "--fresh"], {}),
-    "fuzzing": ([*PYTEST, "auto", "--hypothesis-profile", "random", "tests/test_fuzz.py"], {}),
+    "fuzzing": ([*PYTEST, "--dist", "worksteal", "--hypothesis-profile", "random", "tests/test_fuzz.py"], {}),
     "mutants": ([sys.executable, "tests/mutants.py"], {}),
 }
 

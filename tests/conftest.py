@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
@@ -13,7 +14,6 @@ from hypothesis import HealthCheck, settings
 
 from ettr import Scenario
 from ettr.cli import app
-from processors import cores
 
 BROWSERS = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome", "msedge")
 TEMPORARY_MB = 1000
@@ -45,10 +45,18 @@ def pytest_configure(config):
         )
 
 
+def cores() -> int:
+    """Those that the system grants this process, and not all that the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """A process a core; on one core none, as they would only wait for each other."""
-    return min(cores(), 8) if cores() > 1 else 0
+    """A process more than there are cores, as many tests wait for a page or for what they have started.
+
+    On one core it is none: more would only wait for each other.
+    """
+    return min(cores() + 1, 8) if cores() > 1 else 0
 
 
 def pytest_report_header() -> str:

@@ -60,8 +60,9 @@ class Visit:
     charts: list[dict[str, Any]] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
-    violations: list[str] | None = None
+    violations: list[str] = field(default_factory=list)
     silent: list[str] = field(default_factory=list)
+    sideways_on_phone: int = 0
 
 
 @pytest.fixture(scope="session")
@@ -121,10 +122,8 @@ def drawn(site, open_page) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def visit(drawn) -> Callable[[str, str], Visit]:
-    """Look at a page in a view, once, however many tests ask."""
+    """Look at a page in a view."""
     from axe_playwright_python.sync_playwright import Axe
-
-    seen: dict[tuple[str, str], Visit] = {}
 
     def look(docname: str, view: str) -> Visit:
         page = drawn(docname, view)
@@ -136,16 +135,13 @@ def visit(drawn) -> Callable[[str, str], Visit]:
             found.violations = [f"{rule['id']}: {node['html'][:200]}" for rule in axe for node in rule["nodes"]]
         if view == "light":
             found.silent = [title_of(chart) for chart in charts_of(page) if not answers_the_pointer(page, chart)]
+        page.set_viewport_size(VIEWS["dark-phone"]["viewport"])
+        found.sideways_on_phone = page.evaluate(FACTS)["sideways"]
         found.outside, found.said = page.outside, page.said
         page.context.close()
         return found
 
-    def remembered(docname: str, view: str) -> Visit:
-        if (docname, view) not in seen:
-            seen[docname, view] = look(docname, view)
-        return seen[docname, view]
-
-    return remembered
+    return look
 
 
 def charts_of(page: Any) -> list[Any]:

@@ -9,7 +9,7 @@ import pytest
 
 from ettr import Gpu, Scenario
 
-FOLDERS = ("a b'@#", "-100% sure", "ümlaut ß", 'quo"te`tick', "[br]{ace}$HOME", "new,comma=eq;&~", "%20%s", "x" * 220)
+FOLDERS = ("-100% a b'@#ümlaut ß", 'quo"te`tick[br]{ace}$HOME,comma=eq;&~%20%s', "x" * 220)
 
 
 @pytest.fixture(params=FOLDERS)

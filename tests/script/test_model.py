@@ -64,9 +64,9 @@ def test_it_is_a_plain_script_that_a_page_can_afford():
 
 
 def test_scenarios_at_random_have_the_same_answers(page):
-    some = [*scenarios(500, 27)]
-    apart = compare(page, some[:400], whole=False, apart=compare(page, some[400:]))
-    assert apart.n == 500 and apart.answered > 450
+    some = [*scenarios(120, 27)]
+    apart = compare(page, some[:90], whole=False, apart=compare(page, some[90:]))
+    assert apart.n == 120 and apart.answered > 100
     assert {f"calculator: {name}" for name in CALCULATORS} < set(apart.farthest)
     assert apart.unlike == []
     assert apart.too_far() == {}, str(apart)
@@ -94,7 +94,7 @@ def test_a_preset_has_the_same_answers_as_it_is_written(page, data, name):
 
 def test_tiers_and_warnings_have_the_hours_of_the_steady_state(page):
     random, some = np.random.default_rng(3), []
-    while len(some) < 200:
+    while len(some) < 60:
         try:
             some.append(Scenario.of(with_tiers(random)))
         except InputError:
@@ -111,7 +111,7 @@ def test_tiers_and_warnings_have_the_hours_of_the_steady_state(page):
             assert ettr == pytest.approx(float(ours), rel=1e-6)
 
 
-@pytest.mark.parametrize("name", ["llama3-405b", "rsc-1", "glm-130b", page_data.MINE])
+@pytest.mark.parametrize("name", ["llama3-405b", page_data.MINE])
 @pytest.mark.parametrize(
     "changes",
     [
