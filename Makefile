@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help book test quick-test lint compiled format browser check mutants drill bench readme lock audit matrix release data-hashes clean
 BIN := .venv/bin
-# A process more than there are cores; what shares a table, a site or a browser stays in one.
+# A process more than there are cores; what shares a table or a browser stays in one.
 PYTEST := $(BIN)/pytest -n auto --no-loadscope-reorder
 NOTEBOOKS = $(wildcard book/*.ipynb book/*/*.ipynb)
 

@@ -65,7 +65,9 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """A file's tests run in one process, and so do those of a chapter and of the site, which share what takes long.
+    """A file's tests run in one process, and so do those of a chapter, which share what takes long.
+
+    Of the site, which takes longest, two files run side by side: the second build of it finds the pages of the first.
 
     With ``--dist worksteal`` any process takes any test: for slow ones, which share little and differ much.
     """
@@ -76,7 +78,7 @@ def pytest_xdist_make_scheduler(config, log):
     class ByRoom(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             path = nodeid.partition("::")[0]
-            return path.rpartition("/")[0] if path.startswith(("tests/book/", "tests/chapters/")) else path
+            return path.rpartition("/")[0] if path.startswith("tests/chapters/") else path
 
     return ByRoom(config, log)
 
