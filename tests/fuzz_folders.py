@@ -1,4 +1,4 @@
-"""Inputs for all that reads notebooks, data, and what sweeps and drills left, and what each promises."""
+"""Inputs for all that reads notebooks and what sweeps and drills left, and what each promises."""
 
 from __future__ import annotations
 
@@ -8,13 +8,27 @@ import io
 import itertools
 import json
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fuzz_yaml import DATA, ODD_YAML, Target, replaced, valid_catalogues
+from fuzz_yaml import Target
+
+
+@contextmanager
+def replaced(name: str, value: object) -> Iterator[None]:
+    """Something slow of a module, that does not matter here, replaced for a while."""
+    module, _, attribute = name.rpartition(".")
+    before = getattr(sys.modules[module], attribute)
+    setattr(sys.modules[module], attribute, lambda *_: value())
+    try:
+        yield
+    finally:
+        setattr(sys.modules[module], attribute, before)
 
 
 def document(data: bytes, path: Path) -> None:
@@ -170,67 +184,6 @@ def valid_drills() -> Iterator[bytes]:
     yield b"\2" + hashlib.sha256(state).digest() + state
 
 
-def package(data: bytes, path: Path) -> None:
-    """The description of a data package: what it lists is checked before it is used."""
-    from ettr import evidence
-
-    folder = path.with_name("data")
-    folder.mkdir(exist_ok=True)
-    (folder / "datapackage.json").write_bytes(data)
-    (folder / "figures.csv").write_bytes(b"key,value\na,1\n")
-    for name in evidence.table_names(folder):
-        evidence.table(name, folder)
-    evidence.verify(folder)
-    evidence.dictionary(folder)
-
-
-def data_file(data: bytes, _: Path) -> None:
-    """The first byte chooses a preset, the catalogue or the sources, which are checked as ``make data-hashes`` does."""
-    from ettr.evidence import checks, sources
-
-    text = data[1:].decode("utf-8", "replace")
-    kind = data[0] % 3 if data else 0
-    if kind == 2:
-        sources.entries(text)
-        return
-    resource = {"name": "mitigations" if kind else "scenarios/x", "path": "x.yml"}
-    assert all(problem.startswith("data/x.yml") for problem in checks.origins(resource, text, {"a"})), "no place"
-
-
-def table_of_contents(data: bytes, path: Path) -> None:
-    """The pages of a book in another folder."""
-    from ettr_book.publish import chapters
-
-    (path.parent / "_toc.yml").write_bytes(data)
-    assert all(isinstance(name, str) for name in chapters.docnames(path.parent)), "a page without a name"
-    chapters.contents(path.parent)
-
-
-def valid_packages() -> Iterator[bytes]:
-    listed = {"name": "figures", "path": "figures.csv", "title": "x", "description": "x", "format": "csv"}
-    fields = [
-        {"name": name, "type": kind, "description": "x", "title": "x", "unit": "1"}
-        for name, kind in (("key", "string"), ("value", "number"))
-    ]
-    content = hashlib.sha256(b"key,value\na,1\n").hexdigest()
-    listed |= {"schema": {"fields": fields, "primaryKey": ["key"]}, "hash": f"sha256:{content}", "type": "table"}
-    yield json.dumps({"name": "x", "resources": [listed]}).encode()
-
-
-def valid_data() -> Iterator[bytes]:
-    yield b"\0" + (DATA / "scenarios" / "rsc-1.yml").read_bytes()
-    yield from (b"\1" + one for one in valid_catalogues())
-    yield b"\2" + b"\n\n".join((DATA / "references.bib").read_bytes().split(b"\n\n")[:3])
-
-
-def valid_contents() -> Iterator[bytes]:
-    yield (DATA.parent / "_toc.yml").read_bytes()
-
-
-ODD_CONTENTS = (
-    *ODD_YAML,
-    *(b"root: a\nparts:\n- %b\n" % part for part in (b"a", b"chapters: a", b"chapters: [{file: 5}]")),
-)
 BOOK = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
 ODD_BOOKS = (
     b"[" * 100_000,
@@ -267,7 +220,4 @@ TARGETS = {
     "notebooks": Target(document, valid_notebooks, ODD_BOOKS),
     "folders of sweeps": Target(left_by_a_sweep, valid_sweeps, (*behind(ODD_BOOKS, 4), *misplaced())),
     "folders of drills": Target(drill, valid_drills, (*behind(ODD_BOOKS, 3), b'\1{"event": "end", "at_s": 2.3}\n')),
-    "the data package": Target(package, valid_packages, ODD_BOOKS),
-    "files of data": Target(data_file, valid_data, behind(ODD_YAML, 3)),
-    "tables of contents": Target(table_of_contents, valid_contents, ODD_CONTENTS),
 }

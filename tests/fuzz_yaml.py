@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,27 +101,6 @@ def option(data: bytes, _: Path) -> None:
     take[data[0] % len(take) if data else 0]()
 
 
-def parameter_file(data: bytes, path: Path) -> None:
-    """A file that a sweep's parameter names; it may be anything."""
-    from ettr.notebook.identity import Identity
-
-    path.write_bytes(data)
-    with replaced("ettr.notebook.identity.package_digest", str), replaced("ettr.notebook.identity._project", str):
-        assert len(Identity([], path.parent).digest({"scenario": str(path)})) == 64, "no digest"
-
-
-@contextmanager
-def replaced(name: str, value: object) -> Iterator[None]:
-    """Something slow of a module, that does not matter here, replaced for a while."""
-    module, _, attribute = name.rpartition(".")
-    before = getattr(sys.modules[module], attribute)
-    setattr(sys.modules[module], attribute, lambda *_: value())
-    try:
-        yield
-    finally:
-        setattr(sys.modules[module], attribute, before)
-
-
 def valid_catalogues() -> Iterator[bytes]:
     """A few entries: all of them take a third of a second to parse."""
     import yaml
@@ -198,5 +175,4 @@ TARGETS = {
             *(bytes([place]) + text.encode() + b"\x1f" for place, text in enumerate(OPTIONS)),
         ),
     ),
-    "files of parameters": Target(parameter_file, files("scenarios"), ODD_YAML),
 }
