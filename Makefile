@@ -66,7 +66,7 @@ lock: .venv/installed ## Lock what pyproject.toml asks for: uv.lock with dates, 
 	$(BIN)/uv export --frozen --all-extras --all-groups --no-emit-project --quiet --output-file requirements.txt
 
 # Tools of PyPI in environments of their own, which are no part of the lock.
-TOOL := PATH="$(CURDIR)/$(BIN):$$PATH" uv tool run --no-build
+TOOL := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/uv tool run --no-build
 NOX := $(TOOL) nox==2026.10.20 --envdir _build/nox
 
 audit: .venv/installed ## Check the licences of the locked packages, and ask PyPI for their known weaknesses
