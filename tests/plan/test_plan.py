@@ -195,7 +195,7 @@ def test_the_answer_for_machines_has_these_fields(llama3):
             "ranges",
             "published",
         ),
-        *("unexplained", "simulated", "is_bound", "dates", "deadline"),
+        *("unexplained", "simulated", "is_bound", "dates", "without_dates", "deadline"),
     ]
     assert record["assumed"] == plan.assumed_fields(llama3) and "recovery.restart_min" in record["assumed"]
     assert "cluster.gpus_per_node" not in record["assumed"]

@@ -28,7 +28,6 @@ from ettr.plan.dates import how_to_simulate
 from ettr.plan.details import no_answer, planned_at_mean, speed_lines, tiers_report, unused_prediction
 from ettr.plan.losses import Losses
 from ettr.plan.planned_run import HOPELESS, PlannedRun
-from ettr.plan.single_run import PredictionInterval
 from ettr.ranges.assumed import Assumptions, span
 from ettr.ranges.inputs import rate_is_assumed
 from ettr.scenario import Scenario
@@ -152,9 +151,7 @@ def _ettr(plan: PlannedRun) -> str:
     own = None if plan.simulation else plan.hours_as_given
     what = f"Without {mechanisms(plan.left_out)}, by the analytical model" if plan.simulation else "Useful time (ETTR)"
     text = f"{what}: {pct(best, _digits(best, plan.assumptions))}{assumed}{_as_given(plan, own)}."
-    single = "" if plan.simulation else _single_run(plan.prediction_interval, plan.original.failures.n_events)
-    if plan.prediction_interval is None and plan.budget.n_failures > 0 and not plan.original.ends:
-        single = f"Run-to-run variation is simulated: {how_to_simulate()}."
+    single = "" if plan.simulation else _single_run(plan)
     published = f"{plan.published.words}." if plan.published else ""
     return " ".join(filter(None, [text, published, single, fitted_words(plan.original), *_of_starts(plan.original)]))
 
@@ -200,15 +197,20 @@ def _as_given(plan: PlannedRun, own: TimeBudget | None) -> str:
     return f"; {pct(float(own.ettr), digits)} with the current interval of {duration(plan.scenario.interval_h)}"
 
 
-def _single_run(interval: PredictionInterval | None, n_events: float | None) -> str:
-    """The 95% prediction interval of a single run as a sentence; empty where there is none."""
+def _single_run(plan: PlannedRun) -> str:
+    """The 95% prediction interval of a single run as a sentence; empty where there is none.
+
+    Of a job without an end that was not simulated, how it would be: else that stands with the dates.
+    """
+    interval = plan.prediction_interval
     if interval is None:
-        return ""
-    how = ", simulated" if interval.n_runs else ""
+        lacks = plan.budget.n_failures > 0 and not plan.original.ends and not plan.simulation
+        return f"Run-to-run variation is simulated: {how_to_simulate()}." if lacks else ""
+    how = ", simulated" if interval.n_runs and not plan.simulation else ""
     if interval.counted:
         n = count(interval.counted)
         known = f"estimated from {n} failures"
-        if n_events is None:
+        if plan.original.failures.n_events is None:
             known = f"as uncertain as if {n} independent failures had been counted"
         how += f", with a failure rate {known}"
     per = f"per {interval.window}" if interval.window == "month" else f"in a {interval.window}"
@@ -242,7 +244,7 @@ def _beyond_formulas(plan: PlannedRun) -> str:
             f" With the current interval of {duration(plan.scenario.interval_h)} it trains for too little of its time "
             f"to be simulated: {pct(float(own.ettr))} by the analytical model."
         )
-    return " ".join(filter(None, [text, _single_run(plan.prediction_interval, plan.original.failures.n_events)]))
+    return " ".join(filter(None, [text, _single_run(plan)]))
 
 
 def _lost(plan: PlannedRun) -> Table:
