@@ -14,6 +14,9 @@ from ettr.core.units import H_PER_DAY, MIN_PER_H
 from ettr.plan.report import fitted_words
 from ettr_book.chapters.common.exercises import Exercise, exercises
 from ettr_book.chapters.finishing_date.tables import (
+from ettr.budget.simplify import mechanisms
+from ettr_book.chapters.common.exercises import Exercise, exercises
+from ettr_book.chapters.finishing_date.tables import (
     AS_GIVEN,
     COUNTED,
     ENDS,
@@ -122,7 +125,7 @@ def _source(dates: FinishingDates) -> str:
         return "Given the inputs, the dates are calculated exactly, not simulated."
     return (
         f"The dates are those of {count(dates.runs.n_runs)} simulated runs, because the exact form does not follow "
-        f"{listed(list(dates.left_out))}."
+        f"{mechanisms(dates.left_out)}."
     )
 
 
@@ -151,6 +154,7 @@ def by_hand(sums: ByHand, dates: FinishingDates) -> Finding:
                 f"3. Nine in ten lie within {_Z} of that: {_after(2 * half_h, mean_h - half_h, mean_h + half_h)}; "
                 f"exactly {_ends(exact)}.",
                 *(["", "The longer a run takes, the more failures it meets: that widens the range."] if off else []),
+                *(["", f"All of this goes without {mechanisms(dates.left_out)}."] if dates.left_out else []),
             )
         ),
     )
@@ -160,7 +164,7 @@ def agreement(of: Agreement, dates: FinishingDates) -> Finding:
     """How far the simulated runs are from the exact distribution."""
     within = of.distance <= of.by_chance
     verdict = "which is no more than" if within else "which is more than"
-    without = f" Both go without {listed(list(dates.left_out))}." if dates.left_out else ""
+    without = f" Both go without {mechanisms(dates.left_out)}." if dates.left_out else ""
     if dates.exact.smoothed_h:
         without += f" Steps in the dates are smoothed by {duration(dates.exact.smoothed_h)} in both."
     quiet = (
