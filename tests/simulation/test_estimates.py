@@ -177,6 +177,19 @@ def test_finishing_dates_are_quantiles_of_the_runs(small_run):
     assert list(known.values()) == sorted(known.values())
 
 
+def test_the_error_of_a_finishing_date_is_what_other_seeds_differ_by(small_run):
+    each = [simulate(small_run, n_runs=300, seed=seed) for seed in range(100)]
+    for p in (0.5, 0.9):
+        differ_h = np.std([simulated.finish_h(p) for simulated in each])
+        assert np.mean([simulated.finish_error_h(p) for simulated in each]) == pytest.approx(differ_h, rel=0.3)
+    record = each[0].to_dict()
+    assert list(record["finish_error_h"]) == list(record["finish_h"]) and record["finish_error_h"]["50"] > 0
+    assert "standard error, hours" in str(each[0].report())
+    alone = simulate(small_run, n_runs=1)
+    assert np.isnan(alone.finish_error_h()) and alone.to_dict()["finish_error_h"]["50"] is None
+    assert "standard error" not in str(alone.report())
+
+
 def test_without_detection_and_restart_the_finish_of_one_segment_is_known(plain_run):
     """One hour to live through in one go: the time lost in n tries that fail is a sum of n cut-off exponentials.
 

@@ -85,7 +85,7 @@ def over_time(scenario: Scenario | JobInHours, interval_of: IntervalOf | None = 
         interval_min = Scenario.check_values(INTERVAL, interval_of(steps.rate_per_h))
         moments = replace(moments, tau=interval_min / MIN_PER_H)
     steady_hours = quiet_budget(moments, form=exact_at_each_rate)
-    share = steps.length_h / exposed_h_of(steady_hours)
+    share = steps.length_h / _exposed_h(steady_hours)
     start = _start(moments, steps) if run.include_start else {}
     share = share * np.clip((steps.end_h - start.get("restart_h", 0.0)) / steps.length_h, 0.0, 1.0)
     done_h = np.cumsum(steady_hours.productive_h * share)
@@ -105,7 +105,7 @@ def over_time(scenario: Scenario | JobInHours, interval_of: IntervalOf | None = 
     return hours
 
 
-def exposed_h_of(hours: TimeBudget) -> Any:
+def _exposed_h(hours: TimeBudget) -> Any:
     """Hours in which failures can strike. [h]"""
     return hours.total_h - hours.detection_h - hours.queue_h - hours.maintenance_h
 
@@ -139,7 +139,7 @@ def at_mean_rate(scenario: Scenario) -> Scenario:
 
 def mean_rate_per_h(run: JobInHours) -> float:
     """Mean failure rate of the exposed hours of a run whose rate changes. [1/h]"""
-    hours, steps = float(exposed_h_of(over_time(replace(run, include_start=False)))), _steps(run)
+    hours, steps = float(_exposed_h(over_time(replace(run, include_start=False)))), _steps(run)
     expected = np.append(0.0, np.cumsum(steps.rate_per_h * steps.length_h))
     return float(np.interp(hours, np.append(0.0, steps.end_h), expected)) / hours
 

@@ -222,7 +222,7 @@ def how_to_simulate() -> str:
 
 
 def _followed(scenario: Scenario) -> tuple[Scenario, tuple[str, ...]]:
-    """The run without what has no mean either or is taken at its mean, and what that is."""
+    """The run without what no closed form has a term for, with nodes that have no memory; and what that leaves out."""
     kept = budget.without_extras(scenario)
     lifetime = kept.scenario.failures.lifetime
     if lifetime is None or lifetime.shape == 1:
