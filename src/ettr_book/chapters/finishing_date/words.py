@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from ettr.budget.simplify import mechanisms
 from ettr.core.finishing import Finishing
 from ettr.core.sentences import Finding, about, count, duration, listed, number, pct, points, roughly, say
 from ettr.core.units import H_PER_DAY, MIN_PER_H
 from ettr.plan.report import fitted_words
-from ettr_book.chapters.common.exercises import Exercise, exercises
-from ettr_book.chapters.finishing_date.tables import (
-from ettr.budget.simplify import mechanisms
 from ettr_book.chapters.common.exercises import Exercise, exercises
 from ettr_book.chapters.finishing_date.tables import (
     AS_GIVEN,
