@@ -132,8 +132,7 @@ def _ever_simpler(scenario: Scenario) -> list[budget.Simplified]:
         last = last.without(f"warnings of failures ({paths.PREDICTION})", {paths.PREDICTION: None})
     if last.scenario.checkpoint.tiers:
         best_min = float(budget.best_interval_min(last.scenario.override({paths.TIERS: ()})))
-        tiers = f"faster tiers, with the best interval without them here ({paths.TIERS})"
-        last = last.without(tiers, {paths.TIERS: (), paths.INTERVAL: best_min})
+        last = last.without(f"faster tiers ({paths.TIERS})", {paths.TIERS: (), paths.INTERVAL: best_min})
     if last.scenario.latencies_h:
         noticed = "silent failures, noticed at once here (failures.modes)"
         last = budget.Simplified(budget.with_immediate_detection(last.scenario), (*last.left_out, noticed))

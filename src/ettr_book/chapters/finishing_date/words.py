@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ettr.budget.simplify import mechanisms
 from ettr.core.finishing import Finishing
 from ettr.core.sentences import Finding, about, count, duration, listed, number, pct, points, roughly, say
 from ettr.core.units import H_PER_DAY, MIN_PER_H
@@ -123,7 +122,7 @@ def _source(dates: FinishingDates) -> str:
         return "Given the inputs, the dates are calculated exactly, not simulated."
     return (
         f"The dates are those of {count(dates.runs.n_runs)} simulated runs, because the exact form does not follow "
-        f"{mechanisms(dates.left_out)}."
+        f"{listed(list(dates.left_out))}."
     )
 
 
@@ -152,17 +151,23 @@ def by_hand(sums: ByHand, dates: FinishingDates) -> Finding:
                 f"3. Nine in ten lie within {_Z} of that: {_after(2 * half_h, mean_h - half_h, mean_h + half_h)}; "
                 f"exactly {_ends(exact)}.",
                 *(["", "The longer a run takes, the more failures it meets: that widens the range."] if off else []),
-                *(["", f"All of this goes without {mechanisms(dates.left_out)}."] if dates.left_out else []),
+                *(["", f"All of this goes {_without(dates)}."] if dates.left_out else []),
             )
         ),
     )
+
+
+def _without(dates: FinishingDates) -> str:
+    """What the exact form goes without, and that its interval is another one without tiers."""
+    moved = dates.followed.interval_min != dates.scenario.interval_min
+    return f"without {listed(list(dates.left_out))}{', at the best interval without them' if moved else ''}"
 
 
 def agreement(of: Agreement, dates: FinishingDates) -> Finding:
     """How far the simulated runs are from the exact distribution."""
     within = of.distance <= of.by_chance
     verdict = "which is no more than" if within else "which is more than"
-    without = f" Both go without {mechanisms(dates.left_out)}." if dates.left_out else ""
+    without = f" Both go {_without(dates)}." if dates.left_out else ""
     if dates.exact.smoothed_h:
         without += f" Steps in the dates are smoothed by {duration(dates.exact.smoothed_h)} in both."
     quiet = (
