@@ -9,8 +9,6 @@ from ettr.core.errors import InputError
 from ettr.plots import theme
 from ettr_book.chapters.common import builders, columns
 
-RANGES: list[dict[str, bool]] = [{}, {"joined": False}]
-
 
 def test_axis_and_tooltip_of_a_column_come_from_one_place():
     (tip,) = (tip.to_dict() for tip in columns.tooltips("restart_min"))
@@ -47,13 +45,8 @@ def test_lines_keep_their_look_when_others_are_missing():
     assert encoding["strokeDash"]["scale"]["range"] == [theme.LINE_DASHES[1]]
 
 
-def test_measured_points_have_their_ranges_and_the_closed_form_is_a_line():
-    frame = pd.DataFrame({"n_spares": [8, 16], "ettr": [0.9, 0.8], "low": 0.7, "high": 0.95, "pool": "few"})
-    axes = builders.along("n_spares"), builders.up("ettr", zero=False)
-    asked = (*axes, ("low", "high"), "pool", {"few": (theme.GREEN, "circle")}, 60, columns.tooltips("pool"))
-    marks = [[layer.to_dict()["mark"]["type"] for layer in builders.measured(frame, *asked, **more)] for more in RANGES]
-    assert marks == [["rule", "line", "point"], ["rule", "point"]]
-    line = builders.rule(axes[1], 0.85).to_dict()
+def test_the_closed_form_is_a_line():
+    line = builders.rule(builders.up("ettr", zero=False), 0.85).to_dict()
     assert line["encoding"]["y"]["field"] == "ettr" and line["mark"]["color"] == theme.MODEL_COLOURS["exact"]
 
 
