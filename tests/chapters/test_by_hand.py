@@ -8,7 +8,6 @@ from functools import cache
 import pytest
 
 from ettr import Scenario, budget, plan, recommendation
-from ettr.core import sentences
 from ettr.core.errors import UnknownName
 from ettr_book.chapters import failure_log, finishing_date, one_by_one, scale, spares, thermal, what_failed
 from ettr_book.chapters.common.runs import affordable, followed, for_timeline, of_failures, shortened
@@ -109,12 +108,3 @@ def test_the_leading_ones_can_be_named_instead():
     assert named == ("faulty-machine-detection",)
     with pytest.raises(UnknownName):
         one_by_one.tables.leading(compared(), 3, ["no-such-thing"])
-
-
-def test_the_headline_value_lies_in_the_range_beside_it():
-    ranking = one_by_one.tables.ranking(compared())
-    answer = one_by_one.words.answer(compared(), ranking)
-    first = ranking.sort_values("musd").iloc[-1]
-    for value in (first["musd"], first["low"], first["high"]):
-        assert sentences.number(sentences.about(1e6 * value) / 1e6) in answer.text or value < 1
-    assert first["low"] <= first["musd"] <= first["high"] and "{doc}`portfolio`" in answer.text

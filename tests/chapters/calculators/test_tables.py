@@ -62,13 +62,6 @@ def test_maps_begin_at_half_a_minute_or_where_the_write_lets_an_interval_begin()
     assert tables.regions(llama3, 3)["interval_min"].min() == pytest.approx(llama3.least_interval_min, rel=1e-6)
 
 
-def test_first_order_turns_to_too_little_and_the_course_s_formula_never_does():
-    errors = tables.regions(Scenario.load("llama3-405b")).groupby("calculator")["error"].agg(set)
-    assert set(tables.CLASSES[:2]) < errors["First order"]
-    assert not set(tables.CLASSES[:3]) & errors["A course's simulator"]
-    assert tables.CLASSES[6] in errors["AIReSim's ETR"] and tables.NO_ANSWER not in errors["AIReSim's ETR"]
-
-
 def test_the_line_of_best_intervals_is_that_of_the_steady_state():
     line = tables.best_line(Scenario.load("rsc-1"), 5)
     run = steady(Scenario.load("rsc-1"))
@@ -87,14 +80,6 @@ def test_simulated_runs_stand_with_the_exact_form_and_not_with_the_calculator(ca
         assert wrong["ettr"] - wrong["simulated"] > 20 * wrong["error"]
     assert cost["points"] > 7 and book["points"] > 15
     assert abs(lucky["points"]) < 0.1
-
-
-def test_the_lucky_formula_is_wrong_at_half_and_at_twice_the_size(cases):
-    lucky = cases.iloc[-1]
-    run = steady(Scenario.load(lucky["preset"])).override({"recovery.init_s_per_1000_gpus": 0})
-    for factor in (0.5, 2):
-        other = run.override({"cluster.n_gpus": int(lucky["n_gpus"] * factor)})
-        assert abs(ettr_by(lucky["calculator"], other) - budget.exact(other).ettr) > 0.02
 
 
 def test_the_tables_of_the_page_have_a_row_a_formula():

@@ -7,7 +7,7 @@ import pytest
 
 from computed import mitigations
 from computed.mitigations import comparison
-from ettr import Scenario, evidence, recommendation
+from ettr import Scenario, recommendation
 from ettr_book.chapters import one_by_one
 from ettr_book.chapters.catalogue import tables
 
@@ -62,18 +62,6 @@ def test_every_mitigation_has_a_place(compared):
     }
     tiny = tables.places(comparison("tiny")).set_index("id")
     assert tiny.loc["other-stall", "place"] == "3 (2 to 3)"
-
-
-def test_documents_ask_for_what_the_catalogue_says(compared):
-    table = tables.by_document(tables.places(compared))
-    asked = {(row.key, row.id) for row in table.itertuples()}
-    assert asked == {
-        ("dubey2024", "faster-restart"),
-        ("kokolis2025", "faster-restart"),
-        ("kokolis2025", "shorter-stall"),
-    }
-    titles = evidence.bibliography().set_index("key")["title"]
-    assert table["document"].tolist() == [titles[key] for key in table["key"]]
 
 
 def test_an_assumed_pool_is_listed_in_nodes():

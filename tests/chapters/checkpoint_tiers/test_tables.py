@@ -117,19 +117,6 @@ def test_late_findings_cost_the_latency(llama3):
     assert share[24.0] == pytest.approx(100 * 0.05 * rate * 24)
 
 
-def test_what_no_closed_form_combines_with_tiers_is_set_aside(llama3):
-    rich = llama3.override(
-        {
-            "checkpoint.persist_slowdown": 0.1,
-            "failures.burn_in": {"factor": 3, "decay_days": 10},
-            "failures.modes.NIC.latency_h": 5,
-            "prediction": {"recall": 0.5, "precision": 0.5, "lead_s": 9, "action_s": 1},
-        }
-    )
-    both = [tables.ladder(run).query("rung != 'As it is' and share > 0") for run in (rich, llama3)]
-    pd.testing.assert_frame_equal(*(frame.reset_index(drop=True) for frame in both))
-
-
 @pytest.mark.parametrize("name", some_presets("llama3-405b", "rsc-1"))
 def test_rungs_are_scenarios_and_their_shares_those_of_the_exact_form(name):
     run = Scenario.load(name)
@@ -175,8 +162,3 @@ def test_announced_is_the_exact_form_at_its_best_interval(llama3):
     assert exact["ettr"].is_monotonic_increasing and exact["recall"].iloc[0] == 0
     late = prediction_tables.announced(llama3, 60, n_points=5)  # 70 s would be needed
     assert np.ptp(late["ettr"]) < 1e-12
-
-
-def test_as_many_checkpoints_are_held_as_a_constant_latency_needs(llama3):
-    tau_h = budget.best_interval_min(tables.store_only(llama3)) / 60
-    assert prediction_tables.checkpoints_to_hold(llama3, 24) == math.ceil(24 / (tau_h + llama3.stall_h)) + 1

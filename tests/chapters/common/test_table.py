@@ -93,42 +93,6 @@ def test_numbers_are_marked_as_numbers():
     assert 'scope="col"' in html and 'role="region"' in html and 'tabindex="0"' in html
 
 
-def test_the_plain_text_has_caption_and_cells():
-    shown = table.CaptionedTable(pd.DataFrame({"x": [1]}), "What it shows")
-    assert str(shown).split() == ["What", "it", "shows", "x", "1"]
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_scenario_is_shown_with_the_values_it_has(name):
-    """What is put into the formulas must be what the page shows."""
-    run = Scenario.load(name)
-    cells = read(sources.charts.scenario(run.to_frame(), run.title))
-    assert cells.caption == f"Values of the scenario {run.title}, and where they come from"
-    assert cells.rows[0] == ["Field", "Value", "Unit", "Status", "Source", "Note"]
-    shown = {row[0]: row[1] for row in cells.rows[1:]}
-    # a switch is no value, and a slowdown by a write that does not happen, or a load of nothing, has no effect
-    idle = {"checkpoint.persist_slowdown"} if run.checkpoint.persist_s == 0 else set()
-    idle |= {"checkpoint.load_s", "job.throughput_factor"}  # nor what no preset has: a lower speed
-    idle |= {"recovery.init_s_per_1000_gpus"} if run.gpus_beyond_observed == 0 else set()
-    idle |= {
-        "recovery.person_share",
-        "recovery.person_min",
-        "recovery.false_alarms_per_day",
-        "cost.usd_per_day",
-        "network.failed_share",
-        "power.floor_share",
-    }
-    numbers = {
-        field: value
-        for field, value in run.flat().items()
-        if isinstance(value, int | float) and not isinstance(value, bool) and field not in idle
-    }
-    for field, value in numbers.items():
-        assert float(shown[field].replace(",", "")) == pytest.approx(value, rel=1e-6), field
-    texts = {field for field, value in run.flat().items() if isinstance(value, str)} - {"network.routing"}
-    assert set(shown) - set(numbers) == texts
-
-
 @pytest.mark.parametrize(
     ("draw", "frame", "rows"),
     [

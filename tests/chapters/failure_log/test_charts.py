@@ -11,7 +11,6 @@ import pytest
 
 from computed.logs import fit
 from ettr import failures
-from ettr.notebook import rendering
 from ettr.plots import theme
 from ettr_book.chapters import failure_log
 
@@ -100,29 +99,6 @@ def test_nodes_seen_and_expected_are_all_nodes(name):
     assert chart_spec["facet"]["sort"] == ["as logged", "repeats taken out"] and chart_spec["columns"] == 2
     never = rows.query("order == 0 and log == 'as logged' and kind == 'seen'")["nodes"].item()
     assert f"as logged {never:,.0f} of {200 if name == 'rich' else 300} nodes never failed" in chart_spec["description"]
-
-
-@pytest.mark.parametrize(("chart", "name"), [("nodes", "rich"), ("after_repair", "one node of many")])
-def test_an_axis_that_is_not_straight_has_marks_low_and_high(chart, name):
-    chart_spec = flat(spec(chart, name))
-    layers = chart_spec.get("layer", [chart_spec])
-    axes = [layer["encoding"]["y"]["axis"] for layer in layers]
-    assert all(axis == axes[0] for axis in axes)  # an axis named in one layer alone loses half of its marks
-    marks = axes[0]["values"]
-    assert marks[0] == 0 and marks == sorted(marks) and all(re.fullmatch(r"[125]0*\.0", f"{m}") for m in marks[1:])
-    frame = FRAMES[chart](name)[0]
-    highest = frame["nodes" if chart == "nodes" else "high"].max()
-    assert highest / 2.5 < marks[-1] <= highest
-    assert len(marks) > 5
-    pictured = rendering.svg(spec(chart, name))
-    assert f">{marks[-1]:,.0f}<" in pictured and ">0<" in pictured and "e+" not in pictured
-
-
-def test_the_time_after_a_repair_has_its_rest_apart(layer_of):
-    rows = layer_of(spec("after_repair", "rich"), "point")["rows"]
-    assert [row["since"] for row in rows] == ["0 to 1", "1 to 3", "3 to 7", "7 to 14", "14 to 30", "30 to 90", "later"]
-    assert [row["elsewhere"] for row in rows] == [False] * 6 + [True]
-    assert rows[0]["rate"] > 10 * rows[-1]["rate"]  # a quarter of the repairs fail within a day
 
 
 def test_forecasts_have_both_bands_and_what_came(encoding_of, layer_of):

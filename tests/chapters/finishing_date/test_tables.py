@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from computed.chapters import NO_FAILURES
-from ettr import Scenario, budget, evidence, plan, simulate
+from ettr import Scenario, budget, evidence, plan
 from ettr.core.errors import InputError
 from ettr_book.chapters.common.runs import formula_run, rack_failures
 from ettr_book.chapters.finishing_date import run_tables, tables
@@ -142,13 +142,6 @@ def test_simulated_runs_agree_with_the_exact_distribution(which):
     assert curve["of_runs"] == pytest.approx(found.bins.loc[middle, "exactly"], abs=0.05 * (1 if width else 0))
 
 
-def test_a_distance_is_the_largest_one():
-    known = dates("glm-130b")
-    found, hours = agreement("glm-130b"), known.runs.total_h
-    smooth = stats.ks_1samp(hours, known.exact.cdf).statistic
-    assert found.distance == pytest.approx(smooth, abs=0.02)  # constant times make steps, which the form smooths
-
-
 def test_a_rate_from_a_count_widens_the_range_the_less_the_more_were_counted():
     frame = by_count(LLAMA)
     counted = frame[frame["case"] == COUNTED].set_index("n_events")["range_days"]
@@ -210,12 +203,6 @@ def test_what_only_simulation_follows_is_beside_the_exact_form():
     assert "spares that run out" in own["setting"]
 
 
-def test_the_error_of_a_middle_is_that_of_many_samples(llama3):
-    middles = [simulate(llama3, 100, seed).finish_h(0.5) for seed in range(40)]
-    stated = [tables._simulated_ends(simulate(llama3, 100, seed))["error_h"] for seed in range(40)]
-    assert np.mean(stated) == pytest.approx(np.std(middles, ddof=1), rel=0.4)  # 40 samples know it to 11%, twice
-
-
 def test_racks_take_their_share_from_all_others_alike(llama3):
     base = formula_run(llama3)
     racks = base.override(rack_failures(base, 8))
@@ -225,12 +212,3 @@ def test_racks_take_their_share_from_all_others_alike(llama3):
     again = rack_failures(racks, 16)["failures.modes"]
     assert [mode["name"] for mode in again].count("Rack") == 1 and again[-1]["n_out_nodes"] == 16
     assert rack_failures(formula_run(llama3.override({"cluster.n_gpus": 8})), 16)["failures.modes"][-1]["share"] == 0.02
-
-
-def test_rows_that_cannot_be_simulated_are_left_out(llama3):
-    known = tables.finishing_dates(llama3, 20)
-    slow = {"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}, "recovery.restart_min": 1e5}
-    assert tables._some_runs_of(llama3.override(slow), 5, 0) is None
-    assert tables._some_runs_of(llama3, 10**9, 0).n_runs == int(200_000 / budget.exact(llama3).n_failures)
-    rows = tables.beyond_exact(known, repair_h=1e6, n_runs=12)["cause"].tolist()  # spares for a repair of a century
-    assert rows[0] == EXACT and "New nodes, k = 0.7" in rows

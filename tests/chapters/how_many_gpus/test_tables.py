@@ -8,7 +8,6 @@ import pytest
 from computed.chapters import PRESETS
 from computed.how_many_gpus import NEVER_MW, TOKENS, answer, job, run, table
 from ettr import Scenario, sizing
-from ettr.core.errors import InputError
 from ettr_book.chapters.how_many_gpus import tables
 
 
@@ -53,11 +52,6 @@ def test_what_no_formula_has_a_term_for_is_left_out_and_told():
     assert without.changes[0].startswith("without spares")
 
 
-def test_a_model_that_cannot_be_is_refused_by_its_own_message():
-    with pytest.raises(InputError, match="tokens must be >= 1 tokens, got -1"):
-        tables.given_by_tokens(Scenario.load("rsc-1"), n_tokens=-1.0)
-
-
 def by_line(frame):
     return frame.pivot_table(index="n_gpus", columns="line", values="tokens_per_day")
 
@@ -100,10 +94,6 @@ def test_the_own_size_has_the_layout_that_divides_it():
     assert tables.on_size(run(name), size).days[0] == pytest.approx(float(answer(name).as_given.days))
 
 
-def test_what_no_layout_divides_when_doubled_has_no_gain():
-    assert tables.gain_of_doubling(run("h100-100k")) is None
-
-
 def test_cost_goes_to_twice_the_fastest_size():
     frame, fastest = table("cost"), answer().best["fastest"]
     assert frame["n_gpus"].max() == pytest.approx(2 * fastest.n_gpus, rel=0.1)
@@ -130,10 +120,3 @@ def test_without_prices_the_cost_is_electricity():
     assert not within["goal"].str.contains("cheapest").any()
     marked = tables.marked_sizes(run("no prices"), answer("no prices"), None, "MWh")
     assert set(marked["goal"]) == {tables.THIS_JOB, "fastest"}
-
-
-def test_the_job_the_fastest_and_the_patient_size_are_marked_once_each():
-    marked, patient = table("marked"), table("in_time")
-    assert marked["n_gpus"].is_unique and len(marked) == 3
-    assert float(patient.yields.days) <= 2 * float(answer().best["fastest"].yields.days)
-    assert len(tables.marked_sizes(run(), answer(), None, "USD")) == 2

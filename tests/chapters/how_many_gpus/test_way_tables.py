@@ -44,12 +44,6 @@ def test_each_way_wins_at_its_peak_and_the_first_is_the_job_as_it_is(run):
         assert group["tokens_per_day"].max() == pytest.approx(most, rel=0.02)
 
 
-def test_an_efficiency_of_one_and_a_step_each_change_nothing(run):
-    same = options.ways(1, 1.0, 1, 0.0, 1.0, 1.0)
-    gains = options.peaks_of_ways(run, same).set_index("way")["gain"].drop("sequences cut in two")
-    assert gains.to_numpy() == pytest.approx(0, abs=1e-12)
-
-
 def test_sequences_cut_in_two_are_a_layout_that_is_not_tried_by_default(run):
     cut = options.ways()[-1]
     assert cut.changes == {"layout.context": 2}

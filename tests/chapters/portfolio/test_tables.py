@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -56,16 +55,6 @@ def test_a_waterfall_leads_from_what_is_lost_before_to_what_is_lost_after(name):
     )
     if not faster:  # all of the saving is of lost hours
         assert table.loc[BEFORE, "hours"] - table.loc[AFTER, "hours"] == pytest.approx(found.saved_h, rel=1e-6)
-
-
-def test_the_title_of_the_waterfall_has_the_digits_of_its_bars():
-    found = recommended()
-    table = portfolio.tables.lost_hours(found)
-    title = portfolio.words.lost_hours(table, found).title
-    drawn = json.dumps(portfolio.charts.lost_hours(table, title).to_dict())
-    labels = [row["label"] for data in json.loads(drawn)["datasets"].values() for row in data]
-    assert labels[0] in title and labels[-1] in title
-    assert not any(float(label.replace(",", "")) == 0 for label in labels)
 
 
 def test_a_step_saves_alone_what_the_engine_saves_with_it_only():

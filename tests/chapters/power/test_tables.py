@@ -65,9 +65,3 @@ def test_a_smoothed_failure_swings_less():
     spans = rows.groupby("option")["power_mw"].agg(np.ptp)
     assert spans.drop("no smoothing").max() < 0.7 * spans["no smoothing"]
     assert len(set(rows.groupby("option").size())) == 1 and len(rows) < 2000
-
-
-def test_moments_are_of_a_failure_or_the_next_best(window):
-    named = tables.moments_of(window)
-    assert [name for name, _ in named] == ["a failure", "the return"]
-    assert named[0][1] == window.failure_h < named[1][1]

@@ -66,12 +66,6 @@ def test_simulated_pools_lie_on_the_closed_form_and_others_above_it(run):
         assert other["extra"].idxmin() > 17
 
 
-def test_own_repairs_are_simulated_as_they_are():
-    own = tables.pooled_run(Scenario.load("llama3-405b").override(OWN))
-    pools = tables.simulated_pools(own, n_runs=12)
-    assert set(pools["pool"]) == {ONE_BY_ONE}
-
-
 @pytest.mark.parametrize("factor", [1.0, 0.5, float("inf")])
 def test_crews_that_cannot_keep_up_are_refused(run, factor):
     with pytest.raises(InputError, match="crew_factor must be > 1"):
@@ -106,16 +100,6 @@ def test_racks_pools_and_servers_at_equal_gpus(run):
     whole = choices.frame[choices.frame["way"] == IN_RACKS_WHOLE]["short"]
     in_repair = 0.02 * run.in_repair / 256
     assert whole.min() == pytest.approx(1 - (1 / (1 + in_repair)) ** 256, rel=1e-5)
-
-
-def test_the_spares_of_a_rack_are_the_fewest_with_which_hardly_anything_is_missing(run):
-    choices = tables.rack_choices(run)
-    inside = choices.frame[choices.frame["way"] == IN_RACKS].set_index("n_spares")["short"]
-    fewest = tables.spares_of_rack(choices)
-    assert inside[fewest] < 0.001 <= inside[fewest - 1]
-    assert tables.enough_in_racks(choices)[IN_RACKS] == pytest.approx(
-        fewest * choices.n_racks / run.scenario.cluster.n_gpus
-    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ettr import Scenario, budget, evidence
-from ettr.thermal import arrhenius_factor
 from ettr_book.chapters.thermal import tables
 
 
@@ -90,13 +89,3 @@ def test_a_part_that_air_cannot_cool_is_observed_in_the_liquid_of_its_plant():
     run = tables.warmed(Scenario.load("rsc-1"), part="gb200", cooling="cold_plate")
     assert run.heat.reference_inlet_c == 33 and run.speed == pytest.approx(1, abs=1e-3)
     assert set(tables.cooling_at(run)["cooling"]) == {"cold_plate"}
-
-
-@pytest.mark.parametrize("hall", [{}, {"cooling": "immersion"}, {"cooling": "cold_plate", "mean_c": 35.0}])
-def test_beliefs_are_about_dies_from_where_the_plant_keeps_them(hall):
-    run = tables.warmed(Scenario.load("llama3-405b"), **hall)
-    reference = run.heat_response.reference.die_c
-    factors = tables.by_warming(run, [0.0, 30.0]).query("case == 'all at 1.2 eV'")["rate_factor"].to_numpy()
-    gpus = sum(share for share, mode in zip(run.failures.shares, run.failures.modes, strict=True) if mode.heat_share)
-    hot = 1 + gpus * (arrhenius_factor(reference + 30, reference, 1.2) - 1)
-    assert factors == pytest.approx([1.0, hot])  # 30 K: beyond where some dies would throttle

@@ -57,14 +57,3 @@ def test_shares_name_the_row_that_is_odd(chart_values):
     assert len(values) == 2 * 18
     faulty = {row["kind"]: row["share_pct"] for row in values if row["component"] == "Faulty GPU"}
     assert faulty["printed"] == 30.1 and faulty["implied by the count"] == pytest.approx(35.32, abs=0.005)
-
-
-def test_every_verdict_has_a_colour(encoding_of, chart_values):
-    chart = spec("verdicts")
-    scale = encoding_of(chart, "square")["color"]["scale"]
-    assert set(scale["domain"]) == set(claims()["verdict"])
-    assert len(set(scale["range"])) == len(scale["domain"])
-    values = chart_values(chart)
-    assert len(values) == len(claims())
-    # the squares of a document stand side by side, none upon another
-    assert len({(row["document"], row["place"]) for row in values}) == len(values)
