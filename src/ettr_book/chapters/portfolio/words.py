@@ -25,8 +25,14 @@ def answer(found: Recommendation | None) -> Finding:
     if not found:
         return Finding(_NONE, f"**{_NONE}: the run has no failures, or practically never ends.**")
     if not found.steps:
+        within = f" within {found.horizon}" if found.has_price else ", even without a price"
+        nearest = say(
+            " {title} would come nearest, and pay back in {needed:roughly}.",
+            title=_title(found, found.quickest[0]) if found.quickest else None,
+            needed=found.quickest[1] * H_PER_MONTH if found.quickest and found.has_price else math.nan,
+        )
         keeps = say("The run has an ETTR of {#best_ettr:share0} at its best interval.", best_ettr=found.ettr)
-        return Finding(_NONE, f"**No mitigation pays for itself within {found.horizon}.** {keeps}")
+        return Finding("No mitigation pays for itself", f"**No mitigation pays for itself{within}.**{nearest} {keeps}")
     titles = [step.title for step in found.steps]
     net = ""
     if found.has_price:
