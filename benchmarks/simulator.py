@@ -34,7 +34,7 @@ CORE = Scenario.of(
         "job": {"productive_h": 1000},
         "failures": {"rate_per_1000_node_days": 1000 * 24 / MTTF_H / NODES},
         "checkpoint": {"interval_min": 30, "stall_s": 60},
-        "recovery": {"detection_min": 5, "restart_min": 10, "restart_cv": 0.5},
+        "recovery": {"detection_min": 5, "restart_min": 10},
         "spares": {"n_nodes": 16},
         "repair": {"automatic_h": 24, "cv": 1.0},
     }

@@ -36,13 +36,13 @@ def test_the_day_has_a_failure_and_lies_in_the_run():
     for name in ("llama3-405b", "rsc-1", "bloom-176b"):
         window, events = of(name).window, table("events", name)
         assert window.end_h - window.start_h == 24 and window.start_h >= 24
-        assert window.start_h <= window.failure_h < window.end_h <= of(name).timeline["end_h"].iloc[-1]
+        assert window.start_h <= window.failure_h < window.end_h <= of(name).window.timeline["end_h"].iloc[-1]
         assert (events["what"] == "failure").any() and events["hour"].between(0, 24).all()
 
 
 def test_a_short_run_is_shown_whole():
     short = of("llama3-405b, short")
-    assert (short.window.start_h, short.window.end_h) == (0.0, short.timeline["end_h"].iloc[-1])
+    assert (short.window.start_h, short.window.end_h) == (0.0, short.window.timeline["end_h"].iloc[-1])
 
 
 def test_the_job_is_resized_to_whole_nodes():

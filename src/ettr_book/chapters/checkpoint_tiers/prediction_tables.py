@@ -204,7 +204,6 @@ def _with_silent(run: Scenario, share: float, latency_h: float) -> Scenario:
     """The run with one kind of silent failure, all else the mean of its modes."""
     means = {
         "detection_min": run.detection_h * 60,
-        "queue_min": run.queue_h * 60,
         "restart_min": max(0.0, run.recovery_h - run.detection_h - run.queue_h - run.load_h) * 60,
     }
     rate_h = run.node_rate_per_h * run.n_nodes
