@@ -30,7 +30,7 @@ class Mutant(NamedTuple):
     """A row of the list."""
 
     file: str
-    """Below ``src/ettr``."""
+    """Below ``src/ettr`` or ``src/ettr_book``."""
     operator: str
     """The kind of change, by its name in Cosmic Ray."""
     line: str
@@ -42,7 +42,8 @@ class Mutant(NamedTuple):
 
     @property
     def path(self) -> Path:
-        return Path("src/ettr", self.file)
+        library = Path("src/ettr", self.file)
+        return library if (REPOSITORY / library).is_file() else Path("src/ettr_book", self.file)
 
     def code(self) -> str:
         """The file with the first such line changed.
