@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import io
 import itertools
 import json
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -82,60 +80,37 @@ def jobs() -> tuple[Any, Any]:
 
 def left_by_a_sweep(data: bytes, path: Path) -> None:
     """The first byte chooses the file of a sweep's folder that is damaged: then it is refused, or run again."""
-    from ettr.sweep import points
-    from ettr.sweep.folder import TABLE, Folder
+    from ettr.sweep.folder import MANIFEST, POINTS, Folder
 
     call, book = jobs()
     folder = path.with_name("sweep")
-    names = (points.MANIFEST, f"{points.FOLDER}/x.json", f"{points.FOLDER}/x.ipynb", TABLE)
+    names = (MANIFEST, f"{POINTS}/x.json", f"{POINTS}/x.ipynb")
     name = names[data[0] % len(names) if data else 0]
     shutil.rmtree(folder, ignore_errors=True)
-    (folder / points.FOLDER).mkdir(parents=True)
-    whole = manifest()
-    points.write(folder / points.MANIFEST, whole, whole)
+    (folder / POINTS).mkdir(parents=True)
+    (folder / MANIFEST).write_text(json.dumps(manifest()))
     (folder / name).write_bytes(data[1:])
-    kept = Folder(folder, book if name.endswith(".ipynb") else call)
-    entry = kept.entry("x")
-    assert entry is None or entry.duration_s == float(entry.duration_s), "an entry without a duration"
-    kept.read_table()
-    points.is_same(folder, "x")
+    entry = Folder(folder, book if name.endswith(".ipynb") else call).entry("x")
+    assert entry is None or isinstance(entry.duration_s, float), "an entry without a duration"
 
 
 def manifest() -> dict[str, Any]:
     call, _ = jobs()
-    blocks = [vars(block) for block in call.grid.blocks]
-    return {"sweep": call.what, "token": "x", "n_points": call.grid.n_points, "grid": blocks, "tables": []}
+    return {"sweep": call.what, "n_points": call.grid.n_points, "grid": [vars(block) for block in call.grid.blocks]}
 
 
 def valid_sweeps() -> Iterator[bytes]:
-    import pandas as pd
-
-    whole = manifest()
-    record = {"digest": "x", "duration_s": 1.5, "recorded": {"ettr": 0.5, "x": {"float": "nan"}}, "written": ["a"]}
+    record = {"digest": "x", "duration_s": 1.5, "recorded": {"ettr": 0.5, "x": {"float": "nan"}}}
     book = json.loads(next(valid_notebooks()))
     book["metadata"]["ettr"] = {"digest": "x", "duration_s": 1.0, "stopped": STOPPED}
-    table = io.BytesIO()
-    pd.DataFrame({"id": ["x"], "ettr": [0.5]}).to_parquet(table)
-    yield b"\0" + with_digest(whole, whole)
-    yield b"\1" + with_digest(record, record)
-    yield b"\2" + with_digest(book, book["metadata"]["ettr"])
-    yield b"\3" + table.getvalue()
+    for number, content in enumerate((manifest(), record, book)):
+        yield bytes([number]) + json.dumps(content).encode()
 
 
 def misplaced() -> Iterator[bytes]:
     """Files of a sweep under each other's names."""
-    for number, content in itertools.product(range(4), valid_sweeps()):
+    for number, content in itertools.product(range(3), valid_sweeps()):
         yield bytes([number]) + content[1:]
-
-
-def with_digest(content: dict[str, Any], holder: dict[str, Any]) -> bytes:
-    """A file of a sweep, as it is written."""
-    from ettr.sweep import points
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "x.json")
-        points.write(path, content, holder)
-        return path.read_bytes()
 
 
 STOPPED = {"number": 2, "id": "b", "error": "ValueError: x", "source": "x"}
@@ -218,6 +193,6 @@ def behind(inputs: tuple[bytes, ...], n_kinds: int) -> tuple[bytes, ...]:
 
 TARGETS = {
     "notebooks": Target(document, valid_notebooks, ODD_BOOKS),
-    "folders of sweeps": Target(left_by_a_sweep, valid_sweeps, (*behind(ODD_BOOKS, 4), *misplaced())),
+    "folders of sweeps": Target(left_by_a_sweep, valid_sweeps, (*behind(ODD_BOOKS, 3), *misplaced())),
     "folders of drills": Target(drill, valid_drills, (*behind(ODD_BOOKS, 3), b'\1{"event": "end", "at_s": 2.3}\n')),
 }

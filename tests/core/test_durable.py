@@ -37,32 +37,6 @@ def calls(monkeypatch):
     return made
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="names of open files are read from /proc")
-def test_a_file_is_on_disk_before_it_has_its_name_and_so_is_the_name_after(tmp_path, calls):
-    durable.write(tmp_path / "a.json", "whole")
-    (_, part), *others = calls
-    assert part.startswith(".a.json.") and part.endswith(durable.PART)
-    assert others == [("move", "a.json"), ("sync", tmp_path.name)]
-    assert (tmp_path / "a.json").read_text() == "whole"
-
-
-def test_an_error_leaves_what_was_there(tmp_path):
-    durable.write(tmp_path / "a.json", "old")
-    with pytest.raises(UnicodeEncodeError):
-        durable.write(tmp_path / "a.json", "new \ud800")
-    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
-    assert (tmp_path / "a.json").read_text() == "old"
-
-
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="names of open files are read from /proc")
-def test_a_folder_is_synced_with_all_that_it_holds(tmp_path, calls):
-    (tmp_path / "inner").mkdir()
-    (tmp_path / "a").write_text("1")
-    (tmp_path / "inner" / "b").write_text("2")
-    durable.sync_tree(tmp_path)
-    assert {name for _, name in calls} == {"a", "b", "inner", tmp_path.name}
-
-
 @pytest.mark.parametrize(("number", "is_said"), [(errno.EINVAL, False), (errno.ENOTSUP, False), (errno.EIO, True)])
 def test_a_folder_that_cannot_be_synced_is_no_error_and_one_whose_disk_fails_is(tmp_path, monkeypatch, number, is_said):
     def refuse(_):

@@ -179,17 +179,6 @@ def test_a_notebook_cannot_ask_for_input(tmp_path):
         notebook.run(written(tmp_path / "a.ipynb", "input('?')"), tmp_path / "b.ipynb")
 
 
-def test_a_process_that_is_stopped_amid_an_output_ends_at_its_time(tmp_path):
-    path = written(
-        tmp_path / "a.ipynb",
-        "import os, signal, threading\nfrom IPython.display import display",
-        "threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGSTOP)).start()\n"
-        "for _ in range(90):\n    display({'text/plain': 'z' * 2_000_000}, raw=True)",
-    )
-    with pytest.raises(NotebookFailed, match="it took longer than 3 s"):
-        notebook.run(path, tmp_path / "b.ipynb", timeout_s=3)
-
-
 def test_a_run_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path):
     path = written(
         tmp_path / "a.ipynb",

@@ -8,8 +8,9 @@ import nbformat
 import numpy as np
 import pytest
 
-from ettr import notebook
+from ettr import notebook, sweep
 from ettr.core.errors import InputError, NotebookFailed, UnknownName
+from ettr.notebook import BOOK
 from notebooks import written
 
 
@@ -147,3 +148,33 @@ def test_replaced_values_keep_the_comments():
     source = 'name = "å"  # ünit [h]\nn: int = 5  # count\nsizes = [1,\n  2]  # list\n'
     replaced = notebook.replaced_values(source, {"name": "é", "sizes": [3], "n": 6})
     assert replaced == "name = 'é'  # ünit [h]\nn: int = 6  # count\nsizes = [3]  # list\n"
+
+
+# --------------------------------------------------------------------------- chapters of the book by their names
+
+SCALE = BOOK / "book" / "ettr" / "scale.ipynb"
+
+
+@pytest.mark.parametrize("name", ["scale", "book/ettr/scale.ipynb", SCALE])
+def test_a_chapter_is_found_from_any_folder(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert notebook.chapter(name) == SCALE
+    assert sweep.NotebookJob(name, sweep.load({"n_gpus": [8192]}, 99)).what == "book/ettr/scale.ipynb"
+
+
+def test_a_file_comes_before_a_chapter_and_each_chapter_has_a_name_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scale").write_text("mine", encoding="utf-8")
+    assert notebook.chapter("scale").read_text(encoding="utf-8") == "mine"
+    names = [path.stem for path in (BOOK / "book").rglob("*.ipynb")]
+    assert len(names) == len(set(names)) > 20
+
+
+def test_an_unknown_chapter_is_answered_with_the_nearest(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        UnknownName, match=r"unknown chapter 'scales' \(or give a file that ends in .ipynb\); did you mean 'scale'"
+    ):
+        notebook.chapter("scales")
+    with pytest.raises(InputError, match="there is no notebook mine.ipynb"):
+        notebook.read(notebook.chapter("mine.ipynb"))

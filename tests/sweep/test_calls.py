@@ -45,6 +45,14 @@ def test_what_is_there_is_not_computed_again(tmp_path, monkeypatch):
     np.testing.assert_array_equal(again["ettr"], first["ettr"])
 
 
+def test_a_table_that_cannot_be_read_is_computed_again(tmp_path):
+    first = sweep.call("budget", GRID, tmp_path, scenario="llama3-405b")
+    (tmp_path / "results.parquet").write_bytes(b"PAR1")
+    again = sweep.call("budget", GRID, tmp_path, scenario="llama3-405b")
+    read = pd.read_parquet(tmp_path / "results.parquet")
+    np.testing.assert_array_equal([again["ettr"], read["ettr"]], [first["ettr"]] * 2)
+
+
 def test_fields_that_are_no_arrays_are_taken_one_point_at_a_time(tmp_path, cluster):
     grid = {"failures.lifetime": [None, {"shape": 0.7, "start": "new"}], "cluster.n_gpus": [8192, 16384]}
     progress = []

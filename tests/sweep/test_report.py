@@ -88,11 +88,6 @@ def test_a_sweep_in_which_all_failed_has_a_page(job, table):
     assert "12 failed" in page and "<img" not in page
 
 
-def test_a_warning_tells_which_files_several_points_wrote(job, table):
-    page = report.page(job, table.assign(written=[["/data/out.csv"]] * 12))
-    assert "Several points wrote the same file" in page and "/data/out.csv (12 points)" in page
-
-
 def test_long_tables_say_how_much_is_left(job, table, monkeypatch):
     monkeypatch.setattr(report, "MOST_ROWS", 5)
     assert "7 more points are in results.parquet" in report.page(job, table)

@@ -1,19 +1,27 @@
-"""Sweeps on other processes: workers that die, a scheduler that dies, a client that dies, and what is left of it."""
+"""Sweeps on other processes: who reaches them, and what is left when one of them dies."""
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import json
 import os
+import signal
+import socket
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pandas as pd
+import psutil
 import pytest
+from distributed import Security
 
-from ettr import sweep
+from ettr import notebook, sweep
 from ettr.core.errors import EttrError, InputError
 from ettr.sweep import pool, work
 from notebooks import written
-from swept_apart import PATIENCE_S, Machines, kill, wait_for
+from swept_apart import PATIENCE_S, Machines, end, kill, wait_for
 
 
 @pytest.fixture
@@ -23,13 +31,14 @@ def machines(tmp_path):
     cluster.end()
 
 
+@pytest.mark.slow
 def test_a_worker_the_scheduler_and_the_client_are_killed_and_nothing_is_lost(machines, tmp_path, cluster):
     """Each point says when it begins: none begins again once its file is there, and the values are of a calm run.
 
-    A point may come to its end twice, where its worker dies between the notebook's last line and the file.
+    A point may come to its end twice, where a process dies between the notebook's last line and the file.
     """
     n, out, log = 12, tmp_path / "out", tmp_path / "log-of-points"
-    notebook = written(
+    study = written(
         tmp_path / "study.ipynb",
         f"import os, time, numpy as np, ettr\nlog = {str(log)!r}\ncalm = os.environ.get('CALM')",
         "def say(word):\n    if not calm:\n        print(word, x, file=open(log, 'a'), flush=True)",
@@ -50,7 +59,7 @@ def test_a_worker_the_scheduler_and_the_client_are_killed_and_nothing_is_lost(ma
 
     scheduler, first = machines.scheduler(), machines.worker()
     second = machines.worker()
-    client = machines.client(notebook, out)
+    client = machines.client(study, out)
     wait_for(lambda: finished() >= 2, "the first points")
     kill(first)
     mark()
@@ -64,12 +73,12 @@ def test_a_worker_the_scheduler_and_the_client_are_killed_and_nothing_is_lost(ma
     mark()
     kept = {path.name: path.stat().st_mtime_ns for path in (out / "points").glob("*.ipynb")}
     machines.scheduler(), machines.worker()
-    client = machines.client(notebook, out)
+    client = machines.client(study, out)
     wait_for(lambda: finished() >= len(kept) + 2, "points of the second start")
     kill(client)
     mark()
     wait_for(lambda: log.read_text().count("begin") - log.read_text().count("end") <= 2, "points on their way")
-    client = machines.client(notebook, out)
+    client = machines.client(study, out)
     assert client.wait(PATIENCE_S) == 0
 
     table = pd.read_parquet(out / "results.parquet")
@@ -83,7 +92,7 @@ def test_a_worker_the_scheduler_and_the_client_are_killed_and_nothing_is_lost(ma
         assert (out / "points" / name).stat().st_mtime_ns == changed
     os.environ["CALM"] = "1"
     try:
-        calm = sweep.run(notebook, tmp_path / "grid.yml", tmp_path / "calm", scheduler=cluster)
+        calm = sweep.run(study, tmp_path / "grid.yml", tmp_path / "calm", scheduler=cluster)
     finally:
         del os.environ["CALM"]
     for frame in (table, calm):
@@ -93,15 +102,15 @@ def test_a_worker_the_scheduler_and_the_client_are_killed_and_nothing_is_lost(ma
 
 
 def test_results_do_not_depend_on_where_they_are_computed(tmp_path, cluster):
-    notebook = written(
+    study = written(
         tmp_path / "study.ipynb",
         "import ettr\nfrom ettr import Scenario, plan\nanswer = plan.make(Scenario.load(scenario))",
         "ettr.record(best=answer.band.interval_min, ettr=answer.budget.ettr)",
         parameters='scenario = "rsc-1"  # preset',
     )
     grid = {"scenario": ["rsc-1", "rsc-2", "llama3-405b"]}
-    here = sweep.run(notebook, grid, tmp_path / "here", scheduler=cluster)
-    apart = sweep.run(notebook, grid, tmp_path / "apart", workers=2)
+    here = sweep.run(study, grid, tmp_path / "here", scheduler=cluster)
+    apart = sweep.run(study, grid, tmp_path / "apart", workers=2)
     pd.testing.assert_frame_equal(here.drop(columns="duration_s"), apart.drop(columns="duration_s"), check_exact=True)
 
 
@@ -111,11 +120,11 @@ def test_results_do_not_depend_on_where_they_are_computed(tmp_path, cluster):
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # Dask leaves the socket that did not connect
 def test_an_unreachable_scheduler_is_said(tmp_path, monkeypatch, address):
     monkeypatch.setattr(pool, "CONNECT_TIMEOUT_S", 1)
-    notebook = written(tmp_path / "a.ipynb", "1", parameters="x = 1  # [1]")
+    study = written(tmp_path / "a.ipynb", "1", parameters="x = 1  # [1]")
     with pytest.raises(
         InputError, match=r"no scheduler answers at .* within 1 s|there is no scheduler file|has an address such as"
     ):
-        sweep.run(notebook, {"x": [1]}, tmp_path / "out", scheduler=address)
+        sweep.run(study, {"x": [1]}, tmp_path / "out", scheduler=address)
     gc.collect()
 
 
@@ -127,36 +136,33 @@ def test_an_unreachable_scheduler_is_said(tmp_path, monkeypatch, address):
     ],
 )
 def test_workers_that_cannot_be_are_refused(tmp_path, options, words):
-    notebook = written(tmp_path / "a.ipynb", "1", parameters="x = 1  # [1]")
+    study = written(tmp_path / "a.ipynb", "1", parameters="x = 1  # [1]")
     with pytest.raises(InputError, match=words):
-        sweep.run(notebook, {"x": [1]}, tmp_path / "out", **options)
+        sweep.run(study, {"x": [1]}, tmp_path / "out", **options)
 
 
 def test_a_worker_with_another_version_is_named(tmp_path, cluster, monkeypatch):
-    notebook = written(tmp_path / "a.ipynb", "1", parameters="x = 1  # [1]")
+    study = written(tmp_path / "a.ipynb", "1", parameters="x = 1  # [1]")
     own = dict(work._surroundings())
     monkeypatch.setattr(work, "_surroundings", lambda: {**own, "numpy": "0.9"})
     with pytest.raises(EttrError, match=r"the workers cannot run this sweep: a worker on .* has numpy 0\.9 and not "):
-        sweep.run(notebook, {"x": [1]}, tmp_path / "out", scheduler=cluster)
+        sweep.run(study, {"x": [1]}, tmp_path / "out", scheduler=cluster)
 
 
-def test_files_travel_where_there_is_no_shared_disk(tmp_path, cluster, monkeypatch):
-    """A worker that sees neither the file nor the folder of results is sent the one and sends back the other."""
-    notebook = written(
-        tmp_path / "a.ipynb",
-        "import ettr\nettr.record(text=open(log).read(), path=log)",
-        parameters='log = ""  # file\nn = 0  # whole',
-    )
+@pytest.mark.parametrize("there", [None, "another one"])
+def test_files_travel_where_there_is_no_shared_disk(tmp_path, there):
+    """A worker elsewhere that does not have a file is sent it, and what it sends back names the original."""
+    path = written(tmp_path / "a.ipynb", "import ettr\nettr.record(text=open(log).read(), path=log)",
+                   parameters='log = ""  # file')  # fmt: skip
     given = tmp_path / "faults.csv"
     given.write_text("from far away")
-    real = work.sha256_of
-    monkeypatch.setattr(work, "sha256_of", lambda path: "" if path == given else real(path))
-    monkeypatch.setattr(work.points, "is_same", lambda out, token: False)
-    grid = {"log": [str(given)], "n": [1, 2, 3]}
-    table = sweep.run(notebook, grid, tmp_path / "out", scheduler=cluster)
-    assert set(table["status"]) == {"done"}
-    assert set(table["text"]) == {"from far away"}
-    assert set(table["path"]) == {str(given)}  # not where the worker put it
+    job = sweep.NotebookJob(path, sweep.load({"log": [str(given)]}, 9))
+    ((digest, point),) = job.points().items()
+    task = job.task(digest, point.parameters, elsewhere=True)
+    given.unlink() if there is None else given.write_text(there)
+    outcome = work.do(task)
+    assert not outcome.failed
+    assert notebook.recorded(json.loads(outcome.text)) == {"text": "from far away", "path": str(given)}
 
 
 def test_a_point_that_kills_its_worker_each_time_has_failed(tmp_path, monkeypatch):
@@ -169,3 +175,114 @@ def test_a_point_that_kills_its_worker_each_time_has_failed(tmp_path, monkeypatc
     task = job.task("0123456789abcdef", {"x": 1})
     outcome = runs._unfinished(task, KilledWorker("task", SimpleNamespace(address="tcp://x"), 3))
     assert outcome.failed and "its worker died or froze each time that it was run" in outcome.text
+
+
+# --------------------------------------------------------------------------- workers on this machine
+
+
+def listening(process: psutil.Process) -> list[tuple[str, int]]:
+    """All that a process and those below it listen at."""
+    everyone = [process, *process.children(recursive=True)]
+    return [(*c.laddr,) for one in everyone for c in one.net_connections("inet") if c.status == psutil.CONN_LISTEN]
+
+
+def test_workers_on_this_machine_are_reached_by_nobody_else_and_show_nobody_what_runs():
+    before = set(listening(psutil.Process()))
+    with pool.connected(1, None, 1) as client:
+        opened = set(listening(psutil.Process())) - before
+        assert client.submit(sum, [1, 2]).result() == 3 and client.scheduler.address.startswith("tls://")
+        assert opened and {ip for ip, _ in opened} == {"127.0.0.1"}
+        for where in opened:
+            with socket.create_connection(where, 3) as line:
+                line.sendall(b"GET /json/identity.json HTTP/1.0\r\n\r\n")
+                with contextlib.suppress(OSError):
+                    said = line.recv(100)
+                    assert said == b"" or said.startswith(b"HTTP/1.1 404"), said
+
+
+@pytest.fixture
+def running(tmp_path):
+    """A sweep in a process of its own, whose first two points wait until there is a file ``go``."""
+    study = written(
+        tmp_path / "study.ipynb",
+        "import pathlib, time\npathlib.Path(f'begun-{x}').touch()",
+        "while x <= 2 and not pathlib.Path('go').exists():\n    time.sleep(0.05)",
+        "import ettr\nettr.record(double=2 * x)",
+        parameters="x = 1  # whole",
+    )
+    (tmp_path / "grid.yml").write_text("x: [1, 2, 3]\n")
+    command = ["ettr.cli", "sweep", str(study), "--grid", "grid.yml", "--out", "out", "--workers", "2"]
+    process = psutil.Popen(
+        [sys.executable, "-m", *command],
+        cwd=tmp_path,
+        env=os.environ | {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "20 s"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    yield process
+    end(process)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_outlives_a_sweep(running, tmp_path, ending):
+    wait_for(lambda: len(list(tmp_path.glob("begun-*"))) == 2, "the first points")
+    below = [one for one in running.children(recursive=True) if "resource_tracker" not in " ".join(one.cmdline())]
+    running.send_signal(ending)
+    assert running.wait(PATIENCE_S) == (130 if ending == signal.SIGINT else -signal.SIGKILL)
+    _, alive = psutil.wait_procs(below, PATIENCE_S)
+    assert alive == []
+
+
+@pytest.mark.slow
+def test_points_of_a_frozen_worker_go_to_others(running, tmp_path):
+    """With all that it started: in a machine that swaps, or stopped by a shell."""
+    wait_for(lambda: len(list(tmp_path.glob("begun-*"))) == 2, "the first points")
+    worker = next(one for one in running.children() if any("spawn_main" in word for word in one.cmdline()))
+    frozen = [worker, *worker.children(recursive=True)]
+    for one in frozen:
+        one.suspend()
+    (tmp_path / "go").touch()
+    assert running.wait(PATIENCE_S) == 0
+    assert pd.read_parquet(tmp_path / "out" / "results.parquet")["double"].tolist() == [2, 4, 6]
+    _, alive = psutil.wait_procs(frozen, PATIENCE_S)
+    assert alive == []
+
+
+# --------------------------------------------------------------------------- a scheduler that asks for certificates
+
+
+@pytest.fixture
+def certificate(tmp_path) -> tuple[str, str]:
+    """A certificate that is its own authority, and its key, as files."""
+    made = Security.temporary()
+    paths = tmp_path / "cert.pem", tmp_path / "key.pem"
+    for path, text in zip(paths, (made.tls_client_cert, made.tls_client_key), strict=True):
+        path.write_text(text)
+    return str(paths[0]), str(paths[1])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # Dask leaves sockets that were refused
+def test_a_scheduler_with_certificates_takes_who_has_one(tmp_path, certificate, monkeypatch):
+    """A real one and its worker, over TLS; and what is said to who has none, or comes without TLS."""
+    cert, key = certificate
+    machines = Machines(tmp_path, "tls", ["--tls-ca-file", cert, "--tls-cert", cert, "--tls-key", key])
+    study = written(tmp_path / "a.ipynb", "import ettr\nettr.record(y=2 * x)", parameters="x = 1  # [1]")
+    (tmp_path / "grid.yml").write_text("x: [1, 2]\n")
+    port = int(machines.address.rpartition(":")[2])
+    try:
+        machines.scheduler(), machines.worker()
+        wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, "the scheduler")
+        with pytest.raises(InputError, match="needs certificates: name them in Dask's configuration"):
+            sweep.run(study, {"x": [1]}, tmp_path / "no", scheduler=machines.address)
+        monkeypatch.setattr(pool, "CONNECT_TIMEOUT_S", 2)
+        with pytest.raises(InputError, match="no scheduler answers at tcp:.* within 2 s"):
+            sweep.run(study, {"x": [1]}, tmp_path / "no", scheduler=f"tcp://127.0.0.1:{port}")
+        names = {"CA_FILE": cert, "CLIENT__CERT": cert, "CLIENT__KEY": key}
+        environment = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": path for name, path in names.items()}
+        assert machines.client(study, tmp_path / "out", **environment).wait(PATIENCE_S) == 0
+        assert pd.read_parquet(tmp_path / "out" / "results.parquet")["y"].tolist() == [2, 4]
+    finally:
+        machines.end()

@@ -36,9 +36,9 @@ def book(
     """Run the chapters that changed and build the book.
 
     Chapters whose code, parameters and data are unchanged are not run again. The site is replaced when the new one is
-    whole; if a chapter fails, the last good site stays and the failed pages are built beside it. After a kill or a
-    power cut the same command goes on, and first puts back a site that was being replaced. In a copy of the repository
-    its chapters are run, elsewhere those that came with the package, with _build/ettr-book for the work.
+    whole; if a chapter fails, the last good site stays, and the message names the copy of the chapter that ends at the
+    failure. After a kill the same command goes on. In a copy of the repository its chapters are run, elsewhere those
+    that came with the package, with _build/ettr-book for the work.
 
     Example: ettr book --scenario rsc-2 --out my-book
     """

@@ -95,44 +95,37 @@ def sweep(
         raise InputError("--dry-run times a point on this machine: leave --scheduler out")
     from ettr.sweep import report as reporting
     from ettr.sweep import sweep as swept
-    from ettr.sweep import written_by_several
 
     job = _job(notebook, call, scenario, grid, timeout, fresh_kernels)
     if dry_run:
         _preview(job, out, workers, as_json)
         return
     started = time.monotonic()
-    n_kept, altered = 0, tuple[str, ...]()
+    n_kept = 0
     with _progress(quiet) as tell:
 
         def on_progress(progress: Progress) -> None:
-            nonlocal n_kept, altered
-            n_kept, altered = progress.kept, progress.altered
+            nonlocal n_kept
+            n_kept = progress.kept
             tell(progress)
 
         table = swept(job, out, workers, scheduler, retry_failed, on_progress)
-    page = reporting.write(job, table, out, altered) if report else None
+    page = reporting.write(job, table, out) if report else None
     failed = table[table["status"] == "failed"]
     summary = {
         "n_points": len(table),
         "n_done": int((table["status"] == "done").sum()),
         "n_failed": len(failed),
         "n_kept": n_kept,
-        "altered": list(altered),
         "seconds": round(time.monotonic() - started, 3),
         "table": str(out / "results.parquet"),
         "report": str(page) if page else None,
     }
-    several = written_by_several(table)
     if as_json:
         failures = failed[["id", *_columns(job), "error"]]
-        terminal.write_json({**summary, "failures": failures, "written_by_several": several})
+        terminal.write_json({**summary, "failures": failures})
     else:
         _print(summary, job, failed, retry_failed)
-        if altered:
-            terminal.say(f"ettr: {reporting.altered_sentence(altered)}", err=True)
-        if several:
-            terminal.say(f"ettr: {reporting.several_sentence(several)}", err=True)
     if len(failed):
         raise typer.Exit(1)
 
@@ -248,33 +241,21 @@ def _progress(quiet: bool) -> Iterator[OnProgress]:
 def _state(progress: Progress) -> str:
     if progress.threads == 0:
         return "waiting for workers"
-    notes = [f"{progress.failed} failed"] * bool(progress.failed) + [_frozen(progress)] * bool(progress.frozen)
-    return f"points ({'; '.join(notes)})" if notes else "points"
-
-
-def _frozen(progress: Progress) -> str:
-    """What is said of workers that were given up."""
-    workers = "1 worker" if progress.frozen == 1 else f"{progress.frozen} workers"
-    return f"{workers} stopped answering, and others take over"
+    return f"points ({progress.failed} failed)" if progress.failed else "points"
 
 
 def _lines() -> OnProgress:
     """Progress of a sweep where there is no terminal: at the start, at the end, and every half minute."""
-    last_s, n_frozen = -SAID_EVERY_S, 0
+    last_s = -SAID_EVERY_S
 
     def hear(progress: Progress) -> None:
-        nonlocal last_s, n_frozen
+        nonlocal last_s
         now_s = time.monotonic()
-        is_news = progress.frozen > n_frozen or progress.done == progress.total
-        if now_s - last_s < SAID_EVERY_S and not is_news:
+        if now_s - last_s < SAID_EVERY_S and progress.done < progress.total:
             return
-        last_s, n_frozen = now_s, progress.frozen
+        last_s = now_s
         waiting = ", waiting for workers" if progress.threads == 0 else ""
         failed = f", {progress.failed} failed" if progress.failed else ""
-        frozen = f"; {_frozen(progress)}" if progress.frozen else ""
-        n = len(progress.altered)
-        altered = f", {n} file{'s' if n > 1 else ''} made anew" if n else ""
-        said = f"[{progress.done}/{progress.total}] points{failed}{altered}{waiting}{frozen}"
-        terminal.say(said, err=True)
+        terminal.say(f"[{progress.done}/{progress.total}] points{failed}{waiting}", err=True)
 
     return hear

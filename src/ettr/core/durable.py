@@ -40,14 +40,6 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def sync_tree(folder: Path) -> None:
-    """Wait until a disk holds all of a folder."""
-    for place, _, names in os.walk(folder):
-        for name in names:
-            sync(Path(place, name))
-        sync(Path(place))
-
-
 def make_folder(path: Path) -> None:
     """Make a folder with those above it, and wait until a disk holds their names."""
     made = [folder for folder in path.parents if not folder.exists()]

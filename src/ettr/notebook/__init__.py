@@ -5,10 +5,11 @@ is injected all the same. :func:`run` checks first, and leaves either a whole ex
 executed copy under another name together with one clear error. :func:`record` hands values out of a notebook.
 """
 
-from ettr.notebook.book import BOOK, chapter, unpacked
 from ettr.notebook.documents import (
+    BOOK,
     Parameter,
     assigned,
+    chapter,
     declared_parameters,
     fitted,
     read,
@@ -47,5 +48,4 @@ __all__ = [
     "stop_message",
     "surroundings",
     "text",
-    "unpacked",
 ]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import codecs
-import errno
 import functools
 import io
 import os
@@ -22,7 +21,6 @@ from json import dumps, loads
 from multiprocessing.connection import Connection
 from os import _exit, dup2, fstat, getpid, pread
 from os import write as write_to
-from pathlib import Path
 from typing import Any
 
 from ipykernel.zmqshell import ZMQInteractiveShell
@@ -138,10 +136,8 @@ def serve(shell: Any, pipe: Connection) -> None:
     try:
         start = loads(pipe.recv_bytes())
         leftovers = _settle(shell, pipe, start)
-        watch = Watch(start["kept_out"])
-        ready = {"pid": getpid(), "leftovers": [leftover.fileno for leftover in leftovers]}
-        pipe.send_bytes(dumps({"msg_type": "ready", "content": ready}).encode())
-        asyncio.run(_answer(shell, pipe, leftovers, watch))
+        pipe.send_bytes(dumps({"msg_type": "ready", "content": {"pid": getpid()}}).encode())
+        asyncio.run(_answer(shell, pipe, leftovers))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass
     finally:
@@ -172,7 +168,7 @@ def _settle(shell: Any, pipe: Connection, start: Mapping[str, Any]) -> list[Left
     return leftovers
 
 
-async def _answer(shell: Any, pipe: Connection, leftovers: list[Leftover], watch: Watch) -> None:
+async def _answer(shell: Any, pipe: Connection, leftovers: list[Leftover]) -> None:
     """Run one cell after another, inside an event loop as a kernel does."""
     import builtins
     import getpass
@@ -185,12 +181,12 @@ async def _answer(shell: Any, pipe: Connection, leftovers: list[Leftover], watch
         request = loads(pipe.recv_bytes())
         error = await _run(shell, request["code"])
         if getpid() != owner:  # a process that the notebook forked, at the end of the cell
-            _exit(_status(error))
+            _exit(int(error is not None))
         for leftover in leftovers:
             leftover.forward()
         shell.payload_manager.clear_payload()
         count = shell.execution_count - 1
-        content = {"execution_count": count, "written": watch.written(), "error": _named(error)}
+        content = {"execution_count": count, "error": _named(error)}
         shell.display_pub.session.send(None, "execute_reply", content)
 
 
@@ -240,13 +236,6 @@ def _named(error: BaseException | None) -> list[str]:
         return [type(error).__name__, ""]
 
 
-def _status(error: BaseException | None) -> int:
-    """The status with which Python ends after an error that nothing caught."""
-    if isinstance(error, SystemExit):
-        return error.code if isinstance(error.code, int) else int(error.code is not None)
-    return int(error is not None)
-
-
 def _end(leftovers: Sequence[Leftover]) -> None:
     """End as a kernel does when a notebook calls ``exit()``."""
     for leftover in leftovers:
@@ -256,59 +245,3 @@ def _end(leftovers: Sequence[Leftover]) -> None:
 
 def _no_input(*_: Any, **__: Any) -> str:
     raise StdinNotImplementedError("a notebook that runs by itself cannot ask for input")
-
-
-# --------------------------------------------------------------------------- what the notebook writes
-
-_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_CHANGES = {"os.remove", "os.rename", "os.rmdir", "os.truncate", "os.mkdir", "os.link", "os.symlink", "shutil.rmtree"}
-_NOT_NOTED = ("/dev/", "/proc/", "/sys/")
-_CACHES = ("__pycache__", ".cache", ".ipython", ".config", ".jupyter")
-
-
-class Watch:
-    """Hears of every file that this process opens through Python, from here to its end.
-
-    It guards against mistakes: programs that the notebook starts, and libraries that write past Python, are not heard.
-
-    Parameters
-    ----------
-    kept_out : str
-        A folder in which nothing may be changed; empty for none.
-    """
-
-    def __init__(self, kept_out: str) -> None:
-        self._kept_out = os.path.join(os.path.realpath(kept_out), "") if kept_out else ""
-        self._temporary = os.path.join(os.path.realpath(tempfile.gettempdir()), "")
-        self._written: dict[str, None] = {}
-        self._owner = os.getpid()
-        sys.addaudithook(self._hear)
-
-    def written(self) -> list[str]:
-        """Files that were opened for writing since the last time, without temporary ones and caches."""
-        written, self._written = self._written, {}
-        return list(written)
-
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "open":
-            path, mode, flags = arguments
-            writes = isinstance(mode, str) and any(letter in mode for letter in "wax+")
-            if not writes and not (mode is None and isinstance(flags, int) and flags & _WRITING):
-                return
-            self._judge(path, note=True)
-        elif event in _CHANGES:
-            for path in arguments[: 2 if event in ("os.rename", "os.link", "os.symlink") else 1]:
-                self._judge(path, note=False)
-
-    def _judge(self, path: Any, note: bool) -> None:
-        if not isinstance(path, str | bytes | os.PathLike):
-            return
-        place = os.path.realpath(os.fsdecode(path))
-        if self._kept_out and os.path.join(place, "").startswith(self._kept_out):
-            raise PermissionError(
-                errno.EACCES, "a point may not change the results of its sweep; ettr.record keeps values", place
-            )
-        temporary = os.path.join(place, "").startswith((self._temporary, *_NOT_NOTED))
-        harmless = temporary or not set(_CACHES).isdisjoint(Path(place).parts)
-        if note and not harmless and os.getpid() == self._owner:
-            self._written[place] = None

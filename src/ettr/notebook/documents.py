@@ -20,6 +20,45 @@ from ettr.core.errors import InputError, UnknownName
 ROOT_FILES = ("_toc.yml", "pyproject.toml", ".git")
 
 
+def _book_folder() -> Path:
+    """``ettr/book`` of an installed wheel, else the repository."""
+    installed = Path(__file__).parents[1] / "book"
+    return installed if installed.is_dir() else Path(__file__).parents[3]
+
+
+BOOK = _book_folder()
+"""The folder with ``_toc.yml`` and, below ``book``, the pages that it names."""
+
+
+def chapter(name: str | os.PathLike[str]) -> Path:
+    """The notebook that is meant: a file, or a chapter of the book by its name, or by its path in the book.
+
+    Parameters
+    ----------
+    name : str or path
+        E.g. ``mine.ipynb``, ``scale`` or ``book/ettr/scale.ipynb``.
+
+    Raises
+    ------
+    UnknownName
+        If it is a name, and no chapter has it.
+
+    Examples
+    --------
+    >>> chapter("scale").name
+    'scale.ipynb'
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    if path.suffix:  # else whoever reads it says that it is not there
+        return BOOK / path if (BOOK / path).is_file() else path
+    known = {notebook.stem: notebook for notebook in (BOOK / "book").rglob("*.ipynb")}
+    if str(name) not in known:
+        raise UnknownName("chapter", str(name), known, "or give a file that ends in .ipynb")
+    return known[str(name)]
+
+
 def repository_root(path: str | os.PathLike[str]) -> Path:
     """The folder that holds the book: the nearest parent with a table of contents or a project file."""
     folder = Path(path).resolve()

@@ -11,11 +11,9 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
-import math
 import os
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import threading
@@ -28,13 +26,10 @@ from ettr.core.errors import EttrError
 
 NAME = "ettr"
 TOOK_TOO_LONG, DIED, TOO_MUCH = "CellTimeoutError", "DeadKernelError", "OutputTooLarge"
-WRITTEN = "ettr_written"  # the key of the notebook's metadata for the files that it wrote
 OURS = (TOOK_TOO_LONG, DIED, TOO_MUCH)
 """Names of the errors that come from here, and not from a cell."""
 MOST_OUTPUT_BYTES = 200_000_000
 STARTED_WITHIN_S = 60
-LOOKED_EVERY_S = 0.25
-"""At how much programs wrote past Python."""
 
 
 def works_here() -> bool:
@@ -100,7 +95,6 @@ class ForkingEngine:
         *,
         execution_timeout: float | None = None,
         resources: Any = None,
-        kept_out: str = "",
         **_: Any,
     ) -> None:
         """Run the cells in order and stop at the first error.
@@ -115,8 +109,6 @@ class ForkingEngine:
             Longest time that the whole notebook may take. [s]
         resources : dict, optional
             ``{"metadata": {"path": ...}}`` for a working folder, as nbclient has it.
-        kept_out : str
-            A folder in which the notebook may change nothing; empty for none.
         """
         from nbclient import NotebookClient
 
@@ -124,7 +116,7 @@ class ForkingEngine:
         deadline = time.monotonic() + execution_timeout if execution_timeout else None
         reader = NotebookClient(nb_man.nb)
         reader.reset_execution_trackers()
-        with forked(cwd, kept_out) as run:
+        with forked(cwd) as run:
             for index, cell in enumerate(nb_man.nb.cells):
                 try:
                     nb_man.cell_start(cell, index)
@@ -136,7 +128,6 @@ class ForkingEngine:
                         break
                 finally:
                     nb_man.cell_complete(cell, cell_index=index)
-            nb_man.nb.metadata[WRITTEN] = list(run.written)
 
 
 def _execute(run: Copy, reader: Any, cell: Any, index: int, deadline: float | None, limit_s: float | None) -> bool:
@@ -215,27 +206,20 @@ class Copy:
 
     Attributes
     ----------
-    written : dict
-        Files that it opened for writing, as keys, in order.
     error : list of str
         Type and text of the error that the last cell ended with, shown or not; empty for none.
     """
 
-    def __init__(self, pipe: connection.Connection, cwd: str, kept_out: str) -> None:
+    def __init__(self, pipe: connection.Connection, cwd: str) -> None:
         self._pipe = pipe
-        self.written: dict[str, None] = {}
         self.error: list[str] = []
         self._ended: int | None = None
-        self._leftovers: list[int] = []
-        self._socket = socket.fromfd(pipe.fileno(), socket.AF_UNIX, socket.SOCK_STREAM)
-        self._send({"cwd": cwd, "environment": dict(os.environ), "kept_out": kept_out})
+        self._send({"cwd": cwd, "environment": dict(os.environ)})
         try:
             ready = self._receive(time.monotonic() + STARTED_WITHIN_S)["content"]
         except TimeoutError as error:
             raise Died(f"its process did not start within {STARTED_WITHIN_S} s") from error
         self._pid = ready["pid"]
-        with contextlib.suppress(OSError):  # it is no more
-            self._leftovers = [os.open(f"/proc/{self._pid}/fd/{number}", os.O_RDONLY) for number in ready["leftovers"]]
         with contextlib.suppress(OSError, AttributeError):  # an old kernel: then its end is that of the pipe
             self._ended = os.pidfd_open(self._pid)
 
@@ -251,15 +235,14 @@ class Copy:
         TooMuchOutput
             If it puts out more than a notebook can hold.
         """
-        self._send({"code": code}, deadline)
-        received, before = 0, self._left_over()
+        self._send({"code": code})
+        received = 0
         while True:
-            message = self._receive(deadline, before + MOST_OUTPUT_BYTES)
+            message = self._receive(deadline)
             received += message.pop("size")
             if received > MOST_OUTPUT_BYTES:
                 raise TooMuchOutput
             if message["msg_type"] == "execute_reply":
-                self.written |= dict.fromkeys(message["content"]["written"])
                 self.error = message["content"]["error"]
                 return
             yield message
@@ -267,63 +250,40 @@ class Copy:
     def end(self) -> None:
         """End the process and all that it started."""
         self._pipe.close()
-        self._socket.close()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
-        for descriptor in [*self._leftovers, *([] if self._ended is None else [self._ended])]:
-            os.close(descriptor)
+        if self._ended is not None:
+            os.close(self._ended)
 
-    def _send(self, message: dict[str, Any], deadline: float | None = None) -> None:
-        self._bound(socket.SO_SNDTIMEO, deadline)
+    def _send(self, message: dict[str, Any]) -> None:
         try:
             self._pipe.send_bytes(json.dumps(message).encode())
-        except BlockingIOError as error:
-            raise TimeoutError from error
         except OSError as error:
             raise Died("its kernel died") from error
 
-    def _bound(self, option: int, deadline: float | None) -> None:
-        """End the next transfer at the deadline: a process that is stopped amid one would keep it waiting for ever."""
-        fraction, whole = (0.0, 0.0) if deadline is None else math.modf(max(_left_s(deadline), 0.001))
-        self._socket.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", int(whole), int(1e6 * fraction)))
-
-    def _left_over(self) -> int:
-        """Bytes that programs wrote past Python."""
-        return sum(os.fstat(descriptor).st_size for descriptor in self._leftovers)
-
-    def _receive(self, deadline: float | None, most: float = math.inf) -> dict[str, Any]:
-        """The next message, unless more than so much is written past Python before it comes."""
+    def _receive(self, deadline: float | None) -> dict[str, Any]:
         watched: list[Any] = [self._pipe] if self._ended is None else [self._pipe, self._ended]
-        while _left_s(deadline) and not connection.wait(watched, min(LOOKED_EVERY_S, _left_s(deadline))):
-            if self._left_over() > most:
-                raise TooMuchOutput
-        if not _left_s(deadline):
+        left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
+        if not connection.wait(watched, left_s):
             raise TimeoutError
         try:
             if not self._pipe.poll():  # its last message is read first; programs that it left may hold the pipe open
                 raise Died("its kernel died")
-            self._bound(socket.SO_RCVTIMEO, deadline)
             text = self._pipe.recv_bytes(MOST_OUTPUT_BYTES)
             return {**json.loads(text), "size": len(text)}
-        except BlockingIOError as error:
-            raise TimeoutError from error
         except (EOFError, OSError, ValueError) as error:
             if isinstance(error, OSError) and error.errno is None:  # a message beyond the most
                 raise TooMuchOutput from error
             raise Died("its kernel died") from error
 
 
-def _left_s(deadline: float | None) -> float:
-    return math.inf if deadline is None else max(0.0, deadline - time.monotonic())
-
-
 @contextlib.contextmanager
-def forked(cwd: str, kept_out: str) -> Iterator[Copy]:
-    """A fresh copy that works in a folder and may change nothing in another one; it ends with the block."""
+def forked(cwd: str) -> Iterator[Copy]:
+    """A fresh copy that works in a folder; it ends with the block."""
     ours, theirs = socket.socketpair()
     with theirs:
         prepared().fork(theirs)
-    run = Copy(connection.Connection(ours.detach()), cwd, kept_out)
+    run = Copy(connection.Connection(ours.detach()), cwd)
     try:
         yield run
     finally:

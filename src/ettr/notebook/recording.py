@@ -12,7 +12,7 @@ from ettr.core.sentences import encodable
 
 RECORD_TYPE = "application/vnd.ettr.record+json"
 MOST_ELEMENTS = 10_000
-RESERVED = ("id", "name", "status", "duration_s", "error", "notebook", "written")
+RESERVED = ("id", "name", "status", "duration_s", "error", "notebook")
 """Columns that a sweep's table has for each point, whatever the notebook records."""
 
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}

@@ -49,7 +49,6 @@ def run(
     cwd: str | os.PathLike[str] | None = None,
     timeout_s: float | None = None,
     fresh_kernel: bool = False,
-    kept_out: str | os.PathLike[str] = "",
     record: Mapping[str, Any] | None = None,
 ) -> Run:
     """Execute a notebook with papermill and keep the executed copy.
@@ -70,8 +69,6 @@ def run(
     fresh_kernel : bool
         Start a kernel of this interpreter, which takes seconds, instead of forking a prepared process. Without effect
         where there is no safe fork: everywhere but on Linux.
-    kept_out : path, optional
-        A folder in which the notebook may change nothing. Only a forked process is watched, and only Python in it.
     record : mapping, optional
         Entries kept with the executed copy, in its metadata.
 
@@ -104,7 +101,7 @@ def run(
         engine.prepare()
     started = time.monotonic()
     try:
-        stop = _execute(notebook, part, values, folder, timeout_s, forking, os.fspath(kept_out))
+        stop = _execute(notebook, part, values, folder, timeout_s, forking)
         duration_s = time.monotonic() - started
         _finish(part, {**(record or {}), "parameters": values, "duration_s": round(duration_s, 3)}, stop)
         durable.move(part, failed if stop else out)
@@ -128,7 +125,6 @@ def _execute(
     cwd: Path,
     timeout_s: float | None,
     forking: bool,
-    kept_out: str,
 ) -> dict[str, Any] | None:
     """Run into `part`; return where and why the run stopped, or nothing when it reached the end."""
     with extras.needed("sweep"):
@@ -142,7 +138,6 @@ def _execute(
                 "engine_name": engine.NAME,
                 "execution_timeout": timeout_s,
                 "request_save_on_cell_execute": False,
-                "kept_out": kept_out,
             }
         else:
             options = {**stack.enter_context(_own_kernel()), **_until(timeout_s), "shutdown_kernel": "immediate"}
@@ -199,12 +194,7 @@ def _finish(part: Path, record: dict[str, Any], stop: Mapping[str, Any] | None) 
     executed = read(part)
     executed.cells = [c for c in executed.cells if "papermill-error-cell-tag" not in c.metadata.get("tags", [])]
     executed.metadata.pop("papermill", None)
-    written = executed.metadata.pop(engine.WRITTEN, [])
-    executed.metadata[RECORD] = {
-        **record,
-        **({"written": written} if written else {}),
-        **({"stopped": dict(stop)} if stop else {}),
-    }
+    executed.metadata[RECORD] = {**record, **({"stopped": dict(stop)} if stop else {})}
     nbformat.write(executed, part)
 
 

@@ -8,7 +8,6 @@ from ettr.core import extras
 
 with extras.needed("sweep"):
     from ettr.sweep import report
-    from ettr.sweep.folder import written_by_several
     from ettr.sweep.grid import Grid, Point, load
     from ettr.sweep.jobs import CallJob, NotebookJob, SweepJob
     from ettr.sweep.runs import OnProgress, Preview, Progress, call, limit, preview, run, sweep
@@ -29,5 +28,4 @@ __all__ = [
     "report",
     "run",
     "sweep",
-    "written_by_several",
 ]

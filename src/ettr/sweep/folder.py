@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,16 @@ from ettr.core.durable import locked
 from ettr.core.errors import EttrError, InputError
 from ettr.core.sentences import encodable
 from ettr.sweep import grid as grids
-from ettr.sweep import points
 from ettr.sweep.grid import Grid, Point
 from ettr.sweep.jobs import SweepJob
-from ettr.sweep.work import Outcome, Task, sha256_of
+from ettr.sweep.work import Outcome
 
-TABLE = "results.parquet"
-_OWN = {".lock", points.MANIFEST, points.FOLDER, TABLE, "report.html"}
+MANIFEST, POINTS, TABLE = "sweep.json", "points", "results.parquet"
+_OWN = {".lock", MANIFEST, POINTS, TABLE, "report.html"}
 COMPARED = 200_000
 """Grids up to this size are compared point by point."""
+_ODD = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
+"""Errors of JSON that holds something else than what a sweep wrote."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,6 @@ class Entry:
         Why it failed; empty if it did not.
     recorded : mapping
         What it recorded.
-    written : tuple of str
-        Files elsewhere that it opened for writing.
     """
 
     file: str
@@ -57,15 +55,13 @@ class Entry:
     duration_s: float
     error: str
     recorded: Mapping[str, Any]
-    written: tuple[str, ...] = ()
 
 
 class Folder:
     """A folder that holds one sweep.
 
-    A point, the table and the manifest are on disk when what writes them returns, whole and with a digest of their
-    content. A kill, a full disk or a power cut loses only what was not finished, and a file that is not as it was
-    written, by whatever it was changed, is noticed when it is read, and its point counts as open.
+    A point, the table and the manifest are on disk when what writes them returns, so a kill, a full disk or a power cut
+    loses only what was not finished. A file that cannot be read is written again, and its point counts as open.
 
     Parameters
     ----------
@@ -73,13 +69,6 @@ class Folder:
         Made if it is not there.
     job : SweepJob
         What is swept.
-
-    Attributes
-    ----------
-    token : str
-        Written into the folder, so that workers can tell whether they see the same one.
-    altered : dict
-        Files that were found to be not as they were written, relative to the folder, as keys.
 
     Raises
     ------
@@ -89,55 +78,35 @@ class Folder:
 
     def __init__(self, path: str | os.PathLike[str], job: SweepJob) -> None:
         self.path, self._job = Path(path).absolute(), job
-        self.token = secrets.token_hex(16)
-        self.altered: dict[str, None] = {}
-        self._read: dict[str, tuple[tuple[int, ...], Entry]] = {}
-        self._tables = self._check()
+        self._check()
 
     @contextlib.contextmanager
-    def taken(self, wait: bool = False) -> Iterator[None]:
-        """Keep other sweeps out, or wait for one; the folder is free again when the process ends, however it ends."""
-        with locked(self.path / ".lock", "sweep", wait):
-            self._tables = self._check()  # another may have been at work until now
+    def taken(self) -> Iterator[None]:
+        """Keep other sweeps out; the folder is free again when the process ends, however it ends."""
+        with locked(self.path / ".lock", "sweep"):
+            self._check()  # another may have been at work until now
             for part in self.path.glob(f"**/*{durable.PART}"):
                 part.unlink(missing_ok=True)  # of a sweep that was cut off
-            with _writing(self.path / points.MANIFEST):
-                (self.path / points.FOLDER).mkdir(exist_ok=True)
-                self._write_manifest()
-            if sha256_of(self.path / TABLE) not in ("", *self._tables):
-                self.altered[TABLE] = None
+            grid = self._job.grid
+            content = {"sweep": self._job.what, "n_points": grid.n_points, "grid": [vars(b) for b in grid.blocks]}
+            with _writing(self.path / MANIFEST):
+                (self.path / POINTS).mkdir(exist_ok=True)
+                durable.write(self.path / MANIFEST, json.dumps(content, indent=1) + "\n")
             yield
 
-    def task(self, digest: str, point: Point) -> Task:
-        """A point as a worker takes it that may see this folder."""
-        return replace(self._job.task(digest, point.parameters), out=str(self.path), token=self.token)
-
     def entry(self, digest: str) -> Entry | None:
-        """What is kept of a point, if it was run and its file is as it was written."""
+        """What is kept of a point, if it was run and its file can be read."""
         for failed, status in ((False, "done"), (True, "failed")):
-            name = f"{points.FOLDER}/{points.file_name(digest, self._job.suffix, failed)}"
-            try:
-                state = self._state(name)
-                if state is None:
-                    continue
-                if name not in self._read or self._read[name][0] != state:
-                    content_and_record = points.record(self.path / name, digest)
-                    if content_and_record is None:
-                        continue
-                    self._read[name] = state, self._entry(name, status, *content_and_record)
-            except points.Altered:
-                self.altered[name] = None
-                return None
-            return self._read[name][1]
+            name = self._name(digest, failed)
+            with contextlib.suppress(OSError, *_ODD):
+                content = json.loads((self.path / name).read_text(encoding="utf-8"))
+                record = content["metadata"][notebook.RECORD] if self._job.suffix == ".ipynb" else content
+                if record["digest"] == digest:
+                    return self._entry(name, status, content, record)
         return None
 
-    def _state(self, name: str) -> tuple[int, ...] | None:
-        """What changes with the content of a file, if it is there."""
-        try:
-            found = (self.path / name).stat()
-        except OSError:
-            return None
-        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    def _name(self, digest: str, failed: bool) -> str:
+        return f"{POINTS}/{digest}{'.failed' if failed else ''}{self._job.suffix}"
 
     def _entry(self, name: str, status: str, content: dict[str, Any], record: dict[str, Any]) -> Entry:
         stopped, what = record.get("stopped"), record.get("notebook", self._job.what)
@@ -146,14 +115,13 @@ class Folder:
         with contextlib.suppress(InputError):  # of a notebook that failed because of it
             is_notebook = self._job.suffix == ".ipynb"
             recorded = notebook.recorded(content) if is_notebook else notebook.restored(record.get("recorded", {}))
-        written = tuple(record.get("written", ()))
-        return Entry(name, status, record["duration_s"], encodable(error), recorded, written)
+        return Entry(name, status, float(record["duration_s"]), encodable(error), recorded)
 
     def keep(self, digest: str, outcome: Outcome) -> None:
-        """Write what a point left, whole or not at all, unless its worker did."""
-        if outcome.text:
-            with _writing(self.path / points.FOLDER):
-                points.keep(self.path, digest, self._job.suffix, outcome.text, outcome.failed)
+        """Write what a point left, whole or not at all, in place of what an earlier attempt left."""
+        with _writing(self.path / POINTS):
+            durable.write(self.path / self._name(digest, outcome.failed), outcome.text)
+            (self.path / self._name(digest, not outcome.failed)).unlink(missing_ok=True)
 
     def write_table(self, table: pd.DataFrame) -> None:
         """Write the table of results."""
@@ -163,53 +131,37 @@ class Folder:
         kept = pd.DataFrame({name: _column(table[name]) for name in table.columns})
         with _writing(self.path / TABLE), durable.replacing(self.path / TABLE) as part:
             parquet.write_table(pyarrow.Table.from_pandas(kept, preserve_index=False), part)
-            self._tables = (*self._tables[-1:], sha256_of(part))
-            self._write_manifest()  # with both digests, as a crash may leave the one table or the other
 
     def read_table(self) -> pd.DataFrame | None:
-        """The table of results, if there is one that is as it was written."""
-        if sha256_of(self.path / TABLE) not in self._tables:
+        """The table of results, if there is one that can be read."""
+        try:
+            return pd.read_parquet(self.path / TABLE)
+        except (OSError, NotImplementedError, *_ODD):  # Arrow's errors are among these
             return None
-        return pd.read_parquet(self.path / TABLE)
 
-    def _write_manifest(self) -> None:
-        grid = self._job.grid
-        content = {
-            "sweep": self._job.what,
-            "token": self.token,
-            "n_points": grid.n_points,
-            "grid": [vars(block) for block in grid.blocks],
-            "tables": self._tables,
-        }
-        points.write(self.path / points.MANIFEST, content, content)
-
-    def _check(self) -> tuple[str, ...]:
-        """Refuse a folder of something else; return the digests of the tables that it may hold."""
+    def _check(self) -> None:
+        """Refuse a folder of something else."""
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"a sweep needs a folder, and {self.path} is something else")
         if not self.path.is_dir() or not any(self.path.iterdir()):
-            return ()
-        kept = None
+            return
         try:
-            kept = points.read(self.path / points.MANIFEST)
-            if kept is not None:
-                what, tables = kept["sweep"], tuple(kept["tables"])
-                before = Grid(tuple(grids.Block(**block) for block in kept["grid"]))
-        except (points.Altered, KeyError, TypeError):  # the last two: another file under this name
-            kept, self.altered[points.MANIFEST] = None, None
-        if kept is None:
+            kept = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
+            what, before = kept["sweep"], Grid(tuple(grids.Block(**block) for block in kept["grid"]))
+            lost = _points_lost(before, self._job.grid)
+        except (OSError, *_ODD) as error:
             if {p.name for p in self.path.iterdir() if p.suffix != durable.PART} <= _OWN:
-                return ()  # a sweep that had only begun, or whose manifest was damaged; points are known by their names
-            raise InputError(f"{self.path} holds something that is not a sweep; choose an empty or a new folder")
+                return  # a sweep that had only begun, or whose manifest was damaged; points are known by their names
+            raise InputError(
+                f"{self.path} holds something that is not a sweep; choose an empty or a new folder"
+            ) from error
         if what != self._job.what:
             raise InputError(f"{self.path} holds a sweep of {what}, not of {self._job.what}; choose another folder")
-        lost = _points_lost(before, self._job.grid)
         if lost:
             raise InputError(
                 f"{self.path} holds a sweep of another grid: {lost:,} of its {before.n_points:,} points are not in "
                 f"this one; add them to the grid, or choose another folder"
             )
-        return tables
 
 
 def _points_lost(before: Grid, now: Grid) -> int:
@@ -267,23 +219,7 @@ def table_of(job: SweepJob, points: Mapping[str, Point], entries: Mapping[str, E
         while own in columns:
             own = f"recorded_{own}"
         columns[own] = _series([entry.recorded.get(name) if entry else None for entry in known])
-    if any(entry and entry.written for entry in known):
-        columns["written"] = [list(entry.written) if entry else [] for entry in known]
     return pd.DataFrame(columns)
-
-
-def written_by_several(table: pd.DataFrame) -> dict[str, int]:
-    """Files that more than one point wrote, with how many did: what is in them now depends on which was last.
-
-    Examples
-    --------
-    >>> written_by_several(pd.DataFrame({"written": [["/a", "/b"], ["/a"]]}))
-    {'/a': 2}
-    """
-    if "written" not in table:
-        return {}
-    counts = table["written"].explode().value_counts()
-    return {str(path): int(n) for path, n in counts[counts > 1].items()}
 
 
 def _series(values: list[Any]) -> pd.Series:

@@ -17,7 +17,7 @@ from ettr.scenario import Scenario
 from ettr.scenario.loader import beside
 from ettr.sweep import calls
 from ettr.sweep.grid import Block, Grid, Point
-from ettr.sweep.work import File, Task, sha256_of
+from ettr.sweep.work import File, Task
 
 ID_DIGITS = 16
 
@@ -80,14 +80,14 @@ class SweepJob:
             points[digest] = point
         return points
 
-    def task(self, digest: str, parameters: Mapping[str, Any]) -> Task:
-        """A point as a worker takes it."""
+    def task(self, digest: str, parameters: Mapping[str, Any], elsewhere: bool = False) -> Task:
+        """A point as a worker takes it, with the files that it names if the worker may be `elsewhere`."""
         return Task(
             self.name,
             self._source,
             dict(parameters),
             digest,
-            tuple(_files(parameters, self._files)),
+            tuple(self._file(path) for path in _files(parameters)) if elsewhere else (),
             str(self.root),
             self._surroundings,
             timeout_s=self._timeout_s,
@@ -98,9 +98,9 @@ class SweepJob:
     def _surroundings(self) -> dict[str, str]:
         return notebook.surroundings()
 
-    @functools.cached_property
-    def _files(self) -> dict[str, File]:
-        return {}
+    @functools.cache  # noqa: B019  (a job lives as long as its sweep)
+    def _file(self, path: str) -> File:
+        return File(path, Path(path).read_bytes())
 
 
 class NotebookJob(SweepJob):
@@ -189,11 +189,9 @@ def _checked(call: calls.Call, name: str, value: Any) -> Any:
     return beside(value, "") if isinstance(value, str) else value  # a GPU or weather file counts with its contents
 
 
-def _files(parameters: Mapping[str, Any], known: dict[str, File]) -> Iterator[File]:
+def _files(parameters: Mapping[str, Any]) -> Iterator[str]:
     """The files that parameters name, by absolute paths."""
     for value in parameters.values():
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str) and os.path.isabs(text) and Path(text).is_file():
-                if text not in known:
-                    known[text] = File(text, sha256_of(Path(text)))
-                yield known[text]
+                yield text

@@ -7,8 +7,9 @@ import logging
 import os
 import queue
 import re
+import tempfile
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,13 @@ _ADDRESS = re.compile(r"inproc://\S+|((tcp|tls|ws|wss|ucx)://)?(\[[0-9a-fA-F:.]+
 _LOST = "the scheduler went away; what was finished is kept, and the same command goes on from there"
 AHEAD = 2
 """Pieces that wait for each thread: enough to keep it busy, and few that a lost scheduler takes along."""
+OWN_CLUSTER = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.deploy.lost-worker-timeout": "365 days",
+}
+"""Dask's settings for workers on this machine: no page of what runs is served, and a worker that ended is started again
+however long that takes, which on a busy machine may be minutes."""
 
 
 class SchedulerLost(EttrError):
@@ -39,7 +47,8 @@ def check(workers: int | None, scheduler: str | None) -> None:
 def connected(workers: int | None, scheduler: str | None, most: int) -> Iterator[Any]:
     """A Dask client, with a cluster of its own on this machine unless a scheduler is named.
 
-    Nobody else reaches a cluster of its own. Who reaches a scheduler that asks for no certificate runs code there.
+    Dask runs what anybody sends. A cluster of its own asks for a certificate that only this process and its workers
+    hold, in memory. Who reaches a scheduler that asks for none runs code there.
 
     Parameters
     ----------
@@ -57,19 +66,30 @@ def connected(workers: int | None, scheduler: str | None, most: int) -> Iterator
     """
     with extras.needed("sweep"):
         import cryptography  # noqa: F401  (Dask makes its certificates with it)
-        from distributed import Client, Security
-
-        from ettr.sweep import own_cluster
+        import dask
+        from distributed import Client, LocalCluster, Security
     with _silent(), contextlib.ExitStack() as stack:
         if scheduler is None:
+            # Dask imports modules from this folder, so it is none that others may write to
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ettr-", ignore_cleanup_errors=True))
+            stack.enter_context(dask.config.set(OWN_CLUSTER))
             try:
-                cluster = stack.enter_context(own_cluster.started(min(workers or os.cpu_count() or 1, most)))
+                cluster = LocalCluster(
+                    n_workers=min(workers or os.cpu_count() or 1, most),
+                    threads_per_worker=1,
+                    security=True,
+                    dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": False},
+                    memory_limit=0,  # notebooks run in processes of their own
+                    local_directory=folder,
+                    silence_logs=logging.CRITICAL,
+                )
             except (RuntimeError, OSError) as error:
                 raise EttrError(
                     f"the workers did not start: {' '.join(str(error).split())[:200]}. In a script, call this below "
                     f'`if __name__ == "__main__":`; a file in this folder may also hide a module of Python'
                 ) from error
-            yield stack.enter_context(Client(cluster))
+            yield stack.enter_context(Client(stack.enter_context(cluster)))
             return
         by_file = Path(scheduler).suffix == ".json"
         if not by_file and not _ADDRESS.fullmatch(scheduler):
@@ -95,7 +115,7 @@ def stream(
     work: Callable[[Any], Any],
     waiting: deque[Any],
     piece: Callable[[Any], Any],
-    look: Callable[[int, int], None],
+    look: Callable[[int], None],
 ) -> Iterator[tuple[Hashable, Any]]:
     """Futures of ``work(piece(key))`` for all keys that wait, each with its key as soon as it is there.
 
@@ -113,9 +133,7 @@ def stream(
     piece : callable
         From a key to what is sent to the worker.
     look : callable
-        Told every second in which nothing is done how many threads there are, and how many workers were given up since
-        the start because they said nothing for as long as ``distributed.scheduler.worker-ttl`` of Dask's configuration;
-        and at once when one more was.
+        Told every second in which nothing is done how many threads there are.
 
     Yields
     ------
@@ -129,25 +147,19 @@ def stream(
     """
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
     keys: dict[Any, Hashable] = {}
-    frozen: list[str] = []
-    n_told = 0
-    client.subscribe_topic("scheduler", lambda event: frozen.extend(_given_up(event[1])))
     try:
         while True:
-            while waiting and len(keys) < AHEAD * max(1, sum(_threads(client))):
+            while waiting and len(keys) < AHEAD * max(1, _threads(client)):
                 key = waiting.popleft()
                 future = client.submit(work, piece(key), pure=False)
                 keys[future] = key
                 future.add_done_callback(done.put)
             if not keys:
                 return
-            future = None
-            with contextlib.suppress(queue.Empty):
+            try:
                 future = done.get(timeout=LOOKED_AFTER_EVERY_S)
-            if future is None or len(frozen) > n_told:
-                n_told = len(frozen)
-                look(sum(_threads(client)), n_told)
-            if future is None:
+            except queue.Empty:
+                look(_threads(client))
                 continue
             if future.status in ("cancelled", "lost"):
                 raise SchedulerLost(_LOST)
@@ -159,17 +171,12 @@ def stream(
                 future.cancel(force=True)
 
 
-def _given_up(event: Any) -> list[str]:
-    """The workers that the scheduler gives up because they said nothing for too long."""
-    timed_out = isinstance(event, Mapping) and event.get("action") == "worker-ttl-timed-out"
-    return list(event["workers"]) if timed_out else []
-
-
-def _threads(client: Any) -> list[int]:
+def _threads(client: Any) -> int:
+    """How many pieces the workers can do side by side."""
     if client.status != "running":
         raise SchedulerLost(_LOST)
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    return [worker["nthreads"] for worker in workers]
+    return sum(worker["nthreads"] for worker in workers)
 
 
 @contextlib.contextmanager

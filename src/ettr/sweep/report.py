@@ -10,7 +10,6 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from ettr.core import durable, sentences
 from ettr.core.errors import EttrError
 from ettr.core.sentences import count, duration, number
 from ettr.notebook import RESERVED, rendering
-from ettr.sweep.folder import written_by_several
 from ettr.sweep.jobs import SweepJob
 from ettr.sweep.panels import MOST_GROUPS, panel
 
@@ -31,14 +29,13 @@ MOST_ROWS = 2_000
 LONGEST = 80
 LONGEST_ERROR = 500
 """Signs of a value, and of an error, that the page shows."""
-_NAMED = 4
 _ALIKE = 1e-12
 """A spread below this share is rounding."""
 _UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 """What has no place in a page or a picture."""
 
 
-def write(job: SweepJob, table: pd.DataFrame, out: str | os.PathLike[str], altered: Sequence[str] = ()) -> Path:
+def write(job: SweepJob, table: pd.DataFrame, out: str | os.PathLike[str]) -> Path:
     """Write ``report.html`` beside the table of a sweep.
 
     Parameters
@@ -49,8 +46,6 @@ def write(job: SweepJob, table: pd.DataFrame, out: str | os.PathLike[str], alter
         As :func:`ettr.sweep.run` returns it.
     out : path
         Folder of the sweep.
-    altered : sequence of str
-        Files that were found to be not as they were written, as :class:`ettr.sweep.Progress` has them.
 
     Returns
     -------
@@ -59,13 +54,13 @@ def write(job: SweepJob, table: pd.DataFrame, out: str | os.PathLike[str], alter
     """
     path = Path(out) / NAME
     try:
-        durable.write(path, page(job, table, altered))
+        durable.write(path, page(job, table))
     except OSError as error:
         raise EttrError(f"cannot write {path}: {error.strerror or error}") from error
     return path
 
 
-def page(job: SweepJob, table: pd.DataFrame, altered: Sequence[str] = ()) -> str:
+def page(job: SweepJob, table: pd.DataFrame) -> str:
     """The page as HTML."""
     parameters = [job.column(name) for name in job.grid.parameters]
     recorded = [name for name in table.columns if name not in (*RESERVED, *parameters)]
@@ -76,7 +71,6 @@ def page(job: SweepJob, table: pd.DataFrame, altered: Sequence[str] = ()) -> str
     body = [
         f"<h1>{html.escape(title)}</h1>",
         f"<p>{html.escape(counts_sentence(table))}{f' Held: {html.escape(fixed)}.' if fixed else ''}</p>",
-        *_warnings(table, altered),
         *_panels(table, [name for name in parameters if name not in held], recorded),
         "<h2>Points</h2>",
         *_rows(table.iloc[order], [*(["name"] if "name" in table else []), *parameters], recorded),
@@ -139,43 +133,6 @@ def counts_sentence(table: pd.DataFrame) -> str:
     return (
         f"{count(len(table))} point{'' if len(table) == 1 else 's'}: {', '.join(numbers)}. Together they took {taken}."
     )
-
-
-def altered_sentence(files: Sequence[str]) -> str:
-    """That files of a sweep were not as they were written.
-
-    Examples
-    --------
-    >>> altered_sentence(["points/1a.ipynb"])
-    '1 file was not as it was written, and was made anew: points/1a.ipynb.'
-    """
-    more = [f"{count(len(files) - _NAMED)} more"] if len(files) > _NAMED else []
-    were = "file was not as it was" if len(files) == 1 else "files were not as they were"
-    made = "was" if len(files) == 1 else "were"
-    return f"{count(len(files))} {were} written, and {made} made anew: {', '.join([*files[:_NAMED], *more])}."
-
-
-def several_sentence(written: Mapping[str, int]) -> str:
-    """A warning about files that several points wrote; ``written`` is how many did, by file.
-
-    Examples
-    --------
-    >>> several_sentence({"/tmp/a.csv": 3})
-    'Several points wrote the same file, so what is in it depends on which was last: /tmp/a.csv (3 points).'
-    """
-    paths = [f"{path} ({count(n)} points)" for path, n in list(written.items())[:_NAMED]]
-    more = [f"{count(len(written) - _NAMED)} more"] if len(written) > _NAMED else []
-    files, them = ("the same file", "it") if len(written) == 1 else ("the same files", "them")
-    return (
-        f"Several points wrote {files}, so what is in {them} depends on which was last: {', '.join([*paths, *more])}."
-    )
-
-
-def _warnings(table: pd.DataFrame, altered: Sequence[str]) -> list[str]:
-    """Files that were changed, and files that several points wrote."""
-    files = written_by_several(table)
-    said = [*([altered_sentence(altered)] if altered else []), *([several_sentence(files)] if files else [])]
-    return [f"<p class=failed>{html.escape(text)}</p>" for text in said]
 
 
 def _panels(table: pd.DataFrame, varying: list[str], recorded: list[str]) -> list[str]:

@@ -19,15 +19,13 @@ from ettr.sweep import calls, pool
 from ettr.sweep.folder import Entry, Folder, table_of
 from ettr.sweep.grid import Point, load
 from ettr.sweep.jobs import CallJob, NotebookJob, SweepJob
-from ettr.sweep.work import Outcome, Task, WorkerDiffers, do, with_contents
+from ettr.sweep.work import Outcome, Task, WorkerDiffers, do
 
 MOST_POINTS = 100_000
 """Points of one sweep that leave a file each."""
 MOST_AT_ONCE = 20_000_000
 """Points of one sweep that the closed form takes all at once."""
 TABLE_EVERY_S = 60.0
-_ROUNDS = 4
-"""How often the files of points may turn out to be changed while a sweep is at work."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +40,10 @@ class Progress:
         Finished points that an earlier run left.
     threads : int
         How many points the workers can run side by side; 0 while none is there.
-    frozen : int
-        Workers that were given up because they said nothing for minutes; others do their points.
     entries : mapping of str to Entry or None
         What each point left, by its id; none of an open one.
     last : str
         Id of the point that was finished last, in what says so; empty elsewhere.
-    altered : tuple of str
-        Files that were found to be not as they were written; their points run again.
     """
 
     done: int
@@ -57,10 +51,8 @@ class Progress:
     total: int
     kept: int
     threads: int | None = None
-    frozen: int = 0
     entries: Mapping[str, Entry | None] = field(default_factory=dict, compare=False, repr=False)
     last: str = ""
-    altered: tuple[str, ...] = ()
 
 
 def limit(call: str | None) -> int:
@@ -134,8 +126,8 @@ def run(
     -------
     DataFrame
         One row a point, in the order of the grid: ``id``, ``name`` if points have names, the parameters, ``status``
-        (``done`` or ``failed``), ``duration_s`` [s], ``error``, ``notebook`` (the executed copy, relative to `out`),
-        a column for each recorded value, and ``written`` if notebooks wrote files. It is also in ``results.parquet``.
+        (``done`` or ``failed``), ``duration_s`` [s], ``error``, ``notebook`` (the executed copy, relative to `out`) and
+        a column for each recorded value. It is also in ``results.parquet``.
 
     Raises
     ------
@@ -220,7 +212,7 @@ def preview(job: SweepJob, out: str | os.PathLike[str], workers: int | None = No
     if waiting:
         digest = waiting[0]
         with folder.taken():
-            task = folder.task(digest, points[digest])
+            task = job.task(digest, points[digest].parameters)
             if task.source and not task.fresh_kernel:
                 prepare()
             started = time.monotonic()
@@ -238,117 +230,65 @@ def sweep(
     scheduler: str | None = None,
     retry_failed: bool = False,
     on_progress: OnProgress | None = None,
-    wait: bool = False,
 ) -> pd.DataFrame:
-    """Run the points of a job that are not finished; :func:`run` and :func:`call` say what is what.
-
-    With `wait`, a sweep that is at work in the same folder is waited for, and is an error otherwise.
-    """
+    """Run the points of a job that are not finished; :func:`run` and :func:`call` say what is what."""
     pool.check(workers, scheduler)
     if _is_at_once(job):
-        return _at_once(job, out, on_progress)
+        return _at_once(job, out)
     if job.grid.n_points > MOST_POINTS:
         raise InputError(
             f"the grid has {job.grid.n_points:,} points, and at most {MOST_POINTS:,} are swept where the closed form "
             f"takes one at a time, as it does with these fields"
         )
+    hear = on_progress or (lambda _: None)
     folder = Folder(out, job)
-    with folder.taken(wait):
+    with folder.taken():
         points = job.points()
         entries = {digest: folder.entry(digest) for digest in points}
         if retry_failed:
             entries = {d: entry if entry and entry.status == "done" else None for d, entry in entries.items()}
-        run = _Run(job, folder, points, entries, on_progress or (lambda _: None))
-        run.tell()
+        waiting = deque(digest for digest, entry in entries.items() if entry is None)
+        n_kept, n_failed = len(points) - len(waiting), sum(e.status == "failed" for e in entries.values() if e)
+        progress = Progress(n_kept, n_failed, len(points), n_kept, entries=entries)
+        hear(progress)
+        written_s = time.monotonic()
         try:
-            for _ in range(_ROUNDS):
-                if not run.waiting():
-                    break
-                with pool.connected(workers, scheduler, len(run.waiting())) as client:
-                    run.work(client)
-                run.look_again()
-            if run.waiting():
-                raise EttrError(f"something changes the files of points in {folder.path} while the sweep is at work")
+            outcomes = _outcomes(
+                job, points, waiting, workers, scheduler, lambda threads: hear(replace(progress, threads=threads))
+            )
+            for digest, outcome in outcomes:
+                folder.keep(digest, outcome)
+                entries[digest] = folder.entry(digest)
+                progress = replace(progress, done=progress.done + 1, failed=progress.failed + outcome.failed)
+                hear(replace(progress, last=digest))
+                if time.monotonic() - written_s > TABLE_EVERY_S:
+                    folder.write_table(table_of(job, points, entries))
+                    written_s = time.monotonic()
         finally:
             table = table_of(job, points, entries)
             folder.write_table(table)
         return table
 
 
-@dataclass
-class _Run:
-    """The points of a sweep at work."""
-
-    job: SweepJob
-    folder: Folder
-    points: Mapping[str, Point]
-    entries: dict[str, Entry | None]
-    hear: OnProgress
-
-    def __post_init__(self) -> None:
-        self._progress = Progress(0, 0, len(self.points), len(self.points) - len(self.waiting()), entries=self.entries)
-        self._count()
-        self._tables = time.monotonic()
-
-    def waiting(self) -> deque[str]:
-        """Ids of the points that are open."""
-        return deque(digest for digest, entry in self.entries.items() if entry is None)
-
-    def tell(self, **more: Any) -> None:
-        """Say how far it is."""
-        self.hear(replace(self._progress, **more))
-
-    def work(self, client: Any) -> None:
-        """Run the points that are open."""
-
-        def look(threads: int, frozen: int) -> None:
-            self._progress = replace(self._progress, frozen=frozen)
-            self.tell(threads=threads)
-
-        for digest in _finished(self.folder, client, self.points, self.waiting(), look):
-            entry = self.entries[digest] = self.folder.entry(digest)
-            if entry is None:
-                continue  # changed already
-            done, failed = self._progress.done + 1, self._progress.failed + (entry.status == "failed")
-            self._progress = replace(self._progress, done=done, failed=failed)
-            self.tell(last=digest)
-            if time.monotonic() - self._tables > TABLE_EVERY_S:
-                self.folder.write_table(table_of(self.job, self.points, self.entries))
-                self._tables = time.monotonic()
-
-    def look_again(self) -> None:
-        """Look at all files once more, before they become the table: those that were changed meanwhile are open."""
-        for digest in self.points:
-            self.entries[digest] = self.folder.entry(digest)
-        self._count()
-        if self.waiting():
-            self.tell()
-
-    def _count(self) -> None:
-        finished = [entry for entry in self.entries.values() if entry is not None]
-        failed = sum(entry.status == "failed" for entry in finished)
-        altered = tuple(self.folder.altered)
-        self._progress = replace(self._progress, done=len(finished), failed=failed, altered=altered)
-
-
-def _finished(
-    folder: Folder, client: Any, points: Mapping[str, Point], waiting: deque[str], look: Callable[[int, int], None]
-) -> Iterator[str]:
-    """Hand points to the workers, keep what each leaves, and give its id."""
-    lacking: dict[str, tuple[str, ...]] = {}
+def _outcomes(
+    job: SweepJob,
+    points: Mapping[str, Point],
+    waiting: deque[str],
+    workers: int | None,
+    scheduler: str | None,
+    look: Callable[[int], None],
+) -> Iterator[tuple[str, Outcome]]:
+    """Hand points to the workers, and give the id of each with what it left."""
 
     def task(digest: str) -> Task:
-        return with_contents(folder.task(digest, points[digest]), lacking.get(digest, ()))
+        return job.task(digest, points[digest].parameters, elsewhere=scheduler is not None)
 
-    for key, future in pool.stream(client, do, waiting, task, look):
-        digest, error = str(key), future.exception()
-        outcome = _unfinished(task(digest), error) if error else future.result()
-        if outcome.missing:
-            lacking[digest] = outcome.missing
-            waiting.appendleft(digest)
-            continue
-        folder.keep(digest, outcome)
-        yield digest
+    if not waiting:
+        return
+    with pool.connected(workers, scheduler, len(waiting)) as client:
+        for key, future in pool.stream(client, do, waiting, task, look):
+            digest, error = str(key), future.exception()
+            yield digest, _unfinished(task(digest), error) if error else future.result()
 
 
 def _unfinished(task: Task, error: BaseException) -> Outcome:
@@ -372,8 +312,8 @@ def _is_at_once(job: SweepJob) -> bool:
     return isinstance(job, CallJob) and job.name == "budget" and calls.takes_arrays(job.grid)
 
 
-def _at_once(job: SweepJob, out: str | os.PathLike[str], on_progress: OnProgress | None) -> pd.DataFrame:
-    """The table of a sweep that the closed form answers as a whole; told is only that one was changed."""
+def _at_once(job: SweepJob, out: str | os.PathLike[str]) -> pd.DataFrame:
+    """The table of a sweep that the closed form answers as a whole."""
     folder = Folder(out, job)
     with folder.taken():
         ids = list(job.ids())
@@ -394,6 +334,4 @@ def _at_once(job: SweepJob, out: str | os.PathLike[str], on_progress: OnProgress
         table = pd.DataFrame({**columns, **recorded})
         table["duration_s"] = (time.monotonic() - started) / len(table)
         folder.write_table(table)
-        if folder.altered and on_progress:
-            on_progress(Progress(len(ids), int(lost.sum()), len(ids), 0, altered=tuple(folder.altered)))
         return table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import os
 import re
@@ -15,8 +14,8 @@ from typing import Any, Literal
 from ettr import evidence, notebook, sweep
 from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity, UnknownName
 from ettr.core.yaml_files import mapping_of, text_of
-from ettr.sweep import Grid, Point, points
-from ettr.sweep.folder import Entry, Folder
+from ettr.sweep import Grid, Point
+from ettr.sweep.folder import POINTS, Entry
 from ettr.sweep.grid import Block
 from ettr.sweep.jobs import ID_DIGITS
 from ettr.sweep.work import Task
@@ -26,7 +25,7 @@ _LISTS = ("parts", "chapters", "sections")
 SUFFIXES = (".ipynb", ".md", ".rst")
 
 
-State = Literal["ran", "kept", "unanswered", "failed", "missing"]
+State = Literal["ran", "kept", "unanswered", "failed"]
 REFUSALS = (NoProgress, OutsideValidity, NotModelled, InputError)
 """Errors by which a chapter refuses its scenario; all others are faults."""
 _NO_ANSWER = re.compile(rf"\): (?:{'|'.join(one.__name__ for one in REFUSALS)}): (.*)")
@@ -38,8 +37,8 @@ class Chapter:
     """A notebook of the book and the state of its executed copy.
 
     ``state`` is ``ran`` or ``kept`` (the copy at ``path`` is good), ``unanswered`` (the book's scenario has no answer
-    from the cell on at which the copy ends, as ``error`` says), ``failed`` (the copy ends at the failure that ``error``
-    describes, unless the run could not even begin), or ``missing``.
+    from the cell on at which the copy ends, as ``error`` says), or ``failed`` (the copy ends at the failure that
+    ``error`` describes).
     """
 
     docname: str
@@ -87,20 +86,7 @@ def contents(root: Path) -> list[tuple[str, list[tuple[str, str]]]]:
 
 def _toc(root: Path) -> dict[str, Any]:
     file = Path(root) / "_toc.yml"
-    toc = mapping_of(text_of(file, "table of contents"), str(file), "table of contents")
-    _refuse_odd(toc, str(file))
-    return toc
-
-
-def _refuse_odd(part: Any, place: str) -> None:
-    """Refuse a part of a table of contents that is none, and those below it."""
-    below: list[Any] = [part.get(name) or [] for name in _LISTS] if isinstance(part, dict) else [0]
-    if not all(isinstance(listed, list) for listed in below) or not isinstance(part.get("file", ""), str):
-        raise InputError(
-            f"parts, chapters and sections must be lists of pages such as file: a/b, got {part!r:.60} ({place})"
-        )
-    for each in itertools.chain.from_iterable(below):
-        _refuse_odd(each, place)
+    return mapping_of(text_of(file, "table of contents"), str(file), "table of contents")
 
 
 def source(root: Path, docname: str) -> Path:
@@ -163,26 +149,17 @@ class Book(sweep.SweepJob):
         (book,) = self.grid.points()
         return {digest: Point(book.parameters, docname) for digest, docname in self.docnames.items()}
 
-    def task(self, digest: str, parameters: Mapping[str, Any]) -> Task:
+    def task(self, digest: str, parameters: Mapping[str, Any], elsewhere: bool = False) -> Task:
         chapter = self._chapters[digest]
         (own,) = chapter.grid.points()
-        return chapter.task(digest, own.parameters)
+        return chapter.task(digest, own.parameters, elsewhere)
 
-    def chapter(self, digest: str, entry: Entry | None, done: Literal["ran", "kept"] = "kept") -> Chapter:
+    def chapter(self, digest: str, entry: Entry, done: Literal["ran", "kept"]) -> Chapter:
         """A notebook as its point left it."""
         docname = self.docnames[digest]
-        if entry is None:
-            return Chapter(docname, "missing", self.out)
         refused = self._may_refuse and _NO_ANSWER.search(entry.error)
         state: State = done if entry.status == "done" else "unanswered" if refused else "failed"
         return Chapter(docname, state, self.out / entry.file, entry.duration_s, entry.error)
-
-
-def states(root: Path, parameters: Mapping[str, Any]) -> list[Chapter]:
-    """The state of every notebook of the book, without running any."""
-    book = Book(Path(root).resolve(), parameters)
-    folder = Folder(book.out, book)
-    return [book.chapter(digest, folder.entry(digest)) for digest in book.docnames]
 
 
 def execute(
@@ -229,12 +206,13 @@ def execute(
             return
         new = [now.last] if now.last else [digest for digest, entry in now.entries.items() if entry]
         for number, digest in enumerate(new, now.done - len(new) + 1):
-            chapters[digest] = book.chapter(digest, now.entries[digest], "ran" if now.last else "kept")
+            if entry := now.entries[digest]:
+                chapters[digest] = book.chapter(digest, entry, "ran" if now.last else "kept")
             if progress:
                 progress(number, now.total, chapters[digest])
 
-    sweep.sweep(book, book.out, workers or max(2, os.cpu_count() or 2), retry_failed=True, on_progress=tell, wait=True)
-    for path in (book.out / points.FOLDER).glob("*.ipynb"):
+    sweep.sweep(book, book.out, workers or max(2, os.cpu_count() or 2), retry_failed=True, on_progress=tell)
+    for path in (book.out / POINTS).glob("*.ipynb"):
         if path.name.partition(".")[0] not in chapters:
             path.unlink(missing_ok=True)  # of a chapter as it was before
     return [chapters[digest] for digest in book.docnames]

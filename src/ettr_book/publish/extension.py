@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import re
+import shutil
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from ettr import notebook
-from ettr.core.errors import EttrError
+from ettr.core import extras
+from ettr.core.errors import EttrError, InputError
 from ettr.core.sentences import listed
 from ettr.scenario import Scenario
-from ettr_book.publish import assets, chapters, page_data, pages, place, terms
+from ettr_book.publish import chapters, page_data, pages, terms
+
+BUILT_WITH = ("jupyter-book", "sphinx-book-theme", "sphinx-mathjax-offline", "vl-convert-python")
+"""What a site takes beyond what its chapters take."""
+MARK = ".ettr-book.json"
+"""In every site made here; a folder without it is not replaced."""
+_ASSETS = Path("_build/.assets")
 
 _SEVERAL_NAMES = re.compile(r"(\w+(?:, \w+)+) : ")
 FIELDS = "book/reference/data"
@@ -22,12 +32,8 @@ FIELDS = "book/reference/data"
 def connect(app: Any) -> dict[str, Any]:
     """Register configuration values and the handlers of Sphinx's events."""
     app.add_config_value("ettr_parameters", {}, "env", types=[dict])
-    app.add_config_value("ettr_show_failures", False, "env", types=[bool])
-    app.add_js_file("csv.js", loading_method="defer")
-    app.add_js_file("charts.js", loading_method="defer")
-    app.add_js_file("formulas.js", loading_method="defer")
-    app.add_js_file("inputs.js", loading_method="defer")
-    app.add_js_file("tables.js", loading_method="defer")
+    for name in ("csv", "charts", "formulas", "inputs", "tables"):
+        app.add_js_file(f"{name}.js", loading_method="defer")
     app.connect("builder-inited", prepare)
     app.connect("env-get-outdated", outdated)
     app.connect("source-read", swap)
@@ -43,23 +49,61 @@ def prepare(app: Any) -> None:
     root = Path(app.srcdir)
     try:
         if app.builder.format == "html":
-            app.config.html_static_path.append(str(assets.make(root)))
+            app.config.html_static_path.append(str(_scripts(root)))
             parameters = app.config.ettr_parameters
             named = parameters.get("scenario", page_data.DEFAULT)
-            folder = root / assets.FOLDER / chapters.key(parameters)
+            folder = root / _ASSETS / chapters.key(parameters)
             data = page_data.write(folder, Scenario.load(named), Path(named).name)
             app.config.html_static_path.append(str(data))
-        if app.config.ettr_show_failures:
-            states = chapters.states(root, app.config.ettr_parameters)
-        else:
-            states = chapters.execute(root, app.config.ettr_parameters, progress=_say)
+        states = chapters.execute(root, app.config.ettr_parameters, progress=_say)
     except EttrError as error:
         raise SystemExit(f"The book was not built: {error}") from error
     failed = [chapter for chapter in states if not chapter.is_good]
-    if failed and not app.config.ettr_show_failures:
+    if failed:
         # Jupyter Book prints a traceback for an exception, and only a message for an exit.
         raise SystemExit("The book was not built: " + "; ".join(chapter.error for chapter in failed))
     app.ettr_chapters = {chapter.docname: chapter for chapter in states}
+
+
+def _scripts(root: Path) -> Path:
+    """The folder with Vega and MathJax for these versions of their packages, for ``html_static_path``; made once."""
+    made = root / _ASSETS / "-".join(versions_of("vl-convert-python", "sphinx-mathjax-offline"))
+    if not made.is_dir():
+        made.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=made.parent) as folder:
+            part = Path(folder) / "part"
+            part.mkdir()
+            (part / "vega-bundle.js").write_text(_vega(), encoding="utf-8")
+            _mathjax(part / "mathjax")
+            if not made.is_dir():  # by another build
+                part.rename(made)
+    return made
+
+
+def _vega() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one classic script: browsers refuse modules from files."""
+    with extras.needed("sweep"):
+        import vl_convert
+    code = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return f"(function () {{\n{code}\n}})();\n"
+
+
+def _mathjax(folder: Path) -> None:
+    """MathJax with its fonts, and not the 24 MB that its package holds altogether."""
+    distribution = importlib.metadata.distribution("sphinx-mathjax-offline")
+    entry = "sphinx-mathjax-offline/static/mathjax"
+    package = Path(str(distribution.locate_file(entry)))
+    if not package.is_dir():
+        raise InputError(f"MathJax is not at {package}: install sphinx-mathjax-offline again")
+    fonts = Path("output/chtml/fonts/woff-v2")
+    shutil.copytree(package / fonts, folder / fonts)
+    shutil.copy2(package / "tex-mml-chtml.js", folder)
+
+
+def versions_of(*names: str) -> list[str]:
+    """Versions of packages that the book is built with; `MissingExtra` where one is not installed."""
+    with extras.needed("book"):
+        return [importlib.metadata.version(name) for name in names]
 
 
 def with_names_together(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -102,7 +146,7 @@ def _answers(app: Any) -> list[pages.PageAnswer]:
     for part, entries in chapters.contents(Path(app.srcdir)):
         for docname, title in entries:
             chapter = app.ettr_chapters.get(docname)
-            if chapter and chapter.is_good:
+            if chapter:
                 answer = pages.answered(notebook.read(chapter.path))
                 if answer := answer or ("No answer for this run" if chapter.why else ""):
                     rows.append(pages.PageAnswer(part, docname, title, answer))
@@ -151,25 +195,18 @@ def finish(app: Any, exception: Exception | None) -> None:
         if target.is_file():
             target.write_text(notebook.text(_merged(app, chapter)), encoding="utf-8")
     mark = {"title": app.config.html_title, "parameters": app.config.ettr_parameters}
-    (out / place.MARK).write_text(json.dumps(mark, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    (out / MARK).write_text(json.dumps(mark, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def _merged(app: Any, chapter: chapters.Chapter) -> Any:
     root = Path(app.srcdir)
-    path = chapters.source(root, chapter.docname)
-    original = notebook.read(path)
+    original = notebook.read(chapters.source(root, chapter.docname))
     if chapter.state == "unanswered":
         executed = notebook.read(chapter.path)
         stopped = executed.metadata[notebook.RECORD]["stopped"]["id"]
         merged = pages.with_outputs(original, executed, root)
         return pages.unanswered(merged, chapter.why, stopped, _elsewhere(app, chapter.docname))
-    if chapter.is_good:
-        return pages.with_outputs(original, notebook.read(chapter.path), root)
-    stopped = None
-    if chapter.state == "failed":
-        stopped = notebook.read(chapter.path).metadata[notebook.RECORD]["stopped"]
-    error = chapter.error or "it was not run"
-    return pages.failed_page(original, path.relative_to(root).as_posix(), error, stopped)
+    return pages.with_outputs(original, notebook.read(chapter.path), root)
 
 
 def _say(done: int, total: int, chapter: chapters.Chapter) -> None:

@@ -179,28 +179,6 @@ def _starts(cell: Any, words: tuple[str, ...]) -> bool:
     return bool(cell.cell_type == "markdown" and cell.source.startswith(words))
 
 
-def failed_page(source: Any, path: str, error: str, stopped: dict[str, Any] | None) -> Any:
-    """The page of a chapter that could not be computed: its title, the cell, its source and the error."""
-    from nbformat import v4
-
-    title = next((cell.source.splitlines()[0] for cell in source.cells if cell.source.startswith("# ")), f"# {path}")
-    begun = stopped and stopped["number"]  # in which cell it stopped, if it began at all
-    where = f"Cell {begun} (id {stopped['id']}) of {path}" if stopped and begun else path
-    message = stopped["error"] if stopped else error
-    lines = [title, "", "::::::::::{admonition} This page could not be computed", ":class: error", ""]
-    lines += [_fenced(where, "text"), "stopped with", "", _fenced(message, "text")]
-    if stopped and stopped["source"]:
-        lines += ["in", "", _fenced(stopped["source"], "python")]
-    lines += ["::::::::::"]
-    cell = v4.new_markdown_cell("\n".join(lines), id="failed")  # type: ignore[no-untyped-call]
-    return v4.new_notebook(metadata=source.metadata, cells=[cell])  # type: ignore[no-untyped-call]
-
-
-def _fenced(text: str, language: str) -> str:
-    fence = "`" * max([3, *(len(ticks) + 1 for ticks in re.findall("`+", text))])
-    return f"{fence}{language}\n{text}\n{fence}\n"
-
-
 def _portable(value: Any, root: Path) -> Any:
     """A path inside the repository as it is written there."""
     if isinstance(value, str) and os.path.isabs(value) and Path(value).is_relative_to(root):

@@ -11,17 +11,23 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import yaml
 
-from ettr import notebook
+from ettr import evidence
+from ettr.core import durable
 from ettr.core.durable import locked
 from ettr.core.errors import EttrError, InputError, NotebookFailed
 from ettr.core.sentences import printable
 from ettr.core.yaml_files import mapping_of, text_of
-from ettr_book.publish import assets, chapters, place
+from ettr.notebook import BOOK
+from ettr_book.publish import chapters
+from ettr_book.publish.extension import BUILT_WITH, MARK, versions_of
 
+DEFAULT = Path("_build/html")
+READ = ("book", "data", "src")
+"""Folders of the repository that a build reads: a site in one of them would become part of the next."""
 UNPACKED, UNPACKED_OUT = Path("_build/ettr-book"), Path("ettr-book")
 """Where a book that is not here is built, and the site of it."""
 EXTENSION = "ettr_book.publish"
@@ -37,11 +43,9 @@ def build(
 ) -> Path:
     """Run the chapters that changed, build the site with warnings as errors, and put it at `out`.
 
-    A build may end at any moment, by a kill, a full disk or a power cut: the site is the one before or the new one,
-    whole and on disk. If it ended between the two renames that exchange them, there is none until the next build to
-    this place, which begins by putting the one before there. Finished chapters are kept, and of pages only what is as
-    a whole build left it. Another build for the same scenario is waited for, and so is what a killed one left running;
-    on Windows, which has no such locks, it is not.
+    A site is replaced when the new one is whole, so a build that is cut off, or in which a chapter fails, leaves the
+    one before. Finished chapters are kept, and pages that a whole build left. Another build for the same scenario is
+    waited for; on Windows, which has no such locks, it is not.
 
     Parameters
     ----------
@@ -70,16 +74,16 @@ def build(
         If there is no book at `root`, the scenario is not one, or `out` is a folder that is not a book, belongs to the
         repository, or cannot be written.
     NotebookFailed
-        If chapters failed. The site at `out` stays as it was; the pages that the message names say what
+        If chapters failed. The site at `out` stays as it was; the executed copies that the message names end where they
         failed.
     EttrError
         If the pages could not be built without a warning, or a disk did not take them.
     """
-    assets.versions_of(*assets.BUILT_WITH)
+    versions_of(*BUILT_WITH)
     is_unpacked = root is None and not _is_book(Path.cwd())
     root, default_out = _folders(root)
     out = Path(out or default_out).absolute()
-    place.check(out, root)
+    _check_place(out, root)
     if is_unpacked:
         _unpack(root)
     names = chapters.docnames(root)
@@ -92,16 +96,14 @@ def build(
         if progress:
             _say(f"waiting for the build that is at work in {work}")
 
-    with locked(work / "lock", "build", wait=True, on_wait=say) as lock:
-        place.restore(out)
+    with locked(work / "lock", "build", wait=True, on_wait=say):
         with _progress(progress) as report:
             ran = chapters.execute(root, parameters, progress=report)
             failed = [chapter for chapter in ran if not chapter.is_good]
-            made = work.with_name(f"{work.name}-failed") if failed else work
-            site = _rendered(root, made, _config(root, parameters, label, bool(failed)), lock, bool(failed))
-        if failed:
-            raise NotebookFailed(*_failure(site, failed))
-        place.put(site, out)
+            if failed:
+                raise NotebookFailed(*_failure(failed))
+            site = _rendered(root, work, _config(root, parameters, label))
+        _put(site, out)
     unanswered = [chapter.docname for chapter in ran if chapter.why]
     if progress and unanswered:
         _say(f"no answer for this run, as the page says: {', '.join(unanswered)}")
@@ -126,14 +128,77 @@ def _folders(given: str | os.PathLike[str] | None) -> tuple[Path, Path]:
     if given is None and not _is_book(here):
         return here / UNPACKED, here / UNPACKED_OUT
     root = Path(given or here).resolve()
-    return root, root / place.DEFAULT
+    return root, root / DEFAULT
 
 
 def _unpack(root: Path) -> None:
     try:
-        notebook.unpacked(root)
+        unpacked(root)
     except OSError as error:
         raise InputError(f"the chapters cannot be written to {root}: {error.strerror or error}") from error
+
+
+def unpacked(folder: Path) -> None:
+    """Put the book that came with the package into a folder where it can be built, or bring it up to date there."""
+    wanted = dict(_files())
+    for place, source in wanted.items():
+        copy = folder / place
+        if not copy.is_file() or copy.read_bytes() != source.read_bytes():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, copy)
+    for page in (folder / "book").rglob("*"):
+        if page.is_file() and page.relative_to(folder).as_posix() not in wanted:
+            page.unlink()  # it is no more
+
+
+def _files() -> Iterator[tuple[str, Path]]:
+    """Where each file of the book stands in it, and the file."""
+    for name in ("_config.yml", "_toc.yml"):
+        yield name, BOOK / name
+    yield "data/references.bib", evidence.DATA / "references.bib"
+    for page in sorted((BOOK / "book").rglob("*")):
+        place = page.relative_to(BOOK)
+        if page.is_file() and not any(part.startswith(".") for part in place.parts):
+            yield place.as_posix(), page
+
+
+def _check_place(out: Path, root: Path) -> None:
+    """Refuse a place where something else lives, or that belongs to the book at `root`."""
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise InputError(f"the site needs a folder, and {out} is something else")
+    if root.is_relative_to(out.resolve()):
+        raise InputError(f"the site would replace the folder that the book is built in, {out}: name another one")
+    inside = next((name for name in READ if out.resolve().is_relative_to(root / name)), None)
+    if inside:
+        raise InputError(f"the site would become part of the book: {out} is in {root / inside}; choose another folder")
+    above = next(folder for folder in out.parents if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise InputError(f"the site cannot be written to {out}: {above} is not a folder that takes new files")
+    if out.is_dir() and any(out.iterdir()) and not (out / MARK).is_file() and out != root / DEFAULT:
+        raise InputError(f"{out} holds something that is not a book made here; choose an empty or a new folder")
+
+
+def _put(site: Path, out: Path) -> None:
+    """Put a copy of the site at `out`: two renames exchange it for what is there, which stays if that cannot be."""
+    copy, old = (out.with_name(f".{out.name}.{name}{durable.PART}") for name in ("copy", "old"))
+    _settle(out, copy, old)
+    try:
+        shutil.copytree(site, copy)
+        if out.exists():
+            out.rename(old)
+        copy.rename(out)
+    except OSError as error:
+        raise EttrError(f"the site could not be put at {out}: {error.strerror or error}") from error
+    finally:
+        _settle(out, copy, old)
+
+
+def _settle(out: Path, copy: Path, old: Path) -> None:
+    """Take an exchange back that was cut off between its two renames, and remove what is not the site."""
+    if old.exists() and not out.exists():
+        old.rename(out)
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _scenario(scenario: str | os.PathLike[str] | None) -> tuple[dict[str, str], str]:
@@ -148,29 +213,28 @@ def _scenario(scenario: str | os.PathLike[str] | None) -> tuple[dict[str, str], 
     return {"scenario": named}, loaded.title
 
 
-def _rendered(root: Path, work: Path, config: str, lock: IO[str], show_failures: bool) -> Path:
+def _rendered(root: Path, work: Path, config: str) -> Path:
     """The site that Jupyter Book makes in a folder of its own, of which it keeps what did not change.
 
     It goes on only from what a build left that came to its end without a warning.
     """
-    made, log = work / "_build", work / "build.log"
+    made, log, complete = work / "_build", work / "build.log", work / "complete"
     try:
-        work.mkdir(exist_ok=True)
-        if made.exists() and not place.is_whole(made):
-            shutil.rmtree(made)
+        if not complete.exists():
+            shutil.rmtree(made, ignore_errors=True)
+        complete.unlink(missing_ok=True)
         (work / "_config.yml").write_text(config, encoding="utf-8")
-        code = _jupyter_book(root, work, ["-n", "--keep-going", "-q", *([] if show_failures else ["-W"])], log, lock)
+        code = _jupyter_book(root, work, log)
         missing = [name for name in chapters.docnames(root) if not (made / f"html/{name}.html").is_file()]
-        if missing or (code and not show_failures):
+        if missing or code:
             raise EttrError(*_not_built(log, missing))
-        if not code:
-            place.seal(made)
+        complete.touch()
     except OSError as error:
         raise EttrError(f"the pages could not be written to {work}: {error.strerror or error}") from error
     return made / "html"
 
 
-def _config(root: Path, parameters: dict[str, Any], label: str, show_failures: bool) -> str:
+def _config(root: Path, parameters: dict[str, Any], label: str) -> str:
     """The book's configuration with what this build adds to it."""
     file = root / "_config.yml"
     config = mapping_of(text_of(file, "configuration"), str(file), "configuration")
@@ -181,19 +245,15 @@ def _config(root: Path, parameters: dict[str, Any], label: str, show_failures: b
         # What the theme writes as it stands.
         added.setdefault("html_theme_options", {})["logo"] = {"text": html.escape(config["title"])}
         config.setdefault("html", {})["announcement"] = f"This copy of the book was computed for {html.escape(label)}."
-    if show_failures:
-        added["ettr_show_failures"] = True
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
 
 
-def _jupyter_book(root: Path, work: Path, options: list[str], log: Path, lock: IO[str]) -> int:
-    """Run Jupyter Book, which holds the lock too: it keeps the next build waiting if this process is killed."""
+def _jupyter_book(root: Path, work: Path, log: Path) -> int:
+    """Run Jupyter Book with warnings as errors."""
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(root)]
-    command += ["--config", str(work / "_config.yml"), "--path-output", str(work), *options]
-    held = () if os.name == "nt" else (lock.fileno(),)
+    command += ["--config", str(work / "_config.yml"), "--path-output", str(work), "-n", "--keep-going", "-q", "-W"]
     with log.open("w", encoding="utf-8") as file:
-        done = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, cwd=root, check=False, pass_fds=held)
-    return done.returncode
+        return subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, cwd=root, check=False).returncode
 
 
 def _not_built(log: Path, missing: list[str]) -> list[str]:
@@ -204,11 +264,11 @@ def _not_built(log: Path, missing: list[str]) -> list[str]:
     return [f"Jupyter Book stopped{pages}; all it said is in {log}:", *(f"  {line}" for line in warnings)]
 
 
-def _failure(site: Path, failed: list[chapters.Chapter]) -> list[str]:
+def _failure(failed: list[chapters.Chapter]) -> list[str]:
     several = f"{len(failed)} chapters failed" if len(failed) > 1 else "a chapter failed"
     lines = [f"{several}, the site was left as it was:"]
     for chapter in failed:
-        lines += [f"  {chapter.error}", f"    page: {site / chapter.docname}.html"]
+        lines += [f"  {chapter.error}", f"    as far as it ran: {chapter.path}"]
     return lines
 
 
