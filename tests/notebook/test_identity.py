@@ -14,6 +14,10 @@ from ettr.notebook import Identity
 from notebooks import written
 
 
+def digest(path: Path, parameters: dict, root: Path | None = None) -> str:
+    return Identity.of_notebook(path, root).digest(parameters)
+
+
 def test_a_digest_depends_on_code_values_files_data_and_versions(tmp_path):
     path = written(tmp_path / "book" / "a.ipynb", "print(1)")
     (tmp_path / "_toc.yml").touch()
@@ -21,9 +25,9 @@ def test_a_digest_depends_on_code_values_files_data_and_versions(tmp_path):
     mine.write_text("a: 1")
     values = {"scenario": str(mine)}
     seen = {
-        notebook.digest(path, {}),
-        notebook.digest(path, values),
-        notebook.digest(path, {"scenario": "x"}),
+        digest(path, {}),
+        digest(path, values),
+        digest(path, {"scenario": "x"}),
     }
     for change in (
         lambda: mine.write_text("a: 2"),
@@ -34,7 +38,7 @@ def test_a_digest_depends_on_code_values_files_data_and_versions(tmp_path):
         lambda: written(path, "print(2)"),
     ):
         change()
-        now = notebook.digest(path, values)
+        now = digest(path, values)
         assert now not in seen
         seen.add(now)
 
@@ -46,20 +50,20 @@ def test_a_scenario_counts_with_the_files_that_it_names_itself(tmp_path):
     part.write_text("name: mine")
     weather.write_text("time,temperature")
     values = {"scenario": str(scenario)}
-    seen = {notebook.digest(path, values, root=tmp_path)}
+    seen = {digest(path, values, root=tmp_path)}
     for changed in (part, weather):
         changed.write_text("other")
-        seen.add(notebook.digest(path, values, root=tmp_path))
+        seen.add(digest(path, values, root=tmp_path))
     assert len(seen) == 3
     apart = tmp_path / "apart"
     apart.mkdir()
     beside = apart / "mine.yml"
     beside.write_text("heat: {weather: site.csv}")
-    before = notebook.digest(path, {"scenario": str(beside)}, root=tmp_path)
+    before = digest(path, {"scenario": str(beside)}, root=tmp_path)
     (apart / "site.csv").write_text("time,temperature")
-    assert notebook.digest(path, {"scenario": str(beside)}, root=tmp_path) != before
+    assert digest(path, {"scenario": str(beside)}, root=tmp_path) != before
     scenario.write_text("broken: [")
-    assert notebook.digest(path, values, root=tmp_path) not in seen
+    assert digest(path, values, root=tmp_path) not in seen
 
 
 @pytest.mark.parametrize(
@@ -72,17 +76,17 @@ def test_files_count_that_a_file_names_which_only_the_notebook_can_read(text, tm
     seen = set()
     for content in ("old", "new", "newer"):
         (tmp_path / "inner.txt").write_text(content)
-        seen.add(notebook.digest(book, {"x": "a.yml"}, root=tmp_path))
+        seen.add(digest(book, {"x": "a.yml"}, root=tmp_path))
     assert len(seen) == 3
 
 
 def test_a_digest_does_not_depend_on_text_cells(tmp_path):
     path = written(tmp_path / "a.ipynb", "print(1)")
-    before = notebook.digest(path, {})
+    before = digest(path, {})
     document = json.loads(path.read_text())
     document["cells"][0]["source"] = "# Why?"
     path.write_text(json.dumps(document))
-    assert notebook.digest(path, {}) == before
+    assert digest(path, {}) == before
 
 
 SCALARS = (
@@ -121,7 +125,7 @@ def test_a_notebook_whose_cells_have_no_ids_is_the_same_each_time(tmp_path):
     for cell in document["cells"]:
         del cell["id"]
     path.write_text(json.dumps(document))
-    assert notebook.digest(path, {}) == notebook.digest(path, {})
+    assert digest(path, {}) == digest(path, {})
 
 
 def test_whole_and_broken_forms_of_a_number_are_one(tmp_path):

@@ -361,12 +361,11 @@ def test_an_unknown_scenario_is_refused_before_anything_runs(own_book):
     assert not list((own_book / "_build").glob("chapters/rsc*"))
 
 
-def test_progress_is_a_line_a_chapter_where_there_is_no_terminal(capsys):
-    with site._progress(True) as report:
-        report(1, 3, chapters.Chapter("book/a", "ran", Path("a"), 1.25))
-        report(2, 3, chapters.Chapter("book/b", "kept", Path("b")))
-        refused = "c stopped at cell 1 (id x): NoProgress: it never ends"
-        report(3, 3, chapters.Chapter("book/c", "unanswered", Path("c"), error=refused))
+def test_progress_is_a_line_a_chapter(capsys):
+    site._line(1, 3, chapters.Chapter("book/a", "ran", Path("a"), 1.25))
+    site._line(2, 3, chapters.Chapter("book/b", "kept", Path("b")))
+    refused = "c stopped at cell 1 (id x): NoProgress: it never ends"
+    site._line(3, 3, chapters.Chapter("book/c", "unanswered", Path("c"), error=refused))
     lines = capsys.readouterr().err.splitlines()
     assert lines[:2] == ["[1/3] book/a: ran, 1.2 s", "[2/3] book/b: kept"]
     assert lines[2:] == ["[3/3] book/c: no answer, since it never ends", "building pages"]

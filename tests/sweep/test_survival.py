@@ -237,16 +237,15 @@ def test_nothing_outlives_a_sweep(running, tmp_path, ending):
 
 @pytest.mark.slow
 def test_points_of_a_frozen_worker_go_to_others(running, tmp_path):
-    """With all that it started: in a machine that swaps, or stopped by a shell."""
+    """As in a machine that swaps; its notebook is ended with it."""
     wait_for(lambda: len(list(tmp_path.glob("begun-*"))) == 2, "the first points")
     worker = next(one for one in running.children() if any("spawn_main" in word for word in one.cmdline()))
-    frozen = [worker, *worker.children(recursive=True)]
-    for one in frozen:
-        one.suspend()
+    everyone = [worker, *worker.children(recursive=True)]
+    worker.suspend()
     (tmp_path / "go").touch()
     assert running.wait(PATIENCE_S) == 0
     assert pd.read_parquet(tmp_path / "out" / "results.parquet")["double"].tolist() == [2, 4, 6]
-    _, alive = psutil.wait_procs(frozen, PATIENCE_S)
+    _, alive = psutil.wait_procs(everyone, PATIENCE_S)
     assert alive == []
 
 

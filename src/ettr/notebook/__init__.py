@@ -15,10 +15,9 @@ from ettr.notebook.documents import (
     read,
     replaced_values,
     repository_root,
-    shown,
     text,
 )
-from ettr.notebook.identity import Identity, contents, digest, package_digest, surroundings
+from ettr.notebook.identity import Identity, contents, package_digest, surroundings
 from ettr.notebook.recording import RESERVED, plain, record, recorded, restored
 from ettr.notebook.running import RECORD, Run, run, stop_message
 
@@ -33,7 +32,6 @@ __all__ = [
     "chapter",
     "contents",
     "declared_parameters",
-    "digest",
     "fitted",
     "package_digest",
     "plain",
@@ -44,7 +42,6 @@ __all__ = [
     "repository_root",
     "restored",
     "run",
-    "shown",
     "stop_message",
     "surroundings",
     "text",

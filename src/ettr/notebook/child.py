@@ -64,7 +64,7 @@ class Stream(io.TextIOBase):
 
     encoding = "utf-8"
     errors = "replace"
-    held = 65_536
+    held = 1_000_000
 
     def __init__(self, session: PipeSession, name: str, descriptor: int) -> None:
         self._session, self._descriptor = session, descriptor

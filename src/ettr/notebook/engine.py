@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from multiprocessing import connection
 from typing import Any
 
@@ -134,7 +134,7 @@ def _execute(run: Copy, reader: Any, cell: Any, index: int, deadline: float | No
     """Run one cell into its outputs; whether the notebook ends here."""
     reader.clear_before_next_output = False
     try:
-        for message in _joined(run.execute(cell.source, deadline)):
+        for message in run.execute(cell.source, deadline):
             _put(reader, message, cell, index)
     except TimeoutError:
         return _stopped(reader, cell, index, TOOK_TOO_LONG, f"it took longer than {limit_s:g} s")
@@ -152,31 +152,6 @@ def _stopped(reader: Any, cell: Any, index: int, name: str, text: str) -> bool:
     """Say in the cell's outputs why it did not come to its end."""
     _put(reader, {"msg_type": "error", "content": {"ename": name, "evalue": text, "traceback": [text]}}, cell, index)
     return True
-
-
-def _joined(messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The messages, with what one stream wrote in pieces as one, up to an error too."""
-    name, pieces = "", list[str]()
-
-    def whole() -> Iterator[dict[str, Any]]:
-        if pieces:
-            yield {"msg_type": "stream", "content": {"name": name, "text": "".join(pieces)}}
-            pieces.clear()
-
-    try:
-        for message in messages:
-            is_stream, content = message["msg_type"] == "stream", message["content"]
-            if not is_stream or content["name"] != name:
-                yield from whole()
-            if is_stream:
-                name = content["name"]
-                pieces.append(content["text"])
-            else:
-                yield message
-    except (TimeoutError, EttrError):
-        yield from whole()
-        raise
-    yield from whole()
 
 
 def _put(reader: Any, message: dict[str, Any], cell: Any, index: int) -> None:

@@ -54,7 +54,7 @@ class Identity:
         return cls(code, root or repository_root(notebook))
 
     def digest(self, parameters: Mapping[str, Any]) -> str:
-        """SHA-256 of the run with these parameters, as 64 hexadecimal digits."""
+        """SHA-256 of all that decides the outputs of a run with these parameters, as 64 hexadecimal digits."""
         return self.joined(self.fragment(name, value) for name, value in sorted(parameters.items()))
 
     def fragment(self, name: str, value: Any) -> str:
@@ -82,25 +82,6 @@ class Identity:
                 names = sorted(set(_named(content)))
                 waiting += [path.parent / name if is_file(path.parent / name) else self._root / name for name in names]
         return "".join(digests.values())
-
-
-def digest(
-    notebook: str | os.PathLike[str],
-    parameters: Mapping[str, Any],
-    *,
-    root: str | os.PathLike[str] | None = None,
-) -> str:
-    """SHA-256 of all that decides a run's outputs.
-
-    That is the notebook's code cells with their tags, the parameters, the contents of files that parameters
-    name, the package's source, the data and the locked versions. Text cells do not count.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
-    return Identity.of_notebook(notebook, root).digest(parameters)
 
 
 def package_digest() -> str:

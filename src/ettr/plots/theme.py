@@ -235,7 +235,7 @@ def finish(
     Parameters
     ----------
     chart : altair chart
-        Single, layered, faceted by ``.facet(..., columns=n)``, concatenated or repeated.
+        Single, layered, concatenated, or faceted by ``.facet(..., columns=n)``.
     title : str
         What the chart shows, as a statement.
     subtitle : str
@@ -259,7 +259,7 @@ def finish(
     Raises
     ------
     WrongChart
-        If the title or the description is empty, or the chart is faceted by its encoding.
+        If the title or the description is empty.
     """
     for name, text in (("title", title), ("description", description)):
         if not str(text).strip():
@@ -341,12 +341,8 @@ def touchable(line: alt.Chart, touched: pd.DataFrame | None = None) -> Any:
 def _sized(chart: Any, height: int, width: Any) -> None:
     """Set the size where Vega-Lite has a place for it, in place."""
     if isinstance(chart, alt.Chart | alt.LayerChart):
-        if _facet_channels(chart):
-            raise WrongChart("facet a chart by chart.facet(..., columns=n), not by an encoding: the page fits those")
         chart.width, chart.height = width, height
-    elif isinstance(chart, alt.FacetChart | alt.RepeatChart):
-        if _has(getattr(chart, "facet", None), "column") or _has(getattr(chart, "repeat", None), "column"):
-            raise WrongChart("give facets and repeats columns=n instead of a column: the page wraps those")
+    elif isinstance(chart, alt.FacetChart):
         _panel(chart.spec, height if height != 320 else PANEL_HEIGHT)
     else:
         for name in ("concat", "hconcat", "vconcat"):
@@ -358,15 +354,3 @@ def _panel(chart: Any, height: int) -> None:
     if isinstance(chart, alt.Chart | alt.LayerChart):
         chart.width = PANEL_WIDTH if chart.width in (alt.Undefined, "container") else chart.width
         chart.height = height if chart.height is alt.Undefined else chart.height
-
-
-def _facet_channels(chart: Any) -> bool:
-    encoding = getattr(chart, "encoding", alt.Undefined)
-    return any(_has(encoding, channel) for channel in ("row", "column", "facet"))
-
-
-def _has(thing: Any, name: str) -> bool:
-    if thing is None or thing is alt.Undefined:
-        return False
-    value = thing.get(name) if isinstance(thing, dict) else getattr(thing, name, alt.Undefined)
-    return value is not None and value is not alt.Undefined

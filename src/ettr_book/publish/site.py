@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -97,13 +96,11 @@ def build(
             _say(f"waiting for the build that is at work in {work}")
 
     with locked(work / "lock", "build", wait=True, on_wait=say):
-        with _progress(progress) as report:
-            ran = chapters.execute(root, parameters, progress=report)
-            failed = [chapter for chapter in ran if not chapter.is_good]
-            if failed:
-                raise NotebookFailed(*_failure(failed))
-            site = _rendered(root, work, _config(root, parameters, label))
-        _put(site, out)
+        ran = chapters.execute(root, parameters, progress=_line if progress else None)
+        failed = [chapter for chapter in ran if not chapter.is_good]
+        if failed:
+            raise NotebookFailed(*_failure(failed))
+        _put(_rendered(root, work, _config(root, parameters, label)), out)
     unanswered = [chapter.docname for chapter in ran if chapter.why]
     if progress and unanswered:
         _say(f"no answer for this run, as the page says: {', '.join(unanswered)}")
@@ -272,33 +269,10 @@ def _failure(failed: list[chapters.Chapter]) -> list[str]:
     return lines
 
 
-@contextmanager
-def _progress(wanted: bool) -> Iterator[chapters.Progress | None]:
-    """A bar on a terminal, a line a chapter elsewhere."""
-    if not wanted:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-
-        def line(done: int, total: int, chapter: chapters.Chapter) -> None:
-            took = f", {chapter.duration_s:.1f} s" if chapter.state == "ran" else ""
-            state = f"no answer, since {chapter.why}" if chapter.why else chapter.state
-            _say(f"[{done}/{total}] {chapter.docname}: {state}{took}")
-            if done == total:
-                _say("building pages")
-
-        yield line
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task("chapters", total=None)
-
-        def update(done: int, total: int, chapter: chapters.Chapter) -> None:
-            last = "building pages" if done == total else chapter.docname
-            bar.update(task, completed=done, total=total, description=printable(last))
-
-        yield update
+def _line(done: int, total: int, chapter: chapters.Chapter) -> None:
+    """Say which chapter is done."""
+    took = f", {chapter.duration_s:.1f} s" if chapter.state == "ran" else ""
+    state = f"no answer, since {chapter.why}" if chapter.why else chapter.state
+    _say(f"[{done}/{total}] {chapter.docname}: {state}{took}")
+    if done == total:
+        _say("building pages")

@@ -20,8 +20,6 @@ _UNLINKED = {
     "math",
     "strong",
 }
-
-
 _EVERYDAY = {
     "assumption",
     "band",

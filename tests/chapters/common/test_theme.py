@@ -133,12 +133,6 @@ def test_a_chart_needs_a_title_and_a_description(missing):
         theme.finish(bars(), **texts)
 
 
-@pytest.mark.parametrize("chart", [bars().encode(column="cluster:N"), bars().facet(column="cluster:N")])
-def test_facets_that_cannot_wrap_are_refused(chart):
-    with pytest.raises(InputError, match="columns=n"):
-        theme.finish(chart, title="a", description="b")
-
-
 def test_a_missing_column_is_an_error():
     with pytest.raises(InputError, match=r"needs column ettr; there are: n_gpus$"):
         theme.need(pd.DataFrame({"n_gpus": [1]}), "n_gpus", "ettr")
