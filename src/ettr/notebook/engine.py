@@ -279,8 +279,9 @@ class _Prepared:
                 stderr=subprocess.PIPE,
             )
         if self._control.recv(16) != b"ready":
-            _, error_output = self._process.communicate()
-            raise EttrError(f"the process that runs notebooks did not start: {_last_line(error_output)}")
+            lines = self._process.communicate()[1].decode("utf-8", "replace").strip().splitlines()
+            said = lines[-1] if lines else "it said nothing"
+            raise EttrError(f"the process that runs notebooks did not start: {said}")
 
     def fork(self, pipe: socket.socket) -> None:
         """Fork a copy that serves this pipe."""
@@ -320,8 +321,3 @@ def close() -> None:
         prepared = _one.pop(os.getpid(), None)
     if prepared:
         prepared.close()
-
-
-def _last_line(error_output: bytes) -> str:
-    lines = error_output.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else "it said nothing"

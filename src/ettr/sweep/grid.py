@@ -132,7 +132,9 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any], mos
     """
     content, place = _content(source)
     grid = Grid(tuple(_blocks(content, place)))
-    _check_names(grid, place)
+    for number, name in enumerate(grid.parameters):
+        if name in grid.parameters[:number]:
+            raise InputError(f"{name} is given by two blocks ({place})")
     if grid.n_points > most_points:
         sizes = " x ".join(f"{len(block.rows):,}" for block in grid.blocks if len(block.rows) > 1)
         raise InputError(
@@ -300,12 +302,6 @@ def _count(name: str, written: Mapping[str, Any], place: str) -> int:
         raise InputError(f"step of {name} must lead from {low} to {high} on a linear scale, got {step} ({place})")
     n_steps = (high - low) / step * (1 + LAST_DIGITS)
     return int(n_steps) + 1 if n_steps < LARGEST else MOST_VALUES + 1
-
-
-def _check_names(grid: Grid, place: str) -> None:
-    for number, name in enumerate(grid.parameters):
-        if name in grid.parameters[:number]:
-            raise InputError(f"{name} is given by two blocks ({place})")
 
 
 def _check_twice(grid: Grid, place: str) -> None:
