@@ -412,7 +412,6 @@ def test_a_wrong_command_is_answered_with_the_usage(ettr, arguments):
         (["plan", "rsc-1", "--target", "high"], "--target takes a number, got 'high'"),
         (["simulate", "rsc-1", "--seed", "1.5"], "--seed takes a whole number, got '1.5'"),
         (["fit", "faults.csv", "--nodes", "many"], "--nodes takes a whole number of nodes, got 'many'"),
-        (["telemetry", "fit", "a.csv", "--gpus-in-turn", "x"], "--gpus-in-turn takes a whole number, got 'x'"),
     ],
 )
 def test_an_option_that_takes_a_number_refuses_other_texts_in_the_words_of_the_package(refused, arguments, message):

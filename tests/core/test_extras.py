@@ -21,11 +21,11 @@ NEEDED_AS_A_WHOLE = {
     "ettr_book/publish": "book",
 }
 """Subpackages that are of no use without an extra; in all others each import names its own."""
-FROM_ELSEWHERE = {"torch", "cupy"}
+FROM_ELSEWHERE = {"torch"}
 """What a load is run with that `--load` names: whoever has a GPU has one of them, for that GPU."""
 BY_NAME = {
     "jupyter-book": ("ettr_book/publish/site.py", "jupyter_book.cli"),
-    "nvidia-ml-py": ("ettr/telemetry/nvml.py", '"pynvml"'),
+    "nvidia-ml-py": ("ettr/telemetry/recording.py", '"pynvml"'),
     "sphinx-book-theme": ("../_config.yml", "sphinx_book_theme"),
     "sphinx-mathjax-offline": ("ettr_book/publish/extension.py", '"sphinx-mathjax-offline"'),
 }

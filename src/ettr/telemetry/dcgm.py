@@ -19,11 +19,9 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.prometheus import BLANK, HOSTS, MOST_SERIES, LabelledSeries, samples_in, speaks_of
 from ettr.files.time_numbers import epoch_s
-from ettr.telemetry.columns import NAN
 from ettr.telemetry.format import AVERAGED_S, QUANTITIES
 from ettr.telemetry.samples import Samples
 
-_ENERGY = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"
 _INSTANT = "DCGM_FI_DEV_POWER_USAGE_INSTANT"
 METRICS = {
     _INSTANT: ("power_w", 1.0),
@@ -32,7 +30,6 @@ METRICS = {
     "DCGM_FI_DEV_MEMORY_TEMP": ("memory_c", 1.0),
     "DCGM_FI_DEV_SM_CLOCK": ("clock_mhz", 1.0),
     "DCGM_FI_DEV_GPU_UTIL": ("utilisation", 0.01),
-    _ENERGY: ("energy_j", 1e-3),
 }
 """Of each metric what it is here, and what one of it is in ours."""
 
@@ -148,10 +145,9 @@ class _Gauges:
             )
             for model in {each.labels.get("modelName", "") for each in itertools.chain(*self._series[gpu].values())}:
                 samples.model(name, model)
-            columns = [column for column in (*QUANTITIES, "length_s") if column in frame]
+            columns = [column for column in QUANTITIES if column in frame]
             for row in zip(frame.index, *(frame[column] for column in columns), strict=True):
-                values = dict(zip(columns, row[1:], strict=True))
-                samples.add(row[0], name, values, length_s=values.pop("length_s", NAN))
+                samples.add(row[0], name, dict(zip(columns, row[1:], strict=True)))
 
     def _joined(self, series: list[_Series], metric: str, gpu: str, source: str) -> pd.Series:
         """Values by time; series that follow each other, as where a pod's name is a label, become one."""
@@ -183,25 +179,10 @@ class _Gauges:
         for metric, (quantity, scale) in METRICS.items():
             if metric in metrics and metrics[metric].size and quantity not in columns:
                 column = metrics[metric]
-                blank = column >= BLANK if quantity != "energy_j" else column >= 2.0**62
+                blank = column >= BLANK
                 self.ledger.dropped("blank of DCGM", int(blank.sum()), metric)
                 columns[quantity] = column[~blank] * scale
-        energy = columns.pop("energy_j", None)
-        if energy is not None and "power_w" not in columns:
-            power = self._powers(energy)
-            columns["power_w"], columns["length_s"] = power["power_w"], power["length_s"]
         return pd.concat(columns, axis=1).sort_index() if columns else pd.DataFrame()
-
-    def _powers(self, energy_j: pd.Series) -> pd.DataFrame:
-        """Mean power between two readings of the counter, at the first of them."""
-        energy_j = energy_j.sort_index()
-        length = np.diff(energy_j.index.to_numpy())
-        joules = np.diff(energy_j.to_numpy())
-        reset = joules < 0
-        self.ledger.dropped("energy counter that went back", int(reset.sum()), _ENERGY)
-        self.ledger.note(f"power is the growth of {_ENERGY} over the time between its readings")
-        frame = pd.DataFrame({"power_w": joules / length, "length_s": length}, index=energy_j.index[:-1])
-        return frame[~reset]
 
 
 def _names(gpus: list[_Gpu]) -> Iterator[tuple[_Gpu, str]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -13,7 +12,6 @@ import scipy
 LEVEL = 0.95
 """Of all intervals."""
 
-_FIGURE = re.compile(r"(?<![\w.,])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\d)")
 _STRONGEST = 0.97
 """Correlation from sample to sample that prewhitening stops at."""
 
@@ -200,7 +198,7 @@ def together(estimates: Sequence[Estimate]) -> Estimate:
         return first
     known = [each.with_ends for each in estimates if each.with_ends]
     if not known:
-        return Estimate(first.name, first.unit, why_not=_why_none([each.why_not for each in estimates]))
+        return replace(first, why_not=f"{first.why_not} (the first of {len(estimates)} GPUs, none of which can say)")
     values, lows, highs = np.array(known).T
     half = float(((highs - lows) ** 2).sum()) ** 0.5 / 2 / len(known)
     if len(known) > 1:
@@ -213,27 +211,6 @@ def together(estimates: Sequence[Estimate]) -> Estimate:
     n = sum(each.n for each in estimates if each.identified)
     whole = "; ".join(filter(None, (own, note)))
     return Estimate(first.name, first.unit, mean, mean - half, mean + half, n, note=whole)
-
-
-def _why_none(reasons: list[str]) -> str:
-    """One reason for several GPUs: figures that differ become a range; of different reasons each is counted."""
-    alike: dict[str, list[str]] = {}
-    for reason in reasons:
-        alike.setdefault(_FIGURE.sub("#", reason), []).append(reason)
-    counts = {_ranged(same): len(same) for same in alike.values()}
-    if len(counts) == 1:
-        return f"{next(iter(counts))} (on each of {len(reasons)} GPUs)"
-    return "; ".join(f"{reason} ({n} of {len(reasons)} GPUs)" for reason, n in counts.items())
-
-
-def _ranged(reasons: list[str]) -> str:
-    """Sentences that differ in figures only, as one: the smallest and the largest of each figure that differs."""
-    figures = [_FIGURE.findall(reason) for reason in reasons]
-    ends = []
-    for each in zip(*figures, strict=True):
-        ordered = sorted(set(each), key=lambda text: float(text.replace(",", "")))
-        ends.append(ordered[0] if len(ordered) == 1 else f"{ordered[0]} … {ordered[-1]}")
-    return _FIGURE.sub(lambda _: ends.pop(0), reasons[0])
 
 
 def if_sure(each: Estimate) -> Estimate:

@@ -31,8 +31,6 @@ _FIGURES = (
     ("spread of the resistance", "spread", "cooling.{medium}.spread"),
     ("leakage slope", "leakage_slope", ""),
     ("leakage", "leakage", "leakage.power_w"),
-    ("leakage rise", "leakage_rise", "leakage.rise_k"),
-    ("clock exponent", "exponent", "clock.exponent"),
 )
 """What a figure is called, its name in a fit, and its path in a GPU; empty where a GPU has none."""
 
@@ -101,12 +99,10 @@ class TelemetryFit(Answer):
         Coefficient of variation of the resistance from GPU to GPU.
     leakage_slope : Estimate
         Power per kelvin at one load and clock, at ``leakage_at_c``. [W/K]
-    leakage, leakage_rise : Estimate
-        Leakage at the base GPU's ``leakage.at_c`` [W], and the warming that multiplies it by e [K].
+    leakage : Estimate
+        Leakage at the base GPU's ``leakage.at_c``, if it rises with temperature as the base GPU's. [W]
     leakage_at_c : float
         Where the slope holds; NaN if there is none. [°C]
-    exponent : Estimate
-        k in dynamic power = a clock^k.
     residual_k : float
         Root mean square of what the model of warming leaves; NaN if there is none. [K]
     notes : tuple of str
@@ -127,9 +123,7 @@ class TelemetryFit(Answer):
     spread: Estimate
     leakage_slope: Estimate
     leakage: Estimate
-    leakage_rise: Estimate
     leakage_at_c: float
-    exponent: Estimate
     residual_k: float
     notes: tuple[str, ...]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy
 
 from ettr.core.errors import InputError
 from ettr.scenario.gpu import Gpu
-from ettr.telemetry import clock_fit, leakage, models, plateaus, thermal_fit
+from ettr.telemetry import leakage, plateaus, thermal_fit
 from ettr.telemetry.estimates import Estimate, if_sure, mean_of, together
 from ettr.telemetry.fitted import OVER, Level, TelemetryFit
 from ettr.telemetry.format import Telemetry
@@ -24,6 +25,12 @@ _MOST_SPREAD = 0.5
 _HOT_INLET_C, _HOT_DIE_C = 60.0, 100.0
 """Nothing is cooled from warmer than this, and few dies get so warm: the unit may be another."""
 _UNTOLD = ("hang", "restart")
+_MODEL = re.compile(r"(?<![A-Z0-9])(GB300|GB200|B200|H200|H100|A100)(?![0-9])")
+"""The preset in a GPU's name."""
+_INSTANT = "a100"
+"""The GPU whose power is that of an instant, where others since Ampere give a mean."""
+_OF_NVML = ("nvidia-smi", "dcgm")
+"""Formats whose power is as NVML gives it."""
 
 
 def fit(
@@ -35,7 +42,7 @@ def fit(
     power_window_s: float | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> TelemetryFit:
-    """Fit phase levels, warming, leakage and the exponent of the clock to a recording.
+    """Fit phase levels, warming and leakage to a recording.
 
     Parameters
     ----------
@@ -65,8 +72,7 @@ def fit(
     Notes
     -----
     :math:`C\\,dT/dt = P - (T - T_{in})/R` with :math:`\\tau = RC`, driven by the measured power;
-    :math:`P = P_0 + L e^{(T - T_0)/T_s}` at one clock and load; :math:`P - L(T) = a f^k` at high load. The page on
-    methods says how, and what is assumed.
+    :math:`P = P_0 + L e^{(T - T_0)/T_s}` at one clock and load. The page on methods says how, and what is assumed.
 
     Examples
     --------
@@ -75,17 +81,19 @@ def fit(
     >>> fitted = telemetry.fit(recording)
     >>> round(fitted.tau.value), fitted.tau.low < 60 < fitted.tau.high
     (60, True)
-    >>> fitted.exponent.why_not
-    'at high load the clock moves by 0.0%; it takes 8%'
+    >>> fitted.memory_resistance.why_not
+    'the memory temperature is not recorded'
     """
     base = part if isinstance(part, Gpu) else Gpu.load(part)
     base.cooled_by(medium)
-    named = {each: name for each, name in telemetry.models.items() if gpu in (None, each)}
-    window_s = models.window_s(telemetry, named, base) if power_window_s is None else power_window_s
+    samples = telemetry.samples if gpu is None else telemetry.of(gpu)
+    model = _one_model({each: name for each, name in telemetry.models.items() if gpu in (None, each)}, telemetry.source)
+    preset = _preset(model) or _preset(base.name) or _preset(base.title)
+    window_s = power_window_s
+    if window_s is None:
+        window_s = 0.0 if telemetry.format in _OF_NVML and preset == _INSTANT else telemetry.power_window_s
     if not 0 <= window_s < 3600:
         raise InputError(f"power_window_s must be from 0 to 3600 s, got {window_s:g}")
-    samples = telemetry.samples if gpu is None else telemetry.of(gpu)
-    models.check_one(named, telemetry.source)
     n = int(samples["power_w"].notna().sum())
     if n < LEAST_SAMPLES:
         why = ": means over a run or a window are no course of power" if samples["length_s"].notna().any() else ""
@@ -94,10 +102,9 @@ def fit(
     report("warming")
     standing = plateaus.find(samples, window_s, telemetry.step_s)
     each = _each(samples, standing.label, window_s)
-    report("leakage and clock")
+    report("leakage")
     leaks = [one.leak(base, window_s) for one in each]
-    leak = {name: if_sure(together([getattr(one, name) for one in leaks])) for name in ("slope", "power", "rise")}
-    clock = if_sure(together([one.exponent(base, leak["power"], leak["rise"], window_s) for one in each]))
+    leak = {name: if_sure(together([getattr(one, name) for one in leaks])) for name in ("slope", "power")}
     thermal = {name: together([getattr(one.warm, name) for one in each]) for name in ("resistance", "tau", "inlet")}
     thermal |= {name: if_sure(thermal[name]) for name in ("resistance", "tau")}  # 0 °C is no nought
     tau_s = thermal["tau"].value
@@ -117,12 +124,10 @@ def fit(
         spread=_spread([one.warm.resistance for one in each]),
         leakage_slope=leak["slope"],
         leakage=leak["power"],
-        leakage_rise=leak["rise"],
         leakage_at_c=float(np.nanmean([one.at_c for one in leaks])) if leak["slope"].identified else float("nan"),
-        exponent=clock,
         residual_k=float(pd.Series([one.warm.residual_k for one in each]).max()),
         notes=(
-            *models.notes(named, base),
+            *_other_model(model, base),
             *_doubts(levels, base, thermal["inlet"], samples),
             *_windows(telemetry, window_s, power_window_s is not None),
             *_notes(telemetry, each, standing, levels),
@@ -156,28 +161,32 @@ class _Gpu:
     def leak(self, base: Gpu, window_s: float) -> leakage.Leak:
         return leakage.fit(self.samples, np.where(self.settled(window_s), self.label, -1), base)
 
-    def exponent(self, base: Gpu, power: Estimate, rise: Estimate, window_s: float) -> Estimate:
-        """With the leakage that was found, or the base GPU's; over all that its interval allows."""
-        over = self.samples["temperature_c"].fillna(base.leakage.at_c).to_numpy() - base.leakage.at_c
-        settled = self.settled(window_s)
-        estimates = [
-            clock_fit.exponent(self.samples, leak_w * np.exp(over / rise_k), settled)
-            for leak_w, rise_k in _leaks(base, power, rise)
-        ]
-        first, known = estimates[0], [each for each in estimates if each.identified]
-        if not first.identified:
-            return first
-        low, high = (pick(getattr(each, end) for each in known) for pick, end in ((min, "low"), (max, "high")))
-        whose = "" if power.identified else "; with the base GPU's leakage, give or take half of it"
-        return replace(first, low=low, high=high, note=first.note + whose)
+
+def _preset(name: str) -> str:
+    """The preset that a name of a GPU is of; empty if of none."""
+    match = _MODEL.search(name.upper())
+    return match[1].lower() if match else ""
 
 
-def _leaks(base: Gpu, power: Estimate, rise: Estimate) -> list[tuple[float, float]]:
-    """Leakage and its rise: the best first, then the ends of what they may be."""
-    leak = base.leakage
-    leak_w, low_w, high_w = power.with_ends or (leak.power_w, 0.5 * leak.power_w, 1.5 * leak.power_w)
-    rise_k, low_k, high_k = rise.with_ends or (leak.rise_k, leak.rise_k, leak.rise_k)
-    return [(leak_w, rise_k), (max(low_w, 0.0), rise_k), (high_w, rise_k), (leak_w, low_k), (leak_w, high_k)]
+def _one_model(models: Mapping[str, str], source: str) -> str:
+    """The model of all GPUs, empty if the file names none; several are refused, as their mean is of none."""
+    names = list(dict.fromkeys(models.values()))
+    if len(names) > 1:
+        listed = "; ".join(f"{name}: {next(gpu for gpu in models if models[gpu] == name)}" for name in names)
+        raise InputError(
+            f"{source} holds {len(names)} models of GPU, and a fit is of one: name one GPU with --gpu, e.g. of {listed}"
+        )
+    return names[0] if names else ""
+
+
+def _other_model(model: str, base: Gpu) -> list[str]:
+    """The recorded model, and that the base GPU is another."""
+    if not model:
+        return []
+    own, theirs = _preset(base.name) or _preset(base.title), _preset(model)
+    if theirs and own and theirs != own:
+        return [f"the file says {model}, and the base GPU is {base.title}: give --part {theirs}"]
+    return [f"the file says {model}{'' if theirs else ', which no preset describes'}"]
 
 
 def _each(samples: pd.DataFrame, label: np.ndarray, window_s: float) -> list[_Gpu]:
@@ -258,7 +267,7 @@ def _windows(telemetry: Telemetry, window_s: float, given: bool) -> list[str]:
         return [f"power readings are taken as means of the {window_s:g} s before them"] if window_s else []
     if not window_s:
         return ["power readings are taken as instants, as an A100 gives them"]
-    nvml = ", as NVML gives them since Ampere (not on the A100)" if telemetry.format in models.OF_NVML else ""
+    nvml = ", as NVML gives them since Ampere (not on the A100)" if telemetry.format in _OF_NVML else ""
     return [f"power readings are taken as means of the {window_s:g} s before them{nvml}"]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.core.errors import InputError, UnknownName
+from ettr.core.errors import UnknownName
 from ettr.core.report import Answer, Headline, Note, Report, plain_values
 
 QUANTITIES = ("power_w", "temperature_c", "memory_c", "clock_mhz", "utilisation")
@@ -130,12 +130,6 @@ class Telemetry(Answer):
         if gpu not in self.gpus:
             raise UnknownName("GPU", str(gpu), self.gpus, self.source)
         return self.samples[self.samples["gpu"] == gpu].reset_index(drop=True)
-
-    def seen(self, quantity: str) -> bool:
-        """Whether any sample holds this quantity."""
-        if quantity not in QUANTITIES:
-            raise InputError(f"quantity must be one of {', '.join(QUANTITIES)}, got {quantity!r}")
-        return bool(self.samples[quantity].notna().any())
 
 
 def steps_of(samples: pd.DataFrame) -> np.ndarray:

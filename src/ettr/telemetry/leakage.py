@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-import scipy
 
 from ettr.scenario.gpu import Gpu
 from ettr.telemetry.estimates import Estimate, Solution, with_errors
@@ -14,11 +13,6 @@ from ettr.telemetry.estimates import Estimate, Solution, with_errors
 LEAST_RANGE_K = 5.0
 """Temperature must move by so much while load and clock stay."""
 LEAST_SAMPLES = 50
-_SURE = 0.3
-"""Half width of the interval of 1/T_s, times the base GPU's T_s, up to which a curvature is taken.
-
-Not relative to the T_s that was found: short ones look sure of themselves, and only they would be taken.
-"""
 _AT_LIMIT = 0.985
 _SAME_CLOCK = 0.01
 _WORKING = 0.6
@@ -27,7 +21,6 @@ _STEADY = 0.8
 """Share of a plateau's samples that must have its usual clock."""
 _IDLE_LOAD = 0.05
 """Up to this utilisation a level may be idle, of which its power then decides."""
-_RISES_K = (5.0, 300.0)
 
 
 @dataclass(frozen=True)
@@ -40,15 +33,12 @@ class Leak:
         Power per kelvin, at ``at_c``. [W/K]
     power : Estimate
         Leakage at the GPU's ``leakage.at_c``. [W]
-    rise : Estimate
-        Warming that multiplies it by e. [K]
     at_c : float
         Mean temperature of what the slope was found from; NaN if nothing. [°C]
     """
 
     slope: Estimate
     power: Estimate
-    rise: Estimate
     at_c: float = float("nan")
 
 
@@ -136,11 +126,10 @@ def _range_k(temperature_c: np.ndarray) -> float:
 
 
 def fit(samples: pd.DataFrame, label: np.ndarray, base: Gpu) -> Leak:
-    """P = P0 + L exp((T - T0) / T_s), with a P0 for each plateau and one leakage.
+    """P = P0 + L exp((T - T0) / T_s), with a P0 for each plateau, one leakage, and the base GPU's T_s.
 
-    Three answers, as far as the data go: the slope of power against temperature; the leakage L if the base GPU's
-    T_s is taken for granted; and L and T_s both, where the curvature tells T_s to within about 0.3 of itself.
-    Plateaus count by the inverse of their own noise, which grows with power.
+    Two answers: the slope of power against temperature, and the leakage L. Plateaus count by the inverse of their own
+    noise, which grows with power.
 
     Parameters
     ----------
@@ -149,7 +138,7 @@ def fit(samples: pd.DataFrame, label: np.ndarray, base: Gpu) -> Leak:
     label : ndarray
         The plateau of each; -1 where it is on none, or not settled.
     base : Gpu
-        Its limit and levels are taken for granted.
+        Its limit, levels and the rise of its leakage are taken for granted.
     """
     data = _steady(samples, label, base)
     if isinstance(data, str):
@@ -169,38 +158,11 @@ def fit(samples: pd.DataFrame, label: np.ndarray, base: Gpu) -> Leak:
         return _none(f"power does not follow temperature: {value:.2g} W/K ({low:.2g} to {high:.2g})", n)
     if value <= 0:
         return replace(_none("power falls as the die warms: the load was not the same", n), slope=slope, at_c=at_c)
-    return _curved(data, base, slope, at_c)
-
-
-def _curved(data: _Steady, base: Gpu, slope: Estimate, at_c: float) -> Leak:
-    n, leak = data.power_w.size, base.leakage
-
-    y = data.inside(data.power_w)
-
-    def shape(rise_k: float) -> np.ndarray:
-        return data.inside(np.exp((data.temperature_c - leak.at_c) / rise_k))
-
-    def loss(log_rise: float) -> float:
-        x = shape(float(np.exp(log_rise)))
-        return float(((y - x * (x @ y) / (x @ x)) ** 2).sum())
-
-    bounds = tuple(np.log(_RISES_K))
-    optimum = scipy.optimize.minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
-    rise_k = float(np.exp(optimum.x))
-    x = shape(rise_k)
-    power_w = float(x @ y / (x @ x))
-    small = 1e-3 * rise_k
-    bend = power_w * (shape(rise_k + small) - shape(rise_k - small)) / (2 * small)
-    residuals = y - power_w * x
-    both = with_errors(np.array([power_w, rise_k]), np.column_stack([x, bend]), residuals)
-    low, high = both.interval(1)
-    if low > 0 and (high - low) / 2 <= _SURE * rise_k**2 / leak.rise_k and rise_k < 0.9 * _RISES_K[1]:
-        rise = Estimate("leakage rise", "K", rise_k, low, high, n)
-        return Leak(slope, both.estimate("leakage", "W"), rise, at_c)
-    given = _linear(data, shape(leak.rise_k)).estimate("leakage", "W")
-    note = f"only the slope is identified; with the base GPU's rise of {leak.rise_k:g} K"
-    why = "the temperatures show a slope and no sure curvature"
-    return replace(_none(why, n), slope=slope, power=replace(given, note=note), at_c=at_c)
+    leak = base.leakage
+    power = _linear(data, data.inside(np.exp((data.temperature_c - leak.at_c) / leak.rise_k)))
+    return Leak(
+        slope, replace(power.estimate("leakage", "W"), note=f"with the base GPU's rise of {leak.rise_k:g} K"), at_c
+    )
 
 
 def _linear(data: _Steady, x: np.ndarray) -> Solution:
@@ -210,8 +172,4 @@ def _linear(data: _Steady, x: np.ndarray) -> Solution:
 
 
 def _none(why: str, n: int = 0) -> Leak:
-    slope, power, rise = (
-        Estimate(name, unit, n=n, why_not=why)
-        for name, unit in (("leakage slope", "W/K"), ("leakage", "W"), ("leakage rise", "K"))
-    )
-    return Leak(slope, power, rise)
+    return Leak(Estimate("leakage slope", "W/K", n=n, why_not=why), Estimate("leakage", "W", n=n, why_not=why))

@@ -1,11 +1,10 @@
 """A load of matrix products with a duty cycle, in a process of its own, so that its end frees the GPU.
 
-Run as a program it takes duties on standard input, a line each, and ends with its input.
+Run as a program, with the index of the GPU, it takes duties on standard input, a line each, and ends with its input.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import queue
 import subprocess
@@ -18,7 +17,7 @@ from typing import Any, Protocol
 
 from ettr.core.errors import EttrError, InputError, UnknownName
 
-LOADS = ("auto", "none", "torch", "cupy")
+LOADS = ("torch", "none")
 """``none`` watches what runs anyway."""
 PERIOD_S = 0.05
 """One cycle of work and rest: shorter than power sensors average over, longer than a matrix product."""
@@ -41,8 +40,8 @@ class Load(Protocol):
         """Leave the GPU for good."""
 
 
-def chosen(name: str) -> str:
-    """A load by name, with ``auto`` as the first that is installed.
+def checked(name: str) -> str:
+    """The name of a load that this machine can run.
 
     Raises
     ------
@@ -51,16 +50,11 @@ def chosen(name: str) -> str:
     """
     if name not in LOADS:
         raise UnknownName("load", name, LOADS, "--load")
-    libraries = ("torch", "cupy") if name == "auto" else () if name == "none" else (name,)
-    for each in libraries:
-        if importlib.util.find_spec(each) is not None:
-            return each
-    if libraries:
+    if name == "torch" and importlib.util.find_spec("torch") is None:
         raise InputError(
-            f"--load {name} needs {' or '.join(libraries)}, which is not installed here; with --load none what runs "
-            "anyway is recorded"
+            "--load torch needs torch, which is not installed here; with --load none what runs anyway is recorded"
         )
-    return "none"
+    return name
 
 
 class ProcessLoad:
@@ -68,17 +62,14 @@ class ProcessLoad:
 
     Parameters
     ----------
-    backend : str
-        ``torch`` or ``cupy``.
     gpu : int
         Index of the GPU among those that the library sees.
     command : list of str or None
         Another program that takes duties on standard input, for tests.
     """
 
-    def __init__(self, backend: str, gpu: int, command: list[str] | None = None) -> None:
-        own = [sys.executable, "-m", "ettr.telemetry.loads", "--backend", backend, "--gpu", str(gpu)]
-        self._command = command or own
+    def __init__(self, gpu: int, command: list[str] | None = None) -> None:
+        self._command = command or [sys.executable, "-m", "ettr.telemetry.loads", str(gpu)]
         self._child: subprocess.Popen[str] | None = None
 
     def duty(self, share: float | None) -> None:
@@ -157,30 +148,19 @@ def cycle(
             rest(pause)
 
 
-def _product(backend: str, gpu: int) -> Callable[[], Any]:
+def _product(gpu: int) -> Callable[[], Any]:
     """One matrix product, waited for."""
-    if backend == "torch":
-        import torch
+    import torch
 
-        device = torch.device("cuda", gpu)
-        a = torch.randn(_SIZE, _SIZE, dtype=torch.bfloat16, device=device)
-        out = torch.empty_like(a)
+    device = torch.device("cuda", gpu)
+    a = torch.randn(_SIZE, _SIZE, dtype=torch.bfloat16, device=device)
+    out = torch.empty_like(a)
 
-        def with_torch() -> None:
-            torch.matmul(a, a, out=out)
-            torch.cuda.synchronize(device)
+    def work() -> None:
+        torch.matmul(a, a, out=out)
+        torch.cuda.synchronize(device)
 
-        return with_torch
-    import cupy
-
-    cupy.cuda.Device(gpu).use()
-    b = cupy.random.standard_normal((_SIZE, _SIZE), dtype=cupy.float32).astype(cupy.float16)
-
-    def with_cupy() -> None:
-        cupy.matmul(b, b)
-        cupy.cuda.Device(gpu).synchronize()
-
-    return with_cupy
+    return work
 
 
 def _latest_duties(lines: Iterable[str]) -> Iterator[float | None]:
@@ -202,11 +182,7 @@ def _latest_duties(lines: Iterable[str]) -> Iterator[float | None]:
 
 def main() -> None:
     """Run the load until standard input ends."""
-    parser = argparse.ArgumentParser(description="A load of matrix products; duties are read from standard input.")
-    parser.add_argument("--backend", choices=("torch", "cupy"), required=True)
-    parser.add_argument("--gpu", type=int, required=True)
-    given = parser.parse_args()
-    work = _product(given.backend, given.gpu)
+    work = _product(int(sys.argv[1]))
     work()
     sys.stdout.write(f"{_READY}\n")
     sys.stdout.flush()

@@ -14,10 +14,9 @@ from ettr.files.opening import Source
 from ettr.files.tables import columns_found, first_line, header_of, same_name
 from ettr.files.time_numbers import epoch_s
 from ettr.telemetry.columns import NAN, Cells, Columns, Names, names_in, scale_of, table
-from ettr.telemetry.gpu_by_order import by_order
 from ettr.telemetry.samples import LONGEST_S, Samples
 
-NAMES = {
+_NAMES = {
     "t_s": ("t_s", "time_s", "seconds", "elapsed_s", "elapsed", "t_ms", "time_ms", "t"),
     "time": ("timestamp", "time", "datetime", "date"),
     "gpu": ("gpu", "gpu_id", "index", "gpu_index", "device", "uuid"),
@@ -31,7 +30,7 @@ NAMES = {
     "length": ("length_s",),
 }
 _NEEDED = {"a time: t_s": ("t_s", "time"), "a power: power_w": ("power_w",)}
-UNITS = {
+_UNITS = {
     name: unit
     for unit, names in {
         "mW": ("power_mw",),
@@ -42,33 +41,30 @@ UNITS = {
     }.items()
     for name in names
 }
-OURS = {"power": "power_w", "temperature": "temperature_c", "memory": "memory_c", "clock": "clock_mhz"}
+_OURS = {"power": "power_w", "temperature": "temperature_c", "memory": "memory_c", "clock": "clock_mhz"}
 """Shorter names of quantities, as ``--map`` takes them."""
-"""No recording counts so far, and differences of such floats are no times."""
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 
 def _sniff(head: list[str]) -> bool:
     names = names_in(head)
-    return bool(names & {*NAMES["t_s"], *NAMES["time"]}) and bool(names & set(NAMES["power_w"]))
+    return bool(names & {*_NAMES["t_s"], *_NAMES["time"]}) and bool(names & set(_NAMES["power_w"]))
 
 
 def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger) -> None:
     """Every row after the header."""
     stamps, lengths, kinds, columns = Stamps(zone, ledger), Cells("t_s", "length_s", "", ledger), set(), None
     names = _named(samples.columns, source)
-    named = True
-    for place, columns, row in table(source, ledger, names, _NEEDED, UNITS):
-        named = named and "gpu" in columns
+    for place, columns, row in table(source, ledger, names, _NEEDED, _UNITS):
         elapsed = "t_s" in columns
-        at, calendar = seconds(columns.text("t_s" if elapsed else "time", row), stamps)
+        at, calendar = _seconds(columns.text("t_s" if elapsed else "time", row), stamps)
         if at is None:
             ledger.not_parsed("time is no number and no stamp", place=place)
             continue
         if elapsed and not calendar:
             at *= scale_of("t_s", columns.unit("t_s") or "s") or NAN
             if samples.start is None and (stamp := columns.text("time", row)):
-                begin, dated = seconds(stamp, stamps)
+                begin, dated = _seconds(stamp, stamps)
                 samples.start = begin if dated else None
         kinds.add(calendar)
         if window := columns.text("window", row):
@@ -84,8 +80,6 @@ def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger)
     if len(kinds) > 1:
         raise InputError(f"times must all be dates or all count from one origin; {source.name} has both")
     samples.absolute = kinds == {True}
-    if not named and samples.gpus_in_turn:
-        by_order(samples, source.name)
     if columns is not None and "utilisation" in columns:
         _check_load(samples, columns)
 
@@ -93,11 +87,11 @@ def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger)
 def _named(columns: Mapping[str, str], source: Source) -> Names:
     """The names of columns, with those that the user gives in place of others."""
     header = header_of(first_line(source.head()))[0]
-    names: dict[str, Sequence[str]] = dict(NAMES)
+    names: dict[str, Sequence[str]] = dict(_NAMES)
     for ours, theirs in columns.items():
-        quantity = OURS.get(ours, ours)
-        if quantity not in NAMES:
-            raise UnknownName("quantity", ours, [*OURS, *NAMES], "--map")
+        quantity = _OURS.get(ours, ours)
+        if quantity not in _NAMES:
+            raise UnknownName("quantity", ours, [*_OURS, *_NAMES], "--map")
         found = same_name(theirs, [re.sub(r"\s*[\[(].*?[)\]]$", "", cell.strip()) for cell in header])
         if found is None:
             raise InputError(f"--map {ours}={theirs}: {source.name} has no column {theirs!r}. {columns_found(header)}")
@@ -107,7 +101,7 @@ def _named(columns: Mapping[str, str], source: Source) -> Names:
     return names
 
 
-def seconds(text: str, stamps: Stamps) -> tuple[float | None, bool]:
+def _seconds(text: str, stamps: Stamps) -> tuple[float | None, bool]:
     """Return a stamp, or a number, as seconds, None if it is neither; and whether it counts from 1970."""
     if not _NUMBER.fullmatch(text):
         return stamps.read(text), True

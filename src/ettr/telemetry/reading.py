@@ -13,17 +13,15 @@ from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress
 from ettr.files.zones import zone_of
-from ettr.telemetry import codecarbon, dcgm, nvidia_smi, plain, wide, zeus
+from ettr.telemetry import codecarbon, dcgm, nvidia_smi, plain, zeus
 from ettr.telemetry.format import Telemetry
 from ettr.telemetry.samples import Samples
 
 FORMATS = Formats(
     "telemetry file",
     "A table needs a header with a time and a power, e.g. t_s,power_w,temperature_c",
-    *(dcgm.FORMAT, nvidia_smi.FORMAT, zeus.FORMAT, codecarbon.FORMAT, plain.FORMAT, wide.FORMAT),
+    *(dcgm.FORMAT, nvidia_smi.FORMAT, zeus.FORMAT, codecarbon.FORMAT, plain.FORMAT),
 )
-MOST_IN_TURN = 1024
-_IN_TURN = (nvidia_smi.FORMAT.name, plain.FORMAT.name)
 
 
 def formats() -> pd.DataFrame:
@@ -37,7 +35,7 @@ def formats() -> pd.DataFrame:
     Examples
     --------
     >>> formats()["name"].tolist()
-    ['dcgm', 'nvidia-smi', 'zeus', 'codecarbon', 'csv', 'wide']
+    ['dcgm', 'nvidia-smi', 'zeus', 'codecarbon', 'csv']
     """
     return FORMATS.table()
 
@@ -48,7 +46,6 @@ def read(
     *,
     zone: str | tzinfo | None = None,
     columns: Mapping[str, str] | None = None,
-    gpus_in_turn: int | None = None,
     progress: Progress | None = None,
 ) -> Telemetry:
     """Read a recording of power, temperature and clock, of any format that ``formats`` lists.
@@ -64,8 +61,6 @@ def read(
     columns : mapping of str to str or None
         Of a table: ``time``, ``power``, ``temperature``, ``memory``, ``clock``, ``utilisation``, ``gpu`` or ``step`` to
         the column that holds it.
-    gpus_in_turn : int or None
-        GPUs whose rows follow each other, where no column names them; rounds of another size are left out.
     progress : callable or None
         Called now and then with the bytes read and the bytes there are.
 
@@ -97,16 +92,12 @@ def read(
         raise InputError(
             f"zone must be a name such as Europe/Berlin, or an offset such as +08:00, got {zone!r}"
         ) from error
-    if gpus_in_turn is not None and not 1 <= gpus_in_turn <= MOST_IN_TURN:
-        raise InputError(f"--gpus-in-turn must be from 1 to {MOST_IN_TURN}, got {gpus_in_turn}")
     named = format or (plain.FORMAT.name if columns else None)
     if columns and named != plain.FORMAT.name:
         raise InputError(f"--map is for tables ({plain.FORMAT.name}), not for {named}")
     source, chosen = FORMATS.open(path, named, progress)
-    if gpus_in_turn is not None and chosen.name not in _IN_TURN:
-        raise InputError(f"--gpus-in-turn is for {' and '.join(_IN_TURN)}; {source.name} is read as {chosen.name}")
     ledger = Ledger()
-    samples = Samples(ledger, gpus_in_turn, columns)
+    samples = Samples(ledger, columns)
     chosen.read(source, told, samples, ledger)
     ledger.close()
     if source.cut:

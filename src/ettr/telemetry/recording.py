@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import os
 import time
@@ -12,10 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
+from ettr.core import extras
 from ettr.core.errors import InputError
 from ettr.files.spreadsheet import harmless
 from ettr.telemetry import loads
-from ettr.telemetry.nvml import NvmlGpu, library
+from ettr.telemetry.format import AVERAGED_S
 from ettr.telemetry.plans import Step, check_steps, plan
 
 COLUMNS = "timestamp,t_s,gpu,power_w,temperature_c,memory_c,clock_mhz,utilisation,power_window_s,step"
@@ -42,7 +44,7 @@ class Recording:
     gpus : tuple of str
         Index and name of each GPU.
     load : str
-        What was run: ``torch``, ``cupy``, ``none``, or ``given``.
+        What was run: ``torch``, ``none``, or ``given``.
     """
 
     path: Path
@@ -57,7 +59,7 @@ def record(
     path: str | Path,
     steps: Sequence[Step] | None = None,
     *,
-    load: str | loads.Load = "auto",
+    load: str | loads.Load = "torch",
     gpu: int | None = None,
     interval_s: float = 0.1,
     progress: Callable[[str, float, float], None] | None = None,
@@ -77,8 +79,8 @@ def record(
     steps : sequence of Step or None
         The plan; that of ``telemetry.plan()`` if not given.
     load : str or object
-        ``auto`` (PyTorch, or CuPy), ``torch``, ``cupy``, or ``none``, which runs nothing and watches what runs anyway;
-        or an object with the methods ``duty(share)`` and ``close()``.
+        ``torch``, or ``none``, which runs nothing and watches what runs anyway; or an object with the methods
+        ``duty(share)`` and ``close()``.
     gpu : int or None
         The GPU by its index in nvidia-smi. If not given: the first with a load, all without one.
     interval_s : float
@@ -113,8 +115,8 @@ def record(
     target = _target(path)
     if not SHORTEST_S <= interval_s <= LONGEST_S:
         raise InputError(f"interval_s must be from {SHORTEST_S:g} to {LONGEST_S:g} s, got {interval_s:g}")
-    named = loads.chosen(load) if isinstance(load, str) else "given"
-    driver = library(nvml)
+    named = loads.checked(load) if isinstance(load, str) else "given"
+    driver = _library(nvml)
     driven: loads.Load | None = None
     try:
         gpus = _gpus(driver, gpu, named)
@@ -143,16 +145,16 @@ def _target(path: str | Path) -> Path:
     return target
 
 
-def _gpus(nvml: Any, gpu: int | None, load: str) -> list[NvmlGpu]:
+def _gpus(nvml: Any, gpu: int | None, load: str) -> list[_NvmlGpu]:
     if gpu is not None:
-        return [NvmlGpu(nvml, gpu)]
+        return [_NvmlGpu(nvml, gpu)]
     n = int(nvml.nvmlDeviceGetCount())
     if n < 1:
         raise InputError("recording needs an NVIDIA GPU; NVML finds none")
-    return [NvmlGpu(nvml, index) for index in range(n if load == "none" else 1)]
+    return [_NvmlGpu(nvml, index) for index in range(n if load == "none" else 1)]
 
 
-def _load(load: str | loads.Load, named: str, gpus: list[NvmlGpu]) -> loads.Load | None:
+def _load(load: str | loads.Load, named: str, gpus: list[_NvmlGpu]) -> loads.Load | None:
     if not isinstance(load, str):
         return load
     if named == "none":
@@ -162,7 +164,7 @@ def _load(load: str | loads.Load, named: str, gpus: list[NvmlGpu]) -> loads.Load
             "with a load CUDA_VISIBLE_DEVICES must not be set, as it numbers GPUs otherwise than --gpu; unset it"
         )
     os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # the order of nvidia-smi, for the child
-    return loads.ProcessLoad(named, gpus[0].index)
+    return loads.ProcessLoad(gpus[0].index)
 
 
 @dataclass
@@ -170,7 +172,7 @@ class _Run:
     """One way through a plan."""
 
     file: TextIO
-    gpus: list[NvmlGpu]
+    gpus: list[_NvmlGpu]
     load: loads.Load | None
     interval_s: float
     progress: Callable[[str, float, float], None] | None
@@ -211,3 +213,71 @@ class _Run:
             self.file.write(f"{at},{t_s:.3f},{gpu.index},{written},{harmless(step)}\n")
             self.n += 1
         self.last_s = t_s
+
+
+def _library(given: Any) -> Any:
+    """The module ``pynvml`` of the package nvidia-ml-py, with a driver."""
+    with extras.needed("record"):
+        nvml = given or importlib.import_module("pynvml")
+    try:
+        nvml.nvmlInit()
+    except nvml.NVMLError as error:
+        raise InputError(f"recording needs an NVIDIA GPU and its driver; NVML says: {error}") from error
+    return nvml
+
+
+class _NvmlGpu:
+    """One GPU by its index in nvidia-smi, as NVIDIA's library sees it. Nothing here changes a setting."""
+
+    def __init__(self, nvml: Any, index: int) -> None:
+        n = int(nvml.nvmlDeviceGetCount())
+        if not 0 <= index < n:
+            raise InputError(f"--gpu must be from 0 to {n - 1}, as this machine has {n}, got {index}")
+        self._nvml, self.index = nvml, index
+        self._handle = nvml.nvmlDeviceGetHandleByIndex(index)
+
+    @property
+    def name(self) -> str:
+        """What the maker calls it."""
+        name = self._nvml.nvmlDeviceGetName(self._handle)
+        return name.decode() if isinstance(name, bytes) else str(name)
+
+    def read(self) -> dict[str, float]:
+        """All of it, now; NaN where it does not answer.
+
+        Returns
+        -------
+        dict of str to float
+            ``power_w`` [W], ``temperature_c`` of the die and ``memory_c`` [°C], ``clock_mhz`` of the streaming
+            multiprocessors [MHz], ``utilisation`` (share of time with a kernel), and ``power_window_s``, what power is
+            the mean of; 0 for an instant [s].
+        """
+        nvml, handle = self._nvml, self._handle
+        instant = self._field("NVML_FI_DEV_POWER_INSTANT")
+        averaged = math.isnan(instant)
+        power_mw = self._ask(lambda: nvml.nvmlDeviceGetPowerUsage(handle)) if averaged else instant
+        return {
+            "power_w": power_mw / 1000,
+            "temperature_c": self._ask(lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)),
+            "memory_c": self._field("NVML_FI_DEV_MEMORY_TEMP"),
+            "clock_mhz": self._ask(lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)),
+            "utilisation": self._ask(lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu) / 100,
+            "power_window_s": AVERAGED_S if averaged else 0.0,
+        }
+
+    def _ask(self, question: Callable[[], Any]) -> float:
+        try:
+            return float(question())
+        except self._nvml.NVMLError:
+            return math.nan
+
+    def _field(self, name: str) -> float:
+        """One of the library's numbered fields; NaN if it, the driver or the GPU does not have it."""
+        number = getattr(self._nvml, name, None)
+        if number is None:
+            return math.nan
+        try:
+            (value,) = self._nvml.nvmlDeviceGetFieldValues(self._handle, [number])
+        except (self._nvml.NVMLError, AttributeError, ValueError):
+            return math.nan
+        return float(value.value.uiVal) if value.nvmlReturn == 0 and value.value.uiVal else math.nan

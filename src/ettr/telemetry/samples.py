@@ -40,17 +40,12 @@ class Samples:
         Whether times are seconds since 1970 UTC; they count from an unnamed origin if not.
     power_window_s : float
         What a reading of power is the mean of. [s]
-    gpus_in_turn : int or None
-        GPUs whose rows follow each other without a name, as the user says.
     columns : mapping of str to str
         Quantities, each with the column that holds it, as the user says.
     """
 
-    def __init__(
-        self, ledger: Ledger, gpus_in_turn: int | None = None, columns: Mapping[str, str] | None = None
-    ) -> None:
-        self.ledger = ledger
-        self.gpus_in_turn, self.columns = gpus_in_turn, dict(columns or {})
+    def __init__(self, ledger: Ledger, columns: Mapping[str, str] | None = None) -> None:
+        self.ledger, self.columns = ledger, dict(columns or {})
         self.absolute = True
         self.power_window_s = 0.0
         self.start: float | None = None
@@ -87,13 +82,6 @@ class Samples:
     def rename(self, gpus: list[str]) -> None:
         """Give each sample a GPU, where the file did not name any."""
         self._gpu = gpus
-
-    def keep(self, chosen: np.ndarray) -> None:
-        """Keep only some of the samples, in the order of the file."""
-        places = np.flatnonzero(chosen).tolist()
-        self._t, self._length = (array("d", [column[i] for i in places]) for column in (self._t, self._length))
-        self._values = {name: array("d", [column[i] for i in places]) for name, column in self._values.items()}
-        self._gpu, self._step = ([column[i] for i in places] for column in (self._gpu, self._step))
 
     def largest(self, quantity: str) -> float:
         """The largest value so far; minus infinity if there is none."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from ettr.core.errors import InputError
+from ettr.core.validity import above_zero, at_least_zero
 from ettr.files.ledger import Ledger
 from ettr.scenario.gpu import Cooling, Gpu
 from ettr.telemetry.format import Telemetry
@@ -19,27 +19,10 @@ _IDLE_CLOCK = 0.175
 """Clock of a GPU that nothing holds, as a share of its highest; an H100 shows 345 of 1980 MHz."""
 _KEPT_S = 2.0
 """How long a fluctuation of power lasts (assumed)."""
+_INLET_C, _NOISE_K, _GAP_S = 25.0, 0.1, 30.0
+"""Of what cools the GPU, the noise of a reading before it is rounded, and the length of a gap (assumed)."""
 _INNER_S = 0.05
 """Longest step of the model's own clock."""
-
-
-@dataclass(frozen=True)
-class Noise:
-    """What readings add to the truth; all of it assumed.
-
-    Attributes
-    ----------
-    power : float
-        Standard deviation of power, as a fraction of it; fluctuations last 2 s.
-    temperature_k : float
-        Standard deviation of a reading of temperature, before it is rounded. [K]
-    rounded : bool
-        Whether temperatures are whole degrees, as nvidia-smi gives them.
-    """
-
-    power: float = 0.01
-    temperature_k: float = 0.1
-    rounded: bool = True
 
 
 def simulate(
@@ -49,12 +32,9 @@ def simulate(
     medium: str = "air",
     step_s: float = 1.0,
     n_gpus: int = 1,
-    inlet_c: float = 25.0,
-    clocks_mhz: Mapping[str, float] | None = None,
     power_window_s: float = 0.0,
     lost: float = 0.0,
-    gap_s: float = 30.0,
-    noise: Noise | None = None,
+    power_noise: float = 0.01,
     seed: int = 0,
 ) -> Telemetry:
     """Simulate a recording of a GPU that runs through a plan; nothing of it is measured.
@@ -71,18 +51,12 @@ def simulate(
         Time between samples. [s]
     n_gpus : int
         GPUs side by side, whose resistance varies by its ``spread``.
-    inlet_c : float
-        Temperature of what cools it, constant. [°C]
-    clocks_mhz : mapping of str to float or None
-        Clock that somebody locked in a step, by its name; the highest where none is given. [MHz]
     power_window_s : float
         What a reading of power is the mean of. [s]
     lost : float
-        Fraction of the time that is lost to gaps.
-    gap_s : float
-        Length of each gap. [s]
-    noise : Noise or None
-        Noise of the readings; that of ``Noise()`` if not given.
+        Fraction of the time that is lost to gaps of 30 s.
+    power_noise : float
+        Standard deviation of power, as a fraction of it; fluctuations last 2 s (assumed).
     seed : int
         The same seed gives the same recording.
 
@@ -98,10 +72,10 @@ def simulate(
 
     Notes
     -----
-    The die follows C dT/dt = P - (T - T_in)/R. Power is the level of the step, which holds in thermal equilibrium at
-    this inlet, with leakage following the die and the rest the clock to the GPU's exponent:
-    :math:`P = L(T) + (P_l - L(T_l)) (f/f_0)^k`, never over the power limit. A duty between 0 and 1 lies on the line
-    between the GPU's levels at a checkpoint and at computing.
+    The die follows C dT/dt = P - (T - T_in)/R over an inlet of 25 °C. Power is the level of the step, which holds in
+    thermal equilibrium there, with leakage following the die: :math:`P = L(T) + P_l - L(T_l)`. At the power limit the
+    clock gives way, to the GPU's exponent. A duty between 0 and 1 lies on the line between the GPU's levels at a
+    checkpoint and at computing. Temperatures are read as whole degrees, with a noise of 0.1 K before that (assumed).
 
     Examples
     --------
@@ -111,29 +85,30 @@ def simulate(
     (1, 120, 'simulated')
     """
     check_steps(steps)
-    _check(step_s, n_gpus, inlet_c, power_window_s, lost, gap_s)
+    above_zero("step_s", step_s, unit="s")
+    above_zero("n_gpus", n_gpus)
+    at_least_zero("power_window_s", power_window_s, unit="s")
+    if not 0 <= lost <= 0.5:
+        raise InputError(f"lost must be between 0 and 0.5, got {lost:g}")
     cooling = part.cooled_by(medium)
     rng = np.random.default_rng(seed)
     ledger = Ledger()
     ledger.note("simulated: no machine was measured")
     samples = Samples(ledger)
     samples.absolute, samples.power_window_s = False, power_window_s
-    noise = noise or Noise()
     # the model's own clock is finer than that of the samples
     every = max(1, math.ceil(step_s / min(_INNER_S, cooling.tau_s / 20)))
     dt_s = step_s / every
     width = max(1, round(power_window_s / dt_s))
     for gpu in range(n_gpus):
         own = max(1 + cooling.spread * rng.standard_normal(), 0.1) if n_gpus > 1 else 1.0
-        power, warm, clock, step = _course(part, steps, cooling, own, dt_s, inlet_c, clocks_mhz or {}, noise.power, rng)
+        power, warm, clock, step = _course(part, steps, cooling, own, dt_s, power_noise, rng)
         at = np.arange(0, power.size, every)
         first = np.maximum(at + 1 - width, 0)
         sums = np.concatenate([[0.0], np.cumsum(power)])
         read_w = (sums[at + 1] - sums[first]) / (at + 1 - first)
-        read_c = warm[at] + noise.temperature_k * rng.standard_normal(at.size)
-        if noise.rounded:
-            read_c = np.round(read_c)
-        for i in np.flatnonzero(_kept(at * dt_s, lost, gap_s, rng)):
+        read_c = np.round(warm[at] + _NOISE_K * rng.standard_normal(at.size))
+        for i in np.flatnonzero(_kept(at * dt_s, lost, rng)):
             now = steps[step[at[i]]]
             values = {
                 "power_w": round(float(read_w[i]), 2),
@@ -151,8 +126,6 @@ def _course(
     cooling: Cooling,
     own: float,
     dt_s: float,
-    inlet_c: float,
-    clocks_mhz: Mapping[str, float],
     noise: float,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -167,14 +140,12 @@ def _course(
     shocks = rng.standard_normal(n) * noise * math.sqrt(1 - kept**2)
     power, warm, clock = np.empty(n), np.empty(n), np.empty(n)
     decay = 1 - math.exp(-dt_s / cooling.tau_s)
-    t_c = inlet_c + resistance * _level_w(gpu, steps[0])
+    t_c = _INLET_C + resistance * _level_w(gpu, steps[0])
     i, wobble, highest_mhz = 0, 0.0, gpu.clock.highest_mhz
     for step, count in zip(steps, counts, strict=True):
         level_w = _level_w(gpu, step)
-        f_mhz = _IDLE_CLOCK * highest_mhz if step.duty is None else clocks_mhz.get(step.name, highest_mhz)
-        dynamic = level_w - _leak_w(gpu, inlet_c + cooling.resistance_k_per_w * level_w)
-        if step.duty is not None:  # the level of an idle GPU is that of its low clock
-            dynamic *= (f_mhz / highest_mhz) ** gpu.clock.exponent
+        f_mhz = _IDLE_CLOCK * highest_mhz if step.duty is None else highest_mhz
+        dynamic = level_w - _leak_w(gpu, _INLET_C + cooling.resistance_k_per_w * level_w)
         for _ in range(count):
             wobble = kept * wobble + shocks[i]
             leak = _leak_w(gpu, t_c)
@@ -182,7 +153,7 @@ def _course(
             power[i] = min(wanted, gpu.limits.power_w)
             held = max(power[i] - leak, 1.0) / max(wanted - leak, 1.0)
             clock[i], warm[i] = f_mhz * held ** (1 / gpu.clock.exponent), t_c
-            t_c += decay * (inlet_c + resistance * power[i] - t_c)
+            t_c += decay * (_INLET_C + resistance * power[i] - t_c)
             i += 1
     return power, warm, clock, np.repeat(np.arange(len(steps)), counts)
 
@@ -200,22 +171,9 @@ def _leak_w(gpu: Gpu, temperature_c: float) -> float:
     return leak.power_w * math.exp((temperature_c - leak.at_c) / leak.rise_k)
 
 
-def _kept(t_s: np.ndarray, lost: float, gap_s: float, rng: np.random.Generator) -> np.ndarray:
+def _kept(t_s: np.ndarray, lost: float, rng: np.random.Generator) -> np.ndarray:
     kept = np.ones(t_s.size, dtype=bool)
-    for _ in range(round(lost * t_s[-1] / gap_s)):
-        begin = rng.uniform(0, max(t_s[-1] - gap_s, 0))
-        kept &= (t_s < begin) | (t_s >= begin + gap_s)
+    for _ in range(round(lost * t_s[-1] / _GAP_S)):
+        begin = rng.uniform(0, max(t_s[-1] - _GAP_S, 0))
+        kept &= (t_s < begin) | (t_s >= begin + _GAP_S)
     return kept
-
-
-def _check(step_s: float, n_gpus: int, inlet_c: float, window_s: float, lost: float, gap_s: float) -> None:
-    for name, value in (("step_s", step_s), ("gap_s", gap_s), ("power_window_s", window_s)):
-        rule = ">= 0" if name == "power_window_s" else "> 0"
-        if not math.isfinite(value) or value < 0 or (value == 0 and rule == "> 0"):
-            raise InputError(f"{name} must be {rule} s, got {value:g}")
-    if n_gpus < 1:
-        raise InputError(f"n_gpus must be >= 1, got {n_gpus}")
-    if not -40 <= inlet_c <= 80:
-        raise InputError(f"inlet_c must be within -40 and 80 °C, got {inlet_c:g}")
-    if not 0 <= lost <= 0.5:
-        raise InputError(f"lost must be between 0 and 0.5, got {lost:g}")

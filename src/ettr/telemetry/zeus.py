@@ -1,8 +1,7 @@
-"""Zeus: the log of its monitor's windows (energy of each), and power timelines as JSON."""
+"""Zeus: the log of its monitor's windows, with the energy of each."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from bisect import bisect_left, insort
@@ -10,23 +9,18 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Any
 
 from ettr.core.errors import InputError
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import first_line, rows
+from ettr.files.tables import rows
 from ettr.files.time_numbers import epoch_s
-from ettr.telemetry.columns import NAN, Cells, check_once, names_in
-from ettr.telemetry.format import AVERAGED_S
+from ettr.telemetry.columns import Cells, check_once, names_in
 from ettr.telemetry.samples import Samples
 
 _ENERGY = re.compile(r"gpu(\d+)_energy")
 _WINDOWS = ("start_time", "window_name", "elapsed_time")
-_DOMAINS = ("device_instant", "device_average")
-_MOST_BYTES = 1 << 28
-_TIMELINE = re.compile(r'\s*\{\s*"(?:\w+:?)?(?:device_instant|device_average|\d+)"\s*:\s*(?:\[\s*\[|\{)')
 
 
 @dataclass(frozen=True)
@@ -39,20 +33,10 @@ class _Window:
 
 
 def _sniff(head: list[str]) -> bool:
-    return set(_WINDOWS) <= names_in(head) or _TIMELINE.match("\n".join(head)) is not None
+    return set(_WINDOWS) <= names_in(head)
 
 
 def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger) -> None:
-    if first_line(source.head()).lstrip().startswith(("{", "[")):
-        _read_timeline(source, samples, ledger)
-    else:
-        _read_windows(source, samples, ledger)
-
-
-# --------------------------------------------------------------------------- windows
-
-
-def _read_windows(source: Source, samples: Samples, ledger: Ledger) -> None:
     """A sample for each window and GPU: its energy over its length."""
     gpus: list[str] = []
     windows = list(_windows(source, gpus, ledger))
@@ -115,41 +99,4 @@ def _meets(spans: list[tuple[float, float]], first: float, last: float) -> bool:
     return before or (i < len(spans) and spans[i][0] < last - slack)
 
 
-# --------------------------------------------------------------------------- timelines
-
-
-def _read_timeline(source: Source, samples: Samples, ledger: Ledger) -> None:
-    """``{"0": [[t, W], ...]}``, or such a mapping for each of several domains of power."""
-    with source.utf8(ledger) as stream:
-        text = stream.read(_MOST_BYTES + 1)
-    if len(text) > _MOST_BYTES:
-        raise InputError(f"a timeline may have at most {_MOST_BYTES >> 20} MiB; {source.name} has more: split it")
-    try:
-        timeline = json.loads(text, parse_int=float)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{source.name} is no JSON that can be read: {str(error)[:80]}") from error
-    if isinstance(timeline, dict) and (domain := next((name for name in _DOMAINS if name in timeline), None)):
-        others = ", ".join(str(name)[:40] for name in timeline if name != domain)
-        if others:
-            ledger.note(f"power is {domain}; not read: {others}")
-        samples.power_window_s = 0.0 if domain == "device_instant" else AVERAGED_S
-        timeline = timeline[domain]
-    if not isinstance(timeline, dict) or not all(isinstance(points, list) for points in timeline.values()):
-        raise InputError(f"{source.name} must map GPUs to lists of [time, power], as a power timeline of Zeus does")
-    for gpu, points in timeline.items():
-        for i, point in enumerate(points, 1):
-            _take(samples, ledger, str(gpu), point, f"GPU {str(gpu)[:40]}, point {i:,}")
-
-
-def _take(samples: Samples, ledger: Ledger, gpu: str, point: Any, place: str) -> None:
-    if not (isinstance(point, list) and len(point) == 2):
-        return ledger.not_parsed("point is no [time, power]", place=place)
-    numbers = [float(x) if isinstance(x, int | float) and not isinstance(x, bool) else NAN for x in point]
-    if not all(abs(number) < 1e20 for number in numbers):
-        return ledger.not_parsed("point without a number", place=place)
-    since = epoch_s(numbers[0])
-    samples.absolute = samples.absolute and since is not None
-    return samples.add(numbers[0] if since is None else since, gpu, {"power_w": numbers[1]})
-
-
-FORMAT = Format("zeus", "Zeus: the monitor's log of windows, or a power timeline as JSON", _sniff, _read)
+FORMAT = Format("zeus", "Zeus: the log of windows of its monitor", _sniff, _read)
