@@ -110,7 +110,7 @@ def test_recording_hands_its_options_on(ettr, tmp_path, monkeypatch, whole):
     def record(path, steps, **options):
         asked.update(options, path=path, steps=steps)
         options["progress"]("idle", 1.0, 60.0)
-        return telemetry.Recording(path, 600, 59.9, whole, ("1 Pretended GPU",), "torch")
+        return telemetry.Recording(path, 600, 59.9, whole, ("1 Pretended GPU",))
 
     monkeypatch.setattr(telemetry, "record", record)
     out_file = tmp_path / "new.csv"

@@ -83,7 +83,7 @@ STEPS = (Step("idle", None, 10), Step("compute", 1.0, 20), Step("stall", 0.0, 10
 def test_what_is_recorded_is_read_back(tmp_path):
     machine, path = Machine(), tmp_path / "mine.csv"
     done = machine.record(path, STEPS)
-    assert (done.n_samples, done.whole, done.gpus, done.load) == (80, True, ("0 Pretended GPU",), "given")
+    assert (done.n_samples, done.whole, done.gpus) == (80, True, ("0 Pretended GPU",))
     assert machine.duties == [None, 1.0, 0.0] and machine.closed and machine.was_shut
     read = telemetry.read(path)
     assert (read.format, read.n_gpus, read.step_s, read.gaps.n) == ("csv", 1, 0.5, 0)
@@ -132,7 +132,7 @@ def test_a_disk_that_fills_up_is_said_with_the_file_and_keeps_what_was_written(t
 def test_all_gpus_are_watched_without_a_load(tmp_path):
     machine = Machine(n_gpus=3)
     done = machine.record(tmp_path / "mine.csv", [Step("watched", None, 5)], load="none")
-    assert len(done.gpus) == 3 and done.load == "none" and machine.duties == []
+    assert len(done.gpus) == 3 and machine.duties == []
     assert telemetry.read(tmp_path / "mine.csv").gpus == ("0", "1", "2")
     one = machine.record(tmp_path / "one.csv", [Step("watched", None, 5)], load="none", gpu=2)
     assert one.gpus == ("2 Pretended GPU",)

@@ -29,23 +29,10 @@ _UNITS = {
     "t_s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
 }
 """Units of each quantity, in lower case, and what one is in ours. ``mW`` is milliwatt: nothing here draws megawatts."""
-
-
-_TEMPERATURES = ("temperature_c", "memory_c")
-_FOREIGN = re.compile(r"(?:°|deg(?:rees?)?)?\s*(f|fahrenheit|k|kelvin)", re.IGNORECASE)
-_FOREIGN_NAME = re.compile(r"(?:.*[_. ])?(?:temp|temperature)(?:[_. ].*)?[_. ](?:f|fahrenheit|k|kelvin)")
-
-
-def _check_celsius(quantity: str, unit: str, column: str) -> None:
-    """Refuse temperatures of another unit: they fit as well as others, and give wrong figures."""
-    if quantity in _TEMPERATURES and _FOREIGN.fullmatch(unit.strip()):
-        raise InputError(f"temperatures must be in °C, got {unit.strip()[:20]!r} in {column}: convert them first")
-
-
-def _check_celsius_named(name: str) -> None:
-    """Refuse a column that holds, by its name, temperatures of another unit."""
-    if _FOREIGN_NAME.fullmatch(name):
-        raise InputError(f"temperatures must be in °C, got the column {name[:40]!r}: convert it, or leave it out")
+_FOREIGN = re.compile(
+    r"(?:.*[_. ])?temp(?:erature)?(?:[_. ].*)?[_. \[(]°?(?:f|fahrenheit|k|kelvin)[\])]?", re.IGNORECASE
+)
+"""A heading of temperatures in another unit: they fit as well as others, and give wrong figures."""
 
 
 def scale_of(quantity: str, unit: str) -> float | None:
@@ -69,8 +56,7 @@ class Cells:
     """
 
     def __init__(self, quantity: str, column: str, unit: str, ledger: Ledger) -> None:
-        self._quantity, self._column, self._ledger = quantity, column, ledger
-        _check_celsius(quantity, unit, column)
+        self._column, self._ledger = column, ledger
         self._units = _UNITS[quantity]
         self._plain = scale_of(quantity, unit) if unit else 1.0
 
@@ -93,7 +79,6 @@ class Cells:
         number, unit = float(match[1]), match[2].strip().lower()
         scale = self._units.get(unit) if unit else self._plain
         if scale is None:
-            _check_celsius(self._quantity, unit, self._column)
             self._ledger.not_parsed(f"{self._column}: unknown unit {unit[:12]!r}", place=place)
             return NAN
         return number * scale
@@ -163,8 +148,10 @@ class Columns:
 
     def __init__(self, cells: Sequence[str], names: Names, ledger: Ledger, units: Mapping[str, str]) -> None:
         headings = _headings(cells)
-        for heading in headings:
-            _check_celsius_named(heading.name)
+        if foreign := next((heading.text for heading in headings if _FOREIGN.fullmatch(heading.text)), None):
+            raise InputError(
+                f"temperatures must be in °C, got the column {foreign[:40]!r}: convert it, or leave it out"
+            )
         self.by_quantity = _find(headings, names)
         self.width = len(cells)
         self._units = units

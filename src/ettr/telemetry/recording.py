@@ -43,8 +43,6 @@ class Recording:
         Whether the plan came to its end; False after Ctrl-C.
     gpus : tuple of str
         Index and name of each GPU.
-    load : str
-        What was run: ``torch``, ``none``, or ``given``.
     """
 
     path: Path
@@ -52,7 +50,6 @@ class Recording:
     length_s: float
     whole: bool
     gpus: tuple[str, ...]
-    load: str
 
 
 def record(
@@ -128,7 +125,7 @@ def record(
         except OSError as error:
             raise InputError(f"cannot write {target}: {error.strerror or error}") from error
         names = tuple(f"{each.index} {each.name}" for each in gpus)
-        return Recording(target, run.n, run.last_s, whole, names, named)
+        return Recording(target, run.n, run.last_s, whole, names)
     finally:
         if driven is not None:
             driven.close()

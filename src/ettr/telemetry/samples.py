@@ -12,7 +12,7 @@ from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.scenario.gpu import COLDEST_C, HOTTEST_C
 from ettr.telemetry.columns import NAN, SILENT
-from ettr.telemetry.format import GAP_STEPS, QUANTITIES, Telemetry, gaps_of, steps_of
+from ettr.telemetry.format import QUANTITIES, Telemetry, gaps_of, steps_of
 
 MOST_POWER_W = 10_000.0
 """No GPU draws so much; what claims to is a blank, or another unit."""
@@ -178,30 +178,16 @@ class Samples:
         same = one.duplicated()
         self.ledger.merged("the same sample twice", int(same.sum()))
         one = one[~same]
-        highest = one["t_s"].cummax()
-        late = one["t_s"] < highest
+        late = one["t_s"] < one["t_s"].cummax()
         if late.sum() > len(one) // 2:  # newest first, or one stamp in a far future
             self.ledger.note("samples do not stand in order of time and were sorted", first=True)
             one = one.sort_values("t_s", kind="stable")
         else:
             self.ledger.dropped("time goes backwards", int(late.sum()))
-            one = one[~late & ~self._beside(one, late, highest)]
+            one = one[~late]
         again = one["t_s"].duplicated()
         self.ledger.dropped("time stamp seen before, with other values", int(again.sum()))
         return one[~again]
-
-    def _beside(self, one: pd.DataFrame, late: pd.Series, highest: pd.Series) -> pd.Series:
-        """Samples right after time went back for more than a moment.
-
-        What stands before and after such a run was not measured one after the other, so that a gap is left between.
-        """
-        steps = np.diff(one.loc[~late, "t_s"])
-        run = late.astype(int).groupby((~late).cumsum()).transform("sum")  # late samples since the last that is not
-        before = highest.shift(1).where((run.shift(1) > GAP_STEPS) & late.shift(1, fill_value=False) & ~late)
-        clear = before.ffill() + 1.01 * (GAP_STEPS * float(np.median(steps)) if steps.size else 0.0)
-        beside = ~late & (one["t_s"] <= clear)
-        self.ledger.dropped("right after time went back: a gap is left there", int(beside.sum()))
-        return beside
 
 
 def _once(known: dict[str, str], name: str) -> str:
