@@ -23,7 +23,7 @@ from ettr.core.units import S_PER_H
 from ettr.drill import Settings, calibrated, drill
 from ettr.drill.log import events
 from ettr.evidence import DATA
-from ettr_book.chapters.drill import tables
+from ettr_book.chapters import drill as chapter
 
 FOLDER = Path("_build/drill")
 QUICK, SHARE = ("crash-4", "write-background", "hang", "flip"), 1 / 3
@@ -54,7 +54,7 @@ def row(folder: Path, setting_id: str, title: str, settings: Settings) -> dict[s
     known = calibrated(folder / f"calibration-{alike}", settings)
     done = drill(folder / setting_id, settings, known)
     began_s = events(folder / setting_id)[0]["at_s"]
-    parts = {name: round(S_PER_H * getattr(done.took, part), 3) for name, part in tables.PARTS.items()}
+    parts = {name: round(S_PER_H * getattr(done.took, part), 3) for name, part in chapter.PARTS.items()}
     strikes = [[one.attempt, round(one.into_s, 4), one.kind, one.in_start] for one in done.found.strikes]
     return {
         "setting_id": setting_id,
@@ -96,7 +96,7 @@ def main() -> int:
         print(f"{number} of {len(asked)}: {one.title}", flush=True)
         rows.append(row(folder, one.setting_id, one.title, settings))
     taken = pd.DataFrame(rows)
-    beside = tables.beside(taken)
+    beside = chapter.beside(taken)
     print(beside.set_index("setting_id")[[*SHOWN]].round(3).to_string())
     print(f"{int(beside['is_near'].sum())} of {len(beside)} within two points, faults given; ", end="")
     print(f"{int(beside['is_in_band'].sum())} within the band of the finishing time without them")

@@ -64,22 +64,9 @@ def test_a_durable_checkpoint_that_was_not_found_counts():
     assert measured(log(*STARTED, spoilt, *stopped, *lost), SETTINGS).n_lost_steps == 0
 
 
-def test_a_checkpoint_spoilt_before_it_was_told_of_is_not_lost():
-    lost = [("start", 7.0, {"step": 0}), *AGAIN[1:2], *(step(8.5 + i, i) for i in range(1, 5)), ("end", 13.0, {})]
-    early = [*STARTED[:4], crash(3.4, "corrupt", spoilt_step=2), *STARTED[4:]]
-    found = measured(log(*early, crash(5.0), ("down", 5.2, {"why": "crash"}), *lost), SETTINGS)
-    assert found.n_lost_steps == 0
-
-
 def test_a_supervisor_that_dies_after_a_flip_was_found():
     found = measured(log(*STARTED, ("spoilt", 5.0, {"step": 4}), *AGAIN), SETTINGS)
     assert found.account.rework_s == 1.5 and found.account.detection_s == 2.0
-
-
-def test_a_sleep_is_marked():
-    slept = ("slept", 4.6, {"slept_s": 30.0})
-    found = measured(log(*STARTED, slept, crash(5.0), ("down", 5.2, {"why": "crash"}), *AGAIN), SETTINGS)
-    assert found.slept_s == 30.0
 
 
 def test_a_drill_that_is_not_done_is_refused():

@@ -21,7 +21,6 @@ from ettr.drill.settings import KINDS, Fault, Settings
         ({"write_s": 0.4}, "heartbeat_s must be longer than five steps and two stalls"),
         ({"faults": {"crash": 0}}, "the mean time between faults of the kind crash must be > 0"),
         ({"check_steps": 351}, "check_steps must be 7 intervals of 50 steps at most, got 351"),
-        ({"check_steps": -2}, "check_steps must be >= 0"),
         ({"faults": {"flip": 3}}, "check_steps must be 1 or more where bits flip, got 0"),
     ],
 )
@@ -49,8 +48,3 @@ def test_faults_come_at_their_rate():
     gaps = np.diff(times, prepend=0.0)
     assert gaps.mean() == pytest.approx(4.0, abs=4 * 4.0 / np.sqrt(4000))
     assert gaps.std() == pytest.approx(4.0, rel=0.1)  # exponential
-
-
-def test_settings_survive_being_written_down():
-    asked = Settings(faults={"hang": 3.0}, plan=(Fault(1.0, "crash", 2),), check_steps=5, seed=4)
-    assert Settings.of(asked.to_dict()) == asked

@@ -89,7 +89,6 @@ class Drill(Answer):
             "band": asdict(self.band),
             "is_same": self.is_same,
             "n_lost_steps": self.found.n_lost_steps,
-            "slept_s": self.found.slept_s,
             "n_resumed": self.found.n_resumed,
         }
 
@@ -134,10 +133,6 @@ class Drill(Answer):
             marks.append(
                 f"{self.settings.n_workers} workers share {n_cores} cores: where a step computes for longer than "
                 f"{1000 * self.settings.step_s:.0f} ms, they wait for each other."
-            )
-        if self.found.slept_s:
-            marks.append(
-                f"The machine slept for {self.found.slept_s:.0f} s meanwhile: these seconds are no measurement."
             )
         if self.found.n_resumed:
             times = _times(self.found.n_resumed)

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import os
 import random
+import shutil
 import subprocess
 import tempfile
 import time
@@ -108,16 +109,23 @@ def mount(folder: Path, size_mb: float) -> str:
     """Put the folder on a disk in memory of its own, with what :func:`unmount` kept; or why not. [MB]"""
     if os.path.ismount(folder):
         return ""
-    why_not = _done("mount", "-t", "tmpfs", "-o", f"size={1000 * size_mb:.0f}k", "ettr-drill", str(folder))
-    for path in _kept(folder).glob("step-*") if not why_not else ():
-        (folder / path.name).write_bytes(path.read_bytes())
-    return why_not
+    command = ("mount", "-t", "tmpfs", "-o", f"size={1000 * size_mb:.0f}k", "ettr-drill", str(folder))
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        return str(error)
+    if done.returncode:
+        return done.stderr.strip()
+    if _kept(folder).exists():
+        shutil.copytree(_kept(folder), folder, dirs_exist_ok=True)
+    return ""
 
 
 def why_no_mount() -> str:
     """Why no such disk can be had; empty if one can."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        folder = Path(name, "disk")
+        folder.mkdir()
         why_not = mount(folder, 0.1)
         unmount(folder)
         return why_not
@@ -125,32 +133,15 @@ def why_no_mount() -> str:
 
 def unmount(folder: Path) -> None:
     """Take that disk away again, and keep its checkpoints beside it."""
-    if not os.path.ismount(folder):
-        return
-    free(folder)
-    kept = _kept(folder)
-    if steps(folder):
-        kept.mkdir(exist_ok=True)
-    for step in set(steps(kept)) - set(steps(folder)):
-        path_of(kept, step).unlink()
-    for step in steps(folder):
-        beside = kept / "part"
-        beside.write_bytes(path_of(folder, step).read_bytes())
-        beside.replace(path_of(kept, step))
-    _done("umount", "--lazy", str(folder))
+    if os.path.ismount(folder):
+        free(folder)
+        shutil.rmtree(_kept(folder), ignore_errors=True)
+        shutil.copytree(folder, _kept(folder))
+        subprocess.run(("umount", "--lazy", str(folder)), check=False)
 
 
 def _kept(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}-kept")
-
-
-def _done(*command: str) -> str:
-    """Run a command; why it failed, if it did."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        return str(error)
-    return done.stderr.strip() if done.returncode else ""
 
 
 def fill(folder: Path) -> None:

@@ -94,8 +94,6 @@ class MeasuredDrill:
         Every time from a fault to the next start, by kind. [s]
     n_lost_steps : int
         Steps of checkpoints known to be durable and sound that a restart did not find: none, if the drill holds.
-    slept_s : float
-        How long the machine slept meanwhile. [s]
     n_resumed : int
         How often it was ended from outside, and gone on with.
     """
@@ -109,7 +107,6 @@ class MeasuredDrill:
     writing_step_s: list[float]
     detection_s: dict[str, list[float]]
     n_lost_steps: int
-    slept_s: float
     n_resumed: int
 
 
@@ -133,7 +130,7 @@ def measured(events: Sequence[Mapping[str, Any]], settings: Settings) -> Measure
     starts = [place for place, event in enumerate(events) if event["event"] == "start"]
     if not starts:
         raise InputError("the drill has an end and no start: its log is damaged")
-    found = MeasuredDrill(Account(), [], [], [], [], [], [], {}, 0, 0.0, 0)
+    found = MeasuredDrill(Account(), [], [], [], [], [], [], {}, 0, 0)
     durable: set[int] = set()
     spoilt: set[int] = set()
     sound = 0
@@ -151,7 +148,6 @@ def measured(events: Sequence[Mapping[str, Any]], settings: Settings) -> Measure
                 sound = event["step"]
             elif event["event"] == "fault" and event.get("spoilt_step"):
                 spoilt.add(event["spoilt_step"])
-            found.slept_s += event.get("slept_s", 0.0)
         _account(found, number, attempt, events[end]["at_s"] if end < len(events) else None)
     return found
 

@@ -33,8 +33,6 @@ from ettr.drill.settings import (
     Settings,
 )
 
-_CLOCKS_APART_S = 0.5
-"""When the clock of the day runs ahead of the one that stops with the machine, the machine slept. [s]"""
 _MOST_IN_VAIN = 5
 """Starts in a row that no fault of the plan cut off, and yet nobody trained."""
 _SIGNALS = {CRASH: signal.SIGKILL, HANG: signal.SIGSTOP, FLIP: signal.SIGUSR1, SLOW: signal.SIGUSR2}
@@ -49,7 +47,7 @@ class WorkerProcess:
     child : Popen
         The process.
     heard_s : float
-        When it last said something, by the clock that stops with the machine. [s]
+        When it last said something. [s]
     rest : bytes
         A line that is not whole yet.
     """
@@ -102,7 +100,6 @@ class Supervisor:
         self._plan = itertools.islice(settings.planned(), n_faults, None)
         self._fault = next(self._plan, None)
         self._full_until_s = 0.0
-        self._ahead_s = time.time() - time.monotonic()
         checkpoints.free(self._checkpoints)
 
     def run(self) -> None:
@@ -173,7 +170,6 @@ class Supervisor:
                     if ending:
                         self._expose(attempt)
                         return ending
-                self._mark_sleep()
                 self._inject(attempt)
                 late = self._late(attempt)
                 if late:
@@ -230,13 +226,6 @@ class Supervisor:
         """Add up the time in which faults can strike."""
         if not attempt.is_struck:
             self._exposed_s += time.monotonic() - attempt.begun_s
-
-    def _mark_sleep(self) -> None:
-        """Say in the log when the machine slept: the clock of the day went on without the other."""
-        ahead_s = time.time() - time.monotonic()
-        if ahead_s - self._ahead_s > _CLOCKS_APART_S:
-            self._log.write("slept", slept_s=ahead_s - self._ahead_s)
-        self._ahead_s = ahead_s
 
     def _inject(self, attempt: Attempt) -> None:
         """Do what the plan asks for by now."""
