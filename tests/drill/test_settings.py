@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ettr.core.errors import InputError, UnknownName
-from ettr.drill.settings import KINDS, Fault, Settings
+from ettr.drill.settings import KINDS, Settings
 
 
 @pytest.mark.parametrize(
