@@ -24,7 +24,7 @@ def test_a_budget_is_hours_times_mean_power(profile):
 
 
 def test_simulated_and_expected_energy_agree(llama3, profile):
-    simulation = simulate(llama3, 400, timeline=[0])
+    simulation = simulate(llama3, 100, timeline=[0])
     of_mean = power.energy(simulation.budget, profile)["it_mwh"].sum()
     assert of_mean == pytest.approx(power.energy(budget.exact(llama3), profile)["it_mwh"].sum(), rel=0.01)
     own = simulation.timeline
@@ -37,15 +37,6 @@ def test_simulated_and_expected_energy_agree(llama3, profile):
     # steps that are cut off have taken more than their mean: at most this much, once a stretch
     room = len(own) * profile.n_gpus * profile.waveform._table[1].max() / 3.6e9
     assert 0 <= of_one - power.energy(TimeBudget(**parts), profile)["it_mwh"].sum() <= room
-
-
-def test_the_integral_of_a_run_s_series_is_the_sum_by_parts(llama3, profile):
-    """At the computers and at the grid; the window ends with the last whole bin."""
-    own = simulate(llama3.override({"job.productive_h": 200.0}), 1, seed=5, timeline=[0]).timeline
-    for place, column in (("computers", "it_mwh"), ("grid", "facility_mwh")):
-        load = power.series(own, profile, 7.0, at=place)
-        by_parts = power.energy(own, profile, end_h=load.end_h)[column].sum()
-        assert load.energy_mwh == pytest.approx(by_parts, rel=1e-9)
 
 
 def test_the_bill_is_energy_and_hours_at_their_prices(timeline, profile, llama3):
@@ -92,11 +83,8 @@ def test_arrays_are_refused(profile):
         power.carbon_by_country(-1.0)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["rsc-1", "llama3-405b", *(pytest.param(name, marks=pytest.mark.slow) for name in evidence.scenario_names())],
-)
-def test_every_preset_has_a_profile(name):
+@pytest.mark.parametrize("name", ["rsc-1", "llama3-405b"])
+def test_a_preset_has_a_profile(name):
     own = power.profile(Scenario.load(name))
     powers = [own.it_mw(state) for state in own.states]
     assert max(powers) == own.it_mw("training") and min(powers) == own.it_mw("queue") > 0

@@ -2,7 +2,6 @@
 
 from ettr.power.bills import bill, carbon_by_country, energy
 from ettr.power.binning import Place, PowerSeries, series
-from ettr.power.closed_forms import floor_overhead, floor_range
 from ettr.power.limits import BROKEN, KEPT, UNKNOWN, check, specification, specifications
 from ettr.power.measures import Metrics, largest_swing_mw, metrics
 from ettr.power.profiles import Profile, profile
@@ -16,6 +15,8 @@ from ettr.power.smoothing import (
     Smoothed,
     Target,
     compare,
+    floor_overhead,
+    floor_range,
     option_figure,
     options,
     size,

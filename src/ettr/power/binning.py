@@ -169,22 +169,22 @@ def series(
     >>> load.n, load.power_mw[[0, -1]].round(2).tolist()
     (90, [16.07, 9.9])
     """
+    if at not in PLACES:
+        raise UnknownName("place", at, PLACES)
+    step_s = float(above_zero("resolution_s", resolution_s, unit="s"))
     laid = stretches_of(timeline, profile)
-    return _cut(laid, float(above_zero("resolution_s", resolution_s, unit="s")), start_h, end_h, at)
-
-
-def _whole_bins(length_s: float, step_s: float) -> int:
-    return math.floor(length_s / step_s * (1 + ROUNDING) + ROUNDING)
-
-
-def _cut(laid: Stretches, step_s: float, start_h: float | None, end_h: float | None, at: Place) -> PowerSeries:
     from_s, to_s = window_s(laid, start_h, end_h)
-    n = _whole_bins(to_s - from_s, step_s)
+    n = math.floor((to_s - from_s) / step_s * (1 + ROUNDING) + ROUNDING)
     if n < 1:
         raise InputError(f"the window of {to_s - from_s:g} s must hold at least one bin of resolution_s = {step_s:g} s")
     if n > MOST_BINS:
         raise InputError(f"{n:,} bins are more than {MOST_BINS:,}: shorten the window, or lengthen resolution_s")
-    return _of_bins(laid, from_s, step_s, n, at)
+    power_mw = np.empty(n)
+    for first in range(0, n, _BLOCK):
+        last = min(first + _BLOCK, n)
+        edge_s = np.minimum(from_s + np.arange(first, last + 1) * step_s, laid.edge_s[-1])
+        power_mw[first:last] = _bin_means_mw(laid, edge_s, step_s, at)
+    return PowerSeries(from_s / S_PER_H, step_s, power_mw, at, laid.profile)
 
 
 def window_s(laid: Stretches, start_h: float | None, end_h: float | None) -> tuple[float, float]:
@@ -205,17 +205,6 @@ def window_s(laid: Stretches, start_h: float | None, end_h: float | None) -> tup
             f"got {from_s / S_PER_H:g} and {to_s / S_PER_H:g}"
         )
     return max(from_s, first_s), min(to_s, last_s)
-
-
-def _of_bins(laid: Stretches, start_s: float, step_s: float, n: int, at: Place) -> PowerSeries:
-    if at not in PLACES:
-        raise UnknownName("place", at, PLACES)
-    power_mw = np.empty(n)
-    for first in range(0, n, _BLOCK):
-        last = min(first + _BLOCK, n)
-        edge_s = np.minimum(start_s + np.arange(first, last + 1) * step_s, laid.edge_s[-1])
-        power_mw[first:last] = _bin_means_mw(laid, edge_s, step_s, at)
-    return PowerSeries(start_s / S_PER_H, step_s, power_mw, at, laid.profile)
 
 
 def _bin_means_mw(laid: Stretches, edge_s: np.ndarray, step_s: float, at: Place) -> np.ndarray:

@@ -4,33 +4,27 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
-from ettr.core.numbers import number_of
-from ettr.core.units import unit_of
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import first_line, header_of, without_comments
 from ettr.power.binning import PowerSeries
 from ettr.power.measures import UNITS, metrics
 from ettr.power.spectra import band_share
-from ettr.scenario.bounds import SMALLEST
 
 KEPT, BROKEN, UNKNOWN = "kept", "broken", "not known"
 BAND = "band_share"
 """The measure that needs a band, ``low_hz`` to ``high_hz``."""
 
 _COLUMNS = ("rule", "metric", "limit", "unit")
-_TEXTS = {"rule": str, "metric": str, "unit": str}
+_NUMBERS = ("limit", "low_hz", "high_hz")
 _MOST = 1e9
 """Far above any limit of a grid, and any frequency at which power is measured."""
 _LONGEST = 60
 _MOST_BYTES = 1_000_000
-_MOST_COLUMNS = 100
 
 
 def specifications() -> tuple[str, ...]:
@@ -119,24 +113,19 @@ def _read(path: str) -> pd.DataFrame:
     source = Source(path, kind="specification")
     if source.size_bytes > _MOST_BYTES:
         raise InputError(f"the specification {path} must be a short table, got {source.size_bytes:,} bytes")
-    n_columns = len(header_of(first_line(without_comments(source.head())))[0])
-    if n_columns > _MOST_COLUMNS:
-        raise InputError(f"the specification {path} must be a short table, got {n_columns:,} columns")
     try:
         with source.utf8(Ledger()) as stream:
-            rows = pd.read_csv(stream, comment="#", skipinitialspace=True, dtype=_TEXTS)
+            rows = pd.read_csv(stream, comment="#", skipinitialspace=True, dtype=str)
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise InputError(f"the specification {path} is no table of commas: {error}") from error
     missing = [name for name in _COLUMNS if name not in rows.columns]
     if missing or rows.empty:
         what = f"needs columns {', '.join(missing)}" if missing else "has no rules"
-        raise InputError(f"the specification {path} {what}; it has {', '.join(map(str, rows.columns))}")
-    for name in ("low_hz", "high_hz"):
-        if name not in rows:
-            rows[name] = math.nan
+        raise InputError(f"the specification {path} {what}; it has {', '.join(rows.columns[:20])}")
+    rows = rows.reindex(columns=rows.columns.union(_NUMBERS, sort=False))
     for number, row in enumerate(rows.to_dict("records"), start=2):
         _refuse_row(row, f"{path}, line {number}")
-    return rows.astype({"limit": float, "low_hz": float, "high_hz": float})
+    return rows.assign(**{name: pd.to_numeric(rows[name], errors="coerce") for name in _NUMBERS})
 
 
 def _refuse_row(row: dict[str, object], place: str) -> None:
@@ -146,24 +135,7 @@ def _refuse_row(row: dict[str, object], place: str) -> None:
         raise UnknownName("measure", metric, units, place)
     if str(row["unit"]) != units[metric]:
         raise InputError(f"unit must be {units[metric]} for {metric}, got {row['unit']} ({place})")
-    for name in ("limit", "low_hz", "high_hz"):
-        if pd.isna(row[name]) and name != "limit" and metric != BAND:
-            continue
-        unit = f" {unit_of(name)}" if name != "limit" else "" if units[metric] == "1" else f" {units[metric]}"
-        value = _number(row[name])
-        if not 0 <= value <= _MOST:
-            given = str(row[name])
-            shown = given if len(given) <= _LONGEST else f"{given[:_LONGEST]}…"
-            raise InputError(f"{name} must be a number from 0 to {_MOST:g}{unit} for {metric}, got {shown} ({place})")
-        if 0 < value < SMALLEST:
-            raise InputError(f"{name} must be 0 or >= {SMALLEST:g}{unit} for {metric}, got {row[name]} ({place})")
-
-
-def _number(cell: Any) -> float:
-    """The number of a cell; NaN where it is none, and infinite where it is beyond all floats."""
-    try:
-        return number_of(cell) if isinstance(cell, str) else float(cell)
-    except OverflowError:
-        return math.inf
-    except (TypeError, ValueError):
-        return math.nan
+    for name in _NUMBERS if metric == BAND else _NUMBERS[:1]:
+        if not 0 <= pd.to_numeric(str(row[name]), errors="coerce") <= _MOST:
+            shown = str(row[name])[:_LONGEST]
+            raise InputError(f"{name} must be a number from 0 to {_MOST:g} for {metric}, got {shown} ({place})")

@@ -116,7 +116,7 @@ def metrics(series: PowerSeries) -> Metrics:
     ups, downs = {}, {}
     for name, window_s in (("1 s", 1.0), ("1 min", 60.0)):
         ups[name], downs[name] = _ramps(series, window_s, name, notes)
-    swings = {name: _swing(series, window_s, name, notes) for name, window_s in (("1 s", 1.0), ("10 s", 10.0))}
+    swing_1s_mw, swing_10s_mw = (_swing(series, window_s, notes) for window_s in (1.0, 10.0))
     peak, lowest = float(series.power_mw.max()), float(series.power_mw.min())
     if series.profile is None:
         notes.append("the rated power of the GPUs is not known, so neither is the range over it")
@@ -125,8 +125,8 @@ def metrics(series: PowerSeries) -> Metrics:
         peak_mw=peak,
         lowest_mw=lowest,
         swing_mw=peak - lowest,
-        swing_1s_mw=swings["1 s"],
-        swing_10s_mw=swings["10 s"],
+        swing_1s_mw=swing_1s_mw,
+        swing_10s_mw=swing_10s_mw,
         ramp_up_1s_mw_per_s=ups["1 s"],
         ramp_down_1s_mw_per_s=downs["1 s"],
         ramp_up_1min_mw_per_min=ups["1 min"],
@@ -151,25 +151,24 @@ def largest_swing_mw(series: PowerSeries, window_s: float) -> float:
     InputError
         Bins longer than the window.
     """
-    window_s = float(above_zero("window_s", window_s, unit="s"))
-    if series.step_s > window_s * (1 + ROUNDING):
-        raise InputError(f"bins of {series.step_s:g} s cannot show a swing within {window_s:g} s: compute finer ones")
-    swing = _swing(series, window_s, f"{window_s:g} s", [])
-    assert swing is not None
-    return swing
-
-
-def _swing(series: PowerSeries, window_s: float, name: str, notes: list[str]) -> float | None:
     from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
+    window_s = float(above_zero("window_s", window_s, unit="s"))
     if series.step_s > window_s * (1 + ROUNDING):
-        notes.append(f"bins of {series.step_s:g} s cannot show a swing within {name}")
-        return None
+        raise InputError(f"bins of {series.step_s:g} s cannot show a swing within {window_s:g} s")
     n = min(int(window_s / series.step_s + ROUNDING) + 1, series.n)
     middle = slice(n // 2, series.n - (n - 1) // 2)  # where the filter's window lies within the series
     high = maximum_filter1d(series.power_mw, n, mode="nearest")[middle]
     high -= minimum_filter1d(series.power_mw, n, mode="nearest")[middle]
     return float(high.max())
+
+
+def _swing(series: PowerSeries, window_s: float, notes: list[str]) -> float | None:
+    try:
+        return largest_swing_mw(series, window_s)
+    except InputError as error:
+        notes.append(str(error))
+        return None
 
 
 def _ramps(series: PowerSeries, window_s: float, name: str, notes: list[str]) -> tuple[float | None, float | None]:

@@ -1,7 +1,7 @@
 """Ways to smooth a power series, each with what it costs: a second load, a floor, and stores of energy."""
 
 from ettr.power.smoothing.comparing import compare, options, size, smooth
-from ettr.power.smoothing.floors import PowerFloor, SecondaryLoad
+from ettr.power.smoothing.floors import PowerFloor, SecondaryLoad, floor_overhead, floor_range
 from ettr.power.smoothing.option import Sized, Smoothed, Target, option_figure
 from ettr.power.smoothing.stores import Battery, RackStorage
 
@@ -14,6 +14,8 @@ __all__ = [
     "Smoothed",
     "Target",
     "compare",
+    "floor_overhead",
+    "floor_range",
     "option_figure",
     "options",
     "size",

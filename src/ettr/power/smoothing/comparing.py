@@ -51,8 +51,6 @@ def smooth(series: PowerSeries, option: Option) -> Smoothed:
     >>> round(smoothed.wasted_mwh / (load.energy_mwh - 0.5 * load.profile.other_mw), 3)
     0.088
     """
-    if not isinstance(option, Option):
-        raise UnknownName("option", type(option).__name__, [kind.__name__ for kind in OPTIONS.values()])
     return option.smooth(series)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ettr.core.errors import InputError
 from ettr.core.units import S_PER_H
-from ettr.core.validity import above_zero, at_least_zero
+from ettr.core.validity import above_zero, at_least_zero, plain
 from ettr.power.binning import PowerSeries
-from ettr.power.closed_forms import floor_range
 from ettr.power.profiles import Profile
 from ettr.power.smoothing.option import (
     ENOUGH,
@@ -49,7 +49,7 @@ class Floor(Option):
         """Why this, the best of its settings, uses more than a target allows."""
         return f"the best floor leaves {in_three_digits(used)} times what is allowed"
 
-    def _check_floor(self) -> None:
+    def __post_init__(self) -> None:
         above_zero("floor", self.floor)
         if self.floor > 1:
             raise InputError(f"floor must be <= 1, the rated power, got {self.floor:g}")
@@ -86,15 +86,6 @@ class SecondaryLoad(Floor):
     n_steps: int
     ahead_per_s: float | None = None
     throughput_loss: float = 0.0
-
-    def __post_init__(self) -> None:
-        self._check_floor()
-        for name in ("delay_s", "hold_s"):
-            at_least_zero(name, getattr(self, name), unit="s")
-        above_zero("step_s", self.step_s, unit="s")
-        above_zero("n_steps", self.n_steps)
-        if self.ahead_per_s is not None:
-            above_zero("ahead_per_s", self.ahead_per_s, unit="1/s")
 
     @classmethod
     def published(cls, floor: float | None = None) -> SecondaryLoad:
@@ -170,12 +161,6 @@ class PowerFloor(Floor):
     hold_s: float
     ramp_up_per_s: float
     ramp_down_per_s: float
-
-    def __post_init__(self) -> None:
-        self._check_floor()
-        at_least_zero("hold_s", self.hold_s, unit="s")
-        for name in ("ramp_up_per_s", "ramp_down_per_s"):
-            above_zero(name, getattr(self, name), unit="1/s")
 
     @classmethod
     def published(cls, floor: float | None = None) -> PowerFloor:
@@ -285,3 +270,77 @@ def _floors(own: Profile, target: Target, highest: float, peak: float) -> np.nda
     least = max(peak - target.range_share, own.overshoot - target.range_share if own.overshoot > 1 else 0.0, 1e-3)
     top = highest if own.overshoot > 1 else min(highest, peak)
     return np.linspace(least, top, _FLOORS + 1)[1:] if least < top else np.array([top])
+
+
+def _share(name: str, values: Any) -> np.ndarray:
+    share = at_least_zero(name, values)
+    if (share > 1).any():
+        raise InputError(f"{name} must be <= 1, got {share[share > 1].flat[0]:g}")
+    return share
+
+
+def floor_overhead(compute_share: Any, trough: Any, floor: Any, peak: Any = 1.0) -> Any:
+    r"""Energy that a power floor adds, over the energy without it.
+
+    Parameters
+    ----------
+    compute_share : float or ndarray
+        Share of a step at the peak, d.
+    trough : float or ndarray
+        Power in the rest of the step, over the rated power.
+    floor : float or ndarray
+        The floor, over the rated power.
+    peak : float or ndarray
+        Power in the compute phase, over the rated power.
+
+    Returns
+    -------
+    float or ndarray
+        Broadcast shape; 0 where the floor is below the trough.
+
+    Raises
+    ------
+    InputError
+        A share outside of [0, 1], a trough above the peak, or a step that takes no energy.
+
+    Notes
+    -----
+    Of a step of two levels, :math:`[d\,(\phi - p_h)^+ + (1-d)(\phi - p_l)^+] / [d\,p_h + (1-d)\,p_l]`. A floor of 90%
+    cost 10.5% on a trace (Choukse et al. 2025); which step that was is not published.
+
+    Examples
+    --------
+    >>> round(floor_overhead(0.8, 0.45, 0.9), 3)
+    0.101
+    """
+    d, low, phi = _share("compute_share", compute_share), _share("trough", trough), _share("floor", floor)
+    high = _share("peak", peak)
+    if (low > high).any():
+        raise InputError("trough must be <= peak")
+    mean = d * high + (1 - d) * low
+    if (mean <= 0).any():
+        raise InputError("the step must take some energy: peak and trough are 0 where they last")
+    return plain((d * np.maximum(phi - high, 0) + (1 - d) * np.maximum(phi - low, 0)) / mean)
+
+
+def floor_range(floor: Any, overshoot: Any = 1.0) -> Any:
+    """Range that is left between a power floor and the highest peak, over the rated power.
+
+    Parameters
+    ----------
+    floor : float or ndarray
+        The floor, over the rated power.
+    overshoot : float or ndarray
+        The highest peak, however short, over the rated power.
+
+    Returns
+    -------
+    float or ndarray
+        ``overshoot - floor``, not below 0.
+
+    Examples
+    --------
+    >>> round(floor_range(0.9, 1.1), 2)
+    0.2
+    """
+    return plain(np.maximum(above_zero("overshoot", overshoot) - at_least_zero("floor", floor), 0.0)[()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,11 +14,12 @@ from ettr.core.validity import above_zero
 from ettr.power.bills import J_PER_MWH
 from ettr.power.binning import PowerSeries
 from ettr.power.smoothing.option import ENOUGH, Option, Sized, Smoothed, Target, in_three_digits, option_figure
-from ettr.power.smoothing.storage import Buffered, behind_store
 
 _LONGEST_S, _CLOSE = 86_400.0, 1e-3
 _LEAST = 1e-9
 """Of a store for a load that needs none."""
+_PASSES = 4
+"""One for a store without losses, and each further one makes the charge at the start ten times as exact."""
 
 
 class EnergyStore(Option):
@@ -35,12 +37,10 @@ class EnergyStore(Option):
     efficiency: float
     tau_s: float | None
 
-    def _check(self) -> None:
+    def __post_init__(self) -> None:
         above_zero("efficiency", self.efficiency)
         if self.efficiency > 1:
             raise InputError(f"efficiency must be <= 1, got {self.efficiency:g}")
-        if self.tau_s is not None:
-            above_zero("tau_s", self.tau_s, unit="s")
 
     def _between(self, series: PowerSeries, power_mw: float, energy_mwh: float, **costs: Any) -> Smoothed:
         """The series behind the store: where it is full or empty the grid sees the bare load."""
@@ -80,16 +80,11 @@ class RackStorage(EnergyStore):
     efficiency: float
     tau_s: float | None = None
 
-    def __post_init__(self) -> None:
-        above_zero("energy_j", self.energy_j, unit="J")
-        above_zero("power_w", self.power_w, unit="W")
-        self._check()
-
     @classmethod
-    def published(cls, rated_w: float, energy_j: float | None = None) -> RackStorage:
-        """With the figures of the table of options, for a GPU of a rated power, and another energy."""
+    def published(cls, rated_w: float) -> RackStorage:
+        """With the figures of the table of options, for a GPU of a rated power."""
         return cls(
-            energy_j=option_figure("rack_storage", "energy_j") if energy_j is None else energy_j,
+            energy_j=option_figure("rack_storage", "energy_j"),
             power_w=option_figure("rack_storage", "power_share") * rated_w,
             efficiency=option_figure("rack_storage", "efficiency"),
         )
@@ -161,9 +156,7 @@ class Battery(EnergyStore):
     tau_s: float | None = None
 
     def __post_init__(self) -> None:
-        for name, unit in (("power_mw", "MW"), ("energy_mwh", "MWh"), ("c_rate_per_h", "1/h")):
-            above_zero(name, getattr(self, name), unit=unit)
-        self._check()
+        super().__post_init__()
         if self.power_mw > self.c_rate_per_h * self.energy_mwh * (1 + LAST_DIGITS):
             raise InputError(
                 f"energy_mwh must be >= {self.power_mw / self.c_rate_per_h:g} MWh, which {self.power_mw:g} MW need at "
@@ -255,3 +248,81 @@ def _slightest_filter(series: PowerSeries, target: Target, efficiency: float) ->
         else:
             high, best = middle, store
     return high, best
+
+
+@dataclass(frozen=True)
+class Buffered:
+    """A series behind a store.
+
+    Attributes
+    ----------
+    after_mw : ndarray
+        Power that the grid sees. [MW]
+    stored_mwh : ndarray
+        Energy in the store at the end of each bin. [MWh]
+    start_mwh : float
+        And at the beginning. [MWh]
+    lost_mwh : float
+        Lost on the way in and out. [MWh]
+    """
+
+    after_mw: np.ndarray
+    stored_mwh: np.ndarray
+    start_mwh: float
+    lost_mwh: float
+
+    @property
+    def given_mwh(self) -> float:
+        """Energy that left the store. [MWh]"""
+        change = np.diff(self.stored_mwh, prepend=self.start_mwh)
+        return float(-change[change < 0].sum())
+
+
+def behind_store(
+    series: PowerSeries, tau_s: float, power_mw: float = math.inf, energy_mwh: float = math.inf, efficiency: float = 1.0
+) -> Buffered:
+    """Let the grid see a series through a filter of first order, as far as a store reaches.
+
+    Parameters
+    ----------
+    series : PowerSeries
+        The load.
+    tau_s : float
+        Time constant of the filter. [s]
+    power_mw, energy_mwh : float
+        Limits of the store; none if infinite. [MW], [MWh]
+    efficiency : float
+        Energy given back over energy taken, half of the loss on either way.
+
+    Returns
+    -------
+    Buffered
+        Of a load that has gone on like the series for long, and will: so it does not matter where in a step the series
+        begins, and losses are made up for. A store of infinite energy counts from 0; of any other the middle is where
+        that store would be halfway between its least and its most.
+
+    Notes
+    -----
+    Without limits and losses the store's charge is the time constant times what the filtered load is below its mean: a
+    square wave that keeps a share x of its swing takes a store of x times swing times time constant.
+    """
+    from ettr.power.smoothing.recursions import buffered
+
+    one_way, tau_h, step_h = math.sqrt(efficiency), tau_s / S_PER_H, series.step_s / S_PER_H
+    after, stored = np.empty_like(series.power_mw), np.empty_like(series.power_mw)
+
+    def run(start_mwh: float, empty_mwh: float = -math.inf, full_mwh: float = math.inf) -> float:
+        level_mw = float(series.power_mw.mean())
+        limits = (power_mw, empty_mwh, full_mwh)
+        return float(buffered(series.power_mw, step_h, tau_h, level_mw, *limits, start_mwh, one_way, after, stored))
+
+    start_mwh = lost_mwh = empty_mwh = 0.0
+    for _ in range(_PASSES):  # to where the series ends at what it began with
+        lost_mwh = run(start_mwh)
+        start_mwh += float((stored[-1] - start_mwh) / -np.expm1(-series.duration_h / tau_h))
+    least, most = min(start_mwh, stored.min()), max(start_mwh, stored.max())
+    if math.isfinite(energy_mwh):
+        empty_mwh = (least + most - energy_mwh) / 2
+        start_mwh = min(max(start_mwh, empty_mwh), empty_mwh + energy_mwh)
+        lost_mwh = run(start_mwh, empty_mwh, empty_mwh + energy_mwh)
+    return Buffered(after, stored - empty_mwh, start_mwh - empty_mwh, lost_mwh)
