@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,11 +47,6 @@ def test_a_ring_with_several_members_in_a_node_has_all_its_links_but_is_no_faste
     assert [network.group_gb_s(gpus).item() for gpus in (1, 8, 9)] == [450, 450, 50]
 
 
-def test_perfect_links_stay_perfect():
-    network = Network(oversubscription=7, pod_gpus=64, failed_share=0.5)
-    assert network.ring_gb_s(1e6, 8, 1) == math.inf and network.group_gb_s(64) == math.inf
-
-
 @given(st.floats(1, 1e6), st.floats(1, 4096), st.floats(1, 20), st.floats(1, 5000), st.booleans(), st.floats(0, 0.9))
 def test_what_is_left_is_a_share_and_falls_with_oversubscription_and_failures(n, replica, over, pod, aware, failed):
     def share(over, failed):
@@ -66,10 +58,3 @@ def test_what_is_left_is_a_share_and_falls_with_oversubscription_and_failures(n,
     assert share(over, failed + 0.05) < share(over, failed)
     static = Network(failed_share=failed, adaptive=False).left_share
     assert static <= Network(failed_share=failed).left_share
-
-
-@given(st.floats(1, 1e5), st.integers(1, 512), st.floats(1, 10))
-def test_arrays_are_taken_point_by_point(n, replica, over):
-    network = Network(450, 50, 8, 512, over)
-    many = network.ring_gb_s(np.array([n, 2 * n]), np.array([replica, 1]), np.array([1.0, 8.0]))
-    assert many.tolist() == [network.ring_gb_s(n, replica, 1.0), network.ring_gb_s(2 * n, 1, 8.0)]

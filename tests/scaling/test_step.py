@@ -64,13 +64,6 @@ def test_a_step_put_together_by_hand():
     assert step.total_s == pytest.approx(sum(by_hand.values()))
 
 
-def test_a_ring_of_small_messages_is_latency():
-    """2 (R - 1) hops: 1,023 members at 4.7 us take 9.6 ms, the model's bytes set aside."""
-    constants = Constants(overlap=0.0, latency_us=4.7)
-    step = of(Transformer(1.0, 1, 1, 1), Layout(), 1024, 1024, links=Network(), constants=constants)
-    assert step.data_s == pytest.approx(2 * 1023 * 4.7e-6)
-
-
 def test_a_ring_moves_twice_its_bytes_less_a_member_each():
     """An all-reduce of S bytes over R takes 2 (R - 1) / R S / B: here 6 bytes a weight are both halves of it."""
     step = of(SMALL, Layout(), 16, 2**24, links=Network(450, 50), constants=Constants(overlap=0.0))
@@ -155,15 +148,6 @@ def test_without_any_loss_a_step_is_ideal_and_throughput_linear(links, sharded):
     assert step.mfu == pytest.approx(1) and np.all(step.waiting_share < 1e-12)
 
 
-@settings(max_examples=40)
-@given(CUTS, SIZES)
-def test_without_a_loss_only_the_bubble_of_a_cut_and_recomputing_are_left(layout, n):
-    step = of(layout=layout, n=n, batch=BATCH, links=Network(), constants=FREE)
-    for name in set(PARTS) - {"ideal_s", "bubble_s", "recompute_s"}:
-        assert getattr(step, name) == 0, name
-    assert (step.bubble_s > 0) == (layout.pipeline > 1)
-
-
 @given(CUTS, SIZES, LOSSES, LINKS, st.floats(1, 64))
 def test_parts_are_no_less_than_zero_and_sum_to_the_step(layout, n, constants, links, every):
     step = of(layout=layout, n=n, batch=BATCH, links=links, constants=constants, sync=Sync(every, 2.0, 0.01))
@@ -178,15 +162,11 @@ def test_parts_are_no_less_than_zero_and_sum_to_the_step(layout, n, constants, l
 # --------------------------------------------------------------------------- monotone
 
 WORSE = {
-    "inside": lambda links, one: (replace(links, inside_gb_s=0.8 * links.inside_gb_s), one),
     "across": lambda links, one: (replace(links, across_gb_s=0.8 * links.across_gb_s), one),
     "oversubscription": lambda links, one: (replace(links, oversubscription=1.3 * links.oversubscription), one),
     "failed links": lambda links, one: (replace(links, failed_share=links.failed_share + 0.1), one),
-    "static routes": lambda links, one: (replace(links, adaptive=False), one),
-    "kernels": lambda links, one: (links, replace(one, kernel_efficiency=0.9 * one.kernel_efficiency)),
     "jitter": lambda links, one: (links, replace(one, jitter=one.jitter + 0.01)),
     "latency": lambda links, one: (links, replace(one, latency_us=one.latency_us + 1)),
-    "overlap": lambda links, one: (links, replace(one, overlap=0.8 * one.overlap)),
 }
 
 
@@ -212,15 +192,6 @@ def test_nodes_anywhere_are_no_faster_where_a_ring_leaves_its_pod_once(layout, n
         of(layout=layout, n=n, batch=BATCH, links=replace(links, aware=b)).total_s for b in (True, False)
     )
     assert anywhere >= aware * (1 - 1e-12)
-
-
-@settings(max_examples=30)
-@given(SIZES, LOSSES, LINKS)
-def test_a_larger_batch_and_more_turns_use_gpus_better(n, constants, links):
-    small, large = (of(n=n, batch=b, links=links, constants=constants).mfu for b in (BATCH, 2 * BATCH))
-    assert large >= small * (1 - 1e-12)
-    few, many = (of(layout=Layout(8, 1, 16, v), n=n, batch=BATCH, constants=constants).total_s for v in (2, 7))
-    assert many <= few
 
 
 # --------------------------------------------------------------------------- scale, loose exchange, arrays

@@ -4,7 +4,6 @@ Plain formulas on numbers and arrays; a scenario's sections ``model``, ``layout`
 put them together.
 """
 
-from ettr.scaling.batch import tokens_factor
 from ettr.scaling.layout import Layout, candidates, memory_gb, micro_batches, stage_layers
 from ettr.scaling.network import Network
 from ettr.scaling.step import Constants, StepTime, Sync, step_time
@@ -13,6 +12,7 @@ from ettr.scaling.transformer import (
     flop_per_token,
     layer_parameters,
     parameter_range,
+    tokens_factor,
     usual_hidden,
     usual_layers,
 )
