@@ -80,23 +80,13 @@ BAD = {
         table(GOOD, "t_s,power_w,temperature_f"),
         "temperatures must be in °C, got the column 'temperature_f'",
     ),
-    "by its unit": (
-        table(GOOD, "t_s,power_w,temperature [F]"),
-        "temperatures must be in °C, got the column 'temperature",
-    ),
     "no power": (table([(t, 60) for t in range(9)], "t_s,temperature_c"), "the format of telemetry.csv is not known"),
     "power silent": (table([(t, "[N/A]", 60) for t in range(9)]), "holds no power of a GPU.*9 x power_w: no value"),
-    "header alone": ("t_s,power_w\n", "holds no sample of a GPU"),
     "foreign": ("hello\nworld\n", "it begins 'hello'. Name it with --format: dcgm, nvidia-smi, zeus, codecarbon, csv"),
     "pickle": (pickle.dumps([1, 2]), "is a Python pickle, which is never unpickled"),
     "two clocks": (
         "timestamp,power_w\n5,500\n2025-01-01T00:00:00Z,500\n",
         "times must all be dates or all count from one",
-    ),
-    "a column twice": ("t_s,power_w,power_w\n0,500,300\n", "columns must have different names, got 'power_w' twice"),
-    "deep": (
-        '{"status":"success","data":{"resultType":"matrix","result":' + "[" * 100_000,
-        "nested more than 200 deep",
     ),
 }
 
@@ -114,11 +104,6 @@ def test_a_truncated_file_is_read_as_far_as_it_goes(read):
     assert 100 < len(recorded.samples) < 20_000 and "the rest of the recording is missing" in recorded.notes[0]
 
 
-def test_a_missing_file(tmp_path):
-    with pytest.raises(InputError, match=r"the telemetry file must be a file; .* does not exist"):
-        telemetry.read(tmp_path / "none.csv")
-
-
 # --------------------------------------------------------------------------- fits and simulations
 
 
@@ -130,7 +115,6 @@ def recording():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"part": "h1000"}, "unknown part 'h1000'.*did you mean 'h100'"),
         ({"medium": "water"}, "h100 has no figures for cooling by 'water'"),
         ({"gpu": "7"}, "unknown GPU '7'"),
         ({"power_window_s": -1.0}, "power_window_s must be from 0 to 3600 s, got -1"),
@@ -139,26 +123,6 @@ def recording():
 def test_a_fit_that_cannot_be_is_refused(recording, options, message):
     with pytest.raises(InputError, match=message):
         telemetry.fit(recording, **options)
-
-
-def test_too_few_samples_are_no_recording(read):
-    with pytest.raises(InputError, match="must hold 20 samples of power or more, got 19"):
-        telemetry.fit(read(table(GOOD[:19])))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"step_s": 0.0}, "step_s must be > 0 s and finite, got 0"),
-        ({"n_gpus": 0}, "n_gpus must be > 0 and finite, got 0"),
-        ({"lost": 0.9}, "lost must be between 0 and 0.5, got 0.9"),
-        ({"power_window_s": -1.0}, "power_window_s must be >= 0 s and finite, got -1"),
-        ({"medium": "oil"}, "h100 has no figures for cooling by 'oil'"),
-    ],
-)
-def test_a_simulation_that_cannot_be_is_refused(options, message):
-    with pytest.raises(InputError, match=message):
-        telemetry.simulate(Gpu.load("h100"), telemetry.plan(1), **options)
 
 
 @pytest.mark.parametrize(
@@ -173,5 +137,3 @@ def test_a_simulation_that_cannot_be_is_refused(options, message):
 def test_a_plan_that_cannot_be_is_refused(steps, message):
     with pytest.raises(InputError, match=message):
         telemetry.simulate(Gpu.load("h100"), steps)
-    with pytest.raises(InputError, match="minutes must be from 0.1 to 1440 min, got 0"):
-        telemetry.plan(0)

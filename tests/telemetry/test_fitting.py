@@ -43,10 +43,10 @@ FINE = {"step_s": 0.1, "power_window_s": 1.0}
     ("options", "minutes", "seeds"),
     [
         (WITH_GAPS, 20, 8),
-        *(pytest.param(options, 20, 20, marks=pytest.mark.slow) for options in (WITH_GAPS, INSTANTS)),
+        pytest.param(INSTANTS, 20, 20, marks=pytest.mark.slow),
         pytest.param(FINE, 12, 20, marks=pytest.mark.slow),
     ],
-    ids=["1 s, averaged, gaps", "1 s, averaged, gaps, all", "1 s, instants", "100 ms, averaged"],
+    ids=["1 s, averaged, gaps", "1 s, instants", "100 ms, averaged"],
 )
 def test_intervals_hold_the_truth(options, minutes, seeds):
     held = dict.fromkeys(TRUTH, 0)
@@ -171,7 +171,6 @@ def test_constant_power_identifies_no_warming():
         ("temperature_c", "tau", "too few samples with both power and temperature"),
         ("temperature_c", "leakage", "power and temperature are not recorded together"),
         ("clock_mhz", "leakage", "the clock is not recorded"),
-        ("memory_c", "memory_resistance", "the memory temperature is not recorded"),
     ],
 )
 def test_what_is_not_recorded_is_named(drop, figure, why):
@@ -220,7 +219,7 @@ def test_a_hot_die_and_a_level_over_the_limit_are_asked_about():
     assert re.match(r"a level of [\d.]+ W is over the power limit of a100, 400 W", notes[0])
 
 
-@pytest.mark.parametrize(("idle_mhz", "load"), [(345, True), (1980, False), (1755, True), (1755, False)])
+@pytest.mark.parametrize(("idle_mhz", "load"), [(345, True), (1755, False)])
 def test_leakage_is_that_of_the_highest_level_though_idle_keeps_a_clock(idle_mhz, load):
     rng, t_s, t_c, rows = np.random.default_rng(5), np.arange(3600), 35.0, []
     for second in t_s:
@@ -235,13 +234,6 @@ def test_leakage_is_that_of_the_highest_level_though_idle_keeps_a_clock(idle_mhz
     fit = telemetry.fit(recording)
     there = 60 * np.exp((H100.leakage.at_c - 60) / 36)
     assert fit.leakage_slope.low > 1 and fit.leakage.value == pytest.approx(there, rel=0.2)
-
-
-def test_a_time_constant_shorter_than_the_sampling_is_not_told():
-    fit = telemetry.fit(
-        telemetry.simulate(H100, telemetry.plan(60), medium="cold_plate", step_s=30.0, seed=1), medium="cold_plate"
-    )
-    assert not fit.tau.identified or fit.tau.high - fit.tau.low > 10
 
 
 def test_two_time_constants_are_noticed():
@@ -272,14 +264,6 @@ def test_a_part_reads_back_with_its_evidence(fitted, tmp_path):
     kept = set(part.flat()) - set(fitted.figures())
     assert all(part.flat()[name] == H100.flat()[name] for name in kept)
     assert {"cooling.air.spread", "cooling.air.tau_s", "levels.idle_w"} <= set(fitted.figures())
-
-
-def test_the_fit_of_a_fitted_part_is_that_part(fitted):
-    part = fitted.to_part("mine")
-    again = telemetry.fit(telemetry.simulate(part, telemetry.plan(30), seed=9), part)
-    for name in ("resistance", "tau"):
-        each, first = getattr(again, name), getattr(fitted, name)
-        assert each.value == pytest.approx(first.value, rel=0.03)
 
 
 def test_frames_and_dictionaries_hold_every_figure(fitted):
@@ -363,18 +347,10 @@ def test_an_interval_that_says_nothing_is_no_figure(ends, why_not):
     assert estimates.if_sure(estimates.Estimate("tau", "s", 2.0, 1.5, 2.5, 9)).identified
 
 
-def test_temperature_that_falls_with_power_is_named():
-    frame = short().samples.assign(temperature_c=120 - short().samples["temperature_c"])
-    assert telemetry.fit(replace(short(), samples=frame)).resistance.why_not.startswith(
-        "the temperature falls as power"
-    )
-
-
-@pytest.mark.parametrize("context_s", [300, 900])
-def test_a_stall_goes_into_the_part_and_not_a_context(context_s):
+def test_a_stall_goes_into_the_part_and_not_a_context():
     steps = (
         Step("idle", None, 300),
-        Step("context", 0.0, context_s),
+        Step("context", 0.0, 900),
         Step("compute", 1.0, 300),
         Step("stall", 0.0, 400),
     )
@@ -389,11 +365,3 @@ def test_a_simulated_die_settles_where_power_and_resistance_say():
     last = recording.samples.iloc[-1]
     assert last["power_w"] == pytest.approx((121.7 + 696) / 2, abs=0.1)
     assert last["temperature_c"] == pytest.approx(25 + 0.07 * last["power_w"], abs=1)
-
-
-def test_simulated_energy_is_kept_by_averaging():
-    raw, averaged = (
-        telemetry.simulate(H100, telemetry.plan(5), step_s=1.0, power_window_s=w, seed=1, power_noise=0.0)
-        for w in (0.0, 1.0)
-    )
-    assert averaged.samples["power_w"].mean() == pytest.approx(raw.samples["power_w"].mean(), rel=0.01)

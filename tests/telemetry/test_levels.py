@@ -38,7 +38,7 @@ def test_samples_on_their_way_end_no_visit(stays, silent):
     assert plateaus.visits(np.arange(float(between.size)), between)["level"].tolist() == true
 
 
-@pytest.mark.parametrize("window_s", [0.0, 1.0, 5.0])
+@pytest.mark.parametrize("window_s", [0.0, 5.0])
 def test_visits_are_as_many_as_the_job_makes(window_s):
     job = [Step("compute", 1.0, 200), Step("stall", 0.0, 60)] * 4 + [Step("compute", 1.0, 200)]
     fit = telemetry.fit(bare(job, power_window_s=window_s))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,7 +41,11 @@ def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger)
     windows = list(_windows(source, gpus, ledger))
     calendar = {epoch_s(window.start_s) is not None for window in windows}
     samples.absolute = calendar == {True}
-    for window in sorted(_apart(windows, ledger), key=lambda each: each.start_s):
+    name = Counter(window.name for window in windows).most_common(1)[0][0] if windows else ""
+    for window in sorted(windows, key=lambda each: each.start_s):
+        if window.name != name:  # windows are nested, as steps in an epoch: those that are most count
+            ledger.dropped(f"window of another name than {name[:20]!r}", place=window.place)
+            continue
         for gpu, joules in zip(gpus, window.joules, strict=True):
             samples.add(window.start_s, gpu, {"power_w": joules / window.length_s}, length_s=window.length_s)
     ledger.note("power is the energy of a window over its length: swings within a window do not show")
@@ -75,28 +78,6 @@ def _windows(source: Source, gpus: list[str], ledger: Ledger) -> Iterator[_Windo
             continue
         joules = tuple(joule.read(row[i], place) for i in energies)
         yield _Window(epoch_s(start_s) or start_s, length_s, row[at["window_name"]].strip(), joules, place)
-
-
-def _apart(windows: list[_Window], ledger: Ledger) -> list[_Window]:
-    """Windows that do not overlap: where they are nested, those of the name that has most are kept."""
-    counts = Counter(window.name for window in windows)
-    chosen: list[_Window] = []
-    ends: list[tuple[float, float]] = []
-    for window in sorted(windows, key=lambda each: (-counts[each.name], each.name, each.start_s)):
-        first, last = window.start_s, window.start_s + window.length_s
-        if _meets(ends, first, last):
-            ledger.dropped("window that overlaps finer ones", place=window.place)
-            continue
-        insort(ends, (first, last))
-        chosen.append(window)
-    return chosen
-
-
-def _meets(spans: list[tuple[float, float]], first: float, last: float) -> bool:
-    slack = 0.01 * (last - first)
-    i = bisect_left(spans, (first, last))
-    before = i > 0 and spans[i - 1][1] > first + slack
-    return before or (i < len(spans) and spans[i][0] < last - slack)
 
 
 FORMAT = Format("zeus", "Zeus: the log of windows of its monitor", _sniff, _read)
