@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -116,16 +117,12 @@ def names_in(head: list[str]) -> set[str]:
     return {heading.name for heading in _headings(header_of(first_line(head))[0])}
 
 
-def check_once(names: Sequence[str]) -> None:
-    """Refuse columns of the same name."""
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"columns must have different names, got {twice!r} twice")
-
-
 def _find(headings: list[Heading], names: Names) -> dict[str, Heading]:
     """Of each quantity the best column that is there; one that is there twice is refused."""
     names_used = {name for accepted in names.values() for name in accepted}
-    check_once([heading.name for heading in headings if heading.name in names_used])
+    counts = Counter(heading.name for heading in headings if heading.name in names_used)
+    if twice := next((name for name, n in counts.items() if n > 1), None):
+        raise InputError(f"columns must have different names, got {twice!r} twice")
     by_name = {heading.name: heading for heading in headings}
     best = {quantity: next((by_name[each] for each in names[quantity] if each in by_name), None) for quantity in names}
     return {quantity: heading for quantity, heading in best.items() if heading}

@@ -137,14 +137,17 @@ class TelemetryFit(Answer):
 
     def figures(self) -> dict[str, Estimate]:
         """Figures that replace those of the base GPU, by dotted path; only what is identified."""
-        return {path: each for _, path, each in self._all() if path and each.identified}
+        return {path: each for _, path, each in self.all_figures() if path and each.identified}
 
-    def _all(self) -> Iterator[tuple[str, str, Estimate]]:
-        """Each figure with what it is called, and its path in the GPU."""
-        for level in self.levels:
-            yield level.title, f"levels.{level.phase}_w" if level is self.level(level.phase) else "", level.mean
-        for title, name, path in _FIGURES:
-            yield title, path.format(medium=self.medium), getattr(self, name)
+    def all_figures(self) -> list[tuple[str, str, Estimate]]:
+        """Each figure with what it is called, and its path in the GPU; an empty path for what does not enter it."""
+        levels = [
+            (level.title, f"levels.{level.phase}_w" if level is self.level(level.phase) else "", level.mean)
+            for level in self.levels
+        ]
+        return levels + [
+            (title, path.format(medium=self.medium), getattr(self, name)) for title, name, path in _FIGURES
+        ]
 
     def to_part(self, name: str) -> Gpu:
         """The base GPU with the figures that were found.
@@ -217,7 +220,7 @@ class TelemetryFit(Answer):
                     "identified": each.identified,
                     "note": each.why_not or each.note,
                 }
-                for title, path, each in self._all()
+                for title, path, each in self.all_figures()
             ]
         )
 
@@ -287,26 +290,26 @@ def _level(fitted: TelemetryFit, level: Level) -> list[str]:
 
 def _figures(fitted: TelemetryFit) -> Table:
     """What is identified, beside the base GPU."""
-    table = fitted.to_frame().iloc[len(fitted.levels) :]
-    rows = []
-    for row in table[table["identified"]].to_dict("records"):
-        unit = f" {row['unit']}" if row["unit"] else ""
-        base = "" if math.isnan(row["base"]) else f"{row['base']:g}{unit}"
-        span = f"{short(row['low'])} to {short(row['high'])}"
-        rows.append([row["figure"], f"{short(row['value'])}{unit}", span, base, f"{row['n']:,}"])
+    flat, rows = fitted.base.flat(), []
+    for title, path, each in fitted.all_figures()[len(fitted.levels) :]:
+        if each.with_ends:
+            unit = f" {each.unit}" if each.unit else ""
+            value, low, high = map(short, each.with_ends)
+            base = f"{flat[path]:g}{unit}" if path in flat else ""
+            rows.append([title, f"{value}{unit}", f"{low} to {high}", base, f"{each.n:,}"])
     return Table(("figure", "value", "95%", "base", "samples"), rows)
 
 
 def _unknown(fitted: TelemetryFit) -> Iterator[str]:
-    rows = fitted.to_frame().iloc[len(fitted.levels) :].to_dict("records")
+    figures = fitted.all_figures()[len(fitted.levels) :]
     alike = f"mean of {len(fitted.gpus)} GPUs"
     if len(fitted.gpus) > 1:
         yield f"Levels and figures are means of {len(fitted.gpus)} GPUs; how they differ is in the intervals."
-    for row in rows:
-        if row["identified"] and row["note"] and row["note"] != alike:
-            yield f"{row['figure']}: {row['note']}"
+    for title, _, each in figures:
+        if each.identified and each.note and each.note != alike:
+            yield f"{title}: {each.note}"
     if math.isfinite(fitted.leakage_at_c):
         yield f"leakage slope: at {fitted.leakage_at_c:.0f} °C"
-    for row in rows:
-        if not row["identified"]:
-            yield f"{row['figure']} is not identified: {row['note']}"
+    for title, _, each in figures:
+        if not each.identified:
+            yield f"{title} is not identified: {each.why_not}"

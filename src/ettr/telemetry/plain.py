@@ -27,7 +27,6 @@ _NAMES = {
     "utilisation": ("utilisation", "utilization", "util", "gpu_util", "utilisation_pct", "utilization_pct", "util_pct"),
     "step": ("step", "phase", "state"),
     "window": ("power_window_s",),
-    "length": ("length_s",),
 }
 _NEEDED = {"a time: t_s": ("t_s", "time"), "a power: power_w": ("power_w",)}
 _UNITS = {
@@ -53,7 +52,7 @@ def _sniff(head: list[str]) -> bool:
 
 def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger) -> None:
     """Every row after the header."""
-    stamps, lengths, kinds, columns = Stamps(zone, ledger), Cells("t_s", "length_s", "", ledger), set(), None
+    stamps, window_s, kinds, columns = Stamps(zone, ledger), Cells("t_s", "power_window_s", "", ledger), set(), None
     names = _named(samples.columns, source)
     for place, columns, row in table(source, ledger, names, _NEEDED, _UNITS):
         elapsed = "t_s" in columns
@@ -68,14 +67,12 @@ def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger)
                 samples.start = begin if dated else None
         kinds.add(calendar)
         if window := columns.text("window", row):
-            samples.power_window_s = max(lengths.read(window, place), 0.0) if window[:1].isdigit() else 0.0
-        length = columns.text("length", row)
+            samples.power_window_s = max(window_s.read(window, place), 0.0) if window[:1].isdigit() else 0.0
         samples.add(
             at,
             columns.text("gpu", row) or "0",
             columns.values(row, place),
             step=columns.text("step", row),
-            length_s=lengths.read(length, place) if length else NAN,
         )
     if len(kinds) > 1:
         raise InputError(f"times must all be dates or all count from one origin; {source.name} has both")
