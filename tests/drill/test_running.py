@@ -18,7 +18,7 @@ import pytest
 from ettr import logs
 from ettr.core.durable import locked
 from ettr.core.errors import EttrError, InputError
-from ettr.drill import Settings, answer, calibrated, checkpoints, running
+from ettr.drill import Settings, checkpoints, running
 from ettr.drill.log import TRAINING, events
 from ettr.drill.measured import measured
 from ettr.drill.model import undisturbed
@@ -185,11 +185,3 @@ def test_workers_that_cannot_start_end_it(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
     with pytest.raises(OSError, match="did not begin to train, 5 times in a row"):
         Supervisor(tmp_path, Settings(**SHORT)).run()
-
-
-@pytest.mark.slow
-def test_a_calibration_that_finds_workers_still_starting_waits_longer(tmp_path, monkeypatch):
-    monkeypatch.setattr(answer, "_PATIENCE", (0.02, 1))
-    known = calibrated(tmp_path, Settings(n_workers=2))
-    assert {path.name for path in tmp_path.iterdir()} == {"0.02", "1"}
-    assert set(known.detection_s) == {*STOPPING, FLIP} and known.restart_s > 0.02

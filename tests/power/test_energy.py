@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ettr import Scenario, TimeBudget, budget, evidence, power, simulate
+from ettr import TimeBudget, budget, evidence, power, simulate
 from ettr.core.errors import InputError, UnknownName
 
 
@@ -81,11 +81,3 @@ def test_arrays_are_refused(profile):
         power.energy(TimeBudget(np.array([1.0, 2.0])), profile)
     with pytest.raises(InputError, match="facility_mwh must be >= 0 MWh"):
         power.carbon_by_country(-1.0)
-
-
-@pytest.mark.parametrize("name", ["rsc-1", "llama3-405b"])
-def test_a_preset_has_a_profile(name):
-    own = power.profile(Scenario.load(name))
-    powers = [own.it_mw(state) for state in own.states]
-    assert max(powers) == own.it_mw("training") and min(powers) == own.it_mw("queue") > 0
-    assert own.facility_mw("training") == pytest.approx(1.1 * own.it_mw("training"))

