@@ -18,7 +18,6 @@ from ettr.core.durable import sync
 _HEAD = 32
 """Bytes of the digest, which stands first."""
 _FILLER = "filler"
-_PIECES = 4
 
 
 def folder_of(drill: Path) -> Path:
@@ -45,25 +44,18 @@ def write(path: Path, state: bytes, write_s: float = 0.0) -> None:
         It cannot be written; what was there is left.
     """
     begun_s = time.monotonic()
-    content = hashlib.sha256(state).digest() + state
-    size = -(-len(content) // _PIECES)
     beside = path.with_name(f".{path.name}")
     try:
-        with beside.open("wb", buffering=0) as file:
-            for piece in range(_PIECES):
-                file.write(content[piece * size : (piece + 1) * size])
-                _wait(begun_s + write_s * (piece + 1) / (_PIECES + 1))
+        with beside.open("wb") as file:
+            file.write(hashlib.sha256(state).digest() + state)
+            file.flush()
             os.fsync(file.fileno())
-        _wait(begun_s + write_s)
+        time.sleep(max(0.0, begun_s + write_s - time.monotonic()))
         beside.replace(path)
     except OSError:
         beside.unlink(missing_ok=True)
         raise
     sync(path.parent)
-
-
-def _wait(until_s: float) -> None:
-    time.sleep(max(0.0, until_s - time.monotonic()))
 
 
 def read(path: Path) -> bytes | None:
