@@ -53,7 +53,6 @@ RECORDINGS = {
     "2024-05-02T10:00:15,30,0.002,240\n",
 }
 """A valid recording of each format."""
-RECORDINGS["wide"] = "t_s,GPU0,GPU1,gpu0_temp\n0,500,400,60\n1,510,410,61\n"
 LIVES = (
     "serial,age_h,failed\nu1,100,yes\nu2,200,no\nu3,300,1\n",
     "unit,installed,removed,vendor\nu1,2024-01-01,2024-05-01,X\nu2,2024-01-01,,Y\n",

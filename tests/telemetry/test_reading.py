@@ -200,13 +200,13 @@ def test_what_dcgm_cannot_answer_is_refused(read, text, message):
 def test_zeus_windows_become_mean_powers(read, count):
     text = f"""start_time,window_name,elapsed_time,gpu0_energy,gpu1_energy
 {T0},step,10,7000,1000
-{T0 + 10},step,10,6000,1000
+{T0 + 10},last step,10,6000,1000
 {T0},epoch,20,13000,2000
 """
     recording = read(text)
     assert (recording.format, recording.n_gpus) == ("zeus", 2)
     assert recording.of("0")["power_w"].tolist() == [700, 600] and recording.of("0")["length_s"].tolist() == [10, 10]
-    assert count(recording, "dropped", "window of another name") == 1
+    assert count(recording, "dropped", "window that overlaps") == 1
 
 
 def test_codecarbon_gives_the_mean_of_each_stretch(read, count):

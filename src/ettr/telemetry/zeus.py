@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from datetime import tzinfo
 
 from ettr.files.formats import Format
@@ -15,6 +14,8 @@ from ettr.telemetry.columns import Cells, names_in, table
 from ettr.telemetry.samples import Samples
 
 _ENERGY = re.compile(r"gpu(\d+)_energy")
+_SLACK = 0.01
+"""Windows may overlap by this share of their length."""
 _WINDOWS = ("start_time", "window_name", "elapsed_time")
 
 
@@ -35,12 +36,14 @@ def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger)
             ledger.not_parsed("window without a start or a length", place=place)
             continue
         power_w = {gpu: joule.read(columns.text(name, row), place) / length_s for name, gpu in gpus.items()}
-        windows.append((start_s, length_s, columns.text("window_name", row), power_w))
-    most = Counter(name for _, _, name, _ in windows).most_common(1)
-    for start_s, length_s, name, power_w in sorted(windows, key=lambda window: window[0]):
-        if name != most[0][0]:  # windows are nested, as steps in an epoch: those that are most count
-            ledger.dropped(f"window of another name than {most[0][0][:20]!r}")
+        windows.append((start_s + length_s, length_s, place, power_w))
+    last_s = -math.inf
+    for end_s, length_s, place, power_w in sorted(windows, key=lambda window: window[:2]):
+        start_s = end_s - length_s
+        if start_s < last_s - _SLACK * length_s:  # of windows that are nested, the finer ones end first
+            ledger.dropped("window that overlaps finer ones", place=place)
             continue
+        last_s = end_s
         since_s = epoch_s(start_s)
         samples.absolute = samples.absolute and since_s is not None
         for gpu, watts in power_w.items():
