@@ -339,12 +339,17 @@ def _catalogue(content: Any, place: str, keys: set[str]) -> Iterator[str]:
     """Everything that has a status in the catalogue of mitigations has an origin, and every source is known."""
     for number, assumption in enumerate(content["assumptions"], 1):
         yield from _origin(f"{place}, assumption {number}", _origin_of(assumption), keys)
-    for one in content["mitigations"]:
-        where = f"{place}, {one['id']}"
-        for key in sorted(set(one.get("asked_by", [])) - keys):
+    for mitigation in content["mitigations"]:
+        where = f"{place}, {mitigation['id']}"
+        for key in sorted(set(mitigation.get("asked_by", [])) - keys):
             yield f"{where}, asked_by: {key!r} is not a key of references.bib"
-        prices = [one["price"]] if "price" in one else []
-        for with_origin in [*one.get("changes", []), *one.get("before", []), *one.get("published", []), *prices]:
+        prices = [mitigation["price"]] if "price" in mitigation else []
+        for with_origin in [
+            *mitigation.get("changes", []),
+            *mitigation.get("before", []),
+            *mitigation.get("published", []),
+            *prices,
+        ]:
             yield from _origin(where, _origin_of(with_origin), keys)
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ettr.core.sentences import gpus, pct
 from ettr.core.units import H_PER_DAY, H_PER_YEAR
-from ettr.evidence.package import DATA
 from ettr.evidence.reading import figure, table
 
 if TYPE_CHECKING:
@@ -59,13 +57,8 @@ class PublishedEttr:
         return vars(self) | {"words": self.words}
 
 
-def published_rates(folder: Path = DATA) -> pd.DataFrame:
+def published_rates() -> pd.DataFrame:
     """Published failure rates on one scale [1/(1000 node-days)].
-
-    Parameters
-    ----------
-    folder : Path, optional
-        Another folder of the same layout.
 
     Returns
     -------
@@ -89,7 +82,7 @@ def published_rates(folder: Path = DATA) -> pd.DataFrame:
     """
     import pandas as pd
 
-    rates = table("failure_rates", folder)
+    rates = table("failure_rates")
     nodes = rates["n_gpus"].astype("float64") / rates["gpus_per_node"]
     counts = rates["n_events"].astype("float64")
     rates["node_days"] = nodes * rates["window_days"]
@@ -115,7 +108,7 @@ def published_rates(folder: Path = DATA) -> pd.DataFrame:
     return rates.assign(rate=counted.fillna((low + high) / 2.0), rate_low=low, rate_high=high)
 
 
-def cluster_rates(folder: Path = DATA) -> pd.DataFrame:
+def cluster_rates() -> pd.DataFrame:
     """Published failure rates of what stops a job, each cluster once, in order [1/(1000 node-days)].
 
     Returns
@@ -129,7 +122,7 @@ def cluster_rates(folder: Path = DATA) -> pd.DataFrame:
     >>> len(rates), round(float(rates.median()), 1)
     (10, 2.3)
     """
-    rates = published_rates(folder)
+    rates = published_rates()
     return rates[rates["compared"]].sort_values("rate", ignore_index=True)
 
 
@@ -142,7 +135,7 @@ EFFECTIVE, GOODPUT, UTILISATION, UPTIME = (
 """What an operator's useful share is a share of. Only the first is an ETTR."""
 
 
-def published_ettr(folder: Path = DATA) -> pd.DataFrame:
+def published_ettr() -> pd.DataFrame:
     """Useful shares that operators have reported, by size.
 
     Returns
@@ -182,7 +175,7 @@ def published_ettr(folder: Path = DATA) -> pd.DataFrame:
             "more than",
         ),
     ):
-        reported, n_gpus = figure(key, folder), [figure(size, folder).value for size in sizes] or [float("nan")]
+        reported, n_gpus = figure(key), [figure(size).value for size in sizes] or [float("nan")]
         share = 1.0 - reported.value if quantity == UPTIME else reported.value
         columns = {
             "run": run,
@@ -197,16 +190,16 @@ def published_ettr(folder: Path = DATA) -> pd.DataFrame:
 
 
 @functools.cache
-def published_runs(folder: Path = DATA) -> tuple[PublishedEttr, ...]:
+def published_runs() -> tuple[PublishedEttr, ...]:
     """The rows of :func:`published_ettr` that are an ETTR, each with its words."""
-    known = published_ettr(folder)
-    rows = known[known["quantity"] == EFFECTIVE].itertuples()
+    reported = published_ettr()
+    rows = reported[reported["quantity"] == EFFECTIVE].itertuples()
     return tuple(
         PublishedEttr(row.run, row.operator, int(row.n_gpus), row.share, row.bound, row.source) for row in rows
     )
 
 
-def published_near(n_gpus: float, times: float = SIMILAR, folder: Path = DATA) -> PublishedEttr | None:
+def published_near(n_gpus: float, times: float = SIMILAR) -> PublishedEttr | None:
     """The ETTR that was published for the run nearest in size, within a factor.
 
     Returns
@@ -221,5 +214,5 @@ def published_near(n_gpus: float, times: float = SIMILAR, folder: Path = DATA) -
     >>> published_near(1024) is None
     True
     """
-    nearest = min(published_runs(folder), key=lambda run: abs(math.log(run.n_gpus / n_gpus)))
+    nearest = min(published_runs(), key=lambda run: abs(math.log(run.n_gpus / n_gpus)))
     return nearest if abs(math.log(nearest.n_gpus / n_gpus)) <= math.log(times) else None

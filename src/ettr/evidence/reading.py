@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ettr.core.errors import DataError, UnknownName
-from ettr.core.extras import MissingExtra
-from ettr.evidence.checks import table_problems
-from ettr.evidence.package import DATA, KINDS, REMEDY, checked, refuse_unlisted, resources, state
+from ettr.core.errors import UnknownName
+from ettr.evidence.package import DATA, KINDS, checked, refuse_unlisted, resources, state
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-_SHOWN_PROBLEMS = 5
 
 _DTYPES = {"string": "str", "integer": "int64", "number": "float64", "boolean": "bool"}
 
@@ -74,7 +69,7 @@ def table(name: str, folder: Path = DATA) -> pd.DataFrame:
     UnknownName
         If there is no such table.
     DataError
-        If the file is missing, was changed, or breaks its schema.
+        If the file is missing or was changed.
 
     Examples
     --------
@@ -111,7 +106,7 @@ def figure(key: str, folder: Path = DATA) -> Figure:
     UnknownName
         If there is no such figure.
     DataError
-        If the table of figures is missing, was changed, or breaks its schema.
+        If the table of figures is missing or was changed.
 
     Examples
     --------
@@ -248,40 +243,18 @@ def _words(value: Any) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-def _unusable(name: str, problems: list[str]) -> str:
-    """What is wrong with a table, in one line that says the reason first."""
-    shown = "; ".join(problems[:_SHOWN_PROBLEMS])
-    more = f"; and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
-    remedy = "" if "restore it" in shown else f"; {REMEDY}"
-    return f"the table {name!r} cannot be used: {shown}{more}{remedy}"
-
-
 @lru_cache(maxsize=64)
 def _table(name: str, folder: Path, *states: tuple[int, int] | None) -> pd.DataFrame:
     import pandas as pd
 
-    resource = resources(folder)[name]
-    try:
-        content = checked(name, folder)
-    except DataError:
-        problems = []
-        with contextlib.suppress(MissingExtra):  # its hash alone refuses it
-            problems = table_problems(resource, folder)
-        if problems:
-            raise DataError(_unusable(name, problems)) from None
-        raise
+    content = checked(name, folder)
     dtypes, blanks = {}, {}
-    for field in resource["schema"]["fields"]:
+    for field in resources(folder)[name]["schema"]["fields"]:
         optional = not field.get("constraints", {}).get("required", False)
-        if field["type"] not in _DTYPES:
-            raise DataError(_unusable(name, [f"the type {field['type']!r} of {field['name']} is not known"]))
         kind = "Int64" if field["type"] == "integer" and optional else _DTYPES[field["type"]]
         dtypes[field["name"]] = kind
         blanks[field["name"]] = [] if kind == "str" else [""]
-    try:
-        return pd.read_csv(io.BytesIO(content), dtype=dtypes, na_values=blanks, keep_default_na=False)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise DataError(_unusable(name, [f"it is not what datapackage.json says of it: {error}"])) from None
+    return pd.read_csv(io.BytesIO(content), dtype=dtypes, na_values=blanks, keep_default_na=False)
 
 
 @lru_cache(maxsize=8)

@@ -1,17 +1,115 @@
-"""The bibliography of ``data/``."""
+"""The bibliography of ``data/``.
+
+Its reader of BibTeX is our own, since plans and comparisons cite sources without any extra, and Pybtex would bring
+three packages; a test compares both readers.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ettr.core.errors import DataError
-from ettr.evidence import bibtex
 from ettr.evidence.package import DATA, REMEDY, checked
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_ACCENTS = {"`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", '"': "\u0308", "c": "\u0327"}
+"""Commands of LaTeX and the signs of Unicode that join a letter."""
+_ACCENT = re.compile(r"\{\\([`'^~\"]|c\s)\s*(\w)\}")
+_COMMAND = re.compile(r"\\(?:emph|texttt|citet)\{([^{}]*)\}")
+_SIGN = re.compile(r"\\([_&%$#])")
+_BRACES = str.maketrans("", "", "{}")
+_ENTRY = re.compile(r"@[a-z]+\{([a-z0-9]+),")
+_FIELD = re.compile(r"\s+([a-z]+) = \{(.*)\},?")
+
+
+def parse(text: str) -> dict[str, dict[str, str]]:
+    """Return the fields of each entry as they are written, by key, in their order.
+
+    Parameters
+    ----------
+    text : str
+        BibTeX with a line for the key of an entry, for each field and for the closing brace; other lines are blank or
+        begin with ``%``.
+
+    Raises
+    ------
+    DataError
+        With the number of a line of another form, or of a key or field that occurs twice.
+
+    Examples
+    --------
+    >>> parse("@misc{young1974,\\n  title = {A {First} Order},\\n  year = {1974}\\n}")
+    {'young1974': {'title': 'A {First} Order', 'year': '1974'}}
+    """
+    entries: dict[str, dict[str, str]] = {}
+    fields: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("%") or line == "}":
+            continue
+        entry, field = _ENTRY.fullmatch(line), _FIELD.fullmatch(line)
+        if entry and entry[1] not in entries:
+            fields = entries[entry[1]] = {}
+        elif field and field[1] not in fields and line.count("{") == line.count("}"):
+            fields[field[1]] = field[2]
+        else:
+            raise DataError(
+                f"line {number} must be a new key, @kind{{key,, or a new field, name = {{text}}, got {line!r}"
+            )
+    return entries
+
+
+def plain(latex: str) -> str:
+    r"""What a text of LaTeX shows.
+
+    Raises
+    ------
+    DataError
+        If there is a command that is not known here.
+
+    Examples
+    --------
+    >>> plain(r"{Fr{\'e}d{\'e}ric} on \emph{Llama} \& others")
+    'Frédéric on Llama & others'
+    """
+    text = _ACCENT.sub(lambda found: unicodedata.normalize("NFC", found[2] + _ACCENTS[found[1].strip()]), latex)
+    text = _COMMAND.sub(r"\1", text)
+    text = _SIGN.sub(r"\1", text).translate(_BRACES).replace("``", "“").replace("''", "”")
+    if "\\" in text:
+        raise DataError(f"{latex!r} holds a command of LaTeX that is not known here")
+    return " ".join(text.split())
+
+
+def people(authors: str) -> list[tuple[str, str]]:
+    """The whole name of each author, and the family's.
+
+    Raises
+    ------
+    DataError
+        If a name is neither ``Family, Given`` nor in braces.
+
+    Examples
+    --------
+    >>> people("Daly, John T. and {PyTorch} and others")
+    [('John T. Daly', 'Daly'), ('PyTorch', 'PyTorch'), ('et al.', 'et al.')]
+    """
+    return [_named(name) for name in re.split(r"\s+and\s+(?![^{]*\})", authors)]
+
+
+def _named(name: str) -> tuple[str, str]:
+    if name == "others":
+        return "et al.", "et al."
+    if name.startswith("{") and name.endswith("}"):
+        return plain(name), plain(name)
+    family, comma, given = name.partition(", ")
+    if not comma or "," in given:
+        raise DataError(f"the author {name!r} must be written as Family, Given, or in braces")
+    return plain(f"{given} {family}"), plain(family)
 
 
 def bibliography(folder: Path = DATA) -> pd.DataFrame:
@@ -41,20 +139,20 @@ def entries(text: str) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        rows = [_row(key, fields) for key, fields in bibtex.parse(text).items()]
+        rows = [_row(key, fields) for key, fields in parse(text).items()]
     except DataError as error:
         raise DataError(f"data/references.bib cannot be read: {error}; {REMEDY}") from None
     return pd.DataFrame(rows, columns=["key", "title", "authors", "year", "publisher", "url", "note", "cited"])
 
 
 def _row(key: str, fields: dict[str, str]) -> tuple[str, ...]:
-    text = {name: bibtex.plain(value) for name, value in fields.items() if name not in ("author", "url")}
-    people = bibtex.people(fields["author"]) if "author" in fields else []
-    authors = ", ".join(whole for whole, _ in people)
+    text = {name: plain(value) for name, value in fields.items() if name not in ("author", "url")}
+    persons = people(fields["author"]) if "author" in fields else []
+    authors = ", ".join(whole for whole, _ in persons)
     places = (text.get(name, "") for name in ("publisher", "howpublished", "journal", "archiveprefix"))
     publisher = next(filter(None, places), "")
     title, year = text.get("title", ""), text.get("year", "")
-    cited = _cited([family for _, family in people], title or key, year)
+    cited = _cited([family for _, family in persons], title or key, year)
     return key, title, authors, year, publisher, fields.get("url", ""), text.get("note", ""), cited
 
 

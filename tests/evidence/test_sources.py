@@ -9,10 +9,10 @@ from pybtex.database import parse_string
 from pybtex.richtext import Text
 
 from ettr.core.errors import DataError
-from ettr.evidence import DATA, bibliography, bibtex
+from ettr.evidence import DATA, bibliography, sources
 
 WRITTEN = (DATA / "references.bib").read_text(encoding="utf-8")
-ENTRY = "@misc{a, title = {A title}, year = {2026}}"
+ENTRY = "@misc{a,\n  title = {A title},\n  year = {2026}\n}"
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def others():
 
 
 def test_pybtex_reads_the_same_entries_and_fields(others):
-    ours = bibtex.parse(WRITTEN)
+    ours = sources.parse(WRITTEN)
     assert list(ours) == list(others)
     for key, fields in ours.items():
         persons = "author" in fields
@@ -31,14 +31,14 @@ def test_pybtex_reads_the_same_entries_and_fields(others):
 
 
 def test_pybtex_shows_the_same_names(others):
-    sources = bibliography().set_index("key")
+    by_key = bibliography().set_index("key")
     for key, entry in others.items():
         names = [
             " ".join([*one.first_names, *one.middle_names, *one.prelast_names, *one.last_names])
             for one in entry.persons.get("author", [])
         ]
         shown = ", ".join(str(Text.from_latex(name)) for name in names)
-        assert sources.loc[key, "authors"] == re.sub(r"\bothers$", "et al.", shown)
+        assert by_key.loc[key, "authors"] == re.sub(r"\bothers$", "et al.", shown)
 
 
 def test_pybtex_shows_the_same_titles(others):
@@ -46,42 +46,33 @@ def test_pybtex_shows_the_same_titles(others):
         assert title == str(Text.from_latex(others[key].fields["title"]))
 
 
-def test_nothing_of_latex_is_left():
-    for name, column in bibliography().drop(columns="url").items():
-        left = column[column.str.contains(r"[\\{}]|``|''")]
-        assert left.empty, f"{name}: {left.tolist()}"
-
-
 def test_comments_and_blank_lines_stand_between_entries():
-    text = f"% one\n\n{ENTRY}\n\n  % two @misc{{b, }}\n{ENTRY.replace('{a,', '{b,')}\n% three"
-    assert bibtex.parse(text) == {key: {"title": "A title", "year": "2026"} for key in "ab"}
-    assert bibtex.parse("") == {}
+    text = f"% one\n\n{ENTRY}\n\n% two @misc{{b,\n{ENTRY.replace('{a,', '{b,')}\n% three"
+    assert sources.parse(text) == {key: {"title": "A title", "year": "2026"} for key in "ab"}
+    assert sources.parse("") == {}
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "line"),
     [
-        (f"\n{ENTRY}\n{ENTRY}", "line 3 must be a key that is not there yet, as a is, got '@misc{a, title"),
-        ("@misc{a, title = {A}, title = {B}}", "line 1 must be a field that is not there yet, as title is"),
-        ("@misc{a,\n title = {A {B}\n", "line 2 must be a brace that closes the text, got 'A {B}'"),
-        ("@misc{a, title = {A} year = {B}}", "must be a comma, or the brace that closes the entry, got ' year = {B}}'"),
-        ("@misc{a, title = 7}", "must be a field, name = {text}, got 'title = 7}'"),
-        ("@misc{a, title = {A}", "must be a comma, or the brace that closes the entry, got ''"),
-        ("title", "line 1 must be an entry, @kind{key,, got 'title'"),
-        ("@Misc{a, title = {A}}", "must be an entry"),
+        (f"\n{ENTRY}\n{ENTRY}", 6),
+        ("@misc{a,\n  title = {A},\n  title = {B}\n}", 3),
+        ("@misc{a,\n  title = {A {B}\n}", 2),
+        ("@misc{a,\n  title = 7\n}", 2),
+        ("title", 1),
     ],
 )
-def test_what_is_not_understood_is_refused_with_its_line(text, words):
-    with pytest.raises(DataError, match=re.escape(words)):
-        bibtex.parse(text)
+def test_what_is_not_understood_is_refused_with_its_line(text, line):
+    with pytest.raises(DataError, match=f"^line {line} must be a new key, @kind"):
+        sources.parse(text)
 
 
 def test_a_command_that_is_not_known_is_refused():
     with pytest.raises(DataError, match=re.escape(r"'on \\frac{1}{2}' holds a command of LaTeX")):
-        bibtex.plain(r"on \frac{1}{2}")
+        sources.plain(r"on \frac{1}{2}")
 
 
 @pytest.mark.parametrize("author", ["Donald Knuth", "Knuth, Jr., Donald", "Knuth"])
 def test_an_author_in_another_form_is_refused(author):
     with pytest.raises(DataError, match="must be written as Family, Given, or in braces"):
-        bibtex.people(author)
+        sources.people(author)
