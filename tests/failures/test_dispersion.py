@@ -25,33 +25,33 @@ def in_blocks(counts) -> np.ndarray:
 
 
 def test_the_index_is_variance_over_mean():
-    """2, 4, 6, 8: mean 5, variance 20/3; chi-square 4 on 3 degrees of freedom."""
-    scatter = d.over_dispersion(in_blocks([2, 4, 6, 8]), 4.0, n_blocks=4)
-    assert scatter.index == scatter.measured == pytest.approx(4 / 3)
-    assert (scatter.n_blocks, scatter.block_h, scatter.dof) == (4, 1.0, 3.0)
-    assert scatter.p == pytest.approx(stats.chisquare([2, 4, 6, 8]).pvalue)
+    """Five times 2 and five times 8: mean 5, variance 10."""
+    scatter = d.over_dispersion(in_blocks([2, 8] * 5), 10.0)
+    assert scatter.index == scatter.measured == pytest.approx(2.0)
+    assert (scatter.n_blocks, scatter.block_h, scatter.dof) == (10, 1.0, 9.0)
+    assert scatter.p == pytest.approx(stats.chisquare([2, 8] * 5).pvalue)
 
 
 def test_neighbours_see_steps_only():
-    """2, 4, 6, 8: three steps of 2, so 12 / (2 x 3 x 5); up and down instead, 8 and 2 by turns, gives 108 / 30."""
-    assert d.local_dispersion(in_blocks([2, 4, 6, 8]), 4.0, n_blocks=4).measured == pytest.approx(0.4)
-    jumping = d.local_dispersion(in_blocks([8, 2, 8, 2]), 4.0, n_blocks=4)
+    """From 2 to 8 in one step of nine: 36 / (2 x 9 x 5); up and down at each, nine times as much."""
+    assert d.local_dispersion(in_blocks([2] * 5 + [8] * 5), 10.0).measured == pytest.approx(0.4)
+    jumping = d.local_dispersion(in_blocks([8, 2] * 5), 10.0)
     assert jumping.index == jumping.measured == pytest.approx(3.6)
-    assert jumping.dof == pytest.approx(2 * 9 / 8)
+    assert jumping.dof == pytest.approx(2 * 81 / 26)
 
 
 @given(
-    counts=st.lists(st.integers(0, 30), min_size=4, max_size=30).filter(lambda c: sum(c) >= 10), k=st.floats(0.01, 100)
+    counts=st.lists(st.integers(0, 5), min_size=10, max_size=10).filter(lambda c: sum(c) >= 10), k=st.floats(0.01, 100)
 )
 @settings(max_examples=50, deadline=None)
 def test_the_index_has_no_unit_and_no_direction(counts, k):
     start, window = in_blocks(counts), float(len(counts))
-    scatter = d.over_dispersion(start, window, len(counts))
+    scatter = d.over_dispersion(start, window)
     assert scatter.measured == pytest.approx(np.var(counts, ddof=1) / np.mean(counts))
     assert scatter.index == max(1, scatter.measured)
-    assert d.over_dispersion(start * k, window * k, len(counts)).measured == pytest.approx(scatter.measured)
-    backwards = d.local_dispersion((window - start)[::-1], window, len(counts))
-    assert backwards.measured == pytest.approx(d.local_dispersion(start, window, len(counts)).measured)
+    assert d.over_dispersion(start * k, window * k).measured == pytest.approx(scatter.measured)
+    backwards = d.local_dispersion((window - start)[::-1], window)
+    assert backwards.measured == pytest.approx(d.local_dispersion(start, window).measured)
 
 
 BURSTS, RENEWAL, REPEATS = ({"burst_mean": 3.0}, 5.0), ({"shape": 0.7}, 2.14), ({"repeat_probability": 0.3}, 1.86)
@@ -112,24 +112,6 @@ def test_nodes_that_remember_scatter_as_renewal_theory_says(n_logs):
     mean = WINDOW_H / mean_h
     expected = (pairs + mean - mean**2) / mean
     assert np.mean(index) == pytest.approx(expected, abs=4 * np.std(index) / math.sqrt(n_logs)) and expected > 2
-
-
-@pytest.mark.parametrize(
-    ("rate", "n_logs"), [(10.0, 40), *(pytest.param(rate, 200, marks=pytest.mark.slow) for rate in (4.0, 10.0, 25.0))]
-)
-def test_intervals_hold_the_long_run_rate_of_nodes_that_remember(rate, n_logs):
-    """256 nodes, Weibull times between failures of shape 0.6: blocks of a month miss what lasts longer."""
-    node_days = 256 * 350.0
-    held = 0
-    for seed in range(n_logs):
-        log = simulate_log(seed, 256, 350, rate, node_shape=0.6)
-        counts = np.bincount(log["node"])
-        blocks = d.over_dispersion(log["start_h"], WINDOW_H).paid(0.95)
-        nodes = d.node_dispersion(counts[counts > 0], 256, WINDOW_H).paid(0.95)
-        known = d.over_dispersed_rate(len(log), node_days, max(blocks, nodes))
-        held += known.low <= rate <= known.high
-    error = math.sqrt(0.95 * 0.05 / n_logs)
-    assert 0.93 - 2 * error < held / n_logs < 0.97 + 2 * error
 
 
 # --------------------------------------------------------------------------- rates

@@ -18,14 +18,14 @@ from simulated_logs import cohort_of_node, simulate_log
 # --------------------------------------------------------------------------- rates by group
 
 
-@given(values=st.lists(st.sampled_from(["GPU", "NIC", "CPU", "fan", None]), max_size=80), most=st.integers(1, 5))
+@given(values=st.lists(st.sampled_from(["GPU", "NIC", "CPU", "fan", None]), max_size=80))
 @settings(max_examples=30, deadline=None)
-def test_groups_add_up_to_the_whole(values, most):
-    rates = rates_by(values, 500.0, most=most)
+def test_groups_add_up_to_the_whole(values):
+    rates = rates_by(values, 500.0)
     assert rates["n_events"].sum() == len(values)
     assert rates["rate"].sum() == pytest.approx(1000 * len(values) / 500)
     assert rates["share"].sum() == pytest.approx(1 if values else 0)
-    assert len(rates) <= most + 2 and rates["group"].is_unique
+    assert rates["group"].is_unique
     assert rates["known_exposure"].all()
     named = rates[~rates["group"].isin([OTHER, UNKNOWN])]
     assert named["n_events"].is_monotonic_decreasing
@@ -45,12 +45,6 @@ def test_a_group_without_exposure_has_no_rate_and_says_so():
     assert rates.loc["c", ["n_events", "rate", "low"]].tolist() == [0, 0, 0]
     assert rates.loc["c", "high"] == pytest.approx(-math.log(0.025) * 5)
     assert rates["n_events"].sum() == 4
-
-
-def test_numbers_and_categories_name_groups_too():
-    by_number = rates_by([7, 7, 8], 10.0, exposure={7: 5.0, 8: 5.0})
-    by_name = rates_by(pd.Categorical(["7", "7", "8"], ["8", "7", "never"]), 10.0, exposure={"7": 5.0, "8": 5.0})
-    pd.testing.assert_frame_equal(by_number, by_name)
 
 
 def test_many_small_groups_are_summed():
@@ -108,7 +102,7 @@ def test_three_cohorts(exact_ratio):
     comparison = cohorts_differ(counts, days, names=["a", "b", "c"])
     expected = counts.sum() * days / days.sum()
     assert comparison.p == pytest.approx(stats.chisquare(counts, expected).pvalue)
-    assert (comparison.method, comparison.highest, comparison.lowest) == ("chi-square", "c", "b")
+    assert (comparison.highest, comparison.lowest) == ("c", "b")
     narrow = exact_ratio(52, 1200.0, 55, 1500.0)
     assert comparison.low < narrow.low and narrow.high < comparison.high  # three pairs were looked at
     corrected = exact_ratio(52, 1200.0, 55, 1500.0, 1 - 0.05 / 3)
@@ -118,7 +112,6 @@ def test_three_cohorts(exact_ratio):
 def test_few_failures_are_redistributed():
     """Four failures, all in one of four equal cohorts: 4 / 4 ** 4 of all ways are so uneven."""
     comparison = cohorts_differ([4, 0, 0, 0], [10.0] * 4)
-    assert comparison.method == "Monte Carlo"
     assert comparison.p == pytest.approx(1 / 64, abs=4 * math.sqrt(1 / 64 / 9999))
     assert math.isinf(comparison.ratio) and math.isinf(comparison.high)
 
@@ -128,30 +121,11 @@ def test_clusters_count_for_less():
     plain = cohorts_differ([30, 12], [100.0, 100.0])
     clustered = cohorts_differ([30, 12], [100.0, 100.0], dispersion=5.0, dof=19)
     assert plain.p < 0.01 and clustered.p > 0.2
-    assert clustered.method == "F"
     assert clustered.p == pytest.approx(stats.f.sf((30 - 12) ** 2 / 42 / 5, 1, 19))
     assert clustered.ratio == plain.ratio
     assert clustered.low < plain.low and plain.high < clustered.high
     # below 1 is no better than independent
     assert cohorts_differ([30, 12], [100.0, 100.0], dispersion=0.3) == plain
-
-
-def test_an_interval_pays_for_an_index_that_is_an_estimate():
-    """For large counts the logarithm of the ratio is normal, and its half-width t standard errors; three pairs."""
-    counts, days, phi, dof = np.array([1e6, 1.2e6, 1.1e6]), [1.0] * 3, 3.0, 7.0
-    comparison = cohorts_differ(counts, days, dispersion=phi, dof=dof, level=0.9)
-    error = math.sqrt(phi * (1 / 1e6 + 1 / 1.2e6))
-    half = math.log(comparison.high / comparison.low) / 2
-    assert half == pytest.approx(stats.t.isf(0.05 / 3, dof) * error, rel=1e-3)
-
-
-def test_the_p_value_of_two_is_students():
-    """F on 1 and d degrees of freedom is the square of t: p is below 5% just where the interval leaves 1 out."""
-    counts, at = np.array([10_500.0, 10_000.0]), stats.t.isf(0.025, 9)
-    z = 500 / math.sqrt(counts.sum())
-    for factor, significant in ((0.97, True), (1.03, False)):
-        comparison = cohorts_differ(counts, [1.0, 1.0], dispersion=(z / at) ** 2 * factor, dof=9)
-        assert (comparison.p < 0.05) == (comparison.low > 1) == significant
 
 
 # --------------------------------------------------------------------------- nodes within cohorts
@@ -187,25 +161,6 @@ def test_the_spread_within_cohorts_is_that_of_their_nodes(index, n_logs):
     error = np.std(indices) / math.sqrt(n_logs)
     # an index below 1 is raised to it
     assert np.mean(indices) == pytest.approx(index, abs=4 * error + (0.05 if index == 1 else 0))
-
-
-@pytest.mark.parametrize(("logs", "least_naive"), [(150, 0.08), pytest.param(300, 0.15, marks=pytest.mark.slow)])
-def test_uneven_nodes_do_not_make_cohorts(logs, least_naive):
-    """Two cohorts of one rate, whose nodes differ: a test that knows only of time alarms in 19 of 100 logs."""
-    rng, sizes = np.random.default_rng(4), {"old": 250, "new": 150}
-    naive = fair = covered = 0
-    for _ in range(logs):
-        node, cohort = drawn_cohorts(rng, sizes, 1.5, 2.5)
-        counts = [(cohort == name).sum() for name in sizes]
-        spread = within_cohorts(node, cohort, sizes)
-        comparison = cohorts_differ(counts, list(sizes.values()), dispersion=spread.index, dof=spread.dof)
-        naive += cohorts_differ(counts, list(sizes.values())).p < 0.05
-        fair += comparison.p < 0.05
-        covered += comparison.low <= 1 <= comparison.high
-    error = math.sqrt(0.05 * 0.95 / logs)
-    assert naive / logs > least_naive
-    assert fair / logs < 0.05 + 4 * error
-    assert covered / logs > 0.95 - 4 * error
 
 
 def test_equal_cohorts_and_ties():

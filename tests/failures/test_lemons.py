@@ -45,8 +45,6 @@ def test_statistics_are_those_of_all_nodes(pairs, healthy):
         assert lemons.rank_correlation == pytest.approx(stats.spearmanr(one, two).statistic, abs=1e-9)
     else:
         assert lemons.rank_correlation is None and lemons.rank_p == 1
-    ends = [0, lemons.worst_low, lemons.worst_share, lemons.worst_high, 1]
-    assert (np.diff(ends) > -1e-9).all()
 
 
 @given(pairs=counts, seed=st.integers(0, 100))
@@ -61,7 +59,7 @@ def test_the_order_of_nodes_decides_nothing(pairs, seed):
     renamed = np.random.default_rng(seed + 1).permutation(len(first))
     one = find_lemons(start, node, 100.0, 45)
     two = find_lemons(start[moved], renamed[node][moved], 100.0, 45)
-    for name in ("dispersion_index", "rank_correlation", "worst_share", "worst_low", "worst_high"):
+    for name in ("dispersion_index", "rank_correlation", "worst_share"):
         assert getattr(one, name) == pytest.approx(getattr(two, name), abs=1e-12)
 
 
@@ -94,7 +92,7 @@ def test_lemons_are_found():
     """Twelve nodes of 400 fail ten times as often as the others."""
     lemons = look(simulate_log(1, lemon_share=0.03, lemon_factor=10.0))
     assert lemons.overdispersed and lemons.persistent
-    assert lemons.worst_low > lemons.chance_share
+    assert lemons.worst_share > 2 * lemons.chance_share
 
 
 def test_repeats_are_over_dispersed_and_do_not_persist():
@@ -103,7 +101,6 @@ def test_repeats_are_over_dispersed_and_do_not_persist():
     lemons = look(log)
     assert lemons.overdispersed and not lemons.persistent
     assert abs(lemons.rank_correlation) < 0.15
-    assert lemons.worst_low < lemons.chance_share < lemons.worst_high
     assert repeat_risk(find_outages(log["start_h"], log["end_h"], log["node"], WINDOW_H, NODES)).repairs_fail
 
 
@@ -112,11 +109,9 @@ def test_the_dense_and_the_sparse_p_value_agree():
     rng = np.random.default_rng(0)
     node = np.append(rng.integers(0, 150, 850), rng.integers(0, 15, 50))
     lemons = find_lemons(rng.uniform(0, 100, 900), node, 100.0, 150)
-    assert lemons.dispersion_method == "chi-square"
     drawn = rng.multinomial(900, [1 / 150] * 150, 4000)
     share = (drawn.var(axis=1, ddof=1) / 6 >= lemons.dispersion_index).mean()
     assert lemons.dispersion_p == pytest.approx(share, abs=4 * np.sqrt(share / 4000) + 0.002)
-    assert find_lemons([1.0, 2.0], ["a", "b"], 9.0, 100).dispersion_method == "Monte Carlo"
 
 
 def test_the_normal_limit_agrees_with_random_places():
@@ -131,14 +126,9 @@ def test_the_normal_limit_agrees_with_random_places():
     assert few.rank_p == pytest.approx(stats.norm.sf(few.rank_correlation * spread), abs=0.06)
 
 
-def test_a_seed_is_an_answer():
-    log = simulate_log(4)
-    assert look(log, seed=1).rank_p == look(log, seed=1).rank_p
-
-
 def test_what_cannot_be_told_is_none():
     lemons = find_lemons([1.0, 2.0, 3.0], ["a", None, "a"], 100.0, 5)  # nothing in the second half
-    assert (lemons.n_events, lemons.n_unknown, lemons.n_failed_nodes) == (2, 1, 1)
-    assert lemons.rank_correlation is None and lemons.worst_share is None and lemons.worst_low is None
+    assert (lemons.n_events, lemons.n_unknown) == (2, 1)
+    assert lemons.rank_correlation is None and lemons.worst_share is None
     assert not lemons.persistent
     assert not find_lemons([1.0, 60.0], ["a", "a"], 100.0, 1).overdispersed  # one node is like itself

@@ -68,15 +68,6 @@ def test_survival_is_lifelines_s(ties):
     assert inside[["low", "high"]].to_numpy() == pytest.approx(ends, abs=1e-9) and len(inside) > 25
 
 
-@given(rows=st.lists(st.tuples(st.integers(1, 30), st.booleans()), min_size=1, max_size=40))
-@settings(max_examples=60, deadline=None)
-def test_survival_falls_within_its_interval(rows):
-    one = kaplan_meier(*(np.array(column) for column in zip(*rows, strict=True)))
-    survival = one["survival"].to_numpy()
-    assert (np.diff(survival) < 0).all() and survival[0] == 1 and survival[-1] >= 0
-    assert ((one["low"] <= one["survival"] + 1e-12) & (one["survival"] <= one["high"] + 1e-12)).all()
-
-
 def test_the_ends_of_survival():
     """Down to nothing, where the interval has no low end; and with nobody failed, the exact bound on 2 of 2 units."""
     curve = kaplan_meier([3.0, 1.0, 2.0, 2.0], [True, False, True, True])
@@ -116,7 +107,6 @@ def test_the_fit_is_lifelines_s(shape, censor):
         theirs = WeibullFitter().fit(duration, seen)
     assert ours.shape == pytest.approx(theirs.rho_, rel=1e-4)
     assert ours.scale_h == pytest.approx(theirs.lambda_, rel=1e-4)
-    assert ours.log_likelihood == pytest.approx(theirs.log_likelihood_, rel=1e-6)
     # lifelines' interval is symmetric around the shape itself, with the same standard error
     error = theirs.summary.loc["rho_", "se(coef)"] / theirs.rho_
     assert np.log(ours.high / ours.low) / 2 / stats.norm.isf(0.025) == pytest.approx(error, rel=1e-3)
@@ -133,15 +123,6 @@ def test_the_hazard_is_named(shape, hazard):
     fit = fit_lifetimes(*lives(9, 500, shape))
     assert fit.hazard == hazard
     assert fit.mean_h == pytest.approx(stats.weibull_min.mean(fit.shape, scale=fit.scale_h))
-
-
-@given(factor=st.floats(1e-3, 1e6))
-@settings(max_examples=20, deadline=None)
-def test_the_unit_of_time_does_not_matter(factor):
-    duration, seen = lives(10, 60)
-    one, other = fit_lifetimes(duration, seen), fit_lifetimes(duration * factor, seen)
-    assert (other.shape, other.low, other.high) == pytest.approx((one.shape, one.low, one.high))
-    assert other.scale_h == pytest.approx(one.scale_h * factor)
 
 
 def test_too_few_lifetimes_tell_no_shape():

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ettr import failures, logs, plan
 from ettr.failures.prediction import predict_count
 from ettr.failures.recent import recent_past
-from simulated_logs import WINDOW_H, simulate_log, starts
+from simulated_logs import WINDOW_H, starts
 
 MONTH_H = 720.0
 
@@ -63,24 +61,3 @@ def test_the_choice_has_no_unit(seed, k, beta):
 def test_few_failures_are_taken_whole():
     past = recent_past(np.linspace(900, 999, 9), 1000.0, 100.0)
     assert past.is_whole and (past.index, past.n_events, past.gain) == (1.0, 9, 0.0)
-
-
-def test_a_plan_takes_the_recent_rate_and_says_so():
-    begin = pd.Timestamp("2025-01-01", tz="UTC")
-    for beta in (1.0, 1.8):
-        drawn = simulate_log(1, trend_beta=beta)
-        frame = pd.DataFrame({"start": begin + pd.to_timedelta(drawn["start_h"], unit="h")})
-        fit = failures.fit(logs.from_frame(frame, 400, (begin, begin + pd.Timedelta(days=350))))
-        fitted = plan.from_fit(fit, name="mine")
-        text = " ".join(section.text for section in fitted.report() if hasattr(section, "text"))
-        if beta == 1.0:
-            assert fit.recent_rate is None and "the plan takes" not in text
-            assert fitted.scenario.failure_rate == pytest.approx(fit.rate.per_1000_node_days)
-            continue
-        past = fit.forecast.past
-        rate = 1000 * past.n_events / (400 * past.window_h / 24)
-        assert fit.recent_rate.per_1000_node_days == pytest.approx(rate)
-        assert rate > 1.3 * fit.rate.per_1000_node_days
-        assert fitted.scenario.failure_rate == pytest.approx(rate)
-        assert fit.knowledge.shape / fit.knowledge.node_days == pytest.approx(rate / 1000, rel=0.02)
-        assert "The rate changes, so the plan takes that of the last" in text and "This rests on the last" in text

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ettr.failures.renewal import fleet_rate, renewal_count
+from ettr.failures.renewal import renewal_count
 
 RATE = 3.789  # per 1,000 node-days, as 419 failures of 2,048 nodes in 54 days
 OTHER_SHAPES = [pytest.param(shape, marks=pytest.mark.slow) for shape in (0.5, 0.95, 1.5)]
@@ -102,14 +102,3 @@ def test_scalars_and_shapes():
     assert renewal_count(0.0, 0.7, 2.0) == 0
     assert renewal_count([[1.0, 0.0], [2.0, 3.0]], 0.7, 2.0).shape == (2, 2)
     assert renewal_count([], 0.7, 2.0).shape == (0,)
-
-
-def test_a_new_fleet_settles():
-    rate = fleet_rate([0, 1, 7, 30, 365, 20_000, 20_001], 0.7, 1000 / RATE)
-    assert (np.diff(rate) < 0).all() and rate[0] > 5 * RATE
-    assert rate[-1] == pytest.approx(RATE, rel=1e-3)
-    assert fleet_rate([0, 5, 9], 1.0, 1000 / RATE) == pytest.approx(RATE)
-    worn = fleet_rate([0, 1, 100], 3.0, 1000 / RATE)
-    assert worn[0] < 1e-3 < worn[1] < RATE
-    count = renewal_count(24 * 30.0, 0.7, 24_000 / RATE)
-    assert (fleet_rate([0, 1, 7, 30], 0.7, 1000 / RATE) * [1, 6, 23]).sum() / 1000 == pytest.approx(count, rel=1e-4)

@@ -64,12 +64,6 @@ def test_a_chain_is_kept_once_a_day():
     assert deduplicate([0.0, 24.1], ["a", "a"]).tolist() == [True, True]
 
 
-def test_exactly_an_hour_later_is_no_luck():
-    """Stamps to the minute, in hours: a failure every twenty minutes is kept once in four."""
-    kept = deduplicate(np.arange(0, 60_000, 20) / 60, np.zeros(3000, dtype=int), 1.0)
-    assert np.flatnonzero(kept).tolist() == list(range(0, 3000, 4))
-
-
 def test_a_second_pass_takes_nothing():
     log = simulate_log(3, repeat_probability=0.5)
     kept = deduplicate(log["start_h"], log["node"])
@@ -112,17 +106,6 @@ def test_a_memoryless_log_has_one_rate():
     assert (np.abs(events - expected) < 4 * np.sqrt(expected)).all()
 
 
-def test_the_first_day_holds_the_repeats():
-    """A repair fails with 0.3 within a day, so about 0.36 failures a node-day come on the first."""
-    log = simulate_log(5, repeat_probability=0.3, repair_h=0.5)
-    hazard = hazard_after_repair(outages_of(log))
-    returns = len(log)
-    # evenly over the day: of 0.3 a return, with the time left at risk 1 - 0.3 / 2
-    expected = 1000 * 0.3 * returns / (0.85 * returns)
-    assert hazard["low"][0] < expected < hazard["high"][0]
-    assert (hazard["low"][1:7] < 4.0).all()
-
-
 # --------------------------------------------------------------------------- repeats or lemons
 
 
@@ -147,15 +130,9 @@ def test_lemons_alone_are_no_repeats(n_logs):
     assert soon.mean() == pytest.approx(expected.mean(), abs=4 * (soon - expected).std() / np.sqrt(n_logs))
 
 
-@MANY_LOGS
-def test_a_trend_is_no_repeat(n_logs):
-    risks = [risk_of(simulate_log(seed, trend_beta=2.5)) for seed in range(n_logs)]
-    assert sum(risk.p < 0.05 for risk in risks) <= most_alarms(n_logs) and not any(risk.repairs_fail for risk in risks)
-
-
 def test_repairs_are_tested_only_if_it_matters():
     """Two per cent more repeats than expected, of 282,381: beyond chance, and no reason to do anything."""
-    risk = RepeatRisk(7.0, 282_381, 276_509.0, 282_381 / 276_509, 1.018, 1.025, 0.95, 1e-28, 0, 0)
+    risk = RepeatRisk(7.0, 282_381, 276_509.0, 282_381 / 276_509, 1.018, 1.025, 0.95, 1e-28)
     assert not risk.repairs_fail and replace(risk, low=1.6).repairs_fail
 
 

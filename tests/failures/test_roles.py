@@ -30,7 +30,7 @@ def test_every_so_many_nodes(form, modulus):
     counts = np.random.default_rng(1).poisson(rate)
     role = check_roles(*failed(counts, numbered(400, form)), n_nodes=400)
     assert (role.kind, role.value) == ("number", f"0 mod {modulus}")
-    assert role.p < 0.05 and role.healthy_included
+    assert role.p < 0.05
     first = np.arange(400) % modulus == 0
     assert role.ratio == pytest.approx(counts[first].mean() / counts[~first].mean(), rel=0.1)
 
@@ -71,14 +71,6 @@ def test_names_without_numbers_have_no_roles():
     assert check_roles(numbered(9), np.ones(9), 9) is None  # too few
 
 
-def test_gaps_in_the_numbering_are_healthy_nodes_only_if_there_are_so_many():
-    """Thirty of 400 numbers failed. With 400 nodes watched the rest are healthy; with 40 the numbering has holes."""
-    names = numbered(400)[:: 400 // 30]
-    assert check_roles(names, np.ones(len(names)), n_nodes=400).healthy_included
-    assert not check_roles(names, np.ones(len(names)), n_nodes=40).healthy_included
-    assert not check_roles(names, np.ones(len(names))).healthy_included
-
-
 def test_racks_and_slots():
     """Slot 1 of each of 20 racks: the number after the rack's, counted over the slots of all racks."""
     names = [f"r{rack}-s{slot}" for rack in range(20) for slot in range(16)]
@@ -105,10 +97,3 @@ def test_no_role_rests_on_nodes_that_do_not_exist():
     role = check_roles(names, counts, n_nodes=2000)
     assert role.p < 0.05 and role.ratio == 3.0 and role.n_nodes == 40
     assert role.holds(["R00-U11", "R41-U11", "R00-U1", "login"]).tolist() == [True, True, False, False]
-
-
-def test_racks_have_the_numbers_that_one_of_them_shows():
-    """Slot 3 of rack 1 never failed, and is taken to exist as it did in rack 2."""
-    names = [f"r{rack}-n{slot}" for rack in range(1, 9) for slot in range(1, 5) if (rack, slot) != (1, 3)]
-    role = check_roles(names, [2] * 31, n_nodes=32)
-    assert role.healthy_included and role.n_tried > 1

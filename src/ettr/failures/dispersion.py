@@ -69,7 +69,7 @@ class RateGamma:
     node_days: float
 
 
-def over_dispersion(start_h: Any, window_h: float, n_blocks: int | None = None) -> Dispersion:
+def over_dispersion(start_h: Any, window_h: float) -> Dispersion:
     r"""Index of dispersion of failure counts in equal blocks of the window.
 
     Parameters
@@ -78,21 +78,19 @@ def over_dispersion(start_h: Any, window_h: float, n_blocks: int | None = None) 
         Starts of failures since the start of the window, in order. [h]
     window_h : float
         Length of the window. [h]
-    n_blocks : int, optional
-        Blocks, at least 2. By default 12, and 10 below 60 failures.
 
     Raises
     ------
     InputError
-        Fewer than ten failures (``MIN_EVENTS``), times out of order or outside the window, too few blocks.
+        Fewer than ten failures (``MIN_EVENTS``), times out of order or outside the window.
 
     Notes
     -----
-    :math:`\phi = s^2 / \bar n` over the blocks. Bursts, repairs that do not hold, gaps that are not memoryless and a
-    changing rate all raise it. A block must be long beside a burst or a chain of repeats: with few blocks that holds,
-    and what few blocks leave uncertain is known and can be paid for (``dof``), as with batch means in simulation
-    (Schmeiser 1982). The p-value is the chi-square test of Fisher's index, which more blocks
-    make sharper: by default it has one for every five failures, from 10 to 40.
+    :math:`\phi = s^2 / \bar n` over 12 blocks, or 10 below 60 failures. Bursts, repairs that do not hold, gaps that are
+    not memoryless and a changing rate all raise it. A block must be long beside a burst or a chain of repeats: with few
+    blocks that holds, and what few blocks leave uncertain is known and can be paid for (``dof``), as with batch means
+    in simulation (Schmeiser 1982). The p-value is the chi-square test of Fisher's index, which more blocks make
+    sharper: it has one for every five failures, from 10 to 40.
 
     Examples
     --------
@@ -101,15 +99,15 @@ def over_dispersion(start_h: Any, window_h: float, n_blocks: int | None = None) 
     0.0
     """
     start, window = checked_starts(start_h, window_h)
-    counts = _counts(start, window, n_blocks, 10 if start.size < 5 * N_BLOCKS else N_BLOCKS)
+    counts = _counts(start, window, 10 if start.size < 5 * N_BLOCKS else N_BLOCKS)
     blocks = counts.size
     measured = _index(counts)
-    tested = _counts(start, window, n_blocks, _many(start.size))
+    tested = _counts(start, window, _many(start.size))
     p = float(scipy.stats.chi2.sf((tested.size - 1) * _index(tested), tested.size - 1))
     return Dispersion(max(1.0, measured), measured, blocks, window / blocks, blocks - 1.0, p)
 
 
-def local_dispersion(start_h: Any, window_h: float, n_blocks: int | None = None) -> Dispersion:
+def local_dispersion(start_h: Any, window_h: float) -> Dispersion:
     r"""Index of dispersion from neighbouring blocks, which a slow change of the rate hardly touches.
 
     Parameters
@@ -118,8 +116,6 @@ def local_dispersion(start_h: Any, window_h: float, n_blocks: int | None = None)
         Starts of failures since the start of the window, in order. [h]
     window_h : float
         Length of the window. [h]
-    n_blocks : int, optional
-        Blocks, at least 2. By default one for every five failures, from 10 to 40.
 
     Raises
     ------
@@ -128,7 +124,8 @@ def local_dispersion(start_h: Any, window_h: float, n_blocks: int | None = None)
 
     Notes
     -----
-    :math:`\phi = \sum (n_{i+1} - n_i)^2 / (2 (K - 1) \bar n)`, after von Neumann (1941). It says how far bursts and
+    :math:`\phi = \sum (n_{i+1} - n_i)^2 / (2 (K - 1) \bar n)`, after von Neumann (1941), with one block for every five
+    failures, from 10 to 40. It says how far bursts and
     repeats scatter the counts beside a trend, so that a trend can be tested against it. It knows about
     :math:`2 (K-1)^2 / (3K - 4)` degrees of freedom, from which the p-value is taken too.
 
@@ -139,7 +136,7 @@ def local_dispersion(start_h: Any, window_h: float, n_blocks: int | None = None)
     (1.0, 12.1)
     """
     start, window = checked_starts(start_h, window_h)
-    counts = _counts(start, window, n_blocks, _many(start.size))
+    counts = _counts(start, window, _many(start.size))
     steps = counts.size - 1
     measured = float((np.diff(counts) ** 2).sum() / (2 * steps * counts.mean()))
     dof = 2 * steps**2 / (3 * counts.size - 4)
@@ -245,8 +242,8 @@ def over_dispersed_rate(n_events: float, node_days: float, index: float = 1.0, l
     >>> round(rate.per_1000_node_days, 3), round(rate.low, 2), round(rate.high, 2)
     (3.789, 3.03, 4.65)
     """
-    known = rate_gamma(n_events, node_days, index)
-    wide = gamma_interval(known.shape, known.node_days, level)
+    gamma = rate_gamma(n_events, node_days, index)
+    wide = gamma_interval(gamma.shape, gamma.node_days, level)
     exact = failure_rate(n_events, node_days, level)
     return FailureRate(exact.per_1000_node_days, min(exact.low, wide.low), max(exact.high, wide.high), level)
 
@@ -281,12 +278,9 @@ def _index(counts: np.ndarray) -> float:
     return float(counts.var(ddof=1) / counts.mean())
 
 
-def _counts(start: np.ndarray, window: float, n_blocks: int | None, usual: int) -> np.ndarray:
+def _counts(start: np.ndarray, window: float, n_blocks: int) -> np.ndarray:
     if start.size < MIN_EVENTS:
         raise InputError(f"start_h must hold at least {MIN_EVENTS} failures to see how they scatter, got {start.size}")
-    blocks = usual if n_blocks is None else n_blocks
-    if blocks < 2 or blocks != int(blocks):
-        raise InputError(f"n_blocks must be a whole number >= 2, got {blocks:g}")
-    passed = np.searchsorted(start, np.linspace(0, window, int(blocks) + 1))
+    passed = np.searchsorted(start, np.linspace(0, window, n_blocks + 1))
     passed[-1] = start.size  # the end of the window is in it
     return np.diff(passed)

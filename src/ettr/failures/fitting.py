@@ -144,7 +144,7 @@ def fit(
         cohorts=cohorts,
         cohort_test=cohort_test,
         nodes=nodes,
-        repairs=repairs.repair_times(lasted, failures["component"], level),
+        repairs=repairs.repair_times(lasted, failures["component"]),
         forecast=forecast,
         score=score,
         verdicts=(
@@ -167,13 +167,13 @@ def _rules(fits: tuple[gaps.GapFit, ...], node_days: float, level: float) -> pd.
     """The merge rules side by side."""
 
     def known(name: str) -> list[Any]:
-        return [None if one.too_coarse else getattr(one, name) for one in fits]
+        return [None if gap_fit.too_coarse else getattr(gap_fit, name) for gap_fit in fits]
 
-    n_incidents = [one.n_incidents for one in fits]
+    n_incidents = [gap_fit.n_incidents for gap_fit in fits]
     return pd.DataFrame(
         {
-            "rule": [f"within {one.within_min:g} min" if one.within_min else "as logged" for one in fits],
-            "within_min": [one.within_min for one in fits],
+            "rule": [f"within {gap_fit.within_min:g} min" if gap_fit.within_min else "as logged" for gap_fit in fits],
+            "within_min": [gap_fit.within_min for gap_fit in fits],
             "n_incidents": n_incidents,
             **rates_of(n_incidents, node_days, level),
             "weibull_shape": known("weibull_shape"),
@@ -195,15 +195,15 @@ def _cohorts(
     sizes = {name: n_nodes * days for name, n_nodes in log.cohort_nodes.get(split, {}).items()}
     of_every_node = split in OF_EVERY_NODE
     table = groups.rates_by(failures[split], log.node_days, level, None if of_every_node else sizes)
-    known = table[table["known_exposure"] & table["group"].isin(sizes)]
-    if len(known) < 2:
+    sized = table[table["known_exposure"] & table["group"].isin(sizes)]
+    if len(sized) < 2:
         return table, None
     node = failures["node"].cat.codes.to_numpy()
     between = groups.within_cohorts(node, failures[split].to_numpy(), log.cohort_nodes[split])
     over_time = (scatter.index, scatter.dof) if scatter else (1.0, None)
     index, dof = max(over_time, (between.index, between.dof), key=lambda spread: spread[0])
     return table, groups.cohorts_differ(
-        known["n_events"].to_numpy(), known["node_days"].to_numpy(), known["group"].tolist(), index, dof, level
+        sized["n_events"].to_numpy(), sized["node_days"].to_numpy(), sized["group"].tolist(), index, dof, level
     )
 
 

@@ -20,8 +20,8 @@ MERGE_RULES_MIN = (0.0, 10.0, 60.0)
 MIN_GAPS = 5
 """Distinct gaps below which no distribution is fitted."""
 
-MAX_FITTED_GAPS = 20_000
-"""Gaps that the fits use; a longer log is sampled."""
+_MOST_FITTED, _MOST_DRAWN = 20_000, 2_000
+"""Gaps that the fits use, and gaps in a bootstrap draw; a longer log is sampled."""
 
 _ROUNDING_H = 1e-9
 """Differences of hours below this are what arithmetic leaves of equal stamps."""
@@ -39,10 +39,6 @@ class GapFit:
         Incidents.
     n_gaps : int
         Gaps between them, without the one that is open at the end of the window.
-    n_sampled : int
-        Gaps that the fits used; fewer than ``n_gaps`` where the log is very long.
-    n_unresolved : int
-        Gaps shorter than the time stamps can tell, known only to be shorter (left-censored).
     mean_gap_h : float or None
         Mean gap, from the end of one merge window to the next incident; None without gaps. [h]
     cv : float or None
@@ -65,15 +61,11 @@ class GapFit:
         Coverage of the intervals.
     reason : str
         Why nothing was fitted; empty otherwise.
-    notes : tuple of str
-        What was sampled or left out, a sentence each.
     """
 
     within_min: float
     n_incidents: int
     n_gaps: int
-    n_sampled: int
-    n_unresolved: int
     mean_gap_h: float | None
     cv: float | None
     table: pd.DataFrame
@@ -84,7 +76,6 @@ class GapFit:
     memoryless_p: float | None
     level: float
     reason: str = ""
-    notes: tuple[str, ...] = ()
 
     @property
     def best(self) -> str | None:
@@ -157,7 +148,6 @@ def fit_gaps(
     resolution_h: float = 0.0,
     seed: int = 0,
     draws: int = 199,
-    max_gaps: int = 2000,
     level: float = 0.95,
 ) -> GapFit:
     r"""Fit four distributions to the gaps between incidents, and ask whether they are memoryless.
@@ -176,8 +166,6 @@ def fit_gaps(
         Of the bootstrap and of samples.
     draws : int
         Bootstrap draws, at least 19.
-    max_gaps : int
-        Most gaps in a draw: where the log has more, the Kolmogorov-Smirnov test looks at a random sample of it.
     level : float
         Coverage of the intervals.
 
@@ -189,7 +177,7 @@ def fit_gaps(
     Raises
     ------
     InputError
-        Times out of order or outside the window, a negative duration, too few draws or gaps, a level outside (0, 1).
+        Times out of order or outside the window, a negative duration, too few draws, a level outside (0, 1).
 
     Notes
     -----
@@ -218,18 +206,18 @@ def fit_gaps(
     start, window = checked_starts(start_h, window_h)
     within = float(at_least_zero("within_min", within_min, unit="min"))
     resolution = float(at_least_zero("resolution_h", resolution_h, unit="h"))
-    _check_counts(draws, max_gaps, level)
+    checked_level(level)
+    if draws < 19:
+        raise InputError(f"draws must be >= 19, got {draws:g}")
     firsts = merge_starts(start, within / 60)
     rng = np.random.default_rng(seed)
     every = _measure(firsts, window, within / 60, resolution)
-    used = every.sample(rng, MAX_FITTED_GAPS)
+    used = every.sample(rng, _MOST_FITTED)
     values, n_gaps = every.placed, every.length_h.size
     about: dict[str, Any] = {
         "within_min": within,
         "n_incidents": firsts.size,
         "n_gaps": n_gaps,
-        "n_sampled": used.length_h.size,
-        "n_unresolved": int(used.unresolved.sum()),
         "mean_gap_h": float(values.mean()) if n_gaps else None,
         "cv": float(values.std(ddof=1) / values.mean()) if n_gaps > 1 and values.any() else None,
         "resolution_h": resolution,
@@ -241,15 +229,9 @@ def fit_gaps(
         reason = f"{distinct} distinct gaps are too few to fit a distribution to; it takes {MIN_GAPS}"
         empty = pd.DataFrame(columns=list(COLUMNS))
         return GapFit(table=empty, draws=0, n_bootstrap_gaps=0, memoryless_p=None, reason=reason, **about)
-    table = fit_distributions(used, rng, draws, max_gaps, level)
-    n_bootstrap = min(used.length_h.size, max_gaps)
-    notes = tuple(
-        f"{what} {fewer:,} of {n_gaps:,} gaps, drawn at random"
-        for what, fewer in (("the fits use", used.length_h.size), ("the Kolmogorov-Smirnov test uses", n_bootstrap))
-        if fewer < n_gaps
-    )
-    p = _memoryless_p(table)
-    return GapFit(table=table, draws=draws, n_bootstrap_gaps=n_bootstrap, memoryless_p=p, notes=notes, **about)
+    table = fit_distributions(used, rng, draws, _MOST_DRAWN, level)
+    n_bootstrap = min(used.length_h.size, _MOST_DRAWN)
+    return GapFit(table=table, draws=draws, n_bootstrap_gaps=n_bootstrap, memoryless_p=_memoryless_p(table), **about)
 
 
 def _measure(firsts: np.ndarray, window: float, within: float, step: float) -> CensoredGaps:
@@ -277,10 +259,3 @@ def _memoryless_p(table: pd.DataFrame) -> float:
     by_name = table.set_index("distribution")
     gain = 2 * (by_name.loc["weibull", "log_likelihood"] - by_name.loc["exponential", "log_likelihood"])
     return float(min(1.0, 2 * min(scipy.stats.chi2.sf(max(gain, 0.0), 1), by_name.loc["exponential", "ks_p"])))
-
-
-def _check_counts(draws: int, max_gaps: int, level: float) -> None:
-    checked_level(level)
-    for name, count, least in (("draws", draws, 19), ("max_gaps", max_gaps, 100)):
-        if count < least or count != int(count):
-            raise InputError(f"{name} must be a whole number >= {least}, got {count:g}")

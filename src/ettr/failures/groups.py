@@ -38,10 +38,6 @@ class CohortTest:
         Probability of counts this uneven if all cohorts have one rate.
     highest, lowest : str
         Those two cohorts.
-    n_cohorts : int
-        Cohorts compared. [count]
-    method : str
-        Where the p-value is from: ``"binomial"``, ``"chi-square"``, ``"Monte Carlo"`` or ``"F"``.
     """
 
     ratio: float
@@ -51,8 +47,6 @@ class CohortTest:
     p: float
     highest: str
     lowest: str
-    n_cohorts: int
-    method: str
 
 
 @dataclass(frozen=True)
@@ -104,7 +98,6 @@ def rates_by(
     node_days: float,
     level: float = 0.95,
     exposure: Mapping[Any, float] | None = None,
-    most: int = MOST_GROUPS,
 ) -> pd.DataFrame:
     """Failure rate of each group, with its exact interval.
 
@@ -119,15 +112,13 @@ def rates_by(
     exposure : mapping, optional
         Exposure of each group, for cohorts of nodes; groups named here and without a failure are shown too. Without
         it every group has the whole exposure, as parts of every node have. [node-days]
-    most : int
-        Groups shown by name; the smallest beyond are summed into ``"(other)"``. [count]
 
     Returns
     -------
     DataFrame
-        The most failures first, then ``(other)`` and ``(unknown)``: ``group`` (str), ``n_events`` [count], ``share`` of
-        all failures, ``node_days``, ``rate``, ``low``, ``high`` [1 / (1000 node-days)], ``known_exposure``. Where that
-        is False the exposure and the rates are NaN.
+        The most failures first, 50 of them by name, then ``(other)`` and ``(unknown)``: ``group`` (str), ``n_events``
+        [count], ``share`` of all failures, ``node_days``, ``rate``, ``low``, ``high`` [1 / (1000 node-days)],
+        ``known_exposure``. Where that is False the exposure and the rates are NaN.
 
     Raises
     ------
@@ -141,12 +132,12 @@ def rates_by(
     """
     checked_level(level)
     whole = float(above_zero("node_days", node_days))
-    given = {str(name): float(above_zero(f"exposure of {name}", days)) for name, days in (exposure or {}).items()}
+    days_of = {str(name): float(above_zero(f"exposure of {name}", days)) for name, days in (exposure or {}).items()}
     labels = group_labels(values, most=len(values) + 1)
     n_events = labels.value_counts()
-    table = pd.DataFrame({"n_events": n_events.reindex(n_events.index.union(list(given)), fill_value=0)})
-    table["node_days"] = [given.get(name, np.nan) if exposure is not None else whole for name in table.index]
-    table = _few_rows(table.rename_axis("group").reset_index(), most, shared=exposure is None)
+    table = pd.DataFrame({"n_events": n_events.reindex(n_events.index.union(list(days_of)), fill_value=0)})
+    table["node_days"] = [days_of.get(name, np.nan) if exposure is not None else whole for name in table.index]
+    table = _few_rows(table.rename_axis("group").reset_index(), shared=exposure is None)
     days = table["node_days"].to_numpy(dtype=float)
     counts = table["n_events"].to_numpy(dtype=float)
     return table.assign(
@@ -156,11 +147,11 @@ def rates_by(
     )[["group", "n_events", "share", "node_days", "rate", "low", "high", "known_exposure"]]
 
 
-def _few_rows(table: pd.DataFrame, most: int, *, shared: bool) -> pd.DataFrame:
+def _few_rows(table: pd.DataFrame, *, shared: bool) -> pd.DataFrame:
     unknown = table["group"] == UNKNOWN
     named = table[~unknown].sort_values(["n_events", "group"], ascending=[False, True])
-    parts = [named.iloc[:most]]
-    rest = named.iloc[most:]
+    parts = [named.iloc[:MOST_GROUPS]]
+    rest = named.iloc[MOST_GROUPS:]
     if len(rest):
         days = rest["node_days"].iloc[0] if shared else rest["node_days"].sum(skipna=False)
         parts.append(pd.DataFrame({"group": [OTHER], "n_events": [rest["n_events"].sum()], "node_days": [days]}))
@@ -204,8 +195,8 @@ def within_cohorts(node: Any, values: Any, sizes: Mapping[Any, int]) -> Spread:
     if len(labels) != len(codes):
         raise InputError(f"values must have {len(codes)} values, as node has, got {len(labels)}")
     nodes = {str(name): float(above_zero(f"nodes of {name}", n)) for name, n in sizes.items()}
-    known = labels.notna().to_numpy() & (codes >= 0)
-    counts = pd.DataFrame({"cohort": labels[known].astype(str), "node": codes[known]}).value_counts()
+    is_usable = labels.notna().to_numpy() & (codes >= 0)
+    counts = pd.DataFrame({"cohort": labels[is_usable].astype(str), "node": codes[is_usable]}).value_counts()
     squares = dof = 0.0
     for cohort, of_node in counts.groupby("cohort"):
         if cohort not in nodes:
@@ -285,7 +276,6 @@ def cohorts_differ(
     if len(counts) < 2 or counts.sum() == 0:
         return None
     phi = max(1.0, float(above_zero("dispersion", dispersion)))
-    p, method = _uneven(counts, days, phi, dof, seed)
     order = np.lexsort((days, counts / days))  # of equal rates, the one best known
     highest = order[-1]
     lowest = np.lexsort((-days, counts / days))[0]
@@ -302,32 +292,29 @@ def cohorts_differ(
         low=odds[0] * scale,
         high=odds[1] * scale,
         level=level,
-        p=p,
+        p=_uneven(counts, days, phi, dof, seed),
         highest=labels[highest],
         lowest=labels[lowest],
-        n_cohorts=len(counts),
-        method=method,
     )
 
 
-def _uneven(counts: np.ndarray, days: np.ndarray, phi: float, dof: float | None, seed: int) -> tuple[float, str]:
+def _uneven(counts: np.ndarray, days: np.ndarray, phi: float, dof: float | None, seed: int) -> float:
     total, shares = counts.sum(), days / days.sum()
     expected = total * shares
     squares = float(((counts - expected) ** 2 / expected).sum())
     free = len(counts) - 1
     if free == 1:
-        p, method = float(scipy.stats.binomtest(int(counts[0]), int(total), shares[0]).pvalue), "binomial"
+        p = float(scipy.stats.binomtest(int(counts[0]), int(total), shares[0]).pvalue)
     elif expected.min() >= _DENSE:
-        p, method = float(scipy.stats.chi2.sf(squares, free)), "chi-square"
+        p = float(scipy.stats.chi2.sf(squares, free))
     else:
         drawn = np.random.default_rng(seed).multinomial(int(total), shares, _DRAWS)
-        p, method = monte_carlo_p(squares, ((drawn - expected) ** 2 / expected).sum(axis=1)), "Monte Carlo"
+        p = monte_carlo_p(squares, ((drawn - expected) ** 2 / expected).sum(axis=1))
     if phi > 1 or dof is not None:
         scaled = squares / phi
         with_phi = scipy.stats.chi2.sf(scaled, free) if dof is None else scipy.stats.f.sf(scaled / free, free, dof)
-        if with_phi > p:
-            return float(with_phi), "chi-square" if dof is None else "F"
-    return p, method
+        return max(p, float(with_phi))
+    return p
 
 
 def _over(first: float, second: float) -> float:

@@ -11,7 +11,6 @@ import scipy
 from ettr.core.errors import InputError
 from ettr.core.validity import above_zero
 from ettr.failures.outages import seen_nodes, starts_in_window
-from ettr.failures.rates import binomial_interval
 
 TOP_SHARE = 0.05
 """Share of nodes that is called the worst."""
@@ -29,14 +28,12 @@ class LemonTest:
     ----------
     n_events, n_unknown : int
         Failures of known nodes, which all of this is about, and of unknown ones. [count]
-    n_nodes, n_failed_nodes : int
-        Nodes watched, and those that failed at least once. [count]
+    n_nodes : int
+        Nodes watched. [count]
     dispersion_index : float
         Variance over mean of the failures per node; 1 if every node has the same rate and failures are independent.
     dispersion_p : float
         Probability of an index as high by chance.
-    dispersion_method : str
-        ``"chi-square"`` or ``"Monte Carlo"``.
     rank_correlation : float or None
         Spearman's, over all nodes, between failures in the first and in the second half of the window; None if a half
         has no failures, or all nodes have equally many.
@@ -44,8 +41,8 @@ class LemonTest:
         Probability of a correlation as high if halves had nothing to do with each other.
     n_worst : int
         Worst nodes of the first half: 5% of all, at least one. [count]
-    worst_share, worst_low, worst_high : float or None
-        Share of the second half's failures on them, and its 95% interval; None if a half has no failures.
+    worst_share : float or None
+        Share of the second half's failures on them; None if a half has no failures.
     chance_share : float
         That share by chance: ``n_worst / n_nodes``.
     worst_p : float
@@ -55,16 +52,12 @@ class LemonTest:
     n_events: int
     n_unknown: int
     n_nodes: int
-    n_failed_nodes: int
     dispersion_index: float
     dispersion_p: float
-    dispersion_method: str
     rank_correlation: float | None
     rank_p: float
     n_worst: int
     worst_share: float | None
-    worst_low: float | None
-    worst_high: float | None
     chance_share: float
     worst_p: float
 
@@ -81,7 +74,7 @@ class LemonTest:
 
 def nothing_known(n_unknown: int, n_nodes: int) -> LemonTest:
     """What is known where no failure has a node that can be compared: nothing."""
-    return LemonTest(0, n_unknown, n_nodes, 0, 1.0, 1.0, "chi-square", None, 1.0, 1, None, None, None, 0.0, 1.0)
+    return LemonTest(0, n_unknown, n_nodes, 1.0, 1.0, None, 1.0, 1, None, 0.0, 1.0)
 
 
 def find_lemons(start_h: Any, node: Any, window_h: float, n_nodes: int, seed: int = 0) -> LemonTest:
@@ -119,8 +112,7 @@ def find_lemons(start_h: Any, node: Any, window_h: float, n_nodes: int, seed: in
 
     The p-values of the halves come from giving the first half's counts to the nodes at random, 999 times, which keeps
     the ties and the clusters of either half; with over 5,000 failed nodes in each half, from the normal limit of the
-    same. Nodes equal at the edge of the worst 5% share the places left, so that their order decides nothing. The
-    interval of the share is Clopper and Pearson's with as many failures as would scatter like the clusters seen.
+    same. Nodes equal at the edge of the worst 5% share the places left, so that their order decides nothing.
 
     Examples
     --------
@@ -133,21 +125,21 @@ def find_lemons(start_h: Any, node: Any, window_h: float, n_nodes: int, seed: in
     start = starts_in_window(start_h, window_h, node=node)
     watched = int(above_zero("n_nodes", n_nodes))
     seen = seen_nodes(node, watched)
-    known = seen.codes >= 0
-    if not known.any():
+    named = seen.codes >= 0
+    if not named.any():
         raise InputError(
             "node must be known for a failure at least: name the column of nodes, or do not look for lemons"
         )
     first, second = (
-        np.bincount(seen.codes[known & half], minlength=len(seen.names))
+        np.bincount(seen.codes[named & half], minlength=len(seen.names))
         for half in (start < window_h / 2, start >= window_h / 2)
     )
     rng = np.random.default_rng(seed)
     counts = first + second
     n_events = int(counts.sum())
-    index, p, method = _dispersion(counts, watched, rng)
+    index, p = _dispersion(counts, watched, rng)
     n_worst = max(1, round(TOP_SHARE * watched))
-    correlation = share = low = high = None
+    correlation = share = None
     rank_p = worst_p = 1.0
     if first.any() and second.any():
         correlation = _correlation(_ranks(first, watched), _ranks(second, watched), watched)
@@ -155,39 +147,34 @@ def find_lemons(start_h: Any, node: Any, window_h: float, n_nodes: int, seed: in
         weight, share_of_others = _weights(first, watched, n_worst)
         share = float((weight * second).sum()) / float(second.sum())
         worst_p = _p_value(weight - share_of_others, second.astype(float), watched, rng)
-        low, high = _share_interval(share, weight, second)
     return LemonTest(
         n_events=n_events,
-        n_unknown=int((~known).sum()),
+        n_unknown=int((~named).sum()),
         n_nodes=watched,
-        n_failed_nodes=len(seen.names),
         dispersion_index=index,
         dispersion_p=p,
-        dispersion_method=method,
         rank_correlation=correlation,
         rank_p=rank_p,
         n_worst=n_worst,
         worst_share=share,
-        worst_low=low,
-        worst_high=high,
         chance_share=n_worst / watched,
         worst_p=worst_p,
     )
 
 
-def _dispersion(counts: np.ndarray, n_nodes: int, rng: np.random.Generator) -> tuple[float, float, str]:
+def _dispersion(counts: np.ndarray, n_nodes: int, rng: np.random.Generator) -> tuple[float, float]:
     n_events = int(counts.sum())
     mean = n_events / n_nodes
     if n_nodes == 1:
-        return 1.0, 1.0, "chi-square"
+        return 1.0, 1.0
 
     def index(squares: Any) -> Any:
         return (squares - n_events * mean) / (n_nodes - 1) / mean
 
     observed = float(index(float((counts.astype(float) ** 2).sum())))
     if mean >= _DENSE or n_events > _MOST_DRAWN:
-        return observed, float(scipy.stats.chi2.sf((n_nodes - 1) * observed, n_nodes - 1)), "chi-square"
-    return observed, monte_carlo_p(observed, index(_drawn_squares(n_events, n_nodes, rng))), "Monte Carlo"
+        return observed, float(scipy.stats.chi2.sf((n_nodes - 1) * observed, n_nodes - 1))
+    return observed, monte_carlo_p(observed, index(_drawn_squares(n_events, n_nodes, rng)))
 
 
 def _drawn_squares(n_events: int, n_nodes: int, rng: np.random.Generator) -> np.ndarray:
@@ -257,12 +244,3 @@ def _p_value(first: np.ndarray, second: np.ndarray, n_nodes: int, rng: np.random
         met = place < len(many)
         drawn[draw] = (few[met] * many[place[met]]).sum()
     return monte_carlo_p(float((first * second).sum()), drawn)
-
-
-def _share_interval(share: float, weight: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """Clopper and Pearson's 95% interval, with failures that come in clusters counted for less."""
-    total = float(second.sum())
-    alike = total**2 / float((second.astype(float) ** 2).sum())
-    variance = float((((weight - share) * second) ** 2).sum()) / total**2
-    n = min(total, share * (1 - share) / variance) if 0 < share < 1 and variance > 0 else alike
-    return binomial_interval(share * n, n - share * n, 0.95)

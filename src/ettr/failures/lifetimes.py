@@ -42,10 +42,6 @@ class LifetimeFit:
         Age that a share 1/e outlives. [h]
     mean_h : float
         Mean lifetime, extrapolated where most lifetimes are censored. [h]
-    log_likelihood : float
-        At the estimate.
-    n_failures, n_censored : int
-        Lifetimes that ended, and those still running when the watch ended. [count]
     hazard : str
         ``"falling"``, ``"rising"``, or ``"flat"`` where the interval holds 1.
     """
@@ -56,9 +52,6 @@ class LifetimeFit:
     level: float
     scale_h: float
     mean_h: float
-    log_likelihood: float
-    n_failures: int
-    n_censored: int
     hazard: Hazard
 
 
@@ -228,8 +221,5 @@ def fit_lifetimes(duration_h: Any, observed: Any, level: float = 0.95) -> Lifeti
         level=level,
         scale_h=scale,
         mean_h=scale * math.gamma(1 + 1 / shape),
-        log_likelihood=family.log_likelihood(lives, shape, scale),
-        n_failures=len(lives.length_h),
-        n_censored=len(lives.open_h),
         hazard="falling" if high < 1 else "rising" if low > 1 else "flat",
     )

@@ -136,13 +136,13 @@ def _present(fit: LogStatistics, statistics: NodeStatistics) -> str:
     odd = table[(table["advice"] != "") & (table["remark"] != "")].head(_MOST_NAMED)
     if odd.empty:
         return ""
-    told = [
+    nodes = [
         f"{named(row.node)} (all {count(row.n_failures)} since {_day(fit, row.first_h)})"
         if row.remark == "late"
         else f"{named(row.node)} (none of its {count(row.n_failures)} after {_day(fit, row.last_h)})"
         for row in odd.itertuples()
     ]
-    return f"First ask whether {listed(told)} {_each(told, 'was', 'were')} there all the time: new, moved or renamed?"
+    return f"First ask whether {listed(nodes)} {_each(nodes, 'was', 'were')} there all the time: new, moved or renamed?"
 
 
 def _each(nodes: list[Any], one: str, more: str) -> str:

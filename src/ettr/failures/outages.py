@@ -106,12 +106,12 @@ def seen_nodes(node: Any, n_nodes: int | None = None) -> SeenNodes:
     [0, -1, 1, 0]
     """
     values = pd.Series(node).reset_index(drop=True)
-    known = values.notna()
+    has_name = values.notna()
     if pd.api.types.is_numeric_dtype(values.dtype):
-        known &= (values >= 0).fillna(False)
-    known = known.to_numpy(dtype=bool)
+        has_name &= (values >= 0).fillna(False)
+    has_name = has_name.to_numpy(dtype=bool)
     codes = np.full(len(values), -1, dtype=np.int64)
-    codes[known], names = pd.factorize(values[known])
+    codes[has_name], names = pd.factorize(values[has_name])
     if n_nodes is not None and len(names) > n_nodes:
         raise InputError(
             f"n_nodes must be >= {len(names)}, the nodes that failed, got {n_nodes}; count the healthy nodes too"

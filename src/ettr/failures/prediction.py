@@ -52,17 +52,13 @@ class ForecastScore:
     Attributes
     ----------
     horizon_d : float
-        Time ahead, shorter than asked for where ``shortened``. [d]
-    shortened : bool
-        True if the window was shorter than three horizons.
+        Time ahead, shorter than asked for if the window was shorter than three horizons. [d]
     n_forecasts : int
         Forecasts made. They overlap: see ``n_independent``.
     n_independent : int
         Horizons that fit side by side into the time forecast.
     poisson_coverage, over_dispersed_coverage : float
         Share of forecasts whose interval held the count that came.
-    poisson_width, over_dispersed_width : float
-        Mean width of the intervals. [count]
     level : float
         Coverage that both promise.
     table : DataFrame
@@ -71,13 +67,10 @@ class ForecastScore:
     """
 
     horizon_d: float
-    shortened: bool
     n_forecasts: int
     n_independent: int
     poisson_coverage: float
     over_dispersed_coverage: float
-    poisson_width: float
-    over_dispersed_width: float
     level: float
     table: pd.DataFrame
 
@@ -162,8 +155,7 @@ def score_forecasts(start_h: Any, window_h: float, horizon_d: float = 30.0, leve
     start, window = checked_starts(start_h, window_h)
     horizon = float(above_zero("horizon_d", horizon_d, unit="d")) * H_PER_DAY
     checked_level(level)
-    shortened = window < 3 * horizon
-    if shortened:
+    if window < 3 * horizon:
         horizon = window / 6
     last, step = window - horizon, min(max(H_PER_DAY, window / 200), window / 6)
     origins = window / 3 + step * np.arange(int((last - window / 3) / step + 1e-9) + 1)
@@ -171,13 +163,10 @@ def score_forecasts(start_h: Any, window_h: float, horizon_d: float = 30.0, leve
     table = pd.DataFrame(rows)
     return ForecastScore(
         horizon_d=horizon / H_PER_DAY,
-        shortened=shortened,
         n_forecasts=len(table),
         n_independent=int((window * 2 / 3) / horizon + 1e-9),
         poisson_coverage=float(table["poisson_hit"].mean()),
         over_dispersed_coverage=float(table["hit"].mean()),
-        poisson_width=float((table["poisson_high"] - table["poisson_low"]).mean()),
-        over_dispersed_width=float((table["high"] - table["low"]).mean()),
         level=level,
         table=table,
     )

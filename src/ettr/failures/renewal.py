@@ -120,9 +120,9 @@ def _solved(grid: np.ndarray, shape: float) -> np.ndarray:
     count = np.zeros(len(edges))
     for i in range(1, len(edges)):
         weight = _mean_of_cdf(edges[i] - edges[1 : i + 1], edges[i] - edges[:i], shape)
-        known = float(np.diff(count[:i]) @ weight[:-1])
+        earlier = float(np.diff(count[:i]) @ weight[:-1])
         first = -math.expm1(-(edges[i] ** shape))
-        count[i] = (first + known - count[i - 1] * weight[-1]) / (1 - weight[-1])
+        count[i] = (first + earlier - count[i - 1] * weight[-1]) / (1 - weight[-1])
     return count[1:]
 
 

@@ -44,8 +44,6 @@ class RepeatRisk:
         Coverage of the interval.
     p : float
         Probability of ``n_soon`` or more if ``n_expected`` were all there is.
-    n_while_out, n_unknown : int
-        Failures that are in none of this: of a node that was out already, and of unknown nodes. [count]
     """
 
     within_d: float
@@ -56,8 +54,6 @@ class RepeatRisk:
     high: float
     level: float
     p: float
-    n_while_out: int
-    n_unknown: int
 
     @property
     def repairs_fail(self) -> bool:
@@ -173,24 +169,24 @@ def hazard_after_repair(outages: Outages, edges_d: Any = EDGES_D, level: float =
     if edges.ndim != 1 or len(edges) < 2 or edges[0] != 0 or not (np.diff(edges) > 0).all():
         raise InputError(f"edges_d must rise from 0 d, got {edges.tolist()}")
     out, lives = outages.incidents, node_lifetimes(outages)
-    known = out["node"].to_numpy() >= 0
+    named = out["node"].to_numpy() >= 0
     lasted, seen = lives["duration_h"].to_numpy() / H_PER_DAY, lives["observed"].to_numpy()
     soon_days = [float(np.clip(lasted - a, 0, b - a).sum()) for a, b in itertools.pairwise(edges)]
-    out_days = float((out["end_h"] - out["start_h"])[known].sum()) / H_PER_DAY
+    out_days = float((out["end_h"] - out["start_h"])[named].sum()) / H_PER_DAY
     total_days = outages.exposure_h / H_PER_DAY
     remaining = total_days - out_days - sum(soon_days)
     remaining = remaining if remaining > 1e-9 * total_days else 0.0  # not the rounding of a difference
     # histogram closes its last bin; a failure at the very last edge belongs to the remaining time
     soon = np.histogram(lasted[seen & (lasted < edges[-1])], edges)[0]
-    n_known = int(out["n_events"][known].sum())
-    n_bins, n_outages = len(soon), int(known.sum())
+    n_known = int(out["n_events"][named].sum())
+    n_bins, n_outages = len(soon), int(named.sum())
     table = pd.DataFrame(
         {
             "when": ["after repair"] * n_bins + ["remaining", "while out", "unknown node"],
             "from_d": np.append(edges[:-1], [np.nan] * 3),
             "to_d": np.append(edges[1:], [np.nan] * 3),
             "node_days": [*soon_days, remaining, out_days, 0.0],
-            "n_events": [*soon, n_outages - int(soon.sum()), n_known - n_outages, int((~known).sum())],
+            "n_events": [*soon, n_outages - int(soon.sum()), n_known - n_outages, int((~named).sum())],
         }
     )
     return _with_rates(table, n_bins, level)
@@ -240,8 +236,8 @@ def repeat_risk(outages: Outages, within_d: float = 7.0, level: float = 0.95) ->
     """
     within_h = float(above_zero("within_d", within_d, unit="d")) * H_PER_DAY
     out, lives = outages.incidents, node_lifetimes(outages)
-    known = out[out["node"] >= 0]
-    n_expected = _expected_soon(known, within_h) if len(known) else 0.0
+    named = out[out["node"] >= 0]
+    n_expected = _expected_soon(named, within_h) if len(named) else 0.0
     if not n_expected or not len(lives):
         return None
     n_soon = int((lives["observed"] & (lives["duration_h"] < within_h)).sum())
@@ -255,8 +251,6 @@ def repeat_risk(outages: Outages, within_d: float = 7.0, level: float = 0.95) ->
         high=high / n_expected,
         level=level,
         p=float(scipy.stats.poisson.sf(n_soon - 1, n_expected)),
-        n_while_out=int(known["n_events"].sum()) - len(known),
-        n_unknown=int((out["node"] < 0).sum()),
     )
 
 

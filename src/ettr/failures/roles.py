@@ -36,10 +36,6 @@ class RoleCheck:
         Nodes there, of those that the check could use. [count]
     share : float
         The same as a share of them.
-    n_tried : int
-        Classes tried. [count]
-    healthy_included : bool
-        False if the check ran over the nodes that failed alone, because the names of the healthy ones are unknown.
     """
 
     kind: str
@@ -48,8 +44,6 @@ class RoleCheck:
     p: float
     n_nodes: int
     share: float
-    n_tried: int
-    healthy_included: bool
 
     def holds(self, names: Any) -> np.ndarray:
         """Which of some nodes are of this position or kind. Shape (n,), bool."""
@@ -120,10 +114,9 @@ def check_roles(names: Any, counts: Any, n_nodes: int | None = None, seed: int =
     population = _numbered_nodes(
         beginning, kinds, parts[1][numbered].to_numpy(dtype=np.int64), failures[numbered], n_nodes
     )
-    included = len(population) > n_numbered or (n_nodes is not None and len(population) == n_nodes)
     if len(population) > _MOST_NODES:
         population = population.iloc[rng.choice(len(population), _MOST_NODES, replace=False)]
-    return _standing_out(population, included, rng)
+    return _standing_out(population, rng)
 
 
 def _parts(names: Any) -> pd.DataFrame:
@@ -157,7 +150,7 @@ def _numbered_nodes(
     if size > max(n_nodes or 0, 2 * len(seen)):
         return seen
     counts = seen.groupby(["beginning", "number"], as_index=False)["n_events"].sum()
-    found = [_existing(own, seen.loc[seen["kind"] == kind, "number"]) for kind, own in spans.groupby("kind")]
+    found = [_existing(span, seen.loc[seen["kind"] == kind, "number"]) for kind, span in spans.groupby("kind")]
     everyone = pd.concat(found, ignore_index=True)
     return everyone.merge(counts, "left", on=["beginning", "number"]).fillna({"n_events": 0})
 
@@ -174,7 +167,7 @@ def _existing(spans: pd.DataFrame, seen: pd.Series) -> pd.DataFrame:
     )
 
 
-def _standing_out(population: pd.DataFrame, included: bool, rng: np.random.Generator) -> RoleCheck | None:
+def _standing_out(population: pd.DataFrame, rng: np.random.Generator) -> RoleCheck | None:
     n = len(population)
     counts = population["n_events"].to_numpy(dtype=float)
     number = population["number"].to_numpy()
@@ -216,6 +209,4 @@ def _standing_out(population: pd.DataFrame, included: bool, rng: np.random.Gener
         p=monte_carlo_p(float(z[best]), highest),
         n_nodes=int(size[best]),
         share=float(size[best] / n),
-        n_tried=int(usable.sum()),
-        healthy_included=bool(included),
     )

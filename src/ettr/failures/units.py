@@ -139,7 +139,7 @@ def unit_lifetimes(lives: Lives, level: float = 0.95) -> UnitLifetimes:
     """
     table = lives.table
     by_name = table.groupby("cohort", observed=True, sort=False) if lives.split else []
-    cohorts = sorted((_survival(str(name), rows, level) for name, rows in by_name), key=lambda one: -one.n)
+    cohorts = sorted((_survival(str(name), rows, level) for name, rows in by_name), key=lambda cohort: -cohort.n)
     left_out = [f"{row.n:,} rows {row.action}: {row.reason} ({row.example})" for row in lives.ledger.itertuples()]
     return UnitLifetimes(
         source=lives.source,
@@ -210,8 +210,8 @@ def log_rank(groups: Sequence[tuple[Any, Any]]) -> float:
     ages = np.unique(duration[observed])
     failed, at_risk = np.zeros((len(ages), len(groups))), np.zeros((len(ages), len(groups)))
     for place in range(len(groups)):
-        own = np.sort(duration[group == place])
-        at_risk[:, place] = own.size - np.searchsorted(own, ages)
+        sorted_h = np.sort(duration[group == place])
+        at_risk[:, place] = sorted_h.size - np.searchsorted(sorted_h, ages)
         failed[:, place] = np.bincount(
             np.searchsorted(ages, duration[(group == place) & observed]), minlength=len(ages)
         )
@@ -224,39 +224,45 @@ def log_rank(groups: Sequence[tuple[Any, Any]]) -> float:
     return float(scipy.stats.chi2.sf(statistic, len(groups) - 1))
 
 
-def _half(one: Survival, level: float) -> str:
-    if not one.n_failed:
-        most = f"at least {pct(one.curve['low'].iloc[0])} of such units live longer ({coverage(level)}, exact)"
-        return f"none of {counted(one.n, 'unit')} failed in {duration(one.shortest_h)} or more: {most}"
-    if np.isfinite(one.median_h):
-        high = f"to {duration(one.high_h)}" if np.isfinite(one.high_h) else "or more"
-        ends = f"{duration(one.low_h)} {high}" if one.low_h or high != "or more" else "too few units for an interval"
-        return f"half of the units live longer than {duration(one.median_h)} ({ends})"
-    last = one.curve.iloc[-1]
+def _half(survival: Survival, level: float) -> str:
+    if not survival.n_failed:
+        most = f"at least {pct(survival.curve['low'].iloc[0])} of such units live longer ({coverage(level)}, exact)"
+        return f"none of {counted(survival.n, 'unit')} failed in {duration(survival.shortest_h)} or more: {most}"
+    if np.isfinite(survival.median_h):
+        high = f"to {duration(survival.high_h)}" if np.isfinite(survival.high_h) else "or more"
+        ends = (
+            f"{duration(survival.low_h)} {high}"
+            if survival.low_h or high != "or more"
+            else "too few units for an interval"
+        )
+        return f"half of the units live longer than {duration(survival.median_h)} ({ends})"
+    last = survival.curve.iloc[-1]
     lived = f"{pct(last['survival'], 0)} of the units live longer than {duration(last['time_h'])}"
     return f"{lived}, the last age at a failure"
 
 
-def _hazard(one: Survival) -> str:
+def _hazard(survival: Survival) -> str:
     counts = ""
-    if one.n_failed:
-        counts = f"{count(one.n_failed)} of {counted(one.n, 'unit')} failed; "
+    if survival.n_failed:
+        counts = f"{count(survival.n_failed)} of {counted(survival.n, 'unit')} failed; "
         counts += "the others still lived, or left, when last seen. "
-    if one.weibull is None:
+    if survival.weibull is None:
         return f"{counts}It takes five different ages at failure to tell what age does."
-    shape = f"{number(one.weibull.shape)} ({number(one.weibull.low)} to {number(one.weibull.high)})"
-    return f"{counts}The Weibull shape is {shape}: {_HAZARDS[one.weibull.hazard]}."
+    shape = f"{number(survival.weibull.shape)} ({number(survival.weibull.low)} to {number(survival.weibull.high)})"
+    return f"{counts}The Weibull shape is {shape}: {_HAZARDS[survival.weibull.hazard]}."
 
 
 def _at_ages(groups: Sequence[Survival]) -> Table:
     """Survival of each cohort at some ages, with its shape."""
-    ages = sorted({age for one in groups for age in one.at_ages["age_d"]})
+    ages = sorted({age for group in groups for age in group.at_ages["age_d"]})
     rows = []
-    for one in groups:
-        known = one.at_ages.set_index("age_d")
-        cells = [_between(known.loc[age]) if age in known.index else "" for age in ages]
-        shape = f"{one.weibull.shape:.2f} ({one.weibull.low:.2f} to {one.weibull.high:.2f})" if one.weibull else ""
-        rows.append([one.name, count(one.n), count(one.n_failed), *cells, shape])
+    for group in groups:
+        by_age = group.at_ages.set_index("age_d")
+        cells = [_between(by_age.loc[age]) if age in by_age.index else "" for age in ages]
+        shape = (
+            f"{group.weibull.shape:.2f} ({group.weibull.low:.2f} to {group.weibull.high:.2f})" if group.weibull else ""
+        )
+        rows.append([group.name, count(group.n), count(group.n_failed), *cells, shape])
     return Table(("units", "all", "failed", *(f"alive at {age:g} d" for age in ages), "Weibull shape"), rows)
 
 
@@ -265,7 +271,7 @@ def _between(row: pd.Series) -> str:
 
 
 def _differ(lifetimes: UnitLifetimes) -> str:
-    names = listed([one.name for one in lifetimes.cohorts[:4]])
+    names = listed([cohort.name for cohort in lifetimes.cohorts[:4]])
     if lifetimes.cohorts_p is None:
         return f"Cohorts by {lifetimes.split} ({names}) cannot be compared: no unit failed."
     differ = "live for different times" if lifetimes.cohorts_p < SIGNIFICANT else "may live alike"

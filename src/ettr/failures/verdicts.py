@@ -35,7 +35,7 @@ def memoryless(gaps: Sequence[GapFit]) -> Verdict:
     rejection at 5%, as the tests agree with each other more than independent ones, and takes nothing from logs that
     all rules reject at 5%.
     """
-    able = [fit for fit in gaps if not fit.too_coarse and not fit.table.empty]
+    fitted = [fit for fit in gaps if not fit.too_coarse and not fit.table.empty]
     evidence: dict[str, Any] = {
         f"within_{fit.within_min:g}_min": {
             "n_incidents": fit.n_incidents,
@@ -44,18 +44,18 @@ def memoryless(gaps: Sequence[GapFit]) -> Verdict:
             "high": fit.weibull_high,
             "p": fit.memoryless_p,
         }
-        for fit in able
+        for fit in fitted
     }
     if all(fit.n_incidents >= LEAST_EVENTS and fit.cv is not None and fit.cv < _ALIKE for fit in gaps):
         return Verdict("memoryless", "alike", {"mean_gap_h": gaps[0].mean_gap_h, "cv": gaps[0].cv})
-    if not able or max(fit.n_incidents for fit in able) < LEAST_EVENTS:
+    if not fitted or max(fit.n_incidents for fit in fitted) < LEAST_EVENTS:
         coarse = any(fit.too_coarse for fit in gaps) and min(fit.n_incidents for fit in gaps) >= LEAST_EVENTS
         return Verdict("memoryless", "too coarse" if coarse else "too few", evidence)
-    rejected = _rejected(able)
+    rejected = _rejected(fitted)
     if not rejected:
         return Verdict("memoryless", "yes", evidence)
     sides = {(fit.weibull_shape or 0.0) < 1 for fit in rejected}
-    if len(rejected) < len(able) or len(sides) > 1:
+    if len(rejected) < len(fitted) or len(sides) > 1:
         return Verdict("memoryless", "depends on the rule", evidence)
     return Verdict("memoryless", "bunched" if sides.pop() else "regular", evidence)
 

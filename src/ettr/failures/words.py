@@ -193,8 +193,8 @@ def verdict_findings(fit: LogStatistics) -> list[Finding]:
         "nodes": node_verdict.nodes,
         "cohorts": verdicts.cohorts,
     }
-    asked = [verdict for verdict in fit.verdicts if verdict.answer != "not asked"]
-    return [Finding(title=_QUESTIONS[verdict.question], text=words[verdict.question](fit).text) for verdict in asked]
+    answered = [verdict for verdict in fit.verdicts if verdict.answer != "not asked"]
+    return [Finding(title=_QUESTIONS[verdict.question], text=words[verdict.question](fit).text) for verdict in answered]
 
 
 def repairs(fit: LogStatistics) -> Finding:
@@ -317,11 +317,11 @@ def _cell(rate: float) -> str:
 def rule_table(fit: LogStatistics) -> Table:
     """The merge rules side by side."""
     rows = []
-    for row, one in zip(fit.rules.itertuples(), fit.gaps, strict=True):
-        cells = ["too coarse" if one.too_coarse else "too few", "", ""]
-        if one.best and not one.too_coarse:
-            shape = f"{one.weibull_shape:.2f} [{one.weibull_low:.2f}, {one.weibull_high:.2f}]"
-            best = "none fits" if verdicts.none_fits(one) else verdicts.distribution(one.best)
-            cells = [shape, best, probability(one.memoryless_p or 0.0)]
+    for row, gap_fit in zip(fit.rules.itertuples(), fit.gaps, strict=True):
+        cells = ["too coarse" if gap_fit.too_coarse else "too few", "", ""]
+        if gap_fit.best and not gap_fit.too_coarse:
+            shape = f"{gap_fit.weibull_shape:.2f} [{gap_fit.weibull_low:.2f}, {gap_fit.weibull_high:.2f}]"
+            best = "none fits" if verdicts.none_fits(gap_fit) else verdicts.distribution(gap_fit.best)
+            cells = [shape, best, probability(gap_fit.memoryless_p or 0.0)]
         rows.append([str(row.rule), count(row.n_incidents), _cell(row.rate), *cells])
     return Table(("merged", "incidents", "per 1,000 node-days", "Weibull shape", "best fit", "memoryless"), rows)
