@@ -143,17 +143,6 @@ def test_a_time_that_the_clock_skipped_moves_forward():
     assert "local times that were skipped when clocks were set forward, moved forward: 2" in ledger.notes
 
 
-def test_times_without_a_zone_are_said_to_be_utc():
-    clock, ledger = clock_of()
-    clock.us("2024-01-01")
-    ledger.close()
-    assert ledger.notes == ["times carry no zone: taken as UTC; name theirs with --zone"]
-    clock, ledger = clock_of(zone=UTC)
-    clock.us("2024-01-01")
-    ledger.close()
-    assert ledger.notes == []
-
-
 def test_mixed_zones_are_counted_and_refused():
     clock, ledger = clock_of()
     clock.us_series(pd.Series(["2024-01-01 10:00:00"] * 3 + ["2024-01-01T10:00:00Z"] * 2, dtype=object))
@@ -164,14 +153,6 @@ def test_mixed_zones_are_counted_and_refused():
     ledger.close()
     assert times_us.tolist() == [us_at(2024, 1, 1, 1), us_at(2024, 1, 1, 10)]
     assert ledger.notes == ["times with a zone of their own: 1; others, read in Asia/Tokyo: 1"]
-
-
-def test_a_datetime_is_placed_by_its_own_zone():
-    clock, _ = clock_of(zone=ZoneInfo("Asia/Tokyo"))
-    assert clock.us_of(datetime(2024, 1, 1, 9)) == us_at(2024, 1, 1)
-    assert clock.us_of(datetime(2024, 1, 1, 9, tzinfo=UTC)) == us_at(2024, 1, 1, 9)
-    with pytest.raises(NoTime, match="1990-2100"):
-        clock.us_of(datetime(1980, 1, 1))
 
 
 # --------------------------------------------------------------------------- day and month
@@ -198,11 +179,6 @@ def test_both_orders_in_one_log_are_refused():
     clock, _ = clock_of()
     with pytest.raises(InputError, match="must keep one order"):
         clock.us_series(pd.Series(["25/04/2025", "04/25/2025"], dtype=object))
-
-
-def test_the_same_part_twice_settles_itself_but_not_others():
-    with pytest.raises(InputError, match="which part is the month"):
-        clock_of()[0].us_series(pd.Series(["04/04/2025", "03/04/2025"], dtype=object))
 
 
 # --------------------------------------------------------------------------- numbers
@@ -248,21 +224,6 @@ def test_numbers_too_large_for_days_are_refused(text):
     ledger.close()  # one stray number among dates is a row that is not parsed
 
 
-@pytest.mark.parametrize(("text", "days"), [("19999", True), ("20000", False), ("36500", False), ("60000", False)])
-def test_numbers_of_the_size_of_spreadsheet_dates_need_a_unit(text, days):
-    clock, ledger = clock_of()
-    _, good = clock.us_series(pd.Series(["0", text], dtype=object))
-    assert good.tolist() == [True, days]
-    if days:
-        ledger.close()
-    else:
-        with pytest.raises(InputError, match="spreadsheet dates: .* or name --time-unit"):
-            ledger.close()
-    clock, ledger = clock_of(time_unit="h")
-    assert clock.us(text) == int(text) * 3_600_000_000
-    ledger.close()
-
-
 def test_dates_and_small_numbers_do_not_mix():
     clock, ledger = clock_of()
     clock.us("2024-01-01")
@@ -298,20 +259,6 @@ def test_each_stamp_lies_within_half_a_year_of_the_one_before(name):
     ledger.close()
     first, last = min(year for *_, year in stamps), max(year for *_, year in stamps)
     assert any(f"span {first} to {last}" in note for note in ledger.notes) == (first < last)
-
-
-@given(
-    days=st.lists(st.integers(-180, 180), max_size=20), start=st.datetimes(datetime(2010, 1, 1), datetime(2040, 1, 1))
-)
-@settings(max_examples=30, deadline=None)
-def test_years_come_back_from_steps_below_half_a_year(days, start):
-    moments = [start.replace(microsecond=0)]
-    for step in days:
-        moments.append(moments[-1] + timedelta(days=step))
-    clock, _ = clock_of(year=start.year)
-    for at in moments:
-        time_us = clock.us_without_year(at.month, at.day, at.hour, at.minute, at.second)
-        assert time_us == us_at(*at.timetuple()[:6])
 
 
 def test_a_leap_day_needs_a_leap_year():

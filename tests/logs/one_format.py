@@ -14,8 +14,8 @@ from ettr.core.errors import InputError
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
+from ettr.logs.events import Events, NodesWatched, in_utc
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, NodesWatched, in_utc
 from written_files import records
 
 
@@ -47,7 +47,7 @@ def outcome(form: Format, text: str | bytes, **options) -> Outcome:
         path = Path(folder, "log.txt")
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         ledger = Ledger()
-        events = Events(ledger)
+        events = Events()
         exposure = form.read(Source(path), Options(**options), events, ledger)
         ledger.close()
     return Outcome(in_utc(events.frame()), ledger.to_frame(), exposure, "\n".join(ledger.notes))

@@ -68,14 +68,6 @@ def test_a_file_that_is_mostly_not_understood_is_refused(read):
         read(good + "soon,,n1,x\n" * 3)
 
 
-def test_a_line_of_a_million_characters(read, count):
-    long = "2024-05-04 10:00:00,,n3," + "x" * 1_000_000
-    log = read(HEADER + ROW + long + "\n" + long * 2 + "\n" + "2024-05-05,,n4,y\n")
-    assert log.events["node"].tolist() == ["n1", "n3", "n4"]
-    assert len(log.events["cause"].iloc[1]) == 300
-    assert count(log, "not parsed", "line longer than 1 MiB") == 1 and log.n_records == 4
-
-
 def test_a_million_nodes(write):
     rows = "".join(f"2024-05-02 10:{i // 60 % 60:02d}:{i % 60:02d},,n{i},x\n" for i in range(6000))
     log = logs.read(write(HEADER + rows), n_nodes=1_000_000, window="2024-05-01/2024-05-31")

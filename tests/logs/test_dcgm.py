@@ -87,22 +87,6 @@ def test_blanks_are_no_values(form, blank):
 
 
 @EACH_FORM
-def test_missing_samples_are_no_edges(form):
-    samples = [*values(0, 79), *values(79, 79, start=T0 + 36_000), *values(0, 79, start=T0 + 72_000)]
-    assert [start[11:16] for start in outcome(FORMAT, form([(labels(), samples)])).starts] == ["00:01", "20:01"]
-
-
-@EACH_FORM
-def test_several_edges_within_minutes_are_one(form):
-    one, other = values(0, 48, 0, 48, 95, 0), values(0, 0, 48, 0, 0, 0)
-    log = outcome(FORMAT, form([(labels(0), one), (labels(1), other)]))
-    assert log.events["gpu"].tolist() == ["GPU-n1-0"]
-    assert log.n("merged", "same number within 5 min") == 1
-    assert log.n("merged", "same node within 5 min") == 1
-    assert log.n("merged", "same GPU within 5 min") == 1
-
-
-@EACH_FORM
 def test_gpus_of_one_node_are_one_failure(form):
     """The series of a GPU that failed later may stand first; where the host is unknown each GPU is by itself."""
     series = [
@@ -131,15 +115,6 @@ def test_labels_that_change_with_the_value_are_one_gauge(form):
     log = outcome(FORMAT, form(series))
     assert [start[11:16] for start in log.starts] == ["00:03"]
     assert log.n("dropped", "already there") == 0
-
-
-@EACH_FORM
-def test_two_scrapers_of_one_gpu_count_once(form):
-    series = [
-        (labels(replica="a"), values(0, 0, 79, 79, 0, 0, step=600)),
-        (labels(replica="b"), values(0, 0, 79, 79, 0, 0, step=600, start=T0 + 7)),
-    ]
-    assert len(outcome(FORMAT, form(series)).events) == 1
 
 
 @given(
@@ -198,11 +173,6 @@ def test_ways_to_write_it(text, host):
     assert FORMAT.sniff(text.split("\n"))
 
 
-def test_without_labels_there_is_no_host():
-    log = outcome(FORMAT, f"{NAME} 0 {T0}000\n{NAME} 79 {T0 + 60}000\n")
-    assert len(log.events) == 1 and log.exposure.n_nodes is None
-
-
 def test_other_metrics_are_passed_over():
     text = (
         f'DCGM_FI_DEV_GPU_TEMP{{gpu="0"}} 41 {T0}000\n' + as_text(FLEET) + f"up 1 {T0}000\nmy_{NAME}_total 3 {T0}000\n"
@@ -246,11 +216,6 @@ def test_json_that_ends_too_early_is_read_as_far_as_it_goes():
     assert "up to sample 21 only" in log.notes
 
 
-def test_deep_json_is_refused():
-    with pytest.raises(InputError, match="deep"):
-        outcome(FORMAT, '{"data":' + "[" * 300_000)
-
-
 def test_values_that_are_no_xid():
     text = as_text([(labels(), values(0, -3, 79.5, "many", 12_345, 79, "+Inf", "1e400"))])
     log = outcome(FORMAT, text)
@@ -258,28 +223,6 @@ def test_values_that_are_no_xid():
     assert log.n("not parsed", "value is no Xid") == 3
     assert log.n("not parsed", "value is no number") == 1
     assert log.n_records == n_lines(text)
-
-
-def test_times_of_another_age_and_rubbish_lines():
-    text = (
-        as_text([(labels(), values(0, 79))]) + f'{NAME}{{gpu="0"}} 79 12\n{NAME}{{gpu="0"}} 79 soon\n{NAME}\n{NAME}{{\n'
-    )
-    text += f'{NAME}{{gpu="{"x" * 20_000}"}} 1 {T0}000\n{NAME}{{' + "a" * 900_000 + "}" * 50_000 + "\n"
-    log = outcome(FORMAT, text)
-    assert len(log.events) == 1
-    assert log.n("not parsed", "no time stamp") == 2
-    assert log.n("not parsed", "unknown form") == 4
-    assert log.n_records == n_lines(text)
-
-
-@pytest.mark.parametrize(
-    "values_", ["[[1]]", '[[1740787200, "0", 3]]', "[[1740787200, null]]", '[["x", "0"]]', "[3]", '{"a": 1}']
-)
-def test_samples_of_another_form(values_):
-    good = as_json([(labels(), values(0, 79))])
-    bad = good.replace('"result": [', '"result": [{"metric": {"gpu": "9"}, "values": ' + values_ + "}, ")
-    log = outcome(FORMAT, bad)
-    assert len(log.events) == 1 and log.n("not parsed", "") <= 1
 
 
 @given(data=st.data())

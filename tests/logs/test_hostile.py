@@ -9,14 +9,13 @@ import pytest
 from hostile_logs import GENERATORS, PAIRS, TRUTH, WRONG, as_json, as_table, halves, outcome, truth_log, variants
 
 MAY_REFUSE = {
-    *("every row a warning", "start and node swapped", "row numbers taken for times", "start and end swapped"),
-    *("half with a zone", "fewer nodes than failed", "a paragraph before the header"),
+    *("start and node swapped", "row numbers taken for times", "start and end swapped"),
+    "a paragraph before the header",
 }
 MAY_DOUBT = {
-    *("severities without a known order", "two systems, not said", "two thirds without a cause", "cut short, packed"),
+    *("severities without a known order", "two systems, not said", "cut short, packed", "cut in the middle of a line"),
     *("three quarters on the last day", "three quarters at one second", "dates cut by a spreadsheet"),
-    *("most rows broken", "cut in the middle of a line", "planned work, not said", "a table of progress"),
-    *("one year mistyped, the last", "one year mistyped, the next"),
+    *("most rows broken", "one year mistyped, the last"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Tables of lifetimes in three kinds, and their survival against scipy's."""
+"""Tables of lifetimes in two kinds, and their survival against scipy's."""
 
 from __future__ import annotations
 
@@ -21,16 +21,6 @@ c,2024-02-01,2024-09-01,upgrade,Y
 d,2024-02-01,2024-01-01,failure,Y
 e,soon,2024-01-01,failure,Y
 """
-CHANGES = """unit,time,event,vendor
-a,2024-01-01,installed,X
-a,2024-05-01,failed,X
-b,2024-01-01,in,X
-a,2024-05-02,insert,X
-c,2024-02-01,add,Y
-c,2024-09-01,upgraded,Y
-d,2024-03-01,failed,Y
-b,2024-03-01,looked at,X
-"""
 
 
 @pytest.fixture
@@ -50,13 +40,6 @@ def test_dates_in_and_out(lives, count):
     assert "units that left for another reason than a failure: 1" in read.notes
     assert days(lives(DATES))[1] == 244  # to the last time in the file, which is said
     assert any("until the last time in the file" in note for note in lives(DATES).notes)
-
-
-def test_a_row_in_and_a_row_out(lives, count):
-    read = lives(CHANGES, until="2024-12-31")
-    assert sorted(days(read)) == [121, 213, 243, 365]
-    assert read.table["observed"].sum() == 1  # the upgrade, and what is still in, are censored
-    assert count(read, "not parsed", "out without a time in") == count(read, "not parsed", "neither in nor out") == 1
 
 
 @pytest.mark.parametrize(
@@ -79,7 +62,7 @@ def test_what_only_the_user_can_know_is_asked(lives):
         lives("age_d,failed\n10,1\n", split="vendor")
     with pytest.raises(InputError, match="must have different names; 'age_d' stands there twice"):
         lives("age_d,failed,age_d\n10,1,10\n")
-    with pytest.raises(InputError, match="lifetimes have the columns unit, age"):
+    with pytest.raises(InputError, match="lifetimes have the columns age, in, out"):
         lives("age_d,failed\n10,1\n", columns={"node": "age_d"})
     with pytest.raises(InputError, match="no lifetime could be read. 1 not parsed: age: no duration"):
         lives("age_d,failed\n10,1\n".replace("10,1", "ten,1\n1:00,maybe"))

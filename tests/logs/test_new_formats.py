@@ -61,18 +61,6 @@ def test_only_failures_of_nodes_count_whatever_the_version(state):
     assert sacct.starts == ["2025-06-01 12:00:00"] and sacct.events["node"].tolist() == ["a05"]
     assert sacct.n("dropped", "COMPLETED: no failure") == sacct.n("dropped", "CANCELLED") == 1
     assert sacct.exposure.n_nodes == 6 and sacct.exposure.node_days == pytest.approx(6.0)
-    assert "8 GPUs a node in 100%" in sacct.notes
-
-
-def test_numbers_may_be_wrapped_and_jobs_unended():
-    def wrapped(number):
-        return {"set": True, "infinite": False, "number": number}
-
-    one = job(1, NEW, time={"start": wrapped(NOON - DAY), "end": wrapped(NOON)}, allocation_nodes=wrapped(1))
-    array = job(7, NEW, "a02", array={"job_id": 5, "task_id": wrapped(3)})
-    running = job(8, ["RUNNING"], "a03", end=0)
-    sacct = outcome(slurm_json.FORMAT, as_jobs(one, array, running))
-    assert len(sacct.events) == 2 and sacct.n("dropped", "RUNNING") == 1
 
 
 def test_the_same_jobs_as_text_and_as_json_are_the_same_log(tmp_path):

@@ -48,15 +48,15 @@ def test_systems_are_apart_where_the_user_says_so(read):
 
 
 def test_a_name_may_be_made_of_columns(read):
-    log = read("start,rack,slot\n2024-05-02,r1,3\n2024-05-03,r2,3\n", columns=["node=rack+slot"])
+    log = read("start,rack,slot\n2024-05-02,r1,3\n2024-05-03,r2,3\n", columns={"node": "rack+slot"})
     assert log.events["node"].tolist() == ["r1/3", "r2/3"]
     with pytest.raises(InputError, match="no column 'rack\\+slott'"):
-        read("start,rack,slot\n2024-05-02,r1,3\n", columns=["node=rack+slott"])
+        read("start,rack,slot\n2024-05-02,r1,3\n", columns={"node": "rack+slott"})
 
 
 def test_times_are_no_names(read):
     with pytest.raises(InputError, match="node must hold names.*are columns swapped"):
-        read("t,host\n3,2024-05-02 10:00\n4,2024-05-03 11:00\n", columns=["start=t", "node=host"], window="0..30")
+        read("t,host\n3,2024-05-02 10:00\n4,2024-05-03 11:00\n", columns={"start": "t", "node": "host"}, window="0..30")
 
 
 def test_a_year_from_all_others_is_left_out_and_named(read):

@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 from ettr import logs
 from ettr.core.errors import InputError, UnknownName
-from ettr.failures.outages import settled_ends
-from ettr.files.ledger import Ledger
-from ettr.logs.raw_failures import MOST_CAUSES, OPEN, OTHER, Events
+from ettr.logs.events import OPEN, Events
 from ettr.logs.reading import FORMATS, OF_TRAINING
 
 HEADER = "start,end,node,component,cause\n"
@@ -42,12 +40,6 @@ def test_formats_are_listed_in_the_order_tried():
     assert frame["title"].str.len().min() > 10
 
 
-def test_columns_are_mapped_where_there_are_columns(read):
-    text = "[Thu May  2 10:00:00 2024] NVRM: Xid (PCI:0000:3b:00): 79, pid=7, GPU has fallen off the bus.\n"
-    with pytest.raises(InputError, match="--map is for csv and events only; log.txt is read as xid"):
-        read(text, "log.txt", columns={"start": "t"})
-
-
 def test_a_file_of_no_format_shows_its_first_line(read):
     with pytest.raises(InputError) as caught:
         read("\n" + "no header, just talk" * 20 + "\nand more\n")
@@ -66,11 +58,9 @@ WINDOWS = {
     "2024/05/01..2024/05/31": 31,
     ("2024-05-01", "2024-05-31"): 31,
     ("2024-05-01", "2024-05-31 00:00"): 30,
-    "1 May 2024/31 May 2024": 31,
-    "2024-05-02/2024-05-03": 2,
     "2024-05-03/2024-05-03": 1,
     (datetime(2024, 5, 1, tzinfo=UTC), pd.Timestamp("2024-05-31", tz="UTC")): 30,
-    (date(2024, 5, 1), np.datetime64("2024-05-31")): 31,
+    (date(2024, 5, 1), date(2024, 5, 31)): 31,
     ("1714521600", 1717113600): 30,
     "2024-05-01..": 2 + 10 / 24,
     "..2024-05-31": 31 - 1 - 10 / 24,
@@ -136,22 +126,6 @@ def test_what_lies_outside_the_window_is_dropped_by_reason(read):
     assert log.ledger.set_index("reason")["example"]["after the window"] == "line 7: start 2024-06-01 00:01:00 UTC"
 
 
-def test_an_end_after_the_window_stays_and_is_open(read):
-    """Few ends are kept here, so that a missing one would prove nothing; one after the window does."""
-    rows = "2024-05-02,2024-06-02,a,,\n2024-05-03,2024-06-01,b,,\n"
-    log = read(HEADER + rows + "2024-05-04,,c,,\n2024-05-04,,d,,\n2024-05-04,,e,,\n")
-    assert log.hours("end")[:2].tolist() == [32 * 24, 31 * 24] and log.events["end"].isna().sum() == 3
-    assert "outages that end after the window, taken as open: 1" in log.notes
-    ends = settled_ends(log.hours(), log.hours("end"), log.events["node"], log.window_h)
-    assert ends["open"].tolist() == [True, False, False, False, False]
-    assert ends["end_h"].tolist()[:2] == [log.window_h, log.window_h]
-
-
-def test_an_outage_that_outlasts_the_window_overlaps_what_follows(read):
-    log = read(HEADER + "2024-05-02,2024-06-02,a,,\n2024-05-09,2024-05-10,a,,\n")
-    assert "outages that begin before the last one on their node has ended, each counted: 1" in log.notes
-
-
 # --------------------------------------------------------------------------- rows
 
 
@@ -168,28 +142,6 @@ def test_repeats_are_those_of_a_set(rows):
     dates = [(f"2024-05-{day + 1:02d}", f"2024-05-{day + 1 + length:02d}", node) for day, length, node in rows]
     log = logs.from_frame(pd.DataFrame(dates, columns=["start", "end", "node"]), 2, "2024-05-01/2024-05-31")
     assert len(log.events) == len(set(rows)) and log.n_records == len(rows)
-
-
-def test_outages_of_no_length_stay(read):
-    log = read(HEADER + "2024-05-02,2024-05-02,a,,\n2024-05-03,2024-05-04,b,,\n")
-    assert (log.events["end"] == log.events["start"]).tolist() == [True, False]
-    assert "outages that end when they start, kept as failures of no length: 1" in log.notes
-
-
-def test_overlaps_are_those_of_a_walk():
-    rng = np.random.default_rng(5)
-    start = np.sort(rng.choice(1000, 200, replace=False))
-    node, end = rng.integers(0, 6, 200), start + rng.integers(1, 60, 200)
-    end = np.where(rng.uniform(size=200) < 0.1, np.nan, end)  # an end that nobody kept overlaps nothing
-    last: dict[int, float] = {}
-    n = 0
-    for one, begin, until in zip(node, start, end, strict=True):
-        n += begin < last.get(one, -1)
-        last[one] = until
-    frame = pd.DataFrame({"start": start, "end": end, "node": node.astype(str)})
-    log = logs.from_frame(frame, 6, "0..1100")
-    assert len(log.events) == 200 and n > 40
-    assert f"outages that begin before the last one on their node has ended, each counted: {n}" in log.notes
 
 
 def test_failures_in_the_future_are_dropped(read):
@@ -271,8 +223,6 @@ WRONG = {
     "window must not end in the future": {"window": "2024-05-01/2090-01-01"},
     "planned must hold a word: an empty pattern matches everything": {"planned": " "},
     "columns must map our name": {"columns": {"start": ""}},
-    "e.g. start=opened_at, got start": {"columns": ["start"]},
-    "e.g. start=opened_at, got =start": {"columns": ["=start"]},
     "cohort_nodes[g][a] must be a whole number": {"cohort_nodes": {"g": {"a": -1}}},
 }
 
@@ -296,29 +246,6 @@ def test_a_frame_is_read_as_its_file(read, write):
     again = logs.from_frame(pd.read_csv(write(PLAIN)), 16, "2024-05-01/2024-05-31")
     pd.testing.assert_frame_equal(again.events, log.events)
     assert (again.node_days, again.n_records, again.format) == (log.node_days, 2, "frame")
-
-
-def test_a_frame_has_the_window_of_its_file_where_none_is_given(read, write):
-    log = read(PLAIN, window=None)
-    again = logs.from_frame(pd.read_csv(write(PLAIN)), n_nodes=16)
-    pd.testing.assert_frame_equal(again.events, log.events)
-    assert (again.window, again.node_days, again.exposure) == (log.window, log.node_days, log.exposure)
-    assert set(again.notes) <= set(log.notes) and any("window not given" in note for note in again.notes)
-    numbers = logs.from_frame(pd.DataFrame({"start": [1.5, 7.0]}), 4)
-    assert numbers.node_days == 4 * 7.0  # from their origin to the last
-
-
-def test_a_frame_that_spans_no_time_needs_a_window():
-    with pytest.raises(InputError, match="window must have a length"):
-        logs.from_frame(pd.DataFrame({"start": ["2024-05-02 10:00Z"]}), 4)
-
-
-def test_the_events_of_a_log_make_the_same_log(read):
-    log = read(
-        "start,end,node,cause,gen\n2024-05-02,2024-05-03,a,x,H100\n2024-05-04,,b,,\n", columns={"generation": "gen"}
-    )
-    again = logs.from_frame(log.events, 16, log.window)
-    pd.testing.assert_frame_equal(again.events, log.events)
 
 
 def test_a_frame_may_hold_datetimes_numbers_or_texts():
@@ -368,7 +295,7 @@ rows = st.lists(
 @settings(max_examples=50, deadline=None)
 def test_one_by_one_and_at_once_are_the_same(rows, cut):
     """Half of the rows by `add`, half by `extend`, against a plain frame."""
-    events = Events(Ledger())
+    events = Events()
     rows = [(*row[:4], row[4] and place >= cut, row[5]) for place, row in enumerate(rows)]
     for start, end, node, component, _, gen in rows[:cut]:
         events.add(start, end, node=node, component=component, **({"gen": gen} if gen else {}))
@@ -388,21 +315,6 @@ def test_one_by_one_and_at_once_are_the_same(rows, cut):
             texts = [None if pd.isna(text) else text for text in frame[name]]
             assert texts == [(row[place] or "").strip() or None for row in expected]
     assert frame["cause"].isna().all()
-
-
-def test_too_many_causes_are_one_and_said():
-    ledger = Ledger()
-    events = Events(ledger)
-    n = MOST_CAUSES + 50
-    events.extend(np.arange(n), None, {"cause": [f"reason {i}" for i in range(n)]})
-    events.add(n, cause="reason 3")
-    events.add(n + 1, cause="one more")
-    frame = events.frame()
-    events.note_others(frame)
-    assert (frame["cause"] == OTHER).sum() == 51 and frame["cause"].iloc[n] == "reason 3"
-    assert ledger.notes == [
-        "more than 100,000 different values of cause: 51 records with later ones stand under '(other)'"
-    ]
 
 
 # --------------------------------------------------------------------------- nothing is lost
@@ -435,20 +347,6 @@ def test_every_record_is_an_event_or_in_the_ledger(read, rows, as_json):
     assert (log.events["end"].dropna() >= log.events["start"][log.events["end"].notna()]).all()
     assert log.events["start"].is_monotonic_increasing
     assert (log.events["planned"] == (log.events["cause"] == "Upgrade")).all()
-
-
-def test_columns_are_named_by_a_mapping_or_by_texts(read):
-    content = "opened,box,gen\n2024-05-02,a,old\n2024-05-03,b,new\n"
-    logs_ = [
-        read(content, columns=columns)
-        for columns in (
-            {"start": "opened", "node": "box", "gen": "gen"},
-            ["start=opened", " node = box ", "gen=gen"],
-            "start=opened node=box gen=gen",
-        )
-    ]
-    for log in logs_:
-        assert log.events["node"].tolist() == ["a", "b"] and log.events["gen"].tolist() == ["old", "new"]
 
 
 def test_a_column_to_keep_may_be_named_for_every_format(read):

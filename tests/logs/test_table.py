@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 
 import pandas as pd
 import pytest
@@ -69,11 +68,6 @@ def test_an_unknown_header_is_shown_with_a_way_to_map_it(read):
         read("foo,bar\n1,2\n", format="csv", columns={"start": "opened"})
 
 
-def test_columns_that_are_not_read_are_named(read):
-    log = read("start,node,ticket,site\n2024-05-02,a,7,x\n", columns={"site": "site"})
-    assert "columns read: start from 'start', node from 'node', site from 'site'; not read: 'ticket'" in log.notes
-
-
 def test_starts_and_ends_in_rows_are_joined(read, count):
     rows = "2024-05-02,a,down,fan\n2024-05-03,b,DOWN,nic\n2024-05-04,a,up,\n2024-05-05,c,rumour,\n2024-05-06,c,up,\n"
     log = read("timestamp,host,status,reason\n" + rows)
@@ -95,13 +89,6 @@ def test_measurements_are_no_failures(read):
     assert len(read(text, columns={"start": "timestamp"}).events) == 1
 
 
-def test_a_header_that_names_a_needed_column_twice_is_refused(read):
-    with pytest.raises(InputError, match="'start' stands there twice"):
-        read("start,node,start\n2024-05-02,a,2024-05-03\n")
-    log = read("start,node,note,note\n2024-05-02,a,x,y\n")
-    assert len(log.events) == 1
-
-
 def test_cohort_columns_are_kept(read):
     text = "start,node,gen\n2024-05-02,a,H100\n2024-05-03,b,A100\n2024-05-04,c,\n"
     log = read(text, columns={"generation": "gen"}, cohort_nodes={"generation": {"H100": 10, "A100": 6}})
@@ -111,12 +98,6 @@ def test_cohort_columns_are_kept(read):
         None,
     ]
     assert log.cohort_nodes["generation"]["A100"] == 6
-
-
-def test_leading_zeros_of_ids_stay(read):
-    log = read("start,node\n2024-05-02,007\n2024-05-03,7\n2024-05-04,12\n")
-    assert log.events["node"].tolist() == ["007", "7", "12"]
-    assert any("'007' and '7' both occur" in note for note in log.notes)
 
 
 PLANNED = {
@@ -145,14 +126,6 @@ def test_unknown_ends_are_open_and_odd_ones_are_said(read):
     log = read("start,end\n" + rows + "\n")
     assert len(log.events) == len(ends) and log.events["end"].isna().all()
     assert "ends that are no times, taken as unknown: 2 (the first: line 8: 'whenever')" in log.notes
-
-
-def test_silent_cells_are_missing(read):
-    log = read("start,node,cause\n2024-05-02,N/A,\n2024-05-03,  n1 ,two   words\n2024-05-04,-,unknown\n")
-    assert log.events["node"].isna().tolist() == [True, False, True]
-    assert log.events["node"].tolist()[1] == "n1"
-    assert log.events["cause"].tolist()[1:] == ["two words", "unknown"]
-    assert "events that name no node: 2" in log.notes
 
 
 def test_rows_that_cannot_be_read_are_counted_by_reason(read, count):
@@ -206,13 +179,6 @@ def test_a_quote_that_swallows_rows_gives_them_back(read, count):
     log = read(text)
     assert log.events["node"].tolist() == ["a", "c", "d", "e"]
     assert count(log, "not parsed") == 1 and log.n_records == 5
-
-
-def test_a_file_that_is_one_field_is_bounded(read):
-    """30,000 lines behind one open quote: all but the first are rows."""
-    rows = itertools.repeat("2024-05-02 10:00:00,n1\n", 30_000)
-    log = read('start,node\n2024-05-01,"n0\n' + "".join(rows))
-    assert (len(log.events), log.n_records) == (1, 30_001)  # the rows are repeats of each other
 
 
 cells = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], include_characters="\n\t"), max_size=12)

@@ -79,29 +79,10 @@ def test_an_end_of_its_own_is_no_failure(read):
     assert own.hours["planned_h"] == pytest.approx(failed.hours["stops_h"]) and own.failures.empty
 
 
-def test_starts_in_vain_are_counted(read):
-    events, truth = texts.run(1)
-    lines = list(texts.torchtitan(events))
-    mesh = lines[0].split(" - ")[-1]
-    at = next(i for i, line in enumerate(lines) if mesh in line and i)
-    again = [_later(lines[at - 1], seconds, mesh) for seconds in (40, 80)]
-    run = read([*lines[:at], *again, *lines[at:]])
-    assert len(run.stops) == truth.n_stops and run.stops["n_attempts"].tolist()[0] == 2
-    assert run.n_failures == truth.n_stops + 2
-
-
 def _later(line, seconds, text):
     """A line some seconds after another one."""
     at = pd.Timestamp(line.split("[titan] ")[1].split(",")[0]) + pd.Timedelta(seconds=seconds)
     return f"[rank0]:[titan] {at:%Y-%m-%d %H:%M:%S},000 - root - INFO - {text}"
-
-
-def test_starts_before_the_first_step_are_said(read):
-    lines = list(texts.torchtitan(texts.run(1)[0]))
-    again = [_later(lines[0], seconds, lines[0].split(" - ")[-1]) for seconds in (60, 120)]
-    run = read([lines[0], *again, *lines[1:]])
-    assert "starts before the first step that reached none: 2" in run.notes
-    assert run.n_failures == read(lines).n_failures
 
 
 def test_lines_without_a_time_count_from_the_last_one_and_are_a_doubt(read):
@@ -109,12 +90,6 @@ def test_lines_without_a_time_count_from_the_last_one_and_are_a_doubt(read):
     run = read(texts.megatron(events, stamped=False))
     assert run.ettr == pytest.approx(truth.ettr, abs=0.004) and len(run.stops) == truth.n_stops
     assert "steps carry no time" in run.doubts[0]
-
-
-def test_a_step_so_far_ahead_that_its_time_is_beyond_any_clock_is_left_out(read):
-    line = "Training epoch 0, iteration 97/99 | global_step: {} | train_step_timing in s: 12.22"
-    run = read(["[2025-11-20T14:55:23+08:00] " + line.format(97), *(line.format(n) for n in (98, 10**10, 99))])
-    assert run.wall_h * 3600 == pytest.approx(2 * 12.22) and run.stops.empty
 
 
 @pytest.mark.parametrize(
@@ -218,20 +193,11 @@ def test_a_log_that_ends_below_its_first_step_has_no_progress(read):
     assert plan.from_training(run, "llama3-405b").report()
 
 
-def test_a_restart_from_the_first_step_of_the_log_misses_nothing(read):
-    assert not read(rotated((10_000, 12_000), (10_000, 12_000))).doubts
-
-
 @pytest.mark.parametrize("step", [102.5, -1, 1e300, float("nan"), "102", None, True])
 def test_a_step_count_that_counts_no_steps_is_refused(read, step):
     records = [{"step_count": n, "step_start_time": 1.7e9 + 8 * i} for i, n in enumerate([100, 101, step, 103])]
     with pytest.raises(InputError, match="step_count must be a whole number from 0 to .* line 3"):
         read([json.dumps(record) for record in records])
-
-
-def test_dates_alone_need_the_time_of_a_step(read):
-    run = read(["date,iteration", "2025-06-01,0", "2025-06-11,9000"], step_s=90.0)
-    assert run.ettr == pytest.approx(0.9375) and run.n_steps == 9000
 
 
 def test_failure_logs_are_no_training_logs(write):

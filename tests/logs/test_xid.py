@@ -122,22 +122,6 @@ def test_an_uptime_alone_is_no_date():
     assert log.n("not parsed", "only an uptime") == 2 and len(log.events) == 2
 
 
-@pytest.mark.parametrize(
-    ("written", "gpu"),
-    [
-        ("PCI:0000:3b:00", "0000:3b:00"),
-        ("0000:3B:00", "0000:3b:00"),
-        ("PCI:0000:3b:00.0", "0000:3b:00"),
-        ("PCI:00000000:3B:00.0", "0000:3b:00"),
-        ("PCI:0000:10:1c", "0000:10:1c"),
-        ("PCI:0019:01:00", "0019:01:00"),
-        ("PCI:0000:3b:00 GPU-I:05", "0000:3b:00"),
-    ],
-)
-def test_addresses(written, gpu):
-    assert outcome(FORMAT, line("02:00:00", 79, written)).events["gpu"].tolist() == [gpu]
-
-
 FAILURES = (8, 32, 46, 48, 62, 64, 74, 79, 94, 95, 109, 110, 119, 120, 140, 143, 149, 777)
 NO_FAILURES = (13, 31, 38, 43, 45, 63, 68, 69, 73, 92, 121, 154)
 
@@ -167,19 +151,6 @@ def test_new_link_errors_say_whether_they_are_fatal():
     assert log.n("dropped", "not fatal") == 2
 
 
-def test_a_lost_gpu_without_its_number():
-    text = """\
-[Mon Mar  3 02:00:00 2025] NVRM: GPU at PCI:0000:3b:00: GPU-0a1b2c
-[Mon Mar  3 02:00:00 2025] NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.
-[Mon Mar  3 02:00:00 2025] NVRM: GPU has fallen off the bus and is not responding.
-[Mon Mar  3 02:00:01 2025] NVRM: GPU at 0000:3b:00.0 has fallen off the bus.
-"""
-    log = outcome(FORMAT, text)
-    assert log.events["cause"].tolist() == ["Xid 79: GPU fell off the bus"]
-    assert log.events["gpu"].tolist() == ["0000:3b:00"]
-    assert log.n("merged", "same number") == 2 and log.n_records == 4
-
-
 def test_bursts_are_one_failure_a_gpu():
     """A burst of 48 for 12 min, a 95 inside its first 5 min, one 48 of another GPU, one 48 an hour later."""
     burst = [line(f"02:{minute:02d}:00", 48) for minute in (0, 4, 8, 12)]
@@ -207,15 +178,6 @@ def test_bursts_against_their_definition(minutes, codes):
         seen.append((at, code))
 
 
-def test_bursts_forget_what_is_long_over(monkeypatch):
-    monkeypatch.setattr("ettr.logs.bursts._MANY", 10)
-    bursts = Bursts()
-    reasons = [bursts.seen(device, 48, device * 3_600_000_000) for device in range(100)]
-    assert reasons == [""] * 100
-    assert len(bursts._devices) <= 10
-    assert bursts.seen(99, 48, 99 * 3_600_000_000) == bursts.again
-
-
 def test_gpus_of_one_node_are_one_failure():
     """A job stops once: five GPUs of n1 within 5 min; a sixth later, and a GPU of n2, are failures of their own."""
     at = (("02:00:00", "n1", 1), ("02:00:00", "n1", 2), ("02:01:00", "n2", 1), ("02:04:59", "n1", 3))
@@ -232,13 +194,6 @@ def test_gpus_of_one_node_are_one_failure():
     ]
     assert log.n("merged", "same node within 5 min") == 3
     assert "several GPUs of one node" in log.notes
-
-
-def test_lines_of_the_journals_reader_are_no_records_of_failures():
-    first = "-- Journal begins at Mon 2025-03-03 00:00:00 UTC, ends at Tue 2025-03-04 00:00:00 UTC. --\n"
-    log = outcome(FORMAT, first + JOURNAL + "-- Boot 0a1b2c --\n-- Reboot --\n")
-    assert log.n("dropped", "line of the journal's reader") == 3 and log.n("not parsed", "") == 0
-    assert len(log.events) == 3
 
 
 def test_the_year_of_a_stamp_is_not_kept_for_its_next_use():
@@ -258,18 +213,6 @@ def test_rubbish_is_counted():
     assert log.n("not parsed", "year outside") == 1
     assert log.n("not parsed", "unknown form") == 1
     assert log.n_records == n_lines(text)
-
-
-def test_a_line_without_end_costs_no_time():
-    """The scan stays linear: each of these texts makes a greedy pattern look for a bracket that never comes."""
-    stamp = "[Mon Mar  3 02:00:00 2025] "
-    for text in (
-        "NVRM: Xid (0000:00:00" * 40_000,
-        "SXid (0000:00:00 " * 50_000,
-        "kernel " * 100_000,
-        " " * 900_000 + "x",
-    ):
-        assert outcome(FORMAT, stamp + text).n_records == 1
 
 
 def test_sniff():

@@ -118,7 +118,7 @@ def fit(
         bool,
         typer.Option(
             "--lifetimes",
-            help="The file holds lifetimes of units: an age and whether it failed, dates in and out, or rows of both.",
+            help="The file holds lifetimes of units: an age and whether it failed, or dates in and out.",
         ),
     ] = False,
     step_s: Annotated[

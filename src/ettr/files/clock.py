@@ -317,7 +317,7 @@ class Stamps:
     """
 
     def __init__(self, zone: tzinfo | None, ledger: Ledger) -> None:
-        self._is_told, self._ledger = zone is not None, ledger
+        self._has_zone, self._ledger = zone is not None, ledger
         self._clock = StampClock(Ledger(), zone)
         self._minute: tuple[str, str | None] = "", None
         self._minute_s = 0.0
@@ -332,7 +332,7 @@ class Stamps:
         if seconds >= 61:
             return None
         if (minute, zone) != self._minute:  # thousands of stamps lie in one minute
-            if zone is None and not self._is_told:
+            if zone is None and not self._has_zone:
                 self._ledger.note("stamps carry no zone and are taken as UTC; differences of time do not depend on it")
             try:
                 self._minute_s = self._clock.us(f"{minute}{zone or ''}") / SECOND

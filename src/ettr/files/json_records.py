@@ -6,10 +6,9 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, BinaryIO
 
 import ijson
-import numpy as np
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
@@ -20,15 +19,6 @@ _MOST_TOKENS = 200_000
 _BLOCK = 4096
 """Bytes given to the parser at once: its paths grow with each nested level of a block."""
 _LONGEST_NUMBER = 64
-_LONGEST_RUN = 600
-"""Digits in a row: with more the parser's own conversion ends the process."""
-_DIGITS = bytes.maketrans(b"123456789", b"0" * 9)
-_TEXTS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|(\\?)\Z)', re.DOTALL)
-"""Texts of JSON; a group, empty or a backslash, where the end of one is yet to come."""
-_STEPS = bytes.maketrans(b"[{]}", b"\1\1\xff\xff")
-_NO_STEP = bytes(set(range(256)) - set(b"[{]}"))
-MOST_LEVELS = 200
-"""Lists and objects inside each other: the parser gives each of them a path as long as it is deep."""
 _NOT_A_NUMBER = re.compile(rb"([:\[,]\s*)-?(?:NaN|Infinity)\b")
 _BROKEN = (ijson.JSONError, ValueError, RecursionError, ArithmeticError)
 
@@ -76,8 +66,7 @@ def _by_item(source: Source, prefix: str, ledger: Ledger) -> Iterator[tuple[int,
     number = 0
     with source.utf8(ledger) as stream:
         try:
-            checked = _NullForNaN(CheckedJson(stream, source.name))
-            items = ijson.items(checked, prefix, multiple_values=True, use_float=True)
+            items = ijson.items(_NullForNaN(stream), prefix, multiple_values=True, use_float=True)
             for number, item in enumerate(items, 1):
                 yield number, item
         except InputError:
@@ -87,56 +76,10 @@ def _by_item(source: Source, prefix: str, ledger: Ledger) -> Iterator[tuple[int,
             ledger.doubt(f"the JSON breaks after record {number:,}, and what follows is lost: {_first_line(error)}")
 
 
-class _Stream(Protocol):
-    def read(self, size: int = -1, /) -> bytes: ...
-
-
-class CheckedJson:
-    """A stream of JSON that no parser chokes on: nothing nested too deeply, and no endless number.
-
-    Parameters
-    ----------
-    stream : file
-        The bytes.
-    name : str
-        Of the file, for errors.
-
-    Raises
-    ------
-    InputError
-        While it is read: one of both.
-    """
-
-    def __init__(self, stream: _Stream, name: str) -> None:
-        self._stream, self._name = stream, name
-        self._text, self._before, self._level = b"", b"", 0
-
-    def read(self, size: int = -1) -> bytes:
-        """Some of the bytes, none at the end."""
-        block = self._stream.read(size)
-        pieces = _TEXTS.split(self._text + block)
-        is_cut = len(pieces) > 1 and pieces[-2] is not None
-        self._text = b'"' + pieces[-2] if is_cut else b""
-        outside = b'"'.join(pieces[::2])
-        signs = self._before + outside
-        if b"0" * _LONGEST_RUN in signs.translate(_DIGITS):
-            raise InputError(f"{self._name} holds a number of {_LONGEST_RUN} digits or more, which is not read")
-        self._before = signs[-_LONGEST_RUN:]
-        steps = np.frombuffer(outside.translate(_STEPS, _NO_STEP), np.int8)
-        if steps.size:
-            levels = self._level + steps.cumsum(dtype=np.int64)
-            self._level = int(levels[-1])
-            if levels.max() > MOST_LEVELS:
-                raise InputError(
-                    f"{self._name} is JSON nested more than {MOST_LEVELS} deep, which is not read: flatten it first"
-                )
-        return block
-
-
 class _NullForNaN:
     """A stream of JSON with null for NaN and Infinity, which many programs write, and no standard allows."""
 
-    def __init__(self, stream: _Stream) -> None:
+    def __init__(self, stream: BinaryIO) -> None:
         self._stream, self._rest = stream, b""
 
     def read(self, size: int = -1) -> bytes:
@@ -157,7 +100,7 @@ def _array_prefix(source: Source, ledger: Ledger) -> str:
     with source.utf8(ledger) as stream:
         try:
             before = ""
-            tokens = ijson.parse(CheckedJson(stream, source.name), multiple_values=True, buf_size=_BLOCK)
+            tokens = ijson.parse(stream, multiple_values=True, buf_size=_BLOCK)
             for prefix, token, _ in itertools.islice(tokens, _MOST_TOKENS):
                 if before and token == "start_map":
                     return f"{before}.item"

@@ -6,16 +6,17 @@ import codecs
 import gzip
 import io
 import lzma
-import os
 import re
+import shutil
+import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from ettr.core.errors import InputError
-from ettr.files.spooling import STDIN, is_archive, refuse_bomb, spooled_member, spooled_stdin
 
 if TYPE_CHECKING:
     from ettr.files.ledger import Ledger
@@ -26,10 +27,11 @@ Progress = Callable[[int, int], None]
 Lines = Iterator[tuple[int, str]]
 """Line number from 1, and the line without its end."""
 
+STDIN = "-"
+_COPIES: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""What was read from each standard input: a second look at it, for another format, finds the same."""
 HEAD_LINES = 200
 HEAD_WIDTH = 10_000
-LONGEST_LINE = 1 << 20
-"""Bytes; a longer line is skipped without being held."""
 
 _BLOCK = 1 << 18
 _HEAD_BYTES = 1 << 20
@@ -38,6 +40,7 @@ _FEW_CONTROL = 16
 _CONTROL = bytes(set(range(1, 32)) - set(b"\t\n\v\f\r\x1b")) + b"\x7f"
 
 _FOREIGN = {
+    b"PK\x03\x04": "a zip archive or a spreadsheet: take the one file out of it, or save the sheet as CSV",
     b"PAR1": "Parquet: read it with pandas, and of failures use ettr.logs.from_frame",
     b"\x7fELF": "a program",
     b"BZh": "bzip2: decompress it first",
@@ -59,8 +62,7 @@ class Source:
     Parameters
     ----------
     path : str or path
-        Plain text, gzip or xz, or an archive of one such file, told apart by their first bytes; ``-`` is standard
-        input.
+        Plain text, gzip or xz, recognised by their first bytes; ``-`` is standard input.
     progress : callable or None
         Called now and then with the bytes of the file read so far, and all of them.
     kind : str
@@ -78,8 +80,6 @@ class Source:
         Its size on disk.
     cut : str
         Why the file ended before its own end, e.g. a truncated gzip; empty while nothing is wrong.
-    grown : bool
-        Whether it has become longer since it was opened, so that its end was not read.
 
     Raises
     ------
@@ -92,18 +92,13 @@ class Source:
     ) -> None:
         self.path = Path(path)
         self.name = self.path.name
-        self.cut, self.grown = "", False
+        self.cut = ""
         self.size_bytes, self._start = 0, b""
         self._progress, self._kind, self._encoding = progress, kind, _known_encoding(encoding)
         if str(path) == STDIN:
-            self._spooled = spooled_stdin(kind)
-            self.path, self.name = Path(self._spooled.name), "standard input"
+            self._copy = _copied_stdin(kind)
+            self.path, self.name = Path(self._copy.name), "standard input"
         self._begin()
-        if is_archive(self._start):
-            with self._open(None) as stream:
-                self._spooled = spooled_member(stream, self._start, self.name, kind)
-            self.path = Path(self._spooled.name)
-            self._begin()
         if self._encoding is None and self._start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             self._encoding = "utf-16"
         if self._encoding is not None:
@@ -169,13 +164,12 @@ class Source:
         BufferedReader
             To be closed by the caller.
         """
-        return io.BufferedReader(_Utf8(self.binary(), ledger), _BLOCK)
+        return io.BufferedReader(_Utf8(self.binary(), "utf-8-sig", ledger), _BLOCK)
 
     def lines(self, ledger: Ledger) -> Lines:
-        """Yield every line with its number, decoded and bounded.
+        """Yield every line with its number, decoded.
 
-        Bytes that are not UTF-8 are replaced and NUL bytes removed, with a note that counts their lines. A line longer
-        than 1 MiB is not held but counted as not parsed.
+        Bytes that are not UTF-8 are replaced and NUL bytes removed, with a note that counts their lines.
 
         Parameters
         ----------
@@ -187,30 +181,25 @@ class Source:
         tuple of int and str
             Line number from 1, and the line without its end.
         """
-        odd: dict[str, tuple[int, int]] = {}
-        number = 1
+        repaired: dict[str, list[int]] = {}
         try:
             with self.binary() as stream:
-                while block := stream.read1(_BLOCK):
-                    if number == 1:
-                        block = block.removeprefix(_BOM)
-                    if not block.endswith(b"\n"):
-                        block += stream.readline(LONGEST_LINE + 1)
-                    last = block.rfind(b"\n", 0, -1) + 1
-                    too_long = len(block.removesuffix(b"\n")) - last > LONGEST_LINE
-                    whole, rest = (block[:last], block) if too_long else (block, b"\n")
-                    if whole:
-                        lines = _decoded(whole.removesuffix(b"\n"), number, odd)
-                        yield from enumerate(lines, number)
-                        number += len(lines)
-                    if too_long:
-                        while rest and not rest.endswith(b"\n"):
-                            rest = stream.readline(LONGEST_LINE)
-                        ledger.not_parsed("line longer than 1 MiB", place=f"line {number:,}")
-                        number += 1
+                for number, raw in enumerate(stream, 1):
+                    content = raw.removeprefix(_BOM) if number == 1 else raw
+                    if b"\0" in content:
+                        content = content.replace(b"\0", b"")
+                        repaired.setdefault("NUL bytes, which were removed", []).append(number)
+                    content = content.removesuffix(b"\n").removesuffix(b"\r")
+                    try:
+                        line = content.decode()
+                    except UnicodeDecodeError:
+                        line = content.decode(errors=_IN_HEX)
+                        repaired.setdefault(_NOT_UTF8, []).append(number)
+                    yield number, line
         finally:
-            for what, (n, first) in odd.items():
-                ledger.note(f"{n:,} {'line' if n == 1 else 'lines'} held {what} (the first: line {first:,})")
+            for what, numbers in repaired.items():
+                lines = "line" if len(numbers) == 1 else "lines"
+                ledger.note(f"{len(numbers):,} {lines} held {what} (the first: line {numbers[0]:,})")
 
     def records(self, ledger: Ledger) -> Iterator[tuple[str, str]]:
         """Yield every line that is not blank, as ``lines`` does, with its place: ``line 7``."""
@@ -222,10 +211,10 @@ class Source:
         stream = self._decompressed(progress)
         if self._encoding is None:
             return stream
-        return io.BufferedReader(_Transcoded(stream, self._encoding), _BLOCK)
+        return io.BufferedReader(_Utf8(stream, self._encoding), _BLOCK)
 
     def _decompressed(self, progress: Progress | None) -> io.BufferedReader:
-        counted = _Counted(self, progress)
+        counted = _Counted(self.path, self.size_bytes, progress)
         file: io.BufferedReader = io.BufferedReader(counted, _BLOCK)
         if self._magic.startswith(b"\x1f\x8b"):
             inner: Any = gzip.GzipFile(fileobj=file)
@@ -249,6 +238,8 @@ class Source:
         for magic, remedy in _FOREIGN.items():
             if start.startswith(magic):
                 raise InputError(f"a {self._kind} must be UTF-8 text, plain or as .gz or .xz; {self.name} is {remedy}")
+        if start[257:262] == b"ustar":
+            raise InputError(f"{self.name} is an archive: take the one file out of it (tar -xf {self.name})")
         if start[:2] in (b"\x1f\x8b", b"\xfd7"):
             raise InputError(f"{self.name} is compressed twice: decompress it once")
         text = start.replace(b"\0", b"")
@@ -267,17 +258,32 @@ class Source:
             )
 
 
+def _copied_stdin(kind: str) -> Any:
+    """Copy standard input, once, to a temporary file that lasts as long as the returned object."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise InputError(f"the {kind} {STDIN!r} is standard input, and nothing is piped into it: give a file")
+    if sys.stdin in _COPIES:
+        return _COPIES[sys.stdin]
+    copy = tempfile.NamedTemporaryFile(prefix="ettr-")  # noqa: SIM115 (lives as long as its Source)
+    shutil.copyfileobj(sys.stdin.buffer, copy)
+    copy.flush()
+    if not copy.tell():
+        raise InputError(f"the {kind} must hold something; standard input ended at once")
+    _COPIES[sys.stdin] = copy
+    return copy
+
+
 def _known_encoding(name: str | None) -> str | None:
     """The encoding that a user names; None for UTF-8, which is read anyway."""
     try:
-        known = codecs.lookup(name).name if name else "utf-8"
-        codecs.getincrementaldecoder(known)
+        codec = codecs.lookup(name).name if name else "utf-8"
+        codecs.getincrementaldecoder(codec)
     except LookupError as error:
         raise InputError(
             f"encoding must be one that Python knows, such as latin-1, cp1252, utf-16 or shift_jis, got {name!r} "
             "(--encoding)"
         ) from error
-    return None if known in ("utf-8", "utf-8-sig", "ascii") else known
+    return None if codec in ("utf-8", "utf-8-sig", "ascii") else codec
 
 
 def _in_hex(error: UnicodeError) -> tuple[str, int]:
@@ -288,28 +294,6 @@ def _in_hex(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(_IN_HEX, _in_hex)
-
-
-def _decoded(block: bytes, number: int, odd: dict[str, tuple[int, int]]) -> list[str]:
-    """Lines as text; those that had to be repaired are counted in ``odd``, with the first of them."""
-    if b"\0" not in block:
-        with suppress(UnicodeDecodeError):
-            return block.replace(b"\r\n", b"\n").removesuffix(b"\r").decode().split("\n")
-    lines = []
-    for at, line in enumerate(block.split(b"\n"), number):
-        repairs = []
-        if b"\0" in line:
-            repairs.append("NUL bytes, which were removed")
-        kept = line.replace(b"\0", b"").removesuffix(b"\r")
-        try:
-            lines.append(kept.decode())
-        except UnicodeDecodeError:
-            repairs.append(_NOT_UTF8)
-            lines.append(kept.decode(errors=_IN_HEX))
-        for what in repairs:
-            n, first = odd.get(what, (0, at))
-            odd[what] = n + 1, first
-    return lines
 
 
 class _Layer(io.RawIOBase):
@@ -327,12 +311,12 @@ class _Layer(io.RawIOBase):
         super().close()
 
 
-class _Transcoded(_Layer):
-    """A stream of another encoding as UTF-8."""
+class _Utf8(_Layer):
+    """A stream of any encoding as valid UTF-8, and for a strict parser without NUL bytes, which the ledger notes."""
 
-    def __init__(self, inner: io.BufferedReader, encoding: str) -> None:
+    def __init__(self, inner: io.BufferedReader, encoding: str, ledger: Ledger | None = None) -> None:
         super().__init__(inner)
-        self._inner = inner
+        self._inner, self._ledger = inner, ledger
         self._decoder = codecs.getincrementaldecoder(encoding)(_IN_HEX)
         self._rest = b""
 
@@ -340,53 +324,35 @@ class _Transcoded(_Layer):
         block = b"start"
         while not self._rest and block:
             block = self._inner.read1(_BLOCK)
-            self._rest = self._decoder.decode(block, final=not block).encode()
-        n = min(len(buffer), len(self._rest))
-        buffer[:n], self._rest = self._rest[:n], self._rest[n:]
-        return n
-
-
-class _Utf8(_Layer):
-    """A stream that a strict parser accepts: valid UTF-8, no byte order mark, no NUL bytes."""
-
-    def __init__(self, inner: io.BufferedReader, ledger: Ledger) -> None:
-        super().__init__(inner)
-        self._inner, self._ledger = inner, ledger
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")(_IN_HEX)
-        self._rest = b""
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            block = self._inner.read1(_BLOCK)
             text = self._decoder.decode(block, final=not block)
-            if "\0" in text:
-                self._ledger.note("NUL bytes were removed")
-                text = text.replace("\0", "")
-            if "<" in text and len(_HEX.findall(text)) > len(_HEX_BYTES.findall(block)):
-                self._ledger.note(f"the file held {_NOT_UTF8}")
+            if self._ledger is not None:
+                text = self._repaired(text, block, self._ledger)
             self._rest = text.encode()
-            if not block:
-                break
         n = min(len(buffer), len(self._rest))
         buffer[:n], self._rest = self._rest[:n], self._rest[n:]
         return n
+
+    @staticmethod
+    def _repaired(text: str, block: bytes, ledger: Ledger) -> str:
+        if "\0" in text:
+            ledger.note("NUL bytes were removed")
+            text = text.replace("\0", "")
+        if "<" in text and len(_HEX.findall(text)) > len(_HEX_BYTES.findall(block)):
+            ledger.note(f"the file held {_NOT_UTF8}")
+        return text
 
 
 class _Counted(io.FileIO):
     """The file on disk, with a report of how much of it is read."""
 
-    def __init__(self, source: Source, progress: Progress | None) -> None:
-        super().__init__(source.path)
-        self._source, self._size, self._progress = source, source.size_bytes, progress
+    def __init__(self, path: Path, size_bytes: int, progress: Progress | None) -> None:
+        super().__init__(path)
+        self._size, self._progress = size_bytes, progress
         self.n_read = 0
         self._reported = 0
 
     def readinto(self, buffer: Any) -> int | None:
-        # a file that grows is read as far as it went when it was opened, in every pass alike
-        left = self._size - self.n_read
-        n = super().readinto(memoryview(buffer)[:left]) if left > 0 else 0
-        if not left and os.fstat(self.fileno()).st_size > self._size:
-            self._source.grown = True
+        n = super().readinto(buffer)
         self.n_read += n or 0
         if self._progress and (self.n_read - self._reported >= _HEAD_BYTES or not n):
             self._reported = self.n_read
@@ -400,7 +366,6 @@ class _Tolerant(_Layer):
     def __init__(self, inner: Any, file: io.BufferedReader, counted: _Counted, source: Source) -> None:
         super().__init__(inner, file)
         self._inner, self._counted, self._source = inner, counted, source
-        self._n_unpacked = 0
 
     def readinto(self, buffer: Any) -> int:
         try:
@@ -416,6 +381,4 @@ class _Tolerant(_Layer):
                 f"be read in part. Fetch it again ({error})"
             ) from error
         buffer[: len(data)] = data
-        self._n_unpacked += len(data)
-        refuse_bomb(self._source.name, self._n_unpacked, self._counted.n_read)
         return len(data)

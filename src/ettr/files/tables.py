@@ -18,12 +18,7 @@ COMMENT = "#"
 _IN_BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _SIGNS = re.compile(r"[\W_]+")
 _SHOWN = 300
-MOST_COLUMNS = 10_000
-LONGEST_NAME = 300
-"""Characters of a column's name; the rest is left out."""
 _BATCH = 10_000
-_MANY_BAD, _MOST_BAD = 100_000, 0.9
-"""So many lines, and such a share of all, that are no rows: what follows will be none either."""
 _MOST_LINES = 200
 _MOST_CHARACTERS = 1 << 20
 
@@ -51,11 +46,6 @@ def cells_of(line: str, delimiter: str) -> list[str] | None:
 def header_of(line: str) -> tuple[list[str], str]:
     """Names in a header, and the delimiter that gives the most of them.
 
-    Raises
-    ------
-    InputError
-        There are more than any table has.
-
     Examples
     --------
     >>> header_of('start; "host, rack";cause;')
@@ -63,9 +53,7 @@ def header_of(line: str) -> tuple[list[str], str]:
     """
     split = {delimiter: cells_of(line, delimiter) or line.split(delimiter) for delimiter in _DELIMITERS}
     delimiter = max(_DELIMITERS, key=lambda each: len(split[each]))
-    names = [name.strip()[:LONGEST_NAME] for name in split[delimiter]]
-    if len(names) > MOST_COLUMNS:
-        raise InputError(f"a table may have at most {MOST_COLUMNS:,} columns, got {len(names):,}: {line[:40]!r} ...")
+    names = [name.strip() for name in split[delimiter]]
     while len(names) > 1 and not names[-1]:
         names.pop()
     return names, delimiter
@@ -184,9 +172,7 @@ class DelimitedTable:
         if not first:
             raise InputError("a table must have a header; the file holds only blank lines")
         self.header, self._delimiter = header_of(first)
-        self._others = [each for each in _DELIMITERS if each != self._delimiter]
-        self._n_other = self._first_other = self._last_short = self._n_bad = 0
-        ledger.at_end(self._finish)
+        self._last_short = 0
 
     def batches(self) -> Iterator[tuple[list[int], list[list[str]]]]:
         """Rows as wide as the header, and the numbers of their first lines, many at a time."""
@@ -247,37 +233,12 @@ class DelimitedTable:
             row.pop()
         if row is not None and len(row) == width:
             return row
-        other = self._with_another_delimiter(line, width)
-        if other is not None:
-            self._first_other = self._first_other or number
-            self._n_other += 1
-            self._back.extendleft(reversed(more))
-            return other
         self._last_short = number
         reason = "a quote that never closes" if row is None else f"too {'many' if len(row) > width else 'few'} cells"
         self._ledger.not_parsed(reason, 1, f"line {number:,}")
-        self._n_bad += 1
-        if self._n_bad > _MANY_BAD and self._n_bad > _MOST_BAD * number:
-            raise InputError(
-                f"a table has rows with the cells of its header: {self._n_bad:,} of the first {number:,} lines are none"
-            )
         # what this row swallowed may be whole rows
         self._back.extendleft(reversed(more))
         return None
-
-    def _with_another_delimiter(self, line: str, width: int) -> list[str] | None:
-        """A row whose cells another sign parts, if one gives as many as the header has."""
-        if width < 3:
-            return None
-        rows = (cells_of(line, each) for each in self._others if each in line)
-        return next((row for row in rows if row is not None and len(row) == width), None)
-
-    def _finish(self) -> None:
-        if self._n_other:
-            self._ledger.note(
-                f"rows whose cells are separated by another character than those of the header: "
-                f"{self._n_other:,} (the first: line {self._first_other:,})"
-            )
 
     def _quoted(self, first: tuple[int, str], more: list[tuple[int, str]]) -> list[str] | None:
         """Cells of a row with quotes, which may go on over further lines; None if it never ends."""

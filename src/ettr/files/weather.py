@@ -75,8 +75,8 @@ class Weather:
     @property
     def covers(self) -> str:
         """First and last day that the file speaks of, e.g. ``01-01 to 12-31``."""
-        there = np.flatnonzero(~np.isnan(self.ambient_c)) // 24
-        return f"{_day_name(int(there[0]))} to {_day_name(int(there[-1]))}"
+        hours = np.flatnonzero(~np.isnan(self.ambient_c)) // 24
+        return f"{_day_name(int(hours[0]))} to {_day_name(int(hours[-1]))}"
 
     def window(self, starts: str | None = None, n_days: int = 365) -> pd.DataFrame:
         """The hours of some days.
@@ -101,19 +101,19 @@ class Weather:
         import pandas as pd
 
         if starts is None:
-            there = np.flatnonzero(~np.isnan(self.ambient_c))
+            hours = np.flatnonzero(~np.isnan(self.ambient_c))
         else:
             first = 24 * self._first_day(starts)
-            there = (first + np.arange(24 * min(max(n_days, 1), 365))) % HOURS
-            missing = np.isnan(self.ambient_c[there])
+            hours = (first + np.arange(24 * min(max(n_days, 1), 365))) % HOURS
+            missing = np.isnan(self.ambient_c[hours])
             if missing.any():
-                first_missing = _day_name(int(there[missing][0]) // 24)
+                first_missing = _day_name(int(hours[missing][0]) // 24)
                 raise InputError(
                     f"{self.source} has no weather for {first_missing}, one of the {n_days:,} days from {starts}; it "
                     f"covers {self.covers}"
                 )
         return pd.DataFrame(
-            {"hour": there % 24 + 0.5, "ambient_c": self.ambient_c[there], "day": (there - there[0]) % HOURS // 24}
+            {"hour": hours % 24 + 0.5, "ambient_c": self.ambient_c[hours], "day": (hours - hours[0]) % HOURS // 24}
         )
 
     def _first_day(self, starts: str) -> int:
@@ -328,8 +328,8 @@ class _Records:
 
 def _longest_run(values: np.ndarray) -> int:
     """Hours in a row that are known, around the turn of the year."""
-    there = np.flatnonzero(np.tile(~np.isnan(values), 2))
-    runs = np.split(there, np.flatnonzero(np.diff(there) > 1) + 1)
+    hours = np.flatnonzero(np.tile(~np.isnan(values), 2))
+    runs = np.split(hours, np.flatnonzero(np.diff(hours) > 1) + 1)
     return min(HOURS, max(run.size for run in runs))
 
 

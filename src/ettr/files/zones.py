@@ -117,10 +117,10 @@ class LocalTimes:
 
     def _offset(self, quarter: int) -> tuple[int, int]:
         """Offset from UTC [us] in a quarter of an hour, and 1 if it comes twice, -1 if the clock skips it."""
-        known = self._offsets.get(quarter)
-        if known is None:
+        found = self._offsets.get(quarter)
+        if found is None:
             moment = (EPOCH + timedelta(microseconds=quarter * _QUARTER)).replace(tzinfo=self.zone)
             first, second = (moment.replace(fold=fold).utcoffset() or timedelta() for fold in (0, 1))
-            known = (first // ONE_US, (first > second) - (first < second))
-            self._offsets[quarter] = known
-        return known
+            found = (first // ONE_US, (first > second) - (first < second))
+            self._offsets[quarter] = found
+        return found

@@ -14,12 +14,11 @@ from ettr.core.sentences import number, pct
 from ettr.files.ledger import NOT_PARSED, Ledger
 from ettr.files.time_numbers import UNITS
 from ettr.files.times import DAY, FIRST_US, SECOND
-from ettr.logs.doubts import doubt
+from ettr.logs.doubts import doubt, without_outliers
+from ettr.logs.events import DIGEST, LINE, NO_LINE, OPEN, TEXTS, Events, NodesWatched, in_utc
 from ettr.logs.inventory import node_days, watched
 from ettr.logs.nodes import settle_nodes
 from ettr.logs.options import Options
-from ettr.logs.outliers import without_outliers
-from ettr.logs.raw_failures import DIGEST, LINE, NO_LINE, OPEN, TEXTS, Events, NodesWatched, in_utc
 
 _MS = 1_000
 _FEWEST_NUMBERS = 10
@@ -86,7 +85,6 @@ def observed(
     frame["planned"] |= _planned(frame, options, ledger)
     _note_nodes(frame, ledger)
     doubt(frame[~frame["planned"]], window, ledger)
-    events.note_others(frame)
     there = None if options.inventory is None else watched(options.inventory, frame, window, ledger)
     if there is not None:
         exposure = NodesWatched(there["node"].nunique(), window, exposure.node_days or node_days(there))
@@ -145,8 +143,8 @@ def _understood(frame: pd.DataFrame, ledger: Ledger, *, distinct: bool) -> pd.Da
 
 def _refuse_row_numbers(frame: pd.DataFrame, options: Options, ledger: Ledger, source: str) -> None:
     """Times that count up one by one are the numbers of rows."""
-    one = UNITS[options.time_unit or "d"]
-    if not ledger.calendar and len(frame) >= _FEWEST_NUMBERS and (np.diff(frame["start"]) == one).all():
+    unit_us = UNITS[options.time_unit or "d"]
+    if not ledger.calendar and len(frame) >= _FEWEST_NUMBERS and (np.diff(frame["start"]) == unit_us).all():
         raise InputError(
             f"start must hold times, and {source} has numbers there that count up one by one, as rows do: name the "
             "column of times, e.g. --map start=opened_at"
@@ -180,13 +178,10 @@ def _refuse_none_left(frame: pd.DataFrame, first_us: int, ledger: Ledger, source
 
 
 def _note_ends(frame: pd.DataFrame, last_us: int, ledger: Ledger) -> None:
-    """Count outages that outlast the window, whose ends prove that they were open then, and those without a length."""
-    instant = frame["end"] == frame["start"]
-    n_late, n_instant = int(((frame["end"] > last_us) & ~instant).sum()), int(instant.sum())
+    """Count outages that outlast the window, whose ends prove that they were open then."""
+    n_late = int(((frame["end"] > last_us) & (frame["end"] != frame["start"])).sum())
     if n_late:
         ledger.note(f"outages that end after the window, taken as open: {n_late:,}")
-    if n_instant:
-        ledger.note(f"outages that end when they start, kept as failures of no length: {n_instant:,}")
 
 
 def _planned(frame: pd.DataFrame, options: Options, ledger: Ledger) -> pd.Series:
@@ -202,11 +197,6 @@ def _planned(frame: pd.DataFrame, options: Options, ledger: Ledger) -> pd.Series
 
 def _note_nodes(frame: pd.DataFrame, ledger: Ledger) -> None:
     """Note what looks wrong with nodes, and is kept."""
-    names = set(frame["node"].cat.categories)
-    bare = {name: name.lstrip("0") or "0" for name in names if name[:1] == "0" and name.isdigit()}
-    cut = min((name for name, rest in bare.items() if rest != name and rest in names), default=None)
-    if cut:
-        ledger.note(f"nodes {cut!r} and {bare[cut]!r} both occur: one may have lost its leading zeros")
     silent = int(frame["node"].isna().sum())
     if silent:
         ledger.note(f"events that name no node: {silent:,}")

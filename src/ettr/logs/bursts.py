@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 
 WITHIN_MIN = 5
 _WITHIN_US = WITHIN_MIN * 60 * 1_000_000
-_MANY = 100_000
 
 
 @dataclass
 class _Device:
     first_us: int
-    last_us: int
     by_code: dict[Hashable, int] = field(default_factory=dict)
 
 
@@ -37,23 +35,15 @@ class Bursts:
 
     def seen(self, device: Hashable, code: Hashable, at_us: int) -> str:
         """Return why a message is no failure of its own; empty if it is one."""
-        known = self._devices.get(device)
-        if known is None:
-            if len(self._devices) >= _MANY:
-                self._forget(at_us)
-            known = self._devices[device] = _Device(at_us, at_us)
+        state = self._devices.get(device)
+        if state is None:
+            state = self._devices[device] = _Device(at_us)
             reason = ""
-        elif (last := known.by_code.get(code)) is not None and abs(at_us - last) <= _WITHIN_US:
+        elif (last := state.by_code.get(code)) is not None and abs(at_us - last) <= _WITHIN_US:
             reason = self.again
-        elif abs(at_us - known.first_us) <= _WITHIN_US:
+        elif abs(at_us - state.first_us) <= _WITHIN_US:
             reason = self.other
         else:
-            known.first_us, reason = at_us, ""
-        known.by_code[code] = known.last_us = at_us
+            state.first_us, reason = at_us, ""
+        state.by_code[code] = at_us
         return reason
-
-    def _forget(self, at_us: int) -> None:
-        """Let go of devices that were quiet for long, or of the older half where none was."""
-        quiet = [name for name, known in self._devices.items() if abs(at_us - known.last_us) > _WITHIN_US]
-        for name in quiet or list(self._devices)[: _MANY // 2]:
-            del self._devices[name]

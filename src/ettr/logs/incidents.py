@@ -145,12 +145,12 @@ class Incidents:
         return together
 
 
-def _same(one: Incident, later: Incident, starts: list[int]) -> bool:
-    if later.start_us <= one.last_us:
+def _same(earlier: Incident, later: Incident, starts: list[int]) -> bool:
+    if later.start_us <= earlier.last_us:
         return True
-    n_before = bisect_right(starts, one.last_us)
+    n_before = bisect_right(starts, earlier.last_us)
     if n_before < bisect_right(starts, later.start_us):
         return False
     # a log that never shows a start cannot tell a long time-out from a second failure
     apart_min = SAME_RUN_MIN if n_before else CLOSE_MIN
-    return later.start_us - one.last_us <= apart_min * _MINUTE_US
+    return later.start_us - earlier.last_us <= apart_min * _MINUTE_US

@@ -68,9 +68,9 @@ def read_inventory(path: str | Path, ledger: Ledger, zone: str | tzinfo | None =
         ends[ours] = np.full(len(frame), blank)
         if columns[ours] is not None:
             texts = frame[columns[ours]]
-            given = texts.str.strip().ne("").to_numpy(dtype=bool)
-            us, good = clock.us_series(texts[given])
-            ends[ours][given] = np.where(good, us, blank)
+            is_written = texts.str.strip().ne("").to_numpy(dtype=bool)
+            us, good = clock.us_series(texts[is_written])
+            ends[ours][is_written] = np.where(good, us, blank)
             ledger.not_parsed(f"inventory: {ours} is no time, taken as blank", int((~good).sum()))
     node = frame[columns["node"]].str.strip()
     wrong = ((ends["out"] <= ends["in"]) | node.str.casefold().isin({*PLACEHOLDERS, ""})).to_numpy(dtype=bool)
@@ -117,8 +117,8 @@ def watched(stays: pd.DataFrame, frame: pd.DataFrame, window: tuple[int, int], l
     stays = stays[stays["out_us"] > stays["in_us"]]
     by_key = {_key(name): name for name in frame["node"].cat.categories}
     stays = stays.assign(node=[by_key.get(_key(name), name) for name in stays["node"]])
-    known = frame["node"].notna()
-    strange = known & ~frame["node"].isin(stays["node"])
+    has_node = frame["node"].notna()
+    strange = has_node & ~frame["node"].isin(stays["node"])
     n = int(strange.sum())
     if n > max(1, _MOST_STRANGERS * len(frame)):
         raise InputError(
@@ -129,9 +129,9 @@ def watched(stays: pd.DataFrame, frame: pd.DataFrame, window: tuple[int, int], l
         name = frame.loc[strange, "node"].iloc[0]
         ledger.doubt(f"{n:,} failures are on nodes that the inventory does not have in the window, such as {name!r}")
     hours = (stays[["in_us", "out_us"]] - window[0]) / _HOUR_US
-    there = pd.DataFrame({"node": stays["node"], "in_h": hours["in_us"], "out_h": hours["out_us"]})
-    _say_absent(frame, stays, known & ~strange, ledger)
-    return there.reset_index(drop=True)
+    watched_h = pd.DataFrame({"node": stays["node"], "in_h": hours["in_us"], "out_h": hours["out_us"]})
+    _say_absent(frame, stays, has_node & ~strange, ledger)
+    return watched_h.reset_index(drop=True)
 
 
 def _say_absent(frame: pd.DataFrame, stays: pd.DataFrame, chosen: pd.Series, ledger: Ledger) -> None:

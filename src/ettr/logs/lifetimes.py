@@ -1,4 +1,4 @@
-"""Tables of units and how long they lived: an age and whether it ended, dates of both, or a row in and a row out."""
+"""Tables of units and how long they lived: an age and whether it ended, or dates in and out."""
 
 from __future__ import annotations
 
@@ -21,12 +21,9 @@ from ettr.logs.durations import durations_us, unit_us, without_unit
 from ettr.logs.states import plain
 
 _WORDS = {
-    "unit": "unit id serial serialnumber part partid name node host gpu device asset",
     "age": "age lifetime life duration inservice uptime hours days daysinservice hoursinservice",
     "in": "in installed installedat insert inserted start started deployed commissioned since from begin",
     "out": "out removed removedat remove end ended failedat died retired until to decommissioned replaced",
-    "time": "time date timestamp when at",
-    "event": "event action type kind change",
     "failed": "failed event observed died dead ended status censored outcome state fate",
     "reason": "reason cause why",
 }
@@ -35,13 +32,8 @@ _ENDS = {
     False: "0 00 false no n running alive active ok inservice censored working up survived",
 }
 _YES, _NO = (frozenset(_ENDS[ended].split()) for ended in (True, False))
-_CHANGES = {
-    1: "in insert inserted install installed add added start deployed new",
-    -1: "out remove removed fail failed failure replace replaced end died rma dead",
-    -2: "retire retired upgrade upgraded decommissioned moved censored",
-}
-_KINDS = {word: kind for kind, words in _CHANGES.items() for word in words.split()}
-"""1 for a unit that comes, -1 for one that fails, -2 for one that leaves for another reason."""
+_NO_FAILURE = frozenset(["retire", "retired", "upgrade", "upgraded", "decommissioned", "moved", "censored"])
+"""Reasons for which a unit leaves without a failure."""
 _HOUR_US = 3.6e9
 
 
@@ -88,7 +80,7 @@ def read_lifetimes(
     ----------
     path : str or path
         A table with a row a unit: its ``age`` and whether it ``failed``; or when it came ``in`` and went ``out``, with
-        a ``reason`` perhaps; or with rows of a ``unit``, a ``time`` and an ``event`` that says in or out.
+        a ``reason`` perhaps.
     columns : mapping of str to str or None
         These names to the file's, where it calls them otherwise.
     split : str or None
@@ -109,28 +101,26 @@ def read_lifetimes(
     Raises
     ------
     InputError
-        Columns of none of the three kinds, ages without a unit, or no row that can be read.
+        Columns of neither kind, ages without a unit, or no row that can be read.
     """
     source, ledger = Source(path, progress, "table of lifetimes", encoding), Ledger()
     table = DelimitedTable(source.lines(ledger), ledger)
     reading = _Reading(table.header, dict(columns or {}), source.name, ledger)
-    cohort = reading.asked(split, "--split") if split else None
-    refuse_twice([*reading.used, *([cohort] if cohort else [])], table.header, source.name)
+    cohort = reading.column(split, "--split") if split else None
+    refuse_twice([*reading.columns.values(), *([cohort] if cohort else [])], table.header, source.name)
     rows = [(number, row) for numbers, batch in table.batches() for number, row in zip(numbers, batch, strict=True)]
     frame = pd.DataFrame([row for _, row in rows], columns=table.header, dtype=object)
     numbers = np.array([number for number, _ in rows], dtype=int)
     clock = StampClock(ledger, zone_of(zone))
     end_us = None if until is None else clock.us(until)
-    if reading.has("unit", "time", "event"):
-        lives = reading.in_and_out(frame, numbers, clock, end_us, cohort)
-    elif reading.has("in"):
+    if "in" in reading.columns:
         lives = reading.dates(frame, numbers, clock, end_us, cohort)
-    elif reading.has("age"):
+    elif "age" in reading.columns:
         lives = reading.ages(frame, numbers, time_unit, cohort)
     else:
         raise InputError(
-            f"{source.name} must hold ages and whether they ended, dates in and out, or rows of a unit, a time and an "
-            f"event. {columns_found(table.header)} Name the columns, e.g. --map in=installed out=removed"
+            f"{source.name} must hold ages and whether they ended, or dates in and out. "
+            f"{columns_found(table.header)} Name the columns, e.g. --map in=installed out=removed"
         )
     ledger.close()
     if lives.empty:
@@ -139,45 +129,34 @@ def read_lifetimes(
 
 
 class _Reading:
-    """Which column is what, and rows of one of the three kinds to lives."""
+    """Finds the columns, and turns rows into lifetimes."""
 
     def __init__(self, header: Sequence[str], mapping: dict[str, str], place: str, ledger: Ledger) -> None:
         self._header, self._place, self._ledger = header, place, ledger
         unknown = [name for name in mapping if name not in _WORDS]
         if unknown:
             raise InputError(f"--map {unknown[0]}=...: lifetimes have the columns {', '.join(_WORDS)}")
-        self._columns: dict[str, str] = {ours: self.asked(theirs, f"--map {ours}") for ours, theirs in mapping.items()}
+        self.columns: dict[str, str] = {ours: self.column(theirs, f"--map {ours}") for ours, theirs in mapping.items()}
         for ours, words in _WORDS.items():
             free = {
                 plain_name(without_unit(name) if ours == "age" else name): name
                 for name in reversed(header)
-                if name not in self._columns.values()
+                if name not in self.columns.values()
             }
             found = next((free[word] for word in words.split() if word in free), None)
-            # a column named event tells the kind of a row only beside a time, and else whether a unit failed
-            is_none = (ours == "event" and "time" not in self._columns) or (ours == "time" and "in" in self._columns)
-            if ours not in self._columns and found and not is_none:
-                self._columns[ours] = found
+            if ours not in self.columns and found:
+                self.columns[ours] = found
 
-    def asked(self, name: str, option: str) -> str:
+    def column(self, name: str, option: str) -> str:
         """The column of that name."""
         found = same_name(name, self._header)
         if found is None:
             raise InputError(f"{option}: {self._place} has no column {name!r}. {columns_found(self._header)}")
         return found
 
-    @property
-    def used(self) -> list[str]:
-        """The columns that are read."""
-        return list(self._columns.values())
-
-    def has(self, *names: str) -> bool:
-        """Whether the table has all of these."""
-        return all(name in self._columns for name in names)
-
     def ages(self, frame: pd.DataFrame, numbers: np.ndarray, time_unit: str | None, cohort: str | None) -> pd.DataFrame:
         """A row a unit: its age, and whether it failed."""
-        column = self._columns["age"]
+        column = self.columns["age"]
         unit = UNITS.get(time_unit or "") or unit_us(column)
         us, good = durations_us(frame[column].tolist(), unit)
         if not good.any():
@@ -186,9 +165,9 @@ class _Reading:
             )
         self._drop("age: no duration", ~good, numbers)
         observed = np.ones(len(frame), dtype=bool)
-        if self.has("failed"):
-            words = frame[self._columns["failed"]].map(plain)
-            inverted = plain_name(self._columns["failed"]) == "censored"
+        if "failed" in self.columns:
+            words = frame[self.columns["failed"]].map(plain)
+            inverted = plain_name(self.columns["failed"]) == "censored"
             yes, no = words.isin(_YES).to_numpy(), words.isin(_NO).to_numpy()
             self._drop("neither failed nor still alive", good & ~(yes | no), numbers)
             good, observed = good & (yes | no), no if inverted else yes
@@ -200,53 +179,21 @@ class _Reading:
         self, frame: pd.DataFrame, numbers: np.ndarray, clock: StampClock, until_us: int | None, cohort: str | None
     ) -> pd.DataFrame:
         """A row a unit: when it came, when it went, and perhaps why."""
-        start, started = clock.us_series(frame[self._columns["in"]])
+        start, started = clock.us_series(frame[self.columns["in"]])
         self._drop("in: no time", ~started, numbers)
         end, ended = np.zeros(len(frame), dtype=np.int64), np.zeros(len(frame), dtype=bool)
-        if self.has("out"):
-            texts = frame[self._columns["out"]]
-            given = texts.str.strip().ne("").to_numpy(dtype=bool)
-            end[given], ended[given] = clock.us_series(texts[given])
+        if "out" in self.columns:
+            texts = frame[self.columns["out"]]
+            is_written = texts.str.strip().ne("").to_numpy(dtype=bool)
+            end[is_written], ended[is_written] = clock.us_series(texts[is_written])
         observed = ended
-        if self.has("reason"):
-            left = frame[self._columns["reason"]].map(plain).map(_KINDS).eq(-2).to_numpy()
+        if "reason" in self.columns:
+            left = frame[self.columns["reason"]].map(plain).isin(_NO_FAILURE).to_numpy()
             self._ledger.note(f"units that left for another reason than a failure: {int((left & ended).sum()):,}")
             observed = ended & ~left
         last = self._until(until_us, np.concatenate([start[started], end[ended]]))
         end = np.where(ended, end, last)
         return self._lives((end - start) / _HOUR_US, observed, started, frame, numbers, cohort)
-
-    def in_and_out(
-        self, frame: pd.DataFrame, numbers: np.ndarray, clock: StampClock, until_us: int | None, cohort: str | None
-    ) -> pd.DataFrame:
-        """A row when a unit comes, and one when it goes."""
-        at, good = clock.us_series(frame[self._columns["time"]])
-        self._drop("time: no time", ~good, numbers)
-        words = frame[self._columns["event"]].map(plain)
-        kind = words.map(_KINDS).fillna(0).to_numpy(dtype=int)
-        self._drop("neither in nor out", good & (kind == 0), numbers)
-        last = self._until(until_us, at[good])
-        rows = frame.assign(at=at, kind=kind, number=numbers)[good & (kind != 0)].sort_values("at", kind="stable")
-        lives, lonely = [], 0
-        for _, unit in rows.groupby(self._columns["unit"], sort=False):
-            begun = None
-            for row in unit.itertuples():
-                if row.kind > 0:
-                    begun = row if begun is None else begun
-                elif begun is None:
-                    lonely += 1
-                else:
-                    lives.append((begun.Index, row.at - begun.at, row.kind == -1))
-                    begun = None
-            if begun is not None:
-                lives.append((begun.Index, last - begun.at, False))
-        if lonely:
-            self._ledger.not_parsed("out without a time in: when it came is not known", lonely)
-        index = [place for place, *_ in lives]
-        chosen, of = frame.loc[index], numbers[index]
-        hours = np.array([us for _, us, _ in lives], dtype=float) / _HOUR_US
-        observed = np.array([seen for *_, seen in lives], dtype=bool)
-        return self._lives(hours, observed, np.ones(len(lives), dtype=bool), chosen, of, cohort)
 
     def _until(self, until_us: int | None, times: np.ndarray) -> int:
         """When the watch ended."""

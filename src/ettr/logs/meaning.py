@@ -63,7 +63,7 @@ class Filter:
     column : str
         The file's name for it.
     why_not : callable
-        From a text to why its record is no failure; empty if it may be one.
+        Takes the text of a record and returns the reason why that record is not a failure, or an empty text.
     """
 
     column: str
@@ -79,7 +79,7 @@ class States:
     column : str
         The file's name for it.
     kind : callable
-        From a text to 1 for down, -1 for up, 0 for neither.
+        Takes the text of a record and returns 1 for down, -1 for up, 0 for neither.
     is_event : bool
         Whether its words speak of starts and ends, each of which has a partner; a state may be said again and again.
     """
@@ -113,7 +113,7 @@ class Meaning:
     @property
     def deciding(self) -> list[str]:
         """The file's columns that say what a record is."""
-        return [one.column for one in (*self.filters, self.states) if one]
+        return [part.column for part in (*self.filters, self.states) if part]
 
 
 def find_meaning(first: Batch, present: Sequence[str], options: Options, ledger: Ledger, place: str) -> Meaning:
@@ -150,7 +150,7 @@ def find_meaning(first: Batch, present: Sequence[str], options: Options, ledger:
         return Meaning(columns | {"start": at_end}, (*filters, jobs), None, duration_us)
     found = _states(look)
     if not isinstance(found, States):
-        filters += [one for one in (found, _severity(look), _says_up(look)) if one]
+        filters += [filter_ for filter_ in (found, _severity(look), _says_up(look)) if filter_]
         found = None
         if not filters and look.starts_at_any_time and not {"node", "component", "cause"} & set(columns):
             ledger.doubt(f"no column of {place} says what failed, or where: every row counts as a failure")
@@ -159,7 +159,7 @@ def find_meaning(first: Batch, present: Sequence[str], options: Options, ledger:
 
 @dataclass(frozen=True)
 class _Look:
-    """What is looked at."""
+    """The first records of a file, its columns, and what the user says about them."""
 
     first: Batch
     present: Sequence[str]
@@ -245,14 +245,16 @@ def _job_filter(failing: Sequence[str]) -> Callable[[str], str]:
 
 def _words(failing: Sequence[str], look: _Look, column: str) -> str:
     """The states that count, as the file writes them."""
-    there = [text for text in look.counts(column) if states.job_state(text) in failing]
-    return listed([repr(text) for text in there[:4]]) if there else "those that say so, of which there are none here"
+    matching = [text for text in look.counts(column) if states.job_state(text) in failing]
+    return (
+        listed([repr(text) for text in matching[:4]]) if matching else "those that say so, of which there are none here"
+    )
 
 
 def _severity(look: _Look) -> Filter | None:
     """Lines count from a severity on."""
-    asked = look.options.failure_severity
-    least = states.severity_of(asked or "error")
+    named = look.options.failure_severity
+    least = states.severity_of(named or "error")
     levels = (column for column in look.present if _are_levels(look.counts(column)))
     for column in dict.fromkeys((*look.named(_SEVERITY_NAMES), *levels)):
         counts = look.counts(column)
@@ -274,9 +276,9 @@ def _severity(look: _Look) -> Filter | None:
                 f"all rows count, though {column!r} holds {_some(counts)}, in an order that is not known: choose, e.g. "
                 f"--where {column}={min(counts)}"
             )
-    if asked is not None:
+    if named is not None:
         raise InputError(
-            f"--failure-severity {asked}: no column of {look.place} holds severities. {columns_found(look.present)}"
+            f"--failure-severity {named}: no column of {look.place} holds severities. {columns_found(look.present)}"
         )
     return None
 
@@ -312,11 +314,11 @@ def _states(look: _Look) -> States | Filter | None:
     """The column of states, if there is one; a filter where the user names no word for up."""
     if look.options.down or look.options.up:
         return _states_asked(look)
-    asked = look.options.columns.get("state", look.options.columns.get("event"))
-    if asked is not None:
-        column = same_name(asked, look.present)
+    named = look.options.columns.get("state", look.options.columns.get("event"))
+    if named is not None:
+        column = same_name(named, look.present)
         if column is None:
-            raise InputError(f"--map state={asked}: {look.place} has no such column. {columns_found(look.present)}")
+            raise InputError(f"--map state={named}: {look.place} has no such column. {columns_found(look.present)}")
         kinds = _kinds_of(column, look)
         if not {1, -1} <= set(kinds.values()):
             raise InputError(
@@ -376,12 +378,12 @@ def _found(column: str, kinds: Mapping[str, int], look: _Look, other: int | None
 
 
 def _are_states(kinds: Mapping[str, int], counts: Counter[str]) -> bool:
-    known = sum(n for text, n in counts.items() if kinds.get(text))
-    return {1, -1} <= set(kinds.values()) and known > _HALF * sum(counts.values())
+    n_known = sum(n for text, n in counts.items() if kinds.get(text))
+    return {1, -1} <= set(kinds.values()) and n_known > _HALF * sum(counts.values())
 
 
 def _kinds_of(column: str, look: _Look) -> dict[str, int]:
-    """What each text of a column says; of two words that nobody knows, that which lasts less is down."""
+    """What each text of a column says; of two states the other one is what the known one is not."""
     counts = look.counts(column)
     kinds = {text: states.state_of(text) for text in counts}
     booleans = {text: _BOOLEANS.get(states.plain(text)) for text in counts}
@@ -389,11 +391,23 @@ def _kinds_of(column: str, look: _Look) -> dict[str, int]:
         name = plain_name(column)
         if name in _UP_NAMES or name in _DOWN_NAMES:
             return {text: 1 if value == (name in _DOWN_NAMES) else -1 for text, value in booleans.items()}
-        return _by_time(column, look)
+        return _unknown_words(column, look)
     if len(counts) != 2 or all(kinds.values()) or not _alternate(column, dict.fromkeys(counts, 1), look):
         return kinds
-    known = sum(kinds.values())  # of two states the other is what the known one is not
-    return {text: kind or -known for text, kind in kinds.items()} if known else _by_time(column, look)
+    sign = sum(kinds.values())
+    return {text: kind or -sign for text, kind in kinds.items()} if sign else _unknown_words(column, look)
+
+
+def _unknown_words(column: str, look: _Look) -> dict[str, int]:
+    """No states, and a doubt where the rows of a node go from one of two texts to the other."""
+    counts = look.counts(column)
+    if len(counts) == 2 and look.starts_at_any_time and _alternate(column, dict.fromkeys(counts, 1), look):
+        first, second = counts
+        look.ledger.doubt(
+            f"every row counts, though {column!r} goes from {first!r} to {second!r} and back on each node: if one of "
+            "them means down, name both with --down and --up"
+        )
+    return {}
 
 
 def _alternate(column: str, kinds: Mapping[str, int], look: _Look) -> bool:
@@ -407,29 +421,6 @@ def _alternate(column: str, kinds: Mapping[str, int], look: _Look) -> bool:
     return n >= _HALF * len(order) / 2 and int((differ & same_node).sum()) >= _MOST * n
 
 
-def _by_time(column: str, look: _Look) -> dict[str, int]:
-    """Of two texts, the one in which nodes spend less time is down; nothing where neither is rare."""
-    texts = np.array([*(text.strip() for text in look.texts(column)), ""], dtype=object)[:-1]
-    stamps = pd.Series(look.texts(look.columns["start"][0]), dtype=object)
-    try:
-        at_us, good = look.options.clock(Ledger()).us_series(stamps)
-    except InputError:
-        return {}
-    node = look.nodes()
-    rows = np.flatnonzero(good & (texts != ""))
-    order = rows[np.lexsort((at_us[rows], node[rows]))]
-    same = node[order][1:] == node[order][:-1]
-    lasted = np.where(same, at_us[order][1:] - at_us[order][:-1], 0)
-    of = {text: float(lasted[texts[order][:-1] == text].sum()) for text in look.counts(column)}
-    if len(of) != 2 or not sum(of.values()):
-        return {}
-    down, up = sorted(of, key=lambda text: of[text])
-    if of[down] > 0.4 * (of[down] + of[up]):
-        return {}
-    look.ledger.note(f"{down!r} is taken as down, as nodes spend less time in it than in {up!r}")
-    return {down: 1, up: -1}
-
-
 # --------------------------------------------------------------------------- durations, words
 
 
@@ -440,10 +431,10 @@ def _with_duration(look: _Look) -> tuple[Columns, float | None]:
         return columns, None
     column = columns["duration"][0]
     unit = unit_us(column)
-    given = [text for text in look.texts(column) if text.strip()]
+    texts = [text for text in look.texts(column) if text.strip()]
     if unit is None and look.options.time_unit and "duration" in look.options.columns:
         unit = UNITS[look.options.time_unit]
-    if given and not durations_us(given, unit)[1].any():
+    if texts and not durations_us(texts, unit)[1].any():
         sentence = f"durations in {column!r} have no unit: name it {column}_h, or _min, or _s"
         if "duration" in look.options.columns:
             raise InputError(f"{sentence} ({look.place})")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,14 @@ import pandas as pd
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.times import NoTime, written
-from ettr.logs.node_lists import LONGEST, expand
+
+LONGEST = 1_000_000
+"""Names that one list, or all lists of a log together, may stand for."""
+
+_TOO_LONG = f"a node list may stand for at most {LONGEST:,} names"
+_LISTED_NAME = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")
+_PIECE = re.compile(r"\[([^\[\]]*)\]|([^\[\]]+)")
+_RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
 
 APART = "/"
 """Between a system and the name of a node in it."""
@@ -133,8 +141,9 @@ def _folded(frame: pd.DataFrame, fold: Callable[[str], str], words: str, ledger:
     one_of = {
         name: max(group, key=lambda each: (each == key, counts[each])) for key, group in met.items() for name in group
     }
-    example = min(met.values(), key=len)
-    ledger.note(f"names of nodes that differ in {words} are taken as one: {len(met):,} nodes, such as {_or(example)}")
+    shortest: list[str] = min(met.values(), key=len)
+    example = " and ".join(map(repr, shortest))
+    ledger.note(f"names of nodes that differ in {words} are taken as one: {len(met):,} nodes, such as {example}")
     kept = [name for name in names if one_of.get(name, name) == name]
     codes = pd.Index(kept).get_indexer([one_of.get(name, name) for name in names])
     old = frame["node"].cat.codes.to_numpy()
@@ -166,10 +175,6 @@ _FOLDS: tuple[tuple[Callable[[str], str], str], ...] = (
 )
 
 
-def _or(names: Iterable[str]) -> str:
-    return " and ".join(map(repr, names))
-
-
 def _systems_apart(frame: pd.DataFrame, split: str | None, ledger: Ledger) -> pd.DataFrame:
     """Nodes of one name in several systems are several, where the user says that they are systems."""
     if split is None or split not in frame.columns:
@@ -185,11 +190,73 @@ def _systems_apart(frame: pd.DataFrame, split: str | None, ledger: Ledger) -> pd
     if not n:
         return frame
     ledger.note(f"names of nodes that occur under several values of {split}: {n:,}; each value has a node of its own")
-    known = frame["node"].notna() & frame[split].notna()
+    has_both = frame["node"].notna() & frame[split].notna()
     joined = frame[split].astype(str) + APART + frame["node"].astype(str)
-    return frame.assign(node=pd.Categorical(joined.where(known, frame["node"].astype(object))))
+    return frame.assign(node=pd.Categorical(joined.where(has_both, frame["node"].astype(object))))
 
 
 def _n_shared(frame: pd.DataFrame, column: str) -> int:
     pairs = frame.loc[frame["node"].notna() & frame[column].notna(), ["node", column]].drop_duplicates()
     return int((pairs["node"].value_counts() > 1).sum())
+
+
+# --------------------------------------------------------------------------- lists of Slurm
+
+
+def expand(text: str) -> list[str]:
+    """Names that a node list stands for.
+
+    Parameters
+    ----------
+    text : str
+        Names and ranges, e.g. ``node[1001-1002,1073],gpu-[01-03]n[1-2]``. Leading zeros are kept.
+
+    Returns
+    -------
+    list of str
+        In the order of the list; empty for ``None assigned`` and the like.
+
+    Raises
+    ------
+    ValueError
+        The text is no node list, or stands for more than 1,000,000 names.
+
+    Examples
+    --------
+    >>> expand("node[08-10,12],login")
+    ['node08', 'node09', 'node10', 'node12', 'login']
+    """
+    text = text.strip()
+    if text in ("", "None assigned", "None", "(null)", "N/A"):
+        return []
+    names: list[str] = []
+    at = 0
+    while at < len(text):
+        match = _LISTED_NAME.match(text, at)
+        if match is None or (match.end() < len(text) and text[match.end()] != ","):
+            raise ValueError(f"{text[at : at + 40]!r} is no node list")
+        parts: list[list[str]] = []
+        most = LONGEST - len(names)
+        if not most:
+            raise ValueError(_TOO_LONG)
+        for ranges, plain in _PIECE.findall(match.group()):
+            parts.append([plain] if plain else _numbers(ranges, most))
+            most //= len(parts[-1])
+        names.extend(map("".join, product(*parts)))
+        at = match.end() + 1
+    return names
+
+
+def _numbers(text: str, most: int) -> list[str]:
+    numbers: list[str] = []
+    for item in text.split(","):
+        match = _RANGE.fullmatch(item.strip())
+        if match is None:
+            raise ValueError(f"{item[:40]!r} is no range of numbers")
+        low, high = match[1], match[2] or match[1]
+        if int(high) < int(low):
+            raise ValueError(f"the range {item} falls")
+        if len(numbers) + int(high) - int(low) + 1 > most:
+            raise ValueError(_TOO_LONG)
+        numbers.extend(f"{number:0{len(low)}d}" for number in range(int(low), int(high) + 1))
+    return numbers

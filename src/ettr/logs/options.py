@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from numbers import Integral, Real
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -86,7 +86,7 @@ class Options:
         return StampClock(ledger, self.zone, self.year, self.time_unit)
 
 
-def what_is_given(
+def checked_options(
     n_nodes: int | None = None,
     window: WindowLike = None,
     *,
@@ -119,7 +119,7 @@ def what_is_given(
         year=year,
         time_unit=time_unit,
         columns=mapping,
-        planned=_pattern("planned", planned),
+        planned=None if planned is None else _pattern("planned", planned),
         where={column: _pattern("where", pattern) for column, pattern in (where or {}).items()},
         down=_words("down", down),
         up=_words("up", up),
@@ -143,26 +143,15 @@ def _whole(name: str, value: Any, least: int, most: int) -> int:
 
 def _columns(columns: Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
     """Our names to the file's, from a mapping or from texts such as ``start=opened_at``."""
-    if isinstance(columns, str):
-        columns = columns.split()
-    pairs: dict[str, str] = {}
-    for item in columns.items() if isinstance(columns, Mapping) else columns or ():
-        ours, equals, theirs = item.partition("=") if isinstance(item, str) else (item[0], "=", item[1])
-        named = all(isinstance(name, str) and name.strip() for name in (ours, theirs))
-        if not equals or not named:
-            text = item if isinstance(item, str) else f"{ours!r}={theirs!r}"
-            raise InputError(f"columns must map our name to the file's, e.g. start=opened_at, got {text}")
-        pairs[ours.strip()] = theirs.strip()
-    return pairs
+    if not isinstance(columns, Mapping):
+        columns = dict(item.partition("=")[::2] for item in columns or ())
+    for ours, theirs in columns.items():
+        if not ours.strip() or not theirs.strip():
+            raise InputError(f"columns must map our name to the file's, e.g. start=opened_at, got {ours!r}={theirs!r}")
+    return {ours.strip(): theirs.strip() for ours, theirs in columns.items()}
 
 
-@overload
-def _pattern(option: str, text: str) -> re.Pattern[str]: ...
-@overload
-def _pattern(option: str, text: None) -> None: ...
-def _pattern(option: str, text: str | None) -> re.Pattern[str] | None:
-    if text is None:
-        return None
+def _pattern(option: str, text: str) -> re.Pattern[str]:
     if isinstance(text, str) and not text.strip():
         raise InputError(f"{option} must hold a word: an empty pattern matches everything, got {text!r} (--{option})")
     try:
@@ -218,8 +207,6 @@ def _window(window: WindowLike, options: Options) -> tuple[int | None, int | Non
 
 def _day_after(part: Any) -> Any:
     """The midnight that ends a day, where the last instant is only a date; else the instant itself."""
-    if isinstance(part, np.datetime64) and np.datetime_data(part)[0] == "D" and not np.isnat(part):
-        return part + np.timedelta64(1, "D")
     if isinstance(part, date) and not isinstance(part, datetime):
         return part + timedelta(days=1)
     if not isinstance(part, str) or ":" in part or _NUMBER.fullmatch(part.strip()) or not part.strip():
@@ -235,10 +222,6 @@ def _instant(part: Any, clock: StampClock, window: Any) -> int | None:
     if part is None or (isinstance(part, str) and not part.strip()):
         return None
     try:
-        if isinstance(part, np.datetime64):
-            part = pd.Timestamp(part)
-        if part is pd.NaT:
-            raise NoTime("no time")
         if isinstance(part, datetime):
             return clock.us_of(part)
         if isinstance(part, date | str):

@@ -16,12 +16,11 @@ from ettr.core.errors import InputError
 from ettr.core.results import FailureLog
 from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
-from ettr.files.opening import Progress, Source
-from ettr.files.spooling import STDIN
+from ettr.files.opening import STDIN, Progress, Source
 from ettr.logs.assemble import observed
+from ettr.logs.events import Events, NodesWatched
 from ettr.logs.inventory import read_inventory
-from ettr.logs.options import MOST_NODES, Options, WindowLike, what_is_given
-from ettr.logs.raw_failures import Events, NodesWatched
+from ettr.logs.options import MOST_NODES, Options, WindowLike, checked_options
 from ettr.logs.readers import dcgm, journal, json_events, kubernetes, redfish, slurm, slurm_json, table, torchrun, xid
 from ettr.logs.rows import Batch, Rows
 from ettr.logs.training.runs import FORMATS as OF_TRAINING
@@ -81,7 +80,7 @@ def read(
     Parameters
     ----------
     path : str or path
-        The file, plain, ``.gz`` or ``.xz``, or an archive that holds one; ``"-"`` is standard input.
+        The file, plain, ``.gz`` or ``.xz``; ``"-"`` is standard input.
     format : str or None
         Its format; found from the first lines if not named.
     n_nodes : int or None
@@ -141,7 +140,7 @@ def read(
     >>> len(log.failures), log.node_days
     (2, 160.0)
     """
-    options = what_is_given(
+    options = checked_options(
         n_nodes,
         window,
         zone=zone,
@@ -163,13 +162,11 @@ def read(
     ledger = Ledger()
     if inventory is not None:  # which says how many there are, whatever the format would count
         options = replace(options, n_nodes=MOST_NODES, inventory=read_inventory(inventory, ledger, zone))
-    events = Events(ledger)
+    events = Events()
     exposure = chosen.read(source, options, events, ledger)
     ledger.close()
     if source.cut:
         ledger.doubt(f"{source.name} {source.cut}; the rest of the log is missing")
-    if source.grown:
-        ledger.note(f"{source.name} grew while it was read: what came after it was opened is missing")
     return observed(events, exposure, options, ledger, name=chosen.name, source=_named(path, source))
 
 
@@ -183,13 +180,13 @@ def _refuse_unread(options: Options, format: str, name: str) -> None:
         return
     # a name mapped to itself only asks to keep the column
     renamed = any(ours != theirs for ours, theirs in options.columns.items())
-    asked = {
+    options_given = {
         "--map": renamed,
         "--where": options.where,
         "--down and --up": options.down or options.up,
         "--failure-severity": options.failure_severity,
     }
-    for option, given in asked.items():
+    for option, given in options_given.items():
         if given:
             raise InputError(f"{option} is for {' and '.join(_MAPPED)} only; {name} is read as {format}")
 
@@ -243,9 +240,9 @@ def from_frame(
         raise InputError(f"frame must be a DataFrame with a column start, got {got}")
     if not frame.columns.is_unique:
         raise InputError(f"frame must have different columns, got {', '.join(map(str, frame.columns))}")
-    options = what_is_given(n_nodes, window, zone=zone, planned=planned, cohort_nodes=cohort_nodes)
+    options = checked_options(n_nodes, window, zone=zone, planned=planned, cohort_nodes=cohort_nodes)
     ledger = Ledger()
-    events = Events(ledger)
+    events = Events()
     rows = Rows(options.clock(ledger), events, ledger, "row")
     for first in range(0, len(frame), _BATCH):
         part = frame.iloc[first : first + _BATCH]

@@ -1,19 +1,19 @@
-"""Records of somebody's own table or JSON to failures, by what they mean."""
+"""Records of a table or of JSON to failures, by what they mean; states of nodes are joined to outages."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from functools import cache
 
 import numpy as np
+import pandas as pd
 
 from ettr.files.ledger import Ledger
-from ettr.logs.meaning import Filter, Meaning
+from ettr.logs.events import DIGEST, LINE, OPEN, TEXTS, Events
+from ettr.logs.meaning import Meaning
 from ettr.logs.options import Options
-from ettr.logs.pairs import Pairs
-from ettr.logs.raw_failures import MOST_CAUSES, Events
-from ettr.logs.rows import Batch, Rows
+from ettr.logs.rows import PLANNED, Batch, Rows
 from ettr.logs.states import PLANNED_STATES, plain
 
 _JOINED = "/"
@@ -43,12 +43,15 @@ def take_records(
     rows = Rows(options.clock(ledger), events, ledger, word, meaning.duration_us)
     states = meaning.states
     pairs = Pairs(rows, ledger, is_event=states.is_event) if states else None
-    filters = [_Marks(one) for one in meaning.filters]
-    kind_of = _remembered(states.kind) if states else None
+    filters = [(filter_.column, cache(filter_.why_not)) for filter_ in meaning.filters]
+    kind_of = cache(states.kind) if states else None
     for batch in batches:
         passing = batch
-        for one in filters:
-            passing = one.passing(passing, ledger, word)
+        for column, why_not in filters:
+            reasons = [why_not(text) for text in passing.columns[column]]
+            for reason, n in Counter(filter(None, reasons)).items():
+                ledger.dropped(reason, n, f"{word} {passing.numbers[reasons.index(reason)]:,}")
+            passing = passing.only(np.array([not reason for reason in reasons], dtype=bool))
         if states is None or pairs is None or kind_of is None:
             rows.take(_ours(passing, meaning))
             continue
@@ -59,35 +62,6 @@ def take_records(
         pairs.take(_ours(passing.only(kinds != 0), meaning), kinds[kinds != 0])
     if pairs:
         pairs.join(events)
-
-
-class _Marks:
-    """A filter that counts what it holds back."""
-
-    def __init__(self, one: Filter) -> None:
-        self._column, self._why_not = one.column, _remembered(one.why_not)
-
-    def passing(self, batch: Batch, ledger: Ledger, word: str) -> Batch:
-        """The records that may be failures."""
-        reasons = [self._why_not(text) for text in batch.columns[self._column]]
-        for reason, n in Counter(filter(None, reasons)).items():
-            ledger.dropped(reason, n, f"{word} {batch.numbers[reasons.index(reason)]:,}")
-        return batch.only(np.array([not reason for reason in reasons], dtype=bool))
-
-
-def _remembered(of_text: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A function of a text that is not asked twice for the same one."""
-    known: dict[str, Any] = {}
-
-    def answer(text: str) -> Any:
-        value = known.get(text)
-        if value is None:
-            value = of_text(text)
-            if len(known) < MOST_CAUSES:
-                known[text] = value
-        return value
-
-    return answer
 
 
 def _ours(batch: Batch, meaning: Meaning) -> Batch:
@@ -103,3 +77,136 @@ def _ours(batch: Batch, meaning: Meaning) -> Batch:
         if any(plain(text) in PLANNED_STATES for text in words):
             columns["planned"] = ["yes" if plain(text) in PLANNED_STATES else "" for text in words]
     return Batch(columns, batch.numbers, batch.digests)
+
+
+# --------------------------------------------------------------------------- states of nodes
+
+
+class Pairs:
+    """Starts and ends, joined to outages of a node.
+
+    Words for events, such as start and end, are joined first in first out for each node and fault. A state, such as
+    down, lasts until the other one, however often it is said.
+
+    Parameters
+    ----------
+    rows : Rows
+        Reads their times.
+    ledger : Ledger
+        Takes what is no outage.
+    is_event : bool
+        Whether the words are those of events.
+    """
+
+    def __init__(self, rows: Rows, ledger: Ledger, *, is_event: bool) -> None:
+        self._rows, self._ledger, self._is_event = rows, ledger, is_event
+        self._records = Events()
+
+    def take(self, batch: Batch, kinds: np.ndarray) -> None:
+        """Read one batch; ``kinds`` is 1 where a row says down, and -1 where it says up."""
+        self._rows.take_halves(batch, kinds < 0, self._records)
+
+    def join(self, events: Events) -> None:
+        """Hand over the outages."""
+        frame = self._records.frame()
+        frame = self._once(frame)
+        is_end = frame.pop("planned").to_numpy()
+        start = frame["start"].to_numpy()
+        key = self._keys(frame, is_end)
+        if not self._is_event:
+            changed = _changes(key, start, is_end)
+            self._ledger.merged("the same state of its node again", int((~changed).sum()), _stamp(frame, ~changed))
+            frame, is_end, start, key = frame[changed], is_end[changed], start[changed], key[changed]
+        end, lonely = first_in_first_out(key, start, is_end)
+        alone = np.isin(np.arange(len(key)), lonely)
+        if self._is_event:
+            self._ledger.not_parsed("an end without a start", len(lonely), _stamp(frame, alone))
+        else:  # one state of a healthy node follows another
+            self._ledger.dropped("a node that was up, and still is", len(lonely), _stamp(frame, alone))
+        self._ledger.merged("the end of an outage, joined to its start", int(is_end.sum()) - len(lonely))
+        still = int((end[~is_end] == OPEN).sum())
+        if still:
+            self._ledger.note(f"outages without an end in the log, taken as open: {still:,}")
+        self._hand_over(frame[~is_end], end[~is_end], events)
+
+    def _once(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The halves without those that the file holds twice."""
+        again = frame.duplicated(["start", *TEXTS, "planned", DIGEST]).to_numpy()
+        self._ledger.merged("exact duplicate", int(again.sum()), _stamp(frame, again))
+        return frame[~again].reset_index(drop=True)
+
+    def _keys(self, frame: pd.DataFrame, is_end: np.ndarray) -> np.ndarray:
+        """A number for what is joined: a node, with its component, and for events its cause, if ends name them."""
+        names = TEXTS if self._is_event else TEXTS[:2]
+        codes = [frame[name].cat.codes.to_numpy() for name in names]
+        if all((code[is_end] < 0).all() for code in codes[1:]):
+            codes = codes[:1]
+        key = np.zeros(len(frame), dtype=np.int64)
+        for code in codes:
+            key = key * (int(code.max(initial=0)) + 2) + code + 1
+        return key
+
+    @staticmethod
+    def _hand_over(begun: pd.DataFrame, end: np.ndarray, events: Events) -> None:
+        texts = {name: begun[name].array for name in begun.columns if name not in ("start", "end", LINE, DIGEST)}
+        planned = ~texts.pop(PLANNED).isna() if PLANNED in texts else None
+        events.extend(begun["start"].to_numpy(), end, texts, planned, begun[LINE].to_numpy(), begun[DIGEST].to_numpy())
+
+
+def _changes(key: np.ndarray, time: np.ndarray, is_end: np.ndarray) -> np.ndarray:
+    """Which rows change the state of what they speak of; the first one always does."""
+    order = np.lexsort((time, key))  # of one instant, as in the file
+    new = np.ones(len(key), dtype=bool)
+    new[1:] = (key[order][1:] != key[order][:-1]) | (is_end[order][1:] != is_end[order][:-1])
+    changed = np.empty(len(key), dtype=bool)
+    changed[order] = new
+    return changed
+
+
+def first_in_first_out(key: np.ndarray, time: np.ndarray, is_end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Join ends to starts of the same key, the oldest open start first.
+
+    Parameters
+    ----------
+    key : ndarray of int64
+        What is joined: a node and its fault. Shape (n,).
+    time : ndarray of int64
+        Shape (n,). [us]
+    is_end : ndarray of bool
+        Shape (n,).
+
+    Returns
+    -------
+    tuple of ndarray
+        The end of each start, ``OPEN`` where it has none, shape (n,) [us]; and the rows of ends that have no start.
+
+    Examples
+    --------
+    >>> key, time = np.array([1, 1, 2, 1, 1]), np.array([10, 20, 21, 30, 40])
+    >>> end, lonely = first_in_first_out(key, time, np.array([False, False, True, True, True]))
+    >>> end[:2].tolist(), lonely.tolist()
+    ([30, 40], [2])
+    """
+    order = np.lexsort((is_end, time, key))
+    ends, keys = is_end[order], key[order]
+    group = np.cumsum(np.r_[False, keys[1:] != keys[:-1]]) if len(keys) else keys
+    opened = np.cumsum(np.where(ends, -1, 1))
+    opened -= np.r_[0, opened][np.searchsorted(group, group)]
+    # the fewest open so far, in each group from 0: below it an end had nothing to close
+    apart = group * (2 * len(keys) + 2)
+    fewest = np.minimum.accumulate(np.minimum(opened, 0) - apart) + apart
+    before = np.r_[0, fewest[:-1]]
+    before[np.r_[True, group[1:] != group[:-1]][: len(group)]] = 0
+    lonely = ends & (opened < before)
+    end = np.full(len(key), OPEN)
+    starts, closing = np.flatnonzero(~ends), np.flatnonzero(ends & ~lonely)
+    rank = np.arange(len(closing)) - np.searchsorted(group[closing], group[closing])
+    matched = starts[np.searchsorted(group[starts], group[closing]) + rank]
+    end[order[matched]] = time[order[closing]]
+    return end, order[np.flatnonzero(lonely)]
+
+
+def _stamp(frame: pd.DataFrame, chosen: np.ndarray | Sequence[bool]) -> str:
+    """When the first of some rows was."""
+    rows = np.flatnonzero(chosen)
+    return f"at {pd.Timestamp(frame['start'].iloc[rows[0]], unit='us'):%Y-%m-%d %H:%M:%S}" if len(rows) else ""

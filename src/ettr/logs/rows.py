@@ -14,7 +14,7 @@ from ettr.files.clock import StampClock
 from ettr.files.ledger import Ledger
 from ettr.files.times import why_not
 from ettr.logs.durations import durations_us
-from ettr.logs.raw_failures import OPEN, Events
+from ettr.logs.events import OPEN, Events
 
 _SILENT = frozenset({"", "-", "--", "?", "n/a", "na", "nan", "nat", "null", "none", "\\n"})
 _NOT_OVER = _SILENT | {"unknown", "open", "ongoing", "now", "present", "active", "tbd"}
@@ -152,9 +152,9 @@ class Rows:
         if texts is None:
             return np.zeros(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=bool)
         end, ended = np.zeros(len(texts), dtype=np.int64), np.zeros(len(texts), dtype=bool)
-        given = np.array([bool(text) for text in texts], dtype=bool)
-        end[given], ended[given] = self._clock.us_series(pd.Series(texts, dtype=object)[given])
-        wrong = given & ~ended
+        is_written = np.array([bool(text) for text in texts], dtype=bool)
+        end[is_written], ended[is_written] = self._clock.us_series(pd.Series(texts, dtype=object)[is_written])
+        wrong = is_written & ~ended
         wrong[wrong] = [texts[row].strip().lower() not in _NOT_OVER for row in np.flatnonzero(wrong).tolist()]
         if wrong.any():
             first = int(np.argmax(wrong))

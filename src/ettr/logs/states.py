@@ -74,9 +74,9 @@ def state_of(text: str) -> int:
     >>> [state_of(text) for text in ("NotReady", "node is ready", "fault_start", "not reachable", "rumour")]
     [1, -1, 1, 1, 0]
     """
-    known = WORDS.get(plain(text))
-    if known is not None:
-        return known
+    value = WORDS.get(plain(text))
+    if value is not None:
+        return value
     words = [word.lower() for word in _WORD.findall(text[:_LONGEST])]
     if len(words) > 1:  # of a fault_start or a fault_seen only the other word says which
         words = [word if word not in ("fault", "failure") else "" for word in words]
@@ -129,5 +129,5 @@ def are_job_states(states: Iterable[str]) -> bool:
     >>> are_job_states({"completed", "failed", "running"}), are_job_states({"failed", "recovered"})
     (True, False)
     """
-    known = set(states) & _JOB_STATES
-    return bool(known & _JOB_ENDS) and len(known) >= 0.8 * len(set(states))
+    job_states = set(states) & _JOB_STATES
+    return bool(job_states & _JOB_ENDS) and len(job_states) >= 0.8 * len(set(states))

@@ -185,14 +185,14 @@ def lost_by_kind(events: pd.DataFrame, step_s: float) -> pd.DataFrame:
     if "restarted" in events.columns:
         named = events["restarted"].notna() & (events["restarted"] != "")
         goes_on = pd.to_datetime(events["restarted"].where(named, events["time"]))
-    known = np.flatnonzero(events["restart_step"].notna())
-    if known.size < 2 or known[0] != 0 or known[-1] != len(events) - 1:
+    has_step = np.flatnonzero(events["restart_step"].notna())
+    if has_step.size < 2 or has_step[0] != 0 or has_step[-1] != len(events) - 1:
         raise InputError("restart_step must be known in the first and in the last of at least two rows of events")
     groups = events["kind"].map(GROUPS).tolist()
-    done = realised_ettr(goes_on[known], events["restart_step"][known], step_s).segments
+    done = realised_ettr(goes_on[has_step], events["restart_step"][has_step], step_s).segments
     idle_h = float((goes_on[0] - pd.to_datetime(events["time"])[0]) / _HOUR)
     rows = [(groups[0], idle_h, 1)] if idle_h > 0 else []
-    for stretch, (start, end) in zip(done.itertuples(), itertools.pairwise(known), strict=True):
+    for stretch, (start, end) in zip(done.itertuples(), itertools.pairwise(has_step), strict=True):
         lost_h = stretch.wall_h - stretch.steps * float(step_s) / S_PER_H
         if lost_h < 0:
             raise InputError(
@@ -209,11 +209,11 @@ def lost_by_kind(events: pd.DataFrame, step_s: float) -> pd.DataFrame:
 
 def _stamps(time: Any, step: Any) -> tuple[pd.DatetimeIndex, np.ndarray]:
     """Times and steps, checked: as many of each, both in order."""
-    given = pd.Series(time).reset_index(drop=True)
-    if pd.api.types.is_numeric_dtype(given):
-        raise InputError(f"time must hold dates or times, got the number {given.iloc[0] if len(given) else 'of none'}")
+    times = pd.Series(time).reset_index(drop=True)
+    if pd.api.types.is_numeric_dtype(times):
+        raise InputError(f"time must hold dates or times, got the number {times.iloc[0] if len(times) else 'of none'}")
     try:
-        stamps = pd.DatetimeIndex(pd.to_datetime(given))
+        stamps = pd.DatetimeIndex(pd.to_datetime(times))
         steps = np.asarray(step, dtype=float)
     except (ValueError, TypeError) as error:
         raise InputError(f"time and step must hold times of one zone and numbers: {error}") from None

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from ettr.core.errors import InputError
 from ettr.core.numbers import number_of
@@ -18,8 +15,8 @@ from ettr.files.prometheus import BLANK, HOSTS, LabelledSeries, samples_in, spea
 from ettr.files.time_numbers import epoch_s
 from ettr.files.times import SECOND
 from ettr.logs.bursts import WITHIN_MIN, Bursts
+from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, NodesWatched, Span
 from ettr.logs.readers.xid_codes import xid
 
 METRIC = "DCGM_FI_DEV_XID_ERRORS"
@@ -32,7 +29,6 @@ _ADDRESS = "instance"
 _GPUS = ("UUID", "uuid", "gpu", "pci_bus_id", "device")
 
 _LARGEST = 9_999
-_MOST_GPUS = 1_000_000
 _SAME = "same value as the sample before"
 _NO_VALUE = "no value"
 _OTHER = "another metric"
@@ -44,8 +40,7 @@ class _Gpu:
 
     host: str | None
     name: str | None
-    at_us: array[int] = field(default_factory=lambda: array("q"))
-    codes: array[int] = field(default_factory=lambda: array("i"))
+    changes: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def place(self) -> str:
@@ -60,8 +55,7 @@ class _Gauge:
     last: int | None = None
 
     def change(self, at_us: int, code: int) -> None:
-        self.gpu.at_us.append(at_us)
-        self.gpu.codes.append(code)
+        self.gpu.changes.append((at_us, code))
         self.last = max(code, 0)
 
 
@@ -85,10 +79,6 @@ class _Gauges:
             self.hosts.add(host)
         known = self.gpus.get((host, gpu))
         if known is None:
-            if len(self.gpus) >= _MOST_GPUS:
-                raise InputError(
-                    f"a log may hold at most {_MOST_GPUS:,} GPUs; are {_GPUS} the labels of a GPU in yours?"
-                )
             known = self.gpus[host, gpu] = _Gpu(host, gpu)
         return _Gauge(known)
 
@@ -116,15 +106,13 @@ class _Gauges:
         """Turn changes into failures."""
         bursts, failures = Bursts("number", "GPU"), list[tuple[int, _Gpu, int]]()
         for gpu in self.gpus.values():
-            at_us, codes = np.frombuffer(gpu.at_us, dtype=np.int64), np.frombuffer(gpu.codes, dtype=np.intc)
             before: int | None = None
-            for i in np.argsort(at_us, kind="stable").tolist():
-                code = int(codes[i])
+            for at_us, code in sorted(gpu.changes, key=lambda change: change[0]):
                 reason = _no_edge(before, code)
                 if reason:
                     self.ledger.dropped(reason, place=gpu.place)
-                elif self._begins(gpu, code, int(at_us[i]), bursts):
-                    failures.append((int(at_us[i]), gpu, code))
+                elif self._begins(gpu, code, at_us, bursts):
+                    failures.append((at_us, gpu, code))
                 before = (before or 0) if code < 0 else code
         nodes = Bursts("number", "node")
         for at, gpu, code in sorted(failures, key=lambda failure: failure[0]):
@@ -132,8 +120,8 @@ class _Gauges:
             if again:
                 self.ledger.merged(again, place=gpu.place)
             else:
-                known = xid(code)
-                events.add(at, node=gpu.host, component=known.component, cause=known.cause, gpu=gpu.name)
+                meaning = xid(code)
+                events.add(at, node=gpu.host, component=meaning.component, cause=meaning.cause, gpu=gpu.name)
 
     def _begins(self, gpu: _Gpu, code: int, at_us: int, bursts: Bursts) -> bool:
         """Whether a new number is a failure of its GPU."""

@@ -10,8 +10,8 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import first_line
 from ettr.files.times import END_US, FIRST_US
+from ettr.logs.events import Events, NodesWatched
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, NodesWatched
 from ettr.logs.readers.xid import XidMessages
 
 _TIME = "__REALTIME_TIMESTAMP"
@@ -52,8 +52,8 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> N
 def _text(message: Any) -> str:
     """A message, which is a list of bytes where it is no plain text, and nothing where it was too long."""
     if isinstance(message, list):
-        known = all(isinstance(byte, int) and 0 <= byte < 256 for byte in message)
-        return bytes(message).decode("utf-8", "replace") if known else " ".join(map(str, message))
+        are_bytes = all(isinstance(byte, int) and 0 <= byte < 256 for byte in message)
+        return bytes(message).decode("utf-8", "replace") if are_bytes else " ".join(map(str, message))
     return message if isinstance(message, str) else ""
 
 

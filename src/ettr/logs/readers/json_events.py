@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ettr.core.errors import InputError
-from ettr.core.results import LOG_COLUMNS
 from ettr.files.formats import Format
 from ettr.files.json_records import json_records
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.logs.columns import origins
-from ettr.logs.meaning import Meaning, find_meaning
+from ettr.logs.events import Events, NodesWatched
+from ettr.logs.meaning import find_meaning
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, NodesWatched
 from ettr.logs.records import take_records
 from ettr.logs.rows import Batch
 
-MOST_VALUES = 50
-"""A member with more different texts than this is no cohort to split by."""
-
-_MOST_COHORTS = 12
 _BATCH = 20_000
 _Batch = list[tuple[int, dict[str, Any]]]
 
@@ -69,14 +63,9 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> No
     members = list(dict.fromkeys(name for _, record in head for name in record))
     first = _batch(head, members)
     meaning = find_meaning(first, members, options, ledger, source.name)
-    cohorts = _cohorts(members, head, meaning)
-    ledger.note(origins("members", meaning.columns, members, [*meaning.deciding, *cohorts.values()]), first=True)
-    with_cohorts = replace(meaning, columns=meaning.columns | {name: (member,) for name, member in cohorts.items()})
+    ledger.note(origins("members", meaning.columns, members, meaning.deciding), first=True)
     rest = (_batch(batch, members) for batch in batches)
-    take_records(itertools.chain([first], rest), with_cohorts, options, events, ledger, word)
-    for name in cohorts:
-        if events.n_different(name) > MOST_VALUES:
-            events.forget(name)
+    take_records(itertools.chain([first], rest), meaning, options, events, ledger, word)
     return NodesWatched()
 
 
@@ -90,19 +79,6 @@ def _digest(record: dict[str, Any]) -> int:
         return hash(tuple(record.items()))
     except TypeError:  # a member that is a list
         return hash(repr(record))
-
-
-def _cohorts(members: Sequence[str], head: _Batch, meaning: Meaning) -> dict[str, str]:
-    """Members with few different texts, which a log can be split by, with a name each."""
-    taken = {name for names in meaning.columns.values() for name in names} | set(meaning.deciding)
-    cohorts: dict[str, str] = {}
-    for member in members:
-        values = {value for _, record in head if isinstance(value := record.get(member), str)}
-        if member not in taken and 0 < len(values) <= MOST_VALUES and len(cohorts) < _MOST_COHORTS:
-            name = member.rpartition(".")[2] or member
-            is_taken = name in {*LOG_COLUMNS, "duration", "event", *meaning.columns, *cohorts}
-            cohorts[f"{member} (file)" if is_taken else name] = member
-    return cohorts
 
 
 def _flat(items: Iterator[tuple[int, Any]], ledger: Ledger, word: str) -> Iterator[tuple[int, dict[str, Any]]]:

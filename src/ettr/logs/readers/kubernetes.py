@@ -14,8 +14,8 @@ from ettr.files.opening import Source
 from ettr.files.tables import first_line
 from ettr.files.times import SECOND, NoTime
 from ettr.logs.bursts import Bursts
+from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, NodesWatched, Span
 
 DOWN, UP = "NodeNotReady", "NodeReady"
 """Reasons of the node controller that begin and end an outage."""

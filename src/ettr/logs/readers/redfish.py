@@ -12,8 +12,8 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
+from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, NodesWatched, Span
 
 _SYSTEM = re.compile(r"/redfish/v1/(?:Systems|Managers|Chassis)/([^/]+)/")
 _COMMAND = "curl -sk -u USER https://BMC/redfish/v1/Systems/1/LogServices/SEL/Entries > gpu-07.json"

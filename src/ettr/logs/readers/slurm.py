@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,12 +17,12 @@ from ettr.files.opening import Source
 from ettr.files.tables import first_line
 from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
-from ettr.logs.node_lists import LONGEST, expand
+from ettr.logs.events import Events, NodesWatched, Span
+from ettr.logs.nodes import LONGEST, expand
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, NodesWatched, Span
 
 _NEEDED = ("JobID", "State", "Start", "End")
-_USED = ("NodeList", "NNodes", "AllocTRES", "Elapsed", "Partition")
+_USED = ("NodeList", "NNodes", "Partition")
 _COMMAND = (
     "sacct --allusers --duplicates --parsable2 --starttime 2025-01-01 --endtime now "
     f"--format {','.join((*_NEEDED, *_USED))} > jobs.txt"
@@ -31,9 +30,6 @@ _COMMAND = (
 _HEADER = re.compile(r"(\w+)([^\w\s]+)\w")
 _JOB = re.compile(r"\d+(?:[_+]\d+)?")
 _PENDING_ARRAY = re.compile(r"\d+_\[[^\]]*\]?")
-_JOB_START = re.compile(r"\d+(?:[_+.][\w\[\]\-,%.+]*)?")
-_ELAPSED = re.compile(r"(?:(?:(\d{1,6})-)?(\d{1,6}):)?(\d{1,6}):(\d{1,2})(?:\.\d+)?", re.ASCII)
-_GPUS = re.compile(r"(?:^|,)gres/gpu(:[^=,]*)?=(\d{1,9})", re.ASCII)
 
 FAILURES = ("NODE_FAIL", "BOOT_FAIL")
 _REQUEUES = ("REQUEUED", "PREEMPTED")
@@ -55,8 +51,6 @@ _REASONS = {
     "REVOKED": "REVOKED: moved to another cluster",
 }
 NO_TIME = ("", "Unknown", "None", "N/A")
-_FREE_TEXT = ("Comment", "AdminComment", "SystemComment", "Extra", "JobName", "SubmitLine", "WorkDir")
-_MOST_PIECES = 20
 _HOUR_US = 3_600_000_000
 _DAY_US = 24 * _HOUR_US
 
@@ -126,14 +120,13 @@ class Jobs:
         self.failures: list[_Failure] = []
         self.left_out: dict[str, list[int]] = {}
         self.unread_lists: list[str] = []
-        self.gpus_per_node: Counter[int] = Counter()
-        self.n_elapsed_off = self.n_unsized = 0
+        self.n_unsized = 0
 
 
 def _sniff(head: list[str]) -> bool:
     names = {name.lower() for name in re.split(r"\W+", first_line(head))}
-    known = {name.lower() for name in (*_NEEDED, *_USED)}
-    return bool(names & {"jobid", "jobidraw"}) and len(names & known) >= 2
+    columns = {name.lower() for name in (*_NEEDED, *_USED)}
+    return bool(names & {"jobid", "jobidraw"}) and len(names & columns) >= 2
 
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
@@ -157,7 +150,7 @@ def _layout(header: str) -> _Layout:
     """Columns and delimiter, from the first row."""
     match = _HEADER.match(header.strip())
     delimiter = match[2] if match else "|"
-    written = {name.lower(): name for name in (*_NEEDED, *_USED, *_FREE_TEXT)}
+    written = {name.lower(): name for name in (*_NEEDED, *_USED)}
     names = [written.get(name.strip().lower(), name.strip()) for name in header.strip().split(delimiter)]
     if names and not names[-1]:
         names.pop()
@@ -171,56 +164,18 @@ def _layout(header: str) -> _Layout:
 
 
 def _rows(lines: Iterable[tuple[str, str]], layout: _Layout, ledger: Ledger) -> Iterator[tuple[str, list[str]]]:
-    """Rows with as many fields as the header, put together again where a comment broke them."""
-    n_columns, header = len(layout.names), layout.names
-    held: list[str] = []
-    start = ""
+    """Rows with as many fields as the header."""
+    header = [name.lower() for name in layout.names]
     for place, line in lines:
-        fields = _fields(line, layout)
-        if held and len(fields) >= n_columns and _JOB_START.fullmatch(fields[0]):
-            ledger.not_parsed("wrong number of fields", place=start)
-            held = []
-        if held:
-            held.append(line)
-            fields = _fields("\n".join(held), layout)
+        fields = line.split(layout.delimiter)
+        if len(fields) == len(header) + 1 and not fields[-1].strip():
+            fields.pop()  # --parsable ends every row with the delimiter
+        if len(fields) != len(header):
+            ledger.not_parsed("wrong number of fields", place=place)
+        elif [field.strip().lower() for field in fields] == header:
+            ledger.dropped("header again", place=place)
         else:
-            start = place
-        if len(fields) < n_columns and len(held) < _MOST_PIECES:
-            held = held or [line]
-            continue
-        held = []
-        fields = _mended(fields, layout)
-        if len(fields) != n_columns:
-            ledger.not_parsed("wrong number of fields", place=start)
-        elif [field.strip().lower() for field in fields] == [name.lower() for name in header]:
-            ledger.dropped("header again", place=start)
-        else:
-            yield start, fields
-    if held:
-        ledger.not_parsed("wrong number of fields", place=start)
-
-
-def _fields(line: str, layout: _Layout) -> list[str]:
-    fields = line.split(layout.delimiter)
-    if len(fields) == len(layout.names) + 1 and not fields[-1].strip():
-        fields.pop()  # --parsable ends every row with the delimiter
-    return fields
-
-
-def _mended(fields: list[str], layout: _Layout) -> list[str]:
-    """Put back a delimiter that stood inside free text, where only one column can hold it."""
-    excess = len(fields) - len(layout.names)
-    free = [name for name in _FREE_TEXT if name in layout.names]
-    if excess <= 0 or len(free) != 1:
-        return fields
-    if not fields[-1].strip() and excess > 1:
-        fields, excess = fields[:-1], excess - 1
-    place = layout.names.index(free[0])
-    return [
-        *fields[:place],
-        layout.delimiter.join(fields[place : place + excess + 1]),
-        *fields[place + excess + 1 :],
-    ]
+            yield place, fields
 
 
 def take_job(jobs: Jobs, row: dict[str, str], digest: int, place: str) -> None:
@@ -282,12 +237,6 @@ def _take_time(jobs: Jobs, row: dict[str, str], nodes: tuple[str, ...], start: i
     n_nodes = int(stated) if stated.isascii() and stated.isdecimal() and len(stated) < 8 else len(nodes)
     jobs.n_unsized += not n_nodes
     jobs.node_time.add(n_nodes, start, end)
-    elapsed = _elapsed_us(row.get("Elapsed", ""))
-    if end is not None and elapsed is not None and abs(elapsed - (end - start)) > _HOUR_US:
-        jobs.n_elapsed_off += 1
-    gpus = _n_gpus(row.get("AllocTRES", ""))
-    if gpus and n_nodes and gpus % n_nodes == 0 and gpus // n_nodes <= 1024:
-        jobs.gpus_per_node[gpus // n_nodes] += 1
 
 
 def _take_state(
@@ -309,24 +258,6 @@ def _take_state(
     if state in _MAYBE_FAILURES and end is not None:
         jobs.left_out.setdefault(state, []).append(end)
     return jobs.ledger.dropped(_REASONS[state], place=place)
-
-
-def _elapsed_us(text: str) -> int | None:
-    match = _ELAPSED.fullmatch(text)
-    if match is None:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000_000
-
-
-def _n_gpus(text: str) -> int:
-    """GPUs of an allocation: the total where it stands, else the sum of the types."""
-    typed = 0
-    for kind, number in _GPUS.findall(text):
-        if not kind:
-            return int(number)
-        typed += int(number)
-    return typed
 
 
 def add_failures(jobs: Jobs, events: Events) -> None:
@@ -393,13 +324,6 @@ def _het_job(job: str) -> tuple[str, ...]:
 
 def exposure_of(jobs: Jobs) -> NodesWatched:
     """Nodes seen, first to last stamp, and the node time that jobs held."""
-    if jobs.n_elapsed_off:
-        jobs.ledger.note(
-            f"jobs whose Elapsed is over 1 h off End - Start (suspended, or the clock changed): {jobs.n_elapsed_off:,}"
-        )
-    if jobs.gpus_per_node:
-        (gpus, n), total = jobs.gpus_per_node.most_common(1)[0], sum(jobs.gpus_per_node.values())
-        jobs.ledger.note(f"{gpus} GPUs a node in {n / total:.0%} of the jobs with GPUs (AllocTRES)")
     window, n_nodes = jobs.span.window, len(jobs.nodes)
     if window is None:
         return NodesWatched()
@@ -424,6 +348,6 @@ FORMAT = Format(
     _sniff,
     _read,
     _COMMAND,
-    "JobID|State|Start|End|NodeList|NNodes|AllocTRES|Elapsed|Partition\n"
-    "71|NODE_FAIL|2025-06-01T10:00:00|2025-06-02T10:00:00|gpu-07|1|gres/gpu=8|1-00:00:00|big",
+    "JobID|State|Start|End|NodeList|NNodes|Partition\n"
+    "71|NODE_FAIL|2025-06-01T10:00:00|2025-06-02T10:00:00|gpu-07|1|big",
 )

@@ -8,8 +8,8 @@ from ettr.files.formats import Format
 from ettr.files.json_records import json_records
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
+from ettr.logs.events import Events, NodesWatched
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, NodesWatched
 from ettr.logs.readers.slurm import FAILURES, Jobs, add_failures, exposure_of, take_job
 
 _COMMAND = "sacct --allusers --duplicates --json --starttime 2025-01-01 --endtime now > jobs.json"
@@ -54,8 +54,6 @@ def _row(record: dict[str, Any]) -> dict[str, str]:
         "End": _epoch(time.get("end", record.get("end_time"))),
         "NodeList": str(record.get("nodes") or ""),
         "NNodes": str(_number(record.get("allocation_nodes")) or ""),
-        "AllocTRES": _gpus(record.get("tres")),
-        "Elapsed": "",
         "Partition": str(record.get("partition") or ""),
     }
 
@@ -80,16 +78,6 @@ def _number(value: Any) -> int | None:
 def _epoch(value: Any) -> str:
     """Seconds since 1970; unknown where they are 0, as for a job that has not ended."""
     return str(_number(value) or "Unknown")
-
-
-def _gpus(tres: Any) -> str:
-    allocated = tres.get("allocated") if isinstance(tres, dict) else None
-    parts = allocated if isinstance(allocated, list) else []
-    return ",".join(
-        f"gres/{part.get('name')}={_number(part.get('count')) or 0}"
-        for part in parts
-        if isinstance(part, dict) and part.get("type") == "gres"
-    )
 
 
 FORMAT = Format("slurm-json", "Slurm accounting (sacct --json)", _sniff, _read, _COMMAND, _SAMPLE)

@@ -12,9 +12,9 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import DelimitedTable, cells_of, header_of, without_comments
 from ettr.logs.columns import is_start, origins
+from ettr.logs.events import Events, NodesWatched
 from ettr.logs.meaning import find_meaning
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, NodesWatched
 from ettr.logs.records import take_records
 from ettr.logs.rows import Batch
 

@@ -10,9 +10,9 @@ from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.times import NoTime
+from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.incidents import CLOSE_MIN, SAME_RUN_MIN, Incident, Incidents, Sign
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, NodesWatched, Span
 
 _STAMP = re.compile(
     r"(?<![\d-])(?P<iso>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)(?!\d)"
@@ -55,8 +55,6 @@ _WORDS = (
     _OTHERS,
 )
 _HARDWARE = ("ECC", "NVLink", "hardware", "lost", "fallen off")
-_LONGEST_FIELD = 10_000
-_MOST_WAITING = 10_000
 _DAY_MS = 86_400_000
 _CONSEQUENCES = (signal.SIGABRT, signal.SIGTERM)
 """Signals that a rank usually gets because of another's fault."""
@@ -117,7 +115,7 @@ class _Reading:
             self._pass(at_us)
             return self.ledger.dropped("no sign of a failure", place=place)
         if at_us is None:
-            self._wait(sign)
+            self.waiting.append(sign)
             return None
         self._pass(at_us, anchor=True)
         return self.incidents.sign(sign, at_us)
@@ -147,11 +145,6 @@ class _Reading:
         self.before_us = at_us
         self.span.take(at_us)
 
-    def _wait(self, sign: Sign) -> None:
-        self.waiting.append(sign)
-        if len(self.waiting) >= _MOST_WAITING:
-            self._give_waiting(self.before_us)
-
     def _give_waiting(self, at_us: int | None) -> None:
         for sign in self.waiting:
             if at_us is None:
@@ -166,7 +159,7 @@ class _Reading:
         if match is None and not _ENTRY.search(line):
             self._close_block()
             return False
-        if match is not None and len(match[2]) < _LONGEST_FIELD:
+        if match is not None:
             block.fields.setdefault(match[1], match[2].strip())
         self.ledger.merged("details of a failure's summary", place=block.place)
         return True
@@ -179,7 +172,7 @@ class _Reading:
         try:
             at_us = self.clock.us(block.fields["time"].replace("_", " "))
         except (KeyError, NoTime):
-            self._wait(sign)
+            self.waiting.append(sign)
             return
         self._pass(at_us, anchor=True)
         self.incidents.sign(sign, at_us)
@@ -258,31 +251,37 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> N
         reading.line(line, place)
     reading.end()
     incidents = reading.incidents.settle()
-    for one in incidents:
-        _add(one, events, ledger)
+    for incident in incidents:
+        _add(incident, events, ledger)
     _notes(incidents, ledger)
     window = reading.span.window
-    return NodesWatched(window=window and (min([window[0], *(one.start_us for one in incidents)]), window[1]))
+    return NodesWatched(window=window and (min([window[0], *(incident.start_us for incident in incidents)]), window[1]))
 
 
-def _add(one: Incident, events: Events, ledger: Ledger) -> None:
-    ledger.merged("another line of the same failure", one.signs - 1, one.best.place)
-    if one.first.outside:
-        ledger.dropped("stopped from outside: somebody's decision", place=one.first.place)
+def _add(incident: Incident, events: Events, ledger: Ledger) -> None:
+    ledger.merged("another line of the same failure", incident.signs - 1, incident.best.place)
+    if incident.first.outside:
+        ledger.dropped("stopped from outside: somebody's decision", place=incident.first.place)
     else:
-        events.add(one.start_us, one.end_us, node=one.node, component=one.component, cause=one.best.cause)
+        events.add(
+            incident.start_us,
+            incident.end_us,
+            node=incident.node,
+            component=incident.component,
+            cause=incident.best.cause,
+        )
 
 
 def _notes(incidents: list[Incident], ledger: Ledger) -> None:
-    counted = [one for one in incidents if not one.first.outside]
-    n_own = sum(one.best.cause.startswith("exit code") for one in counted)
-    n_back = sum(one.n_dated_back > 0 for one in counted)
+    counted = [incident for incident in incidents if not incident.first.outside]
+    n_exits = sum(incident.best.cause.startswith("exit code") for incident in counted)
+    n_back = sum(incident.n_dated_back > 0 for incident in counted)
     ledger.note(
         f"lines within {CLOSE_MIN} min, or within {SAME_RUN_MIN} min with no start of the workers between them, are "
         "one failure of the job"
     )
-    if n_own:
-        ledger.note(f"stops that give only an exit code, and may be the program's own: {n_own:,} of {len(counted):,}")
+    if n_exits:
+        ledger.note(f"stops that give only an exit code, and may be the program's own: {n_exits:,} of {len(counted):,}")
     if n_back:
         ledger.note(
             f"failures found by the NCCL watchdog and dated back by its time-out: {n_back:,}; it says who waited, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ettr.core.errors import InputError
 from ettr.files.clock import StampClock
@@ -12,8 +12,8 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
+from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events, NodesWatched, Span
 from ettr.logs.readers.xid_codes import NVLINK_5, xid
 
 _FIRST = r"(?:<\d{1,3}>\d{0,2} ?)?(?:[a-z]{2,8} *: *[a-z]{2,6} *: )?"
@@ -38,38 +38,21 @@ _LOST = re.compile(rf"GPU (?:at )?{_ADDRESS}")
 _NOT_FATAL = re.compile(r"\bnon-?fatal\b", re.IGNORECASE)
 _OFF_THE_BUS = 79
 _WITHIN_US = WITHIN_MIN * 60_000_000
-_MOST_HOSTS = 1_000_000
 
 _NO_STAMP = "no time stamp"
 _NO_DATE = "only an uptime, no date"
 _NO_ERROR = "no GPU error in the line"
 
 
-@dataclass
-class _Stamps:
-    """Time of a line; lines of one second share the work."""
-
-    clock: StampClock
-    _known: dict[str, int] = field(default_factory=dict)
-
-    def read(self, line: str, start: int) -> tuple[int, int] | None:
-        """Time [us], and where the stamp ends; None where there is none."""
-        for pattern in (_ISO, _DMESG, _SYSLOG):
-            match = pattern.match(line, start)
-            if match:
-                us = self._known.get(match[1])
-                if us is None:
-                    # the year of a stamp without one depends on the stamp before it
-                    if pattern is _SYSLOG or len(self._known) > 1000:
-                        self._known.clear()
-                    us = self._known[match[1]] = self._us(match)
-                return us, match.end()
-        return None
-
-    def _us(self, match: re.Match[str]) -> int:
-        if match.re is not _SYSLOG:
-            return self.clock.us(match[1])
-        return self.clock.us_without_year(_NAMES.index(match[2]) + 1, *map(int, match.group(3, 4, 5, 6)))
+def _stamp(line: str, start: int, clock: StampClock) -> tuple[int, int] | None:
+    """Time of a line [us], and where its stamp ends; None where there is none."""
+    for pattern in (_ISO, _DMESG):
+        if match := pattern.match(line, start):
+            return clock.us(match[1]), match.end()
+    if match := _SYSLOG.match(line, start):
+        month = _NAMES.index(match[2]) + 1
+        return clock.us_without_year(month, *map(int, match.group(3, 4, 5, 6))), match.end()
+    return None
 
 
 @dataclass(frozen=True)
@@ -108,7 +91,7 @@ class XidMessages:
     def watched(self, at_us: int, host: str | None) -> None:
         """A host was there at a time."""
         self.span.take(at_us)
-        if host is not None and len(self.hosts) < _MOST_HOSTS:
+        if host is not None:
             self.hosts.add(host)
 
     def take(self, text: str, host: str | None, at_us: int, place: str) -> None:
@@ -154,16 +137,16 @@ class _Lines:
 
     def __init__(self, options: Options, messages: XidMessages, ledger: Ledger) -> None:
         self.messages, self.ledger = messages, ledger
-        self.stamps = _Stamps(options.clock(ledger))
+        self.clock = options.clock(ledger)
         self.n_undated = 0
 
     def line(self, line: str, place: str) -> None:
         """Take one line."""
         try:
-            start, stamp = 0, self.stamps.read(line, 0)
+            start, stamp = 0, _stamp(line, 0, self.clock)
             prefix = _PREFIX.match(line) if stamp is None else None
             if prefix is not None:
-                start, stamp = prefix.end(), self.stamps.read(line, prefix.end())
+                start, stamp = prefix.end(), _stamp(line, prefix.end(), self.clock)
         except NoTime as error:
             return self.ledger.not_parsed(str(error), place=place)
         if stamp is None:
@@ -187,11 +170,11 @@ def _prefix_host(prefix: re.Match[str] | None) -> str | None:
 def _message(line: str) -> _Message | None:
     match = _XID.search(line)
     if match:
-        known = xid(int(match[2]))
-        why_not = known.why_not
-        if known.code in NVLINK_5 and _NOT_FATAL.search(line, match.end()):
-            why_not = f"Xid {known.code}: {known.meaning}, not fatal"
-        return _Message(known.component, known.cause, _normal(match[1]), known.code, why_not)
+        meaning = xid(int(match[2]))
+        why_not = meaning.why_not
+        if meaning.code in NVLINK_5 and _NOT_FATAL.search(line, match.end()):
+            why_not = f"Xid {meaning.code}: {meaning.meaning}, not fatal"
+        return _Message(meaning.component, meaning.cause, _normal(match[1]), meaning.code, why_not)
     if "NVRM: Xid" in line:
         return None
     if "SXid (" in line:
@@ -201,8 +184,8 @@ def _message(line: str) -> _Message | None:
         why_not = "" if match[3].lower() == "fatal" else "SXid: NVSwitch error, not fatal"
         return _Message("NVSwitch", f"SXid {int(match[2])}", f"nvswitch {_normal(match[1])}", int(match[2]), why_not)
     if "fallen off the bus" in line and "NVRM" in line:
-        match, known = _LOST.search(line), xid(_OFF_THE_BUS)
-        return _Message(known.component, known.cause, _normal(match[1]) if match else None, known.code)
+        match, meaning = _LOST.search(line), xid(_OFF_THE_BUS)
+        return _Message(meaning.component, meaning.cause, _normal(match[1]) if match else None, meaning.code)
     return _Message("", "", None, 0, _NO_ERROR)
 
 

@@ -161,8 +161,10 @@ def _mark(dialect: Dialect, line: str, taken: StepLog, rank: str) -> bool:
         return True
     if on := dialect.goes_on.search(line):
         groups = on.groupdict()
-        known = int(groups["after"]) if groups.get("after") else int(groups["next"]) - 1 if groups.get("next") else None
-        taken.goes_on(known)
+        from_step = (
+            int(groups["after"]) if groups.get("after") else int(groups["next"]) - 1 if groups.get("next") else None
+        )
+        taken.goes_on(from_step)
         return True
     says = False
     if saved := dialect.saved.search(line):

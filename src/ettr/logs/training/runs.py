@@ -17,8 +17,7 @@ from ettr.core.validity import above_zero
 from ettr.files.clock import Stamps
 from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
-from ettr.files.opening import Progress, Source
-from ettr.files.spooling import STDIN
+from ettr.files.opening import STDIN, Progress, Source
 from ettr.files.zones import zone_of
 from ettr.logs.training import lines, step_records
 from ettr.logs.training.steps import SAVE, Process, StepLog
@@ -192,7 +191,7 @@ def read_training(
     (0.714, {'place': [1600], 'from_step': [1200], 'down_h': [1.0]})
     """
     try:
-        told = zone_of(zone)
+        named_zone = zone_of(zone)
     except UnknownName as error:
         raise InputError(f"zone must be a name such as Europe/Berlin or an offset, got {zone!r}") from error
     if step_s is not None:
@@ -200,12 +199,10 @@ def read_training(
     source, chosen = FORMATS.open(path, format, progress, encoding)
     ledger = Ledger()
     taken = StepLog(ledger)
-    chosen.read(source, Stamps(told, ledger), taken, ledger)
+    chosen.read(source, Stamps(named_zone, ledger), taken, ledger)
     ledger.close()
     if source.cut:
         ledger.doubt(f"{source.name} {source.cut}; the rest of the log is missing")
-    if source.grown:
-        ledger.note(f"{source.name} grew while it was read: what came after it was opened is missing")
     taken.finish(source.name)
     shown = source.name if str(path) == STDIN else str(path)
     return _run(taken, ledger, step_s, shown, chosen.name, source.name)
@@ -213,13 +210,15 @@ def read_training(
 
 def _run(taken: StepLog, ledger: Ledger, step_s: float | None, path: str, format: str, name: str) -> TrainingRun:
     """The account of what was taken."""
-    processes = [one for one in taken.processes if one.step]
+    processes = [process for process in taken.processes if process.step]
     between = _steps_between(processes)
-    went_on = [_from(one, between) for one in processes]
+    went_on = [_from(process, between) for process in processes]
     low_s, middle_s, high_s = _step_times(processes, name) if step_s is None else (step_s,) * 3
     if middle_s * between > 1.5 * _DAY_S:
         ledger.note("steps are logged less than once a day: stops between two lines are not seen")
-    begun = [one.time_s[0] - (one.step[0] - at) * middle_s for one, at in zip(processes, went_on, strict=True)]
+    begun = [
+        process.time_s[0] - (process.step[0] - at) * middle_s for process, at in zip(processes, went_on, strict=True)
+    ]
     if begun[0] < taken.first_s:  # the log begins amid these steps
         seen_s = processes[0].time_s[0] - taken.first_s
         went_on[0] = processes[0].step[0] - int(seen_s / middle_s)
@@ -317,7 +316,7 @@ def _say_missing(went_on: list[int], last: int, between: int, ledger: Ledger) ->
 
 def _steps_between(processes: list[Process]) -> int:
     """Steps between two lines, as usual."""
-    steps = [n for one in processes for n in np.diff(one.step)]
+    steps = [n for process in processes for n in np.diff(process.step)]
     return max(int(np.median(steps)), 1) if steps else 1
 
 
@@ -331,14 +330,14 @@ def _from(process: Process, between: int) -> int:
 
 def _step_times(processes: list[Process], name: str) -> tuple[float, float, float]:
     """Quartiles of the time of a step: as the log has it, else from line to line within a process. [s]"""
-    own = np.concatenate([np.asarray(one.step_s) for one in processes])
-    own = own[np.isfinite(own) & (own > 0)]
-    if not own.size:
-        pairs = [(np.diff(one.time_s), np.diff(one.step)) for one in processes if len(one.step) > 1]
+    step_s = np.concatenate([np.asarray(process.step_s) for process in processes])
+    step_s = step_s[np.isfinite(step_s) & (step_s > 0)]
+    if not step_s.size:
+        pairs = [(np.diff(process.time_s), np.diff(process.step)) for process in processes if len(process.step) > 1]
         times, steps = (np.concatenate(each) for each in zip(*pairs, strict=True)) if pairs else (np.empty(0),) * 2
         if times.size and not np.all(times % _DAY_S == 0):
-            own = np.repeat(times / steps, np.minimum(steps, 1000).astype(int))
-    low, middle, high = np.quantile(own, (0.25, 0.5, 0.75)) if own.size else (0.0,) * 3
+            step_s = np.repeat(times / steps, np.minimum(steps, 1000).astype(int))
+    low, middle, high = np.quantile(step_s, (0.25, 0.5, 0.75)) if step_s.size else (0.0,) * 3
     if middle == 0:
         raise InputError(
             f"{name} does not say what a step takes, and its times are too coarse to tell: give --step-s, the "
@@ -350,9 +349,9 @@ def _step_times(processes: list[Process], name: str) -> tuple[float, float, floa
 def _say_gaps(processes: list[Process], step_s: float, ledger: Ledger) -> None:
     """Say where a process took far longer than its steps: nothing tells a hang from a restart that lost no step."""
     over = [
-        np.diff(one.time_s)[long]
-        for one in processes
-        if (long := np.diff(one.time_s) > np.maximum(_GAP_S, _GAP_STEPS * step_s * np.diff(one.step))).any()
+        np.diff(process.time_s)[long]
+        for process in processes
+        if (long := np.diff(process.time_s) > np.maximum(_GAP_S, _GAP_STEPS * step_s * np.diff(process.step))).any()
     ]
     if over:
         gaps_h = np.concatenate(over) / S_PER_H

@@ -56,13 +56,13 @@ def _read_goodput(source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger
         times = [
             epoch_s(float(value)) for name, value in payload.items() if name.endswith("_time") and _is_number(value)
         ]
-        known = [at_s for at_s in times if at_s is not None]
-        if known:
-            found.append((max(known), len(found), place, payload))
+        seconds = [at_s for at_s in times if at_s is not None]
+        if seconds:
+            found.append((max(seconds), len(found), place, payload))
         else:
             ledger.dropped("a record without a time of the job", place=place)
     begun: dict[str, float] = {}
-    for at_s, _, place, payload in sorted(found, key=lambda one: one[:2]):
+    for at_s, _, place, payload in sorted(found, key=lambda item: item[:2]):
         if _STEP in payload and _STEP_AT in payload:
             # a step that starts is not done yet, and the first one is that from which a process goes on
             step = _step_count(payload[_STEP], f"{source.name} {place}")
@@ -131,8 +131,8 @@ def _read_table(source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger) 
         if at_s is None or done is None:
             ledger.not_parsed("no stamp, or no whole number of steps", place=place)
             continue
-        known = math.nan if seconds is None or len(row) <= seconds else _number(row[seconds])
-        taken.reached(done, at_s, known, place)
+        step_s = math.nan if seconds is None or len(row) <= seconds else _number(row[seconds])
+        taken.reached(done, at_s, step_s, place)
 
 
 def _whole(text: str) -> int | None:

@@ -193,7 +193,7 @@ class StepLog:
         if not self.now.step and len(self.processes) > 1:
             unstarted = self.processes.pop()
             self.ledger.note(f"the last {unstarted.n_attempts + 1} starts reached no step before the file ends")
-        n_steps = sum(len(one.step) for one in self.processes)
+        n_steps = sum(len(process.step) for process in self.processes)
         if n_steps < 2 or not self.last_s > self.first_s:
             counted = f"{n_steps:,} at one time" if n_steps > 1 else f"{n_steps} step{'' if n_steps else 's'}"
             raise InputError(

@@ -10,9 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.core.errors import InputError
-from ettr.files.ledger import Ledger
-
 OPEN = np.iinfo(np.int64).min
 """The end of an outage that has none; NaT in pandas."""
 
@@ -21,12 +18,6 @@ LINE, DIGEST = "(line)", "(digest)"
 
 NO_LINE = -1
 """The line of a failure that is of none, or of several."""
-
-MOST_CAUSES = 100_000
-MOST_NODES = 5_000_000
-MOST_VALUES = 1_000
-"""Distinct values that a cohort column keeps."""
-OTHER = "(other)"
 
 TEXTS = ("node", "component", "cause")
 _LONGEST_TEXT = 300
@@ -77,27 +68,17 @@ class Span:
 class Events:
     """Failures of one log.
 
-    Parameters
-    ----------
-    ledger : Ledger
-        Takes a note of names that were too many to keep.
-
     Attributes
     ----------
     distinct : bool
         Whether the reader itself has merged what speaks of one failure; equal rows are then failures of their own.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self) -> None:
         self.distinct = False
-        self._ledger = ledger
         self._rows: list[dict[str, Any]] = []
         self._parts: list[dict[str, np.ndarray]] = []
-        self._names = {
-            "node": _Names("node", MOST_NODES, may_fold=False),
-            "component": _Names("component", MOST_CAUSES),
-            "cause": _Names("cause", MOST_CAUSES),
-        }
+        self._names = {name: _Names() for name in TEXTS}
 
     def add(self, start_us: int, end_us: int | None = None, **texts: str | None) -> None:
         """Take one failure.
@@ -147,23 +128,8 @@ class Events:
             DIGEST: np.zeros(n, dtype=np.int64) if digest is None else digest,
         }
         for name, values in (texts or {}).items():
-            part[name] = self._names.setdefault(name, _Names(name, MOST_VALUES)).codes(values)
+            part[name] = self._names.setdefault(name, _Names()).codes(values)
         self._parts.append(part)
-
-    def n_different(self, name: str) -> int:
-        """How many different texts a column has so far. [count]"""
-        self._flush()
-        return self._names[name].n_different if name in self._names else 0
-
-    def forget(self, name: str) -> None:
-        """Drop a cohort column.
-
-        Parameters
-        ----------
-        name : str
-            As it was handed to ``add`` or ``extend``.
-        """
-        del self._names[name]
 
     def frame(self) -> pd.DataFrame:
         """Hand over the failures, sorted by start; those with one start keep their order.
@@ -185,16 +151,6 @@ class Events:
         self._parts.clear()
         return pd.DataFrame(frame, copy=False).sort_values("start", kind="stable", ignore_index=True)
 
-    def note_others(self, frame: pd.DataFrame) -> None:
-        """Say how many of some failures have a text that was one too many to keep."""
-        for name, names in self._names.items():
-            n = int((frame[name] == OTHER).sum()) if names.full else 0
-            if n:
-                self._ledger.note(
-                    f"more than {names.most:,} different values of {name}: {n:,} records with later ones stand under "
-                    f"{OTHER!r}"
-                )
-
     def _whole(self, name: str, kind: np.dtype) -> np.ndarray:
         parts = (part[name] if name in part else np.full(len(part["start"]), -1) for part in self._parts)
         return np.concatenate([np.empty(0, dtype=kind), *parts], dtype=kind)
@@ -213,13 +169,11 @@ def in_utc(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 class _Names:
-    """Texts by number. Beyond the most that are kept, new ones are one."""
+    """Texts by number."""
 
-    def __init__(self, column: str, most: int, may_fold: bool = True) -> None:
-        self.most, self.full = most, False
-        self._column, self._may_fold = column, may_fold
-        self._known: dict[str, int] = {}
-        self._texts: list[str] = []
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+        self._texts: dict[str, int] = {}
 
     def codes(self, values: Any) -> np.ndarray:
         """Numbers of texts, -1 where there is none."""
@@ -230,29 +184,11 @@ class _Names:
         codes: np.ndarray = np.array([*(self._code(str(text)) for text in texts), -1], dtype=np.int32)[places]
         return codes
 
-    @property
-    def n_different(self) -> int:
-        """Different texts. [count]"""
-        return len(self._texts)
-
     def categorical(self, codes: np.ndarray) -> pd.Categorical:
         return pd.Categorical.from_codes(codes, categories=pd.Index(self._texts, dtype=object), validate=False)
 
     def _code(self, value: str) -> int:
-        known = self._known.get(value)
-        if known is not None:
-            return known
-        text = " ".join(value.split())[:_LONGEST_TEXT]
-        if not text:
-            return -1
-        if text not in self._known and len(self._texts) >= self.most:
-            if not self._may_fold:
-                raise InputError(
-                    f"more than {self.most:,} different values of {self._column}: name the right column with --map, "
-                    f"e.g. --map {self._column}=hostname"
-                )
-            self.full, text = True, OTHER
-        if text not in self._known:
-            self._known[text] = len(self._texts)
-            self._texts.append(text)
-        return self._known[text]
+        if value not in self._codes:
+            text = " ".join(value.split())[:_LONGEST_TEXT]
+            self._codes[value] = self._texts.setdefault(text, len(self._texts)) if text else -1
+        return self._codes[value]
