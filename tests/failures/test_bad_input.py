@@ -9,7 +9,7 @@ import pytest
 
 from ettr.core.errors import InputError
 from ettr.failures import job_mttf_h, settled_rate
-from ettr.failures.dispersion import over_dispersed_rate, over_dispersion, rate_gamma
+from ettr.failures.dispersion import local_dispersion, over_dispersed_rate, over_dispersion, rate_gamma
 from ettr.failures.gaps import fit_gaps
 from ettr.failures.groups import cohorts_differ, within_cohorts
 from ettr.failures.lemons import find_lemons
@@ -17,8 +17,8 @@ from ettr.failures.lifetimes import fit_lifetimes, kaplan_meier
 from ettr.failures.outages import find_outages
 from ettr.failures.rates import poisson_interval
 from ettr.failures.renewal import fleet_rate, renewal_count
-from ettr.failures.repeats import repeat_risk
-from ettr.failures.trend import rate_over_time
+from ettr.failures.repeats import deduplicate, repeat_risk
+from ettr.failures.trend import crow_amsaa, laplace, rate_over_time
 
 NAN = math.nan
 TEN = np.arange(10.0)
@@ -27,6 +27,14 @@ PAIR = [1.0, 1.0]
 
 REFUSED = {
     "level must be between 0 and 1, got 95": lambda: over_dispersed_rate(1, 1.0, level=95),
+    "start_h must be in order, got 1 h after 2 h: sort it": lambda: over_dispersion([2.0, 1.0], 10.0),
+    "start_h must be <= window_h = 8 h, got 9: cut the log or widen the window": lambda: local_dispersion(TEN, 8.0),
+    "start_h must be >= 0 h and finite, got -1": lambda: over_dispersion([-1.0], 10.0),
+    "start_h must hold at least 10 failures to see how they scatter, got 3": lambda: over_dispersion(TEN[:3], 10.0),
+    "start_h must hold at least 2 failures to test for a trend, got 1": lambda: laplace([1.0], 2.0),
+    "start_h must hold a failure before window_h = 2 h": lambda: crow_amsaa([2.0, 2.0], 2.0),
+    "start_h must be finite h; leave out failures without a start": lambda: deduplicate([NAN], ["a"]),
+    "start_h must be between 0 h and the window's 10 h, got 12": lambda: find_lemons([12.0], ["a"], 10.0, 5),
     "end_h must be >= start_h, 3 h, got 2 (event 1)": lambda: find_outages([1, 3], [2, 2], [1, 2], 10.0, 2),
     "window_h must be > 0 h and finite, got 0": lambda: over_dispersion(TEN, 0.0),
     "node must have 2 values, as start_h has, got 1": lambda: find_outages([1, 3], [2, 4], [1], 10.0, 2),
