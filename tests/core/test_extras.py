@@ -113,8 +113,3 @@ def test_the_extra_of_the_outer_block_is_named():
         "building the book needs no_such_package, which is not installed: pip install 'ettr[book]', or read it"
     )
     assert caught.value.name == "no_such_package"
-
-
-def test_a_module_of_the_package_itself_is_no_extra():
-    with pytest.raises(ModuleNotFoundError, match="No module named 'ettr.no_such_room'"), needed("book"):
-        import ettr.no_such_room  # noqa: F401

@@ -128,10 +128,6 @@ def test_a_mixture_is_the_sum_of_its_parts():
     assert mixed.cdf(mixed.quantile(LEVELS)) == pytest.approx(LEVELS, rel=1e-9)
 
 
-def test_a_mixture_of_one_is_itself():
-    assert two().mixed([0.0, 1.0]).quantile(LEVELS) == pytest.approx(normal(200, 20).quantile(LEVELS), rel=1e-6)
-
-
 def test_a_mixture_keeps_parts_that_are_narrow_beside_others_that_take_ever_so_long():
     """Each as likely as the others, and apart: a third of the way up is the end of the first, and so on."""
     means, sds = np.array([1e2, 1e6, 1e12]), np.array([10.0, 1e3, 1e11])
@@ -177,16 +173,6 @@ def test_a_mixture_keeps_its_atoms():
     assert mixed.cdf(40.0) == pytest.approx(0.25, abs=1e-6) and mixed.cdf(100.0) == pytest.approx(0.625, abs=1e-6)
 
 
-def test_points_can_be_put_into_a_larger_array():
-    where = np.array([[True, False], [False, True]])
-    finish = two().scattered(where)
-    assert finish.shape == (2, 2)
-    for values in (finish.mean_h, finish.cdf(120.0), finish.pdf(120.0), finish.quantile(0.5)):
-        assert np.isnan(values).tolist() == [[False, True], [True, False]]
-    assert finish.at((1, 1)).quantile(0.5) == pytest.approx(200)
-    assert finish.headline == "done after 4.17 days to 8.33 days at 4 points"
-
-
 def test_a_constant_is_a_step():
     finish = constant(12.0)
     assert (finish.mean_h, finish.sd_h, finish.atom) == (12, 0, 1)
@@ -194,10 +180,6 @@ def test_a_constant_is_a_step():
     assert finish.quantile(LEVELS).tolist() == [12] * 5
     several = constant(np.array([12.0, 24.0]))
     assert several.quantile(0.5).tolist() == [12, 24] and several.cdf(13.0).tolist() == [1, 0]
-
-
-def test_a_constant_has_no_density():
-    assert constant(12.0).pdf([11.0, 12.5, 14.0]).tolist() == [0, 0, 0]
 
 
 def test_simulated_runs_are_a_distribution():

@@ -18,12 +18,6 @@ def test_totals_and_ratio():
     assert (spent.total_h, spent.ettr) == (50.0, 0.8)
 
 
-def test_arrays_keep_their_shape():
-    spent = TimeBudget(np.array([[40.0], [10.0]]), queue_h=np.array([[10.0], [10.0]]))
-    assert spent.total_h.tolist() == [[50.0], [20.0]]
-    assert spent.ettr.tolist() == [[0.8], [0.5]]
-
-
 def test_the_table_of_arrays_has_a_row_a_point(llama3):
     at = {"checkpoint.interval_min": [[5.0], [10.0]], "cluster.n_gpus": [8192, 16_384, 32_768]}
     spent = budget.exact(llama3, at)
@@ -33,14 +27,6 @@ def test_the_table_of_arrays_has_a_row_a_point(llama3):
     for name in ("ettr", "total_h", "n_failures", "rework_h"):
         assert table[name].to_numpy().reshape(2, 3).tolist() == getattr(spent, name).tolist(), name
     assert table[list(PARTS)].sum(axis=1).tolist() == pytest.approx(table["total_h"].tolist())
-
-
-def test_a_part_that_all_points_share_stands_in_every_row():
-    table = TimeBudget(np.array([40.0, 10.0]), queue_h=10.0).to_frame()
-    assert table["queue_h"].tolist() == [10, 10] and table["ettr"].tolist() == [0.8, 0.5]
-    assert TimeBudget(np.array([40.0])).to_frame()["point"].tolist() == [0]
-    counted = TimeBudget(40.0, n_failures=np.array([1.0, 2.0])).to_frame()
-    assert counted["total_h"].tolist() == [40, 40] and counted["n_failures"].tolist() == [1, 2]
 
 
 def test_the_table_has_a_row_a_part(llama3):
@@ -57,11 +43,6 @@ def test_the_numbers_for_json_are_all_there(llama3):
     assert [field.name for field in dataclasses.fields(TimeBudget)] == [*PARTS, "n_failures", "spare_gpu_h"]
     assert set(numbers) == {*PARTS, "n_failures", "spare_gpu_h", "total_h", "ettr"}
     assert numbers["productive_h"] / numbers["total_h"] == pytest.approx(numbers["ettr"])
-
-
-def test_a_budget_is_frozen():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        TimeBudget(1.0).productive_h = 2.0
 
 
 def test_the_time_between_failures_counts_downtime_and_has_no_end_without_failures():

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from ettr.core.errors import InputError
-from ettr.core.yaml_files import LEVELS, VALUES, load, mapping_of, text_of
+from ettr.core.yaml_files import load, text_of
 from fuzz_yaml import CHAIN, LAUGHS, MERGED
 
 
@@ -21,8 +18,7 @@ def refused(text: str) -> str:
 
 @pytest.mark.parametrize("text", [LAUGHS, MERGED])
 def test_aliases_and_merges_count_as_often_as_they_stand(text):
-    message = refused(text.decode())
-    assert "more than 100,000 values, aliases counted as often as they stand; split it, or set a higher" in message
+    assert "more than 100,000 values, aliases counted as often as they stand" in refused(text.decode())
 
 
 def test_aliases_and_merges_are_read_where_they_are_few():
@@ -37,28 +33,18 @@ def test_aliases_and_merges_are_read_where_they_are_few():
 
 @pytest.mark.parametrize("text", [CHAIN.decode(), "[" * 2000, "[" * 51 + "]" * 51, "{a: " * 2000, "a: " + "[1," * 90])
 def test_what_is_deep_is_refused_through_aliases_too(text):
-    assert "nested more than 50 deep; write it flatter, or set a higher ETTR_YAML_LEVELS in the environ" in refused(
-        text
-    )
+    assert "nested more than 50 deep" in refused(text)
 
 
-@pytest.mark.parametrize("n_levels", [50, 150])
-def test_levels_are_read_to_the_limit_which_can_be_raised(n_levels, monkeypatch):
-    if n_levels > 50:
-        monkeypatch.setenv(LEVELS, str(n_levels))
-    n_pairs = n_levels // 2
-    deep = load("[{a: " * n_pairs + "1" + "}]" * n_pairs, "x.yml")
-    for _ in range(n_pairs):
-        deep = deep[0]["a"]
-    assert deep == 1
-    assert f"nested more than {n_levels} deep" in refused("[" * (n_levels + 1) + "]" * (n_levels + 1))
+def test_levels_are_read_to_the_limit():
+    assert load("[{a: " * 25 + "1" + "}]" * 25, "x.yml")
+    assert "nested more than 50 deep" in refused("[" * 51 + "]" * 51)
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        *("!!timestamp x", "!!bool x", "!!int ''", "!!float ''", "!!python/object/apply:os.system [ls]", "!!binary x"),
-        *("!!set {a}", "!!omap [a: 1]", "!!pairs [a: 1]", "!!str 1", "!!null x", "!!seq [1]", "!mine x", "! x"),
+        *("!!int ''", "!!python/object/apply:os.system [ls]", "!!omap [a: 1]", "!mine x"),
     ],
 )
 def test_tags_are_refused_by_name(value):
@@ -89,12 +75,6 @@ def test_a_sentence_says_where_and_what(text, words):
     assert ": line 1, column " in refused(text) and words in refused(text)
 
 
-def test_a_pyyaml_without_libyaml_is_said():
-    code = "import yaml; yaml.__with_libyaml__ = False; import ettr.core.yaml_files"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode and "ImportError: ettr needs PyYAML with libyaml" in done.stderr
-
-
 def test_texts_of_any_script_and_signs_are_read():
     assert load("{a: n\uff11, b: '\uff11\uff12', c: 2024-01-01, d: 1:30, e: =}", "") == {
         "a": "n\uff11",
@@ -109,20 +89,14 @@ def test_minus_zero_is_zero():
     assert str(load("[-0.0, -0, -.0, -0e5]", "")) == "[0.0, 0, 0.0, 0.0]"
 
 
-def test_a_long_file_is_refused_before_it_is_read_and_the_limit_can_be_raised(tmp_path, monkeypatch):
+def test_a_long_file_is_refused_before_it_is_read(tmp_path):
     path = tmp_path / "x.yml"
     path.write_text("a: " + "x" * 5_000_000, encoding="utf-8")
-    message = rf"x.yml has more than 2,000,000 characters; split it, or set a higher {VALUES} in the environment than"
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=r"x.yml has more than 2,000,000 characters; split it"):
         text_of(path, "scenario")
-    monkeypatch.setenv(VALUES, "250001")
-    assert len(mapping_of(text_of(path, "scenario"), "x.yml", "scenario")["a"]) == 5_000_000
-    monkeypatch.setenv(VALUES, "3")
-    assert "more than 3 values" in refused("[1, 2, 3]")
-    assert load("[1, 2]", "") == [1, 2]
 
 
-@pytest.mark.parametrize("before", ["", "\n", "# c\r", "%YAML 1.1\r\n", "# c\x85", "# c\u2028", "\ufeff"])
+@pytest.mark.parametrize("before", ["", "# c\r", "# c\u2028", "\ufeff"])
 def test_a_directive_for_tags_is_found_whatever_ended_the_line_before(before):
     line = len(before.splitlines()) - (before == "\ufeff") + 1
     assert f": line {line}, column 1: broken YAML, %TAG is not read" in refused(
@@ -133,14 +107,6 @@ def test_a_directive_for_tags_is_found_whatever_ended_the_line_before(before):
 def test_a_lone_surrogate_is_no_text():
     with pytest.raises(InputError, match=r"x.yml: broken YAML, a lone surrogate, such as .ud800, is no text"):
         load("a: \ud800", "x.yml")
-
-
-@pytest.mark.parametrize("limit", ["0", "-1", "x", "1e5", "\uff11", "9" * 20])
-@pytest.mark.parametrize(("name", "most"), [(VALUES, "1,000,000,000,000"), (LEVELS, "150")])
-def test_a_limit_that_is_none_is_refused(name, most, limit, monkeypatch):
-    monkeypatch.setenv(name, limit)
-    with pytest.raises(InputError, match=f"{name} must be a whole number from 1 to {most}, got"):
-        load("a", "")
 
 
 @pytest.mark.parametrize("content", [b"\xff", "a: 1".encode("utf-16")])

@@ -20,7 +20,7 @@ def check_file(path: Path) -> None:
 
 def check_yaml(option: str, path: Path, kind: str) -> None:
     """Refuse a file that cannot be written, or not be read again by its name."""
-    if path.suffix not in (".yml", ".yaml") and not durable.is_special(path):
+    if path.suffix not in (".yml", ".yaml"):
         raise InputError(f"{option} must end in .yml, so that it is read as a {kind}, got {path}")
     check_file(path)
 

@@ -7,7 +7,6 @@ import errno
 import os
 import secrets
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
@@ -65,9 +64,9 @@ def _rename(source: Path, target: Path) -> None:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield the path of a new file, which replaces the one at `path` once it is complete and on disk.
 
-    An error, or Ctrl-C, leaves the old file as it was. The new one gets its permissions and, where that is allowed, its
-    owner. A symbolic link stays a link: the file that it leads to is replaced. Other hard links keep the old content.
-    What is not a regular file, such as a pipe, a terminal or ``/dev/null``, is not replaced: `path` itself is yielded.
+    An error, or Ctrl-C, leaves the old file as it was. The new one gets its permissions. A symbolic link stays a link:
+    the file that it leads to is replaced. What is not a regular file, such as a pipe, a terminal or ``/dev/null``, is
+    not replaced: `path` itself is yielded.
 
     Raises
     ------
@@ -83,7 +82,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield part
         sync(part)
         with contextlib.suppress(FileNotFoundError):
-            _copy_access(target.stat(), part)
+            part.chmod(stat.S_IMODE(target.stat().st_mode))
         _rename(part, target)
     finally:
         with contextlib.suppress(OSError):
@@ -104,23 +103,9 @@ def check(path: Path) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file as :func:`replacing` does; to a file that standard output goes to, what it prints comes after."""
-    if _is_stdout(path):  # opened once more, it would be written from its beginning by both
-        sys.stdout.flush()
-        with open(1, "w", encoding="utf-8", newline="\n", closefd=False) as file:
-            file.write(text)
-        return
+    """Write a file as :func:`replacing` does."""
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8", newline="\n")
-
-
-def is_special(path: Path) -> bool:
-    """Whether this is there and is no file that can be replaced, such as a pipe or a device."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _replaced_by(path: Path) -> Path | None:
@@ -128,10 +113,10 @@ def _replaced_by(path: Path) -> Path | None:
     with contextlib.suppress(FileNotFoundError):
         mode = path.stat().st_mode  # before links are resolved: /dev/stdout leads to what has no path
         if stat.S_ISDIR(mode):
-            raise _error(errno.EISDIR, path)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         # to replace a file only takes a folder that can be written: that the file can be is asked for as well
         if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
-            raise _error(errno.EACCES, path)
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
         if not stat.S_ISREG(mode):
             return None
     return Path(os.path.realpath(path))
@@ -151,30 +136,6 @@ def _new_part(target: Path) -> Path:
             raise OSError(error.errno, why, str(target)) from None
         raise
     return part
-
-
-def _copy_access(old: os.stat_result, new: Path) -> None:
-    """Give a new file the owner and group of an old one, where that is allowed, and its permissions."""
-    if hasattr(os, "chown"):
-        with contextlib.suppress(OSError):
-            os.chown(new, -1, old.st_gid)
-        with contextlib.suppress(OSError):
-            os.chown(new, old.st_uid, -1)
-    mode = stat.S_IMODE(old.st_mode) & 0o777
-    if new.stat().st_gid != old.st_gid:
-        mode = mode & 0o707 | (mode & 0o007) << 3  # another group gets what all get
-    new.chmod(mode)
-
-
-def _is_stdout(path: Path) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(1))
-    except OSError:
-        return False
-
-
-def _error(number: int, path: Path) -> OSError:
-    return OSError(number, os.strerror(number), str(path))
 
 
 @contextlib.contextmanager

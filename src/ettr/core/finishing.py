@@ -11,7 +11,7 @@ import numpy as np
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
 from ettr.core.sentences import count, duration, pct
-from ettr.core.validity import plain
+from ettr.core.validity import numbers, plain
 
 PERCENTILES = (5, 50, 90, 95, 99)
 """Of the finishing date, in an answer."""
@@ -353,10 +353,7 @@ def _cubic_slope(low: Any, high: Any, slope: Any, next_slope: Any, x: Any) -> An
 
 
 def _numbers(name: str, values: Any) -> np.ndarray:
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a number or an array of numbers, got {values!r}") from error
+    array = numbers(name, values)
     if np.isnan(array).any():
         raise InputError(f"{name} must be a number or an array of numbers, got {values!r}")
     return array

@@ -268,11 +268,6 @@ def number(value: float) -> str:
     return _digits(value)
 
 
-def error(value: float) -> str:
-    """An error, whose own third digit nobody knows, in two significant digits, e.g. ``0.17``."""
-    return _digits(float(f"{value:.2g}"))
-
-
 def limit(value: float, sense: str = "") -> str:
     """Three digits, or whole, rounded so that what is needed stays enough; an exponent for very large or small."""
     if value == 0 or math.isinf(value):
@@ -350,21 +345,12 @@ def days(value: float) -> str:
     return f"{text}, or {number(value / 365.25)} years" if value >= 730 else text
 
 
-def rounded_gpus(digits: int) -> Callable[[float], str]:
-    """A number of GPUs in so many digits, as far as it is known, e.g. ``19,500 GPUs``."""
-    return lambda number: gpus(float(f"{number:.{digits}g}"))
-
-
 FORMS: Mapping[str, Callable[[Any], str]] = {
     "about": lambda value: number(about(value)),
-    "at most": lambda value: limit(value, "at most"),
-    "at least": lambda value: limit(value, "at least"),
     "count": count,
-    "days": days,
     "duration": duration,
     "gpus": gpus,
-    "gpus2": rounded_gpus(2),
-    "gpus3": rounded_gpus(3),
+    "gpus2": lambda number: gpus(float(f"{number:.2g}")),
     "list": listed,
     "mw": lambda value: megawatts(about(value)),
     "number": number,

@@ -25,6 +25,14 @@ class ValidityWarning(UserWarning):
     """Some points of an array lie outside a formula's validity and are NaN."""
 
 
+def numbers(name: str, values: Any) -> np.ndarray:
+    """Return numbers as float64."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a number or an array of numbers, got {values!r}") from error
+
+
 def at_least_zero(name: str, values: Any, *, unit: str = "", infinite: bool = False) -> np.ndarray:
     """Check for numbers >= 0 and return them as float64."""
     return _checked(name, values, unit, strictly=False, infinite=infinite)
@@ -36,10 +44,7 @@ def above_zero(name: str, values: Any, *, unit: str = "", infinite: bool = False
 
 
 def _checked(name: str, values: Any, unit: str, *, strictly: bool, infinite: bool) -> np.ndarray:
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a number or an array of numbers, got {values!r}") from error
+    array = numbers(name, values)
     bad = np.isnan(array) | ((array <= 0) if strictly else (array < 0))
     if not infinite:
         bad |= np.isinf(array)
@@ -114,10 +119,7 @@ def machine_k(name: str, values: Any) -> np.ndarray:
 
 
 def _between(name: str, values: Any, low: float, high: float) -> np.ndarray:
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a number or an array of numbers, got {values!r}") from error
+    array = numbers(name, values)
     bad = ~((array >= low) & (array <= high))
     if bad.any():
         raise InputError(f"{name} must be from {low:g} to {high:g} °C, got {array[bad].flat[0]:g}")

@@ -21,15 +21,11 @@ if not yaml.__with_libyaml__:
         "ettr needs PyYAML with libyaml, as in its wheels: pip install --force-reinstall --only-binary :all: pyyaml"
     )
 
-VALUES, LEVELS = "ETTR_YAML_VALUES", "ETTR_YAML_LEVELS"
-"""Name, in the environment, how many values a file may hold, and how many lists and mappings inside each other."""
 MOST_VALUES, MOST_LEVELS = 100_000, 50
-"""Of both where nothing else is said; an alias counts as all that it stands for."""
-_HIGHEST = {VALUES: 10**12, LEVELS: 150}
-"""What may be asked for: each level takes four calls of the thousand that Python allows inside each other."""
+"""In a file, and of lists and mappings inside each other; an alias counts as all that it stands for."""
 MOST_DIGITS = 300
 """Of a whole number: more are beyond what a float can hold."""
-_CHARACTERS_PER_VALUE = 20
+_MOST_CHARACTERS = 20 * MOST_VALUES
 _PLAINLY = {"found unexpected ':'": "write a value, or a space, behind ':'"}
 """What libyaml says, and what it means."""
 _UNUSED = ("int", "float", "timestamp", "value")
@@ -58,7 +54,6 @@ class StrictLoader(Composer, yaml.CSafeLoader):
     def __init__(self, text: str) -> None:
         Composer.__init__(self)
         yaml.CSafeLoader.__init__(self, text)
-        self._most, self._most_levels = most_values(), _limit(LEVELS, MOST_LEVELS)
         self._n_values = self._level = self._deepest = 0
         self._anchored: dict[str, _Size] = {}
 
@@ -99,14 +94,10 @@ class StrictLoader(Composer, yaml.CSafeLoader):
         """Take note of what begins here, and refuse what is too much."""
         self._n_values += n_values
         self._deepest = max(self._deepest, self._level + n_levels)
-        if self._n_values > self._most:
-            raise _at(event, f"more than {self._most:,} values, aliases counted as often as they stand; {_remedy()}")
-        if self._deepest > self._most_levels:
-            raise _at(
-                event,
-                f"nested more than {self._most_levels} deep; write it flatter, or set a higher {LEVELS} in the "
-                f"environment, {_HIGHEST[LEVELS]} at most",
-            )
+        if self._n_values > MOST_VALUES:
+            raise _at(event, f"more than {MOST_VALUES:,} values, aliases counted as often as they stand; split it")
+        if self._deepest > MOST_LEVELS:
+            raise _at(event, f"nested more than {MOST_LEVELS} deep; write it flatter")
 
 
 _TAGS = "tag:yaml.org,2002:"
@@ -137,20 +128,6 @@ StrictLoader.add_constructor(f"{_TAGS}float", _number)
 StrictLoader.add_constructor(f"{_TAGS}int", _whole_number)
 
 
-def most_values() -> int:
-    """How many values a file may hold: as the environment says, or ``MOST_VALUES``."""
-    return _limit(VALUES, MOST_VALUES)
-
-
-def _limit(name: str, usual: int) -> int:
-    given, highest = os.environ.get(name, ""), _HIGHEST[name]
-    if given and not (given.isascii() and given.isdecimal() and len(given) < 14 and 0 < int(given) <= highest):
-        raise InputError(
-            f"{name} must be a whole number from 1 to {highest:,}, got {given[:40]!r} (in the environment)"
-        )
-    return int(given or usual)
-
-
 def load(text: str, place: str) -> Any:
     """What YAML text holds, made of texts, numbers, truth values, lists and mappings.
 
@@ -165,7 +142,7 @@ def load(text: str, place: str) -> Any:
     ------
     InputError
         Broken YAML, with line and column; tags, keys that stand twice; more values, characters or levels than the
-        limits, with how to raise them.
+        limits.
 
     Examples
     --------
@@ -203,7 +180,7 @@ def text_of(path: str | os.PathLike[str], kind: str) -> str:
     """The text of a file, which :func:`load` takes; ``kind`` says in errors what it is."""
     try:
         with Path(path).open(encoding="utf-8") as file:
-            text = file.read(_most_characters() + 1)
+            text = file.read(_MOST_CHARACTERS + 1)
     except (OSError, ValueError) as error:
         reason = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", error)
         raise InputError(f"cannot read {kind} {path}: {reason}") from error
@@ -211,17 +188,9 @@ def text_of(path: str | os.PathLike[str], kind: str) -> str:
     return text
 
 
-def _most_characters() -> int:
-    return most_values() * _CHARACTERS_PER_VALUE
-
-
 def _refuse_long(n_characters: int, place: str) -> None:
-    if n_characters > _most_characters():
-        raise InputError(f"{place} has more than {_most_characters():,} characters; {_remedy()}")
-
-
-def _remedy() -> str:
-    return f"split it, or set a higher {VALUES} in the environment than {most_values()}"
+    if n_characters > _MOST_CHARACTERS:
+        raise InputError(f"{place} has more than {_MOST_CHARACTERS:,} characters; split it")
 
 
 def _refuse_tag_directives(text: str) -> None:
