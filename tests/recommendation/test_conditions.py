@@ -1,4 +1,4 @@
-"""Mitigations along sizes and failure rates."""
+"""Mitigations along sizes."""
 
 from __future__ import annotations
 
@@ -8,33 +8,28 @@ import pytest
 
 from ettr import Scenario, mitigation, recommendation
 from ettr.recommendation import break_even
-from ettr.scenario.paths import N_GPUS, RATE
 from refusals import refusal
 
 TWO = ["faster-restart", "shorter-stall"]
 
 
-def test_gains_grow_with_the_size_and_the_rate(study):
-    sizes = recommendation.along(study, TWO, N_GPUS, [2048, 16_384, 65_536])
-    rates = recommendation.along(study, TWO, RATE, [1, 4, 16])
-    for table in (sizes, rates):
-        for _, group in table.groupby("id"):
-            assert group["saved"].is_monotonic_increasing
-            assert ((group["low"] <= group["saved"]) & (group["saved"] <= group["high"])).all()
+def test_gains_grow_with_the_size(study):
+    for _, group in recommendation.along(study, TWO, [2048, 16_384, 65_536]).groupby("id"):
+        assert group["saved"].is_monotonic_increasing
+        assert ((group["low"] <= group["saved"]) & (group["saved"] <= group["high"])).all()
 
 
-@pytest.mark.parametrize(("field", "values"), [(N_GPUS, [1024, 16_384, 262_144]), (RATE, [0.5, 3.79, 20])])
-def test_a_pool_stays_as_often_enough(field, values):
+@pytest.mark.parametrize("size", [1024, 16_384, 262_144])
+def test_a_pool_stays_as_often_enough(size):
     """Against the quantile of the nodes in repair, which the assumed pool was made by."""
-    study = recommendation.study(Scenario.load("llama3-405b"), 2).together(["spare-pool"])
-    for value in values:
-        run = break_even._at(study, field, value)
-        assert run.spares.n_nodes == pytest.approx(mitigation.pool(run, 0.999), rel=0.04, abs=1.5), value
+    base = recommendation.study(Scenario.load("llama3-405b"), 2).together(["spare-pool"]).baseline
+    run = break_even._at(base, size)
+    assert run.spares.n_nodes == pytest.approx(mitigation.pool(run, 0.999), rel=0.04, abs=1.5)
 
 
 def test_at_the_scenario_itself_it_is_the_gain_of_the_whole_run(study):
     """The steady state without the start, told for the whole work: nearly the same share of time."""
-    row = recommendation.along(study, ["faster-restart"], N_GPUS, [16_384]).iloc[0]
+    row = recommendation.along(study, ["faster-restart"], [16_384]).iloc[0]
     gain = recommendation.gain(study.runs(), study.runs(["faster-restart"]), "days")
     assert row["saved"] == pytest.approx(gain.mean / study.runs().mean("days"), rel=0.15)
     assert row["saved_usd"] == pytest.approx(
@@ -45,11 +40,11 @@ def test_at_the_scenario_itself_it_is_the_gain_of_the_whole_run(study):
 def test_each_is_followed_from_the_scenario_with_what_it_acts_on(study):
     """Beside one alone, and beside slow nodes that are written down."""
     study = recommendation.study(study.scenario, 2)
-    both = recommendation.along(study, ["peer-checkpoint", "straggler-removal"], RATE, [8], n_runs=4).set_index("id")
+    both = recommendation.along(study, ["peer-checkpoint", "straggler-removal"], [32_768], n_runs=4).set_index("id")
     slow = {"slow_nodes": {"per_1000_node_days": 0.05, "loss": 0.06, "detection_h": 24}}
     for name, values in {"peer-checkpoint": {}, "straggler-removal": slow}.items():
         by_hand = recommendation.study(study.scenario.override(values), 2, as_given=True)
-        alone = recommendation.along(by_hand, [name], RATE, [8], n_runs=4).iloc[0]
+        alone = recommendation.along(by_hand, [name], [32_768], n_runs=4).iloc[0]
         assert both.loc[name, ["ettr_before", "saved"]].tolist() == pytest.approx(
             alone[["ettr_before", "saved"]].tolist()
         )
@@ -57,17 +52,16 @@ def test_each_is_followed_from_the_scenario_with_what_it_acts_on(study):
 
 
 def test_a_job_that_does_not_get_on_has_no_worth(study):
-    row = recommendation.along(study, ["faster-restart"], RATE, [5000]).iloc[0]
+    row = recommendation.along(study, ["faster-restart"], [2**25]).iloc[0]
     assert row["state"] == "no progress" and "practically never gets on" in row["why"]
     assert math.isnan(row["saved"])
 
 
 def test_a_size_that_does_not_fit_says_why(known):
     study = recommendation.study(Scenario.load("llama3-405b-tokens"), 2, of=known)
-    row = recommendation.along(study, ["faster-restart"], N_GPUS, [8]).iloc[0]
+    row = recommendation.along(study, ["faster-restart"], [8]).iloc[0]
     assert row["state"] == "does not fit" and "does not fit" in row["why"]
 
 
-def test_bad_grids_are_refused(study):
-    assert "field must be cluster.n_gpus or failures" in refusal(recommendation.along, study, TWO, "checkpoint.stall_s")
-    assert "values of cluster.n_gpus must be > 0" in refusal(recommendation.along, study, TWO, N_GPUS, [-8, 16])
+def test_sizes_below_a_gpu_are_refused(study):
+    assert "sizes must be > 0 GPUs" in refusal(recommendation.along, study, TWO, [-8, 16])

@@ -29,16 +29,10 @@ def test_shapley_values_are_means_over_all_orders(study):
 
 
 def test_shapley_values_sum_up_to_the_common_gain(study):
-    shared = recommendation.shapley(study, THREE, measure="usd")
+    shared = recommendation.shapley(study, THREE)
     assert shared.frame["value"].sum() == pytest.approx(shared.together)
-    assert shared.together == pytest.approx(worth(study, THREE, "usd"))
+    assert shared.together == pytest.approx(worth(study, THREE))
     assert ((shared.frame["low"] <= shared.frame["value"]) & (shared.frame["value"] <= shared.frame["high"])).all()
-
-
-@pytest.mark.parametrize("measure", ["days", "ettr", "gpu_h", "mwh"])
-def test_a_single_one_gets_all(study, measure):
-    shared = recommendation.shapley(study, ["faster-restart"], measure)
-    assert shared.frame["value"].iloc[0] == pytest.approx(shared.together) == worth(study, ["faster-restart"], measure)
 
 
 ACTING = ["lemon-removal", "straggler-removal", "peer-checkpoint"]

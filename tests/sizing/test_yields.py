@@ -111,22 +111,11 @@ def test_a_batch_and_loose_exchange_ask_for_more_tokens(run):
     assert loose.throughput.tokens_needed == pytest.approx(15.6e12 / 0.8)
 
 
-def test_the_own_size_of_a_job_does_not_enter(run):
-    slow = run.override({"recovery.init_s_per_1000_gpus": 30})
-    other = slow.override({"cluster.n_gpus": 8192})
-    assert sizing.yields(slow, [32768.0]).days == pytest.approx(sizing.yields(other, [32768.0]).days, rel=1e-12)
-
-
 def test_what_does_not_fit_yields_nothing_and_never_ends(run):
     at = sizing.yields(run, [8.0, 104.0, 112.0, 2e6])
     assert (at.useful_tokens_per_day > 0).tolist() == [False, False, True, False]
     assert np.isinf(at.days).tolist() == np.isinf(at.usd).tolist() == [True, True, False, True]
     assert not any(np.isnan(values).any() for values in vars(at).values())
-
-
-def test_a_free_job_costs_nothing_even_without_an_end(run):
-    free = run.override({"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}})
-    assert sizing.yields(free, [8.0, 16384.0]).usd.tolist() == [0, 0]
 
 
 def test_every_loss_costs_tokens(run):

@@ -33,7 +33,6 @@ def mitigations(
     interval: Interval = "best",
     of: Catalogue | None = None,
     as_given: bool = False,
-    executor: Any = None,
     on_progress: OnProgress | None = None,
 ) -> Comparison:
     """What each mitigation alone is worth.
@@ -51,7 +50,7 @@ def mitigations(
         What to rank by: ``days``, ``ettr``, ``gpu_h``, ``usd`` or ``mwh``.
     interval : {"best", "given"}
         Checkpoint at the best interval of each scenario, or at the given one.
-    of, as_given, executor
+    of, as_given
         As for :func:`study`.
     on_progress : callable, optional
         Called with how many scenarios are done, and how many there will be.
@@ -67,7 +66,7 @@ def mitigations(
         ``assumed`` (paths of what is assumed for it beyond prices and power, by commas),
         ``interval_min`` [min], ``ettr`` with it (of one in place: as the scenario is), ``own_usd`` (its price) [USD];
         for each measure ``<m>_gain`` with ``<m>_low`` and ``<m>_high`` (95%, paired), which are positive where it is
-        better, and ``<m>_runs_ratio``; ``closed_ettr_gain`` (by the closed form; NaN where that has no term for all
+        better; ``closed_ettr_gain`` (by the closed form; NaN where that has no term for all
         that changes), ``rank`` (by the measure, of those tried and of those in place apart; NaN without evidence or
         answer, and where it is a straw man that it was compared with), ``rank_low`` and ``rank_high`` (those whose
         difference is certain to 95%, pair by pair, come before or after).
@@ -91,7 +90,7 @@ def mitigations(
     ['peer-checkpoint', 'lemon-removal']
     """
     check_measure(measure)
-    study = make_study(scenario, n_runs, seed, interval, of, as_given, executor)
+    study = make_study(scenario, n_runs, seed, interval, of, as_given)
     chosen = [study.catalogue[name] for name in dict.fromkeys(study.catalogue.ids if ids is None else ids)]
     if not chosen:
         raise InputError("no mitigation to compare: name one or more, or leave them out for all")
@@ -131,7 +130,6 @@ def _row(study: Study, candidate: Mitigation) -> tuple[dict[str, Any], tuple[Run
     for name in UNITS:
         gained = gain(before, after, name)
         row |= {f"{name}_gain": gained.mean, f"{name}_low": gained.low, f"{name}_high": gained.high}
-        row[f"{name}_runs_ratio"] = gained.runs_ratio
     waits = max(runs.waiting_share for runs in pair) > _WAITS
     row["closed_ettr_gain"] = np.nan if waits else _closed_gain(before.scenario, after.scenario)
     return row, pair

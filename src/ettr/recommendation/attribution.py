@@ -20,7 +20,7 @@ MOST = 12
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """What each of several mitigations adds to their common gain.
+    """What each of several mitigations adds to the days that they save together.
 
     Attributes
     ----------
@@ -39,8 +39,8 @@ class Attribution:
     together_high: float
 
 
-def shapley(study: Study, ids: Iterable[str], measure: str = "days") -> Attribution:
-    r"""Share the common gain of mitigations among them by their Shapley values.
+def shapley(study: Study, ids: Iterable[str]) -> Attribution:
+    r"""Share the days that mitigations save together among them by their Shapley values.
 
     Parameters
     ----------
@@ -49,8 +49,6 @@ def shapley(study: Study, ids: Iterable[str], measure: str = "days") -> Attribut
     ids : iterable of str
         Mitigations that go together, at most 12, since every subset is simulated; all are compared from one scenario,
         completed with what any of them needs.
-    measure : str
-        Which gain: ``days``, ``ettr``, ``gpu_h``, ``usd`` or ``mwh``.
 
     Returns
     -------
@@ -76,13 +74,15 @@ def shapley(study: Study, ids: Iterable[str], measure: str = "days") -> Attribut
     >>> bool(abs(shared.frame["value"].sum() - shared.together) < 1e-9)
     True
     """
-    names = study.named(ids, measure, "no mitigation to share a gain among: name two or more")
+    names = [study.catalogue[name].id for name in dict.fromkeys(ids)]
+    if not names:
+        raise InputError("no mitigation to share a gain among: name two or more")
     if len(names) > MOST:
         raise InputError(f"at most {MOST} mitigations share a gain, as every subset is simulated, got {len(names)}")
     study.catalogue.check_together(names)
     study = study.together(names)
     subsets = [frozenset(subset) for k in range(len(names) + 1) for subset in itertools.combinations(names, k)]
-    worth = {subset: gains(study.runs(), study.runs(subset), measure) for subset in subsets}
+    worth = {subset: gains(study.runs(), study.runs(subset), "days") for subset in subsets}
     everything = frozenset(names)
     rows = []
     for name in names:

@@ -1,4 +1,4 @@
-"""From which failure rate, size or price on a mitigation pays."""
+"""From which size of the job on a mitigation pays."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from ettr.recommendation.comparison import IN_PLACE
 from ettr.recommendation.measures import Runs, difference
 from ettr.recommendation.study import Study
 from ettr.scenario import Scenario
-from ettr.scenario.paths import N_GPUS, RATE
+from ettr.scenario.paths import N_GPUS
 from ettr.spares.simulated import check_runs
 
-RATE_FACTORS = tuple(4.0 ** (i / 2) for i in range(-6, 7))
-SIZES = (1024, 4096, 16_384, 65_536, 262_144, 1_048_576)
 PAYS, COSTS, UNSURE, NO_PROGRESS, NO_FIT = "pays", "costs more", "within the error", "no progress", "does not fit"
 _FAILURES_A_RUN = 150
 _BY_TOKENS = ("model", "layout", "network", "scaling", "sync")
@@ -29,11 +27,10 @@ _BY_TOKENS = ("model", "layout", "network", "scaling", "sync")
 def along(
     study: Study,
     ids: Iterable[str],
-    field: str = N_GPUS,
-    values: Iterable[float] | None = None,
+    sizes: Iterable[float],
     n_runs: int = 40,
 ) -> pd.DataFrame:
-    """What each mitigation is worth at other failure rates or sizes of the job.
+    """What each mitigation is worth at other sizes of the job.
 
     Parameters
     ----------
@@ -41,17 +38,15 @@ def along(
         Scenario and seed.
     ids : iterable of str
         Mitigations.
-    field : str
-        ``cluster.n_gpus``, or ``failures.rate_per_1000_node_days``.
-    values : iterable of float, optional
-        Of the field; by default from 1,024 to a million GPUs, and from an eighth of 8 to 64 times the rate.
+    sizes : iterable of float
+        Sizes, whole nodes. [GPUs]
     n_runs : int
         Runs of each, of about 150 failures, in the steady state.
 
     Returns
     -------
     DataFrame
-        ``id``, ``title``, ``value`` (of the field), ``ettr_before``, ``ettr``, ``saved`` (of the time that the job
+        ``id``, ``title``, ``value`` (the size), ``ettr_before``, ``ettr``, ``saved`` (of the time that the job
         takes, as a share) with ``low`` and ``high`` (95%), ``saved_usd`` (of the scenario's whole work, its price
         counted) with ``usd_low`` and ``usd_high`` [USD], ``state`` (``pays``, ``costs more``, ``within the error``,
         ``no progress``: the job does not get on without it or with it, ``does not fit``, ``in place``), ``why``.
@@ -65,16 +60,16 @@ def along(
     chosen = [study.catalogue[name] for name in ids]
     check_runs(n_runs)
     few = replace(study, n_runs=n_runs)
-    if field not in (N_GPUS, RATE):
-        raise InputError(f"field must be {N_GPUS} or {RATE}, got {field!r}")
-    grid = _grid(study.baseline, field, values)
+    grid = sorted({float(size) for size in sizes})
+    if not grid or grid[0] <= 0:
+        raise InputError(f"sizes must be > 0 GPUs, got {grid}")
     rows: list[dict[str, Any]] = []
     for value in grid:
         before_of: dict[Study, tuple[Scenario, tuple[Runs, float]] | EttrError] = {}
         for one in chosen:
             own = few.together([one.id])
             if own not in before_of:
-                before_of[own] = _before(own, field, value)
+                before_of[own] = _before(own, value)
             before = before_of[own]
             worth = _no_answer(before) if isinstance(before, EttrError) else _worth(own, one, *before)
             rows.append({"id": one.id, "title": one.title, "value": value} | worth)
@@ -83,48 +78,25 @@ def along(
     return frame.reindex(columns=["id", "title", "value", *columns, "state", "why"])
 
 
-def _grid(baseline: Scenario, field: str, values: Iterable[float] | None) -> list[float]:
-    if values is None:
-        if field == RATE and baseline.failure_rate == 0:
-            raise InputError("a failure rate of 0 has no multiples: give values of failures.rate_per_1000_node_days")
-        if field == RATE:
-            return [baseline.failure_rate * factor for factor in RATE_FACTORS]
-        return [float(baseline.cluster.nearest_n_gpus(size)) for size in SIZES]
-    grid = sorted({float(value) for value in values})
-    if not grid or grid[0] <= 0:
-        raise InputError(f"values of {field} must be > 0, got {grid}")
-    return grid
-
-
-def _before(study: Study, field: str, value: float) -> tuple[Scenario, tuple[Runs, float]] | EttrError:
-    """The scenario at another size or rate and its runs, or why there are none."""
+def _before(study: Study, n_gpus: float) -> tuple[Scenario, tuple[Runs, float]] | EttrError:
+    """The scenario at another size and its runs, or why there are none."""
     try:
-        run = _at(study, field, value)
+        run = _at(study.baseline, n_gpus)
         return run, _shortened(study, run)
     except EttrError as error:
         return error
 
 
-def _at(study: Study, field: str, value: float) -> Scenario:
-    """The completed scenario at another size or rate."""
-    base = study.baseline
-    if field == RATE:
-        run = base.override({RATE: value})
-    else:
-        changes: dict[str, Any] = {N_GPUS: round(value)}
-        if base.job.productive_h is not None:
-            changes["job.productive_h"] = base.job.productive_h * base.cluster.n_gpus / round(value)
-        run = base.override(changes)
-    if base.spares is None:
+def _at(base: Scenario, n_gpus: float) -> Scenario:
+    """A scenario at another size, with spares that are as often enough, in the normal approximation."""
+    changes: dict[str, Any] = {N_GPUS: round(n_gpus)}
+    if base.job.productive_h is not None:
+        changes["job.productive_h"] = base.job.productive_h * base.cluster.n_gpus / round(n_gpus)
+    run = base.override(changes)
+    if base.spares is None or base.nodes_in_repair <= 0:
         return run
-    return run.override({"spares.n_nodes": _as_safe(base.spares.n_nodes, base.nodes_in_repair, run.nodes_in_repair)})
-
-
-def _as_safe(n_spares: int, before: float, after: float) -> int:
-    """Spares that are as often enough for another number of nodes in repair, in the normal approximation."""
-    if before <= 0:
-        return n_spares
-    return max(0, round(after + (n_spares - before) * math.sqrt(after / before)))
+    spare = (base.spares.n_nodes - base.nodes_in_repair) * math.sqrt(run.nodes_in_repair / base.nodes_in_repair)
+    return run.override({"spares.n_nodes": max(0, round(run.nodes_in_repair + spare))})
 
 
 def _shortened(study: Study, run: Scenario) -> tuple[Runs, float]:

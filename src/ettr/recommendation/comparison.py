@@ -153,7 +153,6 @@ class Comparison(Answer):
             "seed": study.seed,
             "interval": study.interval,
             "measure": self.measure,
-            "as_given": {name: study.as_given.mean(name) for name in UNITS},
             "baseline": {
                 "interval_min": self.baseline.scenario.interval_min,
                 **{name: self.baseline.mean(name) for name in UNITS},

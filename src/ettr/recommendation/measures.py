@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy
@@ -14,7 +14,7 @@ from ettr import budget, power, simulation
 from ettr.budget.intervals import best_interval_min, whole_interval_min
 from ettr.core.errors import NoProgress
 from ettr.core.results import PARTS, TimeBudget
-from ettr.core.units import H_PER_DAY, LAST_DIGITS
+from ettr.core.units import H_PER_DAY
 from ettr.power.bills import state_of
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL
@@ -125,7 +125,6 @@ def run_scenario(
     seed: int = 0,
     interval: Interval = "best",
     own_usd: float = 0.0,
-    executor: Any = None,
 ) -> Runs:
     """Simulate a scenario at its best interval or at its own.
 
@@ -133,7 +132,7 @@ def run_scenario(
     ----------
     scenario : Scenario
         The run.
-    n_runs, seed, executor
+    n_runs, seed
         As for :func:`ettr.simulate`.
     interval : {"best", "given"}
         Which checkpoint interval.
@@ -147,7 +146,7 @@ def run_scenario(
     """
     run = at_interval(scenario, interval)
     _refuse_endless(run, n_runs)
-    simulated = simulation.simulate(run, n_runs, seed, executor=executor)
+    simulated = simulation.simulate(run, n_runs, seed)
     return Runs(run, simulated.table[:, : len(COLUMNS)], own_usd)
 
 
@@ -185,16 +184,12 @@ class Difference:
         Standard error.
     low, high : float
         95% interval.
-    runs_ratio : float
-        How many times more runs two independent simulations need for the same error; infinite where both scenarios
-        differ by the same in every run.
     """
 
     mean: float
     error: float
     low: float
     high: float
-    runs_ratio: float
 
 
 def gain(before: Runs, after: Runs, measure: str) -> Difference:
@@ -229,11 +224,9 @@ def _in_order(before: Runs, after: Runs, measure: str) -> tuple[np.ndarray, np.n
 
 def difference(one: np.ndarray, other: np.ndarray | float = 0.0) -> Difference:
     """Mean of ``one - other`` over paired runs, with its interval by Student's distribution."""
-    apart, other = one - other, np.broadcast_to(other, one.shape)
+    apart = one - other
     n = apart.size
     mean, variance = float(apart.mean()), float(apart.var(ddof=1)) if n > 1 else np.nan
     error = float(np.sqrt(variance / n))
     half = float(scipy.special.stdtrit(n - 1, 0.975)) * error if n > 1 else np.nan
-    independent = float(one.var(ddof=1) + other.var(ddof=1)) if n > 1 else np.nan
-    ratio = independent / variance if variance > (LAST_DIGITS * mean) ** 2 else np.inf
-    return Difference(mean, error, mean - half, mean + half, float(ratio))
+    return Difference(mean, error, mean - half, mean + half)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, get_args
+from typing import get_args
 
 from ettr import mitigation
 from ettr.core.errors import InputError, NoProgress, OutsideValidity, UnknownName
@@ -41,8 +41,6 @@ class Study:
         Runs of each scenario; all share the random numbers of one seed.
     interval : {"best", "given"}
         Checkpoint at the best interval of each scenario, or at the given one.
-    executor : optional
-        As for :func:`ettr.simulate`.
     assumes : bool
         Whether each set of mitigations is compared from a scenario of its own: the baseline, completed with what they
         need; otherwise all from the baseline.
@@ -55,7 +53,6 @@ class Study:
     n_runs: int
     seed: int
     interval: Interval
-    executor: Any = None
     assumes: bool = False
     _known: dict[frozenset[str], Runs] = field(default_factory=dict, init=False, repr=False)
     _completed: dict[frozenset[str], Study] = field(default_factory=dict, init=False, repr=False)
@@ -72,13 +69,9 @@ class Study:
 
     def together(self, ids: Iterable[str]) -> Study:
         """The study of mitigations all from one scenario, completed with what any of them needs."""
-        return self.acting_on(path for name in ids for path in self.catalogue[name].acts_on)
-
-    def acting_on(self, paths: Iterable[str]) -> Study:
-        """The study on one scenario, completed with what somebody needs who changes these fields."""
         if not self.assumes:
             return self
-        changed = frozenset(paths)
+        changed = frozenset(path for name in ids for path in self.catalogue[name].acts_on)
         if changed not in self._completed:
             completed = mitigation.with_assumptions(self.scenario, self.catalogue, {*changed, *_OF_MONEY})
             alike = (one for one in self._completed.values() if one.assumptions == completed.assumptions)
@@ -115,39 +108,13 @@ class Study:
         """The baseline without the origins of its values, which no run depends on: each change of it is quicker."""
         return self.baseline.override({"evidence": {}}) if self.baseline.evidence else self.baseline
 
-    @cached_property
-    def as_given(self) -> Runs:
-        """Runs of the scenario as it was given, without assumptions."""
-        return self.simulated(self.scenario) if self.assumptions else self.runs()
-
     def simulated(self, run: Scenario, own_usd: float = 0.0) -> Runs:
         """Runs of another scenario with the same random numbers."""
-        return run_scenario(run, self.n_runs, self.seed, self.interval, own_usd, self.executor)
+        return run_scenario(run, self.n_runs, self.seed, self.interval, own_usd)
 
     def own_usd(self, one: Mitigation) -> float:
         """Price of a mitigation for this job. [USD]"""
         return one.price.of(self.baseline.cluster.n_gpus)
-
-    def named(self, ids: Iterable[str], measure: str, nothing: str) -> list[str]:
-        """Names of mitigations, each once; refuses unknown ones and measures, and none at all with these words."""
-        names = [self.catalogue[name].id for name in dict.fromkeys(ids)]
-        if not names:
-            raise InputError(nothing)
-        check_measure(measure)
-        return names
-
-    def fitting(self) -> tuple[str, ...]:
-        """Mitigations with evidence and a model that change something here."""
-        return tuple(one.id for one in self.catalogue if one.has_evidence and one.changes and self._fits(one))
-
-    def _fits(self, one: Mitigation) -> bool:
-        run = self.together([one.id]).baseline
-        if mitigation.missing(run, one):
-            return False
-        try:
-            return mitigation.apply(run, one.id, self.catalogue) != run
-        except InputError:
-            return False
 
 
 def study(
@@ -157,7 +124,6 @@ def study(
     interval: Interval = "best",
     of: Catalogue | None = None,
     as_given: bool = False,
-    executor: Any = None,
 ) -> Study:
     """Set out to compare mitigations on a scenario.
 
@@ -173,8 +139,6 @@ def study(
         Where the mitigations stand; the project's own without.
     as_given : bool
         Assume nothing where the scenario says nothing.
-    executor : optional
-        As for :func:`ettr.simulate`.
 
     Returns
     -------
@@ -190,7 +154,7 @@ def study(
     if interval not in get_args(Interval):
         raise InputError(f"interval must be {' or '.join(get_args(Interval))}, got {interval!r}")
     known = of or mitigation.catalogue()
-    given = Study(scenario, scenario, (), known, int(n_runs), seed, interval, executor, assumes=not as_given)
+    given = Study(scenario, scenario, (), known, int(n_runs), seed, interval, assumes=not as_given)
     priced = given.together(())
     return replace(given, baseline=priced.baseline, assumptions=priced.assumptions)
 

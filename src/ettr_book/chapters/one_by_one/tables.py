@@ -9,7 +9,6 @@ import pandas as pd
 from ettr import recommendation
 from ettr.core.results import PARTS
 from ettr.recommendation import Comparison, Study, break_even
-from ettr.scenario.paths import N_GPUS
 
 PAYS, NO_PROGRESS, NO_FIT = break_even.PAYS, break_even.NO_PROGRESS, break_even.NO_FIT
 """What becomes of a mitigation at another size."""
@@ -121,4 +120,4 @@ def worth_by_size(study: Study, ids: Iterable[str], sizes: Iterable[float], n_ru
     whole = {float(job.cluster.nearest_n_gpus(size)) for size in (*sizes, job.cluster.n_gpus)}
     if not chosen:
         return pd.DataFrame(columns=_COLUMNS)
-    return recommendation.along(study, chosen, N_GPUS, sorted(whole), n_runs)
+    return recommendation.along(study, chosen, sorted(whole), n_runs)
