@@ -89,22 +89,6 @@ def test_the_ends_are_the_closed_form_at_the_quantiles(llama3):
         assert table.loc["failures_per_day", other] == pytest.approx(24 * kept.n_failures / kept.total_h, rel=1e-12)
 
 
-def test_more_failures_watched_make_narrower_bands(llama3):
-    few, many = (of(plan.make(vague(llama3, shape))) for shape in (5, 500))
-    assert (many["high_95"] - many["low_95"] < few["high_95"] - few["low_95"]).all()
-
-
-def test_the_source_names_the_input(llama3):
-    assert plan.make(llama3).bands.source == (
-        "from failures.n_events = 419 in failures.node_days = 110592; all other inputs are taken as exact"
-    )
-    source = plan.make(vague(llama3, 12)).bands.source
-    assert source.startswith("from failures.rate_gamma, worth 12 failures in 3167.31 node-days; all other inputs")
-    unknown = plan.make(Scenario.load("rsc-1"))
-    assert "does not say how well its failure rate is known, which failures.rate_gamma would" in unknown.bands.source
-    assert unknown.bands.rows == () and unknown.to_dict()["bands"] == []
-
-
 def test_a_job_that_may_never_end_has_an_ettr_of_zero_there(plain_run):
     lost = vague(plain_run.override({"cluster.n_gpus": 40_000, INTERVAL: 600}), 1)
     answer = plan.make(lost)

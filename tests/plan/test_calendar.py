@@ -60,90 +60,26 @@ def test_progress_is_a_share(done, share):
     assert calendar_of().values == {"start": None, "deadline": None, "done": 0.0}
 
 
-def log(tmp_path, text: str) -> str:
-    path = tmp_path / "train.csv"
-    path.write_text(text, encoding="utf-8")
-    return str(path)
-
-
-def test_the_last_row_of_a_training_log_says_how_far_and_when(tmp_path):
-    path = log(tmp_path, "time,step,loss\n2027-01-10 08:00,10000,3.1\n2027-01-20 08:00,40000,2.2\n")
-    dates = calendar_of(done=path, of_steps=100_000, zone="Europe/Berlin")
-    assert dates.done == 0.4 and dates.start == datetime(2027, 1, 20, 7, tzinfo=UTC)
-    assert calendar_of("2027-02-01", done=path, of_steps=1e5).start == datetime(2027, 2, 1, tzinfo=UTC)
-    assert calendar_of(deadline="2027-01-20", done=path, of_steps=1e5).deadline_h == 16
-
-
-def test_a_log_that_a_spreadsheet_wrote_is_read(tmp_path):
-    path = log(tmp_path, "\ufefftime,step\r\n2027-01-10 08:00,250\r\n\r\n")
-    assert calendar_of(done=path, of_steps=1000).done == 0.25
-
-
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
         ({"start": "2027-02-30"}, "start must be a date that there is, e.g. 2027-03-01, got '2027-02-30'"),
         ({"start": "03/01/2027"}, "start must be a date with the year first, e.g. 2027-03-01, got '03/01/2027'"),
-        ({"start": "soon"}, "start must be a date with the year first, e.g. 2027-03-01, got 'soon'"),
-        (
-            {"start": "2027-01-01", "deadline": "2027-13-01"},
-            "deadline must be a date that there is, e.g. 2027-03-01, got '2027-13-01'",
-        ),
         (
             {"start": "2027-01-15", "deadline": "2027-01-10"},
             "deadline must be after the start, 2027-01-15 00:00, got 2027-01-10",
-        ),
-        (
-            {"start": "2027-01-15", "deadline": "2027-01-15 00:00"},
-            "deadline must be after the start, 2027-01-15 00:00, got 2027-01-15 00:00",
         ),
         (
             {"deadline": "2027-03-08"},
             "a deadline needs the start that it is counted from: --start with --deadline 2027-03-08",
         ),
         ({"start": "2027-01-15", "zone": "Europe/Berlim"}, "unknown zone 'Europe/Berlim'"),
-        ({"start": "2027-01-15", "zone": "+15:00"}, "+15:00"),
         ({"done": 1.0}, "done must be at least 0 and below 1, e.g. 0.4 or 40%, got 1.0"),
-        ({"done": "140%"}, "done must be at least 0 and below 1, e.g. 0.4 or 40%, got 140%"),
-        ({"done": -0.1}, "done must be at least 0 and below 1, e.g. 0.4 or 40%, got -0.1"),
         ({"done": "nan"}, "done must be at least 0 and below 1, e.g. 0.4 or 40%, got nan"),
-        ({"done": "half"}, "done must be a share, e.g. 40%, or a training log ending in .csv, got 'half'"),
-        ({"done": "40%", "of_steps": 9.0}, "--of-steps goes with a training log: --done FILE.csv, with the columns"),
-        ({"of_steps": 9.0}, "--of-steps goes with a training log: --done FILE.csv, with the columns time and step"),
-        ({"done": "no.csv", "of_steps": 9.0}, "no.csv cannot be read as a training log: No such file or directory"),
-        ({"done": "no.csv"}, "no.csv says how many steps are done, and --of-steps of how many: give it, e.g. "),
-        ({"done": "no.csv", "of_steps": -3.0}, "no.csv says how many steps are done, and --of-steps of how many"),
+        ({"done": "half"}, "done must be a share, e.g. 40%, got 'half'"),
     ],
 )
 def test_what_is_no_date_zone_or_share_is_one_sentence(asked, message):
     with pytest.raises(InputError) as error:
         calendar_of(**asked)
     assert message in str(error.value) and "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "must have the columns time and step, and a row at least"),
-        ("time,step\n", "must have the columns time and step, and a row at least"),
-        ("when,step\n2027-01-10,5\n", "must have the columns time and step, and a row at least"),
-        ("time,step\n2027-01-10,many\n", "step must be a number, got 'many' (last row of "),
-        ("time,step\n2027-01-10\n", "step must be a number, got None (last row of "),
-        ("time,step\n2027-01-10,nan\n", "step must be at least 0 and below --of-steps 100, got nan (last row of "),
-        ("time,step\n2027-01-10,100\n", "step must be at least 0 and below --of-steps 100, got 100 (last row of "),
-        ("time,step\n2027-01-10,-1\n", "step must be at least 0 and below --of-steps 100, got -1 (last row of "),
-        ("time,step\n2027-02-30,5\n", "time must be a date that there is, e.g. 2027-03-01, got '2027-02-30'"),
-        ("time,step\n10/01/2027,5\n", "time must be a date with the year first, e.g. 2027-03-01, got '10/01/2027'"),
-    ],
-)
-def test_a_log_that_says_no_progress_is_one_sentence(tmp_path, text, message):
-    with pytest.raises(InputError) as error:
-        calendar_of(done=log(tmp_path, text), of_steps=100)
-    assert message in str(error.value) and "\n" not in str(error.value)
-
-
-def test_a_log_that_is_no_text_is_one_sentence(tmp_path):
-    path = tmp_path / "train.csv"
-    path.write_bytes(b"time,step\n\xff\xfe\xff,5\n")
-    with pytest.raises(InputError, match="cannot be read as a training log"):
-        calendar_of(done=str(path), of_steps=100)

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from ettr import Scenario, budget, plan, simulate
-from ettr.core.errors import InputError, OutsideValidity
-from ettr.core.finishing import Finishing, constant, table
-from ettr.plan.dates import in_n
+from ettr.core.errors import InputError
+from ettr.core.finishing import Finishing, table
 from mechanisms import PEER, WARNED
 
 START = plan.calendar_of("2027-01-15")
@@ -198,12 +197,6 @@ def test_the_sentence_names_both_dates_what_they_rest_on_and_what_is_assumed():
     assert dates.headline == "done by 9 March 2027 (chance 9 in 10, and 99 in 100)"
 
 
-def test_without_a_start_it_is_days_after_submission():
-    words = of(start=False).dates.words
-    assert "53.7 days after submission" in words and " 54 days (" in words
-    assert words.endswith(" after 52.1 to 54 days.")
-
-
 def ending(share: float) -> Finishing:
     """Runs of which a share is done within 1,000 h, at any of them alike, and the others never."""
     below = np.linspace(0.0, share, 64)
@@ -224,13 +217,9 @@ def test_what_never_ends_has_no_date():
 @pytest.mark.parametrize(
     ("start", "hours", "text"),
     [
-        ("2027-01-15", (240, 250), "by 25 January 2027"),
         ("2027-01-15", (240, 300), "by 25 to 27 January 2027"),
         ("2027-01-15", (240, 800), "by 25 January to 17 February 2027"),
-        ("2027-12-15", (240, 800), "by 25 December 2027 to 17 January 2028"),
         ("2027-01-15", (240, math.inf), "by 25 January 2027 at best, and never at worst"),
-        ("2027-01-15", (240, 1e9), "after 10 days to more than a thousand years"),
-        (None, (240, 300), "after 10 to 12.5 days"),
         (None, (60, 100), "after 60 h to 4.17 days"),
     ],
 )
@@ -240,37 +229,15 @@ def test_a_range_of_dates_says_its_month_year_and_unit_once(monkeypatch, start, 
     assert dates.words.endswith(f" {text}.")
 
 
-def test_a_run_that_takes_the_same_time_for_certain_is_done_then():
-    dates = replace(of().dates, finishing=constant(100.0), counted=None, assumptions=None)
-    assert dates.words.count("January 2027") == 1 and "19 January 2027" in dates.words
-
-
-def test_probabilities_as_people_say_them():
-    assert [in_n(p) for p in (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)] == [
-        *("1 in 20", "1 in 4", "1 in 2", "3 in 4", "9 in 10", "19 in 20", "99 in 100")
-    ]
-    assert in_n(0.123) == "12.3%"
-
-
 def test_for_machines():
     dates = of().dates
     record = json.loads(json.dumps(dates.to_dict(), allow_nan=False))
-    assert list(record) == [
-        *("start", "deadline", "done", "finish", "quantiles_h", "errors_h", "dates", "rate_known_from"),
-        *("over_what_is_assumed_h", "left_out", "is_simulated"),
-    ]
     assert not record["is_simulated"] and set(record["errors_h"].values()) == {0}
     assert record["start"] == "2027-01-15T00:00:00+00:00" and record["deadline"] is None
     assert record["quantiles_h"]["0.9"] == dates.finishing.quantile(0.9)
     assert record["dates"]["0.9"].startswith("2027-03-09T") and record["rate_known_from"] == 419
     undated = of(start=False).dates.to_dict()
     assert set(undated["dates"].values()) == {None} and undated["start"] is None
-
-
-def test_a_report_of_its_own_has_a_table_of_dates():
-    note, table = of().dates.report()
-    assert note.text == of().dates.words
-    assert [row[0] for row in table.rows][:2] == ["1 in 20", "1 in 4"] and table.rows[-1][1] == "9 March 2027"
 
 
 # --------------------------------------------------------------------------- runs that never end
@@ -282,11 +249,3 @@ def test_a_hopeless_run_says_that_its_chance_is_nothing():
     assert hopeless.report()[-1].text.endswith("The probability of being done by the deadline is 0.")
     record = json.loads(json.dumps(hopeless.to_dict(), allow_nan=False))
     assert record["deadline"] is None or record["deadline"]["probability"] == 0
-
-
-def test_a_run_without_a_plan_says_it_in_its_refusal():
-    run = Scenario.load("llama3-405b").override({"cluster.n_gpus": 8_000_000_000})
-    with pytest.raises(OutsideValidity, match="deadline"):
-        plan.make(run, calendar=plan.calendar_of("2027-01-15", "2028-03-08"))
-    with pytest.raises(OutsideValidity, match="a faster recovery\\.$"):
-        plan.make(run, calendar=START)

@@ -9,7 +9,6 @@ from rich.console import Console
 
 from ettr import Scenario, mitigation, plan
 from ettr.cli import terminal
-from ettr.plan.details import plan_details
 from ettr.plan.report import plan_report
 
 STORY = {
@@ -103,8 +102,3 @@ def test_the_answer_fits_one_screen(answer, render):
     assert len(lines) <= 40 and max(map(len, lines)) <= 100
     text = " ".join(lines)
     assert all(number in text for number in ("9 h", "39 min", "90%", "5 min")) and "recovery." not in text
-
-
-def test_the_details_are_asked_for(answer, render):
-    text = " ".join(render(plan_details(answer), 100))
-    assert "recovery.detection_min" in text and "deng2025minder" in text and "lemon-removal" in text

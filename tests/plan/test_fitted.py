@@ -81,14 +81,6 @@ def test_the_interval_is_that_of_a_hand_made_scenario():
     assert answer.job_mttf_h == pytest.approx(24_000 / fit.rate.per_1000_node_days / 200)
 
 
-def test_every_value_of_a_fitted_scenario_has_an_origin():
-    table = plan.scenario_of(fitted()).to_frame().set_index("field")["status"]
-    given = table[table == "given"].index.tolist()
-    assert given == ["cluster.n_gpus"]
-    assert table["failures.rate_per_1000_node_days"] == "derived"
-    assert (table[table.index.str.startswith(("checkpoint.", "recovery."))] == "assumed").all()
-
-
 def test_a_fitted_scenario_is_read_back(tmp_path):
     path = tmp_path / "mine.yml"
     answer = planned()
@@ -163,23 +155,11 @@ def test_names_of_components_become_names_of_modes():
     assert Scenario.parse(run.to_yaml()) == run
 
 
-def test_many_components_leave_a_remainder():
-    run = plan.scenario_of(of_starts(list(range(1, 61)), components=[f"part {i % 30}" for i in range(60)]))
-    assert len(run.failures.modes) == 20 and sum(run.failures.shares) == pytest.approx(2 / 3)
-
-
-def test_where_the_upper_end_of_the_rate_lets_no_job_end_the_ettr_is_zero():
-    answer = plan.from_fit(of_starts([1.0, 50.0]), n_gpus=200_000_000)
-    assert answer.ettr_low == 0 < answer.plan.budget.ettr
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"n_gpus": 1001}, "cluster.n_gpus must be a multiple of gpus_per_node, got 1001 and 8"),
         ({"gpus_per_node": 0}, "gpus_per_node must be >= 1, got 0"),
         ({"n_gpus": 0}, "n_gpus must be >= 1, got 0"),
-        ({"name": "Mine!"}, "name holds characters that are not allowed"),
         ({"like": "rsc1"}, "did you mean 'rsc-1'"),
     ],
 )

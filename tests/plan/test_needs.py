@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ettr import Scenario, budget, plan
 from ettr.core.errors import InputError, NotModelled
 from ettr.plan.fields import field_of
+from ettr.plan.needs import in_the_way
 from ettr.scenario.job_in_hours import SHORTEST_MIN
 from ettr.scenario.paths import INTERVAL, RATE
 from mechanisms import DISK, PEER, WARNED
@@ -28,7 +29,6 @@ def large(name: str) -> Scenario:
         "tiers": {"checkpoint.tiers": [PEER, DISK]},
         "prediction": {"prediction": WARNED},
         "store": {"checkpoint.persist_s": 0, "checkpoint.store": STORE},
-        "store and tiers": {"checkpoint.persist_s": 0, "checkpoint.store": STORE, "checkpoint.tiers": [PEER, DISK]},
     }
     return run.override(changes[name])
 
@@ -57,16 +57,11 @@ SOLVED = [
     ("plain", "cluster.n_gpus", 0.9),
     ("plain", "checkpoint.persist_s", 0.71),
     ("plain", "checkpoint.persist_slowdown", 0.69),
-    ("plain", "checkpoint.load_s", 0.5),
     ("tiers", "checkpoint.stall_s", 0.75),
-    ("tiers", "checkpoint.tiers.peer memory.load_s", 0.7),
-    ("tiers", "checkpoint.tiers.local disk.survives", 0.75),
-    ("prediction", "recovery.restart_min", 0.85),
     ("prediction", "prediction.recall", 0.76),
     ("prediction", "prediction.action_s", 0.735),
     ("store", "checkpoint.store.write_gb_s", 0.7),
     ("store", "checkpoint.store.node_gb_s", 0.65),
-    ("store and tiers", "checkpoint.store.read_gb_s", 0.7),
 ]
 
 
@@ -81,7 +76,7 @@ def test_a_value_put_back_gives_the_target_and_the_next_one_does_not(name, field
     assert target <= put_back(run, field, need.value) + 1e-12
     assert put_back(run, field, need.value) == pytest.approx(target, abs=room)
     assert put_back(run, field, worse) < target
-    assert need.best_ettr > target and need.blocking == () and need.reason == ""
+    assert need.best_ettr > target and need.blocking == ()
 
 
 @settings(max_examples=10, deadline=None)
@@ -118,20 +113,15 @@ def test_a_limit_of_the_rule_is_the_answer_where_all_values_reach():
     run = large("store").override({"cluster.n_gpus": 800})
     assert plan.required(run, "checkpoint.store.changed_share", 0.9).value == 1
     assert plan.required(run, "checkpoint.store.compression_ratio", 0.9).value == 1
-    tiers = large("tiers").override({"cluster.n_gpus": 800})
-    assert plan.required(tiers, "checkpoint.tiers.peer memory.survives", 0.9).value == 0
-    assert plan.required(tiers, "checkpoint.tiers.local disk.survives", 0.9).value == 0.7  # the faster tier's
-    assert plan.required(tiers, "checkpoint.tiers.peer memory.write_s", 0.9).value == 20  # the slower tier's
 
 
 def test_an_impossible_target_says_how_far_it_gets(plain_run):
     lost = plain_run.override({"cluster.n_gpus": 160_000, "recovery.detection_min": 60})
     need = plan.required(lost, "recovery.restart_min", 0.9)
     assert need.value is None and 0 < need.best_ettr < 0.2
-    assert need.reason.startswith("recovery.restart_min cannot do better than 0 min, which leaves an ETTR of 0.")
 
 
-@pytest.mark.parametrize("name", ["prediction", "store and tiers"])
+@pytest.mark.parametrize("name", ["prediction", "store"])
 def test_what_blocks_is_each_other_field_at_its_ideal(name):
     run = large(name)
     need = plan.required(run, "recovery.queue_min", 0.95)
@@ -152,7 +142,6 @@ def test_what_blocks_is_each_other_field_at_its_ideal(name):
 def test_the_blocker_is_the_first_that_would_be_enough():
     need = plan.required(large("plain"), "recovery.restart_min", 0.9)
     assert need.blocker == need.blocking[0] and need.blocker.ettr >= 0.9
-    assert f"with {need.blocker.field} ideal as well it would be {need.blocker.ettr:.4f}" in need.reason
     assert plan.required(large("plain"), "failures.rate_per_1000_node_days", 0.9).blocker is None
 
 
@@ -163,7 +152,7 @@ def test_where_no_second_field_is_enough_the_nearest_is_named():
     )
     need = plan.required(run, "checkpoint.stall_s", 0.9)
     assert need.value is None and need.blocker is None
-    assert f"no second field is enough, {need.blocking[0].field} comes closest" in need.reason
+    assert need.blocking[0].ettr < 0.9
 
 
 # --------------------------------------------------------------------------- intervals
@@ -203,26 +192,9 @@ def test_no_interval_reaches_what_is_out_of_reach():
     need = plan.required(run, INTERVAL, 0.9)
     assert need.value is None and need.low is None and need.high is None
     assert need.best_ettr == pytest.approx(plan.ettr_at_best(run), rel=1e-9) and need.blocker
-    assert INTERVAL in need.reason
-
-
-def test_the_interval_of_a_tier_has_a_range_between_its_neighbours():
-    run = large("tiers")
-    field = "checkpoint.tiers.local disk.interval_s"
-    best = plan.required(run, field, 0.5)
-    target = best.best_ettr - 0.01
-    need = plan.required(run, field, target)
-    assert best.low == pytest.approx(60) and need.low == pytest.approx(60)
-    ettr = [plan.ettr_at_best(run.override({field: s, INTERVAL: 600})) for s in (need.value, need.high)]
-    assert ettr == pytest.approx([best.best_ettr, target], abs=1e-6)
-    others = [plan.ettr_at_best(run.override({field: s, INTERVAL: 600})) for s in np.geomspace(60, 6000, 12)]
-    assert max(others) <= best.best_ettr + 1e-9
 
 
 # --------------------------------------------------------------------------- what is refused
-
-
-TIER_READ = "checkpoint.tiers.peer memory.load_s"
 
 
 @pytest.mark.parametrize(
@@ -232,12 +204,9 @@ TIER_READ = "checkpoint.tiers.peer memory.load_s"
             ("recovery.restart_min", target, f"target_ettr must be between 0 and 1, got {target:g}")
             for target in (0, 1)
         ],
-        ("recovery.restart_min", math.nan, "target_ettr must be between 0 and 1, got nan"),
         ("recovery.restart", 0.9, r"'recovery.restart'; did you mean 'recovery.restart_min'\?"),
-        ("cluster.gpus_per_node", 0.9, "field to solve for 'cluster.gpus_per_node'"),
         ("prediction.recall", 0.9, "has no prediction, so there is no prediction.recall to solve for"),
         ("checkpoint.store.write_gb_s", 0.9, "has no checkpoint.store, so there is no checkpoint.store.write_gb_s to"),
-        (TIER_READ, 0.9, f"the scenario has no checkpoint.tiers, so there is no {TIER_READ} to solve for"),
         ("maintenance.per_day", 0.9, "the scenario has no maintenance"),
     ],
 )
@@ -247,8 +216,9 @@ def test_what_cannot_be_solved_for_is_refused(field, target, message):
 
 
 def test_what_no_closed_form_holds_for_is_not_solvable():
-    assert "checkpoint.persist_slowdown" not in plan.solvable(large("tiers"))
-    assert "checkpoint.persist_slowdown" in plan.solvable(large("plain"))
+    beside_tiers, alone = (plan.solvable(large(name)) for name in ("tiers", "store"))
+    assert "checkpoint.persist_slowdown" in alone and "checkpoint.store.write_gb_s" in alone
+    assert not [path for path in beside_tiers if path.startswith(("checkpoint.persist", "checkpoint.tiers"))]
     both = large("tiers").override({"prediction": WARNED})
     with pytest.raises(NotModelled, match="checkpoint.tiers together with prediction"):
         plan.required(both, "recovery.restart_min", 0.9)
@@ -257,7 +227,7 @@ def test_what_no_closed_form_holds_for_is_not_solvable():
         plan.required(young, "recovery.restart_min", 0.9)
 
 
-@pytest.mark.parametrize("name", ["prediction", "store and tiers"])
+@pytest.mark.parametrize("name", ["prediction", "store"])
 def test_every_field_that_can_be_swept_is_better_in_one_direction(name):
     """And its ends are values that a scenario may hold."""
     run = large(name)
@@ -275,28 +245,6 @@ def test_every_field_that_can_be_swept_is_better_in_one_direction(name):
             assert ettr[0] <= ettr[1] + 1e-12 and ettr[1] <= ettr[2] + 1e-12
 
 
-def test_a_share_by_mode_is_told_as_that_of_all_failures():
-    by_mode = PEER | {"survives": {"GPU": 0.5, "other": 0.75}}
-    modes = [{"name": "GPU", "category": "hardware", "share": 0.3}]
-    run = large("plain").override({"failures.modes": modes}).override({"checkpoint.tiers": [by_mode]})
-    field = "checkpoint.tiers.peer memory.survives"
-    need = plan.required(run, field, 0.74)
-    assert need.given == pytest.approx(0.3 * 0.5 + 0.7 * 0.75)
-    assert plan.ettr_at_best(run.override({field: need.value})) == pytest.approx(0.74, abs=1e-6)
-    blocked = plan.required(run, "recovery.queue_min", 0.999)
-    ideal = plan.ettr_at_best(run.override({"recovery.queue_min": 0, field: 1.0}))
-    assert next(other.ettr for other in blocked.blocking if other.field == field) == pytest.approx(ideal, abs=1e-9)
-
-
-@pytest.mark.parametrize("target", [pytest.param(0.9, marks=pytest.mark.slow), 0.97])
-def test_every_field_is_answered_where_writes_are_instant(llama3, target):
-    peer, disk = {"name": "peer", "interval_s": 60, "copies": 2}, {"name": "disk", "interval_s": 120, "survives": 1}
-    run = llama3.override({"checkpoint.tiers": [peer, disk], "checkpoint.persist_s": 0})
-    for field in plan.solvable(run):
-        need = plan.required(run, field, target)
-        assert (need.value is not None) or need.blocking, field
-
-
 def test_a_size_that_is_too_small_to_write_fast_does_not_hide_one_that_reaches(llama3):
     """One node writes and loads slowly, so the ETTR has a peak over the size."""
     store = {"n_parameters": 405e9, "write_gb_s": 2000, "read_gb_s": 2000, "node_gb_s": 1}
@@ -306,17 +254,6 @@ def test_a_size_that_is_too_small_to_write_fast_does_not_hide_one_that_reaches(l
     need = plan.required(run, "cluster.n_gpus", 0.95)
     assert need.value > 8000
     assert plan.ettr_at_best(run.override({"cluster.n_gpus": int(need.value)})) >= 0.95
-
-
-def test_the_work_of_a_steady_state_is_not_asked_about(llama3):
-    assert "job.productive_h" in plan.solvable(llama3)
-    assert "job.productive_h" not in plan.solvable(llama3.override({"job.include_start": False}))
-
-
-# --------------------------------------------------------------------------- what it is asked
-
-
-ORDER = "required takes the scenario, then the field, then the target: required(scenario, 'recovery.restart_min', 0.9)"
 
 
 @pytest.mark.parametrize("failures", [{"job_mttf_h": 9}, {"rate_per_1000_node_days": 5}])
@@ -330,38 +267,50 @@ def test_the_size_that_a_target_allows_is_the_same_from_every_size(failures):
         assert plan.required(grown, "cluster.n_gpus", 0.9).value == reach
 
 
-RESTART = "recovery.restart_min"
+# --------------------------------------------------------------------------- the line over two fields
+
+SIZE, RESTART = "cluster.n_gpus", "recovery.restart_min"
+
+
+@pytest.mark.parametrize("changes", [{}, {"checkpoint.tiers": [PEER], "maintenance": None, "job.include_start": False}])
+def test_each_point_of_the_line_is_what_is_required_there(llama3, changes):
+    run, sizes = llama3.override(changes), [1024, 16_384, 1_048_576]
+    line = plan.frontier(run, SIZE, RESTART, 0.9, sizes)
+    assert line[SIZE].tolist() == sizes and line["reaches"].tolist() == [True, True, False]
+    for point in line.rename(columns={SIZE: "x", RESTART: "y"}).itertuples():
+        at = run.override({SIZE: int(point.x)})
+        need = plan.required(at, RESTART, 0.9)
+        assert point.reaches == (need.value is not None)
+        assert point.best_ettr == pytest.approx(need.best_ettr, rel=1e-9)
+        if point.reaches:
+            assert point.y == pytest.approx(need.value, rel=2e-6)
+            best = budget.best_interval_min(at.override({RESTART: point.y}))
+            assert point.interval_min == pytest.approx(best, rel=1e-6)
+        else:
+            assert math.isnan(point.y) and math.isnan(point.interval_min)
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("x", "y", "values", "message"),
     [
-        (lambda run: plan.required(RESTART, run, 0.9), ORDER),
-        (lambda run: plan.required(run, 0.9, RESTART), ORDER),
-        (lambda run: plan.required(np.float64(0.9), RESTART, run), ORDER),
-        (lambda run: plan.required(RESTART, "rsc-1", 0.9), ORDER.replace("(scenario,", "('rsc-1',")),
-        (lambda run: plan.required(RESTART, "my.yml", 0.9), ORDER.replace("(scenario,", "('my.yml',")),
-        (lambda run: plan.requirements(0.9, run), "then the fields: requirements(scenario, 0.9, fields)"),
-        (lambda run: plan.requirements(run, [RESTART], 0.9), "then the fields: requirements(scenario, 0.9, fields)"),
-        (lambda run: plan.required("rsc", RESTART, 0.9), "unknown scenario 'rsc' (or give a file ending in .yml)"),
-        (lambda run: plan.required(3, RESTART, 0.9), "must be a Scenario, a preset's name, a file or a mapping, got 3"),
-        (
-            lambda run: plan.required(run, None, 0.9),
-            "the field must be a dotted path, as 'recovery.restart_min', got None",
-        ),
-        (lambda run: plan.required(run, RESTART, "0.9"), "target_ettr must be between 0 and 1, got '0.9'"),
-        (lambda run: plan.required(run, RESTART, None), "target_ettr must be between 0 and 1, got None"),
+        (SIZE, SIZE, [8], "must be different fields, got cluster.n_gpus twice"),
+        (SIZE, INTERVAL, [8], "y must be no interval, which has two ends"),
+        (SIZE, RESTART, [8, math.nan], "n_gpus must be finite, got nan"),
+        (SIZE, "prediction.recall", [8], "the scenario has no prediction"),
     ],
 )
-def test_arguments_in_another_order_are_told_the_right_one(llama3, call, message):
-    with pytest.raises(InputError) as caught:
-        call(llama3)
-    assert message in str(caught.value) and "\n" not in str(caught.value)
+def test_what_makes_no_line_is_refused(llama3, x, y, values, message):
+    with pytest.raises(InputError, match=message):
+        plan.frontier(llama3, x, y, 0.9, values)
 
 
-def test_a_run_may_be_named_by_its_preset_or_file(llama3, tmp_path):
-    need, file = plan.required(llama3, RESTART, 0.9), tmp_path / "mine.yml"
-    file.write_text(llama3.to_yaml(), encoding="utf-8")
-    assert plan.required("llama3-405b", RESTART, 0.9) == need
-    assert plan.required(file, RESTART, 0.9) == plan.required(str(file), RESTART, 0.9) == need
-    assert plan.requirements("llama3-405b", 0.9, [RESTART]) == [need]
+def need(field: str, *blocking: tuple[str, float]) -> plan.Requirement:
+    return plan.Requirement(field, 0.9, None, 1.0, 0.5, blocking=tuple(plan.Blocker(*other) for other in blocking))
+
+
+def test_fields_are_grouped_by_what_stands_in_their_way():
+    needs = [need("a", ("x", 0.95)), need("b", ("y", 0.8)), need("c", ("x", 0.91))]
+    assert list(in_the_way(needs)) == [
+        "x stands in the way of a, c: ideal together they would leave 91.0% to 95.0%.",
+        "No second field is enough for b: y comes closest and would leave 80.0%.",
+    ]

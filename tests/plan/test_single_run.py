@@ -119,15 +119,6 @@ def test_a_rate_at_which_no_run_ends_is_replaced_by_the_highest_at_which_one_doe
     assert 0 < answer.prediction_interval.low < answer.prediction_interval.high < 1
 
 
-def test_silent_failures_leave_their_number_open():
-    kinds = [{"name": "SDC", "share": 1.0, "latency_h": 4}]
-    run = job(10).override({"failures.modes": kinds})
-    answer = plan.make(run)
-    interval = answer.prediction_interval
-    assert interval.n_low is None and interval.low < interval.high
-    assert "failures in a" not in " ".join(str(section) for section in answer.report())
-
-
 def test_an_interval_with_which_the_run_hardly_trains_is_not_simulated():
     alarms = {"recovery.false_alarms_per_day": 1.0}
     run = Scenario.of(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ettr import Gpu, Scenario, budget, plan, simulate
-from ettr.plan.details import plan_lines
+from ettr.plan.details import speed_lines
 from ettr.scenario.heat import Heat
 from ettr.scenario.heat_response import chip_of, plant_of
 from ettr.thermal import arrhenius_factor, largest_of, operating_point, speed
@@ -147,7 +147,7 @@ def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
         "1 of its records are not parsed, no temperature",
         "the run is longer than a year, and the one year stands for all of it",
     )
-    assert f"Weather: {'; '.join(long.heat_response.notes)}" in plan_lines(plan.make(long))
+    assert f"Weather: {'; '.join(long.heat_response.notes)}" in speed_lines(plan.make(long))
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,10 @@ from .fitted import from_fit as from_fit
 from .fitted import scenario_of as scenario_of
 from .losses import Loss as Loss
 from .losses import Losses as Losses
-from .maps import Frontier as Frontier
-from .maps import ettr_map as ettr_map
-from .maps import frontier as frontier
 from .needs import SOLVABLE as SOLVABLE
 from .needs import Blocker as Blocker
 from .needs import Requirement as Requirement
+from .needs import frontier as frontier
 from .needs import required as required
 from .needs import requirements as requirements
 from .planned_run import PlannedRun as PlannedRun

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from pathlib import Path
 from typing import Any
 
 from ettr.core.errors import InputError
-from ettr.core.numbers import number_as_written, number_of
+from ettr.core.numbers import number_as_written
 from ettr.core.sentences import duration
 from ettr.files.times import NoTime, written
 from ettr.files.zones import zone_of
@@ -87,7 +85,6 @@ def calendar_of(
     deadline: str | None = None,
     zone: str | None = None,
     done: str | float = 0.0,
-    of_steps: float | None = None,
 ) -> Calendar:
     """Dates of a run as people write them.
 
@@ -99,10 +96,7 @@ def calendar_of(
     zone : str, optional
         Of dates that carry none, e.g. ``Europe/Berlin``; UTC without.
     done : str or float
-        Share of the work that is done, e.g. ``0.4`` or ``40%``; or a training log, a CSV file with the columns ``time``
-        and ``step``, whose last row says how far the run is and when, if ``start`` does not.
-    of_steps : float, optional
-        Steps that the whole run takes, for a training log.
+        Share of the work that is done, e.g. ``0.4`` or ``40%``.
 
     Returns
     -------
@@ -120,8 +114,8 @@ def calendar_of(
     (1104.0, 0.4, '25 February 2027')
     """
     where = zone_of(zone) or UTC
-    share, reached = _progress(done, of_steps, where)
-    begins = _moment("start", start, where, later=False) if start is not None else reached
+    share = _share(done)
+    begins = None if start is None else _moment("start", start, where, later=False)
     if deadline is None:
         return Calendar(begins, None, share)
     if begins is None:
@@ -145,44 +139,16 @@ def _moment(name: str, text: str, zone: tzinfo, later: bool) -> datetime:
     return moment + _DAY if later and day_alone else moment
 
 
-def _progress(done: str | float, of_steps: float | None, zone: tzinfo) -> tuple[float, datetime | None]:
-    """Share of the work that is done, and when it was, where a training log says so."""
+def _share(done: str | float) -> float:
+    """Share of the work that is done."""
     text = str(done).strip()
-    if text.endswith(".csv"):
-        return _of_log(Path(text), of_steps, zone)
-    if of_steps is not None:
-        raise InputError("--of-steps goes with a training log: --done FILE.csv, with the columns time and step")
     try:
         share = number_as_written(text)
     except ValueError:
-        raise InputError(f"done must be a share, e.g. 40%, or a training log ending in .csv, got {text!r}") from None
+        raise InputError(f"done must be a share, e.g. 40%, got {text!r}") from None
     if not 0 <= share < 1:
         raise InputError(f"done must be at least 0 and below 1, e.g. 0.4 or 40%, got {text}")
-    return share, None
-
-
-def _of_log(path: Path, of_steps: float | None, zone: tzinfo) -> tuple[float, datetime]:
-    if of_steps is None or not of_steps > 0:
-        raise InputError(
-            f"{path} says how many steps are done, and --of-steps of how many: give it, e.g. --of-steps 100000"
-        )
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InputError(f"{path} cannot be read as a training log: {why}") from error
-    if not rows or not {"time", "step"} <= rows[0].keys():
-        raise InputError(f"{path} must have the columns time and step, and a row at least")
-    try:
-        step = number_of(rows[-1]["step"])
-    except (AttributeError, TypeError, ValueError):
-        raise InputError(f"step must be a number, got {rows[-1]['step']!r} (last row of {path})") from None
-    if not 0 <= step < of_steps:
-        raise InputError(
-            f"step must be at least 0 and below --of-steps {of_steps:g}, got {step:g} (last row of {path})"
-        )
-    return step / of_steps, _moment("time", str(rows[-1]["time"]), zone, later=False)
+    return share
 
 
 def _iso(moment: datetime | None) -> str | None:

@@ -16,7 +16,7 @@ from ettr.core import extras
 from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
 from ettr.core.finishing import Finishing
 from ettr.core.report import Answer, Note, Report, Table, plain_values
-from ettr.core.sentences import about, count, duration, pct
+from ettr.core.sentences import about, count, duration, pct, span
 from ettr.plan.calendar import Calendar
 from ettr.scenario import Scenario
 from ettr.scenario.paths import RATE
@@ -317,27 +317,13 @@ def _by_between(calendar: Calendar, low_h: float, high_h: float) -> str:
         return f"{calendar.by(low_h)} at best, and never at worst"
     first, last = calendar.moment(low_h), calendar.moment(high_h)
     if first is None or last is None:
-        return f"after {_span(duration(low_h), duration(high_h))}"
+        return f"after {span((low_h, high_h))}"
     low, high = (calendar.when(hours) for hours in (low_h, high_h))
     if low == high:
         return f"by {high}"
     if (first.year, first.month) == (last.year, last.month):
         return f"by {first.day} to {high}"
     return f"by {low.removesuffix(f' {first.year}') if first.year == last.year else low} to {high}"
-
-
-def _span(low: str, high: str) -> str:
-    """Two durations with their unit said once.
-
-    Examples
-    --------
-    >>> _span("52.2 days", "54 days"), _span("71 h", "3.2 days"), _span("54 days", "54 days")
-    ('52.2 to 54 days', '71 h to 3.2 days', '54 days')
-    """
-    (number, _, unit), other = low.rpartition(" "), high.rpartition(" ")[2]
-    if low == high:
-        return high
-    return f"{number if unit == other else low} to {high}"
 
 
 def check_ends(scenario: Scenario, calendar: Calendar) -> None:

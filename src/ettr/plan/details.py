@@ -8,7 +8,7 @@ from ettr.budget import changes
 from ettr.checkpoint import heed_threshold_h
 from ettr.core.report import Headline, Note, Report, Table
 from ettr.core.results import PARTS
-from ettr.core.sentences import capital, duration, limit, listed, number, pct, points
+from ettr.core.sentences import capital, duration, limit, number, pct
 from ettr.plan.planned_run import PlannedRun
 from ettr.ranges import TAILS
 from ettr.ranges.assumed import span
@@ -29,7 +29,7 @@ _HOURS = {"h": 1.0, "min": 1 / 60, "s": 1 / 3600}
 
 def plan_details(plan: PlannedRun) -> Report:
     """Bands and budgets, each remedy and assumption, and what the run has of its own."""
-    sections: Report = [Headline("Details", apart=True), *map(Note, plan_lines(plan))]
+    sections: Report = [Headline("Details", apart=True), *map(Note, speed_lines(plan)[1:])]
     sections += [_hours(plan), *_bands(plan), *plan.assumptions.report()[1:], *_clusters(plan)]
     return [*sections, *(plan.recommendation.details() if plan.recommendation else ())]
 
@@ -111,40 +111,6 @@ def amount(value: float, unit: str) -> str:
     return f"{value:.1%}" if unit == "" else number(value)
 
 
-def plan_lines(plan: PlannedRun) -> list[str]:
-    """The plan in a few plain lines, without its tables."""
-    band, mttf_95_h = plan.band, plan.job_mttf_95_h
-    given = f", {no_answer(plan)}" if plan.budget_as_given is None else ""
-    if plan.hours_as_given:
-        given = f", {pct(plan.hours_as_given.ettr)} at the current {duration(plan.scenario.interval_h)}"
-    interval = f", 95% interval {_range(mttf_95_h)}" if mttf_95_h else ""
-    often = "The job does not fail: its failure rate is 0"
-    if math.isfinite(plan.job_mttf_h):
-        often = (
-            f"MTTF of the job: {duration(plan.job_mttf_h)}{interval} of exposed time (training, stalls and "
-            f"restarts, when failures can strike), MTBF {duration(plan.wall_mttf_h)} by the wall clock; "
-            f"{number(plan.failures_per_day)} failures per day"
-        )
-    best = "A checkpoint gains nothing"
-    if math.isfinite(plan.job_mttf_h):
-        best = (
-            f"Checkpoint {'to the store ' if plan.scenario.checkpoint.tiers else ''}every "
-            f"{duration(band.interval_min / 60)}; between {duration(band.low_min / 60)} and "
-            f"{duration(band.high_min / 60)} it costs at most {points(band.points)} of ETTR"
-        )
-    simulated = ", simulated" if plan.simulation else ""
-    ettr = f"ETTR{simulated}: {pct(plan.hours_at_best.ettr)} at the best interval{given}"
-    return [often, best, ettr, *speed_lines(plan), *unused_prediction(plan.best), *_left_out(plan)]
-
-
-def _left_out(plan: PlannedRun) -> list[str]:
-    if not plan.left_out:
-        return []
-    return [
-        f"Interval and savings are calculated without what only a simulation follows: {listed(list(plan.left_out))}"
-    ]
-
-
 def no_answer(plan: PlannedRun) -> str:
     """Why a plan has no time budget for the scenario's own interval."""
     own = duration(plan.scenario.interval_h)
@@ -191,12 +157,6 @@ def unused_prediction(run: Scenario) -> list[str]:
             f"than the interval"
         ]
     return []
-
-
-def _range(ends_h: tuple[float, float]) -> str:
-    return (
-        f"{duration(ends_h[0])} to {duration(ends_h[1])}" if math.isfinite(ends_h[1]) else f"over {duration(ends_h[0])}"
-    )
 
 
 def planned_at_mean(plan: PlannedRun) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ettr import budget, evidence, spares
+from ettr import budget, spares
+from ettr.budget.intervals import at_best
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
 from ettr.core.sentences import limit
@@ -20,19 +20,13 @@ from ettr.plan.details import between
 from ettr.plan.fields import Field, Sense, field_of, solvable
 from ettr.plan.solving import ettr_at_best, last_reaching, range_reaching
 from ettr.scenario import Scenario
-from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, RESTART, SPARES
+from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, SPARES
 
-SOLVABLE = (
-    "failures.rate_per_1000_node_days",
-    "checkpoint.stall_s",
-    "recovery.detection_min",
-    "recovery.queue_min",
-    "recovery.restart_min",
-)
+if TYPE_CHECKING:
+    import pandas as pd
+
+SOLVABLE = (RATE, "checkpoint.stall_s", "recovery.detection_min", "recovery.queue_min", "recovery.restart_min")
 """Fields that :func:`requirements` asks about: every scenario has them. :func:`solvable` names all."""
-
-_KINDS = {"target": "number", "fields": "list", "x_values": "list"}
-"""What an argument is where the last word of its name does not say it."""
 
 _NO_REMEDY = (N_GPUS, "job.productive_h")
 """Size and work are what is planned for, so they block nothing."""
@@ -72,7 +66,7 @@ class Requirement(Answer):
         the smallest of a benefit (the end of its rule if none is too small), the best of an interval. None if no
         value reaches it. Of ``spares.n_nodes`` it is simulated, and may be a node off where ``ettr_error`` matters.
     given : float
-        The scenario's own value; of a share that differs between modes, that of all failures.
+        The scenario's own value.
     best_ettr : float
         What is reached with the field at its ideal, everything else as in the scenario.
     unit : str
@@ -123,19 +117,6 @@ class Requirement(Answer):
         """The other field that, ideal as well, would make the target reachable; None if none would, or none must."""
         return next((other for other in self.blocking if other.ettr >= self.target_ettr), None)
 
-    @property
-    def reason(self) -> str:
-        """Why no value reaches the target, and what would be possible; empty where one does."""
-        if self.value is not None:
-            return ""
-        unit = f" {self.unit}" if self.unit else ""
-        ideal = f"{self.ideal:.4g}{unit}" if math.isfinite(self.ideal) else "no limit"
-        own = f"{self.field} cannot do better than {ideal}, which leaves an ETTR of {self.best_ettr:.4f}"
-        if self.blocker:
-            return f"{own}; with {self.blocker.field} ideal as well it would be {self.blocker.ettr:.4f}"
-        nearest = self.blocking[0]
-        return f"{own}; no second field is enough, {nearest.field} comes closest with {nearest.ettr:.4f}"
-
 
 def required(scenario: Scenario | str | Path, field: str, target_ettr: float) -> Requirement:
     """Solve one field for a target ETTR, with the best interval of the store at each value.
@@ -161,7 +142,7 @@ def required(scenario: Scenario | str | Path, field: str, target_ettr: float) ->
     Raises
     ------
     InputError
-        An unknown field, a target outside (0, 1), or arguments in another order.
+        An unknown field, or a target outside (0, 1).
     NotModelled
         Mechanisms that no closed form holds for together.
 
@@ -182,8 +163,8 @@ def required(scenario: Scenario | str | Path, field: str, target_ettr: float) ->
     >>> round(plan.required("llama3-405b", "recovery.restart_min", 0.9).value, 1)
     6.8
     """
-    scenario = run_of("required", scenario=scenario, field=field, target=target_ettr)
-    check_target(target_ettr)
+    scenario = Scenario.of(scenario)
+    _check_target(target_ettr)
     solved = field_of(scenario, field)
     if solved.sense == "between":
         return _range(scenario, solved, target_ettr)
@@ -218,7 +199,7 @@ def requirements(
     scenario: Scenario | str | Path, target_ettr: float, fields: Iterable[str] = SOLVABLE
 ) -> list[Requirement]:
     """:func:`required` for each of some fields, each alone."""
-    scenario = run_of("requirements", scenario=scenario, target=target_ettr, fields=fields)
+    scenario = Scenario.of(scenario)
     return [required(scenario, field, target_ettr) for field in fields]
 
 
@@ -228,72 +209,77 @@ def whole_nodes(scenario: Scenario, n_gpus: float) -> float:
     return float(math.floor(n_gpus / per_node * (1 + LAST_DIGITS)) * per_node)
 
 
-def check_target(target_ettr: Any) -> None:
+def _check_target(target_ettr: float) -> None:
     """Refuse what is no ratio between 0 and 1."""
-    is_number = isinstance(target_ettr, (Real, np.ndarray))
-    if not is_number or not 0 < target_ettr < 1:
-        value = f"{target_ettr:g}" if is_number else f"{target_ettr!r:.80}"
-        raise InputError(f"target_ettr must be between 0 and 1, got {value}")
+    if not 0 < target_ettr < 1:
+        raise InputError(f"target_ettr must be between 0 and 1, got {target_ettr:g}")
 
 
-def run_of(function: str, **given: Any) -> Scenario:
-    """The scenario among what a function was given, by its name or file too.
+def frontier(scenario: Scenario | str | Path, x: str, y: str, target_ettr: float, x_values: Any) -> pd.DataFrame:
+    """For each value of one field, the last value of another that reaches a target, at the best interval everywhere.
 
     Parameters
     ----------
-    function : str
-        Name of the function.
-    **given
-        All that stands without a name in a call, in the right order; None for what was left out.
+    scenario : Scenario, or its name or file
+        The run.
+    x, y : str
+        Two of :func:`solvable`; ``y`` no interval, which has two ends.
+    target_ettr : float
+        The target, in (0, 1).
+    x_values : array-like
+        Values of ``x`` in its unit.
+
+    Returns
+    -------
+    DataFrame
+        A row a value of x: both fields by their paths, in their units: the largest ``y`` of a cost, the smallest of a
+        benefit, each within 10⁻⁶ of itself (infinite where every value reaches the target); ``reaches`` (False where
+        none does; y is NaN there), ``best_ettr`` (ETTR with y at its ideal), ``interval_min`` (best interval on the
+        line [min]; NaN where there is none). GPUs need not fill nodes.
 
     Raises
     ------
     InputError
-        The values stand in another order: the message shows the right one. A scenario that there is not, or a field
-        that is no text.
+        An unknown field, the same field twice, a value that breaks the field's rule, or a target outside (0, 1).
 
     Examples
     --------
-    >>> run_of("requirements", scenario=0.9, target="llama3-405b")
-    Traceback (most recent call last):
-    ettr.core.errors.InputError: requirements takes the scenario, then the target: requirements('llama3-405b', 0.9)
+    >>> from ettr import Scenario, plan
+    >>> run = Scenario.load("llama3-405b")
+    >>> line = plan.frontier(run, "cluster.n_gpus", "recovery.restart_min", 0.9, [8192, 16_384])
+    >>> line["recovery.restart_min"].round(1).tolist()
+    [18.1, 6.8]
     """
-    there = {name: value for name, value in given.items() if value is not None}
-    expected = [_KINDS.get(name, name.rpartition("_")[2]) for name in there]
-    kinds = [_kind(value) for value in there.values()]
-    if kinds != expected and sorted(kinds) == sorted(expected):
-        values = {kind: iter([one for one in there.values() if _kind(one) == kind]) for kind in kinds}
-        call = ", ".join(_as_written(name, next(values[kind])) for name, kind in zip(there, expected, strict=True))
-        order = ", then ".join(f"the {name.replace('_', ' ')}" for name in there)
-        raise InputError(f"{function} takes {order}: {function}({call})")
-    for name, value in given.items():
-        if name.endswith("field") and not isinstance(value, str):
-            raise InputError(f"the {name.replace('_', ' ')} must be a dotted path, as {RESTART!r}, got {value!r:.80}")
-    return Scenario.of(given["scenario"])
+    import pandas as pd
 
-
-def _kind(value: object) -> str:
-    """Whether a value can be a scenario, a field, a number or a list."""
-    if isinstance(value, str):
-        is_file = value.endswith((".yml", ".yaml"))
-        return "scenario" if is_file or value in evidence.scenario_names() else "field"
-    if isinstance(value, (Scenario, Mapping, Path)):
-        return "scenario"
-    return "number" if isinstance(value, Real) else "list"
-
-
-def _as_written(name: str, value: Any) -> str:
-    """A value as it would stand in a call: what is long, by its name."""
-    if isinstance(value, (str, Path)):
-        return repr(str(value))
-    return f"{value:g}" if isinstance(value, Real) else name
+    scenario = Scenario.of(scenario)
+    _check_target(target_ettr)
+    if x == y:
+        raise InputError(f"x and y must be different fields, got {x} twice")
+    across, up = field_of(scenario, x), field_of(scenario, y)
+    if up.sense == "between":
+        raise InputError(f"y must be no interval, which has two ends, got {y}: ask plan.required")
+    values = np.atleast_1d(scenario.check_values(across.path, x_values))
+    reach = last_reaching(scenario, up, target_ettr, {x: values})
+    reaches = ~np.isnan(reach.value)
+    y_values = np.where(reaches, np.minimum(reach.value, up.top), up.steps()[0])
+    interval = at_best(scenario, {x: values, y: y_values}).interval_min
+    return pd.DataFrame(
+        {
+            x: values,
+            y: reach.value,
+            "reaches": reaches,
+            "best_ettr": reach.best_ettr,
+            "interval_min": np.where(reaches, interval, np.nan),
+        }
+    )
 
 
 def _range(scenario: Scenario, solved: Field, target_ettr: float) -> Requirement:
     peak, down, up = range_reaching(scenario, solved, target_ettr)
     low, high, best_ettr = float(down.value[0]), float(up.value[0]), float(down.best_ettr[0])
     if math.isnan(low):
-        blocking = _blocking(scenario, solved, {} if solved.path == INTERVAL else {solved.path: peak})
+        blocking = _blocking(scenario, solved, {})
         return _requirement(solved, target_ettr, math.nan, best_ettr, ideal=peak, blocking=blocking)
     return _requirement(solved, target_ettr, peak, best_ettr, ideal=peak, low=low, high=high)
 
@@ -312,16 +298,9 @@ def _blocking(scenario: Scenario, solved: Field, own: dict[str, float]) -> tuple
     """ETTR with each other field at its ideal, beside the values of ``own``."""
     fields = [field_of(scenario, path) for path in solvable(scenario) if path not in (*_NO_REMEDY, solved.path)]
     others = [field for field in fields if field.sense != "between"]
-    # a share of all failures cannot stand beside one by mode, so each of these is a call of its own
-    alone = [field for field in others if field.by_mode]
-    together = [field for field in others if field not in alone]
-    at = {
-        field.path: np.where(np.arange(len(together)) == i, field.ideal, field.given)
-        for i, field in enumerate(together)
-    }
-    remedies = list(zip(together, np.broadcast_to(ettr_at_best(scenario, {**at, **own}), len(together)), strict=True))
-    remedies += [(field, ettr_at_best(scenario, {**own, field.path: np.array([field.ideal])})[0]) for field in alone]
-    blockers = (Blocker(field.path, float(ettr)) for field, ettr in remedies)
+    at = {field.path: np.where(np.arange(len(others)) == i, field.ideal, field.given) for i, field in enumerate(others)}
+    ettrs = np.broadcast_to(ettr_at_best(scenario, {**at, **own}), len(others))
+    blockers = (Blocker(field.path, float(ettr)) for field, ettr in zip(others, ettrs, strict=True))
     # without failures any target is reached, so the rate is named where nothing else is enough
     return tuple(sorted(blockers, key=lambda other: (other.field == RATE, -other.ettr)))
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ettr import evidence
 from ettr.budget.intervals import BestInterval, whole_interval_min
 from ettr.checkpoint import checkpoints_to_keep
 from ettr.core import extras
-from ettr.core.errors import NoProgress, NotModelled
+from ettr.core.errors import NoProgress
 from ettr.core.results import TimeBudget
 from ettr.plan.bands import Bands, mttf_interval_h
-from ettr.plan.calendar import Calendar, calendar_of
-from ettr.plan.dates import WITHOUT, Dates, at_uncertain_rate, check_ends, dates_of, how_to_simulate
+from ettr.plan.calendar import Calendar
+from ettr.plan.dates import WITHOUT, Dates, at_uncertain_rate, dates_of, how_to_simulate
 from ettr.plan.deadline import Deadline, deadline_of
 from ettr.plan.losses import Losses
 from ettr.plan.single_run import PredictionInterval, of_simulated, prediction_interval
@@ -271,35 +271,6 @@ class PlannedRun:
         """Whether it is done by the deadline of :attr:`calendar`; None without one."""
         dates = self.dates if self.calendar.deadline else None
         return deadline_of(dates, self.recommendation, simulate=self.simulates) if dates else None
-
-    def deadline(self, by: str, start: str, zone: str | None = None, done: str | float = 0.0) -> Deadline:
-        """Whether the run is done by a date, at which interval that is likeliest, and what it would take.
-
-        Parameters
-        ----------
-        by, start, zone, done
-            As in :func:`ettr.plan.calendar_of`.
-
-        Raises
-        ------
-        InputError
-            A job without an end, a date that is none, or one before the work could be done.
-        NotModelled
-            There is no transform, and nothing may be simulated.
-
-        Examples
-        --------
-        >>> from ettr import plan
-        >>> answer = plan.make("llama3-405b").deadline("2027-03-08", start="2027-01-15")
-        >>> 0 < answer.day_earlier < answer.probability < answer.day_later < 1
-        True
-        """
-        calendar = calendar_of(start, by, zone, done)
-        check_ends(self.original, calendar)
-        due = replace(self, calendar=calendar).due
-        if due is None:
-            raise NotModelled(f"the dates of this run are simulated: {how_to_simulate()}")
-        return due
 
     @property
     def _whole_min(self) -> float:

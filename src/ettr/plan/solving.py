@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from ettr.budget.intervals import AtBest, at_best, best_interval_min
-from ettr.budget.search import lowest
 from ettr.core.validity import plain
 from ettr.plan.fields import Field
 from ettr.scenario import Scenario
-from ettr.scenario.paths import INTERVAL
 
 _VALUES, _ROUNDS = 33, 4
 """Values tried at a time, each time between the last that reaches the target and the first that does not."""
@@ -57,20 +55,10 @@ def last_reaching(scenario: Scenario, field: Field, target: float, at: Mapping[s
     return _Path(scenario, field, target, dict(at)).reach(field.steps())
 
 
-def range_reaching(scenario: Scenario, field: Field, target: float) -> tuple[float, Reach, Reach]:
-    """The best value of a field with an optimum, and the ways down and up from it."""
-    bottom, top = max(field.low, 1e-9), field.top
-    if field.path == INTERVAL:
-        peak = float(best_interval_min(scenario))
-    else:
-        peak = float(lowest(lambda values: _loss(scenario, field, values), np.array([bottom]), np.array([top]))[0])
-    path = _Path(scenario, field, target, {})
-    return peak, path.reach(_between(peak, bottom)), path.reach(_between(peak, top))
-
-
-def _loss(scenario: Scenario, field: Field, values: np.ndarray) -> np.ndarray:
-    ettr = ettr_at_best(scenario, {field.path: values})
-    return np.where(ettr > 0, 1 - ettr, np.nan)
+def range_reaching(scenario: Scenario, interval: Field, target: float) -> tuple[float, Reach, Reach]:
+    """The best interval, and the ways down and up from it."""
+    peak, path = float(best_interval_min(scenario)), _Path(scenario, interval, target, {})
+    return peak, path.reach(_between(peak, max(interval.low, 1e-9))), path.reach(_between(peak, interval.top))
 
 
 def _between(start: float, end: float) -> np.ndarray:

@@ -194,7 +194,7 @@ def frontiers(scenario: Scenario, target_ettr: float, sizes: Iterable[int], n_po
     frames = []
     for n_gpus in sizes:
         grown = scenario.override({N_GPUS: scenario.cluster.nearest_n_gpus(n_gpus)})
-        line = plan.frontier(grown, RESTART, RATE, target_ettr, x_values=restarts).points
+        line = plan.frontier(grown, RESTART, RATE, target_ettr, x_values=restarts)
         line = line[line["reaches"] & (line[RATE] > 0) & np.isfinite(line[RATE])]
         columns = {"n_gpus": n_gpus, "restart_min": line[RESTART], "rate": line[RATE]}
         frames.append(pd.DataFrame({**columns, "interval_min": line["interval_min"]}))
