@@ -23,7 +23,7 @@ def test_the_answer_is_that_of_the_package(as_json):
     assert record["baseline"]["ettr"] == pytest.approx(comparison.baseline.ettr)
     assert "failures.lemons" in record["assumptions_added"]
     bare = recommendation.study(run, n_runs=20, as_given=True)
-    assert record["as_given"]["days"] == pytest.approx(bare.runs().mean("days")) == record["baseline"]["days"]
+    assert record["baseline"]["days"] == pytest.approx(bare.runs().mean("days"))
     assert record["baseline"]["usd"] == pytest.approx(bare.runs().mean("usd"))
     assert record["changes"] == {"job.productive_h": 100}
 
@@ -49,11 +49,6 @@ def test_the_screen_names_each_mitigation_with_its_range_and_what_was_assumed(in
     assert flat.index("just-in-time-checkpoint") < flat.index("Recommended together")
 
 
-def test_with_all_the_screen_says_for_which_what_is_assumed(in_words):
-    flat = " ".join(in_words("compare", *SHORT, "--only", "lemon-removal,straggler-removal", "--all").split())
-    assert "failures.lemons for lemon-removal; slow_nodes for straggler-removal; power, cost for all." in flat
-
-
 def test_all_of_the_catalogue_fits_a_screen(in_words):
     out = in_words(
         "compare", "llama3-405b-tokens", "--set", "job.tokens=2e11", "--runs", "5", "--quiet", "--budget", "2e6"
@@ -61,15 +56,6 @@ def test_all_of_the_catalogue_fits_a_screen(in_words):
     assert all(len(line.rstrip()) <= 100 for line in lines_of(out, "mitigation", *mitigation.catalogue().ids))
     assert sum(1 + len(line) // 100 for line in out.splitlines()) <= 44
     assert "not modelled;" not in out and "straw man" in out.lower()
-
-
-def test_with_all_every_mitigation_is_named_once_in_its_place(in_words):
-    out = in_words("compare", *SHORT, "--all")
-    known = mitigation.catalogue()
-    unpublished = out.splitlines()[out.splitlines().index("Without any published figure, not ranked") + 1].split(", ")
-    for one in known:
-        assert one.id in unpublished or lines_of(out, f"{one.id} ", f"{one.id}:", f"Straw man, not ranked: {one.id}")
-    assert "lists" not in out and "more that save less" not in out
 
 
 @pytest.mark.parametrize(("measure", "title"), [("ettr", "points"), ("mwh", "MWh"), ("gpu_h", "1000 GPU h")])
@@ -90,7 +76,6 @@ def test_a_job_without_an_end_saves_a_month(in_words, tmp_path):
 
 def test_as_given_nothing_is_assumed(in_words):
     asked = ("compare", *SHORT, "--only", TWO, "--as-given")
-    assert "lemon-removal: not applicable; needs failures.lemons" in " ".join(in_words(*asked, "--all").split())
     flat = " ".join(in_words(*asked).split())
     assert "Left out: 1 not applicable" in flat and "Assumed beyond" not in flat
 
@@ -121,31 +106,6 @@ def test_simulation_adds_what_certainly_saves_more(as_json, in_words):
     assert "two standard errors" in flat and flat.index("Recommended together") < flat.index("simulation adds")
 
 
-DEAR = """
-mitigations:
-  - id: dear
-    title: Dear
-    group: restart
-    mechanism: Restarts faster.
-    changes: [{path: recovery.restart_min, op: scale, value: 0.1, status: primary, source: dubey2024}]
-    price: {usd: 1.0e+8, status: assumed, note: more than it can save}
-    published: [{quantity: x, after: 1, unit: "1", status: primary, source: dubey2024, why: not stated}]
-"""
-
-
-def test_a_mitigation_that_does_not_pay_is_not_recommended(in_words, tmp_path):
-    path = tmp_path / "dear.yml"
-    path.write_text(DEAR)
-    flat = " ".join(in_words("compare", *SHORT, "--catalogue", str(path)).split())
-    assert "Each of these costs more than it saves" in flat
-    assert "No mitigation pays for itself within" in flat and "dear would need" in flat
-
-
-def test_what_excludes_each_other_is_named_with_all(in_words):
-    asked = ("compare", "llama3-405b", "--runs", "5", "--quiet", "--only", "peer-checkpoint,replica-recovery")
-    assert "not together with replica-recovery: peer-checkpoint" in " ".join(in_words(*asked, "--all").split())
-
-
 def test_mitigations_are_listed(in_words, as_json):
     ids = list(mitigation.catalogue().ids)
     out = in_words("mitigations")
@@ -155,13 +115,9 @@ def test_mitigations_are_listed(in_words, as_json):
 
 BAD = {
     "unknown": (["--only", "lemon-removl"], "unknown mitigation 'lemon-removl'; did you mean 'lemon-removal'?"),
-    "none": (["--only", ","], "--only names no mitigation"),
-    "one run": (["--runs", "1"], "--runs must be a whole number from 2 to"),
     "negative": (["--budget", "-1"], "--budget must be >= 0 USD and finite, got -1"),
     "measure": (["--by", "money"], "unknown measure 'money'"),
     "interval": (["--interval", "own"], "interval must be best or given, got 'own'"),
-    "no file": (["--catalogue", "none.yml"], "cannot read catalogue none.yml: No such file or directory"),
-    "seed": (["--seed", "-1"], "--seed must be a whole number"),
 }
 
 
@@ -194,8 +150,7 @@ def test_a_catalogue_of_ones_own(in_words, as_json, refused, tmp_path):
     message = refused(*own)
     assert "mine" in message and "unknown field 'recovery.restart'" in message
     path.write_text(OWN.replace("op: scale, value: 0.5", "op: set, value: -5"))
-    assert "Left out: 1 no answer" in in_words(*own)
-    assert "restart_min must be >= 0 min, got -5" in in_words(*own, "--all")
+    assert "restart_min must be >= 0 min, got -5" in in_words(*own)
 
 
 FLEET = ("plan", "llama3-405b", "--set", "spares={n_nodes: 8}", "--set", "repair={manual_h: 24}")
@@ -221,8 +176,3 @@ def test_a_plan_simulates_what_no_formula_follows(in_words, as_json):
     assert total["usd_per_month"] == pytest.approx(total["share"] * record["losses"]["bill_usd_per_month"])
     assert sum(part["share"] for part in record["losses_at_best"]["parts"]) == pytest.approx(total["share"], rel=1e-6)
     assert re.search(r"Hold \d+ spare nodes \(you hold 8\)", out)
-
-
-def test_a_plan_solves_for_spares(as_json):
-    (need,) = as_json(*FLEET, "--target", "0.9", "--field", "spares.n_nodes")["requirements"]
-    assert need["field"] == "spares.n_nodes" and 8 < need["value"] < 30

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 
-from ettr import recommendation
+from ettr import Scenario, mitigation, recommendation
+from ettr.recommendation import break_even
 from refusals import refusal
 
 THREE = ["faster-restart", "shorter-stall", "slower-training"]
@@ -63,8 +65,6 @@ def test_those_that_do_not_go_together_are_refused(study):
 
 # --------------------------------------------------------------------------- what simulation adds to a set
 
-ALL = [*THREE, "other-stall"]
-
 
 @pytest.fixture(scope="module")
 def long(run, known):
@@ -95,3 +95,62 @@ def test_what_is_assumed_for_an_addition_is_named(run):
     study = recommendation.study(run.override({"job.productive_h": 5000}), 20)
     (added,) = recommendation.additions(study, ["peer-checkpoint"], ["lemon-removal"])
     assert added.assumed == ("failures.lemons",) and added.effect == "published"
+
+
+# --------------------------------------------------------------------------- at other sizes of the job
+
+TWO = ["faster-restart", "shorter-stall"]
+
+
+def test_gains_grow_with_the_size(study):
+    for _, group in recommendation.along(study, TWO, [2048, 16_384, 65_536]).groupby("id"):
+        assert group["saved"].is_monotonic_increasing
+        assert ((group["low"] <= group["saved"]) & (group["saved"] <= group["high"])).all()
+
+
+@pytest.mark.parametrize("size", [1024, 16_384, 262_144])
+def test_a_pool_stays_as_often_enough(size):
+    """Against the quantile of the nodes in repair, which the assumed pool was made by."""
+    base = recommendation.study(Scenario.load("llama3-405b"), 2).together(["spare-pool"]).baseline
+    run = break_even._at(base, size)
+    assert run.spares.n_nodes == pytest.approx(mitigation.pool(run, 0.999), rel=0.04, abs=1.5)
+
+
+def test_at_the_scenario_itself_it_is_the_gain_of_the_whole_run(study):
+    """The steady state without the start, told for the whole work: nearly the same share of time."""
+    row = recommendation.along(study, ["faster-restart"], [16_384]).iloc[0]
+    gain = recommendation.gain(study.runs(), study.runs(["faster-restart"]), "days")
+    assert row["saved"] == pytest.approx(gain.mean / study.runs().mean("days"), rel=0.15)
+    assert row["saved_usd"] == pytest.approx(
+        recommendation.gain(study.runs(), study.runs(["faster-restart"]), "usd").mean, rel=0.3
+    )
+
+
+def test_each_is_followed_from_the_scenario_with_what_it_acts_on(study):
+    """Beside one alone, and beside slow nodes that are written down."""
+    study = recommendation.study(study.scenario, 2)
+    both = recommendation.along(study, ["peer-checkpoint", "straggler-removal"], [32_768], n_runs=4).set_index("id")
+    slow = {"slow_nodes": {"per_1000_node_days": 0.05, "loss": 0.06, "detection_h": 24}}
+    for name, values in {"peer-checkpoint": {}, "straggler-removal": slow}.items():
+        by_hand = recommendation.study(study.scenario.override(values), 2, as_given=True)
+        alone = recommendation.along(by_hand, [name], [32_768], n_runs=4).iloc[0]
+        assert both.loc[name, ["ettr_before", "saved"]].tolist() == pytest.approx(
+            alone[["ettr_before", "saved"]].tolist()
+        )
+    assert both["ettr_before"].nunique() == 2
+
+
+def test_a_job_that_does_not_get_on_has_no_worth(study):
+    row = recommendation.along(study, ["faster-restart"], [2**25]).iloc[0]
+    assert row["state"] == "no progress" and "practically never gets on" in row["why"]
+    assert math.isnan(row["saved"])
+
+
+def test_a_size_that_does_not_fit_says_why(known):
+    study = recommendation.study(Scenario.load("llama3-405b-tokens"), 2, of=known)
+    row = recommendation.along(study, ["faster-restart"], [8]).iloc[0]
+    assert row["state"] == "does not fit" and "does not fit" in row["why"]
+
+
+def test_sizes_below_a_gpu_are_refused(study):
+    assert "sizes must be > 0 GPUs" in refusal(recommendation.along, study, TWO, [-8, 16])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ettr import mitigation
 from ettr.cli import options, terminal
-from ettr.cli.options import JsonOption, QuietOption, ScenarioArgument, SetOption
+from ettr.cli.options import CatalogueOption, JsonOption, QuietOption, ScenarioArgument, SetOption
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.report import Note, plain_values
 from ettr.mitigation import Catalogue
@@ -41,9 +40,6 @@ def compare(
             "--by", metavar="MEASURE", help="Rank by usd (all costs counted), days, ettr, gpu_h or mwh. [default: usd]"
         ),
     ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="List all mitigations, also those without an answer.")
-    ] = False,
     runs: Annotated[float, typer.Option("--runs", metavar="N", help="Runs of each scenario.")] = 500,
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="All scenarios share the failures of a seed.")] = 0,
     interval: Annotated[
@@ -55,10 +51,7 @@ def compare(
     as_given: Annotated[
         bool, typer.Option("--as-given", help="Assume nothing that the scenario does not say.")
     ] = False,
-    catalogue: Annotated[
-        Path | None,
-        typer.Option("--catalogue", metavar="FILE", help="Mitigations of your own, as YAML of the same form."),
-    ] = None,
+    catalogue: CatalogueOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -66,11 +59,11 @@ def compare(
 
     All scenarios meet the same failures, so that the difference between them is known from few runs. What a scenario
     says nothing of, such as lemons, spares or slow nodes, is assumed for the mitigations that act on it, and listed
-    (with --all, for which): their gain is over the run that has it. With --as-given nothing is, and they are left out.
+    together: their gain is over the run that has it. With --as-given nothing is, and they are left out.
 
     Mitigations are ranked by the money that they save, their price counted, and by what was published about them:
     effects whose size is assumed come after, and what nobody has published anything about, or what no scenario can
-    express, is counted and listed with --all. One that the scenario has in place already is measured by taking it away.
+    express, is counted. One that the scenario has in place already is measured by taking it away.
 
     The set that is recommended is the one of `ettr plan`: the largest net saving by the analytical model over the run,
     or over 12 months of a job without an end, for no more than --budget. Then mitigations that only simulation follows
@@ -114,7 +107,7 @@ def compare(
         "changes": changes,
         "warnings": implausible(run),
     }
-    report = [] if as_json else answer.report(found, added, everything)
+    report = [] if as_json else answer.report(found, added)
     if report and why_not:
         report.append(Note(why_not))
     terminal.show(answer, as_json, extra, report)

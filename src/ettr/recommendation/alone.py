@@ -11,14 +11,14 @@ import pandas as pd
 from ettr import budget, mitigation
 from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
 from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation, effect_basis
-from ettr.recommendation.comparison import COMPARED, IN_PLACE, TRIED, Comparison
+from ettr.recommendation.comparison import COMPARED, FAILS, IN_PLACE, TRIED, Comparison
 from ettr.recommendation.measures import UNITS, Interval, Runs, difference, gain, gains
 from ettr.recommendation.study import NO_ANSWER, OnProgress, Study, check_measure
 from ettr.recommendation.study import study as make_study
 from ettr.scenario import Scenario
 from ettr.scenario.paths import leaves
 
-NOTHING, MISSING, NOT_MODELLED, FAILS = "changes nothing", "not applicable", "not modelled", "no answer"
+NOTHING, MISSING, NOT_MODELLED = "changes nothing", "not applicable", "not modelled"
 """Why a mitigation was not compared."""
 _WAITS = 0.005
 """A job that waits longer for nodes, as a share of its time, is no longer one of the closed form."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,6 +23,8 @@ from ettr.recommendation.measures import UNITS, Runs, gain
 from ettr.recommendation.ranges import savings
 from ettr.recommendation.study import OnProgress, Study
 
+FAILS = "no answer"
+"""State of a mitigation with which there is no answer."""
 TRIED, IN_PLACE = "tried", "in place"
 """Mitigations that were compared with the scenario, by adding them or by taking them away."""
 COMPARED = (TRIED, IN_PLACE)
@@ -123,11 +125,7 @@ class Comparison(Answer):
             interval of the simulated mean, and ``only_simulated`` is true.
         """
         shown = [*self.known["id"].head(MOST_RANKED), *self.assumed["id"].head(MOST_ASSUMED)]
-        return self.ranges_of(shown)
-
-    def ranges_of(self, ids: Iterable[str]) -> pd.DataFrame:
-        """The same of these, of those that were tried."""
-        rows = [(name, *self._range_of(name)) for name in ids]
+        rows = [(name, *self._range_of(name)) for name in shown]
         return pd.DataFrame(rows, columns=["id", "low", "high", "only_simulated"])
 
     def _range_of(self, name: str) -> tuple[float, float, bool]:
@@ -181,19 +179,15 @@ class Comparison(Answer):
         candidates = [name for name in self.only_simulated(found) if name in set(gaining)]
         return additions(self.study, found.ids, candidates, found.budget_usd, on_progress)
 
-    def report(
-        self, found: Recommendation | None = None, added: Sequence[Addition] = (), everything: bool = False
-    ) -> Report:
-        """The ranking on one screen, or everything; and the recommended set, if it is given."""
+    def report(self, found: Recommendation | None = None, added: Sequence[Addition] = ()) -> Report:
+        """The ranking on one screen, and the recommended set, if it is given."""
         sections: Report = [Headline(self.study.scenario.title), Note(_base(self))]
-        sections += _ranking(self, everything)
-        sections += _not_ranked(self, everything)
+        sections += _ranking(self)
+        sections += _not_ranked(self)
         if found:
             sections += [Headline("Recommended together"), *found.report(names_others=False)]
             sections += _added(self, found, added)
-            if everything:
-                sections += found.details()
-        return [*sections, *_footnotes(self, everything)]
+        return [*sections, *_footnotes(self)]
 
 
 def _added(answer: Comparison, found: Recommendation, added: Sequence[Addition]) -> Report:
@@ -257,7 +251,7 @@ def _per(study: Study) -> _Per:
     return _Per() if study.scenario.ends else _Per(H_PER_MONTH / float(study.runs().total_h.mean()), " per month")
 
 
-def _ranking(answer: Comparison, everything: bool) -> Report:
+def _ranking(answer: Comparison) -> Report:
     """The two tables: effects that are published, and those that are assumed."""
     sections: Report = []
     per = "per run" if answer.study.scenario.ends else "per month (its price spread over a year)"
@@ -268,27 +262,26 @@ def _ranking(answer: Comparison, everything: bool) -> Report:
     ):
         if rows.empty:
             continue
-        shown = rows if everything else rows.head(most)
-        ranges = answer.ranges_of(shown["id"]) if everything else answer.ranges
-        sections += [Headline(title), _table(answer, shown, ranges)]
+        shown = rows.head(most)
+        sections += [Headline(title), _table(answer, shown)]
         if answer.measure == "usd" and not (rows["usd_gain"] > 0).any():
             sections.append(Note("Each of these costs more than it saves"))
         if len(rows) > len(shown):
-            sections.append(Note(f"and {len(rows) - len(shown)} more that save less (--all)", dim=True))
+            sections.append(Note(f"and {len(rows) - len(shown)} more that save less (--json has them)", dim=True))
     return sections
 
 
-def _table(answer: Comparison, shown: pd.DataFrame, ranges: pd.DataFrame | None) -> Table:
+def _table(answer: Comparison, shown: pd.DataFrame) -> Table:
     """Mitigations with what they gain, of the measure they are ranked by with its range."""
     columns = _columns(answer)
-    ends = {} if ranges is None else {row.id: row for row in ranges.itertuples()}
+    ends = {row.id: row for row in answer.ranges.itertuples()}
     titles, rows = [], [[row["id"]] for row in shown.to_dict("records")]
     for name, (title, factor, decimals) in columns.items():
         scale = _scale(answer, name, factor)
         titles.append(title)
         for cells, gained in zip(rows, shown[f"{name}_gain"], strict=True):
             cells.append(_digits(scale * gained, decimals))
-        if name == answer.measure and ends:
+        if name == answer.measure:
             titles.append("plausible range")
             for cells in rows:
                 cells.append(_range(ends[cells[0]], scale, decimals))
@@ -322,18 +315,20 @@ def _digits(value: float, decimals: int) -> str:
     return f"{round(float(f'{value:.3g}'), decimals) + 0.0:,.{decimals}f}"
 
 
-def _not_ranked(answer: Comparison, everything: bool) -> Report:
-    """What is in place, straw men, and what has no answer: a line each, or all of it."""
+def _not_ranked(answer: Comparison) -> Report:
+    """What is in place, straw men, and what has no answer."""
     frame, placed = answer.frame, answer.placed
     sections: Report = []
-    if len(placed) and everything:
-        sections += [Headline("In place already, or taken to be, and worth"), _table(answer, placed, None)]
-    elif len(placed):
+    if len(placed):
         sections.append(Note(_worths(answer, placed)))
     for row in frame[frame["straw_man"] != ""].itertuples():
         sections.append(Note(f"Straw man, not ranked: {row.id} against {row.straw_man}"))
-    how = _listed if everything else _counted
-    return [*sections, *how(answer.unanswered, answer.unpublished)]
+    failed = answer.unanswered[answer.unanswered["state"] == FAILS]
+    sections += [Note(f"{row.id}: {row.state}; {row.why}") for row in failed.itertuples()]
+    others = answer.unanswered[answer.unanswered["state"] != FAILS]
+    counts = [f"{n} {state}" for state, n in Counter(others["state"]).items()]
+    counts += [f"{len(answer.unpublished)} without any published figure"] if len(answer.unpublished) else []
+    return [*sections, *([Note(f"Left out: {', '.join(counts)} (--json says why)", dim=True)] if counts else [])]
 
 
 def _worths(answer: Comparison, placed: pd.DataFrame) -> str:
@@ -344,58 +339,31 @@ def _worths(answer: Comparison, placed: pd.DataFrame) -> str:
     return f"In place already, and worth ({title}): {', '.join(worths)}"
 
 
-def _counted(unanswered: pd.DataFrame, unpublished: pd.DataFrame) -> Report:
-    """How many are left out, and why, in a line."""
-    counts = [f"{n} {state}" for state, n in Counter(unanswered["state"]).items()]
-    counts += [f"{len(unpublished)} without any published figure"] if len(unpublished) else []
-    return [Note(f"Left out: {', '.join(counts)} (--all names them)", dim=True)] if counts else []
-
-
-def _listed(unanswered: pd.DataFrame, unpublished: pd.DataFrame) -> Report:
-    sections: Report = []
-    if len(unpublished):
-        sections += [Headline("Without any published figure, not ranked"), Note(", ".join(unpublished["id"]))]
-    if len(unanswered):
-        sections.append(Headline("No answer here"))
-        sections += [Note(f"{row.id}: {row.state}; {row.why}") for row in unanswered.itertuples()]
-    return sections
-
-
-def _footnotes(answer: Comparison, everything: bool) -> Report:
+def _footnotes(answer: Comparison) -> Report:
     """How to read the ranges, and what is assumed."""
     notes = []
     shown = len(answer.known) + len(answer.assumed)
     if shown:
-        notes.append(_of_ranges(answer, everything))
+        notes.append(_of_ranges(answer))
     if shown and answer.measure == "ettr":
         notes.append("The ETTR counts slower training as productive, which the days do not")
     if answer.completed.assumptions:
-        paths = _with_users(answer) if everything else _sections(answer.completed.assumed)
-        whom = " Each only for what acts on it." if answer.completed.assumed_of_run and not everything else ""
+        paths = _sections(answer.completed.assumed)
+        whom = " Each only for what acts on it." if answer.completed.assumed_of_run else ""
         notes.append(
             f"Assumed beyond the scenario: {paths}.{whom} Set them with --set, or leave all out with --as-given"
         )
     return [Note(text, dim=True) for text in notes]
 
 
-def _of_ranges(answer: Comparison, everything: bool) -> str:
+def _of_ranges(answer: Comparison) -> str:
     """What the ranges are over, and what the mark means."""
     condition, simulated = condition_of(answer.study.scenario), answer.ranges["only_simulated"]
     given = f", given {condition}" if condition else ""
     text = f"Plausible range: across the assumed inputs{given}, and a weaker or stronger effect"
-    if not (everything or simulated.any()):
+    if not simulated.any():
         return text
     return f"{text}; *: 95% interval of the simulated mean alone, as the analytical model does not cover it"
-
-
-def _with_users(answer: Comparison) -> str:
-    """Paths of what is assumed, those that are assumed for the same mitigations together with their names."""
-    users: dict[tuple[str, ...], list[str]] = {}
-    rows = answer.compared.to_dict("records")
-    for path in dict.fromkeys(answer.completed.assumed):
-        ids = tuple(row["id"] for row in rows if path in row["assumed"].split(", "))
-        users.setdefault(ids, []).append(path)
-    return "; ".join(f"{', '.join(paths)} for {', '.join(ids) or 'all'}" for ids, paths in users.items())
 
 
 def _sections(paths: list[str]) -> str:
