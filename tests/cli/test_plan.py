@@ -13,10 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ettr import Scenario, __version__, budget, evidence, plan
-from ettr.cli import terminal
+from ettr import Scenario, __version__, evidence, plan, sizing
 from ettr.cli.options import changed
-from ettr.core.report import Table
 from ettr.core.sentences import about, duration
 from ettr_book.publish import page_data
 
@@ -31,8 +29,9 @@ def test_plan_answers_in_words(in_words):
     answer = plan.make(Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000}))
     assert out.startswith(f"{answer.original.title}: 100,000 GPUs, ")
     assert out.splitlines()[1] == "  cluster.n_gpus = 100000"
-    assert f"ETTR: {100 * answer.budget.ettr:.1f}% at the best interval" in out
-    assert f"{answer.budget.total_h:,.1f} h" in out and "MTTF of the job: 30 min" in out
+    assert f"{answer.budget.total_h:,.1f} h" in out and re.search(
+        r"^MTTF of the job, exposed hours +30 min ", out, re.M
+    )
     assert "Assumed: " in out and "chosen to agree with what was published of 16,384 GPUs." in out
     assert "chosen to agree with what was published: this is a fit, no forecast." in in_words("plan", "llama3-405b")
     for row in answer.bands.rows:
@@ -52,75 +51,19 @@ def test_plan_answers_machines_with_the_same(as_json):
     assert record == plan.make(Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})).to_dict()
 
 
-def test_plan_takes_a_file_and_several_changes(as_json, tmp_path):
-    path = tmp_path / "mine.yml"
-    path.write_text(evidence.scenario_text("rsc-2"), encoding="utf-8")
-    record = as_json("plan", "--quick", str(path), "--set", "cluster.n_gpus=8000", "--set", "recovery.queue_min=9")
-    assert record["scenario"] == "rsc-2"
-    assert record["changes"] == {"cluster.n_gpus": 8000, "recovery.queue_min": 9}
-
-
 @pytest.mark.parametrize(
     ("given", "changes"),
     [
-        ("cluster.n_gpus=1e5", {"cluster.n_gpus": 1e5}),
-        ("cluster.n_gpus=100_000", {"cluster.n_gpus": 100_000}),
         ("cluster.n_gpus=100,000", {"cluster.n_gpus": 100_000}),
-        ("cluster.n_gpus=100k", {"cluster.n_gpus": 100_000}),
         ("recovery.person_share=3%", {"recovery.person_share": 0.03}),
         (" checkpoint.stall_s = 2.5 ", {"checkpoint.stall_s": 2.5}),
         ("job.include_start=false", {"job.include_start": False}),
         ("maintenance=null", {"maintenance": None}),
-        ("maintenance={per_day: 1, duration_min: 5}", {"maintenance": {"per_day": 1, "duration_min": 5}}),
         ("failures.modes.Faulty GPU.factor=0.5", {"failures.modes.Faulty GPU.factor": 0.5}),
     ],
 )
 def test_values_are_read_as_they_are_meant(given, changes):
     assert changed("llama3-405b", [given])[1] == changes
-
-
-def test_a_field_is_unset_on_the_command_line(in_words):
-    store = "checkpoint.store={n_parameters: 405e9, write_gb_s: 100}"
-    for nothing in ("null", "", "~"):
-        out = in_words("plan", "--quick", "llama3-405b", "--set", store, "--set", f"checkpoint.persist_s={nothing}")
-        assert "  checkpoint.persist_s = null\n" in out
-
-
-def small(name: str) -> str:
-    return "cluster.n_gpus=" + ("128" if name.endswith("-tokens") else "8")  # the model does not fit 8
-
-
-NO_FAILURES = "failures.rate_per_1000_node_days=0"
-
-
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("rsc-1", NO_FAILURES),
-        ("llama3-405b-tokens", small("llama3-405b-tokens")),
-        *(
-            pytest.param(name, change, marks=pytest.mark.slow)
-            for name in evidence.scenario_names()
-            for change in (NO_FAILURES, small(name))
-        ),
-    ],
-)
-def test_every_preset_has_a_plan_in_words(in_words, name, change):
-    assert not re.search(r"\bever\b", in_words("plan", "--quick", name, "--set", change))
-
-
-def test_a_rate_that_nobody_counted_has_no_bands_and_says_what_would_give_them(in_words):
-    out = in_words("plan", "--details", "rsc-1", "--set", "failures.rate_per_1000_node_days=6")
-    assert "How sure: the scenario does not say how well its failure rate is known" in out
-    assert "failures.rate_gamma" in out and "estimated from" not in out and "95% interval" not in out
-
-
-def test_a_band_that_reaches_runs_without_end_says_so(in_words):
-    """Nothing but a rough rate: at its upper end the job never gets to its first checkpoint."""
-    rough = ("failures.rate_per_1000_node_days=100", "failures.rate_gamma={shape: 0.3, node_days: 0.1}")
-    out = in_words("plan", "--details", "rsc-1", "--set", rough[0], "--set", rough[1])
-    assert "where a low end is 0 the job would practically never end" in out
-    assert re.search(r"^ETTR at the best interval .* 0.0% to ", out, re.M)
 
 
 # --------------------------------------------------------------------------- what a scenario has more
@@ -158,23 +101,6 @@ def test_a_rate_that_changes_is_planned_for_at_its_mean(in_words, as_json):
     assert record["over_time"]["ettr"] == pytest.approx(record["ettr"], abs=0.003)
 
 
-def test_a_plan_in_the_heat_tells_speed_temperatures_and_failures(in_words, as_json):
-    gpu = "failures.modes=[{name: GPU, category: GPU, share: 0.64, heat_share: 0.5}]"
-    hot = ("--set", "heat.mean_c=24", "--set", "heat.swing_k=8", "--set", gpu)
-    out = in_words("plan", "--details", "llama3-405b", *hot)
-    run = Scenario.load("llama3-405b").override(
-        {"heat": {"mean_c": 24, "swing_k": 8}, "failures.modes": yaml.safe_load(gpu.partition("=")[2])}
-    )
-    assert f"training at {100 * run.speed:.1f}% of full speed" in out
-    assert f"failures at {run.heat_rate_factor:.2f} times the observed rate" in out
-    assert f"hottest die {run.heat_response.hours['hottest_c'].max():.1f} °C" in out
-    assert "(25.0 °C at full speed)" in out
-    record = as_json("plan", "--quick", "llama3-405b", *hot)
-    assert record["effective_throughput"] == pytest.approx(record["ettr"] * record["speed"])
-    slow = in_words("plan", "--quick", "llama3-405b", "--set", "job.throughput_factor=0.9")
-    assert "training at 90.0% of full speed" in slow and "Heat" not in slow
-
-
 # --------------------------------------------------------------------------- what a target takes
 
 AT_24K = ("plan", "llama3-405b", "--set", "cluster.n_gpus=24000")
@@ -182,28 +108,6 @@ AT_24K = ("plan", "llama3-405b", "--set", "cluster.n_gpus=24000")
 
 def at_24k() -> Scenario:
     return Scenario.load("llama3-405b").override({"cluster.n_gpus": 24_000})
-
-
-def test_what_is_needed_is_enough_as_it_is_written_and_a_little_less_is_not(in_words):
-    asked = ("--field", "checkpoint.stall_s", "--field", "checkpoint.interval_min")
-    out = in_words(*AT_24K, "--target", "0.88", *asked).partition("For an ETTR of 0.88")[2]
-    stall_s = float(re.search(r"^checkpoint.stall_s +<= ([\d.]+) ", out, re.M)[1])
-    for share, is_enough in ((1, True), (1.02, False)):
-        reached = plan.ettr_at_best(at_24k().override({"checkpoint.stall_s": stall_s * share}))
-        assert (reached >= 0.88) == is_enough
-    low, high = (float(end) for end in re.search(r"([\d.]+) to ([\d.]+) +10 +min", out).groups())
-    ettrs = budget.exact(at_24k(), {"checkpoint.interval_min": [low * 0.98, low, high, high * 1.02]}).ettr
-    assert (ettrs >= 0.88).tolist() == [False, True, True, False]
-
-
-def test_a_benefit_is_needed_from_below(in_words):
-    ahead = "prediction={recall: 0.5, precision: 0.8, lead_s: 60, action_s: 20}"
-    run = Scenario.load("llama3-405b").override({"prediction": yaml.safe_load(ahead.partition("=")[2])})
-    field = "prediction.recall"
-    out = in_words("plan", "--quick", "llama3-405b", "--set", ahead, "--target", "0.92", "--field", field)
-    value = float(re.search(rf"^{field} +>= ([\d.]+) ", out, re.M).group(1))
-    enough, less = (plan.ettr_at_best(run.override({field: value * share})) for share in (1, 0.98))
-    assert enough >= 0.92 > less
 
 
 def test_a_field_can_be_asked_for_alone_and_twice_is_once(as_json):
@@ -233,21 +137,6 @@ def test_what_no_value_reaches_is_answered_with_what_is_possible_and_what_stands
     assert f"{text} {need['blocking'][0]['ettr']:.1%}." in out
 
 
-def test_where_nothing_else_is_enough_fewer_failures_are_named(in_words):
-    field = "recovery.detection_min"
-    asked = ("--set", "cluster.n_gpus=100000", "--target", "0.95", "--field", field)
-    assert f"Beside {field} only fewer failures would be enough: without any, " in in_words(
-        "plan", "llama3-405b", *asked
-    )
-
-
-def test_a_field_that_cannot_matter_may_be_anything(in_words, as_json):
-    still = ("plan", "rsc-1", "--set", NO_FAILURES, "--target", "0.5", "--field", "recovery.detection_min")
-    assert re.search(r"^recovery.detection_min +any +", in_words(*still), re.M)
-    (need,) = as_json(*still)["requirements"]
-    assert (need["value"], need["reached"]) == (None, True)
-
-
 # --------------------------------------------------------------------------- lists and help
 
 
@@ -257,13 +146,6 @@ def test_scenarios_lists_the_presets(in_words, as_json):
     rows = as_json("scenarios")
     assert [row["name"] for row in rows] == names
     assert rows[3]["ettr"] == plan.presets().set_index("name").loc[rows[3]["name"], "ettr"]
-
-
-def test_gpus_are_listed_with_what_is_assumed_of_them(in_words, as_json):
-    out = in_words("gpus")
-    assert re.search(r"^gb300 +NVIDIA GB300, per GPU +1,400 W +145 W +cold_plate +\d+ of \d+$", out, re.M)
-    gpus = as_json("gpus")
-    assert [row["name"] for row in gpus] == list(evidence.gpu_names()) and gpus[4]["limit_w"] == 700
 
 
 def test_help_and_version(ettr):
@@ -291,36 +173,15 @@ BAD = {
     ),
     "no file": (["plan", "none.yml"], "cannot read scenario none.yml: No such file or directory"),
     "never ends": (["plan", "rsc-1", "--set", "cluster.n_gpus=8000000000"], NO_END),
-    "a restart of 190,000 years": (["plan", "rsc-1", "--json", "--set", "recovery.restart_min=1e11"], NO_END),
     "unknown field to solve for": (
         ["plan", "rsc-1", "--target", "0.9", "--field", "recovery.restart"],
         "unknown field to solve for 'recovery.restart'; did you mean 'recovery.restart_min'?",
-    ),
-    "field of a section that is not there": (
-        ["plan", "rsc-1", "--target", "0.9", "--field", "prediction.recall"],
-        "the scenario has no prediction, so there is no prediction.recall to solve for",
-    ),
-    "unknown tier": (
-        [
-            "plan",
-            "rsc-1",
-            "--target",
-            "0.9",
-            "--field",
-            "checkpoint.tiers.m.load_s",
-            "--set",
-            f"checkpoint.tiers={TIERS}",
-        ],
-        "unknown field to solve for 'checkpoint.tiers.m.load_s'; did you mean ",
     ),
     "field without a target": (
         ["plan", "rsc-1", "--field", "recovery.restart_min"],
         "--field recovery.restart_min needs --target, the ETTR to reach, e.g. --target 0.9",
     ),
     "target in per cent": (["plan", "rsc-1", "--target", "90"], f"{TARGET}90"),
-    "target of 0": (["plan", "rsc-1", "--target", "0"], f"{TARGET}0"),
-    "target of 1": (["plan", "rsc-1", "--target", "1"], f"{TARGET}1"),
-    "target that is none": (["plan", "rsc-1", "--target", "nan"], f"{TARGET}nan"),
     "a target for a rate that changes": (
         ["plan", "rsc-1", "--set", "failures.lifetime={shape: 0.7, start: new}", "--target", "0.9"],
         "--target has no answer for a failure rate that changes: leave failures.burn_in and ",
@@ -338,29 +199,16 @@ def test_bad_input_is_one_message_and_status_2(refused, fault):
     assert refused(*arguments).startswith(message)
 
 
-WHOLE = "cluster.n_gpus must be a whole number [GPUs], got "
 BAD_SET = {
     "cluster.gpus=8": "unknown field 'cluster.gpus'; did you mean 'cluster.n_gpus'?",
     "checkpoint.interval_min=-5": "checkpoint.interval_min must be >= 0.0001 min, got -5 (checkpoint.interval_min=-5)",
     "checkpoint.interval_min=ten": "checkpoint.interval_min must be a number [min], or one of best, young, daly,",
     "name=A = B": "name holds characters that are not allowed, got 'A = B'",  # read whole
-    "cluster.n_gpus=nan": f"{WHOLE}'nan'",
     "cluster.n_gpus=": "cluster.n_gpus is missing [GPUs]: GPUs of the job (cluster.n_gpus=null)",
-    "cluster.n_gpus=010": f"{WHOLE}'010'",
-    "cluster.n_gpus=0x10": f"{WHOLE}'0x10'",
-    "cluster.n_gpus=1e": f"{WHOLE}'1e'",
     "checkpoint.stall_s=1:30": "checkpoint.stall_s must be a number [s], got '1:30'",
-    "checkpoint.stall_s=2024-01-01": "checkpoint.stall_s must be a number [s], got '2024-01-01'",
     "cluster.n_gpus=.nan": "cluster.n_gpus must be finite, got nan",
-    "cluster.n_gpus=1e400": "cluster.n_gpus must be finite, got inf",
-    "checkpoint.stall_s=-.inf": "checkpoint.stall_s must be finite, got -inf",
-    "job.productive_h=inf": "job.productive_h must be finite, got inf",
     f"cluster.n_gpus={'9' * 5000}": "--set cannot read the value '9999999999",
-    f"cluster.n_gpus={'9' * 200}": "cluster.n_gpus must be <= 1e+12 GPUs, got 9999999999",
-    "cluster.n_gpus=\uff11\uff12": "--set cannot read the value '\uff11\uff12': line 1, column 1: broken YAML, a",
-    "cluster.n_gpus=!!int ''": "--set cannot read the value \"!!int ''\": line 1, column 1: broken YAML, the tag !!int",
     "cluster.n_gpus": "--set takes FIELD=VALUE, got 'cluster.n_gpus'",
-    "=8": "--set takes FIELD=VALUE, got '=8'",
     "failures.modes=[{": "--set cannot read the value '[{'",
 }
 
@@ -369,13 +217,6 @@ BAD_SET = {
 def test_what_cannot_be_set_is_refused_shortly(refused, given):
     message = refused("plan", "--quick", "rsc-1", "--set", given)
     assert message.startswith(BAD_SET[given]) and len(message) < 500
-
-
-@pytest.mark.parametrize("given", [["--gpus", "\uff18"], ["--target=\uff10.\uff19"], ["--stall-s", "\u0663"]])
-def test_numbers_in_digits_of_another_script_are_refused(refused, given):
-    message = refused("plan", "--quick", "rsc-1", *given)
-    assert message.startswith("a number must be written with the digits 0 to 9, got ")
-    assert message.endswith("(on the command line)")
 
 
 @pytest.mark.parametrize("where", [0, 1, 2])
@@ -405,13 +246,9 @@ def test_a_wrong_command_is_answered_with_the_usage(ettr, arguments):
     ("arguments", "message"),
     [
         (["plan", "--gpus", "4096", "--mtbf-h", "9h"], "--mtbf-h takes a number of hours, got '9h'"),
-        (["plan", "--gpus", "4096", "--mtbf-h", "9%"], "--mtbf-h takes a number of hours, got '9%'"),
         (["plan", "--gpus", "3,5", "--mtbf-h", "9"], "--gpus takes a number of GPUs, got '3,5'"),
-        (["plan", "--gpus", "", "--mtbf-h", "9"], "--gpus takes a number of GPUs, got ''"),
-        (["plan", "--gpus", "010", "--mtbf-h", "9"], "--gpus takes a number of GPUs, got '010'"),
         (["plan", "rsc-1", "--target", "high"], "--target takes a number, got 'high'"),
         (["simulate", "rsc-1", "--seed", "1.5"], "--seed takes a whole number, got '1.5'"),
-        (["fit", "faults.csv", "--nodes", "many"], "--nodes takes a whole number of nodes, got 'many'"),
     ],
 )
 def test_an_option_that_takes_a_number_refuses_other_texts_in_the_words_of_the_package(refused, arguments, message):
@@ -423,21 +260,6 @@ def test_options_take_numbers_as_people_write_them(as_json):
     spelled = as_json("plan", "--quick", "--gpus", "4,096", "--mtbf-h", "1k", "--measured-ettr", "90%")
     assert spelled == plain
     assert as_json("plan", "--quick", "rsc-1", "--target", "50%")["target_ettr"] == 0.5
-
-
-def test_broken_yaml_is_answered_with_line_and_column(refused, tmp_path):
-    path = tmp_path / "mine.yml"
-    path.write_text("name: mine\ncluster: {n_gpus: [8\n", encoding="utf-8")
-    assert refused("plan", str(path)).startswith(f"{path}: line 3, column 1: broken YAML, ")
-
-
-def test_a_bad_scenario_of_a_book_is_refused_before_anything_runs(refused, tmp_path, monkeypatch):
-    bad = tmp_path / "bad.yml"
-    bad.write_text(evidence.scenario_text("rsc-1").replace("stall_s: 300", "stall_s: -300"), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    message = refused("book", "--scenario", str(bad), "--out", "site", "--root", REPOSITORY)
-    assert message == f"checkpoint.stall_s must be >= 0 s, got -300 ({bad})"
-    assert [path.name for path in tmp_path.iterdir()] == ["bad.yml"]
 
 
 def test_the_installed_command_is_this_one(tmp_path):
@@ -499,20 +321,14 @@ OBSERVED = ("--gpus", "4096", "--mtbf-h", "9", "--observed-on-gpus")
     ("more", "message"),
     [
         (("--mtbf-h", "9"), "name a preset or a file, or say how large the job is and how often it fails, e.g. ettr "),
-        ((), "name a preset or a file, or say how large the job is"),
         (("--gpus", "8", "--mtbf-h", "9", "--gpu-mtbf-h", "9"), "--mtbf-h and --gpu-mtbf-h say the same in two ways"),
         (
             ("rsc-1", "--stall-s", "9", "--set", "checkpoint.stall_s=8"),
             "--stall-s conflicts with --set checkpoint.stall_s; use one of them",
         ),
         (("--gpus", "4096", "--mtbf-h", "0"), "failures.job_mttf_h must be >= 1e-06 h, got 0"),
-        (("--gpus", "4096", "--mtbf-h", "0.01"), "failures.rate_clock: wall leaves no time in which failures can"),
         (("--gpus", "8", "--failures", "3"), "--failures and --in-days go together: so many failures of the job in so"),
-        (("--gpus", "8", "--failures", "3", "--in-days", "0"), "--in-days must be > 0 days, got 0"),
-        (("--gpus", "8", "--failures", "3", "--in-days", "9", "--mtbf-h", "9"), "--mtbf-h and --failures say the same"),
         ((*OBSERVED, "0"), "--observed-on-gpus must be > 0 GPUs, got 0"),
-        ((*OBSERVED, "-8"), "--observed-on-gpus must be > 0 GPUs, got -8"),
-        ((*OBSERVED, "nan"), "--observed-on-gpus must be > 0 GPUs, got nan"),
         ((*OBSERVED, "2049"), "--observed-on-gpus must be a multiple of 8, the GPUs per node, got 2049"),
         (
             (*OBSERVED, "8", "--set", "failures.observed_nodes=1"),
@@ -524,29 +340,12 @@ OBSERVED = ("--gpus", "4096", "--mtbf-h", "9", "--observed-on-gpus")
             "--observed-on-gpus has no meaning with failures.gpu_mttf_h, which is the same at every size",
         ),
         (
-            ("--gpus", "8", "--node-mtbf-h", "9e4", "--observed-on-gpus", "8"),
-            "--observed-on-gpus has no meaning with failures.node_mttf_h",
-        ),
-        (("rsc-1", "--observed-on-gpus", "8"), "--observed-on-gpus has no meaning with failures.rate_per_1000_node_"),
-        (
             ("--gpus", "2048", "--mtbf-h", "22", "--set", "cluster.n_gpus=50000"),
             "--gpus conflicts with --set cluster.n_gpus; use one of them, or give the size at which failures were "
             "observed with --gpus 50000 --observed-on-gpus 2048",
         ),
-        (("--gpus", "4", "--mtbf-h", "9"), "cluster.n_gpus must be a multiple of gpus_per_node, got 4 and 8"),
-        (("--gpus", "8", "--mtbf-h", "9", "--usd-per-gpu-h", "-1"), "cost.usd_per_gpu_h must be >= 0 USD/(GPU h), got"),
-        (
-            ("--gpus", "8", "--mtbf-h", "9", "--usd-per-gpu-h", "1e9"),
-            "cost.usd_per_gpu_h must be <= 1000 USD/(GPU h), ",
-        ),
-        (("--gpus", "8", "--mtbf-h", "9", "--measured-ettr", "1.2"), "measured.ettr must be < 1, got 1.2"),
         (("--gpus", "4096", "--mtbf-h", "9", "--measured-ettr", "0.99"), "a measured ETTR of 99.0% is more than the"),
         (("rsc-1", "--save", "mine.txt"), "--save must end in .yml, so that it is read as a scenario, got mine.txt"),
-        (("rsc-1", "--html", "nowhere/mine.html"), "cannot write nowhere/mine.html: No such file or directory"),
-        (
-            ("--gpus", "8", "--set", "failures.modes=[]"),
-            "failures needs exactly one of n_events with node_days, rate_per_1000_node_days, job_mttf_h, node_mttf_h",
-        ),
     ],
 )
 def test_what_contradicts_itself_is_one_sentence(refused, more, message):
@@ -602,26 +401,6 @@ def test_a_time_between_failures_goes_with_the_size_it_was_observed_on(as_json, 
         assert Scenario.load(tmp_path / "grown.yml").n_nodes == 6250
 
 
-def test_failures_of_a_file_or_preset_may_have_been_observed_elsewhere(as_json, tmp_path):
-    path = tmp_path / "mine.yml"
-    path.write_text("cluster: {n_gpus: 50000}\nfailures: {job_mttf_h: 22}\n", encoding="utf-8")
-    there, here = as_json("plan", str(path), "--observed-on-gpus", "2048"), as_json("plan", str(path))
-    assert there["job_mttf_h"] == pytest.approx(here["job_mttf_h"] * 2048 / 50_000, rel=1e-12)
-    assert there["changes"] == {"failures.observed_nodes": 256}
-    preset = ("plan", "llama3-405b", "--mtbf-h", "22", "--observed-on-gpus")
-    assert as_json(*preset, "2048")["job_mttf_h"] == pytest.approx(as_json(*preset, "16384")["job_mttf_h"] / 8)
-    counted = ("--failures", "195", "--in-days", "181")
-    fewer = as_json("plan", str(path), *counted, "--observed-on-gpus", "2048")
-    assert fewer["wall_mttf_h"] == pytest.approx(24 * 181 / 195 * 2048 / 50_000, rel=0.1)
-
-
-def test_flags_stand_over_a_preset_and_are_shown(in_words):
-    out = in_words("plan", "llama3-405b", "--gpus", "8192", "--mtbf-h", "4")
-    lines = out.splitlines()
-    assert "8,192 GPUs" in lines[0] and " 4 h " in lines[0]
-    assert lines[1:3] == ["  cluster.n_gpus = 8192", "  failures.job_mttf_h = 4"]
-
-
 # --------------------------------------------------------------------------- exit status 3
 
 AT_100K = ("plan", "--quick", "llama3-405b", "--set", "cluster.n_gpus=100000")
@@ -644,29 +423,11 @@ def test_the_simulated_ettr_is_what_must_be_reached_where_the_plan_is_simulated(
     assert record["ettr"] < 0.8 < record["analytical"]["ettr"] and status == 3 and f"{record['ettr']:.4g}" in err
 
 
-def test_an_unmet_run_is_saved_all_the_same(ettr, tmp_path):
-    path = tmp_path / "mine.yml"
-    assert ettr(*AT_100K, "--fail-below", "0.9", "--save", str(path))[0] == 3
-    assert Scenario.load(path).cluster.n_gpus == 100_000
-
-
-def test_an_ettr_to_reach_is_between_0_and_1(refused):
-    assert refused("plan", "rsc-1", "--fail-below", "90") == "--fail-below must be between 0 and 1, e.g. 0.9, got 90"
-
-
-def test_the_help_names_the_exit_statuses(ettr):
-    for command in ((), ("plan",)):
-        assert re.search(r"status.*\b3\b", ettr(*command, "--help")[1].replace("\n", " "))
-
-
 # --------------------------------------------------------------------------- values far outside what is plausible
 
 
 FAR = {
     ("--stall-s", "90000"): r"checkpoint\.stall_s = 90,000 s .*wan2025bytecheckpoint.*milliseconds",
-    ("--restart-min", "720"): r"recovery\.restart_min = 720 min .* 2\.5 to 20 min .*seconds",
-    ("--detection-min", "250"): r"recovery\.detection_min = 250 min .* 0\.06 to 10 min .*seconds",
-    ("--set", "recovery.person_min=1e6"): r"recovery\.person_min = 1e\+06 min .* 0 to 116 min .*zeng2022glm\)$",
     ("--gpus", "1e12"): r"cluster\.n_gpus = 1e\+12 GPUs .* 8 to 100,000 GPUs [^?]*$",
 }
 
@@ -678,16 +439,6 @@ def test_a_value_far_outside_its_plausible_range_is_warned_of_once(ettr, given):
     assert status == 0 and err.count("\n") == 1
     assert re.match(f"ettr: warning: {FAR[given]}", err.strip())
     assert err == "".join(f"ettr: warning: {sentence}\n" for sentence in json.loads(out)["warnings"])
-
-
-def test_a_file_is_warned_of_by_every_command_that_takes_it(ettr, tmp_path):
-    path = tmp_path / "mine.yml"
-    text = Scenario.load("rsc-2").override({"recovery.restart_min": 720, "job.productive_h": 100}).to_yaml()
-    path.write_text(text, encoding="utf-8")
-    for command in (("plan", "--quick"), ("simulate", "--runs", "5")):
-        status, out, err = ettr(*command, str(path), "--json")
-        assert status == 0 and "recovery.restart_min = 720 min" in err
-        assert [line for line in json.loads(out)["warnings"] if "720 min" in line]
 
 
 # --------------------------------------------------------------------------- dates
@@ -720,43 +471,15 @@ def test_a_job_that_has_an_end_is_told_when_without_dates(in_words, as_json):
     assert "Done" not in in_words("plan", "--gpus", "4096", "--mtbf-h", "9")
 
 
-def test_progress_counts_from_now_or_from_the_log(in_words, as_json, tmp_path):
-    assert re.search(
-        r"^Done .* days from now \(chance 9 in 10\)", in_words("plan", "bloom-176b", "--done", "40%"), re.M
-    )
-    log = tmp_path / "train.csv"
-    log.write_text("time,step\n2027-02-01 12:00,40000\n", encoding="utf-8")
-    dates = as_json("plan", "bloom-176b", "--done", str(log), "--of-steps", "1e5", "--zone", "+01:00")["dates"]
-    assert (dates["start"], dates["done"]) == ("2027-02-01T12:00:00+01:00", 0.4)
-
-
-def test_a_target_beside_a_deadline_answers_both(in_words):
-    out = in_words(*DUE, "--target", "0.985", "--field", "checkpoint.stall_s")
-    assert "26 April 2027" in out and "For an ETTR of 0.985" in out
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
         (("--deadline", "2027-03-08"), "a deadline needs the start that it is counted from: --start with --deadline "),
-        (
-            ("--start", "2027-01-15", "--zone", "Mars/Base"),
-            "unknown zone 'Mars/Base' (--zone; an offset such as +08:00",
-        ),
         (("--zone", "Europe/Berlin"), "--zone Europe/Berlin goes with --start, the date that it is of"),
     ],
 )
 def test_dates_that_are_none_are_one_sentence(refused, more, message):
     assert refused("plan", "llama3-405b", *more).startswith(message)
-
-
-@pytest.mark.parametrize("more", [("--start", "2027-01-15", "--deadline", "2027-03-08"), ("--done", "40%")])
-def test_a_job_without_an_end_has_no_dates(refused, more):
-    words = refused("plan", "--gpus", "4096", "--mtbf-h", "9", *more)
-    assert words == (
-        "Our cluster has no end, and so no date or deadline: say how much training it needs, e.g. --productive-h 1000 "
-        "(job.productive_h)"
-    )
 
 
 def test_without_a_failure_rate_it_is_that_of_published_clusters(as_json, in_words, tmp_path):
@@ -778,13 +501,47 @@ def test_without_a_failure_rate_it_is_that_of_published_clusters(as_json, in_wor
     assert of_four["job_mttf_h"] == pytest.approx(answer["job_mttf_h"], rel=0.01)  # half the rate on twice the nodes
 
 
-@pytest.mark.parametrize(("width", "below"), [(120, []), (50, ["effect: 1. assumed; 2. published"])])
-def test_a_narrow_screen_loses_no_column_of_words(width, below):
-    rows = [
-        ("1. just-in-time-checkpoint", "1 million USD", "32 h", "assumed"),
-        ("2. other", "2 USD", "3 h", "published"),
-    ]
-    table = Table(("recommended", "per month", "cumulative", "effect"), rows, words=("effect",))
-    fitting, lines = terminal._fitting(table, width)
-    assert lines == below and ("effect" in fitting.columns) == (not below)
-    assert all(len(row) == len(fitting.columns) for row in fitting.rows)
+# --------------------------------------------------------------------------- how many GPUs
+
+JOB = ("plan", "llama3-405b-tokens", "--details")
+SEVENTY = ("plan", "llama3-405b", "--details", "--set", "job.tokens=2e12", "--set", "model.n_parameters=70e9")
+
+
+def test_it_says_how_many_gpus(in_words):
+    out = in_words(*JOB)
+    run = Scenario.load(JOB[1])
+    turning = sizing.turning_point(run)
+    assert f"From {turning:,} GPUs on the next one takes more than it gives." in out
+    for words in ("How many GPUs", "this size", "fastest", "cheapest", "greenest", "The next GPU adds"):
+        assert words in out
+    assert "Layout of this size: tensor 8, pipeline 16" in out
+
+
+def test_json_holds_the_same_numbers(as_json):
+    sizes = as_json(*SEVENTY, "--power-mw", "10")["sizing"]
+    run = Scenario.load("llama3-405b").override({"job.tokens": 2e12, "model.n_parameters": 70e9})
+    answer = sizing.make(run, sizing.SizingLimits(power_mw=10))
+    assert sizes["limits"] == {"power_mw": 10}
+    assert sizes["best"]["fastest"]["n_gpus"] == answer.best["fastest"].n_gpus
+    assert sizes["best"]["fastest"]["power_mw"] <= 10
+    assert sizes["next_gpu"]["share"] == pytest.approx(answer.next.share)
+    assert sizes["turning_gpus"] == answer.turning_gpus
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (["--set", "cluster.n_gpus=100000"], ["divides 100,000 GPUs", "take 99,968 or 100,096 GPUs"]),
+        (["--set", "cluster.n_gpus=8"], ["does not fit 8 GPUs of 80 GB", "it fits from 112 GPUs on"]),
+        (["--power-mw", "0.01"], ["power_mw of 0.01 MW is below the least of all sizes"]),
+        (["--deadline-days", "35", "--power-mw", "20"], ["where power_mw is kept, deadline_days is at least"]),
+    ],
+)
+def test_what_it_refuses_it_answers_with_what_would_do(refused, changes, words):
+    message = refused(*JOB, *changes)
+    assert all(word in message for word in words), message
+
+
+def test_limits_need_tokens(refused):
+    message = refused("plan", "llama3-405b", "--most-gpus", "1000")
+    assert message.startswith("--most-gpus needs the job as tokens and parameters")

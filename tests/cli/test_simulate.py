@@ -17,8 +17,7 @@ import pandas as pd
 import pytest
 
 from ettr import Scenario, budget, evidence, simulate
-from ettr.cli import terminal
-from ettr.simulation.outcome import PERCENTILES, decimals
+from ettr.simulation.outcome import decimals
 
 SPARES = ("--set", "spares={n_nodes: 1}", "--set", "repair={manual_h: 24}")
 """Far too few, so that the job waits."""
@@ -71,19 +70,6 @@ def test_the_time_budget_is_that_of_the_simulation_beside_that_of_the_form(in_wo
             assert number(share_of_form) / 100 == pytest.approx(form[f"{part}_h"] / form["total_h"], abs=5.1e-4)
 
 
-def test_finishing_dates_are_in_hours_and_days(in_words):
-    out = in_words("simulate", "rsc-1", "--runs", "300")
-    title, head, hours, days = out.splitlines()[2:6]
-    assert title == "Finishing dates, since submission"
-    assert head.split()[3:] == [f"{percentile}%" for percentile in PERCENTILES]
-    expected = simulate(rsc1(), 300).finish_h([percentile / 100 for percentile in PERCENTILES])
-    assert hours.split()[0] == "hours" and days.split()[0] == "days"
-    np.testing.assert_allclose([number(cell) for cell in hours.split()[1:]], expected, atol=0.051)
-    np.testing.assert_allclose([number(cell) for cell in days.split()[1:]], expected / 24, atol=0.051)
-    steady = in_words("simulate", "rsc-1", "--runs", "30", "--set", "job.include_start=false")
-    assert "Finishing dates, since the start, in the steady state\n" in steady
-
-
 def test_simulate_answers_machines_with_the_same(as_json):
     record = as_json("simulate", "rsc-1", "--runs", "3e2", "--seed", "3", *SPARES)
     run = rsc1(spares={"n_nodes": 1}, repair={"manual_h": 24})
@@ -133,36 +119,6 @@ def test_what_the_closed_form_leaves_out_is_named_and_waits_are_told(in_words):
     assert number(held[1]) == pytest.approx(8 * simulated.budget.total_h, rel=0.005)
 
 
-def test_what_does_not_occur_is_not_told(in_words):
-    out = in_words("simulate", "rsc-1", "--runs", "100")
-    assert not re.search("Waits for nodes|Silent failures|Planned stops|hot spares|dates are rough", out)
-
-
-def test_silent_failures_and_planned_stops_are_told(in_words):
-    """Two days until a corruption is found, so that some runs end before."""
-    modes = "failures.modes=[{name: SDC, share: 0.05, latency_h: 48}]"
-    daily = "maintenance={per_day: 1, duration_min: 30}"
-    out = in_words("simulate", "rsc-2", "--runs", "100", "--set", modes, "--set", daily)
-    undetected = re.search(r"^Silent failures that nobody had found at the end: ([\d.]+) a run$", out, re.M)
-    planned = re.search(r"^Planned stops: ([\d.]+) a run$", out, re.M)
-    changes = {"failures.modes": [{"name": "SDC", "share": 0.05, "latency_h": 48}]}
-    changes["maintenance"] = {"per_day": 1, "duration_min": 30}
-    runs = simulate(Scenario.load("rsc-2").override(changes), 100).runs
-    assert number(undetected[1]) == pytest.approx(runs["n_undetected"].mean(), rel=0.005)
-    assert number(planned[1]) == pytest.approx(runs["n_planned"].mean(), rel=0.005)
-    assert "  silent failures, noticed at once here (failures.modes.SDC.latency_h)\n" in out
-
-
-def test_a_rate_that_changes_has_the_form_of_such_rates_beside_it(in_words, as_json):
-    young = ("simulate", "rsc-1", "--set", "failures.burn_in={factor: 3, decay_days: 7}", "--runs", "30")
-    run = rsc1(**{"failures.burn_in": {"factor": 3, "decay_days": 7}})
-    assert "(budget.over_time) leaves nothing out, at each moment's failure rate.\n" in in_words(*young)
-    closed_form = as_json(*young)["closed_form"]
-    assert closed_form["ettr"] == budget.over_time(run).ettr and closed_form["left_out"] == []
-    with_more = as_json(*young, *SPARES)["closed_form"]
-    assert with_more["formula"] == "budget.exact" and len(with_more["left_out"]) == 2
-
-
 def test_where_the_closed_form_has_no_answer_that_is_said(in_words, as_json):
     """Requests for maintenance come faster than checkpoints at which they could be served."""
     asked = ("simulate", "rsc-1", "--runs", "30", "--set", "maintenance={per_day: 40, duration_min: 60}")
@@ -182,31 +138,12 @@ def test_runs_are_added_until_the_error_is_small(as_json):
     assert many["errors"]["total_h"] / many["budget"]["total_h"] <= 0.001 and many["n_runs"] > 40
 
 
-def test_an_error_that_is_out_of_reach_is_told(refused):
-    message = refused("simulate", "rsc-1", "--until-error", "1e-9")
-    assert re.match(r"an error of 1e-09 needs about \S+ runs, and the limit is 10,000,000: 200 have 0\.00", message)
-
-
 def test_one_run_has_no_intervals(in_words, as_json):
     out = in_words("simulate", "rsc-1", "--runs", "1")
     assert "1 run of rsc-1, seed 0. ETTR: " in out and "(95%" not in out
     assert "One run alone does not say how far runs differ: no intervals.\n" in out
     assert re.search(r"^rework +[\d.]+ h +unknown ", out, re.M)
     assert set(as_json("simulate", "rsc-1", "--runs", "1")["errors"].values()) == {None}
-
-
-def test_runs_without_failures_are_all_alike(in_words):
-    out = in_words("simulate", "rsc-1", "--runs", "30", "--set", "failures.rate_per_1000_node_days=0")
-    assert "No run differs from another.\n" in out and "Failures: 0 a run; closed form: 0\n" in out
-    assert {half for _, _, half, *_ in ROW.findall(out)} == {"± 0"}
-    rare = in_words("simulate", "rsc-1", "--runs", "50", "--set", "failures.rate_per_1000_node_days=1e-9")
-    assert "No failure in 50 runs: how far these are from the mean is not known.\n" in rare
-    assert "No run differs" not in rare
-
-
-def test_few_runs_are_said_to_be_few(in_words):
-    out = in_words("simulate", "rsc-1", "--runs", "5")
-    assert "The 5% and 95% dates are rough" in out and "The means are plain" in out
 
 
 @pytest.mark.parametrize(
@@ -233,52 +170,7 @@ def test_the_timeline_is_written_and_said_to_be_there(in_words, tmp_path, monkey
     assert {"training", "checkpoint", "restart"} <= set(rows["state"])
 
 
-def test_the_runs_of_the_timeline_may_be_named(in_words, as_json, tmp_path):
-    path = tmp_path / "runs.csv"
-    asked = ("simulate", "rsc-2", "--runs", "30", "--timeline", str(path), "--timeline-runs")
-    out = in_words(*asked, " 29,3, 3")
-    assert pd.read_csv(path)["run"].unique().tolist() == [3, 29] and "\nThe timeline of 2 runs is at " in out
-    assert as_json(*asked, "5")["n_runs"] == 30 and pd.read_csv(path)["run"].unique().tolist() == [5]
-
-
-def test_a_full_disk_costs_the_file_and_not_the_answer(ettr, tmp_path, monkeypatch):
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_text", full)
-    path = tmp_path / "run.csv"
-    status, out, err = ettr("simulate", "rsc-2", "--runs", "30", "--timeline", str(path))
-    assert (status, err) == (2, f"ettr: cannot write {path}: No space left on device\n")
-    assert "ETTR: " in out and "The timeline of" not in out
-
-
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (OSError(28, "No space left on device"), "cannot write the answer: No space left on device"),
-        (PermissionError(13, "Permission denied", "/x/y"), "/x/y: Permission denied"),
-    ],
-)
-def test_what_the_system_refuses_is_one_line_without_a_traceback(ettr, monkeypatch, error, message):
-    def refuse(*_):
-        raise error
-
-    monkeypatch.setattr(terminal, "render", refuse)
-    assert ettr("simulate", "rsc-2", "--runs", "30") == (1, "", f"ettr: {message}\n")
-
-
 # --------------------------------------------------------------------------- progress, and Ctrl-C
-
-
-@pytest.mark.parametrize("option", ["--quiet", "--json", ""])
-def test_progress_is_seen_by_people_alone(ettr, monkeypatch, option):
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    status, out, err = ettr("simulate", "rsc-1", "--runs", "30", *([option] if option else []))
-    assert status == 0 and out.startswith("{\n" if option == "--json" else "RSC-1")
-    assert (err == "") == bool(option)
-    if not option:
-        assert "preparing" in err or "30 of 30 runs" in err
 
 
 def until_it_simulates(screen: int, process: subprocess.Popen[bytes], limit_s: float) -> str:
@@ -334,35 +226,10 @@ def test_ctrl_c_ends_it_at_once_and_leaves_nothing_running(tmp_path):
 
 BAD = {
     "spares without repair": (["rsc-1", "--set", "spares={n_nodes: 8}"], "spares needs repair: "),
-    "no runs": (["rsc-1", "--runs", "0"], "--runs must be a whole number from 1 to 10,000,000, got 0"),
-    "endless runs": (["rsc-1", "--runs", "1e30"], "--runs must be a whole number from 1 to 10,000,000, got 1e+30"),
-    "unknown runs": (["rsc-1", "--runs", "nan"], "--runs must be a whole number from 1 to 10,000,000, got nan"),
     "half a run": (["rsc-1", "--runs", "1.5"], "--runs must be a whole number from 1 to 10,000,000, got 1.5"),
     "negative seed": (["rsc-1", "--seed", "-1"], "--seed must be a whole number from 0 to 2^63 - 1, got -1"),
-    "long seed": (["rsc-1", "--seed", str(2**63)], "--seed must be a whole number from 0 to 2^63 - 1, got 92233720"),
     "no error": (["rsc-1", "--until-error", "0"], "--until-error must be between 0 and 1, e.g. 0.001 for 0.1%, got 0"),
-    "error in per cent": (
-        ["rsc-1", "--until-error", "2"],
-        "--until-error must be between 0 and 1, e.g. 0.001 for 0.1%, got 2",
-    ),
     "no folder": (["rsc-1", "--timeline", "no/x.csv"], "cannot write no/x.csv: No such file or directory"),
-    "a folder": (["rsc-1", "--timeline", "."], "cannot write .: Is a directory"),
-    "a run that is not simulated": (
-        ["rsc-1", "--runs", "20", "--timeline", "x.csv", "--timeline-runs", "3,20"],
-        "--timeline-runs takes numbers from 0 to 19, e.g. 0,1,2, got '3,20'",
-    ),
-    "no list of runs": (
-        ["rsc-1", "--timeline", "x.csv", "--timeline-runs", "all"],
-        "--timeline-runs takes numbers from 0 to 999, e.g. 0,1,2, got 'all'",
-    ),
-    "an endless list of runs": (
-        ["rsc-1", "--timeline", "x.csv", "--timeline-runs", "9" * 5000],
-        "--timeline-runs takes numbers from 0 to 999, e.g. 0,1,2, got '99999",
-    ),
-    "runs without a file": (
-        ["rsc-1", "--timeline-runs", "3"],
-        "--timeline-runs '3' needs --timeline, the file to write, e.g. runs.csv",
-    ),
 }
 
 
@@ -373,13 +240,6 @@ def test_bad_input_is_one_message_and_status_2(refused, tmp_path, monkeypatch, f
     text = refused("simulate", *arguments)
     assert text.startswith(message) and len(text) < 400
     assert text == refused("simulate", *arguments, "--json") and not list(tmp_path.iterdir())
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to the superuser")
-def test_a_folder_that_is_closed_is_refused_before_the_runs(refused, tmp_path):
-    tmp_path.chmod(0o500)
-    path = tmp_path / "x.csv"
-    assert refused("simulate", "rsc-1", "--timeline", str(path)) == f"cannot write {path}: Permission denied"
 
 
 @pytest.mark.parametrize(
@@ -401,14 +261,6 @@ def test_a_job_that_never_gets_on_is_one_message_and_status_1(ettr, arguments, m
     assert re.fullmatch(rf"ettr: {message}\n", err), err
 
 
-def test_help_explains_every_option(ettr):
-    status, out, _ = ettr("simulate", "--help")
-    assert status == 0
-    for option in ("set", "runs", "seed", "until-error", "timeline", "timeline-runs", "json", "quiet"):
-        assert re.search(rf"--{option} +(-q +)?\S+ +\S+", out), option
-    assert "simulate" in re.findall(r"^\W*(\w+) ", ettr("--help")[1], re.M)
-
-
 def test_days_tell_the_work_that_is_done_by_then(ettr, as_json):
     status, out, _ = ettr("simulate", "rsc-1", "--days", "14", "--runs", "50")
     assert status == 0 and "Work done 14 days after submission" in out
@@ -427,8 +279,6 @@ def test_days_tell_the_work_that_is_done_by_then(ettr, as_json):
     ("days", "words"),
     [
         ("0", "--days must be > 0, got 0"),
-        ("-3", "--days must be > 0, got -3"),
-        ("inf", "--days must be > 0, got inf"),
         ("0.001", "--days 0.001: horizon_h must be > 0.1 h, the first queue and restart, got 0.024"),
     ],
 )

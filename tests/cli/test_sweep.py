@@ -11,7 +11,6 @@ import time
 import pandas as pd
 import pytest
 
-from ettr.cli import sweep
 from notebooks import written
 
 GRID = ("--grid", "grid.yml", "--out", "out")
@@ -79,13 +78,9 @@ def test_a_call_needs_no_notebook(study, ettr):
     ("arguments", "words"),
     [
         ([], "a sweep needs a notebook, or --call"),
-        (["study.ipynb", "--call", "budget", *GRID], "a sweep needs a notebook, or --call"),
-        (["study.ipynb", "--out", "out"], "a sweep needs --grid"),
         (["study.ipynb", "--grid", "grid.yml"], "a sweep needs --out"),
-        (["none.ipynb", *GRID], "there is no notebook none.ipynb"),
         (["study.ipynb", "--grid", "none.yml", "--out", "out"], "cannot read the grid none.yml"),
         (["study.ipynb", *GRID, "--timeout", "0"], "--timeout must be > 0 s, got 0"),
-        (["study.ipynb", *GRID, "--workers", "0"], "workers must be >= 1"),
         (["study.ipynb", *GRID, "--scenario", "rsc-1"], "--scenario goes with --call"),
         (["--call", "budget", *GRID, "--timeout", "3"], "--timeout is for notebooks"),
         (["--call", "nothing", *GRID], "unknown call 'nothing'"),
@@ -113,8 +108,3 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path):
     assert "Traceback" not in err
     table = pd.read_parquet(tmp_path / "out" / "results.parquet")
     assert table["status"].value_counts().to_dict() == {"open": 7, "done": 2}
-
-
-def test_seconds_are_told_as_people_say_them():
-    assert sweep._seconds(0.1234) == "0.12 s"
-    assert sweep._seconds(90) == "1.5 min"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ettr.cli import terminal
 from ettr.core import sentences
-from ettr.core.report import Headline, Table, without_marks
+from ettr.core.report import Table
 
 NASTY = ["[bold]x[/bold]", "[/]", "[red", "a\\", "\\[b]", ":bug:", "[link=http://x]y[/link]", "[@click=f()]z"]
 
@@ -26,11 +26,6 @@ def printed(rows: list[tuple[str, str]], capsys, first: str = "component") -> st
 def test_a_name_is_shown_as_it_is_written(text, capsys):
     head, row = printed([(text, "3")], capsys, text).splitlines()
     assert head.split() == [*text.split(), "failures"] and row.split() == [*text.split(), "3"]
-
-
-def test_a_title_between_colons_is_no_picture(capsys):
-    terminal.render([Headline("[bold]run :bug: 3[/bold]")])
-    assert capsys.readouterr().out == "[bold]run :bug: 3[/bold]\n"
 
 
 def test_a_long_name_is_folded_and_not_cut(capsys):
@@ -71,11 +66,6 @@ def test_no_progress_is_shown_if_it_is_not_wanted_or_nobody_looks(capsys, monkey
     monkeypatch.setattr(sys, "stderr", seen := stream())
     working(quiet)
     assert seen.getvalue() == "" and capsys.readouterr().out == ""
-
-
-def test_a_finding_has_no_signs_of_markdown_in_a_terminal():
-    text = without_marks(r"**a\_b shows \[x\] \*y\* \\ 3\|4.** C:\\d")
-    assert text == "a_b shows [x] *y* \\ 3|4. C:\\d"
 
 
 @given(st.floats(1e-6, 1e14))

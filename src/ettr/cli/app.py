@@ -16,9 +16,9 @@ from typer.core import TyperGroup
 
 from ettr import __version__
 from ettr.core import sentences
-from ettr.core.errors import EttrError, InputError
+from ettr.core.errors import EttrError
 from ettr.core.extras import MissingExtra
-from ettr.core.numbers import number_as_written, refuse_other_digits, whole_number_as_written
+from ettr.core.numbers import number_as_written, whole_number_as_written
 from ettr.core.units import unit_of
 
 COMMANDS = {
@@ -162,7 +162,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]  # holds before and after a command
     try:
-        _check_digits(given)
         app(args=given, prog_name="ettr")
     except (EttrError, MissingExtra) as error:
         lines = error.args if isinstance(error, EttrError) else [error]
@@ -181,15 +180,6 @@ def _fail(debug: bool, status: int, first: str = "", *others: str) -> NoReturn:
         say(*(f"  {line}" for line in traceback.format_exc().splitlines()), err=True)
     say(f"ettr: {first}", *others, err=True)
     sys.exit(status)
-
-
-def _check_digits(arguments: list[str]) -> None:
-    """Refuse numbers in digits other than 0 to 9, which Python would take."""
-    for argument in arguments:
-        try:
-            refuse_other_digits(argument.partition("=")[2] if argument.startswith("--") else argument)
-        except ValueError as error:
-            raise InputError(f"{error} (on the command line)") from error
 
 
 def _with_each_map(arguments: list[str]) -> list[str]:

@@ -32,12 +32,6 @@ def drill(
             "flip, corrupt, slow, disk. May be repeated.",
         ),
     ] = None,
-    heartbeat: Annotated[
-        float | None,
-        typer.Option(
-            "--heartbeat", metavar="S", help="A worker that is silent for so long hangs [s]; 0.5, or longer for stalls."
-        ),
-    ] = None,
     check_steps: Annotated[
         int,
         typer.Option("--check-steps", metavar="N", help="Workers compare their parameters each N steps; 0: never."),
@@ -82,7 +76,7 @@ def drill(
         write_s=write,
         background=background,
         faults=options.faults(fault),
-        heartbeat_s=heartbeat if heartbeat is not None else max(0.5, 0.3 + (0.0 if background else 2 * write)),
+        heartbeat_s=max(0.5, 0.3 + (0.0 if background else 2 * write)),
         check_steps=check_steps,
         seed=seed,
     )

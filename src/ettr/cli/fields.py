@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import functools
-import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,8 +32,8 @@ def fields(
     """Find the fields of a scenario: what each means, its unit, its default, and what it may be.
 
     A word is looked for in paths, meanings, units, names and what sections say of themselves. One field alone, as its
-    path finds it, is answered in full: how far its value may plausibly be from the default, which way it is better, and
-    which commands use it. For <name> stands the name of a failure mode, a component or a tier; in the path of a field
+    path finds it, is answered in full: how far its value may plausibly be from the default, and which way it is better.
+    For <name> stands the name of a failure mode, a component or a tier; in the path of a field
     to look for it can be left out.
 
     With --json, low and high are the ends of what it may be; plausible has low, high, source (a bibliography key; empty
@@ -97,74 +95,6 @@ def _nearest(words: Sequence[str], known: Sequence[ListedField]) -> list[str]:
     return [one.path for one in ranked[:_MOST_NEAR]]
 
 
-# --------------------------------------------------------------------------- which answers use a field
-
-_RUN = ("plan", "simulate", "compare", "power")
-"""What looks at where the hours of a run go; `ettr power` simulates one."""
-_ANSWERS: dict[str, tuple[str, ...]] = {
-    "": (),
-    **dict.fromkeys(("cluster", "job", "failures", "checkpoint", "recovery", "maintenance", "prediction"), _RUN),
-    **dict.fromkeys(("spares", "repair", "elastic", "slow_nodes", "heat"), _RUN),
-    **dict.fromkeys(("model", "layout", "network", "scaling", "sync"), _RUN),
-    **dict.fromkeys(("power", "cost"), ("plan", "compare", "power")),
-    **dict.fromkeys(("measured", "evidence", "failures.rate_gamma"), ("plan",)),
-    "failures.modes.repair_h": ("simulate", "compare", "power"),
-}
-"""Commands that take a section, or a part of it that fewer of them take; a field may matter to fewer still."""
-
-_ALL_EXTRAS: dict[str, Any] = {
-    "cluster": {"n_gpus": 64},
-    "failures": {
-        "rate_per_1000_node_days": 5,
-        "modes": [{"name": "silent", "share": 0.5, "latency_h": 1, "latency_cv": 1}],
-        "lemons": {"share": 0.1, "factor": 2, "cured_automatic": 0.1, "cured_manual": 0.1},
-    },
-    "checkpoint": {
-        "interval_min": 60,
-        "n_kept": 2,
-        "tiers": [{"name": "peers", "interval_s": 60, "survives": 0.5, "corrupt": 0.1}],
-    },
-    "recovery": {"false_alarms_per_day": 1, "exposed": False},
-    "maintenance": {"per_day": 1, "duration_min": 60, "rolling_nodes": 1},
-    "spares": {"n_nodes": 1},
-    "repair": {"manual_h": 24},
-    "elastic": {"n_replicas": 8, "n_least": 7},
-    "slow_nodes": {"per_1000_node_days": 1, "loss": 0.1, "detection_h": 1},
-}
-"""A scenario with all that only simulation follows."""
-
-
-@functools.cache
-def only_simulated() -> frozenset[str]:
-    """Paths of fields and sections that the closed forms refuse: what they say of a scenario that has them all."""
-    from ettr.budget.refusals import EXTRAS
-    from ettr.scenario import Scenario
-    from ettr.scenario.field_list import without_items
-
-    run = Scenario.of(_ALL_EXTRAS)
-    return frozenset(without_items(path) for extra in EXTRAS for path in extra.found_at(run))
-
-
-def answers_of(path: str) -> list[str]:
-    """Commands that use a field: those that take its section, less `plan` where only simulation follows the field.
-
-    Nothing is written down field by field: commands take whole sections, and what the closed forms of a plan have no
-    term for stands in :data:`ettr.budget.refusals.EXTRAS`.
-
-    Examples
-    --------
-    >>> answers_of("recovery.restart_min"), answers_of("recovery.exposed")
-    (['plan', 'simulate', 'compare', 'power'], ['simulate', 'compare', 'power'])
-    """
-    from ettr.scenario.field_list import without_items
-
-    names = without_items(path).split(".")
-    around = ["", *itertools.accumulate(names, lambda outer, name: f"{outer}.{name}")]
-    taken = next(_ANSWERS[part] for part in reversed(around) if part in _ANSWERS)
-    simulated = not only_simulated().isdisjoint(around)
-    return [command for command in taken if not (simulated and command == "plan")]
-
-
 # --------------------------------------------------------------------------- showing
 
 
@@ -183,7 +113,6 @@ def record_of(one: ListedField) -> dict[str, Any]:
         "plausible": ends and {"low": ends.low, "high": ends.high, "source": ends.source, "reason": ends.reason},
         "better": one.meta.better,
         "swept": one.meta.swept,
-        "answers": answers_of(one.path),
     }
 
 
@@ -239,9 +168,6 @@ _BETTER = {
 
 def _in_full(one: ListedField) -> Report:
     """One field, a line each for what is known of it."""
-    answers = answers_of(one.path)
-    used = ", ".join(f"ettr {command}" for command in answers) or "no number depends on it"
-    left_out = answers and "plan" not in answers
     lines = {
         "meaning": one.meaning,
         "unit": one.unit or "none",
@@ -250,7 +176,6 @@ def _in_full(one: ListedField) -> Report:
         "plausible": _range_in_words(one),
         "better": _BETTER.get(one.meta.better or "", ""),
         "swept": "formulas take an array for it" if one.meta.swept else "",
-        "used by": f"{used}; the closed forms of a plan have no term for it" if left_out else used,
     }
     return [Headline(one.path), *(Note(f"  {name:10} {text}") for name, text in lines.items() if text)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,10 +36,9 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress ba
 def faults(pairs: list[str] | None) -> dict[str, float]:
     """``--fault``, pair by pair; crashes every 5 s where none is given."""
     means_s = {}
-    for pair in pairs if pairs is not None else ["crash=5"]:
-        kind, equals, mean_s = pair.partition("=")
+    for kind, mean_s, pair in _split(pairs or ["crash=5"], "--fault takes KIND=SECONDS, e.g. crash=5"):
         try:
-            means_s[kind.strip()] = number_as_written(mean_s if equals else "", share=False)
+            means_s[kind] = number_as_written(mean_s, share=False)
         except ValueError:
             raise InputError(f"--fault takes KIND=SECONDS, e.g. crash=5, got {pair!r}") from None
     return means_s
@@ -46,26 +46,26 @@ def faults(pairs: list[str] | None) -> dict[str, float]:
 
 def columns(pairs: list[str]) -> dict[str, str]:
     """``--map``, pair by pair."""
-    columns_of_log = {}
-    for pair in pairs:
-        ours, equals, theirs = pair.partition("=")
-        if not equals or not ours.strip() or not theirs.strip():
-            raise InputError(f"--map takes OURS=THEIRS, e.g. start=opened_at, got {pair!r}")
-        columns_of_log[ours.strip()] = theirs.strip()
-    return columns_of_log
+    return {ours: theirs for ours, theirs, _ in _split(pairs, "--map takes OURS=THEIRS, e.g. start=opened_at")}
 
 
 def where(pairs: list[str]) -> dict[str, str]:
     """``--where``, pair by pair, as columns and patterns."""
-    patterns = {}
-    for pair in pairs:
-        column, equals, pattern = pair.partition("=")
-        if not equals or not column.strip() or not pattern.strip():
-            raise InputError(f"--where takes COLUMN=REGEX, e.g. site=east, got {pair!r}")
-        if column.strip() in patterns:
-            raise InputError(f"--where names {column.strip()!r} twice: write one pattern, e.g. {column.strip()}='a|b'")
-        patterns[column.strip()] = pattern
+    patterns: dict[str, str] = {}
+    for column, pattern, _ in _split(pairs, "--where takes COLUMN=REGEX, e.g. site=east"):
+        if column in patterns:
+            raise InputError(f"--where names {column!r} twice: write one pattern, e.g. {column}='a|b'")
+        patterns[column] = pattern
     return patterns
+
+
+def _split(pairs: list[str], rule: str) -> Iterator[tuple[str, str, str]]:
+    """What stands on both sides of each equals sign, and the pair itself."""
+    for pair in pairs:
+        left, _, right = pair.partition("=")
+        if not left.strip() or not right.strip():
+            raise InputError(f"{rule}, got {pair!r}")
+        yield left.strip(), right.strip(), pair
 
 
 def cohorts(split: str | None) -> tuple[str | None, dict[str, int]]:
@@ -90,13 +90,6 @@ def short_name(path: Path) -> str:
     """A file's name as a scenario's."""
     name = re.sub(r"[^a-z0-9._-]+", "-", path.name.lower().partition(".")[0]).strip("-._")
     return name[:64] or "fitted"
-
-
-def in_seconds(option: str, given_ms: float, least_ms: int) -> float:
-    """Milliseconds of an option, in seconds."""
-    if not least_ms <= given_ms <= 60_000:
-        raise InputError(f"{option} must be from {least_ms} to 60000 ms, got {given_ms:g}")
-    return given_ms / 1000
 
 
 def medium(name: str) -> str:
@@ -197,18 +190,6 @@ def check_until_error(value: float | None) -> None:
     """Refuse what is no relative error."""
     if value is not None and not 0 < value < 1:
         raise InputError(f"--until-error must be between 0 and 1, e.g. 0.001 for 0.1%, got {value:g}")
-
-
-def timeline_runs(listed: str | None, timeline: Path | None, n_runs: int) -> list[int]:
-    """``0,1,2`` as numbers of runs; the first run where only the file is given."""
-    if timeline is None:
-        if listed is not None:
-            raise InputError(f"--timeline-runs {_short(listed)} needs --timeline, the file to write, e.g. runs.csv")
-        return []
-    items = [item.strip() for item in ("0" if listed is None else listed).split(",")]
-    if not all(_is_count(item) and int(item) < n_runs for item in items):
-        raise InputError(f"--timeline-runs takes numbers from 0 to {n_runs - 1:,}, e.g. 0,1,2, got {_short(listed)}")
-    return sorted({int(item) for item in items})
 
 
 def _is_count(text: str) -> bool:

@@ -28,7 +28,6 @@ FLAGS = {
     "gpu_mtbf_h": "failures.gpu_mttf_h",
     "failures": "failures.n_events",
     "stall_s": "checkpoint.stall_s",
-    "persist_s": "checkpoint.persist_s",
     "interval_min": "checkpoint.interval_min",
     "detection_min": "recovery.detection_min",
     "restart_min": "recovery.restart_min",
@@ -71,9 +70,6 @@ def plan(
     ] = None,
     interval_min: Annotated[
         str | None, _flag("--interval-min", "MIN", "Between two checkpoints now; or best, young or daly.")
-    ] = None,
-    persist_s: Annotated[
-        float | None, _flag("--persist-s", "S", "Background write after the stall until it is durable.")
     ] = None,
     detection_min: Annotated[
         float | None, _flag("--detection-min", "MIN", "From a failure until it is noticed.")
@@ -130,10 +126,7 @@ def plan(
     zone: Annotated[str | None, _date("--zone", "ZONE", "Of these dates, e.g. Europe/Berlin; else UTC.")] = None,
     done: Annotated[
         str | None,
-        _date("--done", "SHARE", "Work that is done, e.g. 40%; or a training log: a CSV of time and step."),
-    ] = None,
-    of_steps: Annotated[
-        float | None, _date("--of-steps", "N", "Steps that the job takes in all, for a training log.")
+        _date("--done", "SHARE", "Work that is done, e.g. 40%."),
     ] = None,
     details: Annotated[
         bool, typer.Option("--details", help="Bands, budgets, ranges of what is assumed, and what is not ranked.")
@@ -198,7 +191,7 @@ def plan(
     from ettr.scenario.fields import implausible
 
     terminal.warn(implausible(run))
-    calendar = _calendar(start, deadline, zone, done, of_steps)
+    calendar = _calendar(start, deadline, zone, done)
     limits = {"power_mw": power_mw, "budget_usd": budget_usd, "deadline_days": deadline_days, "most_gpus": most_gpus}
     size = _size(run, limits, always=details or as_json)
     from ettr.plan import make
@@ -338,17 +331,15 @@ def _of_published_clusters(gpus_per_node: Any) -> dict[str, Any]:
     }
 
 
-def _calendar(
-    start: str | None, deadline: str | None, zone: str | None, done: str | None, of_steps: float | None
-) -> Calendar | None:
+def _calendar(start: str | None, deadline: str | None, zone: str | None, done: str | None) -> Calendar | None:
     """Dates that were asked about; None if none were."""
-    if zone is not None and start is None and not (done or "").endswith(".csv"):
+    if zone is not None and start is None:
         raise InputError(f"--zone {zone} goes with --start, the date that it is of")
-    if start is None and deadline is None and done is None and of_steps is None:
+    if start is None and deadline is None and done is None:
         return None
     from ettr.plan import calendar_of
 
-    return calendar_of(start, deadline, zone, done if done is not None else 0.0, of_steps)
+    return calendar_of(start, deadline, zone, done if done is not None else 0.0)
 
 
 def _exposure_of_count(in_days: float | None, observed_nodes: Any) -> dict[str, Any]:

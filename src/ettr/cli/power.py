@@ -11,7 +11,6 @@ import typer
 from ettr import power as model
 from ettr.cli import options, outputs, terminal
 from ettr.cli.options import JsonOption, ScenarioArgument, SetOption
-from ettr.core.errors import InputError
 from ettr.core.report import Note
 from ettr.files.spreadsheet import csv_text
 from ettr.scenario.fields import implausible
@@ -29,13 +28,9 @@ def power(
         typer.Option("--limits", metavar="SPEC", help="Check against a specification: a name, or a file in .csv."),
     ] = None,
     series: Annotated[
-        Path | None, typer.Option("--series", metavar="FILE", help="Write the power at the grid here, as CSV.")
+        Path | None,
+        typer.Option("--series", metavar="FILE", help="Write the power at the grid in each minute here, as CSV."),
     ] = None,
-    resolution: Annotated[
-        float, typer.Option("--resolution", metavar="S", help="Length of a bin of the series in seconds.")
-    ] = 60.0,
-    start: Annotated[float | None, typer.Option("--from", metavar="H", help="Hour in which the series begins.")] = None,
-    end: Annotated[float | None, typer.Option("--to", metavar="H", help="Hour in which the series ends.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say what a run draws from the grid, how much that swings, and what it costs.
@@ -44,8 +39,8 @@ def power(
     of the power at the grid in seconds, swings and ramps, and energy, money and carbon by part of the wall clock. The
     sections power and cost of a scenario say what is drawn and what it costs; what they do not say is assumed.
 
-    The series has the columns time_h (middle of a bin, since submission) and power_mw (its mean). With --json, units
-    are the ends of names, and null stands for what seconds cannot show.
+    The series has the columns time_h (middle of a minute, since submission) and power_mw (its mean). With --json,
+    units are the ends of names, and null stands for what seconds cannot show.
 
     Example: ettr power llama3-405b --set power.step_s=3 --limits utility-example
     """
@@ -62,18 +57,10 @@ def power(
         report.step("computing the power of each second")
         answer = model.drawn(run, seed, profile, timeline, rules)
     note = Note(f"The series is at {shlex.quote(str(series))}")
-    with outputs.written(series, lambda: _csv(answer, resolution, start, end), note, as_json):
+    with outputs.written(series, lambda: _csv(answer), note, as_json):
         terminal.show(answer, as_json, {"changes": changes, "warnings": implausible(run)})
 
 
-_MOST_ROWS = 10_000_000
-
-
-def _csv(answer: model.Drawn, resolution_s: float, start_h: float | None, end_h: float | None) -> str:
-    """The series as CSV: ``time_h`` (middle of the bin) and ``power_mw`` at the grid."""
-    last_h = float(answer.timeline["end_h"].iloc[-1])
-    rows = ((last_h if end_h is None else end_h) - (start_h or 0.0)) * 3600 / resolution_s if resolution_s > 0 else 0
-    if rows > _MOST_ROWS:
-        raise InputError(f"{rows:,.0f} rows are more than {_MOST_ROWS:,}: a longer --resolution, or --from and --to")
-    series = model.series(answer.timeline, answer.profile, resolution_s, start_h, end_h)
-    return csv_text(series.to_frame(), float_format="%.9g")
+def _csv(answer: model.Drawn) -> str:
+    """The power at the grid by the minute, as CSV."""
+    return csv_text(model.series(answer.timeline, answer.profile, 60.0).to_frame(), float_format="%.9g")

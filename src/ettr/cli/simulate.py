@@ -48,10 +48,7 @@ def simulate(
     ] = None,
     timeline: Annotated[
         Path | None,
-        typer.Option("--timeline", metavar="FILE", help="Write what happened when in run 0 here, as CSV."),
-    ] = None,
-    timeline_runs: Annotated[
-        str | None, typer.Option("--timeline-runs", metavar="N,N,...", help="The runs to write instead of run 0.")
+        typer.Option("--timeline", metavar="FILE", help="Write what happened when in the first run here, as CSV."),
     ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -86,12 +83,12 @@ def simulate(
     from ettr.simulation import simulate as simulated
 
     n_runs = options.number_of_runs(runs, MOST_RUNS)
-    chosen = options.timeline_runs(timeline_runs, timeline, n_runs)
+    written = [] if timeline is None else [0]
     horizon_h = None if days is None else days * H_PER_DAY
     with terminal.simulating("preparing", "runs", quiet, as_json) as on_progress:
         try:
             outcome = simulated(
-                run, n_runs, seed, chosen, until=until_error, horizon_h=horizon_h, on_progress=on_progress
+                run, n_runs, seed, written, until=until_error, horizon_h=horizon_h, on_progress=on_progress
             )
         except InputError as error:
             if not str(error).startswith("horizon_h"):
@@ -102,7 +99,6 @@ def simulate(
     if days is None:
         beside = closed_form(run)
         extra["closed_form"], report = beside.to_dict(), outcome.report(beside.budget, beside.caveats)
-    named = f"run {chosen[0]}" if len(chosen) == 1 else f"{len(chosen):,} runs"
-    note = Note(f"The timeline of {named} is at {shlex.quote(str(timeline))}")
+    note = Note(f"The timeline of run 0 is at {shlex.quote(str(timeline))}")
     with outputs.written(timeline, lambda: csv_text(outcome.timeline), note, as_json):
         terminal.show(outcome, as_json, extra, report)

@@ -211,51 +211,28 @@ def _seconds(value: float) -> str:
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[OnProgress]:
-    """A bar on a terminal; elsewhere a line now and then."""
-    if quiet:
-        yield lambda _: None
-        return
-    if not sys.stderr.isatty():
-        yield _lines()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+    """A bar on a terminal; elsewhere a line at the start, at the end, and every half minute."""
+    last_s, n_frozen = -SAID_EVERY_S, 0
+    in_lines = not (quiet or sys.stderr.isatty())
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("points", total=None)
+    with terminal.progress(quiet, "points") as bar:
 
         def hear(progress: Progress) -> None:
-            bar.update(task, completed=progress.done, total=progress.total, description=_state(progress))
+            nonlocal last_s, n_frozen
+            bar.step(_state(progress))
+            bar.bytes(progress.done, progress.total)
+            now_s = time.monotonic()
+            is_news = progress.frozen > n_frozen or progress.done == progress.total
+            if in_lines and (is_news or now_s - last_s >= SAID_EVERY_S):
+                last_s, n_frozen = now_s, progress.frozen
+                terminal.say(f"[{progress.done}/{progress.total}] {_state(progress)}", err=True)
 
         yield hear
 
 
 def _state(progress: Progress) -> str:
+    """How it goes, in a line."""
+    notes = [f"{progress.failed} failed"] if progress.failed else []
     if progress.threads == 0:
-        return "waiting for workers"
-    return f"points ({progress.failed} failed)" if progress.failed else "points"
-
-
-def _lines() -> OnProgress:
-    """Progress of a sweep where there is no terminal: at the start, at the end, and every half minute."""
-    last_s = -SAID_EVERY_S
-
-    def hear(progress: Progress) -> None:
-        nonlocal last_s
-        now_s = time.monotonic()
-        if now_s - last_s < SAID_EVERY_S and progress.done < progress.total:
-            return
-        last_s = now_s
-        waiting = ", waiting for workers" if progress.threads == 0 else ""
-        failed = f", {progress.failed} failed" if progress.failed else ""
-        terminal.say(f"[{progress.done}/{progress.total}] points{failed}{waiting}", err=True)
-
-    return hear
+        notes.append("waiting for workers")
+    return ", ".join(["points", *notes])

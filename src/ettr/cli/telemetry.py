@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from ettr import telemetry as recordings
 from ettr.cli import options, outputs, terminal
 from ettr.cli.options import JsonOption, QuietOption
+from ettr.core.errors import InputError
 from ettr.core.report import Note
 from ettr.scenario import Gpu
 
@@ -115,7 +116,9 @@ def fit(
     Gpu.load(part).cooled_by(options.medium(medium))
     window_s = None
     if power_window_ms is not None:
-        window_s = options.in_seconds("--power-window-ms", power_window_ms, 0)
+        if not 0 <= power_window_ms <= 60_000:
+            raise InputError(f"--power-window-ms must be from 0 to 60000 ms, got {power_window_ms:g}")
+        window_s = power_window_ms / 1000
     if part_out is not None:
         outputs.check_yaml("--part-out", part_out, "GPU")
     with terminal.progress(quiet or as_json) as report:
@@ -146,9 +149,6 @@ def record(
         typer.Option("--load", metavar="NAME", help="torch multiplies matrices; none watches what runs."),
     ] = "torch",
     minutes: Annotated[float, typer.Option("--minutes", metavar="N", help="How long the whole plan takes.")] = 20,
-    interval_ms: Annotated[
-        float, typer.Option("--interval-ms", metavar="N", help="Milliseconds between samples, from 20 to 60000.")
-    ] = 100,
     gpu: Annotated[
         int | None,
         typer.Option("--gpu", metavar="N", help="Index as in nvidia-smi; the first, or all with --load none."),
@@ -166,7 +166,6 @@ def record(
     Example: ettr telemetry record --out h100.csv --minutes 30
     """
     outputs.check_recording(out)
-    interval_s = options.in_seconds("--interval-ms", interval_ms, 20)
     steps: Any = recordings.plan(minutes)
     if load == "none":
         steps = (recordings.Step("watched", None, minutes * 60),)
@@ -176,7 +175,7 @@ def record(
             report.step(step)
             report.bytes(round(done_s), round(total_s))
 
-        done = recordings.record(out, steps, load=load, gpu=gpu, interval_s=interval_s, progress=report_progress)
+        done = recordings.record(out, steps, load=load, gpu=gpu, progress=report_progress)
     path, gpus = shlex.quote(str(done.path)), "; ".join(done.gpus)
     ended = "" if done.whole else ", stopped before the end of the plan"
     written = f"{done.n_samples:,} samples over {done.length_s:,.0f} s of GPU {gpus}{ended}"
