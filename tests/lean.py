@@ -35,14 +35,12 @@ ANSWERS = (
     ("--help",),
     ("plan", "--gpus", "4096", "--mtbf-h", "9", "--save", "mine.yml", "--html", "plan.html"),
     ("plan", "llama3-405b", "--details"),
-    ("plan", "llama3-405b", "--json"),
     ("plan", "llama3-405b", "--target", "0.9"),
     ("plan", "llama3-405b-tokens", "--power-mw", "20"),
     ("plan", "llama3-405b", "--start", "2027-01-15", "--deadline", "2027-06-01"),
     ("plan", "llama3-405b", *FEW_SPARES, "--quick"),
     ("fit", "log.csv", *WATCHED),
     ("fit", "log.json", *WATCHED, "--json"),
-    ("fit", "log.csv", *WATCHED, "--like", "llama3-405b"),
     ("telemetry", "gpu.csv"),
     ("fields", "restart"),
     *((name,) for name in ("scenarios", "gpus", "formats", "mitigations")),
@@ -51,18 +49,13 @@ ANSWERS = (
 """Commands that need no extra."""
 WITHOUT_DATES = (
     ("plan", "llama3-405b", *TIER),
-    ("plan", "llama3-405b", *TIER, "--json"),
     ("plan", "llama3-405b", *TIER, "--start", "2027-01-15", "--deadline", "2027-03-08"),
-    ("plan", "--gpus", "4096", "--mtbf-h", "9", *TIER),
     ("plan", "llama3-405b", "--start", "2027-01-15", "--deadline", "2027-03-06"),
 )
 """Commands that answer without an extra, and name the one that simulates dates, or what mitigations make of them."""
 NEEDS = {
     ("plan", "llama3-405b", *FEW_SPARES): "simulate",
-    ("plan", "llama3-405b", *FEW_SPARES, "--json"): "simulate",
-    ("plan", "llama3-405b", *FEW_SPARES, "--html", "few.html"): "simulate",
     ("simulate", "llama3-405b", "--runs", "2"): "simulate",
-    ("simulate", "llama3-405b", "--runs", "2", "--json"): "simulate",
     ("power", "llama3-405b", "--set", "job.productive_h=24"): "simulate",
     ("compare", "llama3-405b", "--only", "peer-checkpoint", "--runs", "2", "--quiet"): "simulate",
     ("sweep", "--call", "budget", "--scenario", "rsc-1", "--grid", "grid.yml", "--out", "swept"): "sweep",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from statistics import NormalDist
 
@@ -157,22 +156,6 @@ def test_a_mixture_counts_points_outside_validity_as_never_ending():
     assert mixed.cdf(150.0) == pytest.approx(0.2, abs=0.01)
 
 
-def test_a_mixture_keeps_its_atoms():
-    atoms = [normal(100, 10, atom=0.4), normal(100, 10, atom=0.1)]
-    both = Finishing(
-        *(np.array([getattr(one, name) for one in atoms]) for name in ("mean_h", "sd_h", "first_h", "step_h")),
-        below=np.array([one.below for one in atoms]),
-        density=np.array([one.density for one in atoms]),
-        tail_per_h=np.array([one.tail_per_h for one in atoms]),
-        atom=np.array([0.4, 0.1]),
-        atom_h=np.array([40.0, 40.0]),
-    )
-    mixed = both.mixed([0.5, 0.5])
-    assert (mixed.atom, mixed.atom_h) == (pytest.approx(0.25), pytest.approx(40))
-    assert mixed.quantile([0.01, 0.24]).tolist() == [40, 40] and mixed.quantile(0.26) > 40
-    assert mixed.cdf(40.0) == pytest.approx(0.25, abs=1e-6) and mixed.cdf(100.0) == pytest.approx(0.625, abs=1e-6)
-
-
 def test_a_constant_is_a_step():
     finish = constant(12.0)
     assert (finish.mean_h, finish.sd_h, finish.atom) == (12, 0, 1)
@@ -192,16 +175,6 @@ def test_simulated_runs_are_a_distribution():
         assert seen.cdf(hour) == pytest.approx((hours <= hour).mean(), abs=0.005)
     assert seen.cdf([hours.min() - 0.2, hours.max() + 0.2]).tolist() == [0, 1]
     assert of_runs(np.full(7, 3.5)).quantile(0.9) == 3.5
-
-
-def test_what_is_said_of_it():
-    finish = normal(100, 10)
-    assert finish.headline == "done after 4.17 days, nine times in ten between 3.48 days and 4.85 days"
-    headline, rows = finish.report()
-    assert headline.text == "Finishing date" and [row[0] for row in rows.rows][:2] == ["5 in 100", "50 in 100"]
-    record = json.loads(json.dumps(finish.to_dict(), allow_nan=False))
-    assert record["mean_h"] == 100 and record["percentiles_h"]["50"] == pytest.approx(100)
-    assert set(record["percentiles_h"]) == {"5", "50", "90", "95", "99"}
 
 
 @pytest.mark.parametrize("p", [0, 1, -1, [0.5, 2.0]])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from ettr import Scenario, budget, evidence, plan
-from ettr.core.errors import InputError, NotModelled, OutsideValidity
+from ettr.core.errors import OutsideValidity
 from ettr.core.validity import ValidityWarning
 from ettr.scenario.job_in_hours import SHORTEST_MIN
 from mechanisms import DISK, PEER, WARNED
@@ -46,16 +46,6 @@ def test_the_ends_of_the_band_lose_half_a_point_and_its_inside_less(name):
             assert loss == pytest.approx(0.005, abs=2e-5)
             assert loss_at(scenario, end * other, band.interval_min) > 0.005
         assert loss_at(scenario, end / other, band.interval_min) < 0.005
-
-
-def test_a_wider_band_holds_a_narrower_one(llama3):
-    bands = [budget.flat_band(llama3, points) for points in (0.001, 0.005, 0.02, 0.3)]
-    assert (np.diff([band.low_min for band in bands]) < 0)[:2].all()
-    assert (np.diff([band.high_min for band in bands]) > 0).all()
-    assert len({band.interval_min for band in bands}) == 1
-    for points in (0, 1, math.nan):
-        with pytest.raises(InputError, match=f"points must be between 0 and 1, got {points:g}"):
-            budget.flat_band(llama3, points)
 
 
 def test_bands_at_many_points_are_those_of_each(llama3):
@@ -119,13 +109,6 @@ def test_a_free_checkpoint_is_taken_each_second(plain_run):
     assert answer.band.interval_min == answer.band.low_min == pytest.approx(1 / 60)
     assert answer.budget.checkpoint_h == 0
     assert loss_at(answer.scenario, answer.band.high_min, answer.band.interval_min) == pytest.approx(0.005, rel=1e-3)
-
-
-def test_a_background_write_is_never_outrun(plain_run):
-    slow = {"checkpoint.persist_s": 3599, "checkpoint.persist_slowdown": 0.0, "checkpoint.stall_s": 1}
-    band = plan.make(plain_run.override(slow)).band
-    assert band.interval_min == pytest.approx(3599 / 60, rel=1e-9) and band.interval_min >= 3599 / 60
-    assert band.low_min == pytest.approx(3599 / 60, rel=1e-9)
 
 
 @pytest.mark.parametrize("rate", [0, 1e-3])
@@ -202,14 +185,6 @@ def test_another_size_has_two_ranges_and_what_was_published_for_it():
     assert published.words in text and others["label"] in text and "3.48 min longer" in text
     details = " ".join(str(item) for item in grown.details())
     assert all(key in details for key in evidence.cluster_rates()["source"])
-
-
-def test_at_the_size_where_it_was_observed_there_is_one_range(llama3):
-    answer = plan.make(llama3)
-    assert len(answer.ranges) == 1 and answer.across_clusters is None
-    assert answer.published is None  # its own bound is in the range already
-    small = plan.make(llama3.override({"cluster.n_gpus": 1024}))
-    assert small.published is None and len(small.ranges) == 2
 
 
 # --------------------------------------------------------------------------- intervals of many runs, and of tiers
@@ -298,25 +273,6 @@ def test_two_minima_on_either_side_of_the_first_alarm_that_is_heeded(llama3):
     assert (ours <= costs.min(axis=0) * (1 + 1e-14)).all()
     heeded = best_min * 60 >= kinks / 0.5
     assert heeded.any() and not heeded.all()
-
-
-@pytest.mark.parametrize(
-    ("at", "message"),
-    [
-        ({"checkpoint.interval_min": [1, 2]}, "is what is looked for"),
-        ({"cluster.n_gpu": [8]}, "did you mean 'cluster.n_gpus'"),
-        ({"cluster.n_gpus": [math.nan]}, "cluster.n_gpus must be finite, got nan"),
-    ],
-)
-def test_what_is_looked_for_cannot_be_given(llama3, at, message):
-    with pytest.raises(InputError, match=message):
-        budget.best_interval_min(llama3, at)
-
-
-def test_what_no_form_holds_for_has_no_best_interval():
-    both = richer("tiers").override({"prediction": WARNED})
-    with pytest.raises(NotModelled, match="no form for checkpoint.tiers together with prediction"):
-        budget.best_interval_min(both)
 
 
 @pytest.mark.parametrize(
