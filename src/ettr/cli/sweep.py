@@ -212,19 +212,18 @@ def _seconds(value: float) -> str:
 @contextmanager
 def _progress(quiet: bool) -> Iterator[OnProgress]:
     """A bar on a terminal; elsewhere a line at the start, at the end, and every half minute."""
-    last_s, n_frozen = -SAID_EVERY_S, 0
+    last_s = -SAID_EVERY_S
     in_lines = not (quiet or sys.stderr.isatty())
 
     with terminal.progress(quiet, "points") as bar:
 
         def hear(progress: Progress) -> None:
-            nonlocal last_s, n_frozen
+            nonlocal last_s
             bar.step(_state(progress))
             bar.bytes(progress.done, progress.total)
             now_s = time.monotonic()
-            is_news = progress.frozen > n_frozen or progress.done == progress.total
-            if in_lines and (is_news or now_s - last_s >= SAID_EVERY_S):
-                last_s, n_frozen = now_s, progress.frozen
+            if in_lines and (progress.done == progress.total or now_s - last_s >= SAID_EVERY_S):
+                last_s = now_s
                 terminal.say(f"[{progress.done}/{progress.total}] {_state(progress)}", err=True)
 
         yield hear
