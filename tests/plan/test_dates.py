@@ -109,6 +109,14 @@ def test_of_a_run_under_way_the_rest_is_simulated():
     assert rest.finishing.mean_h == pytest.approx(0.25 * whole.finishing.mean_h, rel=0.01)
 
 
+def test_the_rest_of_a_run_under_way_waits_for_no_first_queue():
+    run = Scenario.load("llama3-405b").override({**POOL, "job.productive_h": 4, "recovery.queue_min": 600})
+    free = run.override({"failures.rate_per_1000_node_days": 1e-6, "failures.modes": [], "maintenance": None})
+    whole, rest = (plan.make(free, calendar=plan.calendar_of("2027-01-15", done=done)).dates for done in (0, "50%"))
+    assert whole.simulated.quantile(0.5) > 10 + 4
+    assert 2 < rest.simulated.quantile(0.5) < 3
+
+
 SHORT = {"job.productive_h": 50, "maintenance": None}
 SIMULATED = {
     "tiers": {"checkpoint.tiers": [PEER], "checkpoint.persist_s": 5},

@@ -16,6 +16,7 @@ from ettr.core import extras
 from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
 from ettr.core.finishing import Finishing
 from ettr.core.report import Answer, Note, Report, Table, plain_values
+from ettr.core.results import PARTS
 from ettr.core.sentences import about, count, duration, pct, span
 from ettr.plan.calendar import Calendar
 from ettr.scenario import Scenario
@@ -191,8 +192,7 @@ def dates_of(
     exact_rate = posterior is None or posterior.shape < 1 or scenario.failures.n_events == 0
     counted = None if exact_rate or posterior is None else (scenario.failures.n_events or posterior.shape)
     if simulation is not None and calendar.done:  # which are of the whole run
-        rest = _rest(scenario, calendar.done, simulation.n_runs)
-        simulation = rest if exact_rate else at_uncertain_rate(rest)
+        simulation = _rest(scenario, calendar.done, simulation.n_runs, exact_rate)
     try:
         followed, left_out = _followed(scenario)
         finish = budget.finishing(followed, rate_known=exact_rate, done=calendar.done)
@@ -210,10 +210,9 @@ def simulated_rest(scenario: Scenario, done: float, rate_is_exact: bool) -> Simu
     Unless ``rate_is_exact``, the failure rate differs between the runs as far as it is uncertain.
     """
     try:
-        runs = _rest(scenario, done, _RUNS)
+        return _rest(scenario, done, _RUNS, rate_is_exact)
     except extras.MissingExtra:
         return None
-    return runs if rate_is_exact else at_uncertain_rate(runs)
 
 
 def how_to_simulate() -> str:
@@ -230,14 +229,21 @@ def _followed(scenario: Scenario) -> tuple[Scenario, tuple[str, ...]]:
     return budget.at_mean_rate(kept.scenario), (*kept.left_out, "nodes with a memory, at their mean rate")
 
 
-def _rest(scenario: Scenario, done: float, n_runs: int) -> Simulation:
-    """Runs of what is not done yet."""
+def _rest(scenario: Scenario, done: float, n_runs: int, rate_is_exact: bool) -> Simulation:
+    """Runs of what is not done yet, without the first queue, in which a run under way waits no longer."""
     with extras.needed("simulate", WITHOUT):
         from ettr.simulation import simulate
     if done:
         rest = {"job.productive_h": scenario.productive_h * (1 - done)}
         scenario = scenario.override({"job.tokens": None, **rest} if scenario.job.tokens else rest)
-    return simulate(scenario, n_runs)
+    runs = simulate(scenario, n_runs)
+    if not rate_is_exact:
+        runs = at_uncertain_rate(runs)
+    if done and scenario.starts:
+        table = runs.table.copy()
+        table[:, PARTS.index("queue_h")] -= scenario.first_queue_h
+        runs = replace(runs, table=table)
+    return runs
 
 
 def at_uncertain_rate(runs: Simulation) -> Simulation:
