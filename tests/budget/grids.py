@@ -75,11 +75,9 @@ PAIRS = [
 """Of the product as many as have every two of its values together."""
 ODD = {
     "shorter than an interval": START | {"job.productive_h": 0.4},
-    "one checkpoint": WRITE | START | {"job.productive_h": 1.9},
     "one checkpoint, ends in its write": WRITE | START | {"job.productive_h": 1.2},
     "two checkpoints, ends in the second's write": WRITE | START | {"job.productive_h": 2.2},
     "ends during a write": WRITE | START | {"job.productive_h": 20.1},
-    "a factor of a mode": {"failures.modes": [{"name": "software", "share": 0.3, "factor": 2}]},
     "a store with a size": {
         "checkpoint.store": {"n_parameters": 2e12, "write_gb_s": 20, "read_gb_s": 200, "node_gb_s": 0.1},
         "checkpoint.persist_slowdown": 0.1,
@@ -87,7 +85,6 @@ ODD = {
     "people": DEAD | {"recovery.person_share": 0.3, "recovery.person_min": 45},
     "long restarts": DEAD | LONG | START | {"cluster.n_gpus": 24_000},
     "long restarts, with stops": LONG | WRITE | {"maintenance": {"per_day": 0.02, "duration_min": 30}},
-    "throttled": DEAD | {"job.throughput_factor": 0.8, "job.include_start": True},
 }
 
 # --------------------------------------------------------------------------- tiers
@@ -103,9 +100,7 @@ def tiers(*each: dict, **changes: float) -> dict:
 
 
 TIERED = {
-    "two, no write": tiers(MEMORY, write_s=0),
     "two": tiers(MEMORY) | DEAD | STORE,
-    "writes as long as the intervals": tiers(MEMORY, write_s=300) | {"checkpoint.persist_s": 3600},
     "three": tiers(MEMORY, DISK) | DEAD | STORE,
     "four": tiers(MEMORY, DISK, PEERS) | DEAD | STORE | {"checkpoint.load_s": 600},
     "four, low ETTR": tiers(MEMORY, DISK, PEERS)
@@ -123,23 +118,13 @@ TIERED = {
     | MODES
     | {"checkpoint.load_s": 300},
     "copies in groups": tiers(MEMORY | {"survives": None, "copies": 2}) | MODES | STORE,
-    "copies in a ring": tiers(MEMORY | {"survives": None, "copies": 2, "placement": "ring"}, DISK | {"survives": 1})
-    | MODES
-    | {"failures.rate_per_1000_node_days": 20}
-    | STORE,
     "just in time": tiers({"name": "replicas", "interval_s": 120, "load_s": 400, "survives": {"bug": 0.9, "all": 0.7}})
     | DEAD
     | STORE
     | MODES
     | {"checkpoint.interval_min": 30},
-    "rare failures": tiers(MEMORY | {"interval_s": 900}, DISK | {"interval_s": 1800})
-    | DEAD
-    | STORE
-    | {"failures.rate_per_1000_node_days": 1.5},
     "long restarts": tiers(MEMORY | {"load_s": 600}, DISK) | LONG | STORE | MODES | {"cluster.n_gpus": 16_000},
-    "one of no use": tiers(MEMORY | {"survives": 0}, DISK) | STORE,
     "one that keeps all": tiers(MEMORY | {"survives": 0.3}, DISK | {"survives": 1}) | DEAD | STORE,
-    "two with one interval": tiers(DISK | {"name": "fast", "write_s": 100, "survives": 0.5}, DISK) | STORE,
     "a store with a size": tiers(DISK) | ODD["a store with a size"] | {"checkpoint.persist_slowdown": 0},
 }
 
@@ -155,7 +140,6 @@ ANNOUNCED = {
     "good": GOOD | DEAD,
     "poor: a third of the interval is not worth an answer": POOR | DEAD,
     "all announced": alarms(1, 1, 30) | DEAD,
-    "at no cost": alarms(0.7, 0.3, 0) | DEAD,
     "long action": alarms(0.8, 0.7, 1500) | DEAD,
     "modes": GOOD | DEAD | MODES | {"checkpoint.load_s": 200},
     "write": GOOD | DEAD | {"checkpoint.persist_s": 900},
@@ -166,8 +150,6 @@ ANNOUNCED = {
     "low ETTR": alarms(0.5, 0.5, 120) | WRITE | {"cluster.n_gpus": 40_000},
     "rare failures": GOOD | WRITE | DEAD | {"failures.rate_per_1000_node_days": 1},
     "long restarts": GOOD | LONG,
-    "announced too late": alarms(0.9, 0.9, 60, lead_s=59) | DEAD | WRITE,
-    "never worth an answer": alarms(0.9, 0.01, 60) | DEAD | WRITE,
 }
 
 # --------------------------------------------------------------------------- silent failures
@@ -182,10 +164,8 @@ def silent(latency_h: float, **own: float) -> dict:
 
 
 SILENT = {
-    "at once": silent(0) | {"recovery.restart_min": 0},
     "within an interval": silent(0.4) | DEAD,
     "over several intervals": silent(5.5) | DEAD,
-    "as long as two intervals": silent(2 * (1 + 300 / 3600)) | DEAD,
     "recovery by mode": silent(2, **OWN) | DEAD | {"checkpoint.load_s": 600},
     "rare, found after a day": silent(24) | {"failures.rate_per_1000_node_days": 1},
     "long restarts": silent(2, **OWN) | LONG,
@@ -209,7 +189,6 @@ def lifetime(shape: float, start: str = "new", work_h: float = 200.0) -> dict:
 CHANGING = {
     "young": burn_in(5, 4, work_h=100) | DEAD,
     "young, with writes": burn_in(4, 4, age_days=1, work_h=100) | DEAD | WRITE,
-    "young, fewer at first": burn_in(0.2, 4) | DEAD,
     "young, long restarts": burn_in(5, 4, work_h=100) | LONG,
     "new nodes": lifetime(0.7, work_h=100) | DEAD,
     "new nodes that wear": lifetime(1.4, work_h=400) | DEAD | {"failures.rate_per_1000_node_days": 20},

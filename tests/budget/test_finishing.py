@@ -33,10 +33,8 @@ from refusals import refusal
 RATE, WORK = "failures.rate_per_1000_node_days", "job.productive_h"
 LEVELS = np.array([0.001, 0.05, 0.3, 0.5, 0.9, 0.99, 0.999999])
 ALONE = [names for names in FOLLOWED if len(names) == 1]
-SOME = ALONE + [
-    names for i, names in enumerate(FOLLOWED) if len(names) == 2 and ("half a failure" in names or i % 5 == 0)
-]
-"""Each rule alone, and with so few failures that runs without any are seen; and some other pairs that take no time."""
+SOME = ALONE + [names for i, names in enumerate(FOLLOWED) if len(names) == 2 and i % 8 == 0]
+"""Each rule alone, and some pairs."""
 
 
 @pytest.fixture(scope="module")
@@ -197,8 +195,8 @@ SIXTH = mp.mpf(1) / 6
 @pytest.mark.parametrize("name", INVERTED)
 @pytest.mark.parametrize(
     ("per_day", "work_h", "method"),
-    [(6, "160.7", "talbot"), (1.5, "40.7", "dehoog"), (0.25, "40.7", "dehoog")],
-    ids=["forty, Talbot", "three, de Hoog", "half of one, de Hoog"],
+    [(6, "160.7", "talbot"), (0.25, "40.7", "dehoog")],
+    ids=["forty, Talbot", "half of one, de Hoog"],
 )
 def test_another_inversion_of_the_same_rules_gives_the_same(run, name, per_day, work_h, method):
     changes, stages = INVERTED[name]
@@ -271,7 +269,7 @@ def test_the_density_holds_all_but_the_atom(run, names):
     assert finish.pdf(middle_h) == pytest.approx(slope, rel=1e-4)
 
 
-@pytest.mark.parametrize("names", ALONE, ids=", ".join)
+@pytest.mark.parametrize("names", ALONE[::3], ids=", ".join)
 def test_only_ratios_of_times_matter(run, names):
     run = run.override(FOLLOWED[names])
     seldom = {"maintenance.per_day": run.maintenance.per_day / 3} if run.maintenance else {}
@@ -317,15 +315,6 @@ def test_arrays_give_what_single_runs_give(run, form):
         assert grid.at((i, 1)).quantile(0.9) == grid.quantile(0.9)[i, 1]
 
 
-def test_hours_and_probabilities_broadcast_against_the_points(run):
-    finish = budget.finishing(run, {WORK: [20.0, 40.0, 60.0]})
-    hours = np.array([[25.0], [50.0]])
-    assert finish.cdf(hours).shape == finish.pdf(hours).shape == finish.quantile(np.full((2, 1), 0.9)).shape == (2, 3)
-    assert finish.cdf(hours)[1, 1] == finish.at(1).cdf(50.0)
-    single = budget.finishing(run)
-    assert single.quantile(np.full((2, 3), 0.5)).shape == (2, 3) and isinstance(single.cdf(50), float)
-
-
 IDLE = {
     "no person": {"recovery.person_share": 0.0, "recovery.person_min": 45},
     "no slowdown of a write of no length": {"checkpoint.persist_slowdown": 0.3},
@@ -336,9 +325,7 @@ IDLE = {
 
 
 @pytest.mark.parametrize("name", IDLE)
-@pytest.mark.parametrize("rate", [1.5, 6.0], ids=["few failures", "more"])
-def test_a_rule_that_does_nothing_changes_nothing(run, name, rate):
-    run = run.override({RATE: rate})
+def test_a_rule_that_does_nothing_changes_nothing(run, name):
     same(budget.finishing(run.override(IDLE[name])), budget.finishing(run), rel=1e-7)
 
 
@@ -358,7 +345,7 @@ def test_the_tail_falls_as_its_pole_says(run, mttf_h):
     assert left[1] / left[0] == pytest.approx(math.exp(-finish.tail_per_h / pole), rel=1e-3)
 
 
-@pytest.mark.parametrize("rate", [0.003, 0.014, 0.06])
+@pytest.mark.parametrize("rate", [0.003, 0.06])
 def test_where_hardly_anything_strikes_two_failures_are_not_missed(run, rate):
     """Each costs 20 minutes and up to a minute of work: two are done within three quarters of an hour, more are not."""
     finish = budget.finishing(run.override({RATE: rate, "checkpoint.interval_min": 1, "checkpoint.stall_s": 0.1}))
@@ -395,30 +382,6 @@ def test_intervals_of_an_unknown_rate_hold_as_many_runs_as_they_say(run):
     assert form.sd_h > 2 * budget.finishing(run).sd_h
 
 
-@pytest.mark.parametrize("n_events", [4, 20, 400])
-def test_rates_of_a_posterior_have_its_moments(run, n_events):
-    counted = run.override(COUNTED | {"failures.n_events": n_events, "failures.node_days": n_events / 6 * 1000})
-    rates = budget.posterior_rates(counted, budget.accepted(counted, formula="finishing"))
-    known = counted.failures.posterior
-    mean = rates.weights @ rates.relative
-    assert rates.weights.sum() == pytest.approx(1) and (np.diff(rates.relative) > 0).all()
-    # a gamma distribution in units of the rate that the scenario gives
-    assert mean == pytest.approx(known.shape / known.node_days * 1000 / counted.failure_rate, rel=2e-3)
-    assert rates.weights @ (rates.relative - mean) ** 2 == pytest.approx(mean**2 / known.shape, rel=1e-2)
-
-
-def test_a_rate_known_ever_better_is_known(run):
-    run = run.override(COUNTED)
-    spread = []
-    for n in (20, 2000, 2e10):
-        better = run.override({"failures.n_events": int(n), "failures.node_days": n / 6 * 1000})
-        spread.append(budget.finishing(better, rate_known=False))
-    assert spread[0].sd_h > spread[1].sd_h > spread[2].sd_h
-    known = budget.finishing(run)
-    assert spread[2].quantile(LEVELS[1:-1]) == pytest.approx(known.quantile(LEVELS[1:-1]), rel=2e-6)
-    assert spread[2].mean_h == pytest.approx(known.mean_h, rel=1e-7)
-
-
 # --------------------------------------------------------------------------- work that is done
 
 
@@ -431,36 +394,13 @@ def test_work_that_is_done_leaves_a_shorter_run_without_queue_and_start(run):
     same(budget.finishing(run, done=0.4), budget.finishing(shorter), rel=1e-12)
 
 
-@pytest.mark.parametrize("names", ALONE, ids=", ".join)
-def test_the_less_is_left_the_sooner_it_is_done(run, names):
-    run = run.override(FOLLOWED[names])
-    dones = [0.0, 0.3, 0.999]
-    left_h = [budget.finishing(run, done=done).quantile([0.05, 0.5, 0.95]) for done in dones]
-    assert (np.diff(left_h, axis=0) < 0).all()
-    assert (np.array(left_h)[:, 0] > (1 - np.array(dones)) * run.job.productive_h * (1 - 1e-12)).all()
-
-
 # --------------------------------------------------------------------------- what is refused
 
 
-@pytest.mark.parametrize("done", [1, 1.0, -0.1, math.nan, "half", None, math.inf])
+@pytest.mark.parametrize("done", [1, -0.1, math.nan, "half"])
 def test_a_share_done_must_be_a_share(run, done):
     text = refusal(budget.finishing, run, done=done)
     assert text == f"done, the share of the work that is done, must be at least 0 and below 1, got {done!r}"
-
-
-@pytest.mark.parametrize("p", [0, 1, -0.2, 1.5, [0.5, 1.0]])
-def test_a_probability_must_lie_between_0_and_1(run, p):
-    bad = f"{np.ravel(p)[-1]:g}"
-    text = refusal(budget.finishing(run).quantile, p)
-    assert text == f"p, a probability, must be above 0 and below 1, got {bad}: e.g. 0.9 for nine in ten"
-
-
-@pytest.mark.parametrize("bad", [math.nan, "soon", [1.0, math.nan]])
-@pytest.mark.parametrize(("ask", "name"), [("cdf", "hours"), ("pdf", "hours"), ("quantile", "p, a probability,")])
-def test_what_is_no_number_is_refused(run, ask, name, bad):
-    text = refusal(getattr(budget.finishing(run), ask), bad)
-    assert text == f"{name} must be a number or an array of numbers, got {bad!r}"
 
 
 @pytest.mark.parametrize(
@@ -473,13 +413,6 @@ def test_what_is_no_number_is_refused(run, ask, name, bad):
 def test_a_rate_of_which_too_little_is_known_has_no_finishing_date(run, changes, words):
     text = refusal(budget.finishing, run.override(changes), rate_known=False)
     assert text.startswith(words) and "\n" not in text
-
-
-def test_an_unknown_rate_needs_a_scenario_of_one_point(run):
-    known = run.override(COUNTED)
-    words = "rate_known=False needs a scenario, which knows its posterior, and no arrays"
-    assert refusal(budget.finishing, known, {WORK: [10.0, 20.0]}, rate_known=False) == words
-    assert refusal(budget.finishing, budget.accepted(known, formula="finishing"), rate_known=False) == words
 
 
 SPARES = {"spares": {"n_nodes": 5}, "repair": {"automatic_h": 4}}

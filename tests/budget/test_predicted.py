@@ -126,11 +126,6 @@ def test_worse_predictors_are_worse(plain_run):
         assert (np.diff(budget.exact(run, {path: worse}).ettr) < 0).all(), path
 
 
-def test_the_lead_matters_only_up_to_the_action(plain_run):
-    total_h = budget.exact(plain_run.override(GOOD), {"prediction.lead_s": [0.0, 29.9, 30.0, 7200.0]}).total_h
-    assert total_h[0] == total_h[1] > total_h[2] == total_h[3]
-
-
 def test_the_first_order_is_the_limit_of_rare_failures(plain_run):
     """With 16 times fewer failures, and the interval that suits them, the difference falls by more than the loss."""
     run = plain_run.override(alarms(0.6, 0.85, 30) | DEAD | {"checkpoint.stall_s": 30, "job.productive_h": 1e6})

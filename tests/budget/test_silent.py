@@ -56,16 +56,6 @@ def test_each_failure_costs_its_latency(plain_run):
         assert hours.ettr < budgets[0].ettr
 
 
-def test_to_first_order_only_silent_failures_cost_a_latency(plain_run):
-    immediate = [{"name": "sdc", "share": 0.2}]
-    quiet = [immediate[0] | {"latency_h": 5}]
-    form, without = (
-        budget.first_order(plain_run.override({"failures.modes": modes, **DEAD})) for modes in (quiet, immediate)
-    )
-    rate = plain_run.job_rate_per_h
-    assert without.ettr - form.ettr == pytest.approx(0.2 * rate * 5, rel=1e-9)
-
-
 def test_the_first_order_is_the_limit_of_rare_failures(plain_run):
     """Without stalls the two differ in the second order: ten times fewer failures, a hundredth of the difference."""
     run = plain_run.override(silent(3) | DEAD | {"checkpoint.stall_s": 0})

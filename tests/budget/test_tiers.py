@@ -14,8 +14,7 @@ import markov_tiers
 from agreement import same
 from ettr import Scenario, budget
 from ettr.budget.closed_forms import exact_at_each_rate
-from ettr.core.errors import InputError, NotModelled, OutsideValidity
-from ettr.core.results import PARTS
+from ettr.core.errors import InputError, NotModelled
 from ettr.core.validity import ValidityWarning
 from simpy_model import rules_of
 
@@ -123,23 +122,10 @@ def test_a_tier_that_all_failures_leave_is_the_store(plain_run):
     same(budget.exact(tiered), budget.exact(plain))
 
 
-def test_a_tier_like_the_store_is_the_store(run_of):
-    twin = {"name": "twin", "interval_s": 3600, "stall_s": 0, "write_s": 1200, "load_s": 240, "survives": 0.4}
-    same(budget.exact(run_of(PLAIN | tiers(twin))), budget.exact(run_of(PLAIN)))
-
-
 def test_a_tier_no_better_than_the_faster_one_is_no_tier(run_of):
     between = {"name": "between", "interval_s": 900, "stall_s": 0, "write_s": 50, "load_s": 1000, "survives": 0.6}
     expected = budget.exact(run_of(PLAIN | tiers(MEMORY)))
     same(budget.exact(run_of(PLAIN | tiers(MEMORY, between))), expected)
-
-
-def test_a_mode_cut_in_two_is_the_mode(run_of):
-    tiered = tiers(MEMORY | {"survives": {"all": 0.3, "net": 0.9}}, DISK | {"survives": 0.9}) | STORE
-    whole = [{"name": "a", "category": "net", "share": 0.5, "restart_min": 3}]
-    halves = [whole[0] | {"name": name, "share": 0.25} for name in ("a", "b")]
-    form, expected = (budget.exact(run_of(tiered | {"failures.modes": modes})) for modes in (halves, whole))
-    same(form, expected)
 
 
 BETTER = {"survives": -1, "load_s": 1, "write_s": 1, "stall_s": 1}
@@ -172,16 +158,6 @@ def test_a_better_tier_is_never_worse(run_of, changes, field, more, data):
     assume(after != before)
 
 
-def test_each_cost_of_a_tier_is_felt(run_of):
-    """The test above would pass for a form that ignores a field."""
-    run = run_of(TIERED["three"])
-    for field, sign in BETTER.items():
-        base = getattr(run.checkpoint.tiers[0], field)
-        value = 0.7 if field == "survives" else base + 100
-        other = run.override({f"checkpoint.tiers.memory.{field}": value})
-        assert sign * (budget.exact(other).total_h - budget.exact(run).total_h) > 1e-5, field
-
-
 def test_copies_are_worth_what_the_placement_says_at_each_size(plain_run):
     run = plain_run.override(TIERED["copies in groups"])
     sizes = np.array([160, 1600, 16_000])
@@ -190,16 +166,6 @@ def test_copies_are_worth_what_the_placement_says_at_each_size(plain_run):
         assert grid.total_h[i] == pytest.approx(budget.exact(run.override({"cluster.n_gpus": size})).total_h, rel=1e-12)
     more = run.override({"checkpoint.tiers.memory.copies": 4})
     assert budget.exact(more).ettr > budget.exact(run).ettr
-
-
-def test_between_whole_numbers_the_form_interpolates(run_of):
-    """More of the faster interval in one of the store is more failures, without a jump."""
-    run = run_of(tiers(MEMORY, write_s=0) | DEAD)
-    intervals = np.linspace(5, 20, 61)  # of the store; 5 min are those of the tier
-    n_failures = budget.exact(run, {"checkpoint.interval_min": intervals}).n_failures * intervals
-    steps = np.diff(n_failures)
-    assert (steps > 0).all()
-    assert steps.max() < 1.2 * steps.min()
 
 
 def test_a_start_adds_its_queue_and_a_restart(plain_run):
@@ -281,13 +247,6 @@ def test_sweeps_of_size_and_survival_broadcast_as_one_run_each():
             assert ettr[i, j] == pytest.approx(budget.exact(one).ettr, rel=1e-12)
 
 
-def test_planned_stops_beside_tiers_that_keep_nothing_are_as_without_them(llama3):
-    steady = llama3.override({"job.include_start": False})
-    tiered = steady.override({"checkpoint.tiers": [{"name": "memory", "interval_s": 10, "survives": 0}]})
-    for part in PARTS:
-        assert getattr(budget.exact(tiered), part) == pytest.approx(getattr(budget.exact(steady), part), rel=1e-9)
-
-
 def test_after_a_planned_stop_a_tier_that_keeps_all_saves_what_is_redone(llama3):
     """What the write did not cover is trained again once; without such a tier failures make it more."""
     large = {"job.include_start": False, "cluster.n_gpus": 200_000, "recovery.init_s_per_1000_gpus": 0}
@@ -303,14 +262,6 @@ def test_after_a_planned_stop_a_tier_that_keeps_all_saves_what_is_redone(llama3)
         redone.append((budget.exact(run).rework_h - budget.exact(still).rework_h) / stops)
     assert redone[1] == pytest.approx(500 / 3600, rel=1e-6)
     assert redone[0] > redone[1] * 1.01
-
-
-def test_a_hopeless_run_is_refused_at_any_size():
-    tiers = [{"name": "p", "interval_s": 60, "stall_s": 0.05, "survives": 0.7}]
-    run = Scenario.load("llama3-405b").override({"maintenance": None, "checkpoint.tiers": tiers})
-    for n_gpus in (400_000_000, 1_600_000_000, 800_000_000_000):
-        with pytest.raises(OutsideValidity):
-            budget.exact(run.override({"cluster.n_gpus": n_gpus}))
 
 
 def test_first_order_loads_from_the_tier_that_survived(llama3):

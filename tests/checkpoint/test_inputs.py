@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
 from ettr.checkpoint import (
     availability_interval,
+    checkpoints_to_keep,
     daly_first_order_interval,
     daly_interval,
     exact_interval,
     expected_runtime,
     young_interval,
 )
-from ettr.checkpoint.corruption import checkpoints_to_keep, risk_of_none_clean
 from ettr.checkpoint.placement import peer_survival
 from ettr.checkpoint.prediction import alarm_rate_per_h, heed_threshold_h, recall_of
 from ettr.checkpoint.sizes import checkpoint_bytes, needed_gb_s, transfer_h
@@ -29,10 +28,7 @@ CALLS = [
     (availability_interval, STALLS, MTTFS),
     (daly_first_order_interval, STALLS, MTTFS),
     (expected_runtime, [10.0, 20.0], HOURS, 0.1, 5.0, 0.2),
-    (checkpoints_to_keep, [1.0, 6.0], HOURS, 0.1, "constant"),
-    (checkpoints_to_keep, [1.0, 6.0], HOURS, 0.1, "exponential"),
-    (risk_of_none_clean, [1.0, 6.0], HOURS, 2, "constant"),
-    (risk_of_none_clean, [1.0, 6.0], HOURS, 2, "exponential"),
+    (checkpoints_to_keep, [1.0, 6.0], HOURS),
     (peer_survival, [16, 1000], [0, 2, 3], 2),
     (alarm_rate_per_h, [0.1, 2.0], SHARES, 0.5),
     (heed_threshold_h, [0.1, 2.0], SHARES),
@@ -44,11 +40,11 @@ CALLS = [
 """Each with two values of its first argument, three of its second, and the others."""
 
 
-@pytest.mark.parametrize(("function", "first", "second", "others"), [(*call[:3], call[3:]) for call in CALLS])
-def test_arrays_broadcast_and_give_what_scalars_give(function, first, second, others):
-    answer = function(np.array(first), np.array(second)[:, None], *others)
-    assert answer.tolist() == [[function(one, other, *others) for one in first] for other in second]
-    assert isinstance(function(first[0], second[0], *others), float)
+def test_arrays_broadcast_and_give_what_scalars_give():
+    for function, first, second, *others in CALLS:
+        answer = function(np.array(first), np.array(second)[:, None], *others)
+        assert answer.tolist() == [[function(one, other, *others) for one in first] for other in second], function
+        assert isinstance(function(first[0], second[0], *others), float)
 
 
 BAD = {
@@ -56,54 +52,23 @@ BAD = {
     "stall_h must be >= 0 h and finite, got inf": lambda: exact_interval(math.inf, 1),
     "stall_h must be >= 0 h and finite, got nan": lambda: daly_interval([0.1, math.nan], 1),
     "mttf_h must be > 0 h, got 0": lambda: exact_interval(1, 0),
-    "mttf_h must be > 0 h, got nan": lambda: young_interval(1, math.nan),
     "mttf_h must be > 0 h, got -3": lambda: availability_interval(1, [1, -3]),
     "stall_h must be a number or an array of numbers, got 'a'": lambda: young_interval("a", 1),
-    "restart_h must be >= 0 h and finite, got -1": lambda: daly_first_order_interval(1, 1, -1),
-    "persist_h must be >= 0 h and finite, got -1": lambda: exact_interval(1, 1, -1),
     "persist_slowdown must be >= 0 and finite, got -0.1": lambda: exact_interval(1, 1, 1, -0.1),
     "1 - persist_slowdown must be > 0 and finite, got 0": lambda: exact_interval(1, 1, 1, 1),
-    "save_h must be >= 0 h and finite, got -1": lambda: availability_interval(-1, 1),
-    "recovery_h must be >= 0 h and finite, got inf": lambda: availability_interval(1, 1, math.inf),
     "interval_h must be > 0 h and finite, got 0": lambda: expected_runtime(1, 0, 1, 1, 1),
-    "work_h must be > 0 h and finite, got 0": lambda: expected_runtime(0, 1, 1, 1, 1),
-    "downtime_h must be >= 0 h and finite, got -1": lambda: expected_runtime(1, 1, 1, 1, 1, -1),
-    "latency_h must be >= 0 h and finite, got -1": lambda: checkpoints_to_keep(-1, 1),
-    "interval_h must be > 0 h and finite, got -2": lambda: checkpoints_to_keep(1, -2),
-    "risk must be < 1, got 1": lambda: checkpoints_to_keep(1, 1, 1),
-    "risk must be >= 0 and finite, got -0.1": lambda: checkpoints_to_keep(1, 1, -0.1),
-    "risk must be > 0 for exponential latency, which has no longest value, got 0": lambda: checkpoints_to_keep(
-        1, 1, distribution="exponential"
-    ),
-    "n_kept must be > 0, got 0": lambda: risk_of_none_clean(1, 1, 0),
-    "n_kept must be a whole number, got 2.5": lambda: risk_of_none_clean(1, 1, [1, 2.5]),
     "n_lost must be a whole number, got 1.5": lambda: peer_survival(16, [1, 1.5]),
-    "copies must be a whole number, got 2.5": lambda: peer_survival(16, 2, 2.5),
-    "copies must be > 0 and finite, got 0": lambda: peer_survival(16, 2, 0),
-    "n_lost must be >= 0 and finite, got -1": lambda: peer_survival(16, -1),
     "n_nodes must be >= 0 and finite, got nan": lambda: peer_survival(math.nan, 1),
     "copies must be <= n_nodes = 2, each on a node of its own, got 3": lambda: peer_survival([2.5, 9], 1, 3),
     "recall must be <= 1, got 1.2": lambda: alarm_rate_per_h(1.0, 1.2, 0.5),
-    "recall must be >= 0 and finite, got -0.1": lambda: alarm_rate_per_h(1.0, -0.1, 0.5),
     "precision must be > 0 and finite, got 0": lambda: heed_threshold_h(1.0, 0.0),
-    "precision must be <= 1, got 1.5": lambda: alarm_rate_per_h(1.0, 0.5, 1.5),
-    "rate_per_h must be >= 0 1/h and finite, got -1": lambda: alarm_rate_per_h(-1, 0.5, 0.5),
-    "action_h must be >= 0 h and finite, got nan": lambda: heed_threshold_h(math.nan, 0.5),
-    "f1 must be > 0 and finite, got 0": lambda: recall_of(0.9, 0.0),
     "f1 must be <= 0.6667, what a recall of 1 gives with the precision 0.5, got 0.7": lambda: recall_of(0.5, 0.7),
-    "n_parameters must be > 0 and finite, got 0": lambda: checkpoint_bytes(0),
-    "bytes_per_parameter must be > 0 B and finite, got -1": lambda: checkpoint_bytes(1, -1),
-    "changed_share must be > 0 and finite, got 0": lambda: checkpoint_bytes(1, 1, 0),
     "changed_share must be <= 1, the whole state, got 1.5": lambda: checkpoint_bytes(1, 1, [0.5, 1.5]),
     "compression_ratio must be >= 1, where 1 is none, got 0.5": lambda: checkpoint_bytes(1, 1, 1, [0.5, 2]),
-    "n_bytes must be >= 0 B and finite, got -1": lambda: transfer_h(-1, 1),
     "shared_gb_s must be > 0 GB/s, got 0": lambda: transfer_h(1, 0),
-    "node_gb_s must be > 0 GB/s, got nan": lambda: transfer_h(1, 1, 1, math.nan),
-    "n_nodes must be > 0 and finite, got 0": lambda: transfer_h(1, 1, 0),
-    "within_h must be > 0 h, got 0": lambda: needed_gb_s(1, 0),
 }
 
 
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input_is_refused(message):
-    assert refusal(BAD[message]) == message
+def test_bad_input_is_refused():
+    for message, call in BAD.items():
+        assert refusal(call) == message

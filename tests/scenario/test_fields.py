@@ -8,7 +8,6 @@ import pytest
 from pydantic import Field
 
 from ettr import Gpu, Scenario, evidence
-from ettr.core.units import unit_of
 from ettr.scenario import fields
 from ettr.scenario.basics import NEVER, LessIsBetter, Meta, Number, Section, Share
 
@@ -38,10 +37,6 @@ class Toy(Section):
     nameless_s: LessIsBetter = Field(gt=0, description="can be solved for")
 
 
-class Whole(Section):
-    toys: tuple[Toy, ...] = Field(())
-
-
 def test_a_field_without_facts_is_named_with_what_it_lacks():
     said, *others = fields.faults(Toy)
     assert said.startswith("said ends in no unit that is known")  # neither a share nor a count
@@ -50,12 +45,6 @@ def test_a_field_without_facts_is_named_with_what_it_lacks():
     assert "Meta(idle=...)" in idle and "Meta(idle=NEVER)" in idle
     assert unit.startswith("delay_weeks ends in no unit that is known") and "ettr/core/units.py" in unit
     assert name.startswith("nameless_s can be solved for and has no name") and "Meta(says=...)" in name
-
-
-def test_fields_of_items_are_checked_too():
-    assert [fault.split()[0] for fault in fields.faults(Whole)] == [
-        f"toys.<name>.{name}" for name in ("said", "forgotten_s", "delay_weeks", "nameless_s")
-    ]
 
 
 def test_a_field_has_the_facts_of_its_kind_and_its_own():
@@ -79,11 +68,6 @@ def test_what_is_swept_goes_from_every_scenario_to_its_own(rich):
     assert own[-5:] == ["checkpoint.tiers.memory.survives", *(f"prediction.{name}" for name in ADDED["prediction"])]
 
 
-def test_what_can_be_swept_has_a_name(rich):
-    for path in fields.swept(rich):
-        assert fields.amount_of(path, Scenario) not in ("", "the ")
-
-
 @pytest.mark.parametrize(
     ("path", "name"),
     [
@@ -102,19 +86,6 @@ def test_every_value_in_force_has_a_name(rich):
     assert all(fields.name_of(path, Scenario) != path for path in rich.to_frame()["field"])
 
 
-@pytest.mark.parametrize(
-    ("path", "amount"),
-    [
-        ("checkpoint.stall_s", "the checkpoint stall"),
-        ("checkpoint.load_s", "loading from the store"),
-        ("failures.rate_per_1000_node_days", "the failure rate"),
-        ("checkpoint.tiers.memory.survives", "the survival of memory"),
-    ],
-)
-def test_a_sentence_speaks_of_an_amount(path, amount):
-    assert fields.amount_of(path, Scenario) == amount
-
-
 def test_a_field_rests_with_the_one_that_switches_it_on(llama3):
     assert {"recovery.person_share", "recovery.person_min"} <= fields.idle(llama3)
     asked = llama3.override({"recovery.person_share": 0.1})
@@ -123,34 +94,6 @@ def test_a_field_rests_with_the_one_that_switches_it_on(llama3):
 
 def test_a_field_rests_where_it_follows_from_another(llama3, rich):
     assert "checkpoint.persist_s" in fields.idle(rich) and "checkpoint.persist_s" not in fields.idle(llama3)
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("repair.cv", 0.0),
-        ("failures.modes.Faulty GPU.latency_cv", 0.0),
-        ("checkpoint.n_kept", None),
-        ("elastic", None),
-    ],
-)
-def test_a_field_is_left_out_by_its_idle_value(path, value):
-    assert fields.idle_value(path, Scenario) == value
-
-
-@pytest.mark.parametrize(
-    ("name", "unit"),
-    [
-        ("rate_per_1000_node_days", "failures per 1,000 node-days"),
-        ("slow_nodes.per_1000_node_days", "nodes per 1,000 node-days"),
-        ("maintenance.per_day", "1/day"),
-        ("init_s_per_1000_gpus", "s per 1000 GPUs"),
-        ("usd_per_gpu_h", "USD/(GPU h)"),
-        ("person_share", ""),
-    ],
-)
-def test_the_longest_ending_says_the_unit(name, unit):
-    assert unit_of(name) == unit
 
 
 # --------------------------------------------------------------------------- values far outside what is plausible

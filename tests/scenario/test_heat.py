@@ -7,8 +7,7 @@ import pytest
 
 from ettr import Gpu, Scenario, budget, plan, simulate
 from ettr.plan.details import speed_lines
-from ettr.scenario.heat import Heat
-from ettr.scenario.heat_response import chip_of, plant_of
+from ettr.scenario.heat_response import chip_of
 from ettr.thermal import arrhenius_factor, largest_of, operating_point, speed
 from refusals import refusal
 
@@ -92,15 +91,6 @@ def test_simulation_and_closed_form_feel_the_same_heat(plain):
     assert abs(simulated.budget.total_h / exact.total_h - 1) < 4 * simulated.relative_error
 
 
-def test_burn_in_and_heat_multiply(plain):
-    early = plain.override({"failures.burn_in": {"factor": 3, "decay_days": 20}})
-    hot = warm(early, mean_c=35.0).override({"failures.modes": modes(heat_share=1.0)})
-    factor = 0.6 * hot.heat_factors[0] + 0.4
-    cold = early.override({"failures.rate_per_1000_node_days": plain.failure_rate * factor})
-    same_work = {"job.productive_h": hot.work_h}
-    assert plan.make(hot).job_mttf_h == pytest.approx(plan.make(cold.override(same_work)).job_mttf_h, rel=1e-9)
-
-
 def test_better_cooling_is_faster_and_fails_less_against_the_same_observation(plain):
     hot = warm(plain, mean_c=30.0).override({"failures.modes": modes(heat_share=0.5)})
     chilled = hot.override({"heat.cooling": "chiller"})
@@ -117,18 +107,6 @@ def test_a_lower_power_limit_is_slower_and_cooler(plain):
     share = ((500 - 90) / (700 - 90)) ** (1 / 2.6)
     cooler = chip_of(Gpu.load("h100"), Gpu.load("h100").cooled_by("air"), 500).sustained_mhz
     assert cooler == pytest.approx(1600 * share)
-
-
-def test_a_plant_is_a_row_of_the_table_of_cooling():
-    plant = plant_of(Heat(mean_c=20, cooling="chiller"))
-    assert (plant.least_c, plant.most_c, plant.medium) == (22, 22, "air")
-    assert plant_of(Heat(mean_c=20)).most_c == np.inf
-
-
-def test_a_gpu_that_only_liquid_cools_was_observed_in_liquid(plain):
-    run = warm(plain, part="gb200", cooling="cold_plate", reference_inlet_c=33.0)
-    assert run.heat_response.hours["inlet_c"].to_numpy() == pytest.approx(33.0)
-    assert run.speed == pytest.approx(1, abs=1e-12)
 
 
 def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
@@ -153,10 +131,6 @@ def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"heat": {}}, "heat needs exactly one of mean_c or weather"),
-        ({"heat": {"mean_c": 20, "weather": "a.epw"}}, "heat needs exactly one of mean_c or weather"),
-        ({"heat": {"mean_c": 20, "starts": "06-01"}}, "heat takes starts only with weather"),
-        ({"heat": {"weather": "a.epw", "swing_k": 3}}, "heat takes swing_k only with mean_c"),
         (
             {"heat": {"mean_c": 40, "swing_k": 30}},
             "heat.mean_c and heat.swing_k must keep the day from -90 to 60 °C, got 70",
@@ -169,13 +143,6 @@ def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
         ),
         ({"heat": {"mean_c": 20, "limit_w": 900}}, "heat.limit_w must be from 200 to 700 W for h100, got 900"),
         ({"heat": {"weather": "none.epw"}}, "the weather file must be a file; 'none.epw' does not exist"),
-        ({"failures.modes": modes(heat_share=0.5)}, "failures.modes.GPU.heat_share needs heat"),
-        (
-            {"heat": {"mean_c": 23, "reference_inlet_c": 90}},
-            "heat.reference_inlet_c of 90.0 °C leaves the hottest h100 no power",
-        ),
-        ({"heat": {"mean_c": 20, "reference_inlet_c": 400}}, "heat.reference_inlet_c must be <= 150 °C"),
-        ({"heat": {"mean_c": 20, "coolling": "chiller"}}, "unknown field heat.coolling; did you mean 'cooling'"),
     ],
 )
 def test_what_breaks_a_rule_is_answered_with_its_place(plain, values, message):
@@ -201,11 +168,6 @@ def test_files_that_change_are_read_again(plain, tmp_path):
     cooler = Scenario.load(path).speed
     part.write_text(part.read_text(encoding="utf-8").replace("power_w: 90", "power_w: 10"), encoding="utf-8")
     assert len({before, cooler, Scenario.load(path).speed}) == 3 and cooler > before
-
-
-def test_what_a_day_without_a_swing_does_not_need_is_not_listed_as_assumed(plain):
-    listed = set(warm(plain).to_frame()["field"])
-    assert "heat.reference_inlet_c" in listed and "heat.swing_k" not in listed
 
 
 def test_files_are_looked_for_beside_the_scenario_and_then_from_the_working_folder(plain, tmp_path, monkeypatch):

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from ettr import Scenario, budget, failures, logs, plan, recommendation, simulate
 from ettr.core.errors import InputError
@@ -43,20 +42,6 @@ def test_sections_are_refused_in_the_words_of_of(values):
         with pytest.raises(InputError) as caught:
             made(**values)
         assert str(caught.value).replace(", owner", "") == str(expected.value)
-
-
-def test_sections_make_the_same_scenario():
-    assert Scenario(**FIRST) == Scenario.of(FIRST)
-    known = Scenario.of(FIRST)
-    made = Scenario(cluster=known.cluster, failures=known.failures)
-    assert (made.cluster, made.failures, made.checkpoint) == (known.cluster, known.failures, known.checkpoint)
-
-
-def test_pydantic_reads_a_scenario_without_a_detour():
-    """It would call an own way to be made for each, and lose where in it a fault lies."""
-    with pytest.raises(ValidationError) as caught:
-        Scenario.model_validate({**FIRST, "cluster": {"n_gpus": -8}, "recovery": {"restart_min": "long"}})
-    assert [fault["loc"] for fault in caught.value.errors()] == [("cluster", "n_gpus"), ("recovery", "restart_min")]
 
 
 def test_a_class_of_ones_own_keeps_its_fields():
@@ -103,19 +88,6 @@ def test_an_object_is_shown_in_a_line_and_a_page(name):
 def test_an_object_can_be_a_key(name):
     thing = OBJECTS[name]()
     assert {thing: name}[thing] == name and thing in {thing}
-
-
-@pytest.mark.parametrize("name", ["Scenario", "TimeBudget", "Requirement"])
-def test_equal_values_are_one_key(name):
-    one, other = OBJECTS[name](), OBJECTS[name]()
-    assert one is not other and one == other and len({one, other}) == 1
-
-
-@pytest.mark.parametrize("name", ["Plan", "Simulation", "FailureLog"])
-def test_an_answer_that_holds_tables_is_itself_alone(name):
-    one = OBJECTS[name]()
-    other = copy.copy(one)
-    assert one != other and len({one, other}) == 2
 
 
 def test_a_budget_of_arrays_is_no_key():

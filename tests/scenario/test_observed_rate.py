@@ -46,12 +46,9 @@ def test_restarts_in_which_nothing_fails_are_no_time_at_risk(wall_run):
     "values",
     [
         {"recovery.detection_min": 60},
-        {"recovery.queue_min": 60},
-        {"maintenance": None},
         {"cluster.n_gpus": 80_000},
         {"failures.rate_per_1000_node_days": 1},
         {"failures.n_events": 3, "failures.node_days": 500},
-        {"failures.observed_nodes": 5},
     ],
 )
 def test_the_conversion_is_frozen_by_an_override(wall_run, values):
@@ -69,10 +66,6 @@ def test_another_clock_drops_the_conversion(wall_run):
     assert run.failures.exposed_share is None
     assert run.job_rate_per_h == pytest.approx(0.25)
     assert "failures.exposed_share" not in set(run.to_frame()["field"])
-
-
-def test_a_share_can_be_given(wall_run):
-    assert wall_run.override({"failures.exposed_share": 0.8}).job_rate_per_h == pytest.approx(0.25 / 0.8)
 
 
 def test_a_factor_in_the_file_and_one_by_override_are_the_same(plain_run):
@@ -104,13 +97,6 @@ def test_a_wall_clock_without_room_for_failures_is_refused(plain_run):
 
 
 # --------------------------------------------------------------------------- presets
-
-
-def test_a_rate_observed_on_other_nodes_is_converted_on_those(llama3):
-    """h100-100k carries Llama 3's rate and conversion to another size: per node they agree."""
-    carried = Scenario.load("h100-100k")
-    assert carried.failures.exposed_share == pytest.approx(llama3.failures.exposed_share, rel=1e-12)
-    assert carried.node_rate_per_h == pytest.approx(llama3.node_rate_per_h, rel=1e-12)
 
 
 def written(name: str, **failures: float) -> Scenario:
@@ -156,7 +142,6 @@ def test_the_observed_nodes_stay_when_the_job_grows_before_the_count(name, n_gpu
 SILENT = {"failures.modes": [{"name": "s", "share": 1.0, "latency_h": 2}], "checkpoint.persist_s": 0}
 COUNTS = [
     (419, {"maintenance": None}, 1e-9),
-    (4190, {"maintenance": None}, 1e-9),
     (100, {"maintenance": None, **SILENT}, 1e-9),  # one that is hidden, or strikes in a restart, is dead time too
     (419, {}, 1e-3),  # maintenance is of first order
     (4190, {"checkpoint.interval_min": 2}, 1e-3),
@@ -184,15 +169,3 @@ def test_a_swept_rate_keeps_the_conversion(name):
         assert single.node_rate_per_h == pytest.approx(value / 24_000 / share, rel=1e-12)
         assert form.total_h[i] == pytest.approx(budget.exact(single).total_h, rel=1e-12)
     assert form.total_h[1] == pytest.approx(budget.exact(preset).total_h, rel=1e-12)
-
-
-def test_a_mode_that_never_occurs_says_nothing_of_latency(llama3):
-    modes = [{"name": "a", "share": 1.0, "latency_h": 2}, {"name": "b", "share": 0.0, "latency_h": 500}]
-    assert llama3.override({"failures.modes": modes}).latencies_h == (2.0,)
-
-
-def test_a_job_that_never_fails_is_swept_as_it_is_evaluated(llama3):
-    modes = [{"name": "never", "share": 1.0, "factor": 0}]
-    run = llama3.override({"failures.modes": modes, "recovery.init_s_per_1000_gpus": 0})
-    swept = budget.exact(run, {"cluster.n_gpus": np.array([16384.0, 100_000.0])}).ettr
-    assert swept == pytest.approx([budget.exact(run).ettr] * 2)

@@ -19,11 +19,6 @@ def test_a_preset_reads_back_as_it_was_written_and_every_figure_has_an_origin(na
     assert all(origin.source or origin.note for origin in part.evidence.values())
 
 
-def test_the_presets_are_those_that_run_large_jobs():
-    assert {"a100", "b200", "gb200", "gb300", "h100", "h200"} <= set(evidence.gpu_names())
-    assert evidence.gpu_names() == tuple(sorted(path.stem for path in (evidence.DATA / "gpus").iterdir()))
-
-
 def test_published_figures_of_the_h100():
     part = Gpu.load("h100")
     limits = part.limits
@@ -41,18 +36,8 @@ def changed(path, value):
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        ("cooling.air.tau_s", 0, "cooling.air.tau_s must be >= 1e-06 s, got 0"),
-        ("cooling.air.resistance_k_per_w", -0.1, "cooling.air.resistance_k_per_w must be >= 1e-06 K/W"),
-        ("limits.throttle_c", 400, "limits.throttle_c must be <= 150 °C, got 400"),
-        ("limits.shutdown_c", 80, "shutdown_c must be >= 89 °C, the slowdown_c, got 80"),
-        ("limits.least_power_w", 900, "least_power_w must be <= 700 W"),
-        ("levels.idle_w", 800, "idle_w must be <= 696 W"),
         ("levels.compute_w", 800, "levels.compute_w must be <= 700 W, the limits.power_w"),
         ("leakage.power_w", 700, "leakage.power_w must be < 700 W"),
-        ("clock.sustained_mhz", 2500, "sustained_mhz must be <= 1980 MHz"),
-        ("compute.peak_tflops", 0, "compute.peak_tflops must be >= 0.001"),
-        ("compute.memory_gb", 0, "compute.memory_gb must be >= 0.001"),
-        ("compute.link_gb_s", 0, "compute.link_gb_s must be >= 1e-06"),
         ("cooling", {}, "cooling needs at least one of air, cold_plate, immersion"),
         ("cooling", {"water": {}}, "unknown field cooling.water"),
     ],

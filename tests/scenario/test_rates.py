@@ -46,12 +46,9 @@ def test_it_is_that_of_the_size_it_was_given_for(first):
 SIZED = {
     "a preset by the exposed clock": "rsc-1",
     "a preset by the wall clock": "llama3-405b",
-    "a preset observed elsewhere": "h100-100k",
     "a job's mean time": FIRST,
     "a node's mean time": {**FIRST, "failures": {"node_mttf_h": 4600, "rate_clock": "exposed"}},
     "a GPU's mean time": {**FIRST, "failures": {"gpu_mttf_h": 36_000}},
-    "a rate": {**FIRST, "failures": {"rate_per_1000_node_days": 5}},
-    "a count": {**FIRST, "failures": {"n_events": 30, "node_days": 9000}},
     "a count by the wall clock": {**FIRST, "failures": {"n_events": 30, "node_days": 9000, "rate_clock": "wall"}},
 }
 """A scenario for each way to say how often something fails."""
@@ -74,22 +71,6 @@ def test_another_size_keeps_the_rate_of_a_node_and_where_it_was_observed(way):
     assert Scenario.parse(grown.to_yaml()) == grown == Scenario.parse(grown.to_yaml(comments=True))
 
 
-@pytest.mark.parametrize("way", SIZED)
-def test_ettr_falls_with_the_size_in_every_way_to_give_the_rate(way):
-    run, sizes = Scenario.of(SIZED[way]).override({"checkpoint.interval_min": "best"}), [512, 4096, 16_384, 65_536]
-    by_override = [budget.exact(run.override({"cluster.n_gpus": n})).ettr for n in sizes]
-    assert all(np.diff(by_override) < 0)
-    assert budget.exact(run, {"cluster.n_gpus": sizes}).ettr == pytest.approx(by_override, rel=1e-9)
-
-
-def test_the_observed_size_can_be_given_with_another_size(first):
-    exposed = first.override({"failures.rate_per_1000_node_days": 5, "failures.observed_nodes": None})
-    assert exposed.override({"cluster.n_gpus": 8192, "failures.observed_nodes": 64}).failures.observed_nodes == 64
-    assert exposed.override({"cluster.n_gpus": 8192, "failures.observed_nodes": None}).failures.observed_nodes is None
-    anew = {"cluster.n_gpus": 8192, "failures": {"rate_per_1000_node_days": 5}}
-    assert exposed.override(anew).failures.observed_nodes is None
-
-
 def test_nodes_and_gpus_are_other_words_for_the_same_rate(first):
     for mean in ({"node_mttf_h": 9 * first.n_nodes}, {"gpu_mttf_h": 9 * 4096}):
         assert wall_mttf_h(first.override({f"failures.{k}": v for k, v in mean.items()})) == pytest.approx(9)
@@ -109,12 +90,6 @@ def test_a_new_way_replaces_the_one_before(first, path):
     assert run.failures.ways == (path,)
     counted = run.override({"failures.n_events": 12, "failures.node_days": 3000})
     assert counted.failures.ways == ("n_events with node_days",) and counted.failure_rate == pytest.approx(4)
-
-
-def test_shares_of_counted_kinds_stay_with_a_mean_time(llama3):
-    run = llama3.override({"failures.job_mttf_h": 3})
-    assert run.failures.shares == pytest.approx(llama3.failures.shares)
-    assert wall_mttf_h(run) == pytest.approx(3, rel=1e-3)  # maintenance is of first order
 
 
 # --------------------------------------------------------------------------- the interval

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from ettr import Scenario, evidence
-from ettr.core.errors import UnknownName
+from ettr import Scenario
 from refusals import refusal
 
 PLAIN = """
@@ -43,19 +42,12 @@ def refused(text: str) -> str:
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("llama3", "'llama3-405b'"), ("RSC-1", "'rsc-1'"), ("megascal", "'megascale'")],
+    [("llama3", "'llama3-405b'"), ("RSC-1", "'rsc-1'")],
 )
 def test_an_unknown_preset_is_answered_with_the_nearest(name, hint):
     assert refusal(Scenario.load, name).startswith(
         f"unknown scenario {name!r} (or give a file ending in .yml); did you mean {hint}? Valid: bloom-176b, "
     )
-
-
-@pytest.mark.parametrize("name", ["../../etc/passwd", "zzzz", "", "rsc-1.json"])
-def test_what_is_like_no_preset_is_answered_with_all(name):
-    with pytest.raises(UnknownName) as caught:
-        Scenario.load(name)
-    assert str(caught.value).endswith(f"Valid: {', '.join(evidence.scenario_names())}")
 
 
 def test_a_file_is_read_from_anywhere(tmp_path, monkeypatch):
@@ -92,10 +84,6 @@ def test_a_file_that_is_no_mapping_is_refused(text, got):
             "mine.yml: line 3, column 4: broken YAML, did not find expected ',' or ']'",
         ),
         (
-            "name: x\n\tcluster: 3",
-            "mine.yml: line 2, column 1: broken YAML, found a tab character that violates indentation",
-        ),
-        (
             changed("n_gpus: 8000", "n_gpus: 8000, n_gpus: 9"),
             "mine.yml: line 4, column 25: broken YAML, key 'n_gpus' stands twice",
         ),
@@ -105,17 +93,14 @@ def test_a_file_that_is_no_mapping_is_refused(text, got):
             "mine.yml: line 4, column 19: broken YAML, the tag !!python/object:os.system is not read: write the value "
             "without it",
         ),
-        (PLAIN + "---\n" + PLAIN, "mine.yml: line 9, column 1: broken YAML, but found another document"),
-        ("{a: 1}: 2\n", "mine.yml: line 1, column 1: broken YAML, a key must be a plain word"),
         (
             "a: " + "[" * 1000,
             "mine.yml: line 1, column 53: broken YAML, nested more than 50 deep; write it flatter",
         ),
         (PLAIN + "qqqq: 2024-13-45\n", f"unknown field qqqq. Valid: {SECTIONS} (mine.yml)"),  # text: no date is read
         ("name: x\x00", "mine.yml: broken YAML, unacceptable character #x0000: control characters are not allowed"),
-        (PLAIN + "3: 4\n", "3: a field's name must be text, got 3 (mine.yml)"),
     ],
-    ids=range(11),
+    ids=str,
 )
 def test_broken_yaml_is_answered_with_line_and_column(text, message):
     assert refused(text) == message
@@ -123,7 +108,7 @@ def test_broken_yaml_is_answered_with_line_and_column(text, message):
 
 # --------------------------------------------------------------------------- numbers
 
-ONE = ["100000", "100_000", "1e5", "1E5", "1.0e5", "1.e+5", "+100000", "100000.0", '"100000"', '"1e5"']
+ONE = ["100_000", "1e5", "1.e+5", "+100000", "100000.0", '"100000"']
 """Ways to write one number."""
 
 
@@ -145,16 +130,16 @@ def test_a_number_is_what_people_mean_by_it(written, meant):
         assert Scenario.parse(changed("8000", written)).cluster.n_gpus == 100_000
 
 
-@pytest.mark.parametrize("nothing", ["", "null", "~", "Null"])
+@pytest.mark.parametrize("nothing", ["", "null"])
 def test_a_field_that_holds_nothing_has_its_default(nothing):
     plain = Scenario.parse(changed("interval_min: 60", f"interval_min: {nothing}"))
     assert plain.checkpoint.interval_min == "best"
 
 
 NO_NUMBERS = [
-    *("1:30", "1:30.5"),  # YAML 1.1 reads 90, in sixties
-    *("010", "00"),  # YAML 1.1 reads 8
-    *("0x10", "0b11", "0o10", "1e", "3,5", "12 min", "ten", "~1"),
+    "1:30",  # YAML 1.1 reads 90, in sixties
+    "010",  # YAML 1.1 reads 8
+    *("0x10", "1e", "3,5", "12 min"),
     "2024-01-01",  # YAML reads a date
 ]
 
@@ -168,23 +153,6 @@ def test_what_only_seems_a_number_is_refused_with_what_was_written(written):
     assert message == f"cluster.n_gpus must be a whole number [GPUs], got {written!r} (mine.yml)"
 
 
-@pytest.mark.parametrize(
-    ("written", "words"),
-    [
-        (".inf", "finite, got inf"),
-        ("-.inf", "finite, got -inf"),
-        (".nan", "finite, got nan"),
-        ("1e400", "finite, got inf"),
-        ("yes", "a number, got True"),
-        ("Off", "a number, got False"),
-    ],
-)
-def test_what_is_not_finite_and_switches_are_no_numbers(written, words):
-    message = refused(changed("stall_s: 300", f"stall_s: {written}"))
-    assert message == f"checkpoint.stall_s must be {words} (mine.yml)"
-    assert refused(changed("8000", written)) == f"cluster.n_gpus must be {words} (mine.yml)"
-
-
 def test_a_number_of_too_many_digits_is_refused():
     assert "a whole number may have 300 digits at most, got 5,001" in refused(changed("8000", "8" + "0" * 5000))
     message = refused(changed("8000", "8" + "0" * 200))
@@ -196,11 +164,6 @@ def test_digits_of_another_script_are_no_number(digits):
     for written in (digits, f"'{digits}'"):
         for before in ("8000", "300"):
             assert "must be written with the digits 0 to 9, got" in refused(changed(before, written))
-
-
-def test_minus_zero_is_zero():
-    read = Scenario.parse(changed("stall_s: 300", "stall_s: -0.0")).checkpoint.stall_s
-    assert str(read) == "0.0"
 
 
 # --------------------------------------------------------------------------- fields
@@ -217,25 +180,10 @@ FAULTS = {
         PLAIN + "maintenence: {}\n",
         f"unknown field maintenence; did you mean 'maintenance'? Valid: {SECTIONS} (mine.yml)",
     ),
-    "unknown field of a mode": (
-        changed(RATE, "{rate_per_1000_node_days: 6, modes: [{name: a, share: 0.3, detect_min: 3}]}"),
-        "unknown field failures.modes.0.detect_min; did you mean 'detection_min'? Valid: name, category, n_events, "
-        "share, factor, detection_min, restart_min, n_lost_nodes, latency_h, latency_cv, n_out_nodes, repair_h, "
-        "repaired_together, heat_share, heat_energy_ev (mine.yml)",
-    ),
-    "two faults": (
-        changed("n_gpus: 8000", "n_gpus: -8, gpus: 2"),
-        "cluster.n_gpus must be >= 1 GPUs, got -8 (mine.yml)\n"
-        "unknown field cluster.gpus; did you mean 'n_gpus'? Valid: n_gpus, gpus_per_node (mine.yml)",
-    ),
     "misspelt": (
         changed("interval_min", "intervall_min"),
         "unknown field checkpoint.intervall_min; did you mean 'interval_min'? Valid: interval_min, stall_s, "
         "persist_s, persist_slowdown, load_s, store, tiers, n_kept (mine.yml)",
-    ),
-    "no whole number": (
-        changed("8000", "8000.5"),
-        "cluster.n_gpus must be a whole number [GPUs], got 8000.5 (mine.yml)",
     ),
     "nothing where something is needed": (
         changed("8000", ""),
@@ -246,12 +194,7 @@ FAULTS = {
         "job.include_start must be true or false, got 7 (mine.yml)",
     ),
     "number for text": (changed("A plain run", "7"), "title must be text, got 7 (mine.yml)"),
-    "number for a section": (changed(RATE, "7"), "failures must be a section with its fields, got 7 (mine.yml)"),
     "text for a list": (PLAIN + "sources: abc\n", "sources must be a list, got 'abc' (mine.yml)"),
-    "beyond reason": (
-        changed("interval_min: 60", "interval_min: 1.0e+16"),
-        "checkpoint.interval_min must be <= 1e+11 min, got 1e+16 (mine.yml)",
-    ),
     "no multiple": (
         changed("8000", "8001"),
         "cluster.n_gpus must be a multiple of gpus_per_node, got 8001 and 8 (mine.yml)",
@@ -268,15 +211,6 @@ FAULTS = {
     "origin of no field": (
         PLAIN + "evidence: {cluster.n_gpu: {status: primary}}\n",
         "unknown field in evidence 'cluster.n_gpu'; did you mean 'cluster.n_gpus'?",
-    ),
-    "origin of no kind": (
-        PLAIN + "evidence: {cluster.n_gpus: {status: sure}}\n",
-        "evidence.cluster.n_gpus.status must be 'primary', 'secondary', 'derived' or 'assumed', got 'sure' (mine.yml)",
-    ),
-    "empty title": (changed("A plain run", '"  "'), "title must not be empty (mine.yml)"),
-    "endless title": (
-        changed("A plain run", "x" * 201),
-        "title must have at most 200 characters, got 201 (mine.yml)",
     ),
 }
 
@@ -295,31 +229,19 @@ FAILURES = {
     "{n_events: 3, node_days: 3, rate_per_1000_node_days: 6}": (
         f"{WAYS} n_events with node_days and rate_per_1000_node_days"
     ),
-    "{job_mttf_h: 9, node_mttf_h: 100}": f"{WAYS} job_mttf_h and node_mttf_h",
     "{job_mttf_h: 9, rate_gamma: {shape: 1, node_days: 1}}": (
         "takes rate_gamma only with rate_per_1000_node_days; a count has its own"
     ),
     "{n_events: 3}": "needs n_events and node_days together",
-    "{node_days: 3}": "needs n_events and node_days together",
-    "{n_events: 3, node_days: 3, rate_gamma: {shape: 1, node_days: 1}}": (
-        "takes rate_gamma only with rate_per_1000_node_days; a count has its own"
-    ),
     "{rate_per_1000_node_days: 6, exposed_share: 0.5}": "takes exposed_share only with rate_clock: wall",
     "{rate_per_1000_node_days: 6, modes: [{name: a, share: 0.7}, {name: b, share: 0.4}]}": (
         "has modes whose shares sum to 1.1; at most 1"
     ),
-    "{n_events: 3, node_days: 9, modes: [{name: a, n_events: 4}]}": "has modes whose shares sum to 1.333; at most 1",
     "{n_events: 0, node_days: 9, modes: [{name: a, n_events: 1}]}": (
         "mode 'a' counts 1 events, but failures.n_events is 0"
     ),
     "{rate_per_1000_node_days: 6, modes: [{name: a, share: 0.7}, {name: a, share: 0.2}]}": "has two modes named 'a'",
-    "{rate_per_1000_node_days: 6, modes: [{name: other, share: 0.7}]}": (
-        "has a mode named 'other', which is the name of what the modes leave over"
-    ),
     "{rate_per_1000_node_days: 6, modes: [{name: a}]}": "mode 'a' needs exactly one of n_events or share",
-    "{n_events: 9, node_days: 9, modes: [{name: a, share: 0.1, n_events: 3}]}": (
-        "mode 'a' needs exactly one of n_events or share"
-    ),
     "{rate_per_1000_node_days: 6, modes: [{name: a, n_events: 3}]}": (
         "mode 'a' counts events, but failures.n_events is not given"
     ),
@@ -333,7 +255,7 @@ def test_failures_are_given_in_exactly_one_way(failures):
 
 @pytest.mark.parametrize(
     "name",
-    ["../x", "a/b", "a\\\\b", "<b>x</b>", "Plain", "a b", ".hidden", "-x", "a" * 65, "plain\\n", "x\\u0000", "é"],
+    ["../x", "<b>x</b>", "Plain", "a b", ".hidden", "a" * 65, "plain\\n", "é"],
 )
 def test_names_that_are_paths_or_markup_are_refused(name):
     message = refused(changed("name: plain", f'name: "{name}"'))
@@ -341,7 +263,7 @@ def test_names_that_are_paths_or_markup_are_refused(name):
     assert message.endswith("a name has a-z, 0-9, dot, dash and underscore, and at most 64 of them (mine.yml)")
 
 
-@pytest.mark.parametrize("title", ["a\\nb", "a\\n", "a\\x00", "a\\x1b[31m", "a\\u2028b", "a\\x85"])
+@pytest.mark.parametrize("title", ["a\\nb", "a\\x1b[31m", "a\\u2028b"])
 def test_titles_of_more_than_a_line_or_of_what_is_not_printed_are_refused(title):
     message = refused(changed("A plain run", f'"{title}"'))
     assert message.startswith("title holds characters that are not allowed, got ")

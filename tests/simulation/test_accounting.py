@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -87,28 +85,6 @@ def _check_timeline(row: pd.Series, lines: pd.DataFrame) -> None:
     assert set(hours.index) == set(expected)
     for state, value in expected.items():
         assert hours[state] == pytest.approx(value, abs=1e-8 * total_h), state
-
-
-@pytest.mark.slow
-def test_mixtures_hold_every_rule_and_exercise_it(small_run):
-    """The test above would pass for rules that are never drawn."""
-    drawn = [mixture(random.Random(seed).choice) for seed in range(80)]
-    for rule in (
-        "prediction",
-        "slow_nodes",
-        "elastic",
-        "failures.lemons",
-        "failures.lifetime",
-        "maintenance",
-        "spares",
-    ):
-        assert sum(bool(changes.get(rule)) for changes in drawn) > 8, rule
-    sums = pd.concat(
-        simulate(small_run.override(changes), n_runs=N_RUNS, seed=1).runs.mean().to_frame().T for changes in drawn
-    )
-    for column in (*PARTS, "n_failures", "n_planned", "n_undetected", "waiting_h"):
-        assert (sums[column] > 0).sum() > 8, column
-        assert (sums[column] > 0.05).any(), column
 
 
 @pytest.mark.parametrize("work_h", [30, 7.7])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import math
 import os
 import signal
@@ -21,25 +20,21 @@ from ettr.simulation import MOST_FAILURES, MOST_RUNS, chunks, runs
 from ettr.simulation.compiling import compiled
 
 NONSENSE = {
-    "n_runs": [0, -1, 1.5, True, 10**12, MOST_RUNS + 1, "many", math.nan, np.float64(10), [10]],
-    "seed": [-1, 2**63, 0.5, False, None, "x"],
-    "until": [0, -0.1, 1, 2, math.nan, math.inf, "little", True],
-    "timeline": [[10], [-1], [0.5], [0, 3, 99], [True], ["0"], 3, "0"],
+    "n_runs": [0, 1.5, True, MOST_RUNS + 1, "many", math.nan],
+    "seed": [-1, 2**63, 0.5, None],
+    "until": [0, 1, math.nan, "little", True],
+    "timeline": [[10], [0.5], 3, "0"],
+    "horizon_h": [0, math.inf, math.nan, "28", True],
 }
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in NONSENSE.items() for value in values])
-def test_what_cannot_be_asked_for_is_refused(small_run, name, value):
-    words = {"until": "until must be between 0 and 1"}.get(name, f"{name} must be")
-    with pytest.raises(InputError, match=words):
-        simulate(small_run, **{"n_runs": 10} | {name: value})
-
-
-def test_whole_numbers_of_any_kind_are_taken(small_run):
-    expected = simulate(small_run, n_runs=10, seed=3, timeline=[2])
-    simulated = simulate(small_run, n_runs=np.int32(10), seed=np.uint64(3), timeline=np.array([2]), until=None)
-    assert (simulated.table == expected.table).all() and simulated.timeline.equals(expected.timeline)
-    assert type(simulated.n_runs) is int and type(simulated.seed) is int
+def test_what_cannot_be_asked_for_is_refused(small_run):
+    for name, values in NONSENSE.items():
+        for value in values:
+            with pytest.raises(InputError, match=f"{name} must be"):
+                simulate(small_run, **{"n_runs": 10} | {name: value})
+    with pytest.raises(InputError, match="takes a Scenario.*'rsc-1'"):
+        simulate("rsc-1")
 
 
 def test_a_timeline_that_would_fill_the_memory_is_refused(small_run):
@@ -52,13 +47,10 @@ def test_a_timeline_that_would_fill_the_memory_is_refused(small_run):
 HOPELESS = {
     "far too large": {"cluster.n_gpus": 80_000_000},
     "never restarts": {"recovery.restart_min": 6000},
-    "never reaches a checkpoint": {"checkpoint.interval_min": 6000, "job.productive_h": 300},
-    "absurd": {"failures.rate_per_1000_node_days": 1e12},
     "with tiers": {
         "cluster.n_gpus": 80_000_000,
         "checkpoint.tiers": [{"name": "memory", "interval_s": 270, "load_s": 1, "survives": 0.9}],
     },
-    "with nodes that wear": {"cluster.n_gpus": 80_000_000, "failures.lifetime": {"shape": 2}},
 }
 
 
@@ -73,7 +65,6 @@ def test_a_hopeless_job_is_refused_at_once(small_run, name):
 
 STUCK = {
     "time-outs": {"recovery.false_alarms_per_day": 1e5},
-    "burn-in": {"failures.burn_in": {"factor": 1e4, "decay_days": 1e4}},
     "silent ones, of which none is kept": {
         "failures.modes": [{"name": "sdc", "share": 1, "latency_h": 20}],
         "checkpoint.n_kept": 1,
@@ -164,12 +155,6 @@ def test_what_has_no_rule_is_refused_by_name(small_run, names):
         simulate(small_run.override(TOGETHER[names]), n_runs=10)
 
 
-@pytest.mark.parametrize("horizon_h", [0, -1, math.inf, math.nan, "28", True])
-def test_a_horizon_that_is_no_time_is_refused(small_run, horizon_h):
-    with pytest.raises(InputError, match="horizon_h must be a number of hours > 0, got"):
-        simulate(small_run, n_runs=10, horizon_h=horizon_h)
-
-
 def test_a_horizon_before_the_first_restart_ends_is_refused(small_run):
     with pytest.raises(InputError, match="horizon_h must be > 0.217 h, the first queue and restart, got 0.2"):
         simulate(small_run, n_runs=10, horizon_h=0.2)
@@ -181,25 +166,6 @@ def test_a_hopeless_job_has_a_horizon_all_the_same(small_run):
     run = small_run.override({"recovery.restart_min": 6000})
     simulated = simulate(run, n_runs=20, horizon_h=200)
     assert simulated.ettr < 0.05 and simulated.total_h == pytest.approx(200)
-
-
-POLICIES = {
-    "cure above 1": (
-        {"failures.lemons": {"share": 0.1, "factor": 2, "cured_manual": 1.1}},
-        "failures.lemons.cured_manual must be <= 1",
-    ),
-    "unknown choice": (
-        {"spares": {"n_nodes": 1, "choose": "best"}, "repair": {"manual_h": 1}},
-        "spares.choose must be .*longest_idle",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", POLICIES)
-def test_policies_that_contradict_are_refused(small_run, name):
-    changes, words = POLICIES[name]
-    with pytest.raises(InputError, match=words):
-        small_run.override(changes)
 
 
 ONE_NODE = {"cluster.n_gpus": 8, "failures.rate_per_1000_node_days": 4000}
@@ -216,36 +182,19 @@ EDGES = {
     },
     "one node": ONE_NODE,
     "one node, no spare": ONE_NODE | {"spares": {"n_nodes": 0}, "repair": {"manual_h": 50}},
-    "one node, a lemon": ONE_NODE | {"failures.lemons": {"share": 0.99, "factor": 2}},
-    "infant mortality": {"failures.lifetime": {"shape": 0.2}},
     "infant mortality of new nodes": {"failures.lifetime": {"shape": 0.2, "start": "new"}},
-    "wear": {"failures.lifetime": {"shape": 5}},
-    "wear of new nodes": {"failures.lifetime": {"shape": 5, "start": "new"}},
     "no spares and slow repair": {"spares": {"n_nodes": 0}, "repair": {"manual_h": 2000, "n_crew": 1, "cv": 3}},
-    "all nodes at once": {
-        "failures.modes": [{"name": "power", "share": 0.5, "n_out_nodes": 16}],
-        "spares": {"n_nodes": 3},
-        "repair": {"automatic_h": 5},
-    },
     "all nodes at once, with clocks": {
         "failures.modes": [{"name": "power", "share": 0.5, "n_out_nodes": 16}],
         "failures.lifetime": {"shape": 0.5},
         "spares": {"n_nodes": 0},
         "repair": {"automatic_h": 5},
     },
-    "replicas of one node": {
-        "elastic": {"n_replicas": 16, "n_least": 1},
-        "spares": {"n_nodes": 0},
-        "repair": {"automatic_h": 500},
-    },
     "less work than one stall": {"job.productive_h": 1e-3},
     "checkpoints all the time": {"checkpoint.interval_min": 0.01, "checkpoint.stall_s": 0, "checkpoint.persist_s": 0},
     "a write as long as the interval": {"checkpoint.persist_s": 2700, "checkpoint.stall_s": 0},
-    "restarts in no time": {"recovery": {"detection_min": 0, "restart_min": 0}},
     "maintenance all day": {"maintenance": {"per_day": 100, "duration_min": 1}},
     "a fleet that never failed before": {"failures.burn_in": {"factor": 0, "decay_days": 0.5}},
-    "many crews": {"spares": {"n_nodes": 1000, "n_preemptible": 10**6}, "repair": {"manual_h": 1, "n_crew": 10**6}},
-    "alarms that never come true": {"prediction": {"recall": 1, "precision": 0.01, "lead_s": 60, "action_s": 0}},
 }
 
 
@@ -260,20 +209,6 @@ def test_the_edge_of_sense_is_simulated(small_run, name):
         assert simulated.budget.n_failures == 0 and simulated.budget.rework_h == 0
     else:
         assert simulated.runs["n_failures"].sum() > 0 or name == "less work than one stall"
-
-
-def test_a_fleet_of_a_million_nodes_needs_no_more_room_than_one_of_ten(small_run):
-    run = small_run.override(
-        {
-            "cluster.n_gpus": 8_000_000,
-            "failures.rate_per_1000_node_days": 0.0064,
-            "failures.lemons": {"share": 0.1, "factor": 5},
-            "failures.lifetime": {"shape": 0.5, "start": "new"},
-        }
-    )
-    began = time.monotonic()
-    simulate(run, n_runs=20)
-    assert time.monotonic() - began < 20  # of which most is compiling, if it has not been done
 
 
 class _Enough(Exception):
@@ -294,17 +229,6 @@ def test_a_call_is_broken_off_by_what_reports_progress(small_run, monkeypatch):
             simulate(small_run, n_runs=200_000, on_progress=report)
         assert threading.active_count() == before
     assert simulate(small_run, n_runs=10).n_runs == 10
-
-
-def test_what_goes_wrong_elsewhere_is_said_here(small_run):
-    class Broken:
-        def submit(self, function, *arguments):
-            future = concurrent.futures.Future()
-            future.set_exception(OSError("no such machine"))
-            return future
-
-    with pytest.raises(OSError, match="no such machine"):
-        simulate(small_run, n_runs=10, executor=Broken())
 
 
 INTERRUPTED = """
@@ -352,38 +276,8 @@ def test_ctrl_c_ends_a_long_call_within_a_second(small_run):
         process.wait()
 
 
-def test_slips_of_the_pen_are_named(small_run):
-    for slip, words in (
-        (lambda: simulate("rsc-1"), "takes a Scenario.*'rsc-1'"),
-        (lambda: simulate(small_run, executor="x"), "executor must have submit"),
-    ):
-        with pytest.raises(InputError, match=words):
-            slip()
-
-
-def test_a_run_that_is_busy_without_failing_ends_at_a_limit(small_run, monkeypatch):
-    """Nodes turn into lemons all the time, most of which are lemons already."""
-    monkeypatch.setattr(runs, "_LEAST_LIMIT", 2000)
-    busy = {"failures.lemons": {"share": 0.1, "factor": 2, "new_per_1000_node_days": 1e8}}
-    with pytest.raises(NoProgress, match=r"limit of [\d,]+ failures or [\d,]+ events"):
-        simulate(small_run.override({"failures.rate_per_1000_node_days": 0.01} | busy), n_runs=2)
-
-
 def test_without_a_folder_for_compiled_code_there_is_a_warning(monkeypatch):
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
     with pytest.warns(RuntimeWarning, match="compiled code cannot be kept.*set NUMBA_CACHE_DIR") as caught:
         assert compiled(lambda number: number + 1)(2) == 3
     assert len(caught) == 1
-
-
-@pytest.mark.slow
-def test_without_a_folder_for_compiled_code_it_still_runs(tmp_path):
-    """One warning, and no error."""
-    code = (
-        "import warnings; from numba.core import caching; caching.CacheImpl._locator_classes = []; "
-        "import ettr; run = ettr.Scenario.load('rsc-1'); "
-        "caught = warnings.catch_warnings(record=True); messages = caught.__enter__(); "
-        "print(ettr.simulate(run, 2).n_runs, [str(one.message)[:28] for one in messages])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
-    assert done.stdout == "2 ['compiled code cannot be kept']\n"

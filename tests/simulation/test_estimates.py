@@ -7,14 +7,13 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from agreement import FOUR, ROUNDING
 from ettr import budget, simulate
 from ettr.core.errors import InputError
 from ettr.core.report import Table
 from ettr.core.results import PARTS
-from ettr.simulation.columns import COLUMNS, CONTROL, CONTROLS, OUTCOME
+from ettr.simulation.columns import CONTROL, CONTROLS, OUTCOME
 from ettr.simulation.estimates import interval, means
 from ettr.simulation.outcome import PERCENTILES
 
@@ -23,11 +22,9 @@ MODES = {"failures.modes": [{"name": "hang", "share": 0.4, "detection_min": 40, 
 RANDOM = {"recovery.person_share": 0.3, "recovery.person_min": 30}
 SCENARIOS = {
     "core": {},
-    "modes": MODES,
     "random times": RANDOM | MODES,
     "spares": SPARES,
     "nodes": {"failures.lifetime": {"shape": 0.6}} | RANDOM,
-    "steady": {"job.include_start": False, "checkpoint.persist_slowdown": 0.2},
     "every rule": SPARES
     | MODES
     | {"maintenance": {"per_day": 3, "duration_min": 40}, "failures.burn_in": {"factor": 3, "decay_days": 1}},
@@ -71,15 +68,6 @@ def test_means_with_controls_are_those_of_a_regression():
     assert found.mean == pytest.approx(slopes[0], rel=1e-12)
     assert found.freedom.tolist() == [197, 197]
     assert found.error**2 == pytest.approx(squares / 197 / 200, rel=1e-9)
-
-
-def test_a_control_that_only_rounds_is_none(plain_run):
-    """All failures take equally long here, up to the last digit: nothing is known of such a sum of differences."""
-    run = plain_run.override({"cluster.n_gpus": 24_000, "recovery.detection_min": 6, "recovery.queue_min": 9})
-    expected = budget.exact(run)
-    for factor in (1, 1.1, 1.7):
-        simulated = simulate(run.override({"recovery.queue_min": 9 * factor}), 2000)
-        assert simulated.budget.rework_h == pytest.approx(expected.rework_h, rel=0.05)
 
 
 COVERED = {
@@ -127,7 +115,7 @@ def test_few_runs_that_differ_are_few_degrees_of_freedom():
     assert low[0] < 0.001 and high[0] > 0.006
 
 
-@pytest.mark.parametrize(("expected_failures", "n_runs"), [(0.3, 200), (0.05, 200), (0.01, 1000)])
+@pytest.mark.parametrize(("expected_failures", "n_runs"), [(0.3, 200), (0.01, 1000)])
 def test_intervals_hold_where_failures_are_rare(small_run, expected_failures, n_runs):
     """Also of restarts, which controls explain but for failures in a restart, and those no run may have met."""
     run = small_run.override({"failures.rate_per_1000_node_days": 50 * expected_failures})
@@ -190,30 +178,6 @@ def test_the_error_of_a_finishing_date_is_what_other_seeds_differ_by(small_run):
     assert "standard error" not in str(alone.report())
 
 
-def test_without_detection_and_restart_the_finish_of_one_segment_is_known(plain_run):
-    """One hour to live through in one go: the time lost in n tries that fail is a sum of n cut-off exponentials.
-
-    So the share that is done after an hour is e^{-1/4}, and nobody is done earlier.
-    """
-    run = plain_run.override(
-        {"job": {"productive_h": 1, "include_start": True}, "recovery.restart_min": 0, "checkpoint.interval_min": 60}
-    )
-    runs = simulate(run, n_runs=40_000, seed=7).runs
-    first = np.exp(-0.25)
-    assert (runs["total_h"] <= 1 + 1e-9).mean() == pytest.approx(
-        first, abs=FOUR * np.sqrt(first * (1 - first) / 40_000)
-    )
-    # the number of failures is geometric
-    counts = np.bincount(runs["n_failures"].astype(int), minlength=9)[:9]
-    expected = 40_000 * first * (1 - first) ** np.arange(9)
-    assert (
-        stats.chisquare(
-            np.append(counts[:8], 40_000 - counts[:8].sum()), np.append(expected[:8], 40_000 - expected[:8].sum())
-        ).pvalue
-        > 1e-3
-    )
-
-
 def test_the_ettr_is_the_ratio_of_sums_and_not_the_mean_of_ratios(plain_run):
     run = plain_run.override({"cluster.n_gpus": 40_000, "job.productive_h": 5})
     simulated = simulate(run, n_runs=20_000, seed=8, control_variates=False)
@@ -237,39 +201,6 @@ def test_the_mean_of_ratios_is_told_beside_the_ettr_where_it_reads_otherwise(pla
     shown = float(re.search(r"^Mean of the runs' own ETTRs: ([\d.]+)%\. The ETTR above is", text, re.MULTILINE)[1])
     assert shown == pytest.approx(100 * own, abs=0.051)
     assert shown > float(re.search(r"ETTR: ([\d.]+)%", text)[1])
-
-
-def test_with_control_variates_the_mean_of_ratios_keeps_its_mean(plain_run):
-    run = plain_run.override({"cluster.n_gpus": 40_000, "job.productive_h": 5})
-    plain, many = (simulate(run, n_runs, seed=8, control_variates=False) for n_runs in (2000, 20_000))
-    ratios = many.runs["ettr"]
-    assert many.ettr_mean_of_ratios == pytest.approx(ratios.mean(), rel=1e-12)
-    less = simulate(run, n_runs=2000, seed=8).ettr_mean_of_ratios - ratios.mean()
-    assert abs(less) < abs(plain.ettr_mean_of_ratios - ratios.mean()) + ratios.std() / 20_000**0.5
-    assert abs(less) < FOUR * ratios.std() / 2000**0.5
-
-
-@pytest.mark.parametrize("n_runs", [1, 30])
-def test_where_all_runs_are_alike_their_ratios_are_not_told_apart(plain_run, n_runs):
-    changes = {} if n_runs == 1 else {"failures.rate_per_1000_node_days": 0}
-    simulated = simulate(plain_run.override(changes), n_runs=n_runs)
-    assert simulated.ettr_mean_of_ratios == pytest.approx(simulated.ettr, rel=1e-12)
-    assert not any("own ETTRs" in getattr(section, "text", "") for section in simulated.report())
-
-
-@pytest.mark.parametrize("slowdown", [0, 0.3])
-def test_the_steady_state_is_counted_in_whole_intervals(small_run, slowdown):
-    """Half an interval of work takes half of what a whole one takes."""
-    changes = {"job.include_start": False, "checkpoint.persist_slowdown": slowdown}
-    whole, part = (
-        simulate(small_run.override(changes | {"job.productive_h": hours}), 200, seed=9) for hours in (30, 29.3)
-    )
-    ratio = 29.3 / 30
-    columns = list(COLUMNS)
-    assert part.runs[columns].to_numpy() == pytest.approx(ratio * whole.runs[columns].to_numpy(), rel=1e-12)
-    assert part.ettr == pytest.approx(whole.ettr, rel=1e-12)
-    assert part.budget.total_h == pytest.approx(ratio * whole.budget.total_h, rel=1e-12)
-    assert part.relative_error == pytest.approx(whole.relative_error, rel=1e-9)
 
 
 def test_the_whole_answer_as_plain_numbers(small_run):
@@ -304,13 +235,7 @@ def test_intervals_stay_where_hours_and_ratios_can_be(small_run):
     assert 0 <= low < simulated.ettr < high <= 1
 
 
-def test_a_simulation_shows_itself_in_a_line(small_run):
-    simulated = simulate(small_run, n_runs=1234)
-    assert repr(simulated) == f"Simulation(1,234 runs of 'small', seed 0, ETTR {simulated.ettr:.4f})"
-    assert simulated != simulate(small_run, n_runs=10) and hash(simulated)
-
-
-@pytest.mark.parametrize("rate", [1e-4, 1e-30])
+@pytest.mark.parametrize("rate", [1e-4, pytest.param(1e-30, marks=pytest.mark.slow)])
 def test_failures_that_are_rare_are_waited_for(small_run, rate):
     """In 200 runs none is met, and their spread of nothing would end the search at once."""
     run = small_run.override({"failures.rate_per_1000_node_days": rate, "cluster.n_gpus": 8, "job.productive_h": 240})

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from ettr import Scenario, budget
+from ettr import budget
 from ettr.simulation.outlook import affordable_runs, outlook
 
 STEADY = {"job.include_start": False}
@@ -76,8 +75,3 @@ def test_as_many_runs_as_meet_so_many_failures():
     assert affordable_runs(400, 10**9, 10**6) == 2500
     assert affordable_runs(0, 10, 5) == 10
     assert affordable_runs(1e9, 400, 400_000, 8) == 8
-
-
-def test_presets_are_reckoned_at_once():
-    for name in ("rsc-1", "bloom-176b", "h100-100k"):
-        assert np.isfinite(outlook(Scenario.load(name)).n_failures)

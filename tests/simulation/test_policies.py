@@ -194,14 +194,6 @@ def test_repair_times_have_the_distribution_that_was_asked_for(counting, law):
     assert stats.kstest(waits_h, expected.cdf).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("cv", [0.05, 0.5, 3.0, 10.0])
-def test_gamma_times_have_their_mean(counting, cv):
-    repair = {"manual_h": 5, "distribution": "gamma", "cv": cv}
-    run = counting.override({"job.productive_h": 0.3, "spares": {"n_nodes": 0}, "repair": repair})
-    runs = simulate(run, 40_000, seed=9).runs
-    _near(runs.loc[runs["n_failures"] == 1, "waiting_h"], 5.0)
-
-
 def test_without_failures_in_restarts_the_form_is_that_of_a_longer_downtime(small_run):
     """A restart in which nothing strikes is dead time: rework and failures are those of no restart at all."""
     run = small_run.override({"recovery.exposed": False, "recovery.restart_min": 60})

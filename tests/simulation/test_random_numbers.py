@@ -137,12 +137,6 @@ def test_tails_beyond_the_last_layer_are_as_likely_as_they_should_be(drawn, name
         assert stats.kstest(beyond, lambda x: 1 - law.sf(x) / law.sf(edge)).pvalue > 1e-3
 
 
-def test_a_number_depends_on_its_place_alone():
-    one, other = _exponentials(2000, 1), _exponentials(1000, 1)
-    assert (one[:1000] == other).all()
-    assert not (_exponentials(1000, 2) == other).any()
-
-
 @pytest.mark.parametrize("cv", [0.0, 0.1, 1.0, 2.5])
 def test_log_normal_times_have_their_mean_and_spread(cv):
     sigma = math.sqrt(math.log1p(cv**2))

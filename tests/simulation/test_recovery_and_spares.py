@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -46,13 +44,6 @@ def test_a_job_waits_as_often_as_erlang_says(plain_run, law, n_spares):
     expected |= {"n_failures": without.n_failures / without.productive_h, "rework_h": without.rework_h / 40}
     check_means(mean, error, expected)
     assert error["total_h"] < 0.01 * mean["total_h"]
-
-
-def test_a_full_pool_at_the_start_makes_a_run_shorter(plain_run):
-    run = plain_run.override({"spares": {"n_nodes": 1}, "repair": {"automatic_h": 8}})
-    early = simulate(run.override({"job.productive_h": 5}), 4000, seed=3).ettr
-    late = per_hour_of_work(run, 60, 160, 1000, seed=3)[0]["total_h"]
-    assert early > 1.02 / late
 
 
 @pytest.mark.parametrize("n_out", [0, 1, 3])
@@ -142,23 +133,3 @@ def test_a_preset_does_not_change_by_the_growth_of_starts_where_it_was_observed(
 def steady_at(run: Scenario) -> dict[str, float]:
     """The interval that is best where the run was observed."""
     return {"checkpoint.interval_min": budget.best_interval_min(run)}
-
-
-@pytest.mark.parametrize("clocks", [LEMONS | {"failures.lemons.factor": 1}, {"repair.retire_after": 16}])
-def test_an_elastic_job_fares_alike_whether_its_nodes_have_clocks_or_not(plain_run, clocks):
-    """But for the nodes that are missing, whose clocks are not there: 0.2% of the failures or so."""
-    fleet = {
-        "spares": {"n_nodes": 9},
-        "repair": {"manual_h": 24, "cv": 1},
-        "elastic": {"n_replicas": 128, "n_least": 90},
-    }
-    fleet |= {"failures.rate_per_1000_node_days": 10, "cluster.n_gpus": 8192, "job.productive_h": 200}
-    plain = plain_run.override(fleet)
-    more = {"repair.retire_window_days": 1e-6, "repair.replacement_h": 1} if "repair.retire_after" in clocks else {}
-    own = simulate(plain.override(clocks | more), n_runs=1000)
-    all_alike = simulate(plain, n_runs=1000)
-    missing = all_alike.budget.degraded_h / all_alike.budget.total_h
-    assert missing > 0.001
-    error = math.hypot(own.ettr_error, all_alike.ettr_error)
-    assert abs(own.ettr - all_alike.ettr) < FOUR * error + 0.002 * (1 - all_alike.ettr)
-    assert own.budget.n_failures == pytest.approx(all_alike.budget.n_failures, rel=0.01)

@@ -35,26 +35,19 @@ BOTH_KNOW = {
     "ragged": {"job.productive_h": 30.2},
     "ends during a write": {"job.productive_h": 30.1} | WRITE,
     "no failures": {"failures.rate_per_1000_node_days": 0},
-    "no failures, slowdown": {"failures.rate_per_1000_node_days": 0} | WRITE,
     "slowdown": WRITE,
     "random times": RANDOM | {"failures.modes": MODES},
     "steady": {"job.include_start": False},
-    "steady, slowdown": {"job.include_start": False} | WRITE,
     "steady, write as long as the interval": {
         "job.include_start": False,
         "checkpoint.persist_s": 3600,
         "checkpoint.persist_slowdown": 0.25,
     },
     "maintenance": STOPS,
-    "maintenance, slowdown": STOPS | WRITE | RANDOM,
-    "maintenance, steady": STOPS | WRITE | {"job.include_start": False},
     "maintenance, no write": STOPS | {"checkpoint.persist_s": 0, "checkpoint.stall_s": 0, "job.productive_h": 30.2},
-    "maintenance at every checkpoint": {"maintenance": {"per_day": 1000, "duration_min": 10}},
     "maintenance, new nodes": STOPS | {"failures.lifetime": {"shape": 0.6, "start": "new"}},
-    "maintenance, spares": STOPS | SPARES,
     "stages of repair": {"spares": {"n_nodes": 2}, "repair": STAGES},
     "stages of repair, racks": {"spares": {"n_nodes": 6}, "repair": STAGES, "failures.modes": MODES} | STOPS,
-    "people only": {"spares": {"n_nodes": 2}, "repair": STAGES | {"automatic_h": None, "automatic_success": 1.0}},
     "automatic repair, then new nodes": {
         "spares": {"n_nodes": 2},
         "repair": {"automatic_h": 2, "automatic_success": 0.5, "replacement_h": 20},
@@ -67,11 +60,7 @@ BOTH_KNOW = {
     "spares": SPARES,
     "no spares": SPARES | {"spares": {"n_nodes": 0}},
     "spares and racks": WIDE_SPARES | {"failures.modes": MODES} | RANDOM,
-    "steady, spares": SPARES | {"job.include_start": False} | WRITE,
-    "new nodes": {"failures.lifetime": {"shape": 0.6, "start": "new"}},
     "new nodes that wear": {"failures.lifetime": {"shape": 3, "start": "new"}} | WRITE,
-    "nodes in the middle of their lives": {"failures.lifetime": {"shape": 0.6}} | RANDOM,
-    "old nodes that wear": {"failures.lifetime": {"shape": 3}},
     "nodes, spares and programs": {"failures.lifetime": {"shape": 0.6}, "failures.modes": [MODES[0], MODES[2]]}
     | SPARES,
     "many nodes": {
@@ -105,29 +94,17 @@ def _same_runs(one: np.ndarray, other: np.ndarray) -> None:
 LARGE = 10**6
 IDLE = {
     "nobody is needed": ({"recovery.person_share": 0, "recovery.person_min": 60}, {}),
-    "people who come at once": ({"recovery.person_share": 0.5, "recovery.person_min": 0}, {}),
     "no time-outs": ({"recovery.false_alarms_per_day": 0}, {}),
-    "full speed": ({"job.throughput_factor": 1}, {}),
     "all checkpoints kept": (SILENT | {"checkpoint.n_kept": LARGE}, SILENT),
-    "few checkpoints kept, nothing silent": ({"checkpoint.n_kept": 1}, {}),
     "no maintenance": ({"maintenance": {"per_day": 0, "duration_min": 60}}, {}),
-    "no rolling maintenance": (
-        {"maintenance": {"per_day": 0, "duration_min": 60, "rolling_nodes": 2}} | SPARES,
-        SPARES,
-    ),
     "too few spares for rolling maintenance": (
         {"maintenance": {"per_day": 2, "duration_min": 60, "rolling_nodes": 5}} | SPARES,
         {"maintenance": {"per_day": 2, "duration_min": 60}} | SPARES,
     ),
     "settled from the first": ({"failures.burn_in": {"factor": 1, "decay_days": 3}}, {}),
-    "long settled": ({"failures.burn_in": {"factor": 9, "decay_days": 1, "age_days": 1e4}}, {}),
     "no slow nodes": ({"slow_nodes": {"per_1000_node_days": 0, "loss": 0.5, "detection_h": 1}}, {}),
     "alarms that come too late": (
         {"prediction": {"recall": 0.9, "precision": 0.9, "lead_s": 59, "action_s": 60}},
-        {},
-    ),
-    "alarms that are never worth an answer": (
-        {"prediction": {"recall": 0.9, "precision": 0.01, "lead_s": 600, "action_s": 60}},
         {},
     ),
     "racks without clocks or spares": (
@@ -139,51 +116,19 @@ IDLE = {
         {"spares": {"n_nodes": 2}, "repair": {"manual_h": 8, "cv": 1}},
     ),
     "people are the automatic repair": ({"spares": {"n_nodes": 2}, "repair": {"manual_h": 8, "cv": 1}}, SPARES),
-    "repair that always works": (
-        {
-            "spares": {"n_nodes": 2},
-            "repair": {
-                "automatic_h": 8,
-                "cv": 1,
-                "manual_h": 50,
-                "replacement_h": 70,
-                "n_crew": 1,
-            },
-        },
-        SPARES,
-    ),
-    "automatic repair that never works, at no time": (
-        {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 0, "automatic_success": 0, "manual_h": 8}},
-        {"spares": {"n_nodes": 2}, "repair": {"manual_h": 8}},
-    ),
     "new nodes instead of repair": (
         {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 0, "automatic_success": 0, "replacement_h": 8}},
         {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 8}},
     ),
-    "pre-emptible at once": (SPARES | {"spares": {"n_nodes": 1, "n_preemptible": 1}}, SPARES),
     "idle but near": (SPARES | {"spares": {"n_nodes": 0, "n_preemptible": 1, "n_idle": 1}}, SPARES),
     "every replica is needed": (SPARES | {"elastic": {"n_replicas": 8, "n_least": 8}}, SPARES),
-    "no replica is ever missing": (
-        {"spares": {"n_nodes": 500}, "repair": {"automatic_h": 8}, "elastic": {"n_replicas": 8, "n_least": 1}},
-        {},
-    ),
     "more spares than failures": ({"spares": {"n_nodes": 500}, "repair": {"automatic_h": 8}}, {}),
-    "repair in no time": ({"spares": {"n_nodes": 0}, "repair": {"automatic_h": 0}}, {}),
     "no retirement among numbered nodes": (
         SPARES
         | {"failures.lifetime": {"shape": 0.6}, "failures.lemons": {"share": 0.1, "factor": 3}}
         | {"repair": {"automatic_h": 8, "cv": 1, "retire_after": 16, "retire_window_days": 1e-3, "replacement_h": 1}},
         SPARES | {"failures.lifetime": {"shape": 0.6}, "failures.lemons": {"share": 0.1, "factor": 3}},
     ),
-    "lemons that have all left": (
-        {"failures.lifetime": {"shape": 0.6}, "failures.lemons": {"share": 0.3, "factor": 5, "left": 0}},
-        {
-            "failures.lifetime": {"shape": 0.6},
-            "failures.lemons": {"share": 1e-12, "factor": 5},
-            "failures.rate_per_1000_node_days": 400 / 2.2,
-        },
-    ),
-    "a tier that nothing leaves": ({"checkpoint.tiers": [MEMORY | {"survives": 0, "stall_s": 0}]}, {}),
     "a tier that is the store": (
         {"checkpoint.tiers": [MEMORY | {"interval_s": 2700, "stall_s": 0, "write_s": 600, "load_s": 0}]},
         {},
@@ -222,29 +167,14 @@ SAME_ON_AVERAGE = {
         | {"repair": {"automatic_h": 8, "cv": 1, "retire_after": 16, "retire_window_days": 1e-3, "replacement_h": 1}},
         SPARES | {"failures.lifetime": {"shape": 0.6}},
     ),
-    "lemons that are none": (
-        {"failures.lifetime": {"shape": 0.6, "start": "new"}, "failures.lemons": {"share": 1e-12, "factor": 9}},
-        {"failures.lifetime": {"shape": 0.6, "start": "new"}},
-    ),
     "a shape of 1": ({"failures.lifetime": {"shape": 1}}, {}),
-    "a shape of 1, all new": ({"failures.lifetime": {"shape": 1, "start": "new"}}, {}),
-    "a factor of 1": ({"failures.lemons": {"share": 0.3, "factor": 1}}, {}),
     "lemons in one kind of failure": ({"failures.lemons": {"share": 0.25, "factor": 6}}, {}),
-    "clocks for retirement that never comes": (
-        SPARES
-        | {"repair": {"automatic_h": 8, "cv": 1, "retire_after": 16, "retire_window_days": 1e-3, "replacement_h": 1}},
-        SPARES,
-    ),
     "a time-out is a failure that is noticed at once": (
         {"recovery.false_alarms_per_day": 16 * 0.8 / 9, "failures.rate_per_1000_node_days": 800 / 3},
         {
             "failures.modes": [{"name": "time-out", "share": 1 / 4, "detection_min": 0}],
             "failures.rate_per_1000_node_days": 3200 / 9,
         },
-    ),
-    "a mode cut in two": (
-        {"failures.modes": [{"name": name, "share": 0.2, "restart_min": 30} for name in "ab"]},
-        {"failures.modes": [{"name": "ab", "share": 0.4, "restart_min": 30}]},
     ),
 }
 

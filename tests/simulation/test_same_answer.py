@@ -58,13 +58,6 @@ def test_the_first_runs_of_many_are_the_runs_of_few(run):
         assert (_table(run, n_runs) == table[:n_runs]).all()
 
 
-def test_any_seed_is_as_good(small_run):
-    tables = [simulate(small_run, n_runs=20, seed=seed).table for seed in (0, 1, 2**32, 2**63 - 1)]
-    for number, table in enumerate(tables):
-        for other in tables[:number]:
-            assert not (table[:, 4] == other[:, 4]).any()
-
-
 @pytest.mark.parametrize("events", [0, 100, 2500])
 def test_the_size_of_the_pieces_does_not_matter(run, monkeypatch, events):
     """Down to one run each, in the two threads that no executor means."""
@@ -78,37 +71,15 @@ def test_the_size_of_the_pieces_does_not_matter(run, monkeypatch, events):
     assert len(seen) == 100 if events == 0 else len(seen) > 1
 
 
-@pytest.fixture
-def small_pieces(monkeypatch):
+@pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_threads_and_other_processes_give_the_same_runs(small_run, monkeypatch, processes):
     monkeypatch.setattr(chunks, "_EVENTS", 700)
-
-
-@pytest.mark.parametrize("n_threads", [1, 2])
-def test_the_number_of_threads_does_not_matter(run, small_pieces, n_threads):
-    with concurrent.futures.ThreadPoolExecutor(n_threads) as executor:
-        assert (_table(run, executor=executor) == _table(run)).all()
-
-
-def test_other_processes_give_the_same_runs(small_run, small_pieces):
     context = multiprocessing.get_context("spawn")  # threads and forks do not go together
-    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as executor:
+    pool = concurrent.futures.ProcessPoolExecutor(2, context) if processes else concurrent.futures.ThreadPoolExecutor(2)
+    with pool as executor:
         for changes in KINDS.values():
             run = small_run.override(changes)
             assert (_table(run, executor=executor) == _table(run)).all()
-
-
-@pytest.mark.parametrize("n_workers", [1, 3])
-def test_a_cluster_gives_the_same_runs(small_run, small_pieces, n_workers):
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        for changes in KINDS.values():
-            run = small_run.override(changes)
-            assert (_table(run, executor=client) == _table(run)).all()
 
 
 def test_more_runs_until_an_error_is_reached_are_the_same_runs(run):
@@ -137,17 +108,6 @@ FURTHER = {
         "checkpoint.tiers": [{"name": "memory", "interval_s": 270, "stall_s": 5, "write_s": 40, "survives": 0.6}],
     },
     "silent": {"failures.modes": [{"name": "sdc", "share": 0.4, "latency_h": 1.5, "latency_cv": 1}]},
-    "alarms": {
-        "prediction": {"recall": 0.6, "precision": 0.5, "lead_s": 600, "action_s": 60},
-        "failures.burn_in": {"factor": 4, "decay_days": 0.5},
-    },
-    "steady": {"job.include_start": False},
-    "large": {
-        "cluster.n_gpus": 1_000_000,
-        "recovery.init_s_per_1000_gpus": 0,
-        "failures.rate_per_1000_node_days": 0.05,
-        "failures.lifetime": {"shape": 0.5},
-    },
 }
 
 

@@ -5,8 +5,8 @@ Each function takes a scenario and, in ``at``, arrays for some of its fields, so
     budget.exact(scenario, {"cluster.n_gpus": n_gpus[:, None], "checkpoint.interval_min": interval_min})
 """
 
-from ettr.budget.changing import at_mean_rate, mean_rate_per_h, over_time, rate_over_time
-from ettr.budget.closed_forms import ByInterval, by_interval, exact, first_order, rsc
+from ettr.budget.changing import at_mean_rate, mean_rate_per_h, over_time
+from ettr.budget.closed_forms import exact, first_order, rsc
 from ettr.budget.closest_form import ClosedForm, closed_form
 from ettr.budget.finishing_date import Rates, chance, finishing, posterior_rates
 from ettr.budget.intervals import (
@@ -19,7 +19,7 @@ from ettr.budget.intervals import (
     shortest_interval_min,
     whole_interval_min,
 )
-from ettr.budget.limits import FORMULAS, Validity, validity
+from ettr.budget.limits import FORMULAS, largest_n_gpus
 from ettr.budget.refusals import accepted
 from ettr.budget.simplify import Simplified, simplified, with_immediate_detection, without_extras
 from ettr.scenario.fields import swept
@@ -29,15 +29,12 @@ __all__ = [
     "BAND_POINTS",
     "FORMULAS",
     "BestInterval",
-    "ByInterval",
     "ClosedForm",
     "Rates",
     "Simplified",
-    "Validity",
     "accepted",
     "at_mean_rate",
     "best_interval_min",
-    "by_interval",
     "chance",
     "changes",
     "closed_form",
@@ -46,16 +43,15 @@ __all__ = [
     "first_order",
     "flat_band",
     "job_mttf_h",
+    "largest_n_gpus",
     "longest_interval_min",
     "mean_rate_per_h",
     "over_time",
     "posterior_rates",
-    "rate_over_time",
     "rsc",
     "shortest_interval_min",
     "simplified",
     "swept",
-    "validity",
     "whole_interval_min",
     "with_immediate_detection",
     "without_extras",

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ettr.budget.closed_forms import exact_at_each_rate, quiet_budget, recover_of
-from ettr.budget.refusals import accepted, refuse_ageing
+from ettr.budget.refusals import accepted
 from ettr.core.errors import OutsideValidity
 from ettr.core.results import TimeBudget
-from ettr.core.units import MIN_PER_H
 from ettr.core.validity import ENDS, LEAST_ETTR
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.long_run import changes, steady
-from ettr.scenario.paths import INTERVAL
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _STEPS, _FIRST_STEP, _LONGEST = 2000, 1e-4, 1e4
 """Steps from a ten-thousandth of the work to ten thousand times the work."""
-
-IntervalOf = Callable[[np.ndarray], Any]
-"""From the job's failure rate [1/h] to the interval to use [min]."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +28,7 @@ class _Steps:
     rate_per_h: np.ndarray
 
 
-def over_time(scenario: Scenario | JobInHours, interval_of: IntervalOf | None = None) -> TimeBudget:
+def over_time(scenario: Scenario | JobInHours) -> TimeBudget:
     r"""Expected time budget of a run whose failure rate changes while it lasts.
 
     Parameters
@@ -46,9 +36,6 @@ def over_time(scenario: Scenario | JobInHours, interval_of: IntervalOf | None = 
     scenario : Scenario or JobInHours
         The run; with ``failures.burn_in``, or ``failures.lifetime`` and nodes that start new, its rate changes. In
         hours it is taken as one that :func:`accepted` gave for ``"over_time"``.
-    interval_of : callable, optional
-        Interval to use at a failure rate of the job: takes an array of rates [1/h], returns minutes. The scenario's
-        own interval throughout if not given.
 
     Returns
     -------
@@ -81,9 +68,6 @@ def over_time(scenario: Scenario | JobInHours, interval_of: IntervalOf | None = 
     run = accepted(scenario, formula="over_time")
     steps = _steps(run)
     moments = replace(run, rate=steps.rate_per_h, include_start=False)
-    if interval_of is not None:
-        interval_min = Scenario.check_values(INTERVAL, interval_of(steps.rate_per_h))
-        moments = replace(moments, tau=interval_min / MIN_PER_H)
     steady_hours = quiet_budget(moments, form=exact_at_each_rate)
     share = steps.length_h / _exposed_h(steady_hours)
     start = _start(moments, steps) if run.include_start else {}
@@ -142,30 +126,6 @@ def mean_rate_per_h(run: JobInHours) -> float:
     hours, steps = float(_exposed_h(over_time(replace(run, include_start=False)))), _steps(run)
     expected = np.append(0.0, np.cumsum(steps.rate_per_h * steps.length_h))
     return float(np.interp(hours, np.append(0.0, steps.end_h), expected)) / hours
-
-
-def rate_over_time(scenario: Scenario) -> pd.DataFrame:
-    """The job's failure rate as its exposed hours go by.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        The run.
-
-    Returns
-    -------
-    DataFrame
-        A row a step: ``exposed_h`` at its end [h], ``rate_per_h`` its mean rate [1/h], ``n_failures`` expected until
-        then. From a ten-thousandth of the productive hours to twice as many.
-    """
-    import pandas as pd
-
-    refuse_ageing(scenario)
-    run = scenario.in_hours()
-    steps = _steps(run)
-    count = np.cumsum(steps.rate_per_h * steps.length_h)
-    table = pd.DataFrame({"exposed_h": steps.end_h, "rate_per_h": steps.rate_per_h, "n_failures": count})
-    return table[table["exposed_h"] <= 2 * run.work].reset_index(drop=True)
 
 
 def _steps(run: JobInHours) -> _Steps:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ettr.budget.refusals import accepted
 from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h
 from ettr.core.errors import NotModelled
 from ettr.core.results import TimeBudget
-from ettr.core.units import LAST_DIGITS, MIN_PER_H
+from ettr.core.units import LAST_DIGITS
 from ettr.core.validity import ENDS, ValidityWarning
 from ettr.scenario import JobInHours, Scenario
 
@@ -83,46 +82,6 @@ def quiet_budget(
 def exact_at_each_rate(run: JobInHours, at: None = None) -> TimeBudget:
     """Expected time budget at each failure rate that a run passes through, at some of which it may hardly train."""
     return evaluate("budget.exact", _exact, run, least_ettr=0.0)
-
-
-@dataclass(frozen=True)
-class ByInterval:
-    """The exact form of a run as a function of the store's interval [min], which it does not check."""
-
-    run: JobInHours
-
-    def __call__(self, interval_min: Any) -> TimeBudget:
-        """Expected time budget with these intervals instead of the run's own."""
-        return exact(replace(self.run, tau=np.asarray(interval_min, dtype=float) / MIN_PER_H))
-
-
-def by_interval(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) -> ByInterval:
-    """The exact form as a function of the interval alone, for searches: all else is worked out once.
-
-    Parameters
-    ----------
-    scenario, at
-        As in :func:`exact`, without ``checkpoint.interval_min`` in ``at``.
-
-    Returns
-    -------
-    callable
-        From intervals of the store [min] to a budget, as :func:`exact` gives it with them in ``at``; its ``run`` holds
-        all else in hours.
-
-    Raises
-    ------
-    InputError, NotModelled
-        As :func:`exact`; the function itself does not check its intervals.
-
-    Examples
-    --------
-    >>> from ettr import Scenario, budget
-    >>> of_interval = budget.by_interval(Scenario.load("llama3-405b"))
-    >>> of_interval([5, 10, 20]).ettr.round(3).tolist()
-    [0.907, 0.909, 0.891]
-    """
-    return ByInterval(accepted(scenario, at))
 
 
 def first_order(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) -> TimeBudget:

@@ -4,7 +4,7 @@ Every interval is τ, the productive training between two checkpoints, stall exc
 arrays, broadcast, and return a float for scalars.
 """
 
-from ettr.checkpoint.corruption import checkpoints_to_keep, risk_of_none_clean
+from ettr.checkpoint.corruption import checkpoints_to_keep
 from ettr.checkpoint.intervals import (
     availability_interval,
     daly_first_order_interval,
@@ -32,7 +32,6 @@ __all__ = [
     "needed_gb_s",
     "peer_survival",
     "recall_of",
-    "risk_of_none_clean",
     "transfer_h",
     "young_interval",
 ]

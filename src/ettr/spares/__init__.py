@@ -1,4 +1,4 @@
-"""Spare nodes: how many a service level asks for, how many are cheapest, and what they do to others.
+"""Spare nodes: how many a service level asks for and how many are cheapest.
 
 Closed forms take plain numbers; those that take a scenario read its failures, repair and prices. The number of nodes in
 repair, a, is the nodes that leave the job per hour of wall clock times the mean repair time.
@@ -9,17 +9,13 @@ from ettr.spares.cheapest import Pool, cheapest_pool, cheapest_pool_for, pool_co
 from ettr.spares.demand import Demand, demand
 from ettr.spares.least import LeastPool, least_pool
 from ettr.spares.racks import domains_level, racks_level
-from ettr.spares.shared import PARTS, SharedCluster, SmallJobs, shared_cluster
 from ettr.spares.simulated import by_pool_size
 from ettr.spares.waiting import erlang_b, waiting_share
 
 __all__ = [
-    "PARTS",
     "Demand",
     "LeastPool",
     "Pool",
-    "SharedCluster",
-    "SmallJobs",
     "by_pool_size",
     "cheapest_pool",
     "cheapest_pool_for",
@@ -30,6 +26,5 @@ __all__ = [
     "least_pool",
     "pool_cost",
     "racks_level",
-    "shared_cluster",
     "waiting_share",
 ]

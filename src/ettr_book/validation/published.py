@@ -378,7 +378,7 @@ def rsc_beside_exact() -> pd.DataFrame:
             "n_gpus": [scenario.cluster.n_gpus for scenario in runs],
             "interval_min": [scenario.interval_min for scenario in runs],
             "verdict": rows["verdict"].to_numpy(),
-            "max_n_gpus": [budget.validity(scenario, "rsc").max_n_gpus for scenario in runs],
+            "max_n_gpus": [budget.largest_n_gpus(scenario, "rsc") for scenario in runs],
         }
     )
 

@@ -193,7 +193,7 @@ def checkpoints_to_hold(scenario: Scenario, latency_h: float) -> int:
     """
     run = store_only(scenario)
     between_h = float(best_interval_min(run)) / 60 + run.stall_h
-    return int(checkpoints_to_keep(latency_h, between_h, 0.0, "constant"))
+    return int(checkpoints_to_keep(latency_h, between_h))
 
 
 def _latencies_h(given_h: float, n_points: int) -> np.ndarray:
