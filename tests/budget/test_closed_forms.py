@@ -303,20 +303,6 @@ def test_exact_says_which_limit_was_broken(plain_run):
         budget.exact(plain_run, {"checkpoint.persist_s": np.array([0.0, 1e5])})
 
 
-@pytest.mark.parametrize(
-    ("at", "error", "words"),
-    [
-        ({"cluster.gpus": [8]}, UnknownName, "cluster.n_gpus"),
-        ({"recovery.detecton_min": [8]}, UnknownName, "recovery.detection_min"),
-        ({"job.include_start": [1]}, UnknownName, "field to sweep"),
-        ({"checkpoint.interval_min": [5, -1]}, InputError, "must be >= 0.0001 min, got -1"),
-    ],
-)
-def test_bad_arrays_are_refused(plain_run, at, error, words):
-    with pytest.raises(error, match=words):
-        budget.exact(plain_run, at)
-
-
 @pytest.mark.parametrize("formula", budget.FORMULAS)
 def test_one_node_beyond_the_largest_job_there_is_no_answer(plain_run, formula):
     model, n_gpus = budget.FORMULAS[formula], 8 * int(budget.largest_n_gpus(plain_run, formula) // 8)

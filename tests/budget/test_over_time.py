@@ -195,13 +195,6 @@ def test_the_start_is_that_of_the_exact_form(llama3, name):
         assert getattr(whole, part) == pytest.approx(getattr(closed, part), rel=1e-6, abs=1e-12), part
 
 
-def test_what_is_known_of_a_rate_stays_known_at_its_mean(llama3):
-    steady = budget.at_mean_rate(llama3.override({"failures.burn_in": {"factor": 3, "decay_days": 20}}))
-    known = steady.failures.posterior
-    assert known.shape == 419.5
-    assert 1000 * known.shape / known.node_days == pytest.approx(steady.failure_rate, rel=2e-3)
-
-
 def test_a_count_of_new_nodes_comes_back_from_nodes_as_new(llama3):
     """Of a rate in the long run, many more come."""
     new = llama3.override({"failures.lifetime": {"shape": 0.7, "start": "new"}})

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from agreement import same
 from ettr import budget
-from ettr.core.errors import InputError, NotModelled
 from ettr.core.results import PARTS
 from written_scenarios import zero_or_up_to
 
@@ -138,10 +137,3 @@ def test_the_first_order_is_the_limit_of_rare_failures(plain_run):
     error = np.abs(exact - first) / (1 - exact)
     assert (error[1:] < error[:-1] / 3).all()
     assert error[-1] < 1e-3
-
-
-def test_what_is_not_there_cannot_be_swept(plain_run):
-    with pytest.raises(InputError, match="prediction"):
-        budget.exact(plain_run, {"prediction.recall": [0.5]})
-    with pytest.raises(NotModelled, match="prediction"):
-        budget.rsc(plain_run.override(GOOD))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 from grids import DEAD, DISK, MEMORY, MODES, PEERS, STORE, TIERED, tiers
 from hypothesis import HealthCheck, assume, given, settings
@@ -158,16 +157,6 @@ def test_a_better_tier_is_never_worse(run_of, changes, field, more, data):
     assume(after != before)
 
 
-def test_copies_are_worth_what_the_placement_says_at_each_size(plain_run):
-    run = plain_run.override(TIERED["copies in groups"])
-    sizes = np.array([160, 1600, 16_000])
-    grid = budget.exact(run, {"cluster.n_gpus": sizes})
-    for i, size in enumerate(sizes):
-        assert grid.total_h[i] == pytest.approx(budget.exact(run.override({"cluster.n_gpus": size})).total_h, rel=1e-12)
-    more = run.override({"checkpoint.tiers.memory.copies": 4})
-    assert budget.exact(more).ettr > budget.exact(run).ettr
-
-
 def test_a_start_adds_its_queue_and_a_restart(plain_run):
     run = plain_run.override(TIERED["three"])
     each = markov_tiers.Recovery(rules_of(run)).per_failure
@@ -225,26 +214,6 @@ def test_a_tier_that_keeps_nothing_changes_no_hopeless_run(n_gpus):
     tiered = run.override({"checkpoint.tiers": [{"name": "memory", "interval_s": 1, "survives": 0}]})
     hours, of_tiers = (exact_at_each_rate(one.in_hours()).total_h for one in (run, tiered))
     assert of_tiers == pytest.approx(hours, rel=1e-9)
-
-
-def test_sweeps_of_size_and_survival_broadcast_as_one_run_each():
-    """Restarts depend on the size, and kept failures on the shares; each point must get its own."""
-    run = Scenario.load("llama3-405b").override(
-        {
-            "maintenance": None,
-            "failures.observed_nodes": 2048,
-            "failures.modes": [{"name": "j", "share": 0.5, "restart_min": 60}],
-            "failures.rate_per_1000_node_days": 3.8,
-            "checkpoint.tiers": [{"name": "peer", "interval_s": 60, "survives": 0.5}],
-        }
-    )
-    sizes, shares = [1024, 65536], [0.2, 0.9, 1.0]
-    at = {"cluster.n_gpus": np.array(sizes), "checkpoint.tiers.peer.survives": np.array(shares)[:, None]}
-    ettr = budget.exact(run, at).ettr
-    for i, share in enumerate(shares):
-        for j, size in enumerate(sizes):
-            one = run.override({"cluster.n_gpus": size, "checkpoint.tiers.peer.survives": share})
-            assert ettr[i, j] == pytest.approx(budget.exact(one).ettr, rel=1e-12)
 
 
 def test_after_a_planned_stop_a_tier_that_keeps_all_saves_what_is_redone(llama3):

@@ -60,17 +60,6 @@ def test_what_has_no_term_is_refused_by_name(plain_run, extra, formula):
     )
 
 
-def test_nobody_gets_past_the_refusal(plain_run):
-    run = plain_run.override(FLEET)
-    for ask in (
-        lambda: budget.largest_n_gpus(run, "exact"),
-        lambda: budget.exact(run, {"checkpoint.interval_min": np.array([10.0, 20.0])}),
-        lambda: budget.at_mean_rate(run.override({"failures.burn_in": {"factor": 3, "decay_days": 2}})),
-    ):
-        with pytest.raises(NotModelled, match=r"spares that run out \(spares, repair\)"):
-            ask()
-
-
 IDLE = {
     "a mode that does not occur": MODES
     | {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from scipy import stats
 
 from ettr import Scenario, evidence, mitigation
 from ettr.core.errors import InputError, UnknownName
@@ -49,10 +48,6 @@ def test_a_run_that_says_nothing_is_given_what_mitigations_act_on():
     assert values(completed) != values(run) and completed.checkpoint == run.checkpoint
 
 
-def test_what_was_assumed_is_not_assumed_again(completed):
-    assert mitigation.with_assumptions(completed) == mitigation.WithAssumptions(completed, ())
-
-
 def test_assumptions_leave_what_a_run_says(completed):
     run = Scenario.load("llama3-405b").override({"failures.lemons": {"share": 0.02, "factor": 9}})
     filled = mitigation.with_assumptions(run).scenario
@@ -74,30 +69,18 @@ SPARES |= {"repair.replacement_h", "repair.cv"}
     [
         ("checkpoint.stall_s", set()),
         ("failures.lemons.left", {"failures.lemons"}),
-        ("slow_nodes.loss", {"slow_nodes"}),
         ("recovery.person_min", {"recovery.person_share", "recovery.person_min"}),
         ("spares.n_nodes", SPARES),
         ("repair.retire_after", SPARES),
-        ("maintenance.rolling_nodes", SPARES),
         ("maintenance.per_day", set()),
         ("heat.limit_w", {"heat", "failures.modes.GPU.heat_share"}),
         ("failures.modes.*.detection_min", {"failures.modes.NCCL Watchdog Timeouts.detection_min"}),
-        ("failures.modes.GPU.detection_min", set()),
         ("failures.modes.Faulty GPU.heat_share", {"heat", "failures.modes.GPU.heat_share"}),
     ],
 )
 def test_only_what_a_field_needs_is_assumed(path, assumed):
     """Modes of a category are those by its name: what fails in a GPU is called Faulty GPU in Llama 3's table."""
     assert set(mitigation.with_assumptions(Scenario.load("llama3-405b"), acting_on=[path]).fields) == assumed
-
-
-@pytest.mark.parametrize("name", ["llama3-405b", "rsc-1", "llama3-405b-tokens"])
-def test_no_mitigation_misses_what_all_assumptions_would_give_it(name):
-    run = Scenario.load(name)
-    filled = mitigation.with_assumptions(run).scenario
-    for one in mitigation.catalogue():
-        own = mitigation.with_assumptions(run, acting_on=one.acts_on).scenario
-        assert mitigation.missing(own, one) == mitigation.missing(filled, one)
 
 
 @pytest.mark.parametrize("name", evidence.scenario_names())
@@ -129,16 +112,6 @@ def test_a_run_without_hours_of_its_modes_is_not_given_them():
 
 
 # --------------------------------------------------------------------------- one mitigation
-
-
-def test_only_burn_in_needs_what_no_assumption_gives(applicable):
-    modelled = {one.id for one in mitigation.catalogue() if not one.unmodelled}
-    assert modelled - set(applicable) == {"burn-in"}
-
-
-def test_burn_in_ages_a_fleet_that_is_new(completed):
-    young = completed.override({"failures.burn_in": {"factor": 3, "decay_days": 10}})
-    assert mitigation.apply(young, "burn-in").failures.burn_in.age_days == 3
 
 
 def test_every_modelled_mitigation_changes_something_or_is_in_place(completed, applicable):
@@ -189,22 +162,6 @@ def test_a_save_that_the_job_waits_for_is_changed_itself():
         for name in order:
             last = mitigation.apply(last, name)
         assert near(values(last), values(mitigation.apply(run, names))), order
-
-
-def test_a_limit_of_power_is_a_share_of_the_part(completed):
-    assert mitigation.apply(completed, "power-cap").heat.limit_w == pytest.approx(0.857 * 700)
-    other = completed.override({"heat.part": "a100"})
-    assert mitigation.apply(other, "power-cap").heat.limit_w == pytest.approx(0.857 * 400)
-
-
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.9999])
-@pytest.mark.parametrize("hours", [0.01, 3.0, 500])
-def test_a_pool_is_the_smallest_that_is_enough(hours, level):
-    run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 0}, "repair": {"manual_h": hours}})
-    in_repair = run.job_rate_per_h * 321 / 419 * hours  # software and links take no node out
-    smallest = mitigation.pool(run, level)
-    assert stats.poisson.cdf(smallest, in_repair) >= level - 1e-9
-    assert smallest == 0 or stats.poisson.cdf(smallest - 1, in_repair) < level + 1e-9
 
 
 def test_a_section_that_a_mitigation_makes_is_not_missing(completed):
@@ -279,9 +236,3 @@ def test_all_at_once_is_one_after_the_other(completed):
 def test_what_cannot_be_applied(completed, names, error, message):
     with pytest.raises(error, match=message):
         mitigation.apply(completed, names)
-
-
-def test_a_job_that_is_too_small_for_a_mitigation():
-    run = Scenario.load("llama3-405b").override({"cluster.n_gpus": 8})
-    with pytest.raises(InputError, match=r"elastic-shrink does not fit llama3-405b: .*n_replicas must be >= 2"):
-        mitigation.apply(mitigation.with_assumptions(run).scenario, "elastic-shrink")

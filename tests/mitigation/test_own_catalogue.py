@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ettr import mitigation
-from ettr.core.errors import InputError, UnknownName
+from ettr.core.errors import InputError
 
 GOOD = """
 mitigations:
@@ -45,32 +45,20 @@ def test_an_own_catalogue_is_applied(read, llama3):
         ("restart_min,", "restrat_min,", r"mine\.changes\.0\.path .*did you mean 'recovery\.restart_min'"),
         ("recovery.restart_min", "failures.modes.GPU.restart", "field of a failure mode"),
         ("value: 0.5", "value: half", r"mine\.changes\.0 scale takes a number, got 'half' for recovery\.restart_min"),
-        ("value: 0.5", "value: true", "scale takes a number, got True"),
         ("value: 0.5", "value: -1", "scale must be >= 0, got -1"),
-        ("op: scale, value: 0.5", "op: cap, value: {a: 1}", "cap takes a number"),
         ("op: scale, value: 0.5", "op: add, value: {a: 1}", "add takes an item with its fields for a list"),
-        ("path: recovery.restart_min, op: scale", "path: checkpoint.tiers, op: add", "add takes an item"),
         ("op: scale", "op: halve", "must be 'set', 'scale', 'add', 'cap' or 'floor', got 'halve'"),
-        ("status: assumed, ", "", r"mine\.changes\.0\.status is missing"),
         (
             "status: assumed, ",
             "of: gpus, status: assumed, ",
             "must be 'nodes', 'replicas', 'observed_gpus', 'stall_s', 'rated_w' or 'pool', got 'gpus'",
         ),
         (", source: dubey2024", "", r"mine\.published\.0 needs its source: restart"),
-        ("after: 2", "after: two", r"mine\.published\.0\.after must be a number, got 'two'"),
         ("after: 2", "after: 2, rows: [mine]", "not derivable goes without rows of validation"),
-        ("after: 2", "after: 2, verdict: reproduced", "reproduced goes with rows of validation"),
-        ("group: restart", "group: magic", r"mine\.group must be 'failures', .* got 'magic'"),
         ("id: mine", "id: Mine One", "an id has a-z, 0-9 and dash"),
-        ("title: Mine", "titel: Mine", r"unknown field mine\.titel; did you mean 'title'"),
         ("    changes:", "    unmodelled: It is not.\n    changes:", "needs changes, or unmodelled"),
-        ("    published:", "    price: {usd: -1, status: assumed}\n    published:", r"price\.usd must be >= 0"),
         ("mitigations:", "mitigation:", "unknown field mitigation; did you mean 'mitigations'"),
         (GOOD, "mitigations: []", "needs at least one mitigation"),
-        (GOOD, "mitigations: [1]", r"mitigations\.0 must be a section with its fields, got 1"),
-        (GOOD, "", "a catalogue is a mapping of sections"),
-        (GOOD, "mitigations: [", "mine.yml"),
         (GOOD, GOOD + GOOD.split("\n", 2)[2], "has two mitigations with the id 'mine'"),
     ],
 )
@@ -87,33 +75,9 @@ def test_a_conflict_with_nobody(read):
         read(GOOD, GOOD.replace("    published:", "    conflicts: {othr: both}\n    published:") + second)
 
 
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(InputError, match=r"no\.yml"):
-        mitigation.catalogue(tmp_path / "no.yml")
-
-
-@pytest.mark.parametrize(
-    ("new", "message"),
-    [
-        ("op: set, value: -5", "mine does not fit llama3-405b: recovery.restart_min must be >= 0 min, got -5"),
-        ("op: add, value: -50", "mine does not fit llama3-405b: recovery.restart_min must be >= 0 min"),
-        ("op: set, value: fast", r"recovery.restart_min must be a number \[min\], got 'fast'"),
-    ],
-)
-def test_a_change_that_leaves_the_valid_range(read, llama3, new, message):
-    own = read("op: scale, value: 0.5", new)
-    with pytest.raises(InputError, match=message):
-        mitigation.apply(llama3, "mine", own)
-
-
 def test_changes_that_clash_without_a_word_are_found(read, llama3):
     second = GOOD.split("\n", 2)[2].replace("id: mine", "id: other").replace("op: scale", "op: cap")
     own = read(GOOD, GOOD + second)
     assert own.conflict("mine", "other").startswith("on recovery.restart_min it matters whether scale or cap")
     with pytest.raises(InputError, match="mine and other do not go together"):
         mitigation.apply(llama3, ["mine", "other"], own)
-
-
-def test_an_unknown_name_of_an_own_catalogue(read):
-    with pytest.raises(UnknownName, match="unknown mitigation 'min'; did you mean 'mine'"):
-        read()["min"]

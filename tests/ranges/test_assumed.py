@@ -112,12 +112,6 @@ def test_draws_that_contradict_what_is_published_are_left_out():
     assert "given more than 90%, as published" in told.words
 
 
-def test_a_size_keeps_what_was_measured_on_another():
-    big = Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})
-    told, free = ranges.assumptions(big), ranges.assumptions(big.override({"measured": None}))
-    assert told.range[0] > free.range[0] + 0.1
-
-
 def test_a_few_ranges_with_a_source_are_no_range():
     run = Scenario.of(
         {
@@ -152,7 +146,7 @@ def test_a_range_has_the_digits_that_tell_its_ends_apart(low, high, words):
     assert span(low, high) == words
 
 
-@pytest.mark.parametrize("n_gpus", [None, 65_536, 100_000])
+@pytest.mark.parametrize("n_gpus", [None, 100_000])
 @pytest.mark.parametrize("name", evidence.scenario_names())
 def test_the_headline_of_every_preset_lies_within_its_range_at_any_size(name, n_gpus):
     """The quantiles of the draws themselves hold it, wherever the range is made to end."""
@@ -167,7 +161,7 @@ def test_the_headline_of_every_preset_lies_within_its_range_at_any_size(name, n_
     assert record["n_kept"] <= record["n_draws"] and len(record["inputs"]) == len(told.inputs)
 
 
-@pytest.mark.parametrize("n_gpus", [64, 512, 4096, 16_384, 65_536])
+@pytest.mark.parametrize("n_gpus", [64, 4096, 65_536])
 @pytest.mark.parametrize("node_mttf_h", [4000, 20_000])
 def test_the_headline_of_somebody_who_only_knows_failures_lies_within_its_range(n_gpus, node_mttf_h):
     told = ranges.assumptions(Scenario.of({"cluster": {"n_gpus": n_gpus}, "failures": {"node_mttf_h": node_mttf_h}}))
@@ -231,36 +225,11 @@ def test_a_rate_is_from_elsewhere_where_a_published_one_is_used_at_another_size(
         }
 
 
-def test_a_rate_of_ones_own_is_not_from_elsewhere_at_another_size(first):
-    assert ranges.across_clusters(first.override({"cluster.n_gpus": 65_536})) is None
-
-
 def test_other_inputs_are_drawn_alike_whether_the_rate_is_or_not():
     run = Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})
     own, others = ranges.draws(run), ranges.draws(run, more=[ranges.rate_across_clusters(run)])
     assert all(values == pytest.approx(others.at[path]) for path, values in own.at.items())
     assert others.at["failures.rate_per_1000_node_days"].size == own.ettr.size
-
-
-def test_stops_that_their_form_does_not_hold_for_are_taken_to_first_order():
-    """A tier lets the store wait for half a day, which is too long for the form of maintenance in most draws."""
-    tier = {"name": "peer", "interval_s": 60, "stall_s": 0.2, "write_s": 5, "load_s": 10, "copies": 2}
-    told = ranges.assumptions(Scenario.load("llama3-405b").override({"checkpoint.tiers": [tier]}))
-    assert told.values.min() > 0.5 and told.range[0] > 0.8
-
-
-def test_an_interval_that_alone_is_assumed_moves_nothing(first):
-    zeros = dict.fromkeys(("queue_min", "init_s_per_1000_gpus", "person_share", "person_min"), 0)
-    run = Scenario.of(
-        {
-            **FIRST,
-            "checkpoint": {"interval_min": 30, "stall_s": 30},
-            "recovery": {**zeros, "detection_min": 5, "restart_min": 10},
-            "evidence": {"checkpoint.interval_min": {"status": "assumed", "note": "a guess"}},
-        }
-    )
-    told = ranges.assumptions(run)
-    assert [one.field for one in told.inputs] == ["checkpoint.interval_min"] and np.ptp(told.values) == 0
 
 
 README_TIER = {"name": "peer memory", "interval_s": 60, "stall_s": 0.2, "write_s": 5, "load_s": 10, "copies": 2}
@@ -303,10 +272,3 @@ def test_where_every_draw_breaks_a_rule_there_is_no_range_and_the_rule_is_named(
     assert told.range is None and told.n_draws == 0 and told.values.size == 0
     assert "must be >= 5 s, the write of the faster tier 'peer memory'" in told.words
     assert told.to_dict()["low"] is None and told.report()
-
-
-def test_half_and_twice_keep_to_the_rule_of_the_field(first):
-    run = first.override({"recovery.person_share": 0.9, "recovery.person_min": 1})
-    evidence_of = {"recovery.person_share": {"status": "assumed", "note": "most"}}
-    told = ranges.assumptions(run.override({"evidence": evidence_of}))
-    assert all(0 <= value <= 1 for value in (told.at_half, told.at_twice) if value is not None)

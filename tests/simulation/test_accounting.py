@@ -87,24 +87,6 @@ def _check_timeline(row: pd.Series, lines: pd.DataFrame) -> None:
         assert hours[state] == pytest.approx(value, abs=1e-8 * total_h), state
 
 
-@pytest.mark.parametrize("work_h", [30, 7.7])
-@pytest.mark.parametrize("slowdown", [0, 0.3])
-def test_the_steady_state_is_told_for_the_work_that_was_asked_for(small_run, work_h, slowdown):
-    changes = {"job.include_start": False, "job.productive_h": work_h, "checkpoint.persist_slowdown": slowdown}
-    run = small_run.override(changes)
-    simulated = simulate(run, n_runs=200, seed=2, timeline=[0])
-    runs = simulated.runs
-    parts = runs[list(PARTS)].to_numpy()
-    assert parts.sum(axis=1) == pytest.approx(runs["total_h"].to_numpy(), rel=1e-12)
-    assert runs["productive_h"].to_numpy() == pytest.approx(work_h, rel=1e-12)
-    assert runs["checkpoint_h"].to_numpy() == pytest.approx(work_h / run.interval_h * run.stall_h, rel=1e-9)
-    n_intervals = -(-work_h // run.interval_h)
-    lines = simulated.timeline
-    assert lines["end_h"].iloc[-1] == pytest.approx(
-        runs["total_h"][0] * n_intervals * run.interval_h / work_h, rel=1e-9
-    )
-
-
 def test_the_timeline_of_a_run_does_not_depend_on_which_others_are_asked_for(small_run):
     alone = simulate(small_run, n_runs=40, seed=3, timeline=[17]).timeline
     among = simulate(small_run, n_runs=40, seed=3, timeline=[30, 17, 17, 2]).timeline

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from agreement import FOUR, MANY, SOME, check
+from agreement import FOUR, MANY, SOME
 from ettr import budget, simulate
 from ettr.failures.renewal import renewal_count
 
@@ -84,7 +84,7 @@ def _burning(hours: float, factor: float, decay_days: float, age_days: float = 0
 
 @pytest.mark.parametrize(
     ("hours", "factor", "decay_days", "age_days"),
-    [(10, 8, 0.5, 0), (60, 8, 0.5, 0.3), (60, 0, 1, 0), (60, 0.2, 4, 1), (200, 30, 0.05, 0), (200, 1.5, 40, 0)],
+    [(60, 8, 0.5, 0.3), (60, 0, 1, 0), (200, 30, 0.05, 0)],
 )
 @COUNTED
 def test_a_new_fleet_fails_as_often_as_its_rate_says(counting_run, hours, factor, decay_days, age_days, n_counted):
@@ -98,16 +98,6 @@ def test_a_new_fleet_fails_as_often_as_its_rate_says(counting_run, hours, factor
     assert counts.var(ddof=1) == pytest.approx(
         expected, rel=FOUR * (2 / counts.size + 1 / expected / counts.size) ** 0.5
     )
-
-
-@pytest.mark.parametrize("shape", [None, 1.0])
-@pytest.mark.parametrize("factor", [1, 4, 50])
-def test_lemons_that_are_mended_at_once_leave_the_rate_of_the_fleet(plain_run, factor, shape):
-    """Two of eight nodes: a whole number of lemons, so that all runs have the same rate."""
-    run = plain_run.override({"cluster.n_gpus": 64, "failures.rate_per_1000_node_days": 800, "job.include_start": True})
-    lifetime = {"failures.lifetime": {"shape": shape}} if shape else {}
-    simulated = simulate(run.override({"failures.lemons": {"share": 0.25, "factor": factor}} | lifetime), 5000, seed=4)
-    check(simulated, budget.exact(run))
 
 
 @COUNTED
@@ -169,7 +159,7 @@ def _renewal_total(run, shape: float, start: str) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("start", ["new", "stationary"])
-@pytest.mark.parametrize("shape", [0.5, 0.8, 1.0, 2.0, 5.0])
+@pytest.mark.parametrize("shape", [0.5, 1.0, 5.0])
 def test_a_node_by_itself_takes_what_dynamic_programming_says(plain_run, shape, start):
     run = plain_run.override(
         {

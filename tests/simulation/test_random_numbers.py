@@ -9,7 +9,6 @@ import pytest
 from numba import njit
 from scipy import special, stats
 
-from ettr import simulate
 from ettr.simulation import random_numbers
 from ettr.simulation.clocks import first_time
 from ettr.simulation.failure_events import pick_of_nodes, pick_of_time
@@ -40,15 +39,6 @@ def test_blocks_are_those_of_the_published_generator():
         )
         words = _block(seed, run, index, purpose, attempt)
         assert [int(word) for word in words] == [int(word) for word in reference.random_raw(4)]
-
-
-def test_each_argument_makes_other_blocks():
-    base = (5, 6, 7, 8, 9)
-    seen = {_block(*base)}
-    for place in range(5):
-        for more in (1, 2, 1000):
-            seen.add(_block(*(value + more * (i == place) for i, value in enumerate(base))))
-    assert len(seen) == 16
 
 
 @njit
@@ -122,8 +112,8 @@ def test_the_distribution_is_followed_everywhere(drawn, name):
 
 @pytest.mark.parametrize(
     ("name", "edge"),
-    [("exponential", edge) for edge in (5.0, 7.6, 7.697117470131050, 7.8, 9.0, 11.0)]
-    + [("normal", edge) for edge in (3.0, 3.6, 3.6541528853610088, 3.8, 4.2, 4.6)],
+    [("exponential", edge) for edge in (5.0, 7.697117470131050, 9.0)]
+    + [("normal", edge) for edge in (3.0, 3.6541528853610088, 4.2)],
 )
 def test_tails_beyond_the_last_layer_are_as_likely_as_they_should_be(drawn, name, edge):
     """Counts are Poisson; of four million some ten are expected at the farthest edge."""
@@ -155,17 +145,6 @@ def test_neighbouring_numbers_know_nothing_of_each_other(drawn):
     for numbers in drawn.values():
         for lag in (1, 2, 4, 100):
             assert abs(np.corrcoef(numbers[:-lag], numbers[lag:])[0, 1]) < 4 / numbers.size**0.5
-
-
-def test_neighbouring_runs_know_nothing_of_each_other(small_run):
-    runs = simulate(small_run, n_runs=40_000, seed=6, control_variates=False).runs
-    for column in ("total_h", "n_failures", "restart_h"):
-        values = runs[column].to_numpy()
-        for lag in (1, 2, 4, 100):
-            assert abs(np.corrcoef(values[:-lag], values[lag:])[0, 1]) < 4 / values.size**0.5, (column, lag)
-    # so batches of 100 runs scatter as single ones do over ten; a variance of 400 is known to sqrt(2 / 400)
-    batches = runs["total_h"].to_numpy().reshape(400, 100).mean(axis=1)
-    assert batches.var(ddof=1) == pytest.approx(runs["total_h"].var() / 100, rel=4 * (2 / 400) ** 0.5)
 
 
 @njit
@@ -217,7 +196,7 @@ def _first_times(hazards, rules):
     return np.array([first_time(hazard, rules) for hazard in hazards])
 
 
-@pytest.mark.parametrize("shape", [0.2, 0.5, 0.9, 1.0, 1.5, 3.0, 5.0])
+@pytest.mark.parametrize("shape", [0.2, 0.9, 5.0])
 @pytest.mark.parametrize("start", ["new", "stationary"])
 def test_the_first_failure_comes_when_its_hazard_says(small_run, shape, start):
     """From one in three billion nodes to the last of them; residual lifetimes by the incomplete gamma function."""

@@ -7,7 +7,6 @@ import pytest
 
 from ettr import Scenario, budget, simulate, spares
 from ettr.core.errors import InputError
-from ettr.evidence import scenario_names
 from ettr.scenario.fleet import Repair
 
 
@@ -99,29 +98,12 @@ def test_intervals_are_those_of_paired_runs(run):
     assert (row["ettr_high"] - row["ettr_low"]) / 2 == pytest.approx(2.001 * error, rel=1e-3)
 
 
-def test_gpu_hours_waited_and_held_and_their_price(run):
-    row = spares.by_pool_size(run.override({"cost": {"usd_per_gpu_h": 3.0}}), [0, 12], n_runs=20).iloc[1]
-    assert row["waited_gpu_h"] == pytest.approx(16384 * row["waiting_h"])
-    one = simulate(run.override({"spares.n_nodes": 12}), 20, 0)
-    assert row["held_gpu_h"] == pytest.approx(8 * 12 * one.total_h.mean())
-    assert row["waited_usd"] == pytest.approx(3 * row["waited_gpu_h"])
-
-
 def test_the_cost_is_that_of_the_hours_and_the_nodes(run):
     table = spares.by_pool_size(run, [5, 17, 40], n_runs=60).set_index("n_spares")
     assert table.loc[40, "cost"] == pytest.approx(1 + 40 / 2048)  # never waits
     assert table["cost"].idxmin() == 17
     closed = spares.pool_cost(17, spares.demand(run).in_repair, 2048)
     assert table.loc[17, "cost_low"] - 1e-4 < closed < table.loc[17, "cost_high"] + 1e-4
-
-
-@pytest.mark.parametrize("name", ["rsc-1", *(pytest.param(name, marks=pytest.mark.slow) for name in scenario_names())])
-def test_every_preset_has_pools(name):
-    given = Scenario.load(name).override({"spares": {"n_nodes": 0}, "repair": {"manual_h": 24.0}})
-    size = round(spares.demand(given).in_repair) + 1
-    table = spares.by_pool_size(given, [size, size + 3], n_runs=4)
-    assert table["ettr"].between(0, 1).all()
-    assert spares.cheapest_pool(spares.demand(given).in_repair, given.n_nodes).n_spares >= 0
 
 
 # --------------------------------------------------------------------------- what is refused

@@ -1,4 +1,4 @@
-"""One chip: what it draws, how warm it gets and how fast it runs, by hand, in limits, and by integration."""
+"""One chip, the slowest of many, and failures by temperature: by hand, in limits, and by integration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.validity import ValidityWarning
-from ettr.thermal import Chip, operating_point, speed
+from ettr.thermal import Chip, arrhenius_factor, daily_c, inlet_c, largest_of, largest_of_many, operating_point, speed
 
 H100 = Chip(
     limit_w=700,
@@ -45,15 +45,6 @@ def test_what_a_warmer_die_costs_at_the_power_limit(warming_k, rise_k, lost_pct)
     assert (cool.die_c, warm.die_c) == (74, 74 + warming_k)
     lost = 1 - speed(warm.clock_mhz, cool.clock_mhz, 0.8)
     assert 100 * lost == pytest.approx(lost_pct, abs=0.01)
-
-
-def test_at_the_power_limit_die_and_clock_follow_by_hand():
-    point = operating_point(25.0, H100)
-    assert (point.power_w, point.limited_by) == (700, "power")
-    assert point.die_c == pytest.approx(25 + 0.07 * 700)
-    assert point.memory_c == pytest.approx(25 + 0.08 * 700)
-    assert point.clock_mhz == pytest.approx(1600)
-    assert point.leakage_w == pytest.approx(90)
 
 
 @settings(max_examples=40)
@@ -135,28 +126,81 @@ def test_an_inlet_too_warm_to_compute_is_refused_alone_and_marked_in_an_array():
     assert np.isnan(points.die_c).tolist() == [False, True]
 
 
-@settings(max_examples=40)
-@given(clock=st.floats(500, 2000), share=st.floats(0, 1))
-def test_speed_lies_between_no_effect_and_the_clocks_ratio(clock, share):
-    ends = sorted([1.0, clock / 1500])
-    assert ends[0] - 1e-12 <= speed(clock, 1500, share) <= ends[1] + 1e-12
-    assert speed(clock, 1500, 0) == pytest.approx(1) and speed(clock, 1500, 1) == pytest.approx(clock / 1500)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: operating_point(-273, H100), "inlet_c must be from -60 to 150 °C, got -273"),
         (lambda: operating_point("warm", H100), "inlet_c must be a number"),
-        (lambda: operating_point(25, H100, 0), "resistance_factor must be > 0"),
         (lambda: speed(0.0, 1.0, 0.5), "clock must be > 0 MHz and finite, got 0"),
-        (lambda: speed(1.0, -1.0, 0.5), "reference must be > 0 MHz and finite, got -1"),
         (lambda: speed(1.0, 1.0, 1.5), "compute_share must be <= 1, got 1.5"),
         (lambda: replace(H100, leakage_w=800), "leakage_w must be < 700 W"),
-        (lambda: replace(H100, exponent=0), "exponent must be > 0"),
+        (lambda: arrhenius_factor(500, 60, 0.7), "die_c must be from -60 to 150 °C, got 500"),
+        (lambda: arrhenius_factor(60, float("nan"), 0.7), "reference_c must be from -60 to 150 °C"),
+        (lambda: arrhenius_factor(60, 60, -1), "energy_ev must be >= 0 eV"),
     ],
 )
 def test_what_cannot_be_is_refused(call, message):
     with pytest.raises(InputError) as caught:
         call()
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("die_c", "reference_c", "energy_ev", "factor", "digits"),
+    [
+        (100, 60, 1.2, 88.29574588, 1e-6),  # the reliability library's worked value
+        *[(70, 60, 0.3, 1.36, 0.005), (70, 60, 0.7, 2.035, 0.005), (70, 60, 1.2, 3.38, 0.005)],
+        (65, 55, 0.66, 2, 0.01),  # a doubling in ten degrees is two thirds of an electronvolt
+    ],
+)
+def test_worked_values_of_arrhenius(die_c, reference_c, energy_ev, factor, digits):
+    assert arrhenius_factor(die_c, reference_c, energy_ev) == pytest.approx(factor, abs=digits)
+
+
+def test_nothing_changes_at_the_reference_nor_without_energy():
+    assert arrhenius_factor(60, 60, 1.2) == arrhenius_factor(90, 60, 0) == 1
+
+
+@pytest.mark.parametrize(("n", "expected"), [(1, 0.0), (2, 1 / np.sqrt(np.pi)), (3, 1.5 / np.sqrt(np.pi))])
+def test_the_largest_of_a_few_has_a_closed_form(n, expected):
+    assert largest_of(n) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_largest_of_many_is_that_of_draws():
+    draws = np.random.default_rng(1).standard_normal((4000, 1024)).max(axis=1)
+    assert largest_of(1024) == pytest.approx(draws.mean(), abs=4 * draws.std() / np.sqrt(draws.size))
+    assert np.all(np.diff(largest_of(np.array([8, 64, 512, 4096, 16384, 1_000_000]))) > 0)
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 10**9))
+def test_the_quick_largest_of_many_is_the_slow_one(n):
+    assert largest_of_many(float(n)) == pytest.approx(largest_of(n), abs=1e-8)
+
+
+def test_the_quick_largest_of_many_is_smooth():
+    more = np.diff(largest_of_many(np.arange(1.0, 5000.0)))
+    assert np.all(more > 0) and np.all(np.diff(more) < 0)
+    assert np.shape(largest_of_many(np.ones((2, 3)))) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("function", "n"), [(largest_of, 0), (largest_of_many, 0.99), (largest_of_many, 1.1e9), (largest_of_many, np.nan)]
+)
+def test_so_many_there_must_be(function, n):
+    with pytest.raises(InputError, match=r"n must be from 1 to 1e\+09"):
+        function(n)
+
+
+def test_the_day_has_its_mean_and_its_hottest_hour():
+    hours = np.arange(24)
+    day = daily_c(hours, 20.0, 8.0)
+    assert day.mean() == pytest.approx(20) and hours[day.argmax()] == 15 and day.max() == 28
+    assert daily_c(39, 20, 8) == daily_c(15, 20, 8)
+
+
+def test_an_inlet_follows_the_air_between_its_set_point_and_its_chiller():
+    assert inlet_c(np.array([-10.0, 20.0, 40.0]), 3, 18, 27).tolist() == [18, 23, 27]
+    for ambient, most in ((70, 27), (20, 10)):
+        with pytest.raises(InputError, match="ambient_c must be from -90 to 60|most_c must be >= 18"):
+            inlet_c(ambient, 3, 18, most)
