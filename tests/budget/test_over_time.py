@@ -14,6 +14,7 @@ from scipy.integrate import solve_ivp
 
 from agreement import same
 from ettr import budget
+from ettr.checkpoint import exact_interval
 from ettr.core.errors import NotModelled, OutsideValidity
 from ettr.core.results import PARTS
 from written_scenarios import zero_or_up_to
@@ -139,6 +140,17 @@ def test_a_start_adds_its_queue_and_a_restart(plain_run):
         "checkpoint_h": 0,
     }.items():
         assert getattr(started, part) - getattr(steady, part) == pytest.approx(more, rel=1e-3, abs=1e-4), part
+
+
+def test_an_interval_that_follows_the_rate_beats_any_that_stays(plain_run):
+    run = plain_run.override(burn_in(20, 2) | DEAD)
+    moving = budget.over_time(run, lambda rate_per_h: 60 * exact_interval(run.stall_h, 1 / rate_per_h))
+    fixed = [
+        budget.over_time(run.override({"checkpoint.interval_min": minutes})).total_h for minutes in range(10, 90, 5)
+    ]
+    assert 0.9 * min(fixed) < moving.total_h < min(fixed)
+    hourly = budget.over_time(run, lambda rate_per_h: np.full_like(rate_per_h, 60.0))
+    same(hourly, budget.over_time(run), rounding_h=1e-12)
 
 
 @pytest.mark.parametrize("formula", budget.FORMULAS.values(), ids=budget.FORMULAS)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import pytest
-from pydantic import Field
 
 from ettr import Gpu, Scenario, evidence
+from ettr.core.units import COUNTED, OF_ENDING, PLAIN, ending_of
 from ettr.scenario import fields
-from ettr.scenario.basics import NEVER, LessIsBetter, Meta, Number, Section, Share
+from ettr.scenario.basics import UNSAID
+from ettr.scenario.bounds import bounds, is_number
+from ettr.scenario.paths import each_field
 
 ADDED = {
     "prediction": {"recall": 0.5, "precision": 0.5, "lead_s": 60, "action_s": 10},
@@ -24,27 +24,21 @@ def rich(llama3) -> Scenario:
     return llama3.override(ADDED)
 
 
+ENDINGS = {**OF_ENDING, **COUNTED, **dict.fromkeys(PLAIN)}
+
+
 @pytest.mark.parametrize("model", [Scenario, Gpu])
 def test_every_number_says_at_which_value_it_does_nothing_and_ends_in_a_unit(model):
-    assert fields.faults(model) == []
-
-
-class Toy(Section):
-    said: Annotated[Number, Meta(idle=NEVER)] = Field(2.0, description="says that every value has an effect")
-    share: Share = Field(0.0, description="its kind says it")
-    forgotten_s: Number = Field(0.0, description="has no facts")
-    delay_weeks: Annotated[Number, Meta(idle=0.0)] = Field(0.0, description="has a unit that nobody knows")
-    nameless_s: LessIsBetter = Field(gt=0, description="can be solved for")
-
-
-def test_a_field_without_facts_is_named_with_what_it_lacks():
-    said, *others = fields.faults(Toy)
-    assert said.startswith("said ends in no unit that is known")  # neither a share nor a count
-    idle, unit, name = others
-    assert idle.startswith("forgotten_s is 0.0 where nobody gives it, and does not say at which value it does nothing")
-    assert "Meta(idle=...)" in idle and "Meta(idle=NEVER)" in idle
-    assert unit.startswith("delay_weeks ends in no unit that is known") and "ettr/core/units.py" in unit
-    assert name.startswith("nameless_s can be solved for and has no name") and "Meta(says=...)" in name
+    for path, field in each_field(model, items=True):
+        if not is_number(field.annotation):
+            continue
+        name, meta, limits = path.rpartition(".")[2], fields.meta_of(field), dict(bounds(path, field))
+        # or give it Meta(idle=...), or Meta(idle=NEVER) if every value has an effect
+        assert meta.idle is not UNSAID or field.is_required() or field.default is None, path
+        fraction = limits.get("<=", limits.get("<", 2)) <= 1
+        # or give its ending a unit in ettr/core/units.py, or call it a share or factor
+        assert fraction or name.startswith("n_") or ending_of(name, ENDINGS), path
+        assert not meta.better or meta.says or meta.amount, f"{path} can be solved for: give it Meta(says=...)"
 
 
 def test_a_field_has_the_facts_of_its_kind_and_its_own():

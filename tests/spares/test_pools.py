@@ -12,7 +12,7 @@ from scipy import stats
 
 from ettr import Scenario, spares
 from ettr.core.errors import InputError
-from ettr.spares.least import least
+from ettr.spares.simulated import least
 
 
 def test_at_the_rate_of_llama_3_with_a_repair_of_a_day_17_are_cheapest():

@@ -6,8 +6,7 @@ Each function takes a scenario and, in ``at``, arrays for some of its fields, so
 """
 
 from ettr.budget.changing import at_mean_rate, mean_rate_per_h, over_time
-from ettr.budget.closed_forms import exact, first_order, rsc
-from ettr.budget.closest_form import ClosedForm, closed_form
+from ettr.budget.closed_forms import FORMULAS, exact, first_order, largest_n_gpus, rsc
 from ettr.budget.finishing_date import Rates, chance, finishing, posterior_rates
 from ettr.budget.intervals import (
     BAND_POINTS,
@@ -19,9 +18,15 @@ from ettr.budget.intervals import (
     shortest_interval_min,
     whole_interval_min,
 )
-from ettr.budget.limits import FORMULAS, largest_n_gpus
 from ettr.budget.refusals import accepted
-from ettr.budget.simplify import Simplified, simplified, with_immediate_detection, without_extras
+from ettr.budget.simplify import (
+    ClosedForm,
+    Simplified,
+    closed_form,
+    simplified,
+    with_immediate_detection,
+    without_extras,
+)
 from ettr.scenario.fields import swept
 from ettr.scenario.long_run import changes
 

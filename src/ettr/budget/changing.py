@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -11,12 +12,17 @@ from ettr.budget.closed_forms import exact_at_each_rate, quiet_budget, recover_o
 from ettr.budget.refusals import accepted
 from ettr.core.errors import OutsideValidity
 from ettr.core.results import TimeBudget
+from ettr.core.units import MIN_PER_H
 from ettr.core.validity import ENDS, LEAST_ETTR
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.long_run import changes, steady
+from ettr.scenario.paths import INTERVAL
 
 _STEPS, _FIRST_STEP, _LONGEST = 2000, 1e-4, 1e4
 """Steps from a ten-thousandth of the work to ten thousand times the work."""
+
+IntervalOf = Callable[[np.ndarray], Any]
+"""From the job's failure rate [1/h] to the interval to use [min]."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,7 @@ class _Steps:
     rate_per_h: np.ndarray
 
 
-def over_time(scenario: Scenario | JobInHours) -> TimeBudget:
+def over_time(scenario: Scenario | JobInHours, interval_of: IntervalOf | None = None) -> TimeBudget:
     r"""Expected time budget of a run whose failure rate changes while it lasts.
 
     Parameters
@@ -36,6 +42,9 @@ def over_time(scenario: Scenario | JobInHours) -> TimeBudget:
     scenario : Scenario or JobInHours
         The run; with ``failures.burn_in``, or ``failures.lifetime`` and nodes that start new, its rate changes. In
         hours it is taken as one that :func:`accepted` gave for ``"over_time"``.
+    interval_of : callable, optional
+        Interval to use at a failure rate of the job: takes an array of rates [1/h], returns minutes. The scenario's
+        own interval throughout if not given.
 
     Returns
     -------
@@ -68,6 +77,9 @@ def over_time(scenario: Scenario | JobInHours) -> TimeBudget:
     run = accepted(scenario, formula="over_time")
     steps = _steps(run)
     moments = replace(run, rate=steps.rate_per_h, include_start=False)
+    if interval_of is not None:
+        interval_min = Scenario.check_values(INTERVAL, interval_of(steps.rate_per_h))
+        moments = replace(moments, tau=interval_min / MIN_PER_H)
     steady_hours = quiet_budget(moments, form=exact_at_each_rate)
     share = steps.length_h / _exposed_h(steady_hours)
     start = _start(moments, steps) if run.include_start else {}

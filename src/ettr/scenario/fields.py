@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import functools
-import math
 import typing
 from collections.abc import Iterator
 from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from ettr.core.units import COUNTED, OF_ENDING, PLAIN, ending_of, unit_of
-from ettr.scenario.basics import UNSAID, Meta, Plausible, Section, WhereZero, With
-from ettr.scenario.bounds import bounds, is_number
+from ettr.core.units import unit_of
+from ettr.scenario.basics import Meta, Plausible, Section, WhereZero, With
 from ettr.scenario.paths import each_field, field_at, list_of, model_of
 
 
@@ -198,27 +196,3 @@ def amount_of(path: str, model: type[Section]) -> str:
     amount = meta.amount or (f"the {meta.says}" if meta.says else path)
     item = path.removeprefix(f"{listed}.").rpartition(".")[0]
     return f"{amount} of {item}" if listed and item else amount
-
-
-def faults(model: type[Section]) -> list[str]:
-    """What the fields of a model fail to say of themselves, each with a remedy; empty if nothing."""
-    return [
-        f"{path} {fault}"
-        for path, field in each_field(model, items=True)
-        if is_number(field.annotation)
-        for fault in _faults_of(path, field)
-    ]
-
-
-def _faults_of(path: str, field: FieldInfo) -> Iterator[str]:
-    name, meta, limits = path.rpartition(".")[2], meta_of(field), dict(bounds(path, field))
-    if meta.idle is UNSAID and not field.is_required() and field.default is not None:
-        yield (
-            f"is {field.default!r} where nobody gives it, and does not say at which value it does nothing: "
-            "give it Meta(idle=...), or Meta(idle=NEVER) if every value has an effect"
-        )
-    fraction = limits.get("<=", limits.get("<", math.inf)) <= 1
-    if not (fraction or name.startswith("n_") or ending_of(name, {**OF_ENDING, **COUNTED, **dict.fromkeys(PLAIN)})):
-        yield "ends in no unit that is known: give the ending one in ettr/core/units.py, or call it a share or factor"
-    if meta.better and not (meta.says or meta.amount):
-        yield "can be solved for and has no name in a sentence: give it Meta(says=...)"

@@ -49,7 +49,6 @@ _NOT_COMPILED = {
     "chunks",
     "estimates",
     "from_scenario",
-    "hazard_tables",
     "outcome",
     "outlook",
     "report",

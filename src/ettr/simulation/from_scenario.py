@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import fields
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import scipy
 
 from ettr.checkpoint import heed_threshold_h
 from ettr.core.errors import NotModelled
@@ -15,9 +17,8 @@ from ettr.core.units import H_PER_DAY, ROUNDING
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.fleet import Repair
 from ettr.scenario.long_run import long_run_rate
-from ettr.simulation.hazard_tables import first_failure, gamma_times
 from ettr.simulation.repair_stages import IDLE, MOST_RETURNS
-from ettr.simulation.rules import MODE, MOST_TIERS, N_KINDS, RULES, Rules
+from ettr.simulation.rules import HIGH, LOW, MODE, MOST_TIERS, N_KINDS, POINTS, RULES, Rules
 
 _MOST_PLACES = 1e15
 """Checkpoints that can be counted without rounding."""
@@ -311,3 +312,45 @@ def _sigma(cv: float | np.ndarray) -> np.ndarray:
 
 def _or_nan(hours: float | None) -> float:
     return math.nan if hours is None else hours
+
+
+_LOG_HAZARD = np.linspace(LOW, HIGH, POINTS)
+_WIDTH = _LOG_HAZARD[1] - _LOG_HAZARD[0]
+_NEVER = 1e-300
+"""Less than any time, and more than 0, whose logarithm is infinite."""
+
+
+@lru_cache(maxsize=8)
+def gamma_times(shape: float) -> np.ndarray:
+    """Logarithm of a gamma-distributed time of mean 1, and its slope a step, by that of its cumulative hazard."""
+    grown = np.maximum(_inverse_gamma(shape), _NEVER)
+    time = grown / shape
+    log_density = shape * math.log(shape) + (shape - 1) * np.log(time) - grown - math.lgamma(shape)
+    return _with_slope(np.log(time), log_density)
+
+
+@lru_cache(maxsize=8)
+def first_failure(shape: float, start: str) -> np.ndarray:
+    """Logarithm of the first failure's time, for scale 1, and its slope a step, by that of its cumulative hazard.
+
+    A node in the middle of its life has the residual lifetime of a renewal process in equilibrium, whose survivor
+    function is that of a gamma distribution of shape 1/k at the time to the power k.
+    """
+    if start == "new" or shape == 1:
+        return np.stack((_LOG_HAZARD / shape, np.full(POINTS, _WIDTH / shape)))
+    grown = _inverse_gamma(1 / shape)
+    # the residual density f = e^{-t^k} / Γ(1 + 1/k)
+    return _with_slope(np.log(grown) / shape, -grown - math.lgamma(1 + 1 / shape))
+
+
+def _with_slope(log_time: np.ndarray, log_density: np.ndarray) -> np.ndarray:
+    """Logarithms of times, and d ln t / d ln x = x S / (t f) a step."""
+    slope = np.exp(_LOG_HAZARD - np.exp(_LOG_HAZARD) - log_time - log_density) * _WIDTH
+    return np.stack((log_time, slope))
+
+
+def _inverse_gamma(shape: float) -> np.ndarray:
+    """A gamma-distributed number of scale 1 at each cumulative hazard, with the digits of either tail."""
+    gone, left = -np.expm1(-np.exp(_LOG_HAZARD)), np.exp(-np.exp(_LOG_HAZARD))
+    early, late = scipy.special.gammaincinv(shape, gone), scipy.special.gammainccinv(shape, left)
+    return np.asarray(np.where(gone < 0.5, early, late))

@@ -7,9 +7,8 @@ repair, a, is the nodes that leave the job per hour of wall clock times the mean
 from ettr.scenario.pools import enough_spares
 from ettr.spares.cheapest import Pool, cheapest_pool, cheapest_pool_for, pool_cost
 from ettr.spares.demand import Demand, demand
-from ettr.spares.least import LeastPool, least_pool
 from ettr.spares.racks import domains_level, racks_level
-from ettr.spares.simulated import by_pool_size
+from ettr.spares.simulated import LeastPool, by_pool_size, least_pool
 from ettr.spares.waiting import erlang_b, waiting_share
 
 __all__ = [

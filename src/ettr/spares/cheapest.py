@@ -12,8 +12,7 @@ from ettr.core.errors import InputError, NoProgress, OutsideValidity
 from ettr.core.validity import at_least_zero, plain
 from ettr.scenario import Scenario
 from ettr.spares.demand import demand
-from ettr.spares.numbers import counts
-from ettr.spares.waiting import waiting_share
+from ettr.spares.waiting import counts, waiting_share
 
 FLAT = 0.001
 """Costs that differ by less than this part are taken for equal."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy
 
+from ettr.core.errors import InputError
 from ettr.core.units import ROUNDING
 from ettr.core.validity import at_least_zero, plain
-from ettr.spares.numbers import counts
 
 _SMALL = 1e-18
 """Terms below this part of their sum no longer change it."""
@@ -126,3 +126,35 @@ def _geometric(ratio: np.ndarray, n_terms: np.ndarray) -> np.ndarray:
     """1 + x + ... of so many terms."""
     near = np.abs(1 - ratio) < ROUNDING
     return np.where(near, n_terms, (1 - ratio**n_terms) / np.where(near, 1.0, 1 - ratio))
+
+
+MOST_NODES = 1e9
+"""More than any cluster will have; pools are looked for among fewer."""
+
+
+def counts(name: str, values: Any, least: int = 0) -> np.ndarray:
+    """Check for whole numbers from ``least`` on, and return them as float64."""
+    array = _numbers(name, values)
+    bad = (array < least) | (array != np.round(array)) | (array > MOST_NODES)
+    if bad.any():
+        raise InputError(f"{name} must be a whole number from {least} to {MOST_NODES:.0e}, got {array[bad].flat[0]:g}")
+    return array
+
+
+def fraction(name: str, values: Any) -> np.ndarray:
+    """Check for fractions from 0 to below 1, and return them as float64."""
+    array = _numbers(name, values)
+    bad = (array < 0) | (array >= 1)
+    if bad.any():
+        raise InputError(f"{name} must be >= 0 and < 1, got {array[bad].flat[0]:g}")
+    return array
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a number or an array of numbers, got {values!r}") from error
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} must be finite, got {array[~np.isfinite(array)].flat[0]:g}")
+    return array
