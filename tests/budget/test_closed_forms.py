@@ -211,17 +211,6 @@ def test_a_mode_with_the_general_values_is_no_mode(plain_run, formula):
     same(form, expected)
 
 
-def test_the_restart_of_a_mode_is_not_that_of_a_start(plain_run):
-    """One mode is every failure and restarts in 35 min, but a start takes the general 10 min."""
-    mode = {"name": "all", "share": 1, "restart_min": 35}
-    run = plain_run.override({"job.include_start": True, "failures.modes": [mode]})
-    still = run.override({"failures.rate_per_1000_node_days": 0})
-    for formula in budget.FORMULAS.values():
-        assert formula(still).restart_h == pytest.approx(10 / 60)
-        started, steady = formula(run), formula(run.override({"job.include_start": False}))
-        assert started.restart_h - steady.restart_h < 35 / 60
-
-
 WORSE = ["cluster.n_gpus", "checkpoint.stall_s", "checkpoint.persist_slowdown", "recovery.detection_min"]
 
 
@@ -252,20 +241,6 @@ def test_every_swept_field_matches_an_override(llama3):
         value = values.get(path, 1.5 * (getattr(getattr(llama3, section), field) or 1.0))
         swept = budget.exact(llama3, {path: np.array([value])}).total_h[0]
         assert swept == pytest.approx(budget.exact(llama3.override({path: value})).total_h, rel=1e-12), path
-
-
-def test_formulas_agree_where_losses_are_small(plain_run):
-    gentle = plain_run.override(
-        {
-            "cluster.n_gpus": 80,
-            "job.productive_h": 10_000,
-            "checkpoint.interval_min": 300,
-            "checkpoint.stall_s": 10,
-        }
-    )
-    exact = budget.exact(gentle).ettr
-    assert budget.first_order(gentle).ettr == pytest.approx(exact, abs=1e-4)
-    assert budget.rsc(gentle).ettr == pytest.approx(exact, abs=1e-4)
 
 
 def test_rsc_is_the_general_form_with_queue_and_start():

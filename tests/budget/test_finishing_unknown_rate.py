@@ -12,7 +12,7 @@ from finishing_rules import RUN
 from scipy.special import gammaincinv
 
 from ettr import Scenario, budget
-from ettr.core.finishing import Finishing, Mixture
+from ettr.core.finishing import Finishing
 from ettr.core.validity import ValidityWarning
 
 LEVELS = np.array([0.002, 0.01, 0.05, 0.3, 0.5, 0.9, 0.99, 0.999, 1 - 1e-6])
@@ -69,18 +69,6 @@ def test_dates_follow_each_other_and_the_work(run, finish):
     some_h = dates_h[2:] * 1.01
     rises = (finish.cdf(some_h * (1 + 1e-6)) - finish.cdf(some_h * (1 - 1e-6))) / (2e-6 * some_h)
     assert finish.pdf(some_h) == pytest.approx(rises, rel=1e-3)
-
-
-def test_it_is_the_sum_of_its_parts(finish):
-    assert isinstance(finish, Mixture)
-    parts, weights = finish.parts, finish.weights
-    assert weights.sum() + finish.never == pytest.approx(1, rel=1e-12)
-    if finish.never < 0.4:
-        each_h = parts.quantile(0.5 / weights.sum())
-        assert each_h.min() < finish.quantile(0.5) < each_h.max()
-    for hours in (*finish.quantile(LEVELS[:5] * (1 - finish.never)), 1e4, 1e7):
-        at_it = sum(weight * parts.at(i).cdf(hours) for i, weight in enumerate(weights))
-        assert finish.cdf(hours) == pytest.approx(at_it, rel=1e-12)
 
 
 def test_it_is_what_drawn_rates_give(run, finish):

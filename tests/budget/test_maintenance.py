@@ -102,6 +102,13 @@ def test_maintenance_by_the_day_on_an_interval_of_an_hour(plain_run, per_day, du
     assert check(run, 3) == answers
 
 
+@pytest.mark.parametrize(("per_day", "answers"), [(0.25, True), (0.35, False)])
+def test_requests_gather_until_a_failure_is_noticed(plain_run, per_day, answers):
+    """That takes ten hours here: at 0.35 requests a day first order is 0.7% off."""
+    run = plain_run.override(START | {"job.productive_h": 20.0, "recovery.detection_min": 600})
+    assert check(run.override({"maintenance": {"per_day": per_day, "duration_min": 240}}), 3) == answers
+
+
 def test_requests_that_are_refused_are_refused_in_arrays_too(plain_run):
     run = plain_run.override({"maintenance": {"per_day": 0, "duration_min": 5}})
     with pytest.warns(ValidityWarning) as caught:

@@ -115,17 +115,6 @@ def test_the_run_lies_between_those_at_its_lowest_and_highest_rate(plain_run, fa
     assert form.productive_h == pytest.approx(40, rel=1e-12)
 
 
-def test_a_longer_burn_in_is_worse_and_age_helps(plain_run):
-    run = plain_run.override(burn_in(5, 4) | DEAD)
-    for path, better in {
-        "failures.burn_in.factor": (10, 5, 2, 1, 0.5),
-        "failures.burn_in.decay_days": (20, 4, 1, 0.1),
-        "failures.burn_in.age_days": (0, 2, 8, 40),
-    }.items():
-        ettrs = [budget.over_time(run.override({path: value})).ettr for value in better]
-        assert (np.diff(ettrs) > 0).all(), path
-
-
 def test_a_start_adds_its_queue_and_a_restart(plain_run):
     run = plain_run.override(burn_in(4, 5e4) | DEAD)
     steady, started = budget.over_time(run), budget.over_time(run.override({"job.include_start": True}))

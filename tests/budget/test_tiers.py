@@ -121,12 +121,6 @@ def test_a_tier_that_all_failures_leave_is_the_store(plain_run):
     same(budget.exact(tiered), budget.exact(plain))
 
 
-def test_a_tier_no_better_than_the_faster_one_is_no_tier(run_of):
-    between = {"name": "between", "interval_s": 900, "stall_s": 0, "write_s": 50, "load_s": 1000, "survives": 0.6}
-    expected = budget.exact(run_of(PLAIN | tiers(MEMORY)))
-    same(budget.exact(run_of(PLAIN | tiers(MEMORY, between))), expected)
-
-
 BETTER = {"survives": -1, "load_s": 1, "write_s": 1, "stall_s": 1}
 """A larger value of these fields of a tier makes the run longer (1) or shorter (-1)."""
 
@@ -168,17 +162,6 @@ def test_a_start_adds_its_queue_and_a_restart(plain_run):
         expected = first.get(part, 0.0) + each[part] * fails
         assert getattr(started, part) - getattr(steady, part) == pytest.approx(expected, rel=1e-9), part
     assert started.productive_h == steady.productive_h and started.checkpoint_h == steady.checkpoint_h
-
-
-@pytest.mark.parametrize("tiers", [{}, tiers(MEMORY, DISK)], ids=["store alone", "tiers"])
-def test_loading_from_the_store_is_a_longer_restart(plain_run, tiers):
-    """Of the start, and of each mode."""
-    modes = [{"name": "bug", "share": 0.5, "restart_min": 25}]
-    run = plain_run.override(DEAD | STORE | tiers | {"failures.modes": modes, "job.include_start": True})
-    loads = [f"checkpoint.tiers.{tier.name}.load_s" for tier in run.checkpoint.tiers] + ["checkpoint.load_s"]
-    loading = run.override(dict.fromkeys(loads, 240))
-    longer = {"recovery.restart_min": 14, "failures.modes.bug.restart_min": 29} | dict.fromkeys(loads, 0)
-    same(budget.exact(loading), budget.exact(run.override(longer)))
 
 
 @pytest.mark.parametrize("name", TIERED)
@@ -231,11 +214,3 @@ def test_after_a_planned_stop_a_tier_that_keeps_all_saves_what_is_redone(llama3)
         redone.append((budget.exact(run).rework_h - budget.exact(still).rework_h) / stops)
     assert redone[1] == pytest.approx(500 / 3600, rel=1e-6)
     assert redone[0] > redone[1] * 1.01
-
-
-def test_first_order_loads_from_the_tier_that_survived(llama3):
-    slow = llama3.override({"checkpoint.load_s": 600, "job.include_start": False, "maintenance": None})
-    near = slow.override({"checkpoint.tiers": [{"name": "memory", "interval_s": 600, "load_s": 60, "survives": 1}]})
-    away, here = (budget.first_order(run) for run in (slow, near))
-    per_failure = [hours.restart_h / hours.n_failures for hours in (away, here)]
-    assert per_failure[0] - per_failure[1] == pytest.approx(540 / 3600)

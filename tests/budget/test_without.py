@@ -127,14 +127,6 @@ def test_a_sweep_of_the_work_is_of_full_speed_hours(plain_run):
 # --------------------------------------------------------------------------- left out
 
 
-@pytest.mark.parametrize("extra", EXTRAS)
-def test_the_words_of_the_refusal_are_those_of_what_is_left_out(plain_run, extra):
-    changes, words = EXTRAS[extra]
-    simple = budget.simplified(plain_run.override(changes))
-    assert words in simple.left_out
-    budget.exact(simple.scenario)
-
-
 def test_nothing_else_is_left_out(plain_run):
     run = plain_run.override({"maintenance": {"per_day": 0.1, "duration_min": 30}} | MODES | WRITE)
     full = run.override(
@@ -167,16 +159,6 @@ def test_the_rate_is_the_settled_one(plain_run):
         assert budget.simplified(nodes) == budget.Simplified(
             plain_run, ("nodes with a memory, their rate settled here (failures.lifetime)",)
         )
-
-
-def test_a_count_of_new_nodes_is_settled_too(llama3):
-    """As over_time reads it: the rate in the long run of nodes that were new when they were counted."""
-    new = llama3.override({"failures.lifetime": {"shape": 0.7, "start": "new"}, "job.productive_h": 1e6})
-    settled = budget.simplified(new).scenario
-    assert settled.failure_rate < 0.5 * llama3.failure_rate  # most failures of such nodes come early
-    assert settled.failures.posterior.shape == llama3.failures.posterior.shape
-    # in a run of a century the first months weigh little
-    assert budget.exact(settled).ettr == pytest.approx(budget.over_time(new).ettr, abs=5e-4)
 
 
 BESIDE = {

@@ -225,13 +225,6 @@ def test_a_rate_is_from_elsewhere_where_a_published_one_is_used_at_another_size(
         }
 
 
-def test_other_inputs_are_drawn_alike_whether_the_rate_is_or_not():
-    run = Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})
-    own, others = ranges.draws(run), ranges.draws(run, more=[ranges.rate_across_clusters(run)])
-    assert all(values == pytest.approx(others.at[path]) for path, values in own.at.items())
-    assert others.at["failures.rate_per_1000_node_days"].size == own.ettr.size
-
-
 README_TIER = {"name": "peer memory", "interval_s": 60, "stall_s": 0.2, "write_s": 5, "load_s": 10, "copies": 2}
 
 

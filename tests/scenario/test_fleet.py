@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from ettr import Scenario
 from refusals import refusal
 
 RULES = {
@@ -64,23 +63,6 @@ RULES = {
 def test_what_belongs_together_comes_together(fleet, rule):
     values, message = RULES[rule]
     assert refusal(fleet.override, values).startswith(message)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {},
-        {"elastic": None, "maintenance": None, "spares": None, "repair": None},
-        {"repair": {"automatic_h": 1}},
-        {"repair": {"automatic_h": 1, "automatic_success": 0.5, "replacement_h": 9}},
-        {"repair": {"automatic_h": 1, "automatic_success": 0.5, "manual_h": 9}},
-        {"spares": {"n_nodes": 0}},
-        {"elastic": {"n_replicas": 1000, "n_least": 1000}},
-    ],
-)
-def test_what_is_complete_is_accepted_and_written_as_it_is_read(fleet, values):
-    run = fleet.override(values)
-    assert Scenario.parse(run.to_yaml()) == run
 
 
 # --------------------------------------------------------------------------- the table of values

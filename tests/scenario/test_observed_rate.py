@@ -68,17 +68,6 @@ def test_another_clock_drops_the_conversion(wall_run):
     assert "failures.exposed_share" not in set(run.to_frame()["field"])
 
 
-def test_a_factor_in_the_file_and_one_by_override_are_the_same(plain_run):
-    """The rate was counted before the mitigation, so its conversion must not depend on the factor."""
-    mode = {"name": "hang", "share": 0.5, "detection_min": 24}
-    plain, written = (
-        Scenario.of({**plain_run.model_dump(), "failures": {**WALL_CLOCK, "modes": [{**mode, "factor": factor}]}})
-        for factor in (1, 0.25)
-    )
-    assert written == plain.override({"failures.modes.hang.factor": 0.25})
-    assert written.failures.exposed_share == pytest.approx(1 - 0.25 * 0.5 * 0.4)
-
-
 @pytest.mark.parametrize("n_gpus", [800, 80_000])
 def test_a_rate_is_converted_on_the_nodes_that_were_observed(plain_run, n_gpus):
     """Observed on 1000 nodes: the size of the job now must not move the conversion."""
@@ -124,19 +113,6 @@ def test_a_new_observation_by_override_is_that_of_a_file(name, field, factor):
     assert over.evidence["failures.exposed_share"].note == "computed from the scenario as first written"
     assert budget.exact(over) == budget.exact(file)
     assert f"failures.{field}" not in over.evidence
-
-
-@pytest.mark.parametrize("name", WALL)
-@pytest.mark.parametrize("n_gpus", [896, 160_000])  # Llama 3 fits both
-def test_the_observed_nodes_stay_when_the_job_grows_before_the_count(name, n_gpus):
-    preset = Scenario.load(name)
-    count = 2 * preset.failures.n_events
-    grown = preset.override({"cluster.n_gpus": n_gpus}).override({"failures.n_events": count})
-    file = written(name, n_events=count).override({"measured": None})
-    assert grown.failures == file.failures
-    assert grown.failures.observed_nodes == preset.failures.observed_nodes != grown.n_nodes
-    assert grown.flat() == file.override({"cluster.n_gpus": n_gpus}).flat()
-    assert preset.override({"failures.n_events": count, "cluster.n_gpus": n_gpus}).flat() == grown.flat()
 
 
 SILENT = {"failures.modes": [{"name": "s", "share": 1.0, "latency_h": 2}], "checkpoint.persist_s": 0}

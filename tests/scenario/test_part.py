@@ -36,6 +36,9 @@ def changed(path, value):
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
+        ("limits.throttle_c", 400, "limits.throttle_c must be <= 150 °C, got 400"),
+        ("limits.shutdown_c", 80, "shutdown_c must be >= 89 °C, the slowdown_c, got 80"),
+        ("clock.sustained_mhz", 2500, "sustained_mhz must be <= 1980 MHz"),
         ("levels.compute_w", 800, "levels.compute_w must be <= 700 W, the limits.power_w"),
         ("leakage.power_w", 700, "leakage.power_w must be < 700 W"),
         ("cooling", {}, "cooling needs at least one of air, cold_plate, immersion"),

@@ -71,11 +71,6 @@ def test_another_size_keeps_the_rate_of_a_node_and_where_it_was_observed(way):
     assert Scenario.parse(grown.to_yaml()) == grown == Scenario.parse(grown.to_yaml(comments=True))
 
 
-def test_nodes_and_gpus_are_other_words_for_the_same_rate(first):
-    for mean in ({"node_mttf_h": 9 * first.n_nodes}, {"gpu_mttf_h": 9 * 4096}):
-        assert wall_mttf_h(first.override({f"failures.{k}": v for k, v in mean.items()})) == pytest.approx(9)
-
-
 def test_a_gpus_time_to_failure_makes_smaller_nodes_fail_less(first):
     run = first.override({"failures.gpu_mttf_h": 50_000, "failures.rate_clock": "exposed"})
     small = run.override({"cluster.gpus_per_node": 4})

@@ -139,16 +139,6 @@ def test_a_count_replaces_a_rate():
     assert message == "failures needs n_events and node_days together (failures.n_events=13)"
 
 
-def test_what_is_known_of_a_rate_comes_from_its_count_or_is_given():
-    known = Scenario.load("rsc-1").override({"failures.rate_gamma": {"shape": 40, "node_days": 6000}})
-    assert known.failures.posterior.shape == 40
-    assert Scenario.load("rsc-1").failures.posterior is None
-    replaced = known.override({"failures.rate_per_1000_node_days": 1})
-    assert replaced.failures.posterior is None
-    opened = Scenario.load("rsc-1").override({"failures.rate_gamma.shape": 2, "failures.rate_gamma.node_days": 3})
-    assert opened.failures.posterior.node_days == 3
-
-
 def test_maintenance_can_be_dropped_and_added(llama3):
     none = llama3.override({"maintenance": None})
     assert none.maintenance is None and none.maintenance_rate_per_h == none.maintenance_h == 0
@@ -185,13 +175,6 @@ def test_a_new_value_has_no_origin_and_its_neighbours_keep_theirs(plain_run):
     assert status["checkpoint.persist_slowdown"] == "secondary"
 
 
-def test_a_mode_is_found_by_its_name_even_with_dots(plain_run):
-    run = plain_run.override({"failures.modes": [{"name": "v. 1.2", "share": 0.5}, {"name": "v. 1", "share": 0.1}]})
-    assert run.override({"failures.modes.v. 1.2.factor": 3}).failures.modes[0].factor == 3
-    assert run.override({"failures.modes.v. 1.factor": 3}).failures.modes[1].factor == 3
-    assert run.override({"failures.modes.v. 1.share": 0.4}).mode_weights == pytest.approx([0.5, 0.4, 0.1])
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -207,6 +190,14 @@ def test_a_mode_is_found_by_its_name_even_with_dots(plain_run):
         (
             {"failures.modes.NIC.factor": -1},
             "failures.modes.7.factor must be >= 0, got -1 (failures.modes.NIC.factor=-1)",
+        ),
+        (
+            {"failures.modes.NIC.fact": 1},
+            "unknown field of a failure mode 'fact' (failures.modes.NIC.fact); did you mean 'factor'?",
+        ),
+        (
+            {"failures.modes.NIC": 1},
+            "failures.modes.NIC must end in a field of the mode, e.g. failures.modes.NIC.factor",
         ),
         (
             {"failures": {"rate_per_1000_node_days": 3}, "failures.modes.NIC.factor": 2},

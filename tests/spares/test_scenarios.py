@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ettr import Scenario, budget, simulate, spares
+from ettr import Scenario, simulate, spares
 from ettr.core.errors import InputError
 from ettr.scenario.fleet import Repair
 
@@ -63,11 +63,6 @@ def by_closed_form(run: Scenario, n_spares: int) -> float:
     """ETTR of a pool that is full at the start, from that of a job that never waits."""
     asked = spares.demand(run)
     return float(asked.expected.ettr * (1 - spares.waiting_share(n_spares, asked.in_repair, asked.own_crew)))
-
-
-def test_a_job_that_never_waits_has_the_ettr_of_one_without_repair(run):
-    full = budget.exact(run.override({"spares": None, "repair": None})).ettr
-    assert spares.demand(run).expected.ettr == pytest.approx(full)
 
 
 @pytest.mark.parametrize(
