@@ -1,4 +1,4 @@
-"""Spare nodes: how many a service level asks for and how many are cheapest.
+"""Spare nodes: how many a service level asks for, how many are cheapest, and what they do to others.
 
 Closed forms take plain numbers; those that take a scenario read its failures, repair and prices. The number of nodes in
 repair, a, is the nodes that leave the job per hour of wall clock times the mean repair time.
@@ -8,13 +8,17 @@ from ettr.scenario.pools import enough_spares
 from ettr.spares.cheapest import Pool, cheapest_pool, cheapest_pool_for, pool_cost
 from ettr.spares.demand import Demand, demand
 from ettr.spares.racks import domains_level, racks_level
+from ettr.spares.shared import PARTS, SharedCluster, SmallJobs, shared_cluster
 from ettr.spares.simulated import LeastPool, by_pool_size, least_pool
 from ettr.spares.waiting import erlang_b, waiting_share
 
 __all__ = [
+    "PARTS",
     "Demand",
     "LeastPool",
     "Pool",
+    "SharedCluster",
+    "SmallJobs",
     "by_pool_size",
     "cheapest_pool",
     "cheapest_pool_for",
@@ -25,5 +29,6 @@ __all__ = [
     "least_pool",
     "pool_cost",
     "racks_level",
+    "shared_cluster",
     "waiting_share",
 ]
