@@ -364,7 +364,7 @@ def test_where_no_pool_is_enough_the_reason_names_what_stands_in_the_way(run):
     assert need.value is None and need.ettr_error is None
     assert need.best_ettr == pytest.approx(ettr_with(80), abs=1e-3)
     assert need.blocker is not None and need.blocker.field == "recovery.restart_min"
-    assert (need.best_ettr, need.blocker.ettr) == pytest.approx((0.9087, 0.93), abs=0.005)
+    assert (need.best_ettr, need.blocker.ettr) == pytest.approx((0.9087, 0.935), abs=0.006)
     # all else as it is, the interval too: restarts in no time by the closed form at 10 min
     other = plan.required(run.override({"recovery.restart_min": 0}), FIELD, 0.92)
     assert other.value is not None
