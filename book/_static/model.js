@@ -15,7 +15,8 @@
   const ROUNDING = 1e-9,
     LAST_DIGITS = 1e-12,
     LEAST_ETTR = 1e-6,
-    LONGEST_MIN = 1e11;
+    LONGEST_MIN = 1e11,
+    HALF_A_POINT = 0.005;
   const PARTS = "productive checkpoint slowdown degraded rework detection queue restart maintenance"
     .split(" ")
     .map((part) => part + "_h");
@@ -26,7 +27,7 @@
 
   // ---- scenarios
 
-  const RATES = ["n_events", "rate_per_1000_node_days", "job_mttf_h", "node_mttf_h", "gpu_mttf_h"];
+  const RATES = ["n_events", "rate_per_1000_node_days", "job_mttf_h", "node_mttf_h", "gpu_mttf_h"]; // ways to give it
   const GPUS_PER_NODE = 8; // of a node where nobody says, and of those that published rates refer to
   const MEANS = RATES.slice(2);
   const OF_TIME = ["failures", "checkpoint", "recovery", "maintenance", "prediction"]; // what a measured ETTR goes with
@@ -36,9 +37,12 @@
   const own = (object, key) => Object.prototype.hasOwnProperty.call(object, key);
   const given = (value) => value !== undefined && value !== null && !(Array.isArray(value) && !value.length);
 
+  const LISTS = ["failures.modes", "checkpoint.tiers"];
+  const leadsIntoList = (path) => LISTS.find((list) => path.startsWith(list + "."));
+
   // The item of a list that a path such as "failures.modes.NIC.factor" leads to, and the field.
   function place(scenario, path) {
-    const listed = ["failures.modes", "checkpoint.tiers"].find((list) => path.startsWith(list + "."));
+    const listed = leadsIntoList(path);
     const [section, field] = path.split(".");
     if (!listed) {
       return [scenario[section], field];
@@ -108,12 +112,6 @@
     if (own(values, "measured.ettr")) {
       delete changed.measured;
     }
-    const { cluster, failures } = written,
-      size = values["cluster.n_gpus"];
-    const anew = ["failures", "failures.job_mttf_h", "failures.observed_nodes"].some((path) => given(values[path]));
-    if (given(size) && size !== cluster.n_gpus && !given(failures.observed_nodes) && !anew) {
-      changed.failures.observed_nodes = cluster.n_gpus / (cluster.gpus_per_node || GPUS_PER_NODE);
-    } // failures and recovery are described as they were at the size before
     for (const [path, value] of Object.entries(values)) {
       if (!path.includes(".")) {
         if (value === null) {
@@ -200,6 +198,11 @@
       : exposed;
   }
 
+  const NO_FORM = [
+    ...["spares", "repair", "elastic", "slow_nodes", "heat", "job.tokens", "checkpoint.store", "maintenance.rolling_nodes"],
+    ...["failures.burn_in", "failures.lifetime", "failures.lemons"],
+  ];
+
   // What the script has no form for, by the path that asks for it.
   function refused(scenario) {
     const f = scenario.failures,
@@ -211,17 +214,11 @@
         found.push(path);
       }
     };
-    for (const name of ["spares", "repair", "elastic", "slow_nodes", "heat"]) {
-      refuse(name, given(scenario[name]));
-    }
-    for (const name of ["burn_in", "lifetime", "lemons"]) {
-      refuse("failures." + name, given(f[name]));
+    for (const path of NO_FORM) {
+      refuse(path, given(at(scenario, path)));
     }
     refuse("recovery.false_alarms_per_day", r.false_alarms_per_day > 0);
     refuse("recovery.exposed", r.exposed === false);
-    refuse("job.tokens", given(scenario.job.tokens));
-    refuse("checkpoint.store", given(c.store));
-    refuse("maintenance.rolling_nodes", scenario.maintenance && given(scenario.maintenance.rolling_nodes));
     for (const mode of f.modes || []) {
       for (const name of ["latency_h", "heat_share"]) {
         refuse(
@@ -416,11 +413,21 @@
     return kept.slice(1).map((more, i) => more - kept[i]);
   }
 
-  // (e^λx - 1)/λ - x, without the loss of digits where λx is small.
-  function excess(rate, h) {
-    const x = rate * h;
-    return x < 0.01 ? ((h * x) / 2) * (1 + (x / 3) * (1 + (x / 4) * (1 + (x / 5) * (1 + x / 6)))) : growth(rate, h) - h;
+  // e^x - 1 - x, by its series where the difference would lose digits.
+  function curve(x) {
+    if (Math.abs(x) >= 0.2) {
+      return Math.expm1(x) - x;
+    }
+    let term = (x * x) / 2,
+      total = term;
+    for (let n = 3; n < 14; n += 1) {
+      term *= x / n;
+      total += term;
+    }
+    return total;
   }
+
+  const excess = (rate, h) => (rate > 0 ? curve(rate * h) / rate : 0); // (e^λx - 1)/λ - x
 
   // Exposed hours of a stage that needs `first` at its first try and `again` after a recovery, and how much more that is.
   function stage(rate, first, again) {
@@ -791,20 +798,6 @@
     return [low, Math.min(Math.max(most, low), LONGEST_MIN / MIN_PER_H)];
   }
 
-  // u + e^-u - 1, by its series where the difference would lose digits.
-  function curve(u) {
-    if (u >= 0.2) {
-      return u + Math.expm1(-u);
-    }
-    let term = (u * u) / 2,
-      total = term;
-    for (let n = 3; n < 14; n += 1) {
-      term *= -u / n;
-      total += term;
-    }
-    return total;
-  }
-
   // Best, Young's and Daly's interval.
   function rules(run) {
     const mttf = 1 / run.rate,
@@ -813,7 +806,7 @@
       share = cost / mttf;
     let u = Math.sqrt(2 * share) + share / 3 + (share > 1 ? share : 0);
     for (let i = 0; i < 7 && share > 0; i += 1) {
-      u -= (curve(u) - share) / -Math.expm1(-u);
+      u -= (curve(-u) - share) / -Math.expm1(-u);
     }
     const shortest = run.rate > 0 ? (share > 0 ? -Math.expm1(-u) * mttf : 0) : cost > 0 ? Infinity : 0;
     const young = w > 0 ? Math.sqrt(2 * w) * Math.sqrt(mttf) : 0,
@@ -899,9 +892,8 @@
   }
 
   // The best interval, and the ends of the range that costs at most half a point of the steady state. [h]
-  function band(run, points) {
-    const limit = points === undefined ? 0.005 : points,
-      of = steady(run),
+  function band(run) {
+    const of = steady(run),
       tau = best(run).tau,
       highest = ettrOf(withTau(of, tau));
     if (!isFinite(highest)) {
@@ -913,12 +905,11 @@
     };
     const low = Math.min(intervalEnds(of)[0], tau),
       longest = answered(run, intervalEnds(run)[0], intervalEnds(run)[1]).tau;
-    const high = firstAbove(loss, limit, tau, Math.max(longest, tau));
-    return { tau, low: firstAbove(loss, limit, tau, low), high, endsJob: high >= run.work };
+    return { tau, low: firstAbove(loss, tau, low), high: firstAbove(loss, tau, Math.max(longest, tau)) };
   }
 
-  // Where a loss first passes a limit on a grid of 2000 points, a straight line between two of them.
-  function firstAbove(loss, limit, from, to) {
+  // Where a loss first passes half a point on a grid of 2000 points, a straight line between two of them.
+  function firstAbove(loss, from, to) {
     if (from === to) {
       return to;
     }
@@ -926,12 +917,12 @@
       point = (i) => (i === last ? to : from * Math.exp((Math.log(to / from) * i) / last));
     let below = 0,
       above = last;
-    if (!(loss(to) > limit)) {
+    if (!(loss(to) > HALF_A_POINT)) {
       return to;
     }
     while (above - below > 1) {
       const middle = (below + above) >> 1;
-      if (loss(point(middle)) > limit) {
+      if (loss(point(middle)) > HALF_A_POINT) {
         above = middle;
       } else {
         below = middle;
@@ -939,49 +930,24 @@
     }
     const [left, right] = [point(below), point(above)],
       [less, more] = [loss(left), loss(right)];
-    return ((right - left) / (more - less)) * (limit - less) + left;
+    return ((right - left) / (more - less)) * (HALF_A_POINT - less) + left;
   }
 
   // ---- probabilities
 
-  // ln Γ(n+1) less Stirling's formula: by its series, from which small n are reached step by step.
-  function stirlingError(n) {
-    let more = 0;
-    for (; n < 16; n += 1) {
-      more += (n + 0.5) * Math.log1p(1 / n) - 1;
+  // ln Γ(x), by Stirling's series from where that has all digits.
+  function logGamma(x) {
+    let less = 0;
+    for (; x < 16; x += 1) {
+      less += Math.log(x);
     }
-    const x = 1 / (n * n);
-    return more + (1 / 12 - x * (1 / 360 - x * (1 / 1260 - x * (1 / 1680 - x / 1188)))) / n;
-  }
-
-  // x ln(x/m) + m - x, also where x is near m (Loader 2000).
-  function deviance(x, m) {
-    if (Math.abs(x - m) >= 0.1 * (x + m)) {
-      return x * Math.log(x / m) + m - x;
-    }
-    const v = (x - m) / (x + m);
-    let total = (x - m) * v,
-      term = 2 * x * v;
-    for (let j = 1; j < 1000; j += 1) {
-      term *= v * v;
-      const next = total + term / (2 * j + 1);
-      if (next === total) {
-        return total;
-      }
-      total = next;
-    }
-    return total;
+    const y = 1 / (x * x);
+    return (x - 0.5) * Math.log(x) - x + Math.log(2 * Math.PI) / 2 + (1 / 12 - y * (1 / 360 - y / 1260)) / x - less;
   }
 
   // Poisson probability of k, which need not be whole, at a mean.
   const poisson = (k, mean) =>
-    mean === 0
-      ? k === 0
-        ? 1
-        : 0
-      : k === 0
-        ? Math.exp(-mean)
-        : Math.exp(-stirlingError(k) - deviance(k, mean)) / Math.sqrt(2 * Math.PI * k);
+    mean > 0 ? Math.exp(k * Math.log(mean) - mean - logGamma(k + 1)) : k === 0 ? 1 : 0;
 
   // Incomplete gamma functions P and Q, of which the smaller one keeps its digits.
   function gammaTails(a, x) {
@@ -1016,39 +982,20 @@
     return [1 - high, high];
   }
 
-  // Where P, or with `upper` Q, is a probability: Newton's method on a logarithmic scale, kept between two ends.
+  // Where P, or with `upper` Q, is a probability.
   function gammaQuantile(a, p, upper) {
-    const at = upper ? 1 : 0;
+    const isBelow = (x) => (upper ? gammaTails(a, x)[1] > p : gammaTails(a, x)[0] < p);
     let low = -800,
-      high = Math.log(a + 50 * Math.sqrt(a) + 800),
-      y = Math.log(a);
-    for (let i = 0; i < 200; i += 1) {
-      const x = Math.exp(y),
-        value = gammaTails(a, x)[at],
-        off = upper ? p - value : value - p;
-      if (off > 0) {
-        high = y;
-      } else {
-        low = y;
-      }
-      const slope = poisson(a, x) * a; // of either tail, by y
-      let next = y - off / slope;
-      if (!(next > low && next < high)) {
-        next = (low + high) / 2;
-      }
-      if (Math.abs(next - y) < 1e-16 * Math.max(1, Math.abs(y)) || high - low < 1e-16) {
-        return Math.exp(next);
-      }
-      y = next;
+      high = Math.log(a + 50 * Math.sqrt(a) + 800);
+    for (let i = 0; i < 64; i += 1) {
+      const middle = (low + high) / 2;
+      [low, high] = isBelow(Math.exp(middle)) ? [middle, high] : [low, middle];
     }
-    return Math.exp(y);
+    return Math.exp(high);
   }
 
-  // Exact interval of the mean of a Poisson count (Garwood 1936).
-  function poissonInterval(n, level) {
-    const tail = (1 - (level || 0.95)) / 2;
-    return [n > 0 ? gammaQuantile(n, tail) : 0, gammaQuantile(n + 1, tail, true)];
-  }
+  // Exact 95% interval of the mean of a Poisson count (Garwood 1936).
+  const poissonInterval = (n) => [n > 0 ? gammaQuantile(n, 0.025) : 0, gammaQuantile(n + 1, 0.025, true)];
 
   // What is known of the failure rate: a gamma distribution, from a count by Jeffreys' prior; null where nothing is.
   function posterior(scenario) {
@@ -1099,545 +1046,157 @@
     return perH * out * repairH;
   }
 
-  // ---- the finishing date: complex numbers are pairs [re, im]
+  // ---- the finishing date: the gamma distribution with the mean, standard deviation and skewness of a run's hours
+  // (Pearson's type III), which follow from their transform; ettr.budget.finishing inverts the transform instead.
 
-  const cAdd = (a, b) => [a[0] + b[0], a[1] + b[1]];
-  const cSub = (a, b) => [a[0] - b[0], a[1] - b[1]];
-  const cMul = (a, b) => [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]];
-  const cScale = (a, by) => [a[0] * by, a[1] * by];
-  function cDiv(a, b) {
-    const square = b[0] * b[0] + b[1] * b[1];
-    return [(a[0] * b[0] + a[1] * b[1]) / square, (a[1] * b[0] - a[0] * b[1]) / square];
-  }
-  const cExp = (a) => {
-    const r = Math.exp(a[0]);
-    return [r * Math.cos(a[1]), r * Math.sin(a[1])];
-  };
-  function cExpm1(a) {
-    const half = Math.sin(a[1] / 2);
-    return [Math.expm1(a[0]) * Math.cos(a[1]) - 2 * half * half, Math.exp(a[0]) * Math.sin(a[1])];
-  }
-  const cLog1p = (a) => [Math.log1p(a[0] * (2 + a[0]) + a[1] * a[1]) / 2, Math.atan2(a[1], 1 + a[0])];
-  function cSqrt(a) {
-    const size = Math.hypot(a[0], a[1]),
-      re = Math.sqrt((size + Math.abs(a[0])) / 2),
-      im = re > 0 ? Math.abs(a[1]) / (2 * re) : 0;
-    return a[0] >= 0 ? [re, a[1] < 0 ? -im : im] : [im, a[1] < 0 ? -re : re];
-  }
-  const cPower = (a, n) =>
-    n === 0
-      ? [1, 0]
-      : a[0] === 0 && a[1] === 0
-        ? [0, 0]
-        : cExp(cScale([Math.log(Math.hypot(a[0], a[1])), Math.atan2(a[1], a[0])], n));
-  const cAbs = (a) => Math.hypot(a[0], a[1]);
-  const ONE = [1, 0];
-  const cLacks = (s, h) => cScale(cExpm1([-s[0] * h, -s[1] * h]), -1); // what a fixed time leaves of 1
-  const cTogether = (a, b) => cSub(cAdd(a, b), cMul(a, b));
+  const MOST_SKEW = 0.6, // with few failures, or rare long ones, no such distribution has the shape of the hours
+    MOST_IN_ONE_GO = 300, // failures, beyond which a run practically never ends
+    RATES_MIXED = 100,
+    BEYOND = 1e-7; // probability of the failure rates left out on each side
 
-  // Kinds of failures that differ in what follows them.
-  function kindsOf(run) {
-    const kinds = new Map();
-    for (const mode of run.modes) {
-      const key = [mode.detection, mode.restart].join(" ");
-      if (mode.weight > 0 && !kinds.has(key)) {
-        kinds.set(key, { ...mode, weight: 0 });
-      }
-      if (mode.weight > 0) {
-        kinds.get(key).weight += mode.weight;
-      }
+  // Logarithms of the parts of a run's transform E[e^(-sT)] at a real s: of a `stage` that takes `first` hours without
+  // a failure and `again` after one, of the `begin` of the run, and of a `stop` for maintenance.
+  function partsAt(run, rate, s) {
+    const ends = rate + s,
+      struck = rate / ends;
+    let recovered = 0,
+      cut = 0;
+    for (const { weight, detection, restart } of run.modes) {
+      const person = 1 - run.personShare + run.personShare / (1 + s * run.person),
+        down = weight * person * Math.exp(-s * (detection + run.firstQueue)),
+        survived = Math.exp(-ends * (restart + run.load));
+      recovered += down * survived;
+      cut += down * struck * (1 - survived);
     }
-    return [...kinds.values()];
-  }
-
-  // Transforms of the parts of a run at one s; `rate` stands beside the run, as a date may be asked for at many.
-  function transformsAt(run, kinds, rate, s) {
-    const ends = [rate + s[0], s[1]],
-      shareOfS = cDiv(s, ends);
-    let lacks = [0, 0],
-      unstruck = [0, 0];
-    for (const kind of kinds) {
-      let down = cLacks(s, kind.detection + run.firstQueue);
-      if (run.personShare > 0) {
-        const wait = cScale(s, run.person);
-        down = cTogether(down, cDiv(cScale(wait, run.personShare), cAdd(ONE, wait)));
-      }
-      const hours = kind.restart + run.load,
-        left = cSub(ONE, down);
-      lacks = cAdd(lacks, cScale(cAdd(down, cMul(cMul(left, shareOfS), cLacks(ends, hours))), kind.weight));
-      unstruck = cAdd(unstruck, cScale(cAdd(down, cMul(left, cExp(cScale(ends, -hours)))), kind.weight));
-    }
-    const rest = cDiv(cAdd(s, cScale(unstruck, rate)), ends);
-    const g = cDiv(cAdd(s, cDiv(cScale(lacks, rate), rest)), ends); // what a failure adds to a stage
-    const lacksRestart = cMul(g, cLacks(ends, startOf(run))),
-      lacksStop = cTogether(cLacks(s, run.stop), lacksRestart);
-    // (1 + g E(B - x))/(1 + g E(B)) with E(y) = e^((λ+s)y) - 1, as a logarithm, for x hours at first and B again
-    const logStage = (first, again) => {
-      let re = 0,
-        im = 0;
-      for (const [h, sign] of first === again
-        ? [[again, -1]]
-        : [
-            [again - first, 1],
-            [again, -1],
-          ]) {
-        const grown = Math.expm1(ends[0] * h),
-          half = (ends[1] * h) / 2,
-          sin = Math.sin(half);
-        const m = grown - 2 * (1 + grown) * sin * sin,
-          n = 2 * (1 + grown) * sin * Math.cos(half);
-        const x = g[0] * m - g[1] * n,
-          y = g[0] * n + g[1] * m;
-        re += (sign * Math.log1p(x * (2 + x) + y * y)) / 2;
-        im += sign * Math.atan2(y, 1 + x);
-      }
-      return [re, im];
-    };
+    const exists = cut < 1 && s * run.person > -1,
+      loss = exists ? 1 - (struck * recovered) / (1 - cut) : NaN,
+      restart = Math.log1p(loss * Math.expm1(-ends * startOf(run)));
     return {
-      logStage,
-      stage: (first, again) => cExp(logStage(first, again)),
-      begin: cMul(cExp(cScale(s, -run.firstQueue)), cSub(ONE, lacksRestart)),
-      lacksStop,
-      stop: cSub(ONE, lacksStop),
+      stage: ([first, again]) =>
+        Math.log1p(loss * Math.expm1(ends * (again - first))) - Math.log1p(loss * Math.expm1(ends * again)),
+      begin: restart - s * run.firstQueue,
+      stop: restart - s * run.stop,
     };
   }
 
-  // What lies ahead n durable checkpoints before the end, where no request for maintenance waits and where one does: by the
-  // eigenvalues of the matrix from one checkpoint to the next, of which the larger is near 1 and found as 1 + small.
-  function through(of, unasked, first, again, n, end) {
-    const on = of.logStage(first, again),
-      quietLog = unasked.logStage(first, again),
-      quiet = cExp(quietLog);
-    const asked = cMul(quiet, cExpm1(cSub(on, quietLog))),
-      quietStop = cMul(cSub(ONE, unasked.lacksStop), unasked.stage(again, again));
-    const lacks = cScale(cExpm1(on), -1),
-      lacksStop = cTogether(of.lacksStop, cScale(cExpm1(of.logStage(again, again)), -1));
-    const b = cAdd(cAdd(lacks, asked), cAdd(lacksStop, quietStop));
-    const c = cAdd(cMul(lacks, cAdd(lacksStop, quietStop)), cMul(asked, lacksStop));
-    const root = cSqrt(cSub(cMul(b, b), cScale(c, 4))),
-      far = cAbs(cAdd(b, root)) >= cAbs(cSub(b, root)) ? cAdd(b, root) : cSub(b, root);
-    let delta = cDiv(cScale(c, -2), far),
-      other = cScale(far, -0.5);
-    if (cAbs(cAdd(ONE, delta)) < cAbs(cAdd(ONE, other))) {
-      delta = other;
-    }
-    const large = cAdd(ONE, delta),
-      small = cSub(cSub(ONE, b), delta);
-    const many = cExp(cScale(cLog1p(delta), n)),
-      few = cPower(small, n);
-    const ahead = [
-      cAdd(cMul(quiet, end[0]), cMul(asked, end[1])),
-      cAdd(cMul(quietStop, end[0]), cMul(cSub(cSub(ONE, lacksStop), quietStop), end[1])),
-    ];
-    return ahead.map((next, i) =>
-      cDiv(
-        cSub(cMul(many, cSub(next, cMul(small, end[i]))), cMul(few, cSub(next, cMul(large, end[i])))),
-        cSub(large, small)
-      )
-    );
-  }
-
-  // The transform of the hours of a run, from submission or (without `starts`) from a checkpoint on.
-  function transformOf(run, starts) {
-    const kinds = kindsOf(run),
-      asked = run.stopsPerH > 0,
-      later = (s) => [s[0] + run.stopsPerH, s[1]];
-    const length = cycle(run),
-      of = stagesOf(run);
-    if (!run.starts) {
-      const n = Math.ceil(run.work / run.tau - ROUNDING),
-        scale = run.work / run.tau / n,
-        segment = run.tau + run.stall;
-      const again = segment + run.persist;
-      return (rate, at) => {
-        const s = cScale(at, scale),
-          on = transformsAt(run, kinds, rate, s);
-        if (!asked) {
-          return cExp(cScale(on.logStage(length, again), n));
-        }
-        const unasked = transformsAt(run, kinds, rate, later(s));
-        const [first, quiet] = [on, unasked].map((each) => each.stage(run.persist, again));
-        const end = [on.stage(segment - head(run), segment), cMul(on.stop, on.stage(segment, segment))];
-        const [goesOn, stops] = through(on, unasked, length, again, n - 1, end);
-        return cAdd(cMul(quiet, goesOn), cMul(cSub(first, quiet), stops));
-      };
-    }
-    return (rate, s) => {
-      const on = transformsAt(run, kinds, rate, s);
-      if (!asked) {
-        const middle = of.middle > 0 ? cScale(on.logStage(length, of.again), of.middle) : [0, 0];
-        const last = of.only ? [0, 0] : on.logStage(of.lastFirst, of.lastAgain);
-        const whole = cExp(cAdd(cAdd(on.logStage(of.first, of.first), middle), last));
-        return starts ? cMul(whole, on.begin) : whole;
-      }
-      const unasked = transformsAt(run, kinds, rate, later(s));
-      const [first, quiet] = [on, unasked].map((each) =>
-        starts ? cMul(each.stage(of.first, of.first), each.begin) : each.stage(of.first, of.first)
-      );
-      if (of.only) {
-        return first;
-      }
-      const end = [on.stage(of.lastFirst, of.lastAgain), cMul(on.stop, on.stage(of.lastAgain, of.lastAgain))];
-      const [goesOn, stops] = through(on, unasked, length, of.again, of.middle, end);
-      return cAdd(cMul(quiet, goesOn), cMul(cSub(first, quiet), stops));
-    };
-  }
-
-  // What a run does if nothing strikes and nothing is asked for: probability at a rate, and hours.
-  function quietOf(run, starts) {
-    if (!run.starts) {
-      const n = Math.ceil(run.work / run.tau - ROUNDING),
-        exposed = n * cycle(run);
-      const asked = run.persist + (n - 1) * cycle(run);
-      return {
-        hours: (run.work / run.tau) * cycle(run),
-        chance: (rate) => Math.exp(-rate * exposed - run.stopsPerH * asked),
-      };
-    }
+  // The stages of a finite run, or of whole intervals, whose hours are scaled to the work: [first, again] of each.
+  function datedStages(run) {
     const of = stagesOf(run),
-      queue = starts ? run.firstQueue : 0;
-    const toLast = (starts ? startOf(run) : 0) + of.first + of.middle * cycle(run),
-      end = toLast + (of.only ? 0 : of.lastFirst);
+      step = [cycle(run), of.again];
+    if (run.starts) {
+      const last = of.only ? null : [of.lastFirst, of.lastAgain];
+      return { scale: 1, first: [of.first, of.first], step, middle: of.middle, last };
+    }
+    const n = Math.ceil(run.work / run.tau - ROUNDING),
+      segment = run.tau + run.stall;
     return {
-      hours: queue + end,
-      chance: (rate) => Math.exp(-rate * end - run.stopsPerH * (of.only ? 0 : queue + toLast)),
-    };
-  }
-
-  // The distribution of the hours of a run at several failure rates, from its transform by a Fourier series.
-  function distributions(run, rates, starts, most) {
-    const phi = transformOf(run, starts),
-      quiet = quietOf(run, starts);
-    const points = rates.map((rate) => {
-      const once = Math.min(run.tau, run.work) + sum(stalls(run)) + run.persist;
-      if (!(rate * (once + restartAfter(run)) <= 300)) {
-        return null;
-      }
-      const chance = quiet.chance(rate),
-        atom = chance > 1e-12 && 1 - chance > 1e-12 ? chance : 0,
-        atomH = atom > 0 ? quiet.hours : 0;
-      const left = 1 - atom,
-        whole = (s) => phi(rate, s);
-      const without = (s) => cSub(whole(s), cScale(cExp([0, -s[1] * atomH]), atom)); // where little happens it hides the rest
-      const tiny = 1e-150 / quiet.hours,
-        first = whole([0, tiny]),
-        about = -Math.atan2(first[1], first[0]) / tiny;
-      const rest = momentsOf((s) => cScale(without(s), 1 / left), Math.max((about - atom * atomH) / left, atomH));
-      const mean = atom * atomH + (1 - atom) * rest.mean;
-      const sd = Math.sqrt((1 - atom) * (rest.sd ** 2 + (rest.mean - mean) ** 2) + atom * (atomH - mean) ** 2);
-      const point = {
-        rate,
-        rest: rest.mean,
-        restSd: Math.max(rest.sd, 1e-9 * mean),
-        skew: rest.skew,
-        mean,
-        atom,
-        atomH,
-        without,
-        sd: Math.max(sd, 1e-9 * mean),
-        certain: rates.length === 1 && sd <= 1e-9 * mean,
-      };
-      const reach = (skew) => 8 * (1 + Math.min(Math.max(skew, 0), 25)) * point.restSd;
-      point.first = point.rest - reach(-point.skew);
-      const high = point.rest + reach(point.skew);
-      if (point.atom > 0) {
-        point.first = Math.max(point.first, quiet.hours - 0.02 * (high - quiet.hours));
-      }
-      point.period = high - point.first;
-      return point;
-    });
-    const there = points.filter((point) => point);
-    if (there.length === 1 && there[0].certain) {
-      return [constant(there[0].mean)];
-    }
-    const term = (point, j) => {
-      const s = [0, (2 * Math.PI * j) / point.period];
-      return cMul(cExp([0, s[1] * point.first]), point.without(s));
-    };
-    const near = turnsBack(run, there);
-    const last = near.filter((j) => there.some((point) => cAbs(term(point, j)) > 1e-7));
-    const back = 1.25 * Math.max(0, ...last),
-      limit = Math.min(most || 4096, Math.max(32, Math.floor(2 ** 20 / Math.max(1, there.length))));
-    for (const point of there) {
-      point.terms = [];
-      extend(point, 32, term);
-    }
-    const size = (point, from) => Math.max(...point.terms.slice(from).map(cAbs));
-    let n = 32;
-    while (2 * n <= limit) {
-      if (n >= back && Math.max(...there.map((point) => size(point, n - Math.floor(n / 4)))) <= 1e-9) {
-        break;
-      }
-      n *= 2;
-      for (const point of there) {
-        extend(point, n, term);
-      }
-    }
-    return points.map((point) => point && tableOf(point, n, size(point, n - Math.floor(n / 4)) > 1e-7 || n < back));
-  }
-
-  function extend(point, n, term) {
-    for (let j = point.terms.length + 1; j <= n; j += 1) {
-      point.terms.push(term(point, j));
-    }
-  }
-
-  // Terms where what does not fade comes back: hours that are always the same, and may be lost many times over.
-  function turnsBack(run, points) {
-    const kinds = kindsOf(run)
-      .sort((a, b) => b.weight - a.weight)
-      .slice(0, 3);
-    const hours = kinds.map((kind) => kind.detection + run.firstQueue + kind.restart + run.load);
-    if (run.stopsPerH > 0) {
-      hours.push(run.stop + startOf(run));
-    }
-    const turns = hours
-      .map((h) => Math.max(...points.map((point) => point.period / Math.max(h, 1e-9 * point.period))))
-      .filter((turn) => turn > 32 && turn < 4096)
-      .map((turn) => Math.round(turn));
-    const near = turns.flatMap((turn) => [turn, 2 * turn]);
-    return near.flatMap((j) => [j - 1, j, j + 1]);
-  }
-
-  // Mean, standard deviation and skewness, from the transform at a ladder of small steps.
-  function momentsOf(phi, about0) {
-    const steps = Array.from({ length: 30 }, (_, i) => (1e-3 / about0) * 2 ** (i - 4)),
-      values = steps.map((step) => phi([0, step]));
-    const turned = (i, h) => {
-      const v = cMul(values[i], cExp([0, steps[i] * h]));
-      return Math.atan2(v[1], v[0]);
-    };
-    const about = about0 - turned(0, about0) / steps[0];
-    let most = 0;
-    const spread = values.map((value) => {
-      most = Math.max(most, -2 * Math.log(cAbs(value)), 0);
-      return most;
-    });
-    const widest = (limit) => Math.max(spread.filter((one) => one < limit).length - 1, 1);
-    const doubled = (of, i) => (4 * of(i - 1) - of(i)) / 3; // Richardson, from a step and its half
-    const mean = about - doubled((i) => turned(i, about) / steps[i], widest(1e-5));
-    const sd = Math.sqrt(
-      Math.max(
-        doubled((i) => spread[i] / steps[i] ** 2, widest(1e-3)),
-        0
-      )
-    );
-    const [skew, rare] = [0.1, 1e-3].map((limit) => {
-      const i = widest(limit),
-        found = (6 * turned(i, mean)) / (steps[i] * sd) ** 3;
-      return isFinite(found) ? found : 0;
-    });
-    // hours that are rare and far away turn around at the larger step, and are seen at the smaller one only
-    return { mean, sd, skew: Math.abs(rare) > 2 * Math.abs(skew) ? rare : skew };
-  }
-
-  // The table of a distribution: probabilities and slopes at equal steps.
-  function tableOf(point, n, unresolved) {
-    const size = 8 * n,
-      re = new Float64Array(size),
-      im = new Float64Array(size),
-      damping = Math.log(1e9);
-    point.terms.forEach((found, at) => {
-      const j = at + 1,
-        term = cScale(found, unresolved ? Math.exp(-damping * (j / n) ** 2) : 1);
-      const below = [term[1] / (2 * Math.PI * j), -term[0] / (2 * Math.PI * j)],
-        density = term;
-      re[j] += below[0] - density[1]; // both are real: the density, a period long, is carried as the imaginary part
-      im[j] += below[1] + density[0];
-      re[size - j] += below[0] + density[1];
-      im[size - j] += -below[1] + density[0];
-    });
-    inverseFourier(re, im);
-    const rest = 1 - point.atom,
-      of = rest * (1 / 2 + (point.first - point.rest) / point.period);
-    const step = point.period / size;
-    for (let i = 0; i < size; i += 1) {
-      re[i] += of + (rest * i) / size;
-      im[i] = (im[i] + rest) / point.period;
-      if (point.atom > 0 && point.first + (i / size) * point.period < point.atomH) {
-        re[i] = 0;
-        im[i] = 0;
-      }
-    }
-    return table(re, im, {
-      first: point.first,
+      scale: run.work / run.tau / n,
+      first: [run.persist, of.again],
       step,
-      mean: point.mean,
-      sd: point.sd,
-      atom: point.atom,
-      atomH: point.atomH,
-      never: 0,
+      middle: n - 1,
+      last: [segment - head(run), segment],
+    };
+  }
+
+  function logTransform(run, stages, rate, s) {
+    const { scale, first, step, middle, last } = stages,
+      on = partsAt(run, rate, scale * s),
+      begun = (parts) => parts.stage(first) + (run.starts ? parts.begin : 0);
+    if (!last) {
+      return begun(on);
+    }
+    if (!run.stopsPerH) {
+      return begun(on) + middle * on.stage(step) + on.stage(last);
+    }
+    // from checkpoint to checkpoint, by whether a request for maintenance waits; `quiet` while none comes
+    const quiet = partsAt(run, rate, scale * s + run.stopsPerH),
+      afterStop = ([, again]) => [again, again];
+    const [all, quietFirst, goesOn, unasked, stopped, quietStop, end, endStop] = [
+      begun(on),
+      begun(quiet),
+      on.stage(step),
+      quiet.stage(step),
+      on.stop + on.stage(afterStop(step)),
+      quiet.stop + quiet.stage(afterStop(step)),
+      on.stage(last),
+      on.stop + on.stage(afterStop(last)),
+    ].map(Math.exp);
+    const matrix = [unasked, goesOn - unasked, quietStop, stopped - quietStop],
+      [calm, waiting] = timesPower(matrix, middle, [end, endStop]);
+    return Math.log(quietFirst * calm + (all - quietFirst) * waiting);
+  }
+
+  // The nth power of a matrix [a, b, c, d] times a vector.
+  function timesPower([a, b, c, d], n, [x, y]) {
+    for (let left = n; left > 0; left = Math.floor(left / 2)) {
+      if (left % 2) {
+        [x, y] = [a * x + b * y, c * x + d * y];
+      }
+      [a, b, c, d] = [a * a + b * c, b * (a + d), c * (a + d), d * d + b * c];
+    }
+    return [x, y];
+  }
+
+  // Mean, standard deviation and skewness of the hours at a failure rate, from differences of the logarithm at small
+  // steps; null where the run would practically never end.
+  function momentsAt(run, stages, rate) {
+    const once = Math.min(run.tau, run.work) + run.stall + run.persist + restartAfter(run);
+    if (!(rate * once <= MOST_IN_ONE_GO)) {
+      return null;
+    }
+    const recovery = Math.max(...run.modes.map((mode) => mode.detection + mode.restart)),
+      longest = once + run.person + run.stop + recovery;
+    let h = 1e-3 / run.work,
+      most = 0.05 / longest; // so that what is rarely lost at once counts as well
+    for (let i = 0; i < 100; i += 1) {
+      const [less2, less, more, more2] = [2, 1, -1, -2].map((by) => logTransform(run, stages, rate, by * h)),
+        mean = (8 * (more - less) - (more2 - less2)) / (12 * h),
+        sd = Math.sqrt(Math.max(16 * (more + less) - (more2 + less2), 0) / 12) / h,
+        third = (more2 - 2 * more + 2 * less - less2) / (2 * h ** 3);
+      if (!isFinite(mean + sd + third)) {
+        most = h /= 4; // the transform has no value so far from 0
+        continue;
+      }
+      const next = Math.min(0.005 / sd, 100 / mean, most);
+      if (Math.abs(next / h - 1) < 0.1) {
+        return sd > 1e-7 * mean ? { mean, sd, skew: third / sd ** 3 } : { mean, sd: 0, skew: 0 };
+      }
+      h = next;
+    }
+    return null;
+  }
+
+  // Probability of being done by some hours: by the cube root of Wilson and Hilferty (1931), which is nearly normal.
+  function chanceBy({ mean, sd, skew }, hours) {
+    if (sd === 0) {
+      return hours >= mean ? 1 : 0;
+    }
+    const z = (hours - mean) / sd,
+      base = 1 + (skew * z) / 2,
+      normal = Math.abs(skew) < 1e-3 ? z : (6 / skew) * (Math.cbrt(base) - 1) + skew / 6,
+      tail = gammaTails(0.5, (normal * normal) / 2)[1] / 2;
+    if (base <= 0) {
+      return skew > 0 ? 0 : 1; // beyond the end of the distribution
+    }
+    return normal < 0 ? tail : 1 - tail;
+  }
+
+  // Failure rates that a count leaves possible, over the one that is given, each with its probability.
+  function possibleRates(scenario, { shape, node_days }) {
+    const low = Math.log(gammaQuantile(shape, BEYOND)),
+      high = Math.log(gammaQuantile(shape, BEYOND, true)),
+      given = (failureRate(scenario) * node_days) / 1000;
+    const rates = Array.from({ length: RATES_MIXED }, (_, i) => {
+      const counted = Math.exp(low + ((high - low) * (i + 0.5)) / RATES_MIXED);
+      return { over: counted / given, weight: poisson(shape, counted) };
     });
+    const all = sum(rates.map((rate) => rate.weight));
+    return rates.map(({ over, weight }) => ({ over, weight: weight / all }));
   }
 
-  // Sums e^(2πi jk/n) in place, n a power of two.
-  function inverseFourier(re, im) {
-    const n = re.length;
-    for (let i = 1, j = 0; i < n; i += 1) {
-      let bit = n >> 1;
-      for (; j & bit; bit >>= 1) {
-        j ^= bit;
-      }
-      j ^= bit;
-      if (i < j) {
-        [re[i], re[j]] = [re[j], re[i]];
-        [im[i], im[j]] = [im[j], im[i]];
-      }
-    }
-    const c = new Float64Array(n / 2),
-      s = new Float64Array(n / 2);
-    for (let k = 0; k < n / 2; k += 1) {
-      c[k] = Math.cos((2 * Math.PI * k) / n);
-      s[k] = Math.sin((2 * Math.PI * k) / n);
-    }
-    for (let half = 1; half < n; half *= 2) {
-      const step = n / (2 * half);
-      for (let from = 0; from < n; from += 2 * half) {
-        for (let k = 0; k < half; k += 1) {
-          const i = from + k,
-            j = i + half,
-            x = re[j] * c[k * step] - im[j] * s[k * step],
-            y = re[j] * s[k * step] + im[j] * c[k * step];
-          re[j] = re[i] - x;
-          im[j] = im[i] - y;
-          re[i] += x;
-          im[i] += y;
-        }
-      }
-    }
-  }
-
-  // Made to rise, with slopes that keep cubics between entries rising (Fritsch and Carlson 1980), and an exponential tail.
-  function table(below, density, named) {
-    const n = below.length,
-      most = 1 - named.atom - named.never;
-    let highest = 0;
-    for (let i = 0; i < n; i += 1) {
-      highest = Math.max(highest, Math.min(Math.max(below[i], 0), most));
-      below[i] = highest;
-    }
-    let place = -1;
-    for (let i = 0; i < n; i += 1) {
-      if (most - below[i] > 1e-6) {
-        place += 1;
-      }
-    }
-    place = Math.max(place, 0);
-    const hazard = density[place] / (most - below[place]);
-    for (let i = 0; i < n; i += 1) {
-      const before = (below[i] - below[Math.max(i - 1, 0)]) / named.step,
-        after = (below[Math.min(i + 1, n - 1)] - below[i]) / named.step;
-      const least = Math.min(i === 0 ? after : before, i === n - 1 ? before : after);
-      density[i] = Math.min(Math.max(density[i], 0), 3 * least);
-    }
-    return Object.assign({ below, density, tail: hazard > 0 ? hazard : Infinity }, named);
-  }
-
-  const constant = (hours) => ({
-    below: [0, 0],
-    density: [0, 0],
-    tail: Infinity,
-    first: hours,
-    step: 1,
-    mean: hours,
-    sd: 0,
-    atom: 1,
-    atomH: hours,
-    never: 0,
-  });
-
-  const cubic = (a, b, slope, next, x) =>
-    a + x * (slope + x * (3 * (b - a) - 2 * slope - next + x * (slope + next - 2 * (b - a))));
-  const cubicSlope = (a, b, slope, next, x) =>
-    slope + x * (2 * (3 * (b - a) - 2 * slope - next) + 3 * x * (slope + next - 2 * (b - a)));
-
-  function cell(of, hours) {
-    const n = of.below.length,
-      where = (hours - of.first) / of.step,
-      i = Math.min(Math.max(Math.floor(where), 0), n - 2);
-    return [
-      of.below[i],
-      of.below[i + 1],
-      of.density[i] * of.step,
-      of.density[i + 1] * of.step,
-      where - i,
-      where > n - 1,
-    ];
-  }
-
-  // Probability of being done by some hours, the atom left out; and its slope.
-  function smoothUpTo(of, hours) {
-    const [low, high, slope, next, x, beyond] = cell(of, hours),
-      all = 1 - of.atom - of.never;
-    if (beyond) {
-      return all - high === 0 ? all : all - (all - high) * Math.exp(-of.tail * (x - 1) * of.step);
-    }
-    return x < 0 ? 0 : Math.min(Math.max(cubic(low, high, slope, next, Math.min(x, 1)), low), high);
-  }
-  function densityAt(of, hours) {
-    if (of.parts) {
-      return sum(of.parts.map(([part, w]) => w * densityAt(part, hours)));
-    }
-    const [low, high, slope, next, x, beyond] = cell(of, hours),
-      left = Math.max(1 - of.atom - of.never - high, 0);
-    if (beyond) {
-      return isFinite(of.tail) && left > 0 ? of.tail * left * Math.exp(-of.tail * (x - 1) * of.step) : 0;
-    }
-    return x < 0 ? 0 : Math.max(cubicSlope(low, high, slope, next, Math.min(x, 1)), 0) / of.step;
-  }
-  function doneBy(of, hours) {
-    if (of.parts) {
-      return Math.min(sum(of.parts.map(([part, w]) => w * doneBy(part, hours))), 1);
-    }
-    return hours < 0 ? 0 : Math.min(Math.max(smoothUpTo(of, hours) + (hours >= of.atomH ? of.atom : 0), 0), 1);
-  }
-
-  // Hours by which a run is done with a probability; Infinity beyond what ends.
-  function quantile(of, p) {
-    if (of.parts) {
-      return quantileOfParts(of, p);
-    }
-    const rest = p - of.atom,
-      n = of.below.length;
-    if (rest <= 0) {
-      return of.atomH;
-    }
-    if (rest > of.below[n - 1]) {
-      const last = 1 - of.never - p;
-      return last > 0
-        ? of.first + (n - 1) * of.step + Math.log((1 - of.atom - of.never - of.below[n - 1]) / last) / of.tail
-        : Infinity;
-    }
-    let from = 0,
-      to = n - 1;
-    while (to - from > 1) {
-      const middle = (from + to) >> 1;
-      if (of.below[middle] < rest) {
-        from = middle;
-      } else {
-        to = middle;
-      }
-    }
-    let low = 0,
-      high = 1;
-    for (let i = 0; i < 52; i += 1) {
-      const middle = (low + high) / 2;
-      if (
-        cubic(of.below[from], of.below[from + 1], of.density[from] * of.step, of.density[from + 1] * of.step, middle) <
-        rest
-      ) {
-        low = middle;
-      } else {
-        high = middle;
-      }
-    }
-    return of.first + (from + high) * of.step;
-  }
-
-  // The distribution of the hours of a run: { mean, sd, quantile(p), doneBy(h), density(h) }.
-  // A rate that is known from a count is mixed over its posterior, unless `rateKnown`; `done` is the share that is done.
-  function finishing(scenario, options) {
-    const { rateKnown = false, done = 0, tau } = options || {};
+  // When a run is done: { quantile(p), doneBy(hours) }, over the failure rates that a count leaves possible. `tau`
+  // replaces the interval.
+  function finishing(scenario, tau) {
     const run = Object.assign(inHours(scenario), tau === undefined ? {} : { tau });
     if (run.tiers.length || run.prediction) {
       throw new NotHere(run.prediction ? "prediction" : "checkpoint.tiers");
@@ -1645,130 +1204,41 @@
     if (!run.ends) {
       throw new NotHere("job.productive_h");
     }
-    if (head(run) * (1 - LAST_DIGITS) > run.tau) {
-      throw new Endless("the interval is shorter than the write");
-    }
-    run.work *= 1 - done;
-    const starts = run.starts && !done,
-      known = posterior(scenario);
-    const exactly = rateKnown || !known || known.shape < 1 || scenario.failures.n_events === 0;
-    const of = exactly ? distributions(run, [run.rate], starts)[0] : mixedOver(run, scenario, known, starts);
-    if (!of) {
+    const stages = datedStages(run),
+      moments = momentsAt(run, stages, run.rate);
+    if (!moments) {
       throw new Endless(ENDS);
     }
-    return {
-      mean: of.mean,
-      sd: of.sd,
-      counted: exactly ? null : scenario.failures.n_events || known.shape,
-      quantile: (p) => quantile(of, p),
-      doneBy: (hours) => doneBy(of, hours),
-      density: (hours) => densityAt(of, hours),
-      least: of.atom > 0 ? of.atomH : null,
-    };
-  }
-
-  // Over rates as dense as the finishing date asks for.
-  function mixedOver(run, scenario, known, starts) {
-    const low = Math.log(gammaQuantile(known.shape, 1e-9)),
-      high = Math.log(gammaQuantile(known.shape, 1e-9, true));
-    const grid = Array.from({ length: 49 }, (_, i) => low + ((high - low) * i) / 48);
-    const mean = Math.log((failureRate(scenario) * known.node_days) / 1000);
-    const rough = distributions(
-      run,
-      grid.map((x) => run.rate * Math.exp(x - mean)),
-      starts,
-      128
-    );
-    if (!rough.some((point) => point)) {
-      throw new Endless(ENDS);
+    if (moments.skew > MOST_SKEW) {
+      throw new NotHere("the dates of a run with few failures");
     }
-    const steps = grid.slice(1).map((_, i) => {
-      const [one, two] = [rough[i], rough[i + 1]];
-      return !two ? 1 : Math.max(one ? Math.abs(two.mean - one.mean) / (0.8 * two.sd) : 1, 1e-3);
-    });
-    const passed = [0];
-    for (const step of steps) {
-      passed.push(passed[passed.length - 1] + step);
-    }
-    const total = passed[48],
-      n = Math.min(Math.max(Math.ceil(total), 16), 400);
-    const middles = passed.slice(1).map((end, i) => (end + passed[i]) / 2),
-      widths = steps.map((step, i) => (grid[i + 1] - grid[i]) / step);
-    const logs = [],
-      weights = [];
-    const scale = stirlingError(known.shape) + known.shape * Math.log(known.shape) - known.shape;
-    for (let i = 0; i < n; i += 1) {
-      const at = ((i + 0.5) / n) * total,
-        x = interpolated(at, passed, grid);
-      logs.push(x);
-      weights.push(Math.exp(known.shape * x - Math.exp(x) - scale) * interpolated(at, middles, widths));
-    }
-    const all = sum(weights);
-    return mixed(
-      distributions(
-        run,
-        logs.map((x) => run.rate * Math.exp(x - mean)),
-        starts
-      ),
-      weights.map((w) => w / all)
-    );
-  }
-
-  function interpolated(x, xs, ys) {
-    if (x <= xs[0]) {
-      return ys[0];
-    }
-    const last = xs.length - 1;
-    if (x >= xs[last]) {
-      return ys[last];
-    }
-    let i = 0;
-    while (xs[i + 1] < x) {
-      i += 1;
-    }
-    return ys[i] + ((ys[i + 1] - ys[i]) / (xs[i + 1] - xs[i])) * (x - xs[i]);
-  }
-
-  // One distribution for a run that is like one of several, it is not known which; read from them, as no table of its own
-  // could hold narrow ones beside others that take a million times as long.
-  function mixed(each, weights) {
-    const parts = each.map((of, i) => [of, weights[i]]).filter(([of]) => of),
-      over = (value) => sum(parts.map(([of, w]) => w * value(of)));
-    const never = sum(weights.filter((_, i) => !each[i])),
-      total = over(() => 1),
-      ends = never < 1e-9;
-    const mean = over((of) => of.mean) / total,
-      sd = Math.sqrt(over((of) => of.sd ** 2 + (of.mean - mean) ** 2) / total);
-    return {
-      parts,
-      mean: ends ? mean : Infinity,
-      sd: ends ? sd : Infinity,
-      atom: over((of) => of.atom),
-      atomH: Math.max(...parts.map(([of]) => of.atomH)),
-      never,
-    };
-  }
-
-  // Between the quantiles of the parts, of which neighbours are close.
-  function quantileOfParts(of, p) {
-    const share = p / (1 - of.never);
-    if (share >= 1) {
-      return Infinity;
-    }
-    const each = of.parts.map(([part]) => quantile(part, share)).sort((a, b) => a - b),
-      places = each.map((_, i) => i);
-    const hours = (place) => interpolated(place, places, each);
-    let low = 0,
-      high = doneBy(of, each[0]) < p ? each.length - 1 : 0;
-    for (let i = 0; i < 60; i += 1) {
-      const middle = (low + high) / 2;
-      if (doneBy(of, hours(middle)) < p) {
-        low = middle;
-      } else {
-        high = middle;
+    const known = posterior(scenario),
+      isMixed = known && known.shape >= 1 && scenario.failures.n_events !== 0,
+      parts = isMixed
+        ? possibleRates(scenario, known)
+            .map(({ over, weight }) => ({ weight, ...momentsAt(run, stages, run.rate * over) }))
+            .filter((part) => part.mean)
+        : [{ weight: 1, ...moments }];
+    const meanOf = (i) => parts[Math.min(Math.max(i, 0), parts.length - 1)].mean,
+      // each stands for the rates around it as well
+      spread = parts.map((part, i) => ({ ...part, sd: Math.hypot(part.sd, (meanOf(i + 1) - meanOf(i - 1)) / 4) }));
+    const doneBy = (hours) => sum(spread.map((part) => part.weight * chanceBy(part, hours)));
+    function quantile(p) {
+      if (p >= sum(parts.map((part) => part.weight))) {
+        return Infinity;
       }
+      let low = 0,
+        high = run.work;
+      while (doneBy(high) < p) {
+        [low, high] = [high, 2 * high];
+      }
+      for (let i = 0; i < 50; i += 1) {
+        const middle = (low + high) / 2;
+        [low, high] = doneBy(middle) < p ? [middle, high] : [low, middle];
+      }
+      return high;
     }
-    return hours(high);
+    return { quantile, doneBy };
   }
 
   // ---- money
@@ -1776,16 +1246,14 @@
   const usdPerH = (scenario) =>
     scenario.cluster.n_gpus * scenario.cost.usd_per_gpu_h + scenario.cost.usd_per_day / H_PER_DAY;
 
-  // What is lost a month, by part: { part, share, h, usd }, their sum last; and what the whole run loses, if it ends.
+  // What is lost a month, by part: { part, share, h, usd }, and in total; and the bill of a month.
   function losses(scenario, hours) {
     const bill = usdPerH(scenario) * H_PER_MONTH,
       of = (part, share) => ({ part, share, h: share * H_PER_MONTH, usd: share * bill });
     const parts = PARTS.slice(1)
       .filter((part) => hours[part] > 0)
       .map((part) => of(part, hours[part] / hours.total_h));
-    const total = of("total", 1 - hours.ettr),
-      ends = given(scenario.job.productive_h);
-    return { parts, total, bill, usdPerRun: ends ? total.share * hours.total_h * usdPerH(scenario) : null };
+    return { parts, total: of("total", 1 - hours.ettr), bill };
   }
 
   // What a measured ETTR leaves unexplained: null where nothing was measured on this size, or it agrees within half a
@@ -1796,7 +1264,7 @@
       return null;
     }
     const share = modelled - known.ettr;
-    if (Math.abs(share) < 0.005) {
+    if (Math.abs(share) < HALF_A_POINT) {
       return null;
     }
     return {
@@ -1821,51 +1289,29 @@
       )
     );
     const set = {
-      "failures.rate_per_1000_node_days": (v) => {
-        changed.rate = (run.rate * v) / failureRate(scenario);
-      },
-      "checkpoint.stall_s": (v) => {
-        changed.stall = v / S_PER_H;
-      },
-      "checkpoint.persist_s": (v) => {
-        changed.persist = v / S_PER_H;
-      },
-      "checkpoint.persist_slowdown": (v) => {
-        changed.slowdown = v;
-      },
-      "checkpoint.load_s": (v) => {
-        changed.load = v / S_PER_H;
-      },
-      "checkpoint.interval_min": (v) => {
-        changed.tau = v / MIN_PER_H;
-      },
-      "recovery.init_s_per_1000_gpus": () => {}, // with the restart, below
-      "recovery.restart_min": () => {},
-      "recovery.detection_min": (v) => {
-        changed.detection += (general * (v - r.detection_min)) / MIN_PER_H;
-      },
-      "recovery.queue_min": (v) => {
-        changed.queue += (v - r.queue_min) / MIN_PER_H;
-        changed.firstQueue = v / MIN_PER_H;
-      },
-      "recovery.person_share": (v) => {
-        changed.personShare = v;
-      },
-      "recovery.person_min": (v) => {
-        changed.person = v / MIN_PER_H;
-      },
-      "maintenance.per_day": (v) => {
-        changed.stopsPerH = v / H_PER_DAY;
-      },
-      "maintenance.duration_min": (v) => {
-        changed.stop = v / MIN_PER_H;
-      },
+      "failures.rate_per_1000_node_days": (v) => ({ rate: (run.rate * v) / failureRate(scenario) }),
+      "checkpoint.stall_s": (v) => ({ stall: v / S_PER_H }),
+      "checkpoint.persist_s": (v) => ({ persist: v / S_PER_H }),
+      "checkpoint.persist_slowdown": (v) => ({ slowdown: v }),
+      "checkpoint.load_s": (v) => ({ load: v / S_PER_H }),
+      "checkpoint.interval_min": (v) => ({ tau: v / MIN_PER_H }),
+      "recovery.init_s_per_1000_gpus": () => ({}), // with the restart, below
+      "recovery.restart_min": () => ({}),
+      "recovery.detection_min": (v) => ({ detection: run.detection + (general * (v - r.detection_min)) / MIN_PER_H }),
+      "recovery.queue_min": (v) => ({
+        queue: run.queue + (v - r.queue_min) / MIN_PER_H,
+        firstQueue: v / MIN_PER_H,
+      }),
+      "recovery.person_share": (v) => ({ personShare: v }),
+      "recovery.person_min": (v) => ({ person: v / MIN_PER_H }),
+      "maintenance.per_day": (v) => ({ stopsPerH: v / H_PER_DAY }),
+      "maintenance.duration_min": (v) => ({ stop: v / MIN_PER_H }),
     };
     for (const [path, value] of Object.entries(values)) {
       if (!own(set, path)) {
         throw new NotHere(path);
       }
-      set[path](value);
+      Object.assign(changed, set[path](value));
     }
     const [restart, growth] = ["recovery.restart_min", "recovery.init_s_per_1000_gpus"].map((path) =>
       own(values, path) ? values[path] : at(scenario, path)
@@ -1915,19 +1361,14 @@
       : input.low + (input.high - input.low) * u;
   }
 
-  // Whether nothing is known of the failure rate; whether it is that of another cluster, used at another size, too.
-  function originOfRate(scenario) {
-    const f = scenario.failures,
-      way = RATES.find((name) => given(f[name]));
-    return (scenario.evidence || {})["failures." + way];
-  }
+  // Whether the failure rate is assumed, or that of another cluster used at another size.
   function rateIsFromElsewhere(scenario) {
-    const origin = originOfRate(scenario);
-    return (
-      given(origin) &&
-      (origin.status === "assumed" || (given(origin.source) && observedGpus(scenario) !== scenario.cluster.n_gpus))
-    );
+    const way = RATES.find((name) => given(scenario.failures[name])),
+      origin = (scenario.evidence || {})["failures." + way],
+      isOfAnotherSize = observedGpus(scenario) !== scenario.cluster.n_gpus;
+    return given(origin) && (origin.status === "assumed" || (given(origin.source) && isOfAnotherSize));
   }
+
   // The range over the failure rates of published clusters as well, with the same draws; null of a run's own rate.
   function acrossClusters(scenario, inputs, rate, n) {
     if (!rateIsFromElsewhere(scenario) || !(nodeRate(scenario) > 0)) {
@@ -1953,7 +1394,7 @@
   const MOST_TRIES = 8; // points tried for each draw
 
   // The range of the ETTR at the best interval over the plausible ranges of all that is assumed, without draws that
-  // contradict what is known of the run: { inputs, ettr, low, high, values, n, leading, atHalf, atTwice, agrees }.
+  // contradict what is known of the run: { inputs, ettr, low, high, values, n, nRedrawn, leading, atHalf, atTwice }.
   function overAssumed(scenario, inputs, n, rate) {
     const run = inHours(scenario),
       tau = best(run).tau,
@@ -1961,7 +1402,7 @@
       draws = n || 4096;
     const ofTheRun = assumedIn(scenario, inputs),
       assumed = rate ? ofTheRun.concat([{ ...rate, value: failureRate(scenario) }]) : ofTheRun,
-      result = { inputs: assumed, ettr, low: null, high: null, n: 0, values: [], agrees: true };
+      result = { inputs: assumed, ettr, low: null, high: null, n: 0, values: [] };
     if (!assumed.length) {
       return result;
     }
@@ -2013,22 +1454,20 @@
     const drawn = assumed.filter((one) => one.field !== "checkpoint.interval_min"); // which the plan chooses
     const order = assumed.map((_, j) => j).sort((a, b) => shares[b] - shares[a] || a - b),
       leading = assumed[order[0]];
+    const isSourced = 2 * drawn.filter((one) => one.source).length >= drawn.length;
     Object.assign(result, {
       inputs: order.map((j) => assumed[j]),
-      shares: order.map((j) => shares[j]),
       n: all.length,
       nRedrawn: tried - all.length,
       values: kept,
       leading,
-      agrees: agrees(Object.fromEntries(ofTheRun.map((one) => [one.field, one.value]))),
-      sourced: 2 * drawn.filter((one) => one.source).length >= drawn.length,
     });
     if (leading.field !== "checkpoint.interval_min" && leading.value > 0) {
       [result.atHalf, result.atTwice] = [leading.half, leading.twice].map((value) =>
         ettrAt(patched(run, scenario, { [leading.field]: value }), tau)
       );
     }
-    if (result.sourced && kept.length >= 100) {
+    if (isSourced && kept.length >= 100) {
       kept.sort((a, b) => a - b);
       const part = (p) => {
         const i = p * (kept.length - 1),
@@ -2036,7 +1475,7 @@
         return kept[k] + (i - k) * ((kept[k + 1] || 0) - kept[k]);
       };
       [result.low, result.high] = [part(0.05), part(0.95)];
-      if (result.agrees) {
+      if (agrees(Object.fromEntries(ofTheRun.map((one) => [one.field, one.value])))) {
         result.low = Math.min(result.low, ettr);
         result.high = Math.max(result.high, ettr);
       }
@@ -2064,8 +1503,13 @@
   // ---- mitigations
 
   const ORDER = [["set"], ["scale", "add", "cap", "floor"]];
-  const lists = ["failures.modes", "checkpoint.tiers"];
-  const leadsIntoList = (path) => lists.find((list) => path.startsWith(list + "."));
+  const OPERATIONS = {
+    set: (_, value) => value,
+    scale: (current, value) => current * value,
+    add: (current, value) => current + value,
+    cap: Math.min,
+    floor: Math.max,
+  };
 
   // The fields that a change leads to: of every mode, of modes of one name, or else of one category.
   function targets(scenario, path, op) {
@@ -2108,16 +1552,7 @@
               continue;
             }
             const number = typeof current === "number";
-            const amount =
-              op === "set" || !number
-                ? value
-                : op === "scale"
-                  ? current * value
-                  : op === "add"
-                    ? current + value
-                    : op === "cap"
-                      ? Math.min(current, value)
-                      : Math.max(current, value);
+            const amount = number ? OPERATIONS[op](current, value) : value;
             holder[field] =
               strength !== 1 && number && typeof amount === "number"
                 ? current + strength * (amount - current)
@@ -2200,7 +1635,6 @@
   const withRule = (scenario) => ({ ...scenario, checkpoint: { ...scenario.checkpoint, interval_min: 1 } });
 
   global.ettr = {
-    PARTS,
     NotHere,
     Endless,
     leastWhole,
@@ -2212,20 +1646,18 @@
     complete,
     refused,
     inHours,
+    growth,
+    restartAfter,
     failureRate,
     observableMttf,
-    posterior,
     exact,
     ettrOf,
     withTau,
-    steady,
     patched,
     best,
     band,
-    rules,
     intervalEnds,
     poissonInterval,
-    gammaQuantile,
     finishing,
     losses,
     usdPerH,
@@ -2235,10 +1667,7 @@
     rateIsFromElsewhere,
     observedGpus,
     restartAt,
-    assumedIn,
-    evenPoints,
     apply,
-    changed,
     isMissing,
     atBest,
     enoughSpares,

@@ -28,10 +28,15 @@ LEVELS = (0.05, 0.5, 0.9, 0.99)
 AT_A_TIME = 50
 LEAST_ETTR = 1e-6
 """Of a run that loses all but a millionth of its time no digit of a date means anything."""
+MOST_SKEW, SKEW_APART = 0.6, 0.1
+"""Skewness of the hours beyond which the script has no dates, and how far from it both sides agree on that."""
+SAME_DATE = 2e-3
+"""Relative, 0.1 days of 50, as pages show it: where hours come in steps, as of stops that all take as long, a chance is
+one of a date within this."""
 LEAST_ETTR_OVER_RATES = 1e-3
 """ETTR at the 99th percentile of an uncertain failure rate, below which dates are not compared: they are averages over
 few rates, between which they differ by orders of magnitude."""
-TOLERANCES = {"hours": 1e-12, "ettr": 1e-12, "probability": 1e-9, "count": 0.0}
+TOLERANCES = {"hours": 1e-12, "ettr": 1e-12, "count": 0.0, "date": 0.02, "chance by a date": 0.02}
 """Of the total, relative, and absolute; whatever else has 1e-9, relative."""
 
 ASK = """({given, levels, whole}) => given.map(({scenario, inputs}) => {
@@ -42,16 +47,11 @@ ASK = """({given, levels, whole}) => given.map(({scenario, inputs}) => {
       answers[name] = null;
     }
   };
-  const dates = (of) => ({
-    mean: of.mean, sd: of.sd, quantiles: levels.map(of.quantile),
-    chances: [-1, 0, 2].map((by) => of.doneBy(of.mean + by * of.sd)),
-  });
   ask("budget", () => ettr.exact(ettr.inHours(scenario)));
   ask("calculators", () => ettr.calculators(scenario));
   ask("band", () => ettr.band(ettr.inHours(scenario)));
-  ask("dates", () => dates(ettr.finishing(scenario)));
+  ask("dates", () => levels.map(ettr.finishing(scenario).quantile));
   if (whole) {
-    ask("datesAtRate", () => dates(ettr.finishing(scenario, {rateKnown: true, done: 0.25})));
     ask("losses", () => ettr.losses(scenario, ettr.exact(ettr.inHours(scenario))));
     ask("assumed", () => ettr.overAssumed(scenario, inputs, 200));
     ask("restart", () => ettr.largestReaching(scenario, "recovery.restart_min", 0.85));
@@ -147,35 +147,38 @@ def _beside(apart: Apart, scenario: Scenario, theirs: dict[str, Any], whole: boo
         for name, ours in (("tau", band.interval_min), ("low", band.low_min), ("high", band.high_min)):
             apart.note_relative(f"interval: {name}", ours / 60, theirs["band"][name], scenario)
     if hours.ettr > LEAST_ETTR:
-        known = scenario.failures.posterior
-        exactly = known is None or known.shape < 1
-        if exactly or _ettr_at_high_rate(scenario) > LEAST_ETTR_OVER_RATES:
-            _dates(apart, "dates", scenario, lambda: budget.finishing(scenario, rate_known=exactly), theirs["dates"])
+        _dates(apart, scenario, float(hours.n_failures), theirs["dates"])
     if whole:
         _rest(apart, scenario, hours, theirs)
 
 
-def _ettr_at_high_rate(scenario: Scenario) -> float:
+def _dates(apart: Apart, scenario: Scenario, n_failures: float, theirs: list[float | None] | None) -> None:
     known = scenario.failures.posterior
+    finish = at_rate = _or_none(lambda: budget.finishing(scenario)) if scenario.ends else None
+    if at_rate is not None:
+        hours = at_rate.quantile((np.arange(1000) + 0.5) / 1000)
+        skew = np.mean((hours - hours.mean()) ** 3) / max(hours.std(), 1e-6 * hours.mean()) ** 3
+        if theirs is None and (skew > MOST_SKEW - SKEW_APART or n_failures < 1):
+            return  # a thousand quantiles do not show failures that are rare
+        if known and known.shape >= 1:
+            if _ettr_at_high_rate(scenario, known) < LEAST_ETTR_OVER_RATES:
+                return
+            finish = budget.finishing(scenario, rate_known=False)
+        if skew > MOST_SKEW + SKEW_APART:
+            finish = None
+    if not _both(apart, "dates", scenario, finish, theirs):
+        return
+    for level, quantile_h in zip(LEVELS, theirs, strict=True):
+        apart.note_relative("date", finish.quantile(level), quantile_h, scenario)
+        if quantile_h is not None:
+            before, after = finish.cdf(np.array([1 - SAME_DATE, 1 + SAME_DATE]) * quantile_h)
+            apart.note("chance by a date", max(before - level, level - after, 0.0), scenario)
+
+
+def _ettr_at_high_rate(scenario: Scenario, known: Any) -> float:
     rate = gamma_interval(known.shape, known.node_days, 0.98).high
     hours = _or_none(lambda: budget.exact(scenario, {RATE: rate}))
     return float(hours.ettr) if hours else 0.0
-
-
-def _dates(apart: Apart, name: str, scenario: Scenario, of: Any, theirs: Any) -> None:
-    finish = _or_none(of) if scenario.ends else None
-    if not _both(apart, name, scenario, finish, theirs):
-        return
-    apart.note_relative(f"{name}: mean", finish.mean_h, theirs["mean"], scenario)
-    for level, quantile_h in zip(LEVELS, theirs["quantiles"], strict=True):
-        ours = finish.quantile(level)
-        # where hardly any run ends, a date is as uncertain as its probability lets it be
-        off = relative(ours, quantile_h) if quantile_h is None else abs(finish.cdf(quantile_h) - level)
-        apart.note(f"{name}: quantile", min(relative(ours, quantile_h), off), scenario)
-    if math.isfinite(finish.mean_h):
-        for by, chance in zip((-1, 0, 2), theirs["chances"], strict=True):
-            ours = finish.cdf(theirs["mean"] + by * theirs["sd"])
-            apart.note("probability: done by", abs(ours - chance), scenario)
 
 
 def _calculators(apart: Apart, scenario: Scenario, theirs: dict[str, Any] | None) -> None:
@@ -190,9 +193,6 @@ def _calculators(apart: Apart, scenario: Scenario, theirs: dict[str, Any] | None
 
 
 def _rest(apart: Apart, scenario: Scenario, hours: Any, theirs: dict[str, Any]) -> None:
-    rate = lambda: budget.finishing(scenario, done=0.25)  # noqa: E731
-    if hours.ettr > LEAST_ETTR:
-        _dates(apart, "dates at a rate", scenario, rate, theirs["datesAtRate"])
     ours, told = record_of(Losses(scenario, hours)), theirs["losses"]
     apart.note_relative("dollars: a month", ours["bill_usd_per_month"], told["bill"], scenario)
     for one, other in zip([*ours["parts"], ours["total"]], [*told["parts"], told["total"]], strict=True):

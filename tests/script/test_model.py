@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-import scipy
 
 from ettr import Scenario, budget, evidence, mitigation, plan, ranges, spares
 from ettr.budget.intervals import any_interval, best_h
-from ettr.core.errors import EttrError, InputError, NotModelled
+from ettr.core.errors import EttrError, InputError
 from ettr.failures import poisson_interval
 from ettr.plan.unexplained import unexplained
 from ettr.recommendation import recommend
 from ettr_book.chapters.scale.tables import reach_gpus
 from ettr_book.publish import page_data
 from ettr_book.validation import CALCULATORS
-from script.comparing import MODEL, compare, plain, relative
+from script.comparing import MODEL, compare, plain
 from written_scenarios import scenarios, with_tiers
 
 pytestmark = pytest.mark.browser
@@ -30,6 +27,8 @@ STORY = {
     "recovery.restart_min": 12,
     "cost.usd_per_gpu_h": 2.5,
 }
+DATE_APART, CHANCE_APART = 5e-4, 0.005
+"""Of a run that somebody reported: less than the digits of its page, 0.1 days of 50, and a percent."""
 COMPLETE = "([written, defaults, changes]) => ettr.complete(ettr.override(written, changes), defaults)"
 
 
@@ -59,7 +58,7 @@ def test_it_is_a_plain_script_that_a_page_can_afford():
     import gzip
 
     text = MODEL.read_text(encoding="utf-8")
-    assert len(gzip.compress(text.encode())) < 26_000
+    assert len(gzip.compress(text.encode())) < 20_500
     assert "import " not in text and "export " not in text and "fetch(" not in text and "eval(" not in text
 
 
@@ -67,15 +66,15 @@ def test_scenarios_at_random_have_the_same_answers(page):
     some = [*scenarios(120, 27)]
     apart = compare(page, some[:90], whole=False, apart=compare(page, some[90:]))
     assert apart.n == 120 and apart.answered > 100
-    assert {f"calculator: {name}" for name in CALCULATORS} < set(apart.farthest)
+    assert {"date", *(f"calculator: {name}" for name in CALCULATORS)} < set(apart.farthest)
     assert apart.unlike == []
     assert apart.too_far() == {}, str(apart)
 
 
 @pytest.mark.slow
-def test_ten_thousand_scenarios_have_the_same_answers(page):
+def test_thousands_of_scenarios_have_the_same_answers(page):
     page.set_default_timeout(0)
-    apart = compare(page, scenarios(10_000, 2027), whole=False)
+    apart = compare(page, scenarios(2500, 2027), whole=False)
     print(apart)
     assert apart.unlike == []
     assert apart.too_far() == {}, str(apart)
@@ -90,6 +89,8 @@ def test_a_preset_has_the_same_answers_as_it_is_written(page, data, name):
     assert told == pytest.approx(float(budget.exact(scenario).ettr), rel=1e-12)
     apart = compare(page, [scenario])
     assert apart.answered == 1 and apart.unlike == [] and apart.too_far() == {}
+    assert apart.farthest.get("date", (0.0,))[0] < DATE_APART
+    assert apart.farthest.get("chance by a date", (0.0,))[0] < CHANCE_APART
 
 
 def test_tiers_and_warnings_have_the_hours_of_the_steady_state(page):
@@ -220,39 +221,30 @@ def test_a_part_of_a_mitigation_moves_numbers_a_part_of_the_way(page, data):
                 )
 
 
-def test_what_the_script_has_no_form_for_it_refuses_by_name(page, data):
-    run = Scenario.load("llama3-405b")
-    for changes, name in (
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
         ({"spares": {"n_nodes": 9}, "repair": {"manual_h": 24}}, "spares"),
+        ({"heat": {"mean_c": 20}}, "heat"),
         ({"failures.lifetime": {"shape": 0.7}}, "failures.lifetime"),
         ({"failures.modes.NIC.latency_h": 2}, "failures.modes.NIC.latency_h"),
+        ({"slow_nodes": {"per_1000_node_days": 1, "loss": 0.1, "detection_h": 1}}, "slow_nodes"),
+        ({"recovery.false_alarms_per_day": 1}, "recovery.false_alarms_per_day"),
         ({"recovery.exposed": False}, "recovery.exposed"),
-        ({"heat": {"mean_c": 20}}, "heat"),
-    ):
-        assert name in page.evaluate("one => ettr.refused(one)", plain(run.override(changes)))
-    tokens = plain(Scenario.load("llama3-405b-tokens"))
-    assert "job.tokens" in page.evaluate("one => ettr.refused(one)", tokens)
-    assert (
-        page.evaluate("one => { try { ettr.inHours(one) } catch (error) { return error.message } }", tokens)
-        == "job.tokens"
-    )
-
-
-def test_whatever_the_package_refuses_the_script_refuses(page):
-    """Each section and field that makes the package refuse its closed form, or that the script does not know."""
-    run = Scenario.load("llama3-405b")
-    for changes in (
-        {"slow_nodes": {"per_1000_node_days": 1, "loss": 0.1, "detection_h": 1}},
-        {"recovery.false_alarms_per_day": 1},
-        {"recovery.exposed": False},
-        {"failures.burn_in": {"factor": 3, "decay_days": 9}},
-        {"failures.lemons": {"share": 0.1, "factor": 2, "cured_manual": 0.5}},
-        {"checkpoint.tiers": [{"name": "a", "interval_s": 60, "survives": 0.9, "corrupt": 0.1}]},
-    ):
-        scenario = run.override(changes)
-        with pytest.raises(NotModelled):
-            budget.exact(scenario)
-        assert page.evaluate("one => ettr.refused(one)", plain(scenario)) != []
+        ({"failures.burn_in": {"factor": 3, "decay_days": 9}}, "failures.burn_in"),
+        ({"failures.lemons": {"share": 0.1, "factor": 2, "cured_manual": 0.5}}, "failures.lemons"),
+        (
+            {"checkpoint.tiers": [{"name": "a", "interval_s": 60, "survives": 0.9, "corrupt": 0.1}]},
+            "checkpoint.tiers.a.corrupt",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_the_script_has_no_form_for_it_refuses_by_name(page, changes, named):
+    told = plain(Scenario.load("llama3-405b").override(changes))
+    assert named in page.evaluate("one => ettr.refused(one)", told)
+    refusal = "one => { try { ettr.inHours(one) } catch (error) { return error.message } }"
+    assert named in page.evaluate(refusal, told)
 
 
 @pytest.mark.parametrize("measured", [0.5, 0.8, 0.902, 0.95, 0.98])
@@ -275,24 +267,17 @@ def test_what_a_measured_ettr_leaves_unexplained(page, measured):
 
 def test_intervals_of_counts_are_exact(page):
     counts = [0, 1, 2, 5, 11, 47, 419, 5000, 2.5]
-    for level in (0.5, 0.95, 0.999):
-        told = page.evaluate("([counts, level]) => counts.map(n => ettr.poissonInterval(n, level))", [counts, level])
-        low, high = poisson_interval(np.array(counts), level)
-        assert np.array(told) == pytest.approx(np.column_stack([low, high]), rel=1e-9)
-    shapes = [0.5, 1.5, 11.5, 419.5, 5000.5]
-    for p in (1e-9, 0.025, 0.5, 0.975):
-        told = page.evaluate(
-            "([a, p]) => a.map(k => [ettr.gammaQuantile(k, p), ettr.gammaQuantile(k, p, true)])", [shapes, p]
-        )
-        ours = [scipy.special.gammaincinv(shapes, p), scipy.special.gammainccinv(shapes, p)]
-        assert np.array(told) == pytest.approx(np.column_stack(ours), rel=1e-9)
+    told = page.evaluate("counts => counts.map(ettr.poissonInterval)", counts)
+    low, high = poisson_interval(np.array(counts), 0.95)
+    assert np.array(told) == pytest.approx(np.column_stack([low, high]), rel=1e-9)
 
 
 def test_pools_have_the_same_sizes(page):
     random = np.random.default_rng(5)
-    for _ in range(300):
-        level, a = float(random.choice([0.5, 0.9, 0.99, 0.999, 0.9999])), float(10 ** random.uniform(-3, 3))
-        assert page.evaluate("([a, q]) => ettr.enoughSpares(a, q)", [a, level]) == spares.enough_spares(a, level)
+    levels, in_repair = random.choice([0.5, 0.9, 0.99, 0.999, 0.9999], 300), 10 ** random.uniform(-3, 3, 300)
+    asked = np.column_stack([in_repair, levels]).tolist()
+    told = page.evaluate("asked => asked.map(([a, level]) => ettr.enoughSpares(a, level))", asked)
+    assert told == [spares.enough_spares(a, level) for a, level in asked]
     run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 17}, "repair": {"manual_h": 24}})
     bare = plain(run.override({"spares": None, "repair": None}))
     assert page.evaluate("one => ettr.inRepair(one, 24)", bare) == pytest.approx(
@@ -306,7 +291,3 @@ def test_the_largest_size_that_reaches_a_target(page):
     assert told == reach_gpus(run, 0.85)["reach"]
     at = [float(best_h(any_interval(run, {"cluster.n_gpus": np.array([n])}))[1][0]) for n in (told, told + 8)]
     assert told % 8 == 0 and at[0] >= 0.85 > at[1]
-
-
-def test_relative_distance():
-    assert relative(None, None) == 0 and relative(1.0, 2.0) == 0.5 and json.dumps(relative(0.0, 0.0)) == "0.0"
