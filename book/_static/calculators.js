@@ -5,9 +5,7 @@
 
   const ettr = global.ettr;
 
-  const restartAfter = (run) =>
-    run.restarts.reduce((sum, one) => sum + one.share * (one.restart + run.load), 0);
-  const growth = (rate, h) => (rate > 0 ? Math.expm1(rate * h) / rate : h);
+  const { growth, restartAfter } = ettr;
   const recovery = (run) => run.detection + run.queue + restartAfter(run);
   // Time in tries until one lives through a cycle, over one without failures in recoveries.
   const renewed = (run, h) => growth(run.rate, h) * (1 + run.rate * recovery(run));

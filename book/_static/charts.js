@@ -96,9 +96,11 @@
 
   function allRows(part) {
     const rows = [].concat.apply([], Object.values(part.datasets || {})).concat((part.data && part.data.values) || []);
-    return ["layer", "concat", "hconcat", "vconcat"].reduce(function (all, key) {
-      return all.concat.apply(all, (part[key] || []).map(allRows));
-    }, part.spec ? rows.concat(allRows(part.spec)) : rows);
+    return rows.concat(inside(part).flatMap(allRows));
+  }
+
+  function inside(part) { // the charts that a chart is made of
+    return ["layer", "concat", "hconcat", "vconcat"].flatMap(function (key) { return part[key] || []; }).concat(part.spec || []);
   }
 
   // Long names would leave no room for the marks: they go on in lines of their own. Returns the height that these take.
@@ -121,10 +123,8 @@
       }
     }
     if (part.config && part.config.axis && limit < LABEL_LIMIT_PX) { part.config.axis = Object.assign({}, part.config.axis, { labelLimit: limit }); }
-    ["layer", "concat", "hconcat", "vconcat"].forEach(function (key) {
-      (part[key] || []).forEach(function (child) { height = Math.max(height, brokenLabels(child, limit, rows)); });
-    });
-    return part.spec ? Math.max(height, brokenLabels(part.spec, limit, rows)) : height;
+    inside(part).forEach(function (child) { height = Math.max(height, brokenLabels(child, limit, rows)); });
+    return height;
   }
 
   function inLines(name, limit) {
@@ -134,16 +134,6 @@
       else { lines.push(word); }
       return lines;
     }, []);
-  }
-
-  function boundNames(spec) {
-    const names = [];
-    (function walk(part) {
-      (part.params || []).forEach(function (p) { if (p.bind && p.value !== undefined && !p.select) { names.push(p.name); } });
-      ["layer", "concat", "hconcat", "vconcat"].forEach(function (key) { (part[key] || []).forEach(walk); });
-      if (part.spec) { walk(part.spec); }
-    })(spec);
-    return names;
   }
 
   function Chart(figure) {
@@ -207,9 +197,7 @@
 
   function namedData(part) {
     const own = part.data && part.data.name && part.data.values ? [part.data] : [];
-    return ["layer", "concat", "hconcat", "vconcat"].reduce(function (found, key) {
-      return (part[key] || []).reduce(function (all, child) { return all.concat(namedData(child)); }, found);
-    }, own.concat(part.spec ? namedData(part.spec) : []));
+    return own.concat(inside(part).flatMap(namedData));
   }
 
   Chart.prototype.draw = function () {
@@ -233,7 +221,6 @@
 
   Chart.prototype.drawNow = async function () {
     const embed = await loadBundle();
-    const values = this.values();
     this.width = this.figure.clientWidth;
     this.figure.classList.add("is-drawn");
     await this.embedOnce(embed);
@@ -243,7 +230,6 @@
       this.correction -= over + 2;
       await this.embedOnce(embed);
     }
-    this.restore(values);
     await this.catchUp();
     this.figure.dataset.theme = isDark() ? "dark" : "light";
     if (this.isStale()) { this.draw(); } // the window moved on while this was drawn
@@ -274,17 +260,6 @@
         part.setAttribute("aria-hidden", "true");
       });
     }
-  };
-
-  Chart.prototype.values = function () {
-    const view = this.result && this.result.view;
-    return view ? boundNames(this.source).map(function (name) { return [name, view.signal(name)]; }) : [];
-  };
-
-  Chart.prototype.restore = function (values) {
-    const view = this.result.view;
-    values.forEach(function (pair) { view.signal(pair[0], pair[1]); });
-    if (values.length) { view.run(); }
   };
 
   Chart.prototype.addMenu = function () {
@@ -322,7 +297,7 @@
     if (kind === "csv") {
       tables(this.source).forEach(function (rows, index, all) {
         const blob = new Blob([csv(rows)], { type: "text/csv" });
-        offer(URL.createObjectURL(blob), name + (all.length > 1 ? "-" + (index + 1) : "") + ".csv");
+        ettrOffer(URL.createObjectURL(blob), name + (all.length > 1 ? "-" + (index + 1) : "") + ".csv");
       });
       return;
     }
@@ -339,9 +314,8 @@
       if (spec.title.subtitle) { spec.title.subtitle = inLines(spec.title.subtitle, room); }
     }
     const result = await embed(box, spec, { mode: "vega-lite", renderer: "svg", actions: false });
-    this.values().forEach(function (pair) { result.view.signal(pair[0], pair[1]); });
     await result.view.runAsync();
-    offer(await result.view.toImageURL(kind, 2), name + "." + kind);
+    ettrOffer(await result.view.toImageURL(kind, 2), name + "." + kind);
     result.finalize();
     box.remove();
   };
@@ -358,15 +332,6 @@
   function csv(rows) {
     const names = Object.keys(rows[0]);
     return ettrCsv([names].concat(rows.map(function (row) { return names.map(function (name) { return row[name]; }); })));
-  }
-
-  function offer(address, name) {
-    const link = document.createElement("a");
-    link.href = address;
-    link.download = name;
-    document.body.appendChild(link);
-    link.click();
-    link.remove();
   }
 
   function start() {

@@ -16,3 +16,13 @@ window.ettrCsv = (function () {
     return rows.map(function (row) { return row.map(cell).join(","); }).join("\n") + "\n";
   };
 })();
+
+// Lets the reader save what an address leads to.
+window.ettrOffer = function (address, name) {
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  document.body.appendChild(link);
+  link.click();
+  link.remove();
+};

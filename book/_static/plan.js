@@ -185,7 +185,6 @@
             h: perMonth(saved),
             ofH: perMonth(of),
             price: priceOf(id),
-            isCheaper,
           };
           for (const [kind, applies] of [
             [0, isCheaper],

@@ -10,13 +10,6 @@
     }));
   }
 
-  function offer(text, name) {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-    link.download = name + ".csv";
-    link.click();
-  }
-
   function addTools(box) {
     const rows = Array.from(box.querySelectorAll("tbody tr"));
     if (rows.length < LEAST_ROWS) { return; }
@@ -45,7 +38,8 @@
     save.setAttribute("aria-label", "Save as CSV: " + caption);
     save.addEventListener("click", function () {
       const shown = Array.from(box.querySelectorAll("thead tr")).concat(rows.filter(function (row) { return !row.hidden; }));
-      offer(csv(shown), caption.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60) || "table");
+      const name = caption.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60) || "table";
+      ettrOffer(URL.createObjectURL(new Blob([csv(shown)], { type: "text/csv" })), name + ".csv");
     });
     tools.append(field, found, save);
     box.before(tools);

@@ -7,6 +7,7 @@
     data = window.ettrData,
     ettr = window.ettr;
   const {
+    form,
     input,
     interval,
     failuresInput,
@@ -14,11 +15,11 @@
     answersPanel,
     choices,
     portfolioRows,
-    numbersInWords,
-    sourceInWords,
+    table,
     copyButton,
     command,
     heldWords,
+    reachWords,
     orNull,
     short,
     fieldOf,
@@ -131,37 +132,6 @@
     });
   }
 
-  // A table that is filled again at each change.
-  function table(caption, columns) {
-    const body = element("tbody", {}),
-      note = element("p", { class: "ettr-small" });
-    const whole = element(
-      "div",
-      {},
-      element(
-        "div",
-        { class: "ettr-scroll", tabindex: 0, role: "region", "aria-label": caption },
-        element(
-          "table",
-          { class: "ettr-table" },
-          element("thead", {}, element("tr", {}, ...columns.map((text) => element("th", { scope: "col" }, text)))),
-          body
-        )
-      ),
-      note
-    );
-    return {
-      whole,
-      note,
-      show: (rows) =>
-        body.replaceChildren(
-          ...rows.map(([first, ...rest]) =>
-            element("tr", {}, element("th", { scope: "row" }, first), ...rest.map((text) => element("td", {}, text)))
-          )
-        ),
-    };
-  }
-
   const part = (title, ...inside) => element("section", { "aria-label": title }, element("h3", {}, title), ...inside);
 
   function modes(model) {
@@ -187,8 +157,7 @@
         )
       );
     }
-    model.on("change", fill);
-    fill();
+    model.follow(fill);
     return whole;
   }
 
@@ -204,23 +173,14 @@
           element(
             "li",
             {},
-            tier.name +
-              ": every " +
-              duration(tier.interval_s / 3600) +
-              ", stall " +
-              short(tier.stall_s || 0) +
-              " s, write " +
-              short(tier.write_s || 0) +
-              " s, load " +
-              short(tier.load_s || 0) +
-              " s" +
-              (tier.copies ? ", " + tier.copies + " copies" : "")
+            `${tier.name}: every ${duration(tier.interval_s / 3600)}, stall ${short(tier.stall_s || 0)} s, ` +
+              `write ${short(tier.write_s || 0)} s, load ${short(tier.load_s || 0)} s` +
+              (tier.copies ? `, ${tier.copies} copies` : "")
           )
         )
       );
     }
-    model.on("change", fill);
-    fill();
+    model.follow(fill);
     return whole;
   }
 
@@ -256,8 +216,7 @@
     }
     const fill = () =>
       of.show([...(model.now.scenario ? [row("These numbers", () => model.now.scenario)] : []), ...known]);
-    model.on("change", fill);
-    fill();
+    model.follow(fill);
     return part("Beside published runs", of.whole);
   }
 
@@ -280,9 +239,8 @@
       }),
       note = element("span", { id: "ettr-target-note", class: "ettr-note" });
     const of = table("What a target takes", ["Alone, all else as it is", "now", "at most"]);
-    let pending = null;
     function work() {
-      const found = window.ettrWidgets.parts.parsed(box.value, { least: 0.01, open: false, most: 0.9999, unit: "" }),
+      const found = window.ettrWidgets.parts.parsed(box.value, { least: 0.01, most: 0.9999, unit: "" }),
         { scenario, refused, error } = model.now;
       box.setAttribute("aria-invalid", Boolean(found.error));
       note.textContent = found.error || "";
@@ -312,20 +270,11 @@
       );
       const size = orNull(() => ettr.largestSize(scenario, found.value));
       of.note.textContent =
-        (at ? "Now it is " + pct(at.ettr, 1) + " at the best interval. " : "") +
-        (size >= 1e9
-          ? "A job of any size reaches it "
-          : size
-            ? "The largest job that reaches it has " + gpus(Number(size.toPrecision(2))) + ", "
-            : "No size of job reaches it ") +
-        heldWords(scenario);
+        (at ? `Now it is ${pct(at.ettr, 1)} at the best interval. ` : "") +
+        `${pct(found.value, 1)} ${reachWords(size)} ${heldWords(scenario)}`;
     }
-    const later = () => {
-      clearTimeout(pending);
-      pending = setTimeout(work, 80);
-    };
     box.addEventListener("input", work);
-    model.on("change", later);
+    model.later(work);
     work();
     return part(
       "What would a target take?",
@@ -342,7 +291,6 @@
 
   function together(model) {
     const of = table("Mitigations together", ["Mitigation", "saves per month, with the others", "", "cumulative", "price", "ETTR"]);
-    let pending = null;
     function work() {
       const { scenario, refused, error } = model.now,
         rows = error || refused.length ? null : orNull(() => portfolioRows(scenario, model));
@@ -357,70 +305,17 @@
         ])
       );
     }
-    model.on("change", () => {
-      clearTimeout(pending);
-      pending = setTimeout(work, 60);
-    });
+    model.later(work);
     work();
     return part("Several mitigations together", choices(model), of.whole);
-  }
-
-  // The answer as a page of its own, to keep or to send.
-  function page(model, answers) {
-    const copy = answers.cloneNode(true);
-    copy.querySelectorAll("input, .ettr-live, button, label").forEach((one) => one.remove());
-    const values = Object.entries(state.values).map(([path, value]) => [
-      fieldOf(path).label,
-      value === "best" ? value : value + " " + fieldOf(path).unit,
-    ]);
-    const rows = values.map((row) => element("tr", {}, ...row.map((text) => element("td", {}, text)))),
-      numbers = numbersInWords(model);
-    const style =
-      "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#222}table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .8rem .2rem 0;text-align:left}.ettr-bar{display:inline-block;height:.8rem}.ettr-track{width:12rem}.ettr-big{font-size:1.3rem}pre{overflow:auto;background:#f4f5f6;padding:1rem}[hidden]{display:none}";
-    const body = element(
-      "body",
-      {},
-      element("h1", {}, "What failures cost"),
-      element("p", {}, numbers.title),
-      ...copy.childNodes,
-      element("h2", {}, "Your numbers"),
-      rows.length ? element("table", {}, ...rows) : element("p", {}, "As the book has them."),
-      element("h2", {}, "The same on your machine"),
-      element("pre", {}, command(model)),
-      element("h2", {}, "The scenario"),
-      element("pre", {}, toYaml(model.now.written)),
-      element(
-        "p",
-        {},
-        "Made with Every Three Hours, by the exact closed form. " + sourceInWords(model, numbers.given)
-      )
-    );
-    return (
-      '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>What failures cost</title><style>' +
-      style +
-      "</style></head>" +
-      body.outerHTML +
-      "</html>\n"
-    );
-  }
-
-  function offer(name, type, text) {
-    const link = element("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
-    document.body.append(link);
-    link.click();
-    link.remove();
   }
 
   window.ettrWidgets.toYaml = toYaml;
   window.ettrWidgets.what_if = {
     render({ model, el }) {
-      const form = element("form", {
-          class: "ettr-inputs ettr-sections",
-          "aria-label": "The scenario",
-          on: { submit: (event) => event.preventDefault() },
-        }),
+      const inputs = form("ettr-sections", "The scenario"),
         answers = element("section", { class: "ettr-answers", "aria-label": "Answers" });
-      form.append(startInput(model, true));
+      inputs.append(startInput(model, true));
       for (const [title, paths] of SECTIONS) {
         const inside = paths.map((path) => field(model, path));
         if (title === SECTIONS[0][0]) {
@@ -429,32 +324,21 @@
         if (title === "Checkpoints") {
           inside.push(tiers(model));
         }
-        form.append(element("fieldset", {}, element("legend", {}, title), ...inside));
+        inputs.append(element("fieldset", {}, element("legend", {}, title), ...inside));
       }
-      const panel = answersPanel(model, answers),
-        line = element("code", {}),
-        follow = () => {
-          line.textContent = command(model);
-        };
-      model.on("change", follow);
-      follow();
+      const say = answersPanel(model, answers),
+        line = element("code", {});
+      model.follow(() => {
+        line.textContent = command(model);
+      });
       const buttons = element(
         "p",
         { class: "ettr-buttons" },
-        copyButton(() => toYaml(model.now.written || {}), "Copy as YAML", panel.said),
-        copyButton(() => command(model), "Copy as command", panel.said),
-        element(
-          "button",
-          {
-            type: "button",
-            class: "ettr-button",
-            on: { click: () => offer("ettr-answer.html", "text/html", page(model, answers)) },
-          },
-          "Download the answer as a page"
-        )
+        copyButton(() => toYaml(model.now.written || {}), "Copy as YAML", say),
+        copyButton(() => command(model), "Copy as command", say)
       );
       el.append(
-        element("div", { class: "ettr-whole" }, answers, form),
+        element("div", { class: "ettr-whole" }, answers, inputs),
         buttons,
         element("p", { class: "ettr-small" }, "In a terminal: ", line),
         presets(model),

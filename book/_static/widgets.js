@@ -113,9 +113,6 @@
     get isMine() {
       return state.start === data.own;
     }
-    get more() {
-      return state.more;
-    }
 
     // The reader's values, as they change what the page begins with. A rate of a node needs no size at which it was
     // observed; where the job's MTBF is held, it is that of the start at any size.
@@ -235,11 +232,21 @@
       Object.assign(state, { start: id === this.homeId ? null : id, hold: null, values: {}, more: {}, left: [] });
       this.changed("all");
     }
-    save_changes() {
-      save();
-    }
     on(event, handler) {
       this.watching.push(handler);
+    }
+    // Do something now, and again at each change.
+    follow(handler) {
+      this.on("change", handler);
+      handler();
+    }
+    // Do something once the reader pauses.
+    later(handler, ms = 60) {
+      let pending = null;
+      this.on("change", () => {
+        clearTimeout(pending);
+        pending = setTimeout(handler, ms);
+      });
     }
     changed(name) {
       this.version += 1;
@@ -276,20 +283,9 @@
     if (own(data.fields, path)) {
       return data.fields[path];
     }
-    const mode = /^failures\.modes\.(.+)\.factor$/.exec(path);
-    return mode
-      ? {
-          label: mode[1],
-          caption: "rate of " + mode[1] + " times {}",
-          unit: "",
-          slider: [0, 3],
-          least: 0,
-          open: false,
-          most: 1e6,
-          whole: false,
-          name: "rate of " + mode[1],
-        }
-      : null;
+    const mode = /^failures\.modes\.(.+)\.factor$/.exec(path),
+      name = mode && `rate of ${mode[1]}`;
+    return mode && { label: mode[1], name, caption: `${name} times {}`, unit: "", slider: [0, 3], least: 0, most: 1e6 };
   }
 
   // ---- the reader's numbers in words: in captions of charts, in files, and on a page to keep
@@ -364,11 +360,10 @@
       n = assumed_fields.filter(
         (path) => !own(state.values, path) && ettr.at(model.now.scenario, path) === ettr.at(start, path)
       ).length;
+    const source = "Source: computed in your browser from";
     return given
-      ? "Source: computed in your browser from your numbers; other values from " +
-          cited +
-          (n ? ", " + n + " of them assumed." : ".")
-      : "Source: computed in your browser from " + cited + (n ? "; " + n + " of its values are assumed." : ".");
+      ? `${source} your numbers; other values from ${cited}${n ? `, ${n} of them assumed` : ""}.`
+      : `${source} ${cited}${n ? `; ${n} of its values are assumed` : ""}.`;
   }
 
   // ---- inputs
@@ -425,6 +420,16 @@
       value = low > 0 ? low * (high / low) ** part : low + (high - low) * part * part;
     return step ? Math.max(step, Math.round(value / step) * step) : Number(value.toPrecision(value < 10 ? 2 : 3));
   };
+
+  const form = (kind, label) =>
+    element("form", {
+      class: "ettr-inputs " + kind,
+      "aria-label": label,
+      on: { submit: (event) => event.preventDefault() },
+    });
+
+  const select = (attributes, words) =>
+    element("select", attributes, ...Object.entries(words).map(([value, text]) => element("option", { value }, text)));
 
   let made = 0;
 
@@ -526,8 +531,7 @@
       box.value = short(value);
       take(value);
     });
-    model.on("change", fill);
-    fill();
+    model.follow(fill);
     return row;
   }
 
@@ -554,14 +558,11 @@
       return onGpus ? "from yours, " + onGpus : "yours";
     }
     const known = (model.start.written.evidence || {})[path],
-      range = field.plausible
-        ? "; " + short(field.plausible[0]) + " to " + short(field.plausible[1]) + unit + " is plausible"
-        : "";
+      [low, high] = (field.plausible || []).map(short),
+      range = field.plausible ? `; ${low} to ${high}${unit} is plausible` : "";
     if (model.start.fixed.includes(path)) {
-      return (
-        "the hours follow from the tokens at this size" +
-        (state.start === null ? "; another begins with " + data.starts[data.book].title : "")
-      );
+      const other = state.start === null ? `; another begins with ${data.starts[data.book].title}` : "";
+      return `the hours follow from the tokens at this size${other}`;
     }
     if (value === undefined) {
       return path === "measured.ettr" ? "if known" : "not given" + range;
@@ -641,23 +642,14 @@
   }
 
   function failuresInput(model) {
-    const choice = element(
-      "select",
-      { "aria-label": "What fails" },
-      element("option", { value: "failures.job_mttf_h" }, "The job"),
-      element("option", { value: "failures.node_mttf_h" }, "A node"),
-      element("option", { value: "failures.gpu_mttf_h" }, "A GPU")
-    );
+    const [job, node, gpu] = RATES,
+      choice = select({ "aria-label": "What fails" }, { [job]: "The job", [node]: "A node", [gpu]: "A GPU" });
     function follow() {
-      const given =
-        RATES.slice(0, 3).find((path) => own(state.values, path)) ||
-        RATES.slice(0, 3).find((path) => ettr.at(model.start.written, path) !== undefined);
-      if (given && given !== choice.value) {
-        choice.value = given;
-      }
+      const isGiven = (path) => own(state.values, path) || ettr.at(model.start.written, path) !== undefined,
+        kinds = [job, node, gpu].sort((a, b) => own(state.values, b) - own(state.values, a));
+      choice.value = kinds.find(isGiven) || choice.value;
     }
-    model.on("change", follow); // before the input, which shows the value of what was chosen
-    follow();
+    model.follow(follow); // before the input, which shows the value of what was chosen
     const kind = () => choice.value;
     const row = input(model, "failures.mttf", {
       label: "Time between failures",
@@ -672,7 +664,7 @@
     choice.addEventListener("change", function () {
       const value = meanTime(model, choice.value); // the same failures, said of something else
       if (value) {
-        model.set(choice.value, Number(value.toPrecision(3)));
+        model.set(choice.value, value);
       }
     });
     const both = document.createDocumentFragment();
@@ -683,12 +675,7 @@
   // What a change of the number of GPUs leaves as it is, and the MTBF that results.
   function holdInput(model) {
     const id = "ettr-input-" + (made += 1),
-      choice = element(
-        "select",
-        { id, "aria-describedby": id + "-note" },
-        element("option", { value: "node" }, "node failure rate"),
-        element("option", { value: "job" }, "job MTBF")
-      ),
+      choice = select({ id, "aria-describedby": id + "-note" }, { node: "node failure rate", job: "job MTBF" }),
       note = element("span", { id: id + "-note", class: "ettr-note" });
     function fill() {
       const mean = meanTime(model, JOB_MTTF);
@@ -700,8 +687,7 @@
           : "MTBF " + roughly(mean) + " on " + gpus(model.get(N_GPUS));
     }
     choice.addEventListener("change", () => model.hold(choice.value));
-    model.on("change", fill);
-    fill();
+    model.follow(fill);
     return element(
       "div",
       { class: "ettr-input ettr-hold" },
@@ -723,56 +709,50 @@
       choice.value = model.startId;
     };
     choice.addEventListener("change", () => model.begin(choice.value));
-    model.on("change", fill);
-    fill();
+    model.follow(fill);
     return element("div", { class: "ettr-input ettr-start" }, element("label", { for: id }, "Begin with"), choice);
   }
 
   // ---- answers
 
-  // Everything that is said of a scenario; what takes longer comes from `slow`.
-  function answerOf(model) {
-    const { scenario, refused, error } = model.now;
-    if (error) {
-      return { error };
-    }
-    if (refused.length) {
-      return { refused };
-    }
-    try {
-      const run = ettr.inHours(scenario),
-        rule = typeof scenario.checkpoint.interval_min === "string",
-        band = ettr.band(run);
-      const best = ettr.exact(ettr.withTau(run, band.tau)),
-        now = rule ? best : ettr.exact(run);
-      return {
-        scenario,
-        run,
-        band,
-        best,
-        now,
-        rule,
-        lost: ettr.losses(scenario, now),
-        lostAtBest: ettr.losses(scenario, best),
-      };
-    } catch (problem) {
-      if (!(problem instanceof ettr.Endless || problem instanceof ettr.NotHere)) {
-        throw problem;
-      }
-      return { error: problem.message };
-    }
-  }
-
+  const hasNoAnswer = (problem) => problem instanceof ettr.Endless || problem instanceof ettr.NotHere;
   const orNull = (of) => {
     try {
       return of();
     } catch (problem) {
-      if (problem instanceof ettr.Endless || problem instanceof ettr.NotHere) {
-        return null;
+      if (!hasNoAnswer(problem)) {
+        throw problem;
       }
-      throw problem;
+      return null;
     }
   };
+
+  // What follows from the scenario of now, or else why nothing does: what it has `refused`, or an `error`.
+  function attempt(model, of) {
+    const { scenario, refused, error } = model.now;
+    if (error || refused.length) {
+      return error ? { error } : { refused };
+    }
+    try {
+      return of(scenario);
+    } catch (problem) {
+      if (!hasNoAnswer(problem)) {
+        throw problem;
+      }
+      return problem instanceof ettr.NotHere ? { refused: [problem.message] } : { error: problem.message };
+    }
+  }
+
+  // Everything that is said of a scenario; what takes longer comes from `slow`.
+  const answerOf = (model) =>
+    attempt(model, (scenario) => {
+      const run = ettr.inHours(scenario),
+        rule = typeof scenario.checkpoint.interval_min === "string",
+        band = ettr.band(run),
+        best = ettr.exact(ettr.withTau(run, band.tau)),
+        now = rule ? best : ettr.exact(run);
+      return { scenario, run, band, best, now, rule, lostAtBest: ettr.losses(scenario, best) };
+    });
 
   function slow(answer, model) {
     const { scenario } = answer;
@@ -796,19 +776,15 @@
       given = known ? ", given " + known : "";
     const mostly = "the " + assumed.leading.name;
     if (assumed.low === null) {
+      const [half, twice] = [assumed.atHalf, assumed.atTwice].map((ettr) => pct(ettr, 0));
       return assumed.atHalf === undefined
         ? "no range: what is assumed contradicts " + known
-        : pct(assumed.atHalf, 0) +
-            " or " +
-            pct(assumed.atTwice, 0) +
-            " with half or twice " +
-            mostly +
-            ", which is assumed";
+        : `${half} or ${twice} with half or twice ${mostly}, which is assumed`;
     }
     const redrawn = assumed.nRedrawn / (assumed.nRedrawn + assumed.n);
     const noted = redrawn > 0.05 ? "; " + pct(redrawn, 0) + " of the draws broke a rule and were redrawn" : "";
     const where = ettr.rateIsFromElsewhere(model.now.scenario) ? " with this node failure rate" : "";
-    return "plausible range " + span(assumed.low, assumed.high) + where + given + "; mostly " + mostly + noted;
+    return `plausible range ${span(assumed.low, assumed.high)}${where}${given}; mostly ${mostly}${noted}`;
   }
   // The same, with the range across published clusters where the failure rate is that of another.
   function rangesWords(more, model) {
@@ -853,8 +829,7 @@
         pending = setTimeout(() => rest(answer, slow(answer, model)), 60);
       }
     }
-    model.on("change", work);
-    work();
+    model.follow(work);
   }
 
   const why = (answer) =>
@@ -903,68 +878,42 @@
     return saved === of ? "about the same " + of + " h per month" : saved + " h instead of " + of + " h per month";
   }
   function recommended(found) {
-    const within = found.months >= 3 ? number(found.months) + " months" : roughly(found.months * ettr.H_PER_MONTH);
-    if (!found.steps.length) {
-      const soonest = found.quickest,
-        most = soonest && found.hasPrice ? "; " + soonest.title + " would need " + roughly(soonest.payback * ettr.H_PER_MONTH) : "";
-      return [element("p", { class: "ettr-small" }, "No mitigation pays for itself within " + within + most + ".")];
+    const { steps, hasPrice, quickest } = found,
+      within = found.months >= 3 ? number(found.months) + " months" : roughly(found.months * ettr.H_PER_MONTH),
+      small = (tag, ...inside) => element(tag, { class: "ettr-small" }, ...inside),
+      payback = (one) => roughly(one.payback * ettr.H_PER_MONTH);
+    if (!steps.length) {
+      const soonest = quickest && hasPrice ? `; ${quickest.title} would need ${payback(quickest)}` : "";
+      return [small("p", `No mitigation pays for itself within ${within}${soonest}.`)];
     }
-    const last = found.steps[found.steps.length - 1],
-      net = last.totalUsd * found.months - found.steps.reduce((total, one) => total + one.price, 0),
-      lines = found.steps.map((one) =>
-        element(
-          "li",
-          {},
-          element("strong", {}, one.title),
-          ": saves " +
-            number(about(one.h)) +
-            " h" +
-            (found.hasPrice ? ", " + usd(about(one.usd)) : "") +
-            " per month" +
-            (one.price ? " for " + usd(about(one.price)) + " once (price assumed)" : "") +
-            (one.price && found.hasPrice ? ", pays back in " + roughly(one.payback * ettr.H_PER_MONTH) : "") +
-            " (effect " +
-            one.effect +
-            ")"
-        )
+    const place = new Map(steps.map((one, i) => [one.id, i + 1])),
+      item = (...inside) => element("li", {}, ...inside);
+    const lines = steps.map((one) => {
+      const saved = number(about(one.h)) + " h" + (hasPrice ? ", " + usd(about(one.usd)) : ""),
+        price = one.price ? ` for ${usd(about(one.price))} once (price assumed)` : "",
+        back = one.price && hasPrice ? ", pays back in " + payback(one) : "";
+      return item(
+        element("strong", {}, one.title),
+        `: saves ${saved} per month${price}${back} (effect ${one.effect})`
       );
-    const place = new Map(found.steps.map((one, i) => [one.id, i + 1]));
-    const others = found.alternatives
-      .slice(0, 3)
-      .map((one) =>
-        element(
-          "li",
-          {},
-          "Instead of " +
-            one.replaces.map((id) => place.get(id)).join(" and ") +
-            ": " +
-            one.title +
-            ", " +
-            usd(about(one.price)) +
-            ", saves " +
-            instead(one.h, one.ofH) +
-            " (effect " +
-            one.effect +
-            ")"
-        )
+    });
+    const others = found.alternatives.slice(0, 3).map((one) => {
+      const replaced = one.replaces.map((id) => place.get(id)).join(" and "),
+        saved = instead(one.h, one.ofH);
+      return item(
+        `Instead of ${replaced}: ${one.title}, ${usd(about(one.price))}, saves ${saved} (effect ${one.effect})`
       );
+    });
+    const last = steps[steps.length - 1],
+      net = last.totalUsd * found.months - steps.reduce((total, one) => total + one.price, 0),
+      all = lines.length > 2 ? "all " + lines.length : lines.length > 1 ? "both" : "it",
+      saved = number(about(last.totalH)) + " h per month",
+      saving = hasPrice ? `, a net saving of ${usd(about(net))} in ${within}` : "",
+      each = lines.length > 1 ? " Each saves what is shown with all the others in place." : "";
     return [
       element("p", { class: "ettr-head" }, "Recommended together"),
       element("ol", { class: "ettr-lines" }, ...lines),
-      element(
-        "p",
-        { class: "ettr-small" },
-        "With " +
-          (lines.length > 2 ? "all " + lines.length : lines.length > 1 ? "both" : "it") +
-          ": ETTR " +
-          pct(last.ettr, 0) +
-          ", saves " +
-          number(about(last.totalH)) +
-          " h per month" +
-          (found.hasPrice ? ", a net saving of " + usd(about(net)) + " in " + within : "") +
-          "." +
-          (lines.length > 1 ? " Each saves what is shown with all the others in place." : "")
-      ),
+      small("p", `With ${all}: ETTR ${pct(last.ettr, 0)}, saves ${saved}${saving}.${each}`),
       ...(others.length ? [element("ul", { class: "ettr-small ettr-lines" }, ...others)] : []),
     ];
   }
@@ -1011,33 +960,23 @@
   }
 
   function copyButton(text, label, said) {
-    return element(
-      "button",
-      {
-        type: "button",
-        class: "ettr-button",
-        on: {
-          click: async function (event) {
-            const button = event.currentTarget;
-            try {
-              await navigator.clipboard.writeText(text());
-              said("Copied.");
-            } catch {
-              // as of pages from files
-              const area = element("textarea", { class: "ettr-hidden" });
-              area.value = text();
-              document.body.append(area);
-              area.select();
-              const done = document.execCommand("copy");
-              area.remove();
-              said(done ? "Copied." : "This browser does not let a page copy.");
-            }
-            button.focus();
-          },
-        },
-      },
-      label
-    );
+    async function copy({ currentTarget: button }) {
+      try {
+        await navigator.clipboard.writeText(text());
+        said("Copied.");
+      } catch {
+        // as of pages from files
+        const area = element("textarea", { class: "ettr-hidden" });
+        area.value = text();
+        document.body.append(area);
+        area.select();
+        const done = document.execCommand("copy");
+        area.remove();
+        said(done ? "Copied." : "This browser does not let a page copy.");
+      }
+      button.focus();
+    }
+    return element("button", { type: "button", class: "ettr-button", on: { click: copy } }, label);
   }
 
   // What is said to a reader who does not see the page: once, a moment after the last change.
@@ -1056,6 +995,9 @@
     };
   }
 
+  const bandWords = (best, low, high) =>
+    `Checkpoint every ${roughly(best)}; ${roughly(low)} to ${roughly(high)} costs at most half a point`;
+
   // The headline answers, for the calculator and the what-if page.
   function answersPanel(model, el) {
     const big = element("p", { class: "ettr-big" }),
@@ -1071,14 +1013,9 @@
         element("div", {}, time.el),
         first
       );
-    const box = element("input", { type: "checkbox", checked: true }),
-      speak = speaker(el);
-    const known = {};
-    el.append(
-      problem,
-      whole,
-      element("label", { class: "ettr-best" }, box, " Show the range over all that is assumed")
-    );
+    const speak = speaker(el),
+      known = {};
+    el.append(problem, whole);
 
     function headline(answer, assumed) {
       big.replaceChildren(
@@ -1089,48 +1026,21 @@
     function said(answer, more) {
       const { band, lostAtBest: lost, run } = answer,
         out = [];
-      out.push(
-        "Checkpoint every " +
-          roughly(band.tau) +
-          "; " +
-          roughly(band.low) +
-          " to " +
-          roughly(band.high) +
-          " costs at most half a point" +
-          (answer.rule
-            ? "."
-            : "; every " +
-              roughly(run.tau) +
-              ", as it is, leaves " +
-              pct(answer.now.ettr, digitsOf(answer.now.ettr, known.assumed)) +
-              ".")
-      );
-      out.push(
-        "Lost a month: " +
-          number(about(lost.total.h)) +
-          " h and " +
-          usd(about(lost.total.usd)) +
-          (own(model.now.written.cost || {}, "usd_per_gpu_h") ? "" : ", at an assumed price") +
-          "."
-      );
+      const now = pct(answer.now.ettr, digitsOf(answer.now.ettr, known.assumed)),
+        asItIs = answer.rule ? "" : `; every ${roughly(run.tau)}, as it is, leaves ${now}`,
+        assumed = own(model.now.written.cost || {}, "usd_per_gpu_h") ? "" : ", at an assumed price";
+      out.push(bandWords(band.tau, band.low, band.high) + asItIs + ".");
+      out.push(`Lost a month: ${number(about(lost.total.h))} h and ${usd(about(lost.total.usd))}${assumed}.`);
       const every = answer.now.n_failures > 0 ? answer.now.total_h / answer.now.n_failures : Infinity;
       out.push(isFinite(every) ? "A failure every " + roughly(every) + "." : "No failures.");
       out.push(...[publishedWords(model)].filter(Boolean));
       if (more && more.dates) {
-        out.push(
-          "Done after " +
-            duration(more.dates.quantile(0.9)) +
-            " (9 in 10), " +
-            duration(more.dates.quantile(0.99)) +
-            " (99 in 100)."
-        );
-      } else if (run.ends && (run.tiers.length || run.prediction)) {
-        out.push(
-          "Done after " +
-            duration(answer.best.total_h) +
-            " on average; other dates are simulated, on your machine: ettr plan."
-        );
-      } else if (more && !run.ends) {
+        const [nine, most] = [0.9, 0.99].map((p) => duration(more.dates.quantile(p)));
+        out.push(`Done after ${nine} (9 in 10), ${most} (99 in 100).`);
+      } else if (more && run.ends) {
+        const mean = duration(answer.best.total_h);
+        out.push(`Done after ${mean} on average; other dates are simulated, on your machine: ettr plan.`);
+      } else if (more) {
         out.push("No date: the job has no end (give the training that it needs).");
       }
       const left = answer.scenario.measured && orNull(() => ettr.unexplained(answer.scenario, answer.now.ettr));
@@ -1149,7 +1059,7 @@
       }
       Object.assign(known, more);
       headline(answer, known.assumed);
-      const sentences = said(answer, more || { dates: null });
+      const sentences = said(answer, more);
       if (more || !known.sentences || sentences.length >= known.sentences.length) {
         lines.replaceChildren(...sentences.map((text) => element("li", {}, text)));
       } else {
@@ -1162,58 +1072,35 @@
       if (!more) {
         return;
       }
-      range.textContent = box.checked ? rangesWords(more, model) : "";
+      range.textContent = rangesWords(more, model);
       first.replaceChildren(...(more.recommendation ? recommended(more.recommendation) : []));
       speak(big.textContent + ". " + range.textContent + ". " + sentences.join(" "));
     }
-    box.addEventListener("change", function () {
-      range.textContent = box.checked && known.assumed ? rangesWords(known, model) : "";
-    });
     answering(model, (answer) => show(answer, null), show);
-    return { said: speak, known };
+    return speak;
   }
 
   function leftWords(left, scenario) {
     if (left.share > 0) {
       return (
-        "You measured " +
-        pct(left.measured, 0) +
-        "; failures and checkpoints alone would leave " +
-        pct(left.modelled, 0) +
-        ". The other " +
-        pct(left.share, 0) +
-        " of the time, " +
-        roughly(left.h) +
-        " and " +
-        usd(about(left.usd)) +
-        " a month, have other causes, or a number is wrong."
+        `You measured ${pct(left.measured, 0)}; failures and checkpoints alone would leave ${pct(left.modelled, 0)}. ` +
+        `The other ${pct(left.share, 0)} of the time, ${roughly(left.h)} and ${usd(about(left.usd))} a month, ` +
+        "have other causes, or a number is wrong."
       );
     }
     const words = {
-      mttf_h: (one) => "a time to failure of at least " + roughly(one.value) + ", not " + roughly(one.given),
-      interval_h: (one) => "a checkpoint every " + roughly(one.value),
+      mttf_h: (one) => `a time to failure of at least ${roughly(one.value)}, not ${roughly(one.given)}`,
+      interval_h: (one) => `a checkpoint every ${roughly(one.value)}`,
     };
-    const could = ettr
-      .couldBe(scenario, left.measured)
-      .map((one) =>
-        words[one.path]
-          ? words[one.path](one)
-          : fieldOf(one.path).name +
-            " of at most " +
-            short(about(one.value)) +
-            " " +
-            fieldOf(one.path).unit +
-            ", not " +
-            short(one.given)
-      );
+    const could = ettr.couldBe(scenario, left.measured).map((one) => {
+      const { name, unit } = fieldOf(one.path) || {};
+      return words[one.path]
+        ? words[one.path](one)
+        : `${name} of at most ${short(about(one.value))} ${unit}, not ${short(one.given)}`;
+    });
     return (
-      "A measured ETTR of " +
-      pct(left.measured) +
-      " is more than the " +
-      pct(left.modelled) +
-      " that the other numbers allow" +
-      (could.length ? ": it takes " + could.join(", or ") : "") +
-      "."
+      `A measured ETTR of ${pct(left.measured)} is more than the ${pct(left.modelled)} that the other numbers allow` +
+      `${could.length ? ": it takes " + could.join(", or ") : ""}.`
     );
   }
 
@@ -1221,11 +1108,7 @@
 
   const calculator = {
     render({ model, el }) {
-      const inputs = element("form", {
-          class: "ettr-inputs",
-          "aria-label": "Your job",
-          on: { submit: (event) => event.preventDefault() },
-        }),
+      const inputs = form("", "Your job"),
         answers = element("section", { class: "ettr-answers", "aria-label": "Answers" });
       el.append(element("div", { class: "ettr-calculator" }, inputs, answers));
       inputs.append(
@@ -1240,12 +1123,11 @@
         input(model, "job.productive_h", { optional: true }),
         input(model, "measured.ettr", { optional: true })
       );
-      const panel = answersPanel(model, answers),
+      const say = answersPanel(model, answers),
         line = element("code", {});
-      model.on("change", () => {
+      model.follow(() => {
         line.textContent = command(model);
       });
-      line.textContent = command(model);
       el.append(
         element(
           "p",
@@ -1253,7 +1135,7 @@
           "The same in a terminal: ",
           line,
           " ",
-          copyButton(() => command(model), "Copy", panel.said),
+          copyButton(() => command(model), "Copy", say),
           " ",
           element("a", { href: el.dataset.more || "your_cluster/what_if.html" }, "All values, and what would help"),
           "."
@@ -1270,7 +1152,7 @@
       const { scenario } = model.now;
       model.dates = {
         version: model.version,
-        of: ettr.finishing(scenario, { tau: ettr.best(ettr.inHours(scenario)).tau }),
+        of: ettr.finishing(scenario, ettr.best(ettr.inHours(scenario)).tau),
       };
     }
     return model.dates.of;
@@ -1310,11 +1192,7 @@
       asking,
       render({ model, el }) {
         const figure = el.querySelector("figure.book-chart"),
-          inputs = element("form", {
-            class: "ettr-inputs ettr-row",
-            "aria-label": "Your numbers",
-            on: { submit: (event) => event.preventDefault() },
-          });
+          inputs = form("ettr-row", "Your numbers");
         const problem = element("p", { class: "ettr-problem", role: "alert", hidden: true }),
           sentence = element("p", { class: "ettr-sentence" });
         for (const path of takes) {
@@ -1337,28 +1215,16 @@
         function work() {
           drawn += 1;
           const turn = drawn,
-            { scenario, refused, error } = model.now;
-          let found = null,
-            message = error ? why({ error }) : refused.length ? why({ refused }) : "";
-          if (!message) {
-            try {
-              found = rows(scenario, ask, model);
-            } catch (failure) {
-              if (!(failure instanceof ettr.Endless || failure instanceof ettr.NotHere)) {
-                throw failure;
-              }
-              message = why(
-                failure instanceof ettr.NotHere ? { refused: [failure.message] } : { error: failure.message }
-              );
-            }
-          }
+            found = attempt(model, (scenario) => rows(scenario, ask, model)),
+            isKnown = !found.error && !found.refused,
+            message = isKnown ? "" : why(found);
           problem.hidden = message === "";
           problem.textContent = message;
-          sentence.textContent = found ? say(found, scenario, ask, model) : "";
+          sentence.textContent = isKnown ? say(found, model.now.scenario, ask, model) : "";
           speak(message || sentence.textContent);
           if (figure.bookChart) {
-            const said = found && caption(model, el.dataset.ettrStart);
-            figure.bookChart.follow(found, said).then(function () {
+            const said = isKnown ? caption(model, el.dataset.ettrStart) : null;
+            figure.bookChart.follow(isKnown ? found : null, said).then(function () {
               if (turn === drawn) {
                 el.dispatchEvent(new CustomEvent("ettr-drawn", { bubbles: true }));
               }
@@ -1410,13 +1276,15 @@
       say("");
       model.setMore("ask." + one.name, Number(parts.box.value));
     });
-    model.on("change", fill);
-    fill();
+    model.follow(fill);
     return parts.row;
   }
 
   // What an answer about other sizes takes as the same on all of them.
   const heldWords = ({ hold }) => "with the " + (hold === "job" ? "job MTBF" : "node failure rate") + " held.";
+
+  const reachWords = (most) =>
+    most >= 1e9 ? "holds at any size" : most > 0 ? `holds up to ${gpus(about(most))}` : "holds at no size";
 
   const bestAt = (run) => {
     const of = ettr.best(run);
@@ -1442,7 +1310,6 @@
         slider: [0.5, 0.99],
         value: data.asked.target,
         least: 0.01,
-        open: false,
         most: 0.999,
       },
     ],
@@ -1469,21 +1336,12 @@
       const target = ask("target"),
         most = ettr.largestSize(scenario, target),
         useful = found.here[0].ettr;
+      const size = gpus(scenario.cluster.n_gpus),
+        best = useful === null ? "no answer" : pct(useful, 0);
       return (
-        gpus(scenario.cluster.n_gpus) +
-        ": " +
-        (useful === null ? "no answer" : pct(useful, 0)) +
-        " with the best interval. " +
-        pct(target, 0) +
-        " " +
-        (most >= 1e9
-          ? "holds at any size "
-          : most > 0
-            ? "holds up to " + gpus(Number(most.toPrecision(2))) + " "
-            : "holds at no size ") +
-        heldWords(scenario) +
-        (publishedWords(model) ? " " + publishedWords(model) : "")
-      );
+        `${size}: ${best} with the best interval. ${pct(target, 0)} ${reachWords(most)} ${heldWords(scenario)} ` +
+        publishedWords(model)
+      ).trim();
     },
   });
 
@@ -1512,23 +1370,10 @@
       const { low_min, high_min } = found.band[0],
         run = ettr.inHours(scenario),
         best = ettr.best(run);
-      const mine = found.marks[1]
-        ? " Every " +
-          duration(found.marks[1].interval_min / 60) +
-          ", as it is, costs " +
-          number(about(100 * Math.max(best.ettr - ettr.ettrOf(run), 0))) +
-          " points."
-        : "";
-      return (
-        "Checkpoint every " +
-        roughly(best.tau) +
-        "; from " +
-        roughly(low_min / 60) +
-        " to " +
-        roughly(high_min / 60) +
-        " costs at most half a point." +
-        mine
-      );
+      const mine = found.marks[1],
+        points = number(about(100 * Math.max(best.ettr - ettr.ettrOf(run), 0))),
+        asItIs = mine ? ` Every ${duration(mine.interval_min / 60)}, as it is, costs ${points} points.` : "";
+      return `${bandWords(best.tau, low_min / 60, high_min / 60)}.${asItIs}`;
     },
   });
 
@@ -1570,18 +1415,10 @@
         const row = found.points.find((point) => point.chance === p);
         return row ? duration(24 * row.days) : "no date";
       };
+      const [by] = found.by;
       return (
-        "Done after " +
-        day(0.5) +
-        " in half of all runs, " +
-        day(0.9) +
-        " in 9 of 10, " +
-        day(0.99) +
-        " in 99 of 100. Within " +
-        number(found.by[0].days) +
-        " days: " +
-        pct(found.by[0].chance, 0) +
-        "."
+        `Done after ${day(0.5)} in half of all runs, ${day(0.9)} in 9 of 10, ${day(0.99)} in 99 of 100. ` +
+        `Within ${number(by.days)} days: ${pct(by.chance, 0)}.`
       );
     },
   });
@@ -1609,7 +1446,6 @@
         slider: [0.5, 0.9999],
         value: data.asked.level,
         least: 0.01,
-        open: false,
         most: 0.999999,
       },
     ],
@@ -1631,13 +1467,11 @@
       };
     },
     say(found, scenario, ask) {
+      const share = pct(ask("level"), ask("level") > 0.99 ? 2 : 0),
+        [out, need] = [about(found.out), found.need[0].n_spares].map(number);
       return (
-        number(about(found.out)) +
-        " nodes are in repair on average. " +
-        number(found.need[0].n_spares) +
-        " spares are enough " +
-        pct(ask("level"), ask("level") > 0.99 ? 2 : 0) +
-        " of the time. With fewer it waits more often."
+        `${out} nodes are in repair on average. ${need} spares are enough ${share} of the time. ` +
+        "With fewer it waits more often."
       );
     },
   });
@@ -1656,7 +1490,6 @@
         slider: [0, 1000],
         value: (model) => ettr.at(model.start.written, "failures.n_events") || data.asked.events,
         least: 0,
-        open: false,
         most: 1e7,
         whole: true,
       },
@@ -1694,20 +1527,10 @@
       const { rate, low, high, n, days } = found.yours[0],
         every = (count) => (count > 0 ? roughly((24 * days) / count) : "longer than was watched"),
         [a, b] = ettr.poissonInterval(n);
+      const [per1000, least, most] = [rate, low, high].map((value) => number(about(value)));
       return (
-        number(about(rate)) +
-        " failures in 1,000 node-days; the count alone leaves " +
-        number(about(low)) +
-        " to " +
-        number(about(high)) +
-        " open (95%). " +
-        "The job fails every " +
-        every(n) +
-        ", from " +
-        every(b) +
-        " to " +
-        every(a) +
-        "."
+        `${per1000} failures in 1,000 node-days; the count alone leaves ${least} to ${most} open (95%). ` +
+        `The job fails every ${every(n)}, from ${every(b)} to ${every(a)}.`
       );
     },
   });
@@ -1761,42 +1584,41 @@
     }));
   }
 
+  // A table that is filled again at each change, and a line below it.
+  function table(caption, columns, kind = "") {
+    const body = element("tbody", {}),
+      note = element("p", { class: "ettr-small" }),
+      heads = columns.map((text) => element("th", { scope: "col" }, text)),
+      whole = element("table", { class: "ettr-table " + kind }, element("thead", {}, element("tr", {}, ...heads)), body),
+      scroll = { class: "ettr-scroll", tabindex: 0, role: "region", "aria-label": caption };
+    const row = ([first, ...rest]) =>
+      element("tr", {}, element("th", { scope: "row" }, first), ...rest.map((inside) => element("td", {}, inside)));
+    return {
+      whole: element("div", {}, element("div", scroll, whole), note),
+      body,
+      note,
+      show: (rows) => body.replaceChildren(...rows.map(row)),
+    };
+  }
+
   function choices(model) {
-    const list = element("tbody", {}),
-      said = element("p", { class: "ettr-small" });
-    const scroll = element(
-      "div",
-      { class: "ettr-scroll", tabindex: 0, role: "region", "aria-label": "Mitigations" },
-      element(
-        "table",
-        { class: "ettr-table ettr-choices" },
-        element(
-          "thead",
-          {},
-          element(
-            "tr",
-            {},
-            ...["Mitigation", "Effect", "Price, USD"].map((text) => element("th", { scope: "col" }, text))
-          )
-        ),
-        list
-      )
-    );
+    const { whole, body, note, show } = table("Mitigations", ["Mitigation", "Effect", "Price, USD"], "ettr-choices");
     function fill() {
-      if (list.contains(document.activeElement) && document.activeElement.type === "text") {
+      const active = body.contains(document.activeElement) ? document.activeElement : null;
+      if (active && active.type === "text") {
         return;
       }
-      const focus =
-          document.activeElement && list.contains(document.activeElement) ? document.activeElement.dataset.key : null,
-        { scenario, refused, error } = model.now;
+      const { scenario, refused, error } = model.now;
       if (error || refused.length) {
-        list.replaceChildren();
+        show([]);
         return;
       }
       const chosen = chosenOf(scenario, model),
-        able = data.catalogue.filter((one) => chosen.has(one.id) || canFollow(scenario, one));
-      list.replaceChildren(
-        ...able.map((one) => {
+        sets = orNull(() => ettr.setsOf(scenario, data.catalogue)),
+        candidates = sets ? sets.candidates : [],
+        able = data.catalogue.filter((one) => chosen.has(one.id) || candidates.includes(one.id));
+      show(
+        able.map((one) => {
           const key = one.id,
             is = chosen.has(key),
             part = is ? chosen.get(key) : 1,
@@ -1827,62 +1649,34 @@
             "aria-label": "Price of " + one.title + ", USD",
             on: {
               input: function (event) {
-                const found = parsed(event.target.value, { least: 0, open: false, most: 1e15, unit: "USD" });
+                const found = parsed(event.target.value, { least: 0, most: 1e15, unit: "USD" });
                 event.target.setAttribute("aria-invalid", Boolean(found.error));
-                said.textContent = found.error || "";
+                note.textContent = found.error || "";
                 if (!found.error) {
                   model.setMore("price." + key, found.value);
                 }
               },
             },
           });
-          return element(
-            "tr",
-            {},
-            element(
-              "th",
-              { scope: "row" },
+          return [
+            [
               element("label", {}, box, " " + one.title),
-              other && element("span", { class: "ettr-note" }, " does not go with " + other.title)
-            ),
-            element("td", {}, effect, " ", pct(part, 0)),
-            element("td", {}, cost)
-          );
+              other && element("span", { class: "ettr-note" }, " does not go with " + other.title),
+            ],
+            [effect, " ", pct(part, 0)],
+            cost,
+          ];
         })
       );
-      const again = focus && list.querySelector('[data-key="' + focus + '"]');
+      const again = active && body.querySelector(`[data-key="${active.dataset.key}"]`);
       if (again) {
         again.focus();
       }
     }
-    let pending = null;
-    model.on("change", function () {
-      clearTimeout(pending);
-      pending = setTimeout(fill, 60);
-    });
+    model.later(fill);
     fill();
-    return element("div", {}, scroll, said);
+    return whole;
   }
-  const followable = new Map();
-  function canFollow(scenario, one) {
-    // whether it changes anything that a formula follows
-    const key =
-      one.id +
-      JSON.stringify([
-        scenario.checkpoint.tiers,
-        scenario.failures.modes,
-        Boolean(scenario.prediction),
-        scenario.checkpoint.persist_s > 0,
-      ]);
-    if (!followable.has(key)) {
-      const treated = ettr.isMissing(scenario, one) ? null : ettr.apply(scenario, [one]);
-      const before = ettr.atBest(scenario),
-        after = treated && !ettr.refused(treated).length ? ettr.atBest(treated) : null;
-      followable.set(key, Boolean(before && after) && Math.abs(after.cost / before.cost - 1) > 1e-6);
-    }
-    return followable.get(key);
-  }
-
   const portfolioChart = chart({
     takes: ["cluster.n_gpus", "failures.mttf", "checkpoint.stall_s", "recovery.restart_min", "cost.usd_per_gpu_h"],
     rows: (scenario, ask, model) => ({ steps: portfolioRows(scenario, model) }),
@@ -1901,27 +1695,15 @@
         return "As it is, " + number(about(first.lost)) + " h per month are lost. Choose what to do.";
       }
       const price = steps.reduce((total, row) => total + row.price, 0),
-        useless = steps.filter((row) => !row.pays);
+        useless = steps.filter((row) => !row.pays).map((row) => row.title),
+        saved = number(about(last.totalH)) + " h" + (last.totalUsd ? " and " + usd(about(last.totalUsd)) : ""),
+        payback = roughly((price / last.totalUsd) * ettr.H_PER_MONTH),
+        back = last.totalUsd > 0 && price > 0 ? `, which pays back in ${payback}` : "";
       return (
-        "Together they save " +
-        number(about(last.totalH)) +
-        " h" +
-        (last.totalUsd ? " and " + usd(about(last.totalUsd)) : "") +
-        " per month for " +
-        usd(about(price)) +
-        " once" +
-        (last.totalUsd > 0 && price > 0
-          ? ", which pays back in " + roughly((price / last.totalUsd) * ettr.H_PER_MONTH)
-          : "") +
-        ": ETTR " +
-        pct(first.ettr, 0) +
-        " becomes " +
-        pct(last.ettr, 0) +
-        "." +
+        `Together they save ${saved} per month for ${usd(about(price))} once${back}: ` +
+        `ETTR ${pct(first.ettr, 0)} becomes ${pct(last.ettr, 0)}.` +
         (useless.length
-          ? " With the others in place, " +
-            useless.map((row) => row.title).join(" and ") +
-            " saves less than it costs: leave it out."
+          ? ` With the others in place, ${useless.join(" and ")} saves less than it costs: leave it out.`
           : "")
       );
     },
@@ -1967,18 +1749,11 @@
         near = rows.filter((row) => Math.abs(row.points) <= 1).length,
         silent = data.formulas.length - rows.length;
       const told = ({ what, ettr: share, points }) =>
-        what + " " + pct(share) + " (" + (points < 0 ? "" : "+") + fixed(points, 1) + " points)";
-      return (
-        "Exact " +
-        pct(found.exact[0].ettr) +
-        "; " +
-        near +
-        " of " +
-        data.formulas.length +
-        " formulas are within a point." +
-        (rows.length ? " Nearest " + told(rows[0]) + ", farthest " + told(rows[rows.length - 1]) + "." : "") +
-        (silent ? " " + silent + (silent > 1 ? " have" : " has") + " no answer." : "")
-      );
+        `${what} ${pct(share)} (${points < 0 ? "" : "+"}${fixed(points, 1)} points)`;
+      const ends = rows.length ? ` Nearest ${told(rows[0])}, farthest ${told(rows[rows.length - 1])}.` : "",
+        none = silent ? ` ${silent}${silent > 1 ? " have" : " has"} no answer.` : "";
+      const n = data.formulas.length;
+      return `Exact ${pct(found.exact[0].ettr)}; ${near} of ${n} formulas are within a point.${ends}${none}`;
     },
   });
 
@@ -1993,6 +1768,7 @@
     portfolio,
     begin,
     parts: {
+      form,
       input,
       interval,
       failuresInput,
@@ -2000,15 +1776,15 @@
       answersPanel,
       choices,
       portfolioRows,
-      numbersInWords,
       sourceInWords,
       copyButton,
       command,
       fieldOf,
       parsed,
+      table,
       heldWords,
+      reachWords,
       orNull,
-      own,
       short,
     },
     words: { number, about, pct, duration, roughly, usd, gpus, span, listed },

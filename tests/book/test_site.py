@@ -116,21 +116,6 @@ def test_the_reader_can_switch_to_dark_and_back(site, drawn):
     assert page.said == []
 
 
-def test_a_slider_keeps_its_value_when_the_theme_changes(site, drawn):
-    with_sliders = [n for n in pages_with_charts(site) if '"input":"range"' in (site / f"{n}.html").read_text()]
-    if not with_sliders:
-        pytest.skip("no chart of the book has a slider")
-    page = drawn(with_sliders[0])
-    slider = page.query_selector(".vega-bind input[type=range]")
-    slider.focus()
-    page.keyboard.press("ArrowRight")
-    value = slider.input_value()
-    page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    redrawn = "() => document.querySelector('figure.book-chart[data-theme=dark] .vega-bind input')"
-    page.wait_for_function(redrawn, polling=50)
-    assert page.query_selector(".vega-bind input[type=range]").input_value() == value
-
-
 def test_search_finds_a_word(site, open_page):
     page = open_page(site / "search.html", "?q=interval")
     page.wait_for_selector("#search-results li a", timeout=20_000)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +12,9 @@ import pytest
 
 import book_pages as pages
 from ettr import Scenario
+from ettr.files.spreadsheet import harmless
 from ettr_book.publish import page_data
+from files.test_spreadsheet import CELLS
 from script.comparing import STATIC
 
 pytestmark = pytest.mark.browser
@@ -91,6 +95,18 @@ def test_a_run_with_warnings_has_a_mean_date_and_keeps_the_chart(widgets):
     widgets.evaluate(begin, warned)
     said = "place => document.querySelector(`[data-ettr=${place[0]}]`).textContent.includes(place[1])"
     widgets.wait_for_function(said, arg=["calculator", "on average; other dates are simulated, on your machine"])
-    assert "(9 in 10)" not in widgets.locator("[data-ettr=calculator]").text_content()
+    assert "(9 in 10)" not in widgets.locator("[data-ettr=calculator] .ettr-panel").text_content()
     widgets.wait_for_function(said, arg=["finishing_date", "no formula for prediction. What you read here is what the"])
     widgets.evaluate(begin, None)
+
+
+def test_saved_cells_are_those_of_the_package(browser):
+    page = browser.new_page()
+    page.add_script_tag(content=(STATIC / "csv.js").read_text(encoding="utf-8"))
+    texts = [text for text in CELLS if "\ud800" not in text and "\x00" not in text]
+    (row, numbers) = csv.reader(
+        io.StringIO(page.evaluate("rows => ettrCsv(rows)", [texts, [-1.5, None, 'a"b']]), newline="")
+    )
+    page.close()
+    assert row == [harmless(text) for text in texts]
+    assert numbers == ["-1.5", "", 'a"b']
