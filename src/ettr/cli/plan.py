@@ -28,6 +28,7 @@ FLAGS = {
     "gpu_mtbf_h": "failures.gpu_mttf_h",
     "failures": "failures.n_events",
     "stall_s": "checkpoint.stall_s",
+    "persist_s": "checkpoint.persist_s",
     "interval_min": "checkpoint.interval_min",
     "detection_min": "recovery.detection_min",
     "restart_min": "recovery.restart_min",
@@ -70,6 +71,9 @@ def plan(
     ] = None,
     interval_min: Annotated[
         str | None, _flag("--interval-min", "MIN", "Between two checkpoints now; or best, young or daly.")
+    ] = None,
+    persist_s: Annotated[
+        float | None, _flag("--persist-s", "S", "Background write after the stall until it is durable.")
     ] = None,
     detection_min: Annotated[
         float | None, _flag("--detection-min", "MIN", "From a failure until it is noticed.")
