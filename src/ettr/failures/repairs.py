@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.failures.groups import group_labels
@@ -15,6 +16,9 @@ from ettr.failures.lifetimes import kaplan_meier
 from ettr.failures.outages import Outages
 
 ALL = "(all)"
+
+_TAIL = 0.025
+"""Probability beyond each end of an interval."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,8 @@ class RepairTimes:
     table : DataFrame
         A row for all failures (``(all)``) and one a group, the most failures first: ``group``; ``n_events``, ``n_open``
         (still out at the window's end), ``n_unknown`` (no end, and not open), ``n_zero`` (ended when they began)
-        [count]; ``mean_h``, ``median_h``, ``p90_h`` [h].
+        [count]; ``mean_h`` with its 95% interval ``mean_low_h`` and ``mean_high_h``, ``median_h``,
+        ``p90_h`` [h].
     downtime_h : float
         Node-hours out of service, overlaps on a node counted once. A lower bound if ends are unknown. [node-h]
     availability : float or None
@@ -83,8 +88,8 @@ def repair_times(outages: Outages, group: Any = None) -> RepairTimes:
     -----
     Quantiles are Kaplan and Meier's, open repairs censored at the window's end; infinite where the curve does not fall
     that far. The mean is the area under the curve up to the longest time seen, an underestimate where repairs longer
-    than all finished ones are open. Repairs of unknown length are left out of all three and counted; all three are NaN
-    where no repair ended.
+    than all finished ones are open; its interval is Student's with Greenwood's error (0 to infinity for one finished
+    repair). Repairs of unknown length are left out of all three and counted; all three are NaN where no repair ended.
 
     Examples
     --------
@@ -138,7 +143,8 @@ def _lengths(ends: pd.DataFrame) -> dict[str, float]:
         "n_zero": int((lasted[ended] == 0).sum()),
     }
     curve = kaplan_meier(lasted, ended) if ended.any() else None
-    row["mean_h"] = np.nan if curve is None else _mean(curve, lasted)
+    means = (np.nan,) * 3 if curve is None else _mean(curve, lasted)
+    row |= dict(zip(("mean_h", "mean_low_h", "mean_high_h"), means, strict=True))
     for column, share in (("median_h", 0.5), ("p90_h", 0.1)):
         row[column] = np.nan if curve is None else _age_at(curve, share)
     return row
@@ -150,7 +156,17 @@ def _age_at(curve: pd.DataFrame, share: float) -> float:
     return float(curve["time_h"].to_numpy()[reached.argmax()]) if reached.any() else float("inf")
 
 
-def _mean(curve: pd.DataFrame, lasted: np.ndarray) -> float:
-    """Area under the curve up to the longest time seen."""
+def _mean(curve: pd.DataFrame, lasted: np.ndarray) -> tuple[float, float, float]:
+    """Area under the curve up to the longest time seen, with the ends of its 95% interval."""
     time_h = curve["time_h"].to_numpy()
-    return float((curve["survival"].to_numpy() * np.diff(time_h, append=max(lasted.max(), time_h[-1]))).sum())
+    areas = curve["survival"].to_numpy() * np.diff(time_h, append=max(lasted.max(), time_h[-1]))
+    mean, n_ended = float(areas.sum()), float(curve["n_events"].sum())
+    if n_ended < 2:
+        return mean, 0.0, float("inf")
+    failed, at_risk = (curve[name].to_numpy()[1:] for name in ("n_events", "at_risk"))
+    beyond, left = mean - np.cumsum(areas)[:-1], at_risk - failed
+    inside = left > 0
+    # Greenwood's variance of the area, with Student's quantile
+    variance = float((beyond**2 * failed / (at_risk * np.where(inside, left, 1)))[inside].sum())
+    spread = float(scipy.stats.t.isf(_TAIL, n_ended - 1)) * np.sqrt(variance * n_ended / (n_ended - 1))
+    return mean, max(mean - spread, 0.0), mean + spread
