@@ -97,12 +97,6 @@ def numbers(page: str, scenario: str = "") -> dict[str, set[str]]:
     return found
 
 
-def answer(page: str, scenario: str = "") -> str:
-    """The answer of a page, as it reads."""
-    (told,) = [one.value for one in shown(page, scenario) if "answer" in one.tags and isinstance(one.value, Finding)]
-    return plain(told.text)
-
-
 def check(page: str, scenario: str, quickly: bool = False) -> None:
     """Sentences that read as such, and charts with something in them."""
     for finding in findings(page, scenario, quickly):

@@ -212,7 +212,7 @@ def tables_of_scenarios(page, place):
     return [text for text in saved(page, place, "Data as CSV") if "scenario" in text.splitlines()[0]]
 
 
-@pytest.mark.parametrize("name", CHARTS)
+@pytest.mark.parametrize("name", ["scale", "failure_rates", "portfolio"])
 def test_a_chart_of_the_readers_numbers_and_its_files_state_them(opened, name):
     page = opened(CHARTS[name], OWN_START, accept_downloads=True)
     place, preset = chart_place(page), Scenario.load("llama3-405b").title
@@ -232,9 +232,8 @@ def test_a_chart_of_the_readers_numbers_and_its_files_state_them(opened, name):
     assert all(row.count("Your numbers") == 1 for table in tables for row in table.splitlines()[1:])
 
 
-@pytest.mark.parametrize("name", ["scale", "spares"])
-def test_a_moved_value_is_in_the_caption_until_the_reader_goes_back(opened, name):
-    page = opened(CHARTS[name], accept_downloads=True)
+def test_a_moved_value_is_in_the_caption_until_the_reader_goes_back(opened):
+    page = opened(CHARTS["scale"], accept_downloads=True)
     place, run = chart_place(page), Scenario.load("llama3-405b")
     built = page.evaluate(CAPTION, place)
     assert built["subtitle"] == run.title and theme.provenance(run) in built["source"]
@@ -257,9 +256,7 @@ def test_a_moved_value_is_in_the_caption_until_the_reader_goes_back(opened, name
 
 
 QUESTIONS = {
-    "scale": ("ask.target=0.95", "target ETTR 0.95"),
     "finishing_date": ("ask.days=60", "done within 60 days"),
-    "spares": ("ask.repair_h=48", "repair 48 h"),
     "failure_rates": ("ask.events=12", "failure count 12"),
     "portfolio": ("with.peer-checkpoint=1", "your choice of mitigations"),
 }
@@ -271,11 +268,6 @@ def test_what_a_chart_alone_is_asked_is_in_its_caption(opened, name):
     title = Scenario.load("llama3-405b").title
     page = opened(CHARTS[name], f"#{question}")
     assert page.evaluate(CAPTION, chart_place(page))["subtitle"] == f"Your numbers: {words}; otherwise {title}"
-
-
-def test_what_another_chart_is_asked_is_in_no_caption(opened):
-    page = opened(CHARTS["calculators"], "#" + "&".join(question for question, _ in QUESTIONS.values()))
-    assert page.evaluate(CAPTION, chart_place(page))["subtitle"] == Scenario.load("llama3-405b").title
 
 
 def test_values_that_nobody_gave_are_called_examples(opened):
@@ -312,19 +304,19 @@ def test_a_chart_shows_what_was_built_where_the_readers_numbers_have_no_answer(o
     settle(page)
     assert page.evaluate(CAPTION, place) != caption and page.evaluate(drawn_gpus, place) == 4096
     page.evaluate(
-        """() => { const data = window.ettrData;
+        """() => { const data = window.ettrData; // of a book whose run has no form here
         data.starts.other = JSON.parse(JSON.stringify(data.starts["rsc-1"]));
         data.starts.other.written.failures.lifetime = { shape: 0.7 };
         window.ettrWidgets.model.begin("other"); }"""
     )
     settle(page)
-    assert place.query_selector(".ettr-problem").is_visible()
+    assert "no formula for failures.lifetime" in place.query_selector(".ettr-problem").inner_text()
     assert (page.evaluate(CAPTION, place), page.evaluate(drawn_gpus, place)) == (caption, 16384)
     page.evaluate("() => window.ettrWidgets.model.begin('llama3-405b')")
 
 
-@pytest.mark.parametrize("name", ["scale", "checkpoint_interval"])
-def test_the_legend_lists_the_intervals_that_are_drawn(opened, name):
+def test_the_legend_lists_the_intervals_that_are_drawn(opened):
+    name = "checkpoint_interval"
     legend = "p => [...p.querySelectorAll('.role-legend-label text')].map(label => label.textContent)"
     page = opened(CHARTS[name], OWN_START)
     place = chart_place(page)
@@ -388,6 +380,14 @@ def test_a_bad_value_gets_a_sentence_at_its_input_and_changes_nothing(opened):
         assert answers(page) == before and "stall" not in page.url
     box.fill("20")
     assert box.get_attribute("aria-invalid") == "false" and answers(page) != before
+    for label, value, words in (
+        ("GPUs", "4097", "Must be a multiple of 8"),
+        ("Checkpoint every", "0.5", "Must be at least 1 min"),
+        ("Measured ETTR", "1.2", "Must be at most 1"),
+    ):
+        box = entry(page, label)
+        box.fill(value)
+        assert words in page.locator(f"#{box.get_attribute('aria-describedby')}").text_content(), label
 
 
 def test_numbers_are_read_as_people_write_them(opened):
@@ -401,19 +401,6 @@ def test_numbers_are_read_as_people_write_them(opened):
         entry(page, label).fill(text)
         settle(page)
         assert value in page.url, text
-
-
-def test_values_that_break_a_rule_between_fields_get_a_sentence(opened):
-    page = opened(INDEX)
-    for label, value, words in (
-        ("GPUs", "4097", "Must be a multiple of 8"),
-        ("GPUs", "0", "Must be at least 1"),
-        ("Checkpoint every", "0.5", "Must be at least 1 min"),
-        ("Measured ETTR", "1.2", "Must be at most 1"),
-    ):
-        box = entry(page, label)
-        box.fill(value)
-        assert words in page.locator(f"#{box.get_attribute('aria-describedby')}").text_content(), label
 
 
 def test_a_run_that_would_never_end_is_a_sentence(opened):
@@ -451,18 +438,6 @@ def test_without_javascript_the_pages_have_their_built_answers(opened):
         assert not any(place.is_visible() for place in page.query_selector_all("[data-ettr]"))
     page = opened(CHARTS["scale"], java_script_enabled=False)
     assert page.query_selector("[data-ettr] img.book-chart-still").is_visible()
-
-
-def test_a_scenario_beyond_the_script_keeps_what_was_built(opened, site):
-    page = opened(INDEX)
-    told = page.evaluate(
-        """() => { const W = window.ettrWidgets;
-        window.ettrData.starts.other = JSON.parse(JSON.stringify(window.ettrData.starts["llama3-405b"]));
-        window.ettrData.starts.other.written.failures.lifetime = { shape: 0.7 };
-        W.model.begin("other"); return document.querySelector(".ettr-problem").textContent; }"""
-    )
-    assert "no formula for failures.lifetime" in told and "built" in told
-    page.evaluate("() => window.ettrWidgets.model.begin('llama3-405b')")
 
 
 def test_a_title_with_markup_is_text(opened):
@@ -572,12 +547,3 @@ def test_with_numbers_set_and_a_mistake_it_is_still_accessible_and_fits(opened, 
         .map(one => one.outerHTML)"""
     )
     assert names == []
-
-
-def test_print_shows_the_numbers(opened):
-    page = opened(INDEX, ADDRESS)
-    page.emulate_media(media="print")
-    settle(page)
-    assert entry(page, "GPUs").is_visible() and entry(page, "GPUs").input_value() == "4096"
-    assert not page.get_by_role("slider", name="GPUs, slider").is_visible()
-    assert page.query_selector(".ettr-big").is_visible()

@@ -124,14 +124,6 @@ def test_search_finds_a_word(site, open_page):
     assert (page.outside, page.said) == ([], [])
 
 
-def test_the_menu_opens_on_a_phone(site, open_page):
-    page = open_page(site / f"{PAGES[0]}.html", view="dark-phone")
-    link = f"[id^=pst-primary-sidebar] a[href$='{Path(PAGES[1]).name}.html'] >> visible=true"
-    assert not page.query_selector(link)
-    page.click("button.primary-toggle >> visible=true")
-    page.wait_for_selector(link)
-
-
 def test_without_scripts_every_chart_is_a_picture(site, open_page):
     for docname in pages_with_charts(site)[::8]:
         page = open_page(site / f"{docname}.html", java_script_enabled=False)
