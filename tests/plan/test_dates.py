@@ -228,7 +228,7 @@ def test_what_never_ends_has_no_date():
         ("2027-01-15", (240, 300), "by 25 to 27 January 2027"),
         ("2027-01-15", (240, 800), "by 25 January to 17 February 2027"),
         ("2027-01-15", (240, math.inf), "by 25 January 2027 at best, and never at worst"),
-        (None, (60, 100), "after 60 h to 4.2 days"),
+        (None, (60, 100), "after 60 h to 4.17 days"),
     ],
 )
 def test_a_range_of_dates_says_its_month_year_and_unit_once(monkeypatch, start, hours, text):

@@ -233,15 +233,15 @@ def roughly(hours: float) -> str:
     return duration(hours, about)
 
 
-def span(ends: tuple[float, float]) -> str:
-    """Two durations in hours to two significant digits, with one unit where they share it.
+def span(ends: tuple[float, float], rounded: Callable[[float], float] = about) -> str:
+    """Two durations in hours, to two significant digits unless said otherwise, with one unit where they share it.
 
     Examples
     --------
     >>> span((4.64 / 60, 12.7 / 60)), span((0.5, 30.0))
     ('4.6 to 13 min', '30 min to 30 h')
     """
-    low, high = (roughly(hours) for hours in ends)
+    low, high = (duration(hours, rounded) for hours in ends)
     unit = high.partition(" ")[2]
     return f"{low.removesuffix(f' {unit}')} to {high}"
 

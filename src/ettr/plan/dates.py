@@ -323,7 +323,7 @@ def _by_between(calendar: Calendar, low_h: float, high_h: float) -> str:
         return f"{calendar.by(low_h)} at best, and never at worst"
     first, last = calendar.moment(low_h), calendar.moment(high_h)
     if first is None or last is None:
-        return f"after {span((low_h, high_h))}"
+        return f"after {span((low_h, high_h), float)}"
     low, high = (calendar.when(hours) for hours in (low_h, high_h))
     if low == high:
         return f"by {high}"
