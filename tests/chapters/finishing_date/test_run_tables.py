@@ -37,11 +37,11 @@ def test_a_long_stall_is_seen():
     assert frame["state"].tolist() == ["training", "checkpoint", "training"]
 
 
-def test_days_begin_and_end_as_asked_and_with_the_run():
+def test_days_end_as_asked_and_with_the_run():
     runs = written([("training", 100.0)])
-    assert tables.days_of_run(runs, first_day=2, n_days=2)["day"].tolist() == [2, 3]
-    last = tables.days_of_run(runs, first_day=4, n_days=9)
-    assert last["day"].tolist() == [4, 5] and last["to_h"].iloc[-1] == pytest.approx(4)
+    assert tables.days_of_run(runs, n_days=2)["day"].tolist() == [1, 2]
+    last = tables.days_of_run(runs, n_days=9)
+    assert last["day"].tolist() == [1, 2, 3, 4, 5] and last["to_h"].iloc[-1] == pytest.approx(4)
 
 
 def test_more_than_a_page_can_hold_is_cut_at_a_midnight():
@@ -52,13 +52,11 @@ def test_more_than_a_page_can_hold_is_cut_at_a_midnight():
     assert len(tables.days_of_run(denser)) == 2000
 
 
-def test_a_day_or_a_run_that_is_not_there_is_refused():
+def test_a_run_that_is_not_there_is_refused():
     runs = written([("training", 30.0)], run=3)
     with pytest.raises(InputError, match="run 0 is not in the timeline"):
         tables.days_of_run(runs)
-    with pytest.raises(InputError, match="first_day must be before the end of run 3 on day 1.2"):
-        tables.days_of_run(runs, 3, first_day=3)
-    with pytest.raises(InputError, match="must be >= 1, got 1 and 0"):
+    with pytest.raises(InputError, match="n_days must be >= 1, got 0"):
         tables.days_of_run(runs, 3, n_days=0)
 
 

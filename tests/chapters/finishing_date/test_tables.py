@@ -1,21 +1,19 @@
-"""Finishing dates: exact beside simulated, by hand, by count, of published runs, and where only simulation follows."""
+"""Finishing dates: exact beside simulated, by hand, by count, and of published runs."""
 
 from __future__ import annotations
 
 import math
 from functools import cache
 
-import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from computed.chapters import NO_FAILURES
-from ettr import Scenario, budget, evidence, plan
+from ettr import Scenario, budget, evidence
 from ettr.core.errors import InputError
 from ettr_book.chapters.common.runs import formula_run, rack_failures
 from ettr_book.chapters.finishing_date import run_tables, tables
-from ettr_book.chapters.finishing_date.tables import AS_GIVEN, COUNTED, EXACT, KNOWN
+from ettr_book.chapters.finishing_date.tables import COUNTED, KNOWN
 from ettr_book.chapters.scale.tables import published_run
 
 LLAMA = "llama3-405b"
@@ -46,21 +44,8 @@ def dates(*which: str) -> tables.FinishingDates:
     return tables.finishing_dates(run(*which), 400)
 
 
-def assumed(*which: str) -> tables.Open:
-    return tables.over_assumptions(plan.make(run(*which)))
-
-
-@cache
-def agreement(*which: str) -> tables.Agreement:
-    return tables.agreement(dates(*which))
-
-
 def by_count(*which: str) -> pd.DataFrame:
     return tables.range_by_count(dates(*which))
-
-
-def beyond(*which: str) -> pd.DataFrame:
-    return tables.beyond_exact(dates(*which), n_runs=100)
 
 
 forecasts = cache(run_tables.published_forecasts)
@@ -69,7 +54,7 @@ forecasts = cache(run_tables.published_forecasts)
 @pytest.mark.parametrize("which", FOLLOWED, ids=" ".join)
 def test_the_date_is_exact_where_the_form_follows_the_run(which):
     known = dates(*which)
-    assert known.left_out == () and known.of_run is known.exact and known.proof is known.runs
+    assert known.left_out == () and known.of_run is known.exact
     assert known.ends_h == pytest.approx([budget.finishing(run(*which)).quantile(p) for p in (0.05, 0.5, 0.95)])
     error_h = known.exact.sd_h / math.sqrt(known.runs.n_runs)
     assert abs(known.runs.total_h.mean() - known.exact.mean_h) < 4 * error_h
@@ -90,7 +75,6 @@ def test_the_date_is_that_of_simulated_runs_where_it_does_not(case, words):
     assert known.ends_h == pytest.approx(known.runs.finish_h([0.05, 0.5, 0.95]), rel=1e-3)
     if case not in ("burn-in", "tiers"):  # a shorter run, and another interval
         assert known.exact.mean_h == pytest.approx(dates(LLAMA).exact.mean_h)
-    assert (known.proof.total_h.mean() < known.runs.total_h.mean()) == (case != "tiers")
 
 
 WARNED = {"prediction": {"recall": 0.6, "precision": 0.85, "lead_s": 120, "action_s": 30}}
@@ -116,30 +100,6 @@ def test_by_hand_is_the_mean_and_nearly_the_spread():
         assert sums.sd_h == pytest.approx(known.exact.sd_h, rel=rel)
     quiet = tables.by_hand(dates(LLAMA, "nothing is lost"))
     assert quiet.mean_h == pytest.approx(1166.4) and quiet.sd_h == quiet.each_h == 0
-
-
-def test_what_is_assumed_is_work_over_the_range_of_the_ettr():
-    known = assumed(LLAMA)
-    assert known.leading == "the restart time" and known.ettr == "90 to 93%" and known.agrees
-    assert 1166.4 / np.array([known.low_h, known.high_h]) == pytest.approx([0.931, 0.900], abs=1e-3)
-    assert assumed("byterobust").agrees
-    assert assumed(LLAMA, "hours").ettr == "" and math.isnan(assumed(LLAMA, "hours").low_h)
-
-
-@pytest.mark.parametrize("which", [*FOLLOWED, (LLAMA, "elastic"), (LLAMA, "nothing is lost")], ids=" ".join)
-def test_simulated_runs_agree_with_the_exact_distribution(which):
-    found = agreement(*which)
-    # steps of constant times apart, the distance is that of Kolmogorov and Smirnov: one in a thousand exceeds this
-    assert found.distance < stats.kstwo.ppf(0.999, found.n_runs)
-    assert found.by_chance == pytest.approx(1.358 / math.sqrt(found.n_runs), rel=0.02)
-    assert found.bins["of_runs"].sum() == pytest.approx(1, abs=0.02)
-    assert found.bins["exactly"].sum() == pytest.approx(1, abs=2e-3)
-    assert (found.bins["to_d"] > found.bins["from_d"]).all()
-    width = (found.bins["to_d"] - found.bins["from_d"]).iloc[0]
-    middle = found.bins["exactly"].idxmax()
-    day = found.bins.loc[middle, ["from_d", "to_d"]].mean()
-    curve = found.curve.loc[(found.curve["bin_day"] - day).abs().idxmin()]
-    assert curve["of_runs"] == pytest.approx(found.bins.loc[middle, "exactly"], abs=0.05 * (1 if width else 0))
 
 
 def test_a_rate_from_a_count_widens_the_range_the_less_the_more_were_counted():
@@ -190,17 +150,6 @@ def test_a_forecast_needs_an_entry():
         run_tables.published_forecasts(0.01)
     with pytest.raises(InputError, match="above 0 and below 1, got 1"):
         run_tables.published_forecasts(1)
-
-
-def test_what_only_simulation_follows_is_beside_the_exact_form():
-    frame = beyond(LLAMA).set_index("cause")
-    assert frame.index[0] == EXACT and len(frame) == 5 and AS_GIVEN not in frame.index
-    assert tuple(frame.loc[EXACT, ["p5_h", "p50_h", "p95_h"]]) == pytest.approx(dates(LLAMA).ends_h, rel=1e-6)
-    late = (frame["p50_h"] - frame.loc[EXACT, "p50_h"]) / frame["error_h"].where(frame["error_h"] > 0, 1.0)
-    assert late["Racks fail at once"] > 5 and late["New nodes, k = 0.7"] > 5 and abs(late["Settled nodes, k = 0.7"]) < 4
-    own = beyond(LLAMA, "spares").set_index("cause").loc[AS_GIVEN]
-    assert own["p50_h"] == pytest.approx(dates(LLAMA, "spares").runs.finish_h(0.5))
-    assert "spares that run out" in own["setting"]
 
 
 def test_racks_take_their_share_from_all_others_alike(llama3):

@@ -7,15 +7,14 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.core.units import H_PER_DAY
 from ettr.plots.encodings import rounded, with_marks
 from ettr.plots.theme import MODEL_COLOURS, ORANGE, PART_COLOURS, finish
 from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import Column, axis_title, tooltips
-from ettr_book.chapters.finishing_date.tables import COUNTED, EXACT, KNOWN, Agreement
+from ettr_book.chapters.common.columns import Column, tooltips
+from ettr_book.chapters.finishing_date.tables import COUNTED, KNOWN
 from ettr_book.chapters.scale.tables import DIARY_SOURCES
 
-_SIMULATED, _EXACT = MODEL_COLOURS["simulated"], MODEL_COLOURS["exact"]
+_EXACT = MODEL_COLOURS["exact"]
 _STATES = {
     "training" if part == "productive" else part: PART_COLOURS[part]
     for part in ("productive", "checkpoint", "rework", "detection", "queue", "restart", "maintenance")
@@ -27,52 +26,6 @@ _WHO = {
 }
 _FAINT = 0.4
 """Opacity of training, which is nearly all there is, so that the stops stand out."""
-
-
-def agreement(of: Agreement, title: str, subtitle: str = "") -> Any:
-    """The exact distribution of the date over the histogram of simulated runs.
-
-    Parameters
-    ----------
-    of : Agreement
-        As from ``tables.agreement``.
-    title, subtitle : str
-        The statement, and the scenario.
-    """
-    width = float(of.bins["to_d"].iloc[0] - of.bins["from_d"].iloc[0])
-    wide = f"Share of runs, in bins of {width * H_PER_DAY:.2g} h [%]"
-    highest = max(of.bins["of_runs"].max(), of.curve["of_runs"].max())
-    y = builders.up("of_runs", title=wide, domain=[0, 1.05 * highest], nice=False)
-    what = builders.squares("what", {"simulated runs": _SIMULATED, "exact": _EXACT})
-    span = alt.Scale(domain=[of.bins["from_d"].min(), of.bins["to_d"].max()], nice=False)
-    x = {name: alt.X(f"{name}:Q", title=axis_title("bin_day"), scale=span) for name in ("from_d", "bin_day")}
-    bars = (
-        alt.Chart(rounded(of.bins.assign(what="simulated runs"), 7))
-        .mark_bar(opacity=0.5, cornerRadiusEnd=0)
-        .encode(
-            x=x["from_d"],
-            x2="to_d:Q",
-            y=y,
-            y2=alt.Y2Datum(0),
-            color=what,
-            tooltip=tooltips("from_d", "to_d", "of_runs", "exactly"),
-        )
-    )
-    curve = alt.Chart(rounded(of.curve.assign(what="exact"), 7)).mark_line()
-    line = curve.encode(x=x["bin_day"], y=y, color=what)
-    rules = [builders.rule(x["bin_day"], hours / H_PER_DAY, strokeDash=[3, 3], color=_EXACT) for hours in of.ends_h]
-    days = [f"{hours / H_PER_DAY:,.2f}" for hours in of.ends_h]
-    return finish(
-        alt.layer(bars, *rules, line),
-        title=title,
-        subtitle=with_marks(subtitle, "dashed: 5, 50 and 95% are done, exactly"),
-        description=(
-            f"A histogram of the finishing dates of {of.n_runs:,} simulated runs with the exact distribution as a line "
-            f"over it. Done are 5, 50 and 95% after {', '.join(days)} days; the two are {of.distance:.2%} apart at "
-            f"most."
-        ),
-        height=280,
-    )
 
 
 def rate(frame: pd.DataFrame, own: int | None, title: str, subtitle: str = "") -> Any:
@@ -143,39 +96,6 @@ def forecasts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         description=f"Days by which the end of published runs was predicted too late, or too early below zero. {late}.",
         height=70 * len(frame) + 20,
         sources=DIARY_SOURCES,
-    )
-
-
-def beyond(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Ranges of the date with what only simulation follows, beside the exact form.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.beyond_exact``.
-    title, subtitle : str
-        The statement, and the scenario.
-    """
-    days = {f"day_{share}": frame[f"p{share}_h"] / H_PER_DAY for share in (5, 50, 95)}
-    who = ["exact" if cause == EXACT else "simulated" for cause in frame["cause"]]
-    ranges = rounded(frame[["cause", "setting"]].assign(**days, who=who), 7)
-    y = builders.rows("cause", frame["cause"], labelLimit=170)
-    scale = alt.Scale(zero=False, padding=20)
-    colour = builders.squares("who", {"exact": _EXACT, "simulated": _SIMULATED})
-    x = {name: alt.X(f"{name}:Q", title=axis_title("bin_day"), scale=scale) for name in days}
-    base = alt.Chart(ranges).encode(y=y, tooltip=tooltips("cause", "setting", *days))
-    layers = [
-        builders.rule(x["day_50"], float(days["day_50"].iloc[0])),
-        base.mark_bar(height=10, opacity=0.5).encode(x=x["day_5"], x2="day_95:Q", color=colour),
-        base.mark_point(size=75, shape="diamond", color=ORANGE, opacity=1).encode(x=x["day_50"]),
-    ]
-    spans = "; ".join(f"{row.cause} {row.day_5:.2f} to {row.day_95:.2f}" for row in ranges.itertuples())
-    return finish(
-        alt.layer(*layers),
-        title=title,
-        subtitle=with_marks(subtitle, "bars: nine in ten; orange: the middle run"),
-        description=f"Days between which nine runs in ten end, by what is added: {spans}.",
-        height=36 * len(frame) + 24,
     )
 
 

@@ -44,8 +44,8 @@ def typical_run(scenario: Scenario, seed: int = 0) -> tuple[Simulation, int]:
     return simulation.simulate(scenario, n, seed, timeline=[middle]), middle
 
 
-def days_of_run(simulation: Simulation, run: int = 0, first_day: int = 1, n_days: int = 14) -> pd.DataFrame:
-    """The stretches of some days of one run, a row a stretch of one day.
+def days_of_run(simulation: Simulation, run: int = 0, n_days: int = 14) -> pd.DataFrame:
+    """The stretches of the first days of one run, a row a stretch of one day.
 
     Parameters
     ----------
@@ -53,10 +53,9 @@ def days_of_run(simulation: Simulation, run: int = 0, first_day: int = 1, n_days
         With this run in its ``timeline``.
     run : int
         Number of the run.
-    first_day : int
-        First day shown, counted from submission; the first is 1. [days]
     n_days : int
-        Days shown, or fewer if the run ends before, or if there would be more stretches than a page can hold. [days]
+        Days shown from submission on, or fewer if the run ends before, or if a page cannot hold so many
+        stretches. [days]
 
     Returns
     -------
@@ -67,20 +66,16 @@ def days_of_run(simulation: Simulation, run: int = 0, first_day: int = 1, n_days
     Raises
     ------
     InputError
-        The run was not written down, or ends before the first day.
+        The run was not written down.
     """
     own = simulation.timeline[simulation.timeline["run"] == run]
     if own.empty:
         raise InputError(f"run {run} is not in the timeline: simulate(..., timeline=[{run}])")
-    if first_day < 1 or n_days < 1:
-        raise InputError(f"first_day and n_days must be >= 1, got {first_day} and {n_days}")
-    end_h, from_h = float(own["end_h"].iloc[-1]), (first_day - 1) * H_PER_DAY
-    if from_h >= end_h:
-        raise InputError(f"first_day must be before the end of run {run} on day {end_h / H_PER_DAY:.1f}")
-    until_h = min(from_h + n_days * H_PER_DAY, end_h)
+    if n_days < 1:
+        raise InputError(f"n_days must be >= 1, got {n_days}")
+    until_h = min(n_days * H_PER_DAY, float(own["end_h"].iloc[-1]))
     state, start_h = _merged(own)
-    inside = (start_h > from_h) & (start_h < until_h)
-    edges = np.union1d(start_h[inside], np.arange(from_h, until_h, H_PER_DAY))
+    edges = np.union1d(start_h[start_h < until_h], np.arange(0.0, until_h, H_PER_DAY))
     ends = np.append(edges[1:], until_h)
     day = np.floor(edges / H_PER_DAY + ROUNDING).astype(int)
     stretches = pd.DataFrame(
