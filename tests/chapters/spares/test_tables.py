@@ -11,15 +11,11 @@ from ettr import Scenario, spares
 from ettr.core.errors import InputError
 from ettr_book.chapters.spares import tables
 from ettr_book.chapters.spares.tables import (
-    CHEAPEST,
-    CREWS,
     IN_RACKS,
-    IN_RACKS_WHOLE,
     ONE_BY_ONE,
     RACKS,
     SERVERS,
     WHOLE_RACKS,
-    crews_of,
 )
 
 OWN = {
@@ -59,17 +55,10 @@ def test_simulated_pools_lie_on_the_closed_form_and_others_above_it(run):
     single = simulated[simulated["pool"] == ONE_BY_ONE].set_index("n_spares")
     near = single.index[single.index >= 15]
     assert single.loc[near, "extra"].to_numpy() == pytest.approx(closed[near].to_numpy(), abs=2e-3)
-    for pool in (RACKS, CREWS):
-        other = simulated[simulated["pool"] == pool].set_index("n_spares")
-        both = [size for size in single.index.intersection(other.index) if 13 <= size <= 20]
-        assert (other.loc[both, "extra"] > single.loc[both, "extra"]).all()
-        assert other["extra"].idxmin() > 17
-
-
-@pytest.mark.parametrize("factor", [1.0, 0.5, float("inf")])
-def test_crews_that_cannot_keep_up_are_refused(run, factor):
-    with pytest.raises(InputError, match="crew_factor must be > 1"):
-        crews_of(run, factor)
+    other = simulated[simulated["pool"] == RACKS].set_index("n_spares")
+    both = [size for size in single.index.intersection(other.index) if 13 <= size <= 20]
+    assert (other.loc[both, "extra"] > single.loc[both, "extra"]).all()
+    assert other["extra"].idxmin() > 17
 
 
 def test_by_hand_the_last_spare_is_needed_one_part_in_so_many_nodes_of_the_time(run):
@@ -88,18 +77,15 @@ def test_without_spares_a_run_that_never_waited_would_miss_nodes_more_often_than
 
 def test_racks_pools_and_servers_at_equal_gpus(run):
     choices = tables.rack_choices(run)
-    assert choices.n_racks == 256
-    frame = choices.frame.set_index(["way", "n_spares"])
+    unavailable = run.in_repair / (16_384 + run.in_repair)
+    frame = choices.set_index(["way", "n_spares"])
     assert frame.loc[(IN_RACKS, 2), "held"] == pytest.approx(2 * 256 / 16_384)
-    assert frame.loc[(IN_RACKS, 2), "short"] == pytest.approx(1 - spares.racks_level(256, 64, 2, choices.unavailable))
-    servers = 1 - spares.domains_level(16_384, 144, 8, choices.unavailable)
+    assert frame.loc[(IN_RACKS, 2), "short"] == pytest.approx(1 - spares.racks_level(256, 64, 2, unavailable))
+    servers = 1 - spares.domains_level(16_384, 144, 8, unavailable)
     assert frame.loc[(SERVERS, 18), "short"] == pytest.approx(servers)
-    few = choices.frame[choices.frame["held"] <= 0.0313]
+    few = choices[choices["held"] <= 0.0313]
     at_3 = {way: rows["short"].iloc[-1] for way, rows in few.groupby("way")}
     assert at_3[SERVERS] < at_3[IN_RACKS] < at_3[WHOLE_RACKS]
-    whole = choices.frame[choices.frame["way"] == IN_RACKS_WHOLE]["short"]
-    in_repair = 0.02 * run.in_repair / 256
-    assert whole.min() == pytest.approx(1 - (1 / (1 + in_repair)) ** 256, rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +93,6 @@ def test_racks_pools_and_servers_at_equal_gpus(run):
     [
         ({"rack_gpus": 72, "spare_gpus": 72}, "spare_gpus must be between 0 and 71"),
         ({"spare_gpus": -1}, "spare_gpus must be between 0"),
-        ({"rack_failure_share": 1.0}, "rack_failure_share must be >= 0 and < 1"),
     ],
 )
 def test_racks_that_make_no_sense_are_refused(run, given, message):
@@ -134,12 +119,3 @@ def test_the_curve_holds_its_minimum_and_its_flat_range(run):
     assert frame.loc[frame["extra"].idxmin(), "n_spares"] == 15
     assert frame.loc[frame["is_flat"], "n_spares"].tolist() == [13, 14, 15, 16, 17]
     assert (frame["extra_low"] <= frame["extra"]).all() and (frame["extra"] <= frame["extra_high"]).all()
-
-
-def test_a_fixed_pool_is_cheapest_at_its_own_repair_time_and_costs_more_elsewhere(run):
-    frame = tables.cost_by_repair(run).pivot_table(index="repair_h", columns="pool", values="extra")
-    assert (frame.min(axis=1) >= frame[CHEAPEST] - 1e-12).all()
-    own = frame.iloc[np.abs(frame.index - 24.0).argmin()]
-    assert own["15 spares"] == pytest.approx(own[CHEAPEST])
-    assert frame[CHEAPEST].is_monotonic_increasing
-    assert tables.staged_repair_h() == pytest.approx(40.4)

@@ -1,8 +1,7 @@
-"""Charts on pools of spares: cost by size and by repair time, and spares in racks."""
+"""Charts on pools of spares: cost by size, and spares in racks."""
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import altair as alt
@@ -14,8 +13,6 @@ from ettr.plots.theme import (
     GREEN,
     MODEL_COLOURS,
     ORANGE,
-    TEAL,
-    VIOLET,
     finish,
     layered,
     touchable,
@@ -23,17 +20,12 @@ from ettr.plots.theme import (
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import Column, axis_title, tooltips
 
-LINES = (ORANGE, [2, 3]), (BLUE, [8, 2]), (VIOLET, [6, 3])
-"""Colours and dashes of lines beside the one that matters."""
-_CHEAPEST = GREEN, [1, 0]
 _POOLS = {
     "nodes fail one by one": (MODEL_COLOURS["simulated"], "circle"),
     "racks fail too": (ORANGE, "square"),
-    "few repair crews": (TEAL, "triangle-up"),
 }
 _RACKS = {
     "spares in each rack": (ORANGE, [1, 0]),
-    "the same, and racks fail whole": (VIOLET, [2, 3]),
     "a pool of servers": (GREEN, [8, 2]),
     "a pool of whole racks": (BLUE, [6, 3]),
 }
@@ -98,58 +90,13 @@ def _drawable(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     return frame.assign(**{name: frame[name].clip(lower=_LEAST_EXTRA) for name in columns})
 
 
-def repair(frame: pd.DataFrame, own_h: float, staged_h: float, title: str, subtitle: str = "") -> Any:
-    """Extra cost over the repair time, for fixed pools and the cheapest.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.cost_by_repair``.
-    own_h : float
-        Repair time of this run. [h]
-    staged_h : float
-        A repair time to mark beside it. [h]
-    title, subtitle : str
-        The statement, and the scenario.
-    """
-    fixed = [pool for pool in dict.fromkeys(frame["pool"]) if pool != "cheapest"]
-    looks = {"cheapest": _CHEAPEST} | dict(zip(fixed, itertools.cycle(LINES)))
-    top = max(1.0, float(frame.loc[frame["pool"] == "cheapest", "extra"].max()) * 1.1)
-    curves = rounded(_drawable(frame, ["extra"]), 4)
-    curves = curves[curves["extra"] <= top]
-    x, y = builders.across("repair_h"), builders.up("extra", log=True, ticks=6)
-    tips = tooltips("pool", "repair_h", "n_spares", "extra")
-    lines = builders.lines(curves, x, y, "pool", looks, tips, "Pool")
-    places = pd.DataFrame({"name": ["this run", "published"], "repair_h": [own_h, staged_h], "row": range(2)})
-    rules = alt.Chart(places).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("repair_h:Q"))
-    names = (
-        alt.Chart(places)
-        .mark_text(align="left", dx=5, baseline="bottom")
-        .encode(x=alt.X("repair_h:Q"), y=alt.value(alt.expr("height - 6 - 16 * datum.row")), text=alt.Text("name:N"))
-    )
-    ends = frame[frame["pool"] == "cheapest"]
-    return finish(
-        layered(rules, lines, names),
-        title=title,
-        subtitle=subtitle,
-        description=(
-            f"Lines of the extra cost of a unit of work over the mean repair time, both logarithmic. With the cheapest "
-            f"pool at each, {ends['extra'].iloc[0]:.2%} at {ends['repair_h'].iloc[0]:.3g} h and "
-            f"{ends['extra'].iloc[-1]:.2%} at {ends['repair_h'].iloc[-1]:.3g} h; with {' and '.join(fixed)} it leaves "
-            f"that line where the pool is too large or too small. Dashed: this run {own_h:.3g} h, published "
-            f"{staged_h:.3g} h."
-        ),
-        height=320,
-    )
-
-
 def racks(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """How often something is missing, by the spare GPUs held.
 
     Parameters
     ----------
     frame : DataFrame
-        As the frame of ``tables.rack_choices``.
+        As from ``tables.rack_choices``.
     title, subtitle : str
         The statement, and the scenario.
     """
