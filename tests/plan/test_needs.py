@@ -268,43 +268,6 @@ def test_the_size_that_a_target_allows_is_the_same_from_every_size(failures):
         assert plan.required(grown, "cluster.n_gpus", 0.9).value == reach
 
 
-# --------------------------------------------------------------------------- the line over two fields
-
-SIZE, RESTART = "cluster.n_gpus", "recovery.restart_min"
-
-
-@pytest.mark.parametrize("changes", [{}, {"checkpoint.tiers": [PEER], "maintenance": None, "job.include_start": False}])
-def test_each_point_of_the_line_is_what_is_required_there(llama3, changes):
-    run, sizes = llama3.override(changes), [1024, 16_384, 1_048_576]
-    line = plan.frontier(run, SIZE, RESTART, 0.9, sizes)
-    assert line[SIZE].tolist() == sizes and line["reaches"].tolist() == [True, True, False]
-    for point in line.rename(columns={SIZE: "x", RESTART: "y"}).itertuples():
-        at = run.override({SIZE: int(point.x)})
-        need = plan.required(at, RESTART, 0.9)
-        assert point.reaches == (need.value is not None)
-        assert point.best_ettr == pytest.approx(need.best_ettr, rel=1e-9)
-        if point.reaches:
-            assert point.y == pytest.approx(need.value, rel=2e-6)
-            best = budget.best_interval_min(at.override({RESTART: point.y}))
-            assert point.interval_min == pytest.approx(best, rel=1e-6)
-        else:
-            assert math.isnan(point.y) and math.isnan(point.interval_min)
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "values", "message"),
-    [
-        (SIZE, SIZE, [8], "must be different fields, got cluster.n_gpus twice"),
-        (SIZE, INTERVAL, [8], "y must be no interval, which has two ends"),
-        (SIZE, RESTART, [8, math.nan], "n_gpus must be finite, got nan"),
-        (SIZE, "prediction.recall", [8], "the scenario has no prediction"),
-    ],
-)
-def test_what_makes_no_line_is_refused(llama3, x, y, values, message):
-    with pytest.raises(InputError, match=message):
-        plan.frontier(llama3, x, y, 0.9, values)
-
-
 def need(field: str, *blocking: tuple[str, float]) -> plan.Requirement:
     return plan.Requirement(field, 0.9, None, 1.0, 0.5, blocking=tuple(plan.Blocker(*other) for other in blocking))
 

@@ -22,7 +22,6 @@ from .losses import Losses as Losses
 from .needs import SOLVABLE as SOLVABLE
 from .needs import Blocker as Blocker
 from .needs import Requirement as Requirement
-from .needs import frontier as frontier
 from .needs import required as required
 from .needs import requirements as requirements
 from .planned_run import PlannedRun as PlannedRun

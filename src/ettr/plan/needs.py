@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ettr import budget, spares
-from ettr.budget.intervals import at_best
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
 from ettr.core.sentences import limit
@@ -23,7 +22,7 @@ from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, SPARES
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 SOLVABLE = (RATE, "checkpoint.stall_s", "recovery.detection_min", "recovery.queue_min", "recovery.restart_min")
 """Fields that :func:`requirements` asks about: every scenario has them. :func:`solvable` names all."""
@@ -213,66 +212,6 @@ def _check_target(target_ettr: float) -> None:
     """Refuse what is no ratio between 0 and 1."""
     if not 0 < target_ettr < 1:
         raise InputError(f"target_ettr must be between 0 and 1, got {target_ettr:g}")
-
-
-def frontier(scenario: Scenario | str | Path, x: str, y: str, target_ettr: float, x_values: Any) -> pd.DataFrame:
-    """For each value of one field, the last value of another that reaches a target, at the best interval everywhere.
-
-    Parameters
-    ----------
-    scenario : Scenario, or its name or file
-        The run.
-    x, y : str
-        Two of :func:`solvable`; ``y`` no interval, which has two ends.
-    target_ettr : float
-        The target, in (0, 1).
-    x_values : array-like
-        Values of ``x`` in its unit.
-
-    Returns
-    -------
-    DataFrame
-        A row a value of x: both fields by their paths, in their units: the largest ``y`` of a cost, the smallest of a
-        benefit, each within 10⁻⁶ of itself (infinite where every value reaches the target); ``reaches`` (False where
-        none does; y is NaN there), ``best_ettr`` (ETTR with y at its ideal), ``interval_min`` (best interval on the
-        line [min]; NaN where there is none). GPUs need not fill nodes.
-
-    Raises
-    ------
-    InputError
-        An unknown field, the same field twice, a value that breaks the field's rule, or a target outside (0, 1).
-
-    Examples
-    --------
-    >>> from ettr import Scenario, plan
-    >>> run = Scenario.load("llama3-405b")
-    >>> line = plan.frontier(run, "cluster.n_gpus", "recovery.restart_min", 0.9, [8192, 16_384])
-    >>> line["recovery.restart_min"].round(1).tolist()
-    [18.1, 6.8]
-    """
-    import pandas as pd
-
-    scenario = Scenario.of(scenario)
-    _check_target(target_ettr)
-    if x == y:
-        raise InputError(f"x and y must be different fields, got {x} twice")
-    across, up = field_of(scenario, x), field_of(scenario, y)
-    if up.sense == "between":
-        raise InputError(f"y must be no interval, which has two ends, got {y}: ask plan.required")
-    values = np.atleast_1d(scenario.check_values(across.path, x_values))
-    reach = last_reaching(scenario, up, target_ettr, {x: values})
-    reaches = ~np.isnan(reach.value)
-    y_values = np.where(reaches, np.minimum(reach.value, up.top), up.steps()[0])
-    interval = at_best(scenario, {x: values, y: y_values}).interval_min
-    return pd.DataFrame(
-        {
-            x: values,
-            y: reach.value,
-            "reaches": reaches,
-            "best_ettr": reach.best_ettr,
-            "interval_min": np.where(reaches, interval, np.nan),
-        }
-    )
 
 
 def _range(scenario: Scenario, solved: Field, target_ettr: float) -> Requirement:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from ettr.core.sentences import gpus, limit
-from ettr.plots.encodings import rounded, shared_names
-from ettr.plots.theme import BLUE, BRICK, GREEN, MODEL_COLOURS, PALE_GREY, finish, layered
+from ettr.plots.encodings import rounded
+from ettr.plots.theme import BRICK, GREEN, MODEL_COLOURS, PALE_GREY, finish, layered
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.common.table import CaptionedTable
 from ettr_book.chapters.scale.tables import DIARY_SOURCES
-
-if TYPE_CHECKING:
-    from ettr.scenario import Scenario
 
 
 def needs(frame: pd.DataFrame, as_given: float, target: float, title: str, subtitle: str = "") -> Any:
@@ -65,77 +61,6 @@ def _needed(row: Any) -> str:
 
 _LONGEST_UNIT = 4
 """Characters of a unit for which the text above a bar has room."""
-
-
-def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, title: str, subtitle: str = "") -> Any:
-    """Lines of failure rate and restart time that just reach a target, with the presets named.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.frontiers``; may be empty.
-    published : DataFrame
-        As from ``tables.rates_and_restarts``.
-    scenario : Scenario
-        The run, which is marked.
-    title, subtitle : str
-        The statement, and the scenario.
-    """
-    curves = rounded(frame.assign(size=[f"{value:,.0f} GPUs" for value in frame["n_gpus"]]))
-    across, up = builders.across("rate"), builders.up("restart_min", log=True)
-    tips = tooltips("size", "rate", "restart_min", "interval_min", rate="Failures per 1,000 node-days at most")
-    sizes = list(dict.fromkeys(curves["size"]))
-    lines = builders.lines(
-        curves, across, up, "size", sizes, tips, "Reached below the line on", "restart_min", clip=True
-    )
-    same = (published["rate"] == scenario.failure_rate) & (published["restart_min"] == scenario.recovery.restart_min)
-    presets = rounded(published[~same & (published["name"] != scenario.name)].drop(columns="sources"))
-    wide, high = (np.log10(presets[name]) / size for name, size in _NAME_DECADES.items())
-    presets["names"] = shared_names(presets, wide, high, "name")
-    shape = alt.Shape("restart_is:N", title="Preset, its restart", scale=_RESTART_SHAPES)
-    tips = tooltips("run", "rate", "restart_min", "restart_is")
-    marks = alt.Chart(presets).mark_point(size=80, color=MODEL_COLOURS["published"], opacity=1)
-    dots = marks.encode(x=across, y=up, shape=shape, tooltip=tips)
-    words = alt.Chart(presets).mark_text(align="right", dx=-8, dy=-3, fontSize=11, lineBreak="\n")
-    named = words.encode(x=across, y=up, text="names:N")
-    here = alt.Chart(
-        pd.DataFrame(
-            {"rate": [scenario.failure_rate], "restart_min": [scenario.recovery.restart_min], "what": ["this run"]}
-        )
-    )
-    on_axes = scenario.failure_rate > 0 and scenario.recovery.restart_min > 0
-    own = [
-        here.mark_point(size=140, color=BLUE, filled=True, opacity=1).encode(x=across, y=up),
-        here.mark_text(dy=-14, fontWeight=600).encode(x=across, y=up, text="what:N"),
-    ]
-    return finish(
-        layered(*([lines] if len(curves) else []), dots, named, *(own if on_axes else [])),
-        title=title,
-        subtitle=subtitle,
-        description=_description(frame, published),
-        height=360,
-        beside=list(dict.fromkeys(key for keys in published["sources"] for key in keys)),
-    )
-
-
-_NAME_DECADES = {"rate": 0.5, "restart_min": 0.15}
-"""Within which two names would touch."""
-_RESTART_SHAPES = alt.Scale(domain=["published", "assumed"], range=["diamond", "cross"])
-
-
-def _description(frame: pd.DataFrame, published: pd.DataFrame) -> str:
-    ends = []
-    for n_gpus, line in frame.groupby("n_gpus"):
-        first, last = line.iloc[0], line.iloc[-1]
-        ends.append(
-            f"on {n_gpus:,.0f} GPUs {first.rate:.2g} with a restart of {first.restart_min:.2g} minutes and "
-            f"{last.rate:.2g} with one of {last.restart_min:.2g}"
-        )
-    lines = "; ".join(ends) or "no size reaches it with any restart shown"
-    return (
-        f"Lines of the largest failure rate, per 1,000 node-days, that reaches the target with each restart time, both "
-        f"logarithmic: {lines}. {len(published)} marks stand for the presets."
-    )
 
 
 _KINDS = {"realised": "as the diary shows", "modelled": "hardware, checkpoints and restarts only"}

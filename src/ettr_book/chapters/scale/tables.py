@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ettr import budget, evidence, plan
+from ettr import budget, evidence
 from ettr.budget.intervals import at_best, best_interval_min
-from ettr.core.errors import InputError, UnknownName
-from ettr.core.units import H_PER_MONTH, MIN_PER_H, S_PER_H
+from ettr.core.errors import UnknownName
+from ettr.core.units import MIN_PER_H, S_PER_H
 from ettr.failures import gamma_interval
 from ettr.logs import training_logs
 from ettr.logs.training_logs import HARDWARE, RealisedETTR, lost_by_kind, realised_ettr
@@ -23,13 +23,10 @@ from ettr.plan.solving import last_reaching
 from ettr.ranges import across_clusters, assumptions
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of
-from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, RESTART
+from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
 from ettr_book.chapters.common.steady_state import mtbf_h, part_shares, quietly, sizes_of_curve, without_start
 
 _POINTS = 120
-_RESTARTS_MIN = 0.05, 120.0
-_RECOVERY = ["detection", "queue", "restart"]
-"""Parts that pass between a failure and the next training."""
 _LEVEL = 0.95
 _NO_RANGE = (math.nan, math.nan)
 
@@ -97,12 +94,6 @@ def losses_near(parts: pd.DataFrame, n_gpus: float) -> pd.Series:
     return lost.set_index("part")["share"].sort_values(ascending=False)
 
 
-def share_of_recovery(losses: pd.Series) -> float:
-    """Share of the lost time that passes between a failure and the next training; NaN if nothing is lost."""
-    total = losses.sum()
-    return float(losses.reindex(_RECOVERY).fillna(0).sum() / total) if total else math.nan
-
-
 def by_hand(plan: Plan, n_gpus: int) -> dict[str, float]:
     """The ETTR of another size from the time between failures, to first order.
 
@@ -131,12 +122,6 @@ def by_hand(plan: Plan, n_gpus: int) -> dict[str, float]:
     }
 
 
-def worth_of_target(run: Scenario, ettr: float, target: float) -> dict[str, float]:
-    """What a target would give back: ``points`` of ETTR, ``h`` a month [h] and ``usd`` a month [USD]."""
-    gained = target - ettr
-    return {"gained": gained, "h": gained * H_PER_MONTH, "usd": gained * H_PER_MONTH * run.usd_per_h}
-
-
 def needs_alone(needs: Iterable[Requirement]) -> pd.DataFrame:
     """What each field leaves at its ideal, alone.
 
@@ -149,7 +134,7 @@ def needs_alone(needs: Iterable[Requirement]) -> pd.DataFrame:
     rows = [
         {
             "field": need.field,
-            "name": field_name(need.field).removeprefix("the "),
+            "name": amount_of(need.field, Scenario).removeprefix("the "),
             "unit": need.unit,
             "given": need.given,
             "value": math.nan if need.value is None else need.value,
@@ -160,86 +145,6 @@ def needs_alone(needs: Iterable[Requirement]) -> pd.DataFrame:
     ]
     columns = ["field", "name", "unit", "given", "value", "ettr"]
     return pd.DataFrame(rows, columns=columns).sort_values("ettr", ascending=False, ignore_index=True)
-
-
-def field_name(path: str) -> str:
-    """A field as a sentence calls it."""
-    return amount_of(path, Scenario)
-
-
-def frontiers(scenario: Scenario, target_ettr: float, sizes: Iterable[int], n_points: int = 60) -> pd.DataFrame:
-    """The largest failure rate that reaches a target with each restart time, for several sizes.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        The run.
-    target_ettr : float
-        The target, in (0, 1).
-    sizes : iterable of int
-        Sizes of the job, rounded to whole nodes. [GPUs]
-    n_points : int
-        Restart times, from three seconds to two hours.
-
-    Returns
-    -------
-    DataFrame
-        ``n_gpus`` [GPUs], ``restart_min`` [min], ``rate`` [1 / (1000 node-days)], ``interval_min`` (best there) [min].
-        Restarts with which no rate reaches the target are left out.
-    """
-    sizes = list(sizes)
-    if not sizes or min(sizes) < 1:
-        raise InputError(f"sizes must be at least one number of GPUs, each >= 1, got {sizes}")
-    restarts = np.geomspace(*_RESTARTS_MIN, n_points)
-    frames = []
-    for n_gpus in sizes:
-        grown = scenario.override({N_GPUS: scenario.cluster.nearest_n_gpus(n_gpus)})
-        line = plan.frontier(grown, RESTART, RATE, target_ettr, x_values=restarts)
-        line = line[line["reaches"] & (line[RATE] > 0) & np.isfinite(line[RATE])]
-        columns = {"n_gpus": n_gpus, "restart_min": line[RESTART], "rate": line[RATE]}
-        frames.append(pd.DataFrame({**columns, "interval_min": line["interval_min"]}))
-    return pd.concat(frames, ignore_index=True)
-
-
-def rates_at(frame: pd.DataFrame, restart_min: float) -> dict[float, float]:
-    """The largest rates at a restart time [min], by size, between points by the logarithm; ``frame`` of `frontiers`."""
-    rates = {}
-    for n_gpus, line in frame.groupby("n_gpus"):
-        if line["restart_min"].min() <= restart_min <= line["restart_min"].max():
-            at = np.interp(math.log(restart_min), np.log(line["restart_min"]), np.log(line["rate"]))
-            rates[float(n_gpus)] = math.exp(at)
-    return rates
-
-
-def rates_and_restarts() -> pd.DataFrame:
-    """Failure rate and restart time of the presets.
-
-    Returns
-    -------
-    DataFrame
-        ``run`` (title) and ``name``, ``rate`` [1 / (1000 node-days)], ``restart_min`` [min], ``restart_is``
-        (``published`` or ``assumed``).
-
-    Examples
-    --------
-    >>> rates_and_restarts().set_index("name").loc["rsc-1", "restart_is"]
-    'published'
-    """
-    rows = []
-    for name in evidence.scenario_names():
-        run = Scenario.load(name)
-        known = run.to_frame().set_index("field").loc[RESTART, "status"]
-        rows.append(
-            {
-                "run": run.title,
-                "name": name,
-                "rate": run.failure_rate,
-                "restart_min": run.recovery.restart_min,
-                "restart_is": "assumed" if known == "assumed" else "published",
-                "sources": run.sources,
-            }
-        )
-    return pd.DataFrame(rows).drop_duplicates(["rate", "restart_min"])
 
 
 MIXED = training_logs.MIXED

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ettr.core.sentences import Finding, about, capital, listed, pct, say
+from ettr.core.sentences import Finding, about, capital, listed, say
+from ettr.core.units import H_PER_MONTH
+from ettr.scenario import Scenario
+from ettr.scenario.fields import amount_of
 from ettr_book.chapters.common.exercises import Exercise, exercises
 from ettr_book.chapters.scale import tables
 
 if TYPE_CHECKING:
     from ettr.plan import Plan, Requirement
-    from ettr.scenario import Scenario
 
 
 _SIZE = "{ettr:share0} on {n_gpus:gpus}"
@@ -69,7 +71,6 @@ def by_hand(plan: Plan, n_gpus: int) -> Finding:
         return Finding("By hand", "Without failures size costs nothing.")
     hand = tables.by_hand(plan, n_gpus)
     leaves = "That is more than all of the time." if hand["ettr"] <= 0 else say("That leaves {ettr:share0}.", **hand)
-    off = abs(hand["ettr"] - hand["exact"]) > 0.01
     return Finding(
         "By hand",
         say(
@@ -79,13 +80,13 @@ def by_hand(plan: Plan, n_gpus: int) -> Finding:
             "{traded:share0} of the time.\n"
             "- Each failure takes {recovery_min:about} min to come back from: "
             "{recovery_min:about} / {mttf_min:about} = {recovering:share0}.\n\n"
-            "{leaves} The exact form says {exact:share0}.{why}",
+            "{leaves} The exact form says {exact:share0}; failures during recoveries make the "
+            "difference.",
             leaves=leaves,
             wall=say(
                 " (MTBF {#mtbf_larger:roughly} on the wall clock, since a job that is down cannot fail)",
                 mtbf_larger=hand["mtbf_h"],
             ),
-            why=" Failures during recoveries make the difference." if off else "",
             **hand,
         ),
     )
@@ -95,22 +96,18 @@ def parts(parts: pd.DataFrame, n_gpus: int) -> Finding:
     """What takes the time at scale; columns as from ``tables.parts_by_size``."""
     size = min(float(n_gpus), float(parts["n_gpus"].max()))
     there = tables.losses_near(parts, size)
-    names, shares = [*there.index, "nothing", "nothing"], [*there, math.nan, math.nan]
-    values = {
-        "size": size,
-        "first": names[0],
-        "first_share": shares[0],
-        "second": names[1],
-        "second_share": shares[1],
-        "recovery": tables.share_of_recovery(there),
-    }
+    if len(there) < 2:
+        return Finding("Nothing is lost to failures at any size", "Nothing fails, so nothing is lost to failures.")
+    recovery = there.reindex(["detection", "queue", "restart"]).sum() / there.sum()
+    values = {"size": size, "first": there.index[0], "second": there.index[1], "recovery": recovery}
     return Finding(
-        title=say("On {size:gpus2} {first} is the largest loss", "Nothing is lost at any size", **values),
+        title=say("On {size:gpus2} {first} is the largest loss", **values),
         text=say(
             "On {size:gpus2} {first} takes {first_share:share0} of the time and {second} {second_share:share0}. "
             "Checkpointing more often cuts rework, not the time to come back: that is {recovery:share0} of the losses "
             "there.",
-            "Nothing fails, so nothing is lost to failures at any size.",
+            first_share=there.iloc[0],
+            second_share=there.iloc[1],
             **values,
         ),
     )
@@ -122,88 +119,29 @@ def needs(needs: list[Requirement], run: Scenario, ettr: float, target: float) -
     if ettr >= target:
         reached = say("{target:share0} is reached on {n_gpus:gpus} as it is", **where)
         return Finding(reached, f"{reached}.")
-    able = [tables.field_name(one.field) for one in needs if one.value is not None and one.given > 0]
-    rate = next((one for one in needs if one.field.startswith("failures.")), None)
-    worth = tables.worth_of_target(run, ettr, target)
-    alone = say(
-        "The failure rate alone would do it, at {value:about} per 1,000 node-days instead of {given:about}, which is "
-        "{times:about} times fewer.",
-        value=rate.value if rate else None,
-        given=rate.given if rate else None,
-        times=rate.given / rate.value if rate and rate.value else None,
-    )
-    unable = [tables.field_name(one.field) for one in needs if one.value is None and one.given > 0]
-    ideal = "its ideal" if len(unable) == 1 else "their ideals"
-    never = f"{capital(listed(unable))} would not do it even at {ideal}." if unable else ""
+    able = [amount_of(one.field, Scenario) for one in needs if one.value is not None and one.given > 0]
+    unable = [amount_of(one.field, Scenario) for one in needs if one.value is None and one.given > 0]
+    gained_h = (target - ettr) * H_PER_MONTH
     return Finding(
         title=say(
             "{able:list} alone can reach {target:share0} on {n_gpus:gpus}"
             if able
             else "Nothing alone reaches {target:share0} on {n_gpus:gpus}",
-            able=[able[0].capitalize(), *able[1:]] if able else [],
+            able=[capital(able[0]), *able[1:]] if able else [],
             **where,
         ),
         text=say(
-            "{target:share0} instead of {ettr:share0} on {n_gpus:gpus} would give back {h:about} hours and {usd:usd} a "
-            "month, at {price} USD a GPU-hour{is_assumed}. {alone} {never}",
+            "{target:share0} instead of {ettr:share0} on {n_gpus:gpus} would give back {h:about} hours and {usd:usd} "
+            "per month, at {price:number} USD per GPU-hour{assumed}.",
             ettr=ettr,
-            price=f"{run.prices.usd_per_gpu_h:g}",
-            is_assumed=", which is assumed" if run.cost is None else "",
-            alone=alone,
-            never=never,
+            h=gained_h,
+            usd=gained_h * run.usd_per_h,
+            price=run.prices.usd_per_gpu_h,
+            assumed="" if run.cost else " (assumed)",
             **where,
-            **worth,
-        ).strip(),
+        )
+        + say(" Not enough even at its ideal: {unable:list}.", unable=unable or None),
     )
-
-
-def frontier(frame: pd.DataFrame, scenario: Scenario, target: float) -> Finding:
-    """What pairs of rate and restart reach a target; ``frame`` as from ``tables.frontiers``."""
-    if frame.empty:
-        text = f"No restart time and no failure rate reach {pct(target, 0)}"
-        return Finding(title=text, text=f"{text} at any size shown: other losses are larger.")
-    fastest = tables.rates_at(frame, frame["restart_min"].min())
-    own = tables.rates_at(frame, scenario.recovery.restart_min)
-    steepest = frame.loc[frame["n_gpus"].idxmax(), ["n_gpus", "rate"]]
-    text = say(
-        "The run has {rate:about} failures per 1,000 node-days. With a restart of {least_h:roughly} {target:share0} "
-        "would allow {fastest:list}.",
-        rate=scenario.failure_rate,
-        least_h=frame["restart_min"].min() / 60,
-        target=target,
-        fastest=_rates(fastest),
-    )
-    text += say(
-        " With its own of {own_h:roughly} it allows {own:list}.",
-        own_h=scenario.recovery.restart_min / 60,
-        own=_rates(own) or None,
-    )
-    return Finding(
-        title=say(
-            "On {n_gpus:gpus} a faster restart alone allows at most {rate:about} failures per 1,000 node-days",
-            **steepest,
-        ),
-        text=f"{text} Where a line stands upright a faster restart gains nothing. Failures per node have to fall as "
-        f"the job grows.",
-    )
-
-
-def _rates(by_size: dict[float, float]) -> list[str]:
-    return [say("{rate:about} on {n_gpus:gpus}", rate=rate, n_gpus=n_gpus) for n_gpus, rate in by_size.items()]
-
-
-def _doubled(ettr: float | None) -> str:
-    """What twice the size leaves, and why."""
-    if ettr is not None and ettr < _MOST_LOST:
-        return say("{ettr:share0}. Losses of most of the time no longer grow in proportion.", ettr=ettr)
-    return say(
-        "{ettr:share0}. Recovery takes twice the share that it took, stalls and rework 1.4 times theirs.",
-        "There is no answer: the run would make no progress.",
-        ettr=ettr,
-    )
-
-
-_MOST_LOST = 0.5
 
 
 def asked(plan: Plan, target: float) -> Finding:
@@ -216,7 +154,12 @@ def asked(plan: Plan, target: float) -> Finding:
     return exercises(
         Exercise(
             say("Estimate the ETTR on {n:gpus}, twice as many, before you look.", n=twice.cluster.n_gpus),
-            _doubled(float(doubled.iloc[0]) if len(doubled) else None),
+            say(
+                "{ettr:share0}. As long as losses are small, recovery takes twice the share that it took, stalls and "
+                "rework 1.4 times theirs.",
+                "There is no answer: the run would make no progress.",
+                ettr=float(doubled.iloc[0]) if len(doubled) else None,
+            ),
             {"cluster.n_gpus": twice.cluster.n_gpus},
         ),
         Exercise(
@@ -235,7 +178,10 @@ def asked(plan: Plan, target: float) -> Finding:
 def against_model(runs: pd.DataFrame) -> Finding:
     """How far real runs stay behind a model of hardware; columns as from ``tables.against_model``."""
     times = float(runs["lost_h"].sum() / runs["modelled_lost_h"].sum())
-    each = [say("{run} had {realised:share0}, where {modelled:share0} is modelled", **row) for row in _rows(runs)]
+    each = [
+        say("{run} had {realised:share0}, where {modelled:share0} is modelled", **row._asdict())
+        for row in runs.itertuples()
+    ]
     return Finding(
         title=say("Real runs lost {times:about} times what hardware explains", times=times),
         text=say(
@@ -247,7 +193,3 @@ def against_model(runs: pd.DataFrame) -> Finding:
             each="; ".join(each),
         ),
     )
-
-
-def _rows(runs: pd.DataFrame) -> list[dict[str, object]]:
-    return [{str(name): value for name, value in row.items()} for row in runs.to_dict("records")]
