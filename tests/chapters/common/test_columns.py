@@ -52,5 +52,5 @@ def test_the_closed_form_is_a_line():
 
 def test_a_linear_axis_says_only_what_its_column_does():
     assert "axis" not in builders.along("since_s", nice=False).to_dict()
-    assert builders.along("recall").to_dict()["axis"] == {"format": "%"}
+    assert builders.along("share").to_dict()["axis"] == {"format": "%"}
     assert builders.rows("part", ["b", "a"], grid=False).to_dict()["sort"] == ["b", "a"]

@@ -14,7 +14,6 @@ from ettr.plots.theme import (
     GREEN,
     ORANGE,
     PURPLE,
-    NoChart,
     finish,
     layered,
 )
@@ -27,8 +26,6 @@ _RULES = {
     "Daly, higher order": (DARK_GREEN, [2, 2]),
     "Availability": (PURPLE, [8, 2, 2, 2]),
 }
-_KEPT = {"settled rate": "for the settled rate", "mean rate": "for the run's mean rate"}
-_KEPT_LOOKS = {"for the settled rate": (ORANGE, [6, 3]), "for the run's mean rate": (DARK_GREEN, [1, 0])}
 _BASES = {"assumed": ORANGE, "counted, 95%": BLUE}
 
 
@@ -89,31 +86,4 @@ def moved_by(frame: pd.DataFrame, best_min: float, band: tuple[float, float], ti
         description=f"Bars of the best interval in minutes over the range of each input: {spans}. A shaded range of "
         f"intervals costs at most half a point.",
         height=34 * len(frame) + 30,
-    )
-
-
-def one_interval(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """What one interval for the whole run costs, over how much more often a new fleet fails.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.one_interval``.
-    title, subtitle : str
-        The statement, and the scenario.
-    """
-    if frame.empty:
-        return NoChart("no interval has an answer.")
-    losses = rounded(frame.assign(kept=frame["kept"].map(_KEPT)))
-    across, up = builders.across("factor"), builders.up("loss_points", domainMin=0, zero=True)
-    tips = tooltips("kept", "factor", "interval_min", "loss_points")
-    worst = losses.groupby("kept", sort=False)["loss_points"].max()
-    largest = ", ".join(f"{name} {loss:.2g}" for name, loss in worst.items())
-    return finish(
-        builders.lines(losses, across, up, "kept", _KEPT_LOOKS, tips, "One interval"),
-        title=title,
-        subtitle=subtitle,
-        description=f"Lines of the ETTR that one interval for the whole run loses against one that follows the rate, "
-        f"over the rate of a new fleet as a multiple of the settled one. Largest losses in points: {largest}.",
-        height=240,
     )

@@ -17,11 +17,11 @@ from ettr.checkpoint import (
     exact_interval,
     young_interval,
 )
-from ettr.core.errors import EttrError, OutsideValidity
+from ettr.core.errors import EttrError
 from ettr.core.units import H_PER_DAY, MIN_PER_H
 from ettr.scenario import Scenario
 from ettr.scenario.job_in_hours import SHORTEST_MIN
-from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, RATE
+from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST
 from ettr_book.chapters.common.steady_state import (
     ettr_at,
     part_shares,
@@ -38,10 +38,6 @@ if TYPE_CHECKING:
 _POINTS = 120
 _MOST_TIMES = 20.0
 """Intervals that are drawn, up to so many times shorter or longer than the best."""
-LONGEST_FACTOR = 30.0
-"""Largest rate of a new fleet that is drawn, as a multiple of the settled one (assumed)."""
-KEPT = ("settled rate", "mean rate")
-"""Which rate one interval for the whole run may be best for."""
 
 
 def parts_by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
@@ -171,48 +167,6 @@ def _best_over(run: Scenario, field: str, *values: float) -> tuple[float, float]
         except EttrError:
             found.append(best_interval_if(run, {}))
     return found[0], found[1]
-
-
-def one_interval(run: Scenario, decay_days: float, n_points: int = 13) -> pd.DataFrame:
-    """What one interval for a whole run on a new fleet costs, over how much more often that fleet fails at first.
-
-    Parameters
-    ----------
-    run : Scenario
-        The run; what it says itself of burn-in and lifetimes is replaced.
-    decay_days : float
-        Exposed time in which the excess falls to 37%. [d]
-    n_points : int
-        Factors, up to ``LONGEST_FACTOR``.
-
-    Returns
-    -------
-    DataFrame
-        ``factor``, ``kept`` (the rate that the one interval is best for), ``interval_min`` [min], ``loss_points``
-        against an interval that follows the rate. [points] Factors at which the run makes no progress are left out.
-    """
-    settled = run.override({"failures.burn_in": None, "failures.lifetime": None})
-    per_rate = settled.failure_rate / settled.job_rate_per_h if settled.job_rate_per_h else 0.0
-    rows: list[dict[str, Any]] = []
-    for factor in np.geomspace(1, LONGEST_FACTOR, n_points).tolist():
-        new = settled.override({"failures.burn_in": {"factor": factor, "decay_days": decay_days}})
-        try:
-            rows += _kept(new, lambda rate_per_h: best_interval_min(settled, {RATE: per_rate * np.asarray(rate_per_h)}))
-        except OutsideValidity:
-            continue
-    return pd.DataFrame(rows, columns=["factor", "kept", "interval_min", "loss_points"])
-
-
-def _kept(new: Scenario, best: Any) -> list[dict[str, Any]]:
-    following = budget.over_time(new, best)
-    exposed_h = following.total_h - following.detection_h - following.queue_h - following.maintenance_h
-    rows = []
-    for kept, rate_per_h in zip(KEPT, (new.job_rate_per_h, following.n_failures / exposed_h), strict=True):
-        interval_min = float(best(rate_per_h))
-        loss = following.ettr - budget.over_time(new.override({INTERVAL: interval_min})).ettr
-        columns = {"kept": kept, "interval_min": interval_min, "loss_points": max(0.0, 100 * float(loss))}
-        rows.append({"factor": new.failures.burn_in.factor if new.failures.burn_in else 1.0} | columns)
-    return rows
 
 
 def by_hand(plan: Plan) -> dict[str, float]:

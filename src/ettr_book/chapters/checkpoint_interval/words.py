@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ettr.core.sentences import Finding, listed, literal, points, say
+from ettr.core.sentences import Finding, capital, listed, literal, points, say
 from ettr.plan.details import no_answer
 from ettr_book.chapters.checkpoint_interval import tables
 from ettr_book.chapters.common.exercises import Exercise, exercises
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ettr.plan import Plan
 
 _FACTORS = {0.25: "a quarter of", 0.5: "half", 2.0: "twice", 4.0: "four times"}
-_LITTLE = 0.5
-"""Points that do not matter: as much as the flat band."""
 
 
 def answer(plan: Plan) -> Finding:
@@ -50,8 +48,8 @@ def _sure(plan: Plan) -> str:
     moved = tables.moved_by(plan)
     sentences = []
     for basis, template in (
-        ("assumed", "Over what is assumed the best interval is {ends:span}, mostly by the {input}."),
-        ("counted, 95%", "The failure rate, as well as it was counted, moves it from {ends:span}."),
+        ("assumed", "Across the plausible range of the assumed inputs it is {ends:span}, mostly by the {input}."),
+        ("counted, 95%", "Uncertainty in the failure rate moves it from {ends:span} (95% CI)."),
     ):
         rows = moved[moved["basis"] == basis]
         if len(rows):
@@ -100,31 +98,14 @@ def _write_sets_it(plan: Plan) -> bool:
     return bool(plan.band.interval_min < 1.001 * plan.scenario.least_interval_min)
 
 
-_FLAT = 0.02
-"""Lost ETTR at twice or half the best interval up to which the top is called flat."""
-
-
-def _shape(losses: dict[str, float]) -> str:
-    near = [losses[name] for name in ("half", "twice") if name in losses]
-    return "The top is flat: " if near and max(near) <= _FLAT else "It pays to be near the best: "
-
-
 def wrong(plan: Plan) -> Finding:
-    """What a wrong interval costs, as far as it can be longer or shorter at all."""
-    losses = {_FACTORS[factor]: loss for factor, loss in tables.losses_by_factor(plan, _FACTORS).items()}
+    """What an interval costs that is not the best one."""
+    losses = tables.losses_by_factor(plan, _FACTORS)
     if not losses:
         only = "There is no other interval: the work is too short, or the background write too long"
-        return Finding(title="One interval is possible", text=f"{only}.")
-    first, last = next(iter(losses)), list(losses)[-1]
-    others = [f"{name} {points(loss)}" for name, loss in list(losses.items())[1:]]
-    return Finding(
-        title=f"{last.capitalize()} the best interval costs {points(losses[last])}",
-        text=(
-            f"{_shape(losses)}{first} the best interval costs {listed([points(losses[first]), *others])}."
-            if others
-            else f"{first.capitalize()} the best interval costs {points(losses[first])}."
-        ),
-    )
+        return Finding("One interval is possible", f"{only}.")
+    each = [f"{_FACTORS[factor]} the best interval costs {points(loss)}" for factor, loss in losses.items()]
+    return Finding(capital(each[-1]), f"{capital(listed(each))}.")
 
 
 def parts(plan: Plan) -> Finding:
@@ -173,48 +154,15 @@ def rules(table: pd.DataFrame, n_gpus: int) -> Finding:
     worst = table.groupby("rule")["loss_points"].max().sort_values()
     n_gpus = int(min(n_gpus, table["n_gpus"].max()))
     here = table.iloc[(np.log(table["n_gpus"]) - math.log(n_gpus)).abs().groupby(table["rule"]).idxmin()]
-    if worst.iloc[-1] < 1e-6:
-        same = "Every published rule gives the best interval"
-        return Finding(same, f"{same}, at all sizes.")
-    largest = here["loss_points"].max()
     return Finding(
         title=say("No rule costs more than {worst:points} up to a million GPUs", worst=worst.iloc[-1] / 100),
         text=say(
             "On {n_gpus:gpus} the worst of four published rules costs {largest:points}. Over all sizes {first} is "
-            "nearest to the best and {last} farthest. {moral}",
+            "nearest to the best and {last} farthest.",
             n_gpus=n_gpus,
-            largest=largest / 100,
+            largest=here["loss_points"].max() / 100,
             first=worst.index[0],
             last=worst.index[-1],
-            moral=(
-                "Which rule one takes matters less than the stall and the rate that one puts in."
-                if largest < _LITTLE
-                else "At this size the choice matters: take the exact one."
-            ),
-        ),
-    )
-
-
-def one_interval(frame: pd.DataFrame) -> Finding:
-    """What one interval for the whole run costs; ``frame`` as from ``tables.one_interval``."""
-    largest = frame.groupby("kept")["loss_points"].max() if len(frame) else pd.Series(dtype=float)
-    if largest.empty or largest.max() < 1e-6:
-        title = "One interval for the whole run loses nothing"
-        return Finding(title, f"{title}, however much more often a new fleet fails.")
-    mean, settled = (float(largest[kept]) for kept in reversed(tables.KEPT))
-    first = frame[frame["loss_points"] > _LITTLE].groupby("kept")["factor"].min()
-    return Finding(
-        title=say("One interval, for the rate that the run will meet, loses {mean:at most points}", mean=mean / 100),
-        text=say(
-            "An interval for the settled rate costs more than half a point once a new fleet fails {first:about} times "
-            "as often, and {settled:points} at worst. One for the mean rate of the whole run costs "
-            "{mean:at most points}: following the rate is not worth the trouble.",
-            "Up to {reach:about} times the settled rate one interval costs less than half a point: following the rate "
-            "is not worth the trouble.",
-            first=first.get("settled rate"),
-            settled=settled / 100,
-            mean=mean / 100,
-            reach=frame["factor"].max(),
         ),
     )
 

@@ -1,121 +1,21 @@
-"""Failures that are known of before they strike, and failures that are found long after."""
+"""Failures that are found long after they struck."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence
 from ettr.budget.intervals import best_interval_min
-from ettr.checkpoint import checkpoints_to_keep, heed_threshold_h, recall_of
+from ettr.checkpoint import checkpoints_to_keep
 from ettr.core.errors import OutsideValidity
-from ettr.core.units import H_PER_DAY, S_PER_H
+from ettr.core.units import H_PER_DAY
 from ettr.scenario import Scenario
-from ettr.scenario.paths import INTERVAL, PREDICTION
+from ettr.scenario.paths import INTERVAL
 from ettr_book.chapters.checkpoint_tiers.tables import store_only, with_free_store
-from ettr_book.chapters.common.steady_state import answered, ettr_at
 
 _LATENCIES_H = (0.1, 720.0)
 _SILENT = "Silent"
-_DRAWN = ("ByteDance, before", "ByteDance, 2023")
-_HALF = 0.5
-
-
-def published_predictors() -> pd.DataFrame:
-    """Published precision of predictors of failures, with recall where it is known.
-
-    Returns
-    -------
-    DataFrame
-        ``predictor``, ``precision``, ``recall`` (missing where no source gives it).
-
-    Examples
-    --------
-    >>> published_predictors().set_index("predictor").loc["Minder", "recall"].round(3).item()
-    0.882
-    """
-    keys = {"before": "before", "2022": "after", "2023": "later"}
-    rows: list[tuple[str, float, float]] = []
-    for when, key in keys.items():
-        precision_pct = evidence.figure(f"bytedance_prediction_{key}_pct").value
-        rows.append((f"ByteDance, {when}", round(precision_pct / 100, 6), np.nan))
-    precision = evidence.figure("minder_precision").value
-    rows.append(("Minder", precision, recall_of(precision, evidence.figure("minder_f1").value)))
-    return pd.DataFrame(rows, columns=["predictor", "precision", "recall"])
-
-
-def announced(scenario: Scenario, lead_s: float, precisions: Sequence[float] = (), n_points: int = 50) -> pd.DataFrame:
-    """ETTR over the share of failures that is announced, by precision.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        The run, with its store alone; an alarm is answered in :func:`answer_s`.
-    lead_s : float
-        From the alarm to the failure. [s]
-    precisions : sequence of float
-        Shares of alarms that come true, in (0, 1], beside those published for predictors of GPU failures, the least and
-        the latest.
-    n_points : int
-        Recalls, from 0 to 0.98.
-
-    Returns
-    -------
-    DataFrame
-        ``recall``, ``precision``, ``interval_min`` (the best) [min], ``ettr``, exact; points without an answer are left
-        out.
-
-    Raises
-    ------
-    OutsideValidity
-        No point has an answer.
-    """
-    known = published_predictors().query("predictor in @_DRAWN")["precision"]
-    plain = store_only(scenario)
-    run = _with_alarms(scenario, lead_s)
-    recall = np.unique(np.append(np.linspace(0.0, 0.98, n_points)[1:], _HALF))
-    without = {INTERVAL: np.array([best_interval_min(plain)])}
-    frames = []
-    for precision in sorted({*known, *precisions}):
-        at = {"prediction.recall": recall, "prediction.precision": np.full(recall.shape, precision)}
-        at[INTERVAL] = best_interval_min(run, at)
-        columns = {"recall": np.append(0.0, recall), "precision": precision}
-        ettr = np.append(ettr_at(plain, without), ettr_at(run, at))
-        frames.append(
-            pd.DataFrame({**columns, "interval_min": np.append(without[INTERVAL], at[INTERVAL]), "ettr": ettr})
-        )
-    why = f"no point of this curve of {scenario.name} has an answer: the run never ends"
-    return answered(pd.concat(frames, ignore_index=True), why)
-
-
-def answer_s(scenario: Scenario) -> float:
-    """Training stands still until a checkpoint is durable in the store: the stall and the whole write. [s]
-
-    Examples
-    --------
-    >>> answer_s(Scenario.load("llama3-405b"))
-    70.0
-    """
-    return float(scenario.stall_h + scenario.persist_h) * S_PER_H
-
-
-def alarm_threshold_h(action_s: float, precision: float) -> float:
-    """Training at risk from which an alarm is worth its answer. [h]
-
-    Examples
-    --------
-    >>> round(alarm_threshold_h(70.0, 0.5), 4)
-    0.0389
-    """
-    return float(heed_threshold_h(action_s / S_PER_H, precision))
-
-
-def _with_alarms(scenario: Scenario, lead_s: float) -> Scenario:
-    first = {"recall": 0.5, "precision": 0.5, "lead_s": lead_s, "action_s": answer_s(scenario)}
-    return store_only(scenario).override({PREDICTION: first})
 
 
 def silent_share(scenario: Scenario, mode: str) -> tuple[float, str]:
@@ -145,7 +45,7 @@ def silent_share(scenario: Scenario, mode: str) -> tuple[float, str]:
 
 
 def found_late(scenario: Scenario, share: float, latency_h: float, n_points: int = 25) -> pd.DataFrame:
-    """ETTR lost to silent failures over their latency: if all are silent, exact, and for a share, to first order.
+    """ETTR lost to silent failures over their latency, to first order.
 
     Parameters
     ----------
@@ -162,25 +62,16 @@ def found_late(scenario: Scenario, share: float, latency_h: float, n_points: int
     Returns
     -------
     DataFrame
-        ``latency_h`` [h], ``which`` (``all`` or ``share``), ``ettr``, ``lost_points`` (against a latency of zero, in
-        hundredths); points without an answer are left out.
-
-    Raises
-    ------
-    OutsideValidity
-        No point has an answer.
+        ``latency_h`` [h], ``ettr``, ``lost_points`` (against a latency of zero, in hundredths); points without an
+        answer are left out.
     """
     run = with_free_store(scenario)
     run = run.override({INTERVAL: best_interval_min(run)})
-    latencies = np.concatenate([[0.0], _latencies_h(latency_h, n_points)])
-    frames = []
-    for which, silent, formula in (("all", 1.0, budget.exact), ("share", share, budget.first_order)):
-        ettr = [_or_nan(formula, _with_silent(run, silent, float(latency))) for latency in latencies]
-        columns = {"latency_h": latencies, "which": which, "ettr": ettr}
-        frames.append(pd.DataFrame({**columns, "lost_points": 100 * (ettr[0] - np.array(ettr))}))
-    points = pd.concat(frames, ignore_index=True)
-    why = f"no point of this curve of {scenario.name} has an answer: the run practically never ends"
-    return answered(points[points["latency_h"] > 0], why)
+    among = np.append(np.geomspace(*_LATENCIES_H, n_points), [latency_h, H_PER_DAY])
+    latencies = np.append(0.0, np.unique(among))
+    ettr = np.array([_ettr(_with_silent(run, share, float(latency))) for latency in latencies])
+    points = pd.DataFrame({"latency_h": latencies, "ettr": ettr, "lost_points": 100 * (ettr[0] - ettr)})
+    return points[points["latency_h"] > 0].dropna(ignore_index=True)
 
 
 def checkpoints_to_hold(scenario: Scenario, latency_h: float) -> int:
@@ -194,10 +85,6 @@ def checkpoints_to_hold(scenario: Scenario, latency_h: float) -> int:
     run = store_only(scenario)
     between_h = float(best_interval_min(run)) / 60 + run.stall_h
     return int(checkpoints_to_keep(latency_h, between_h))
-
-
-def _latencies_h(given_h: float, n_points: int) -> np.ndarray:
-    return np.unique(np.append(np.geomspace(*_LATENCIES_H, n_points), [given_h, H_PER_DAY]))
 
 
 def _with_silent(run: Scenario, share: float, latency_h: float) -> Scenario:
@@ -217,8 +104,8 @@ def _with_silent(run: Scenario, share: float, latency_h: float) -> Scenario:
     return run.override({"failures.modes": modes})
 
 
-def _or_nan(formula: Any, run: Scenario) -> float:
+def _ettr(run: Scenario) -> float:
     try:
-        return float(formula(run).ettr)
+        return float(budget.first_order(run).ettr)
     except OutsideValidity:
         return float("nan")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -235,7 +234,7 @@ def by_bandwidth(scenario: Scenario, n_bytes: float, n_gpus: int, n_points: int 
         No point has an answer.
     """
     run = with_free_store(scenario)
-    bends = bandwidth_crossings(scenario, n_bytes, n_gpus).query("stall == 'own'")
+    bends = bandwidth_crossings(scenario, n_bytes, n_gpus)
     slowest = np.clip(bends["crossing_gb_s"].min() / 3, *_SLOWEST_GB_S)
     bandwidth = np.geomspace(slowest, _FASTEST_GB_S, n_points)
     write_h = transfer_h(n_bytes, bandwidth)
@@ -251,7 +250,7 @@ def by_bandwidth(scenario: Scenario, n_bytes: float, n_gpus: int, n_points: int 
 
 
 def bandwidth_crossings(scenario: Scenario, n_bytes: float, n_gpus: int) -> pd.DataFrame:
-    """The bandwidth below which the write, not the stall, sets the best interval, by size of the job and stall.
+    """The bandwidth below which the write, not the stall, sets the best interval, by size of the job.
 
     Parameters
     ----------
@@ -261,18 +260,13 @@ def bandwidth_crossings(scenario: Scenario, n_bytes: float, n_gpus: int) -> pd.D
     Returns
     -------
     DataFrame
-        ``n_gpus`` [GPUs], ``stall`` (``own``, or ``published`` for that of a 405B run), ``stall_s`` [s],
-        ``interval_min`` (the best if writing took no time) [min], ``crossing_gb_s`` [GB/s].
+        ``n_gpus`` [GPUs], ``interval_min`` (the best if writing took no time) [min], ``crossing_gb_s`` [GB/s].
     """
-    stalls = {"own": scenario.checkpoint.stall_s, "published": evidence.figure("bytecheckpoint_stall_s").value}
     run = with_free_store(scenario)
-    rows = []
-    for size, (stall, stall_s) in itertools.product(dict.fromkeys([scenario.cluster.n_gpus, n_gpus]), stalls.items()):
-        at = {N_GPUS: np.array([float(size)]), "checkpoint.stall_s": np.array([stall_s])}
-        interval_min = float(best_interval_min(run, at)[0])
-        columns = {"n_gpus": size, "stall": stall, "stall_s": stall_s, "interval_min": interval_min}
-        rows.append({**columns, "crossing_gb_s": needed_gb_s(n_bytes, interval_min / 60)})
-    return pd.DataFrame(rows)
+    sizes = list(dict.fromkeys([scenario.cluster.n_gpus, n_gpus]))
+    interval_min = best_interval_min(run, {N_GPUS: np.array(sizes, dtype=float)})
+    crossing_gb_s = [needed_gb_s(n_bytes, minutes / 60) for minutes in interval_min]
+    return pd.DataFrame({"n_gpus": sizes, "interval_min": interval_min, "crossing_gb_s": crossing_gb_s})
 
 
 def with_free_store(scenario: Scenario) -> Scenario:
