@@ -16,7 +16,7 @@ from ettr.failures.lemons import find_lemons
 from ettr.failures.lifetimes import fit_lifetimes, kaplan_meier
 from ettr.failures.outages import find_outages
 from ettr.failures.rates import poisson_interval
-from ettr.failures.renewal import fleet_rate, renewal_count
+from ettr.failures.renewal import renewal_count
 from ettr.failures.repeats import deduplicate, repeat_risk
 from ettr.failures.trend import crow_amsaa, laplace, rate_over_time
 
@@ -55,7 +55,6 @@ REFUSED = {
     "duration_h must be >= 0 h and finite, got -1": lambda: kaplan_meier([-1.0], [True]),
     "duration_h must be > 0 h where observed, got 0": lambda: fit_lifetimes([0.0, 2.0], [True, True]),
     "mean_h must be > 0 h and finite, got 0": lambda: renewal_count(1.0, 0.7, 0.0),
-    "edges_d must be at least two ages in rising order, got [3.0]": lambda: fleet_rate(3.0, 0.7, 1.0),
     "draws must be >= 19, got 5": lambda: fit_gaps([1.0], 2.0, draws=5),
 }
 

@@ -10,7 +10,6 @@ import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.validity import above_zero, at_least_zero, plain
-from ettr.failures.rates import NODE_DAYS
 
 LOWEST_SHAPE, HIGHEST_SHAPE = 0.2, 5.0
 _FIRST, _GROWTH, _SETTLED = 1e-7, 0.04, 15.0
@@ -66,40 +65,6 @@ def renewal_count(t_h: Any, shape: float, mean_h: float) -> Any:
         between = scipy.interpolate.PchipInterpolator(np.log(grid), np.log(_solved(grid, shape)))
         count[later] = np.exp(between(np.log(scaled[later])))
     return plain(count.reshape(time.shape))
-
-
-def fleet_rate(edges_d: Any, shape: float, mean_d: float) -> np.ndarray:
-    """Failure rate of a fleet by age, if all nodes start new. [1 / (1000 node-days)]
-
-    Parameters
-    ----------
-    edges_d : array of n + 1
-        Edges of bins of age, rising. [d]
-    shape : float
-        Weibull shape of lifetimes, 0.2 to 5.
-    mean_d : float
-        Mean lifetime of a node: 1000 over the settled rate. [d]
-
-    Returns
-    -------
-    ndarray of n
-        Mean rate within each bin. A shape below 1 has no finite rate at age 0, hence bins.
-
-    Raises
-    ------
-    InputError
-        Edges that do not rise, or as for `renewal_count`.
-
-    Examples
-    --------
-    >>> fleet_rate([0, 1, 54, 540], 0.7, 1000 / 3.789).round(2).tolist()
-    [23.9, 7.34, 4.35]
-    """
-    edges = np.atleast_1d(at_least_zero("edges_d", edges_d, unit="d"))
-    if len(edges) < 2 or (np.diff(edges) <= 0).any():
-        raise InputError(f"edges_d must be at least two ages in rising order, got {edges.tolist()}")
-    rates: np.ndarray = np.diff(renewal_count(edges, shape, mean_d)) / np.diff(edges) * NODE_DAYS
-    return rates
 
 
 def _grid(last: float, shape: float) -> np.ndarray:

@@ -6,7 +6,6 @@ What stopped a run of 16,384 GPUs: how often, what a count says, and what one ca
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -30,34 +29,8 @@ if TYPE_CHECKING:
 _TAILS = (0.025, 0.975)
 
 
-@dataclass(frozen=True)
-class Count:
-    """A count of interruptions and what it says.
-
-    Attributes
-    ----------
-    n : int
-        Interruptions counted.
-    low, high : float
-        Ends of the exact 95% confidence interval of the mean behind the count.
-    next_low, next_high : float
-        Between these lies the count of another window of the same length, 19 times in 20.
-    """
-
-    n: int
-    low: float
-    high: float
-    next_low: float
-    next_high: float
-
-
-def counted(shares: pd.DataFrame) -> Count:
-    """What the number of all interruptions says of their rate, and of another window of the same length.
-
-    Parameters
-    ----------
-    shares : DataFrame
-        Interruptions by component, with ``n_events``.
+def another_count(n: int) -> tuple[float, float]:
+    """Between these lies the count of another window of the same length, with a probability of 95%.
 
     Notes
     -----
@@ -65,20 +38,11 @@ def counted(shares: pd.DataFrame) -> Count:
 
     Examples
     --------
-    >>> count = counted(pd.DataFrame({"n_events": [419]}))
-    >>> round(count.low, 1), round(count.high, 1), count.next_low, count.next_high
-    (379.8, 461.1, 364.0, 478.0)
+    >>> another_count(419)
+    (364.0, 478.0)
     """
-    n = int(shares["n_events"].sum())
-    low, high = poisson_interval(n)
-    next_low, next_high = stats.nbinom(n + 0.5, 0.5).ppf(_TAILS)
-    return Count(n, float(low), float(high), float(next_low), float(next_high))
-
-
-def interval(n: int) -> dict[str, float]:
-    """95% interval of the mean behind a count: ``low``, ``high``."""
-    low, high = poisson_interval(n)
-    return {"low": float(low), "high": float(high)}
+    low, high = stats.nbinom(n + 0.5, 0.5).ppf(_TAILS)
+    return float(low), float(high)
 
 
 def sums_by_hand(shares: pd.DataFrame, window_h: float, n_gpus: float, gpus_per_node: float) -> dict[str, float]:
@@ -201,24 +165,24 @@ def answer(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
     n_gpus : float
         Size of the job. [GPUs]
     """
-    count = counted(shares)
-    by_category = shares.groupby("category")["n_events"].sum().sort_values(ascending=False) / count.n
-    values = {"n": count.n, "every": window_h / count.n, "first": by_category.index[0], "share": by_category.iloc[0]}
+    n = int(shares["n_events"].sum())
+    low, high = poisson_interval(n)
+    by_category = shares.groupby("category")["n_events"].sum() / n
+    values = {"every": window_h / n, "first": by_category.idxmax(), "share": by_category.max()}
     return Finding(
         title=say("A stop every {every:roughly}, {share:share0} of them put down to {first}s", **values),
         text=say(
             "**In {days:.0f} days the job on {n_gpus:gpus} was interrupted unexpectedly {#n_stops:count} times, once "
             "every {#stop_every:roughly}; {share:share0} of the stops are put down to {first}s.** How many GPUs it "
-            "held is assumed: the paper says up to 16,000. As far as chance goes, the mean lies between one every "
-            "{short:roughly} and one every {long:roughly}.",
+            "held is assumed: the paper says up to 16,000. The 95% interval of the mean is one every {short:roughly} "
+            "to one every {long:roughly}.",
             days=window_h / 24,
             n_gpus=n_gpus,
-            n_stops=count.n,
+            n_stops=n,
             stop_every=values["every"],
-            first=values["first"],
-            share=values["share"],
-            short=window_h / count.high,
-            long=window_h / count.low,
+            short=window_h / high,
+            long=window_h / low,
+            **values,
         ),
     )
 
@@ -243,14 +207,14 @@ def components(shares: pd.DataFrame) -> Finding:
     ranked = shares.sort_values("n_events", ascending=False)
     total, top = ranked["n_events"].sum(), ranked["component"].iloc[:2].tolist()
     half = int((ranked["n_events"].cumsum() < total / 2).sum()) + 1
-    count = counted(shares)
+    least, most = another_count(int(total))
     return Finding(
         title=f"{top[0]} and {top[1]} stop the run most often",
         text=(
             f"The first {half} of {len(ranked)} components are more than half of all interruptions; {top[0]} alone is "
-            f"{pct(ranked['n_events'].iloc[0] / total, 0)}. {int((ranked['n_events'] <= 3).sum())} components were met "
-            f"at most three times each: a ranking among them says nothing. Another 54 days of the same machine would "
-            f"bring {count.next_low:.0f} to {count.next_high:.0f} stops, 19 times in 20."
+            f"{pct(ranked['n_events'].iloc[0] / total, 0)}. {int((ranked['n_events'] <= 3).sum())} components failed "
+            f"at most three times each, too few to rank. Another 54 days of the same machine would bring {least:.0f} "
+            f"to {most:.0f} stops (95% prediction interval)."
         ),
     )
 
@@ -284,30 +248,24 @@ def of_scenario(scenario: Scenario, plan: Plan) -> Finding:
     if math.isinf(plan.job_mttf_h):
         none = "has no failures: its rate is 0"
         return Finding(f"{scenario.title} {none}", f"*{literal(scenario.title)}* {none}.")
-    names, weights = scenario.mode_names[:-1], scenario.mode_weights
-    kinds = "It does not say what fails."
-    if names:
-        category = pd.Series(weights[:-1]).groupby([mode.category for mode in scenario.failures.modes]).sum()
-        kinds = f"{pct(category.max(), 0)} of its failures are of the category {category.idxmax()}."
     return Finding(
         title=say("{title}: a failure every {mttf:roughly}", title=scenario.title, mttf=plan.wall_mttf_h),
         text=say(
             "*{title}* has {rate:about} failures per 1,000 node-days. On its {size} that is one every {#mttf:roughly} "
-            "of wall clock. {kinds}",
+            "of wall clock.",
             title=literal(scenario.title),
             rate=scenario.failure_rate,
             size=gpus(scenario.cluster.n_gpus),
             mttf=plan.wall_mttf_h,
-            kinds=kinds,
         ),
     )
 
 
 def asked(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
     """Two exercises."""
-    count = counted(shares)
-    half = window_h / count.n * 2
+    half = window_h / shares["n_events"].sum() * 2
     sdc = shares.loc[shares["component"] == "Silent Data Corruption", "n_events"].sum()
+    low, high = poisson_interval(int(sdc))
     return exercises(
         Exercise(
             say("A job on half as many of these GPUs: how often does it stop?"),
@@ -318,6 +276,6 @@ def asked(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
         Exercise(
             say("Silent data corruption was counted {n} times. Could its mean be twice that?", n=int(sdc)),
             say("Yes. The 95% interval of a mean behind a count of {n} reaches from {low:.1f} to {high:.1f}.",
-                n=int(sdc), **interval(int(sdc))),
+                n=int(sdc), low=low, high=high),
         ),
     )  # fmt: skip

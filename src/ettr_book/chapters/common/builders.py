@@ -71,7 +71,6 @@ def lines(
     looks: Sequence[str] | Looks,
     tips: list[alt.Tooltip],
     title: str | None = None,
-    order: str = "",
     **mark: Any,
 ) -> Any:
     """Lines told apart by colour and dash, each of whose visible points answers the pointer.
@@ -91,8 +90,6 @@ def lines(
         As from :func:`~ettr_book.chapters.common.columns.tooltips`.
     title : str, optional
         Of the legend.
-    order : str
-        Column by which points are joined, if not by `x`.
     **mark
         What else Altair's ``mark_line`` takes, as ``clip`` for lines that leave the picture.
     """
@@ -101,7 +98,7 @@ def lines(
     second = alt.StrokeDash(f"{by}:N", title=title, scale=scale)
     chart = alt.Chart(frame).mark_line(**mark).encode(x=x, y=y, color=strokes(by, there, title), strokeDash=second)
     chart = chart.encode(tooltip=tips)
-    return touchable(chart.encode(order=alt.Order(f"{order}:Q")) if order else chart, _visible(frame, y))
+    return touchable(chart, _visible(frame, y))
 
 
 def series(names: Iterable[str], colours: Sequence[str] = SERIES_COLOURS) -> Looks:

@@ -44,8 +44,6 @@ class Column:
 
 COLUMNS = {
     "after": Column("After", "h", ",.1f"),
-    "age_days": Column("From day", format=".0f"),
-    "age_end_days": Column("To day", format=".0f"),
     "alone": Column("Days alone", format=".2f"),
     "apart": Column("Closed form less simulated", "points", "+.2f"),
     "assumption": Column("Assumes that"),

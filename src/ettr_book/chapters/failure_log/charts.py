@@ -15,10 +15,15 @@ from ettr_book.chapters.common.columns import Column, tooltips
 
 _SEEN, _MODEL, _THIRD = MODEL_COLOURS["exact"], MODEL_COLOURS["first_order"], MODEL_COLOURS["rsc"]
 _RATED = ("n_events", "rate", "low", "high")
+_RATED_AS = {
+    "rate": Column("Per 1,000 node-days", format=",.3~r"),
+    "low": Column("95% from", format=",.3~r"),
+    "high": Column("to", format=",.3~r"),
+}
 _LONGEST_NAME = 60
 
 
-def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.95) -> Any:
+def components(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """Failures by component with the exact interval of each count.
 
     Parameters
@@ -30,14 +35,12 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float
         The statement that the chart shows.
     subtitle : str
         Whose failures they are.
-    level : float
-        Coverage of the intervals.
     """
     if frame.empty:
         return NoChart("nothing failed.")
     base = alt.Chart(frame).encode(
         y=alt.Y("group:N", sort=frame["group"].tolist(), title=None),
-        tooltip=tooltips("group", *_RATED, group="Component", **_rated(level)),
+        tooltip=tooltips("group", *_RATED, group="Component", **_RATED_AS),
     )
     bars = base.mark_bar().encode(
         x=alt.X("rate:Q", title="Failures per 1,000 node-days", scale=alt.Scale(zero=True)),
@@ -47,16 +50,16 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float
     return finish(
         bars + whiskers,
         title=title,
-        subtitle=subtitle or f"Lines: exact {_of(level)} interval, if failures are independent.",
+        subtitle=subtitle or "Lines: exact 95% interval, if failures are independent.",
         description=(
-            f"Bars of failures per 1,000 node-days by component, {len(frame)} in all, with {_of(level)} intervals. "
+            f"Bars of failures per 1,000 node-days by component, {len(frame)} in all, with 95% intervals. "
             f"Most failures: {most}."
         ),
         height=24 * len(frame) + 20,
     )
 
 
-def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", level: float = 0.95) -> Any:
+def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "") -> Any:
     """Failure rate over time, with the mean of the whole log.
 
     Parameters
@@ -66,7 +69,7 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
         ``low``, ``high`` [1 / (1000 node-days)].
     rate : float
         Of the whole log. [1 / (1000 node-days)]
-    title, subtitle, level
+    title, subtitle
         As in :func:`components`.
     """
     if frame["n_events"].sum() == 0:
@@ -78,7 +81,7 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
         zero=0.0,
     )
     base = alt.Chart(stretches).encode(
-        tooltip=tooltips("start_d", "end_d", *_RATED, **_rated(level)),
+        tooltip=tooltips("start_d", "end_d", *_RATED, **_RATED_AS),
     )
     bars = base.mark_bar(opacity=0.75, stroke="white", strokeWidth=1).encode(
         x=builders.along("start_d", nice=False),
@@ -95,11 +98,10 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
     return finish(
         bars + whiskers + mean,
         title=title,
-        subtitle=subtitle
-        or f"Lines: exact {_of(level)} interval of each bar's count, if independent. Dashed: the whole log.",
+        subtitle=subtitle or "Lines: exact 95% interval of each bar's count, if independent. Dashed: the whole log.",
         description=(
             f"Bars of the failure rate in {len(frame)} equal stretches of {_digits(stretches['end_d'].max())} days, "
-            f"with {_of(level)} intervals, from {_digits(frame['rate'].min())} to {_digits(frame['rate'].max())} "
+            f"with 95% intervals, from {_digits(frame['rate'].min())} to {_digits(frame['rate'].max())} "
             f"per 1,000 node-days; the whole log has {_digits(rate)}."
         ),
     )
@@ -155,7 +157,7 @@ def nodes(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
 
 
-def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.95) -> Any:
+def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """Failure rate of a node by the time since its return to service.
 
     Parameters
@@ -163,7 +165,7 @@ def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "", level: flo
     frame : DataFrame
         As from :func:`~ettr.failures.repeats.hazard_after_repair`, with a label ``since``: ``since``, ``n_events``,
         ``node_days``, ``rate``, ``low``, ``high`` [1 / (1000 node-days)], ``elsewhere`` (true for later).
-    title, subtitle, level
+    title, subtitle
         As in :func:`components`.
     """
     watched = frame[frame["node_days"] > 0]
@@ -189,20 +191,20 @@ def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "", level: flo
         ),
         shape=alt.Shape("elsewhere:N", legend=None),
         color=alt.Color("elsewhere:N", legend=None, scale=alt.Scale(domain=[False, True], range=[_SEEN, _THIRD])),
-        tooltip=tooltips("since", "node_days", *_RATED, **_rated(level)),
+        tooltip=tooltips("since", "node_days", *_RATED, **_RATED_AS),
     )
     whiskers = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", axis=axis), y2="high:Q")
     rates = "; ".join(f"{row.since}: {_digits(row.rate)}" for row in watched.itertuples())
     return finish(
         whiskers + dots,
         title=title,
-        subtitle=subtitle or f"Lines: exact {_of(level)} interval. The vertical axis is a square root.",
+        subtitle=subtitle or "Lines: exact 95% interval. The vertical axis is a square root.",
         description=f"Dots of failures per 1,000 node-days by days since a node's return to service: {rates}.",
         height=280,
     )
 
 
-def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str = "", level: float = 0.95) -> Any:
+def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str = "") -> Any:
     """What was forecast from the past alone, and what came.
 
     Parameters
@@ -212,7 +214,7 @@ def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str =
         ``poisson_high``, ``inside``.
     horizon_d : float
         Days that each forecast covers. [d]
-    title, subtitle, level
+    title, subtitle
         As in :func:`components`.
     """
     if frame.empty:
@@ -242,27 +244,12 @@ def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str =
         wide + narrow + dots,
         title=title,
         subtitle=subtitle
-        or f"Wide band: {_of(level)} forecast that allows for bursts; narrow: Poisson. Both from the past alone.",
+        or "Wide band: 95% forecast that allows for bursts; narrow: Poisson. Both from the past alone.",
         description=(
             f"{len(frame)} forecasts of the failures in the next {ahead} as bands over time, and what came as dots: "
             f"{int(frame['inside'].sum())} inside the wide band."
         ),
     )
-
-
-def _rated(level: float) -> dict[str, Column]:
-    """The columns of a rate and its interval."""
-    return {"rate": Column("Per 1,000 node-days", format=",.3~r"), **_ends(level)}
-
-
-def _ends(level: float, form: str = ",.3~r", of: str = "") -> dict[str, Column]:
-    """The columns of an interval's ends."""
-    return {f"{of}low": Column(f"{_of(level)} from", format=form), f"{of}high": Column("to", format=form)}
-
-
-def _of(level: float) -> str:
-    """The coverage of an interval."""
-    return f"{100 * level:g}%"
 
 
 def _ladder(most: float, least: float) -> list[float]:

@@ -23,7 +23,6 @@ __all__ = [
     "after_repair",
     "answer",
     "asked",
-    "built_in",
     "by_hand",
     "components",
     "forecast",
@@ -73,23 +72,6 @@ def by_hand(fit: Fit) -> Finding:
             off=2 * n**0.5 / exposure,
             low=fit.rate.low,
             high=fit.rate.high,
-        ),
-    )
-
-
-def built_in(frame: pd.DataFrame) -> Finding:
-    """How much of what was built in is found; ``frame`` as from ``tables.truth``."""
-    known = frame[frame["low"].notna()]
-    held = known[(known["low"] <= known["true"].astype(float)) & (known["true"].astype(float) <= known["high"])]
-    missed = sorted(set(known["what"]) - set(held["what"]))
-    return Finding(
-        "The rules of the made-up log are known",
-        say(
-            "Of {n} rules with an interval the interval holds {held}. Not held: {missed}.",
-            "Of {n} rules with an interval the interval holds all.",
-            n=len(known),
-            held=len(held),
-            missed=listed(missed) if missed else None,
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Charts on failure rates of clusters, and on what they mean for jobs of any size and for fleets of any age."""
+"""Charts on failure rates of clusters, and on what they mean for jobs of any size."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.plots.theme import BLUE, BRICK, GOLD, GREEN, STEEL, VIOLET, finish
+from ettr.plots.theme import BLUE, BRICK, STEEL, VIOLET, finish
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.failure_rates.tables import OWN
 
 _LINES = {"RSC-1": (BRICK, [1, 0]), "RSC-2": (BLUE, [6, 3]), OWN: (VIOLET, [2, 3])}
 _POINT_SHAPES = {"observed": "circle", "projected": "diamond"}
-_SIZES = ((BLUE, "circle"), (BRICK, "diamond"), (GREEN, "square"), (VIOLET, "triangle-up"))
-_SHAPES = ((BRICK, [6, 3]), (STEEL, [1, 0]), (VIOLET, [2, 3]), (GREEN, [8, 2, 2, 2]), (GOLD, [4, 4]))
 _POINT_TIPS = {"kind": "Is", "rate": "Implied failures per 1,000 node-days"}
 
 
@@ -72,35 +70,3 @@ def _powers(values: pd.Series) -> list[float]:
     """The powers of ten within a range: ticks enough on two logarithmic axes."""
     low, high = math.ceil(math.log10(values.min())), math.floor(math.log10(values.max()))
     return [10.0**power for power in range(low, high + 1)]
-
-
-def by_age(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Failure rate of a new fleet over its age, by the shape of its lifetimes.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.by_age``: ``shape``, ``age_days``, ``age_end_days`` [d], ``rate``
-        [1 / (1000 node-days)].
-    title, subtitle : str
-        The statement, and the scenario.
-    """
-    curves = frame.assign(name=[f"shape {shape:g}" for shape in frame["shape"]])
-    names = curves["name"].unique().tolist()
-    across = alt.X("age_days:Q", title="Age of the fleet [d]", scale=alt.Scale(nice=False, domainMin=0))
-    up = alt.Y("rate:Q", title="Failures per 1,000 node-days", scale=alt.Scale(zero=True))
-    looks = dict(zip(names, _SHAPES, strict=False))
-    tips = tooltips("name", "age_days", "age_end_days", "rate", name="Lifetimes")
-    legend, step = "Weibull, assumed", "step-after"
-    lines = builders.lines(curves, across, up, "name", looks, tips, legend, interpolate=step)
-    changes = "; ".join(
-        f"{name} from {rows['rate'].iloc[0]:.2f} to {rows['rate'].iloc[-1]:.2f}"
-        for name, rows in curves.groupby("name", sort=False)
-    )
-    return finish(
-        lines,
-        title=title,
-        subtitle=subtitle,
-        description=f"Step lines of the failure rate per 1,000 node-days over the age of a new fleet, mean of each "
-        f"week: {changes}, within {frame['age_end_days'].max():g} days.",
-    )

@@ -18,7 +18,7 @@ from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero
 from ettr.failures import FailureRate, failure_rate, gamma_interval, job_mttf_h, rate_intervals
 from ettr.failures.rates import NODE_DAYS
-from ettr.failures.renewal import fleet_rate, renewal_count
+from ettr.failures.renewal import renewal_count
 from ettr.scenario import Scenario
 from ettr_book.chapters.common import steady_state
 from ettr_book.chapters.common.runs import followed, in_hours
@@ -55,7 +55,6 @@ COUNTED = {
 SHAPES = (0.7, 1.0, 1.5)
 """Weibull shapes to show: failing early, at no age in particular, and wearing out. All are assumed."""
 
-_DAYS_PER_WEEK = 7.0
 _RSC = {"rsc-1": "RSC-1", "rsc-2": "RSC-2"}
 
 
@@ -204,40 +203,6 @@ def mttf_ends_h(frame: pd.DataFrame, n_gpus: float) -> tuple[float, float]:
     rates_there = comparable(frame)
     ends = job_mttf_h(np.array([rates_there.max(), rates_there.min()]), n_gpus, 8.0)
     return float(ends[0]), float(ends[1])
-
-
-def by_age(scenario: Scenario, shapes: Sequence[float] = SHAPES, days: float = 365.0) -> pd.DataFrame:
-    """Failure rate of a new fleet over its age, if node lifetimes were Weibull with the scenario's mean.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        Whose failure rate is that of the settled fleet, whatever the shape.
-    shapes : sequence of float
-        Weibull shapes.
-    days : float
-        Age up to which to look, in whole weeks. [d]
-
-    Returns
-    -------
-    DataFrame
-        ``shape``, ``age_days`` and ``age_end_days`` [d] of a week, ``rate``: mean over that week
-        [1 / (1000 node-days)].
-
-    Notes
-    -----
-    By :func:`ettr.failures.renewal.fleet_rate`: a repaired node is a new one. Where the shape is below 1 the rate at
-    age 0 is infinite, but its mean over a week is not.
-    """
-    weeks = max(1, round(float(above_zero("days", days, unit="d")) / _DAYS_PER_WEEK))
-    edges = np.arange(weeks + 1) * _DAYS_PER_WEEK
-    ages = {"age_days": edges[:-1], "age_end_days": edges[1:]}
-    settled = scenario.failure_rate
-    frames = []
-    for shape in shapes:
-        rate = fleet_rate(edges, shape, NODE_DAYS / settled) if settled else np.zeros(weeks)
-        frames.append(pd.DataFrame({"shape": shape, **ages, "rate": rate}))
-    return pd.concat(frames, ignore_index=True)
 
 
 def first_failures(scenario: Scenario, days: float, shapes: Sequence[float] = SHAPES) -> pd.DataFrame:

@@ -144,24 +144,17 @@ def ages(scenario: Scenario, first: pd.DataFrame, days: float) -> Finding:
     )  # fmt: skip
 
 
-def _place(rate: float, rates: pd.DataFrame) -> str:
-    """Where a rate lies among the published ones."""
-    known = tables.comparable(rates)
-    if rate < known.min():
-        return say("low, below the lowest published one, {least:about}", least=known.min())
-    return say("higher than {n:count} of {all:count} published ones", n=(known < rate).sum(), all=len(known))
-
-
 def asked(scenario: Scenario, rates: pd.DataFrame, n_gpus: float) -> Finding:
     """Two exercises."""
     short, long = tables.mttf_ends_h(rates, n_gpus)
-    few = scenario.n_nodes * 30
+    few, known = scenario.n_nodes * 30, tables.comparable(rates)
     return exercises(
         Exercise(
             say("Your cluster of {nodes} had 30 failures in 30 days. What is its rate, and is it high?",
                 nodes=f"{scenario.n_nodes:,} node{'' if scenario.n_nodes == 1 else 's'}"),
-            say("30 / {few:count} node-days is {rate:about} per 1,000 node-days: {place}.",
-                few=few, rate=1000 * 30 / few, place=_place(1000 * 30 / few, rates)),
+            say("30 / {few:count} node-days is {rate:about} per 1,000 node-days: higher than {n:count} of {all:count} "
+                "published ones.",
+                few=few, rate=1000 * 30 / few, n=(known < 1000 * 30 / few).sum(), all=len(known)),
         ),
         Exercise(
             say("A job on {n_gpus:gpus} will fail every {short:roughly} or every {long:roughly}, as published rates "
