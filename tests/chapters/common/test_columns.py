@@ -11,10 +11,10 @@ from ettr_book.chapters.common import builders, columns
 
 
 def test_axis_and_tooltip_of_a_column_come_from_one_place():
-    (tip,) = (tip.to_dict() for tip in columns.tooltips("restart_min"))
-    assert tip == {"field": "restart_min", "type": "quantitative", "title": "Restart [min]", "format": ".3~g"}
-    axis = builders.across("restart_min").to_dict()
-    assert axis["title"] == "Restart time [min]" and axis["scale"]["type"] == "log"
+    (tip,) = (tip.to_dict() for tip in columns.tooltips("interval_min"))
+    assert tip == {"field": "interval_min", "type": "quantitative", "title": "Interval [min]", "format": ".3~g"}
+    axis = builders.across("interval_min").to_dict()
+    assert axis["title"] == "Checkpoint interval [min]" and axis["scale"]["type"] == "log"
     assert builders.up("ettr").to_dict()["axis"]["format"] == "%"
 
 
@@ -32,8 +32,8 @@ def test_two_columns_of_one_title_are_refused():
 
 
 def test_an_unknown_column_is_refused_with_the_nearest():
-    with pytest.raises(InputError, match=r"unknown column 'restart_mn' .*did you mean 'restart_min'\?"):
-        columns.tooltips("restart_mn")
+    with pytest.raises(InputError, match=r"unknown column 'interval_mn' .*did you mean 'interval_min'\?"):
+        columns.tooltips("interval_mn")
 
 
 def test_lines_keep_their_look_when_others_are_missing():

@@ -72,7 +72,6 @@ COLUMNS = {
     "extra": Column("Extra cost", format=".3~%", axis="Extra cost of a unit of work", axis_format=".2~p"),
     "extra_high": Column("95%: to", format=".3~%"),
     "extra_low": Column("95%: from", format=".3~%"),
-    "factor": Column("Times as often", format=".3~g", axis="Rate of the new fleet over the settled rate"),
     "failure": Column("Failure"),
     "failures": Column("What fails"),
     "frequency_hz": Column("Frequency", "Hz", ".3~g"),
@@ -92,7 +91,6 @@ COLUMNS = {
     "input": Column("Input"),
     "interval_min": Column("Interval", "min", ".3~g", "Checkpoint interval"),
     "job": Column("Job"),
-    "kept": Column("One interval"),
     "kind": Column("Row"),
     "lasts_min": Column("For", "min", ",.3~g"),
     "latency_h": Column("Latency", "h", ",.3~g", "Latency: from the corruption to its discovery"),
@@ -140,9 +138,7 @@ COLUMNS = {
     "rate_factor": Column("Failures over observed", format=".2f"),
     "ratio": Column("Ratio", format=".2f"),
     "reading": Column("Reading"),
-    "repair_h": Column("Repair", "h", ",.3~r", "Mean repair time"),
     "residual_points": Column("Off by", "points", "+.1f", "Computed less measured"),
-    "restart_min": Column("Restart", "min", ".3~g", "Restart time"),
     "rule": Column("Rule"),
     "run": Column("Run"),
     "rung": Column("Tiers"),
@@ -203,8 +199,8 @@ def axis_title(name: str) -> str:
 
     Examples
     --------
-    >>> axis_title("restart_min"), axis_title("n_gpus")
-    ('Restart time [min]', 'Job size [GPUs]')
+    >>> axis_title("interval_min"), axis_title("n_gpus")
+    ('Checkpoint interval [min]', 'Job size [GPUs]')
     """
     of = column(name)
     return of.labelled(of.axis or of.title)
