@@ -99,7 +99,7 @@ def test_by_hand_is_the_mean_and_nearly_the_spread():
         assert sums.mean_h == pytest.approx(known.exact.mean_h, rel=1e-3)  # maintenance to first order
         assert sums.sd_h == pytest.approx(known.exact.sd_h, rel=rel)
     quiet = tables.by_hand(dates(LLAMA, "nothing is lost"))
-    assert quiet.mean_h == pytest.approx(1166.4) and quiet.sd_h == quiet.each_h == 0
+    assert quiet.mean_h == pytest.approx(1166.4) and quiet.sd_h == quiet.spread_h == 0
 
 
 def test_a_rate_from_a_count_widens_the_range_the_less_the_more_were_counted():

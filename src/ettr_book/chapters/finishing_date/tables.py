@@ -136,8 +136,8 @@ class ByHand:
     ----------
     work_h, ettr, n_failures : float
         Of the closed form. [h, 1, count]
-    each_h, spread_h : float
-        What a failure loses on average, and the root of the mean of its square. [h]
+    spread_h : float
+        Root of the mean square of what a failure loses. [h]
     n_stops, stop_h : float
         Stops for maintenance, and what one of them takes. [count, h]
     """
@@ -145,7 +145,6 @@ class ByHand:
     work_h: float
     ettr: float
     n_failures: float
-    each_h: float
     spread_h: float
     n_stops: float
     stop_h: float
@@ -186,7 +185,6 @@ def by_hand(dates: FinishingDates) -> ByHand:
         work_h=run.work_h,
         ettr=float(closed.ettr),
         n_failures=float(closed.n_failures),
-        each_h=each_h,
         spread_h=math.sqrt(each_h**2 + rework_h**2 / 3),
         n_stops=stops.per_day * float(closed.total_h) / H_PER_DAY if stops else 0.0,
         stop_h=stop_h,

@@ -12,7 +12,7 @@ from ettr.plots.encodings import rounded
 from ettr.plots.theme import BRICK, GREEN, MODEL_COLOURS, PALE_GREY, finish, layered
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
-from ettr_book.chapters.common.table import CaptionedTable
+from ettr_book.chapters.common.table import CaptionedTable, named
 from ettr_book.chapters.scale.tables import DIARY_SOURCES
 
 
@@ -106,18 +106,12 @@ def reported(published: pd.DataFrame) -> CaptionedTable:
     published : DataFrame
         As from :func:`ettr.evidence.published_ettr`.
     """
-    shown = [
-        {
-            "Run or platform": row.run,
-            "Share": f"{row.bound} {100 * row.share:.4g}%".strip(),
-            "Of what": row.quantity,
-            "Size": _size(row.n_gpus, row.n_gpus_high),
-            "Status": row.status,
-            "Source": row.source,
-        }
-        for row in published.itertuples()
-    ]
-    return CaptionedTable(pd.DataFrame(shown), "Useful shares as operators report them")
+    shown = published.assign(
+        shown=[f"{row.bound} {100 * row.share:.4g}%".strip() for row in published.itertuples()],
+        size=[_size(row.n_gpus, row.n_gpus_high) for row in published.itertuples()],
+    )
+    heads = {"run": "Run or platform", "shown": "Share", "quantity": "Of what", "size": "Size"}
+    return named(shown, heads | {"status": "Status", "source": "Source"}, "Useful shares as operators report them")
 
 
 def _size(low: float, high: float) -> str:
