@@ -4,8 +4,6 @@ from .alone import mitigations as mitigations
 from .answer import Alternative as Alternative
 from .answer import Recommendation as Recommendation
 from .answer import RecommendedStep as RecommendedStep
-from .attribution import Attribution as Attribution
-from .attribution import shapley as shapley
 from .best_set import recommend as recommend
 from .break_even import along as along
 from .comparison import COMPARED as COMPARED

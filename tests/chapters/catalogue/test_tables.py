@@ -68,19 +68,3 @@ def test_an_assumed_pool_is_listed_in_nodes():
     study = recommendation.study(Scenario.load("rsc-1"), n_runs=2)
     row = tables.assumed_values(study).set_index("field").loc["spares.n_nodes"]
     assert row["value"] == str(study.together(["spare-pool"]).baseline.spares.n_nodes) and row["unit"] == "nodes"
-
-
-@pytest.fixture(scope="module")
-def study():
-    return comparison().study
-
-
-def test_those_that_conflict_with_an_earlier_one_are_left_out(study):
-    chosen = tables.going_together(study, ["shorter-stall", "other-stall", "faster-restart"])
-    assert chosen == ("shorter-stall", "faster-restart")
-
-
-def test_shares_and_pairs_bear_too_few_mitigations(study):
-    assert tables.shared_gain(study, []).frame.empty
-    one = tables.shared_gain(study, ["faster-restart"])
-    assert one.frame["value"].sum() == pytest.approx(one.together)

@@ -1,4 +1,4 @@
-"""Charts and tables of the catalogue: the closed form beside simulation, whose gains are whose, and what decides."""
+"""Tables of the catalogue, and the chart of the closed form beside simulation."""
 
 from __future__ import annotations
 
@@ -10,19 +10,13 @@ import pandas as pd
 
 from ettr.core.sentences import count
 from ettr.plots.encodings import rounded
-from ettr.plots.theme import BLUE, MODEL_COLOURS, OCHRE, PURPLE, NoChart
+from ettr.plots.theme import MODEL_COLOURS, NoChart
 from ettr_book.chapters.common import builders
-from ettr_book.chapters.common.columns import Column, tooltips
+from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.common.mitigations import ranked, rows_of
 from ettr_book.chapters.common.table import CaptionedTable, heads, named
 
 _WAYS = {"simulated": (MODEL_COLOURS["simulated"], "circle"), "closed form": (MODEL_COLOURS["exact"], "diamond")}
-_LOOKS = {
-    "shared among all": (PURPLE, "circle"),
-    "alone": (BLUE, "triangle-right"),
-    "last, beside all others": (OCHRE, "square"),
-}
-"""Indices lie between 0 and 1; what goes beyond is noise, and is cut here."""
 
 
 def places(frame: pd.DataFrame) -> CaptionedTable:
@@ -100,42 +94,4 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         "Points of ETTR gained by the closed form, and for how many simulated ones",
         (f"{row.title} {100 * row.closed:.2f} for {100 * row.simulated:.2f}" for row in frame.itertuples()),
         "bars: 95% of the simulation",
-    )
-
-
-def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Shapley values with their intervals, beside the gain alone and the gain beside all others.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As of :class:`ettr.recommendation.Attribution`; may be empty.
-    title, subtitle : str
-        The statement, and the scenario.
-
-    Returns
-    -------
-    altair chart or NoChart
-        The statement alone where there is nothing to draw.
-    """
-    if frame.empty:
-        return NoChart(title)
-    gains = rounded(frame, 4)
-    y = rows_of(frame["title"])
-    named_gains = gains.rename(columns=dict(zip(("value", "alone", "last"), _LOOKS, strict=True)))
-    long = named_gains.melt(["title", "low", "high"], [*_LOOKS], "kind", "days")
-    lines = alt.Chart(gains).mark_rule(strokeWidth=1, opacity=0.5).encode(y=y, x=alt.X("last:Q"), x2="alone:Q")
-    ends = alt.Chart(gains).mark_rule(strokeWidth=5, opacity=0.5, color=PURPLE)
-    axis = alt.X("days:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6))
-    named: dict[str, str | Column] = {"title": "Mitigation", "kind": "Counted", "days": Column("Days", format=".2f")}
-    tips = tooltips("title", "kind", "days", "low", "high", **named, low="Shared, 95%: from", high="Shared, 95%: to")
-    dots = builders.shapes(long, axis, y, "kind", _LOOKS, 85, tips, filled=True)
-    return ranked(
-        [lines, ends.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots],
-        len(frame),
-        title,
-        subtitle,
-        "Days that belong to each of several mitigations by their Shapley values",
-        (f"{row.title} {row.value:.2f}, alone {row.alone:.2f}, last {row.last:.2f}" for row in frame.itertuples()),
-        "bars: 95%",
     )

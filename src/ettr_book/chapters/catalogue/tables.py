@@ -1,24 +1,19 @@
-"""Tables on what is known of mitigations: what was published, what is assumed, who asks for which, and whose gains."""
+"""Tables on what is known of mitigations: what was published, what is assumed, and who asks for which."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ettr import evidence, mitigation, recommendation
-from ettr.core.errors import EttrError
+from ettr import evidence, mitigation
 from ettr.core.units import unit_of
 from ettr.mitigation import Catalogue
-from ettr.recommendation import IN_PLACE, TRIED, Attribution, Comparison, Study
+from ettr.recommendation import IN_PLACE, TRIED, Comparison, Study
 
 NO_EVIDENCE = mitigation.NO_EVIDENCE
 _LEAST_ETTR = 1e-3
-_MOST_SHARED = 6
-_MOST_FAILURES = 1e4
-"""Of a run that is simulated at each point of a sequence."""
 
 
 def assumed_values(study: Study) -> pd.DataFrame:
@@ -200,39 +195,3 @@ def beside_closed_form(comparison: Comparison) -> pd.DataFrame:
     agrees = rows["closed"].between(rows["low"], rows["high"])
     rows = rows.assign(apart=rows["closed"] - rows["simulated"], agrees=agrees)
     return rows.sort_values("simulated", ascending=False, ignore_index=True)[columns]
-
-
-def going_together(study: Study, ids: Iterable[str]) -> tuple[str, ...]:
-    """The first mitigations that go together, in their order: as many as can all be simulated in every subset.
-
-    Parameters
-    ----------
-    study : Study
-        Scenario and seed.
-    ids : iterable of str
-        Mitigations, the most wanted first.
-
-    Returns
-    -------
-    tuple of str
-        Without those that conflict with an earlier one, or that leave no answer beside the earlier ones.
-    """
-    chosen: tuple[str, ...] = ()
-    for name in ids:
-        if len(chosen) == _MOST_SHARED:
-            break
-        try:
-            study.runs((*chosen, name))
-        except EttrError:
-            continue
-        chosen = (*chosen, name)
-    return chosen
-
-
-def shared_gain(study: Study, ids: Iterable[str]) -> Attribution:
-    """Shapley values of mitigations that go together: as :func:`ettr.recommendation.shapley`, empty without any."""
-    chosen = tuple(ids)
-    if chosen:
-        return recommendation.shapley(study, chosen)
-    nothing = pd.DataFrame(columns=["id", "title", "value", "low", "high", "alone", "last"])
-    return Attribution(nothing, 0.0, 0.0, 0.0)
