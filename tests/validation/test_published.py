@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ettr import Scenario, budget, evidence
+from ettr import evidence
 from ettr.core.errors import DataError, UnknownName
 from ettr_book import validation
 from ettr_book.validation import published
@@ -100,21 +100,6 @@ def test_what_a_scenario_was_made_from_is_never_called_reproduced(results):
 )
 def test_single_figures_by_hand(results, result_id, computed, off):
     assert results.set_index("result_id").loc[result_id, "computed"] == pytest.approx(computed, abs=off)
-
-
-def test_rsc_results_stand_beside_both_forms(results):
-    table = validation.rsc_beside_exact()
-    by_id = results[results["model"] == "rsc_ettr"]
-    assert table["rsc"].tolist() == by_id["computed"].tolist() and len(table) == 8
-    # the formula loses what the exact form still has: it ends, all else the same, where its losses reach the whole
-    hourly = table.iloc[0]
-    assert hourly["n_gpus"] == 16_000 and hourly["interval_min"] == 60
-    mttf_min = 24 * 60 / (6.5e-3 * hourly["max_n_gpus"] / 8)
-    assert mttf_min == pytest.approx(5 + 60 / 2, rel=2e-6)  # up to the least ETTR, a millionth
-    run = Scenario.load("rsc-1").override(
-        {"checkpoint.stall_s": 0, "recovery.queue_min": 0, "job.include_start": False}
-    )
-    assert hourly["exact"] == budget.exact(run).ettr > hourly["rsc"] == budget.rsc(run).ettr
 
 
 def test_the_one_rsc_value_that_is_off_would_hold_at_39_minutes():

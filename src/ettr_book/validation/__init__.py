@@ -3,6 +3,6 @@
 from ettr_book.validation import forecasts as forecasts
 from ettr_book.validation.calculators import CALCULATORS, Calculator
 from ettr_book.validation.comparing import beside, referee
-from ettr_book.validation.published import VERDICTS, rsc_beside_exact, run
+from ettr_book.validation.published import VERDICTS, run
 
-__all__ = ["CALCULATORS", "VERDICTS", "Calculator", "beside", "referee", "rsc_beside_exact", "run"]
+__all__ = ["CALCULATORS", "VERDICTS", "Calculator", "beside", "referee", "run"]

@@ -189,7 +189,7 @@ def referee(n: int = DRAWS, seed: int = SEED) -> pd.DataFrame:
         A row a calculator: ``calculator``, ``title``, ``who``, ``within`` (share of runs within a point), ``low``,
         ``median`` and ``high`` (5%, half and 95% of the error where it answers), in points, ``too_much`` (share of its
         answers that say too much), ``no_answer`` (share of runs), ``safe_loss`` (the largest :func:`first_order_loss`
-        up to which 95% of runs are within a point; 0 if none) and ``safe_share`` (of runs up to there).
+        up to which 95% of runs are within a point; 0 if none).
 
     Examples
     --------
@@ -205,7 +205,6 @@ def _summary(name: str, points: np.ndarray, loss: np.ndarray) -> dict[str, Any]:
     there = points[~np.isnan(points)]
     near = np.abs(points) <= POINT
     low, median, high = np.quantile(there, TAILS) if there.size else (np.nan,) * 3
-    safe_loss = _largest_safe(near, loss)
     return {
         "calculator": name,
         "title": CALCULATORS[name].title,
@@ -216,8 +215,7 @@ def _summary(name: str, points: np.ndarray, loss: np.ndarray) -> dict[str, Any]:
         "high": high,
         "too_much": (there > 0).mean() if there.size else np.nan,
         "no_answer": 1 - there.size / points.size,
-        "safe_loss": safe_loss,
-        "safe_share": (loss <= safe_loss).mean(),
+        "safe_loss": _largest_safe(near, loss),
     }
 
 

@@ -349,40 +349,6 @@ def run(table: pd.DataFrame | None = None) -> pd.DataFrame:
     return rows
 
 
-def rsc_beside_exact() -> pd.DataFrame:
-    """The RSC paper's own results, beside its formula and the exact form with the same values.
-
-    Returns
-    -------
-    DataFrame
-        A row for each result in ``data/validation.csv`` that the formula answers: ``quantity``, ``published``,
-        ``relation``, ``rsc`` and ``exact`` (ETTR of :func:`ettr.budget.rsc` and :func:`ettr.budget.exact`), ``n_gpus``
-        [GPUs], ``interval_min`` [min], ``verdict`` of the formula, ``max_n_gpus`` (the size at which it stops being
-        one, all else the same) [GPUs].
-
-    Examples
-    --------
-    >>> rsc_beside_exact().loc[0, ["published", "rsc", "exact"]].astype(float).round(3).tolist()
-    [0.7, 0.684, 0.72]
-    """
-    table = evidence.table("validation")
-    rows = run(table[table["model"] == "rsc_ettr"])
-    runs = [_run(**json.loads(inputs)) for inputs in rows["inputs"]]
-    return pd.DataFrame(
-        {
-            "quantity": rows["quantity"].to_numpy(),
-            "published": rows["published"].to_numpy(),
-            "relation": rows["relation"].to_numpy(),
-            "rsc": rows["computed"].to_numpy(),
-            "exact": [float(budget.exact(scenario).ettr) for scenario in runs],
-            "n_gpus": [scenario.cluster.n_gpus for scenario in runs],
-            "interval_min": [scenario.interval_min for scenario in runs],
-            "verdict": rows["verdict"].to_numpy(),
-            "max_n_gpus": [budget.largest_n_gpus(scenario, "rsc") for scenario in runs],
-        }
-    )
-
-
 def _computed(row: Mapping[str, Any]) -> float:
     place = f"validation.csv, {row['result_id']}"
     if row["model"] not in MODELS:

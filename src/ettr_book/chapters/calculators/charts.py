@@ -9,22 +9,12 @@ import altair as alt
 import pandas as pd
 
 from ettr.plots.encodings import rounded
-from ettr.plots.theme import MAP_INK, MODEL_COLOURS, ORANGE, PALE_GREY, SIGNED_COLOURS, finish
+from ettr.plots.theme import MAP_INK, PALE_GREY, SIGNED_COLOURS, finish
 from ettr_book.chapters.calculators.tables import CLASSES, NEAR
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
 
 _SHADES = dict(zip(CLASSES, [*SIGNED_COLOURS, PALE_GREY], strict=True))
-_PRINTED = {
-    "published": (MODEL_COLOURS["published"], "diamond"),
-    "RSC formula": (MODEL_COLOURS["rsc"], "circle"),
-    "exact": (MODEL_COLOURS["exact"], "square"),
-}
-_WAYS = {
-    "the formula": (ORANGE, "diamond"),
-    "exact": (MODEL_COLOURS["exact"], "square"),
-    "simulated": (MODEL_COLOURS["simulated"], "circle"),
-}
 _HEADER_CHARACTERS = 26
 
 
@@ -88,76 +78,3 @@ def _description(regions: pd.DataFrame, names: list[str], ends_min: list[float])
         "point of the exact ETTR, grey without an answer. A dashed line marks the best interval. Largest size with an "
         f"interval within a point, in GPUs: {reach}."
     )
-
-
-def surprises(frame: pd.DataFrame, title: str) -> Any:
-    """What a formula says of a run, beside the exact form and simulated runs.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.surprises``.
-    title : str
-        The statement.
-    """
-    named = frame.assign(case=[f"{row.title}, {row.run}" for row in frame.itertuples()])
-    named = named.rename(columns={"ettr": "the formula"})
-    points = rounded(named.melt(["case"], [*_WAYS], "way", "ettr"))
-    told = "; ".join(
-        f"{row.case}: formula {row._4:.1%}, exact {row.exact:.1%}, simulated {row.simulated:.1%}"
-        for row in named[["case", "exact", "simulated", "the formula"]].itertuples()
-    )
-    keys = tuple(dict.fromkeys(key for keys in frame["sources"] for key in keys))
-    told = f"Dots of ETTR by run and way of reaching it. {told}."
-    return _dots(points, named["case"].tolist(), _WAYS, title, told, keys)
-
-
-def _dots(
-    points: pd.DataFrame,
-    order: list[str],
-    ways: dict[str, tuple[str, str]],
-    title: str,
-    description: str,
-    sources: tuple[str, ...] = (),
-    tips: list[Any] | None = None,
-) -> Any:
-    """Dots of ETTR in rows, told apart by the way of reaching it."""
-    row = points.columns[0]
-    names = alt.Axis(labelLimit=330, labelExpr=builders.AT_COMMAS, labelOffset=-14, grid=True)
-    y = alt.Y(f"{row}:N", sort=order, title=None, axis=names)
-    x = builders.along("ettr", domain=[min(0.45, float(points["ettr"].min()) - 0.03), 1.02])
-    tips = tips or tooltips(row, "way", "ettr", case="Run", way="By")
-    dots = builders.shapes(points, x, y, "way", ways, 110, tips).encode(yOffset=alt.YOffset("way:N", sort=[*ways]))
-    height = 56 * len(order) + 20
-    return finish(dots, title=title, description=description, height=height, sources=sources)
-
-
-def rsc_beside_exact(frame: pd.DataFrame, title: str) -> Any:
-    """Published RSC results beside the paper's formula and the exact form.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from :func:`ettr_book.validation.rsc_beside_exact`.
-    title : str
-        The statement.
-    """
-    named = frame.rename(columns={"rsc": "RSC formula"})
-    named["quantity"] = named["quantity"].str.replace(", ETTR of", ",")
-    points = named.melt(["quantity", "relation", "max_n_gpus"], [*_PRINTED], "way", "ettr")
-    points["what"] = [
-        f"at least {row.ettr:.0%}"
-        if row.way == "published" and row.relation == "at_least"
-        else f"{row.ettr:.2g}"
-        if row.way == "published"
-        else f"{row.ettr:.1%}"
-        for row in points.itertuples()
-    ]
-    points["ends"] = [f"{value:,.0f} GPUs" for value in points["max_n_gpus"]]
-    tips = tooltips("quantity", "way", "what", "ends", way="By", what="ETTR")
-    results = "; ".join(
-        f"{row.quantity}: published {row.published:.2g}, RSC formula {row.rsc:.3f}, exact {row.exact:.3f}"
-        for row in frame.itertuples()
-    )
-    told = f"Dots of ETTR by result and way of reaching it. {results}."
-    return _dots(points, named["quantity"].tolist(), _PRINTED, title, told, ("kokolis2025",), tips)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -11,12 +9,11 @@ from ettr import budget
 from ettr.budget.intervals import best_interval_min
 from ettr.core.units import MIN_PER_H, S_PER_H
 from ettr.scenario import Scenario
-from ettr.scenario.paths import INIT, INTERVAL, N_GPUS, RATE
-from ettr.simulation import simulate
+from ettr.scenario.paths import INTERVAL, N_GPUS
 from ettr_book.chapters.common.steady_state import LARGEST_GPUS, ettr_at, quietly, smallest_gpus
 from ettr_book.chapters.common.table import CaptionedTable, named
 from ettr_book.validation import CALCULATORS
-from ettr_book.validation.comparing import POINT, answers, beside, ettr_by, ranges, set_aside, steady
+from ettr_book.validation.comparing import POINT, answers, steady
 
 LEVELS = (POINT, 5.0, 20.0)
 """Errors that a map tells apart, either way. [points]"""
@@ -36,8 +33,6 @@ CLASSES = (
 _INTERVALS_MIN = 0.5, 1440.0
 _FINE = 160
 """Intervals on which the edges of a map are looked for: closer than a small picture can show."""
-SURPRISES = (("rsc-2", "tco_hot"), ("rsc-1", "mlsysim"), ("h100-100k", "google"))
-"""Presets, and the calculator that surprises there."""
 
 
 def regions(scenario: Scenario, n_sizes: int = 36) -> pd.DataFrame:
@@ -116,66 +111,6 @@ def comparable(scenario: Scenario) -> Scenario:
     longest_min = max(tier.interval_s for tier in scenario.checkpoint.tiers) / S_PER_H * MIN_PER_H
     n_times = max(round(best_interval_min(steady(scenario)) / longest_min), 1)
     return scenario.override({INTERVAL: n_times * longest_min})
-
-
-def own(scenario: Scenario) -> pd.DataFrame:
-    """What each calculator says of the run itself: :func:`ettr_book.validation.beside`, and whether it is ``near``."""
-    return beside(scenario).assign(near=lambda frame: frame["points"].abs() <= POINT)
-
-
-def left_out(scenario: Scenario) -> list[str]:
-    """What of a scenario is set aside in the comparison, in words."""
-    return set_aside(scenario)
-
-
-def surprises(n_runs: int = 400, seed: int = 0) -> pd.DataFrame:
-    """Runs of which a calculator says what nobody would expect, beside the exact form and simulated runs.
-
-    Parameters
-    ----------
-    n_runs : int
-        Simulated runs of each.
-    seed : int
-        Of these runs.
-
-    Returns
-    -------
-    DataFrame
-        ``preset``, ``run`` (its title), ``sources`` (keys of its values), ``calculator`` (its name), ``title``,
-        ``n_gpus`` [GPUs], ``ettr`` (by the calculator), ``exact``, ``simulated`` and its standard ``error``, ``points``
-        (the calculator less the exact form, in hundredths).
-    """
-    rows: list[dict[str, Any]] = []
-    for preset, name in SURPRISES:
-        run = steady(Scenario.load(preset)).override({INIT: 0})  # no calculator lets starts grow with the size
-        ettr, exact = float(ettr_by(name, run)), float(budget.exact(run).ettr)
-        outcome = simulate(run, n_runs, seed)
-        rows.append(
-            {
-                "preset": preset,
-                "run": run.title,
-                "sources": run.sources,
-                "calculator": name,
-                "title": CALCULATORS[name].title,
-                "n_gpus": run.cluster.n_gpus,
-                "ettr": ettr,
-                "exact": exact,
-                "simulated": float(outcome.budget.ettr),
-                "error": float(outcome.ettr_error),
-                "points": 100 * (ettr - exact),
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def drawn_sizes() -> tuple[float, float]:
-    """Smallest and largest job of a draw. [GPUs]"""
-    return ranges()[N_GPUS]
-
-
-def drawn_rates() -> tuple[float, float]:
-    """Lowest and highest failure rate of a draw. [1 / (1000 node-days)]"""
-    return ranges()[RATE]
 
 
 def summary(refereed: pd.DataFrame) -> CaptionedTable:

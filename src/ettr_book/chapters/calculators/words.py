@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr.core.sentences import Finding, duration, gpus, listed, literal, pct
-from ettr_book.chapters.calculators import tables
+from ettr.core.sentences import Finding, duration, gpus, listed, pct
+from ettr.scenario.paths import N_GPUS, RATE
 from ettr_book.chapters.calculators.tables import CLASSES
+from ettr_book.validation.comparing import POINT, ranges, set_aside
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
@@ -37,7 +38,7 @@ def answer(refereed: pd.DataFrame, n: int) -> Finding:
 
 def drawn(refereed: pd.DataFrame, n: int) -> Finding:
     """What the summary rests on, and its tails."""
-    (low, high), rates = tables.drawn_sizes(), tables.drawn_rates()
+    (low, high), rates = ranges()[N_GPUS], ranges()[RATE]
     silent = refereed.loc[refereed["no_answer"].idxmax()]
     worst = refereed.loc[refereed["high"].idxmax()]
     return Finding(
@@ -54,8 +55,8 @@ def drawn(refereed: pd.DataFrame, n: int) -> Finding:
 
 
 def maps(scenario: Scenario, regions: pd.DataFrame, own: pd.DataFrame) -> Finding:
-    """What the maps show; ``regions`` and ``own`` as from ``tables``."""
-    near = own[own["near"]]
+    """What the maps show; ``regions`` as from ``tables``, ``own`` from ``validation.beside``."""
+    near = own[own["points"].abs() <= POINT]
     said = own.dropna(subset=["ettr"])
     much, little = (said.loc[place] for place in (said["points"].idxmax(), said["points"].idxmin()))
     at = f"{gpus(scenario.cluster.n_gpus)} and an interval of {duration(scenario.interval_h)}"
@@ -66,7 +67,7 @@ def maps(scenario: Scenario, regions: pd.DataFrame, own: pd.DataFrame) -> Findin
         if len(below)
         else ""
     )
-    aside = tables.left_out(scenario)
+    aside = set_aside(scenario)
     without = f" Set aside here: {listed(aside)}." if aside else ""
     return Finding(
         title=f"{len(near)} of {len(own)} formulas are within a point at the run's own size and interval",
@@ -74,50 +75,5 @@ def maps(scenario: Scenario, regions: pd.DataFrame, own: pd.DataFrame) -> Findin
             f"At {at} the exact ETTR of the steady state is {pct(own['exact'].iloc[0])}, and {len(near)} of "
             f"{len(own)} formulas are within a point of it. {much['title']} says most, {much['points']:+.1f} points, "
             f"and {little['title']} least, {little['points']:+.1f}.{turn}{without}"
-        ),
-    )
-
-
-def surprises(frame: pd.DataFrame) -> Finding:
-    """Three runs that a formula gets wrong, or right by luck; ``frame`` as from ``tables.surprises``."""
-    cost, book, lucky = (row for _, row in frame.iterrows())
-    return Finding(
-        title=(
-            f"A cost calculator is {abs(cost['points']):.1f} points off, a textbook {abs(book['points']):.1f}, and one "
-            "formula is right by luck"
-        ),
-        text=(
-            f"The goodput that a cost calculator reckons with hot spares says {pct(cost['ettr'])} for "
-            f"{literal(cost['run'])}, which reaches {pct(cost['exact'])}: it counts no stall. A textbook's reliability "
-            f"model says {pct(book['ettr'])} for {literal(book['run'])} instead of {pct(book['exact'])}: it counts no "
-            f"lost work. Runtime goodput is {abs(lucky['points']):.2f} points off for {literal(lucky['run'])}, where "
-            "what it leaves out and what it counts twice happen to cancel. Simulated runs agree with the exact form: "
-            f"{listed([pct(value) for value in frame['simulated']])}."
-        ),
-    )
-
-
-def rsc_points(frame: pd.DataFrame) -> Finding:
-    """How the RSC formula and the exact form stand to what the paper prints.
-
-    ``frame`` as from :func:`ettr_book.validation.rsc_beside_exact`.
-    """
-    kept = frame[frame["verdict"] != "not reproduced"]
-    missed = frame[frame["verdict"] == "not reproduced"]
-    apart = 100 * (kept["exact"] - kept["rsc"]).abs()
-    worst = kept.loc[apart.idxmax()]
-    ends = frame.loc[frame["max_n_gpus"].idxmin()]
-    odd = [
-        f"{row.quantity}: printed {pct(row.published, 0)}, by the formula {pct(row.rsc)}, exact {pct(row.exact)}"
-        for row in missed.itertuples()
-    ]
-    unlike = f" Not what the formula gives: {'; '.join(odd)}." if odd else ""
-    return Finding(
-        title=f"The RSC formula gives {len(kept)} of the {len(frame)} results that its paper prints",
-        text=(
-            f"By the paper's formula {len(kept)} of {len(frame)} printed results come out again, and the exact form "
-            f"stands at most {apart.max():.1f} points from it there ({worst['quantity']}: {pct(worst['rsc'])} against "
-            f"{pct(worst['exact'])}). It stops being a formula where losses that only add up reach the whole time: "
-            f"first for {ends['quantity']}, beyond {gpus(ends['max_n_gpus'])}.{unlike}"
         ),
     )
