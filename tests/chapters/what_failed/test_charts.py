@@ -16,7 +16,6 @@ FRAMES = {
     "without_category": lambda: failures.without_each(interruptions(), 54 * 24.0),
     "shares": sources.tables.interruption_shares,
     "verdicts": claims,
-    "readings": sources.tables.readings,
 }
 
 

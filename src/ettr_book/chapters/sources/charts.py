@@ -1,4 +1,4 @@
-"""Charts and tables on what was published: shares, verdicts, two readings, and every value's origin."""
+"""Charts and tables on what was published: shares, verdicts, and every value's origin."""
 
 from __future__ import annotations
 
@@ -98,39 +98,6 @@ def verdicts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         + "; ".join(f"{name} {text}" for name, text in disagreeing.items()),
         height=44 * frame["document"].nunique() + 20,
     )
-
-
-def readings(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """GPU and hardware shares under the two readings of the odd row.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        ``reading``, ``assumption``, ``gpu_share_pct``, ``hardware_share_pct``.
-    title, subtitle : str
-        The statement, and whose figures they are.
-    """
-    tidy = frame.melt(
-        id_vars=["reading", "assumption"],
-        value_vars=["gpu_share_pct", "hardware_share_pct"],
-        var_name="group",
-        value_name="share_pct",
-    )
-    tidy = tidy.replace({"group": {"gpu_share_pct": "GPU", "hardware_share_pct": "GPU, host, maintenance"}})
-    tidy = tidy.replace({"reading": {"H1": "Count is right", "H2": "Printed share is right"}})
-    bars = (
-        alt.Chart(tidy)
-        .mark_bar()
-        .encode(
-            x=alt.X("share_pct:Q", title="Share of unexpected interruptions [%]", scale=alt.Scale(domain=[0, 100])),
-            y=alt.Y("group:N", title=None, axis=alt.Axis(labelLimit=200)),
-            yOffset=alt.YOffset("reading:N"),
-            color=alt.Color("reading:N", title=None, scale=alt.Scale(range=[GREEN, BRICK])),
-            tooltip=tooltips("group", "reading", "assumption", "share_pct", group="Causes"),
-        )
-    )
-    shares = "; ".join(f"{row.group}, {row.reading}: {row.share_pct:.1f}%" for row in tidy.itertuples())
-    return finish(bars, title=title, subtitle=subtitle, description=f"Bars of shares: {shares}.", height=170)
 
 
 def claims(frame: pd.DataFrame) -> CaptionedTable:

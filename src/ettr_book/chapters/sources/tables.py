@@ -147,34 +147,6 @@ _QUANTITIES: dict[str, tuple[str, Callable[[_Facts], float]]] = {
 """Unit of each quantity that a claim may be about, and how the tables give it."""
 
 
-def quantity(name: str) -> float:
-    """One quantity that the published tables imply, in its unit (see :func:`quantities`).
-
-    Parameters
-    ----------
-    name : str
-        A name of :func:`quantities`.
-
-    Returns
-    -------
-    float
-        Its value.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such quantity.
-
-    Examples
-    --------
-    >>> round(quantity("faulty_gpu_share_pct"), 1)
-    35.3
-    """
-    if name not in _QUANTITIES:
-        raise UnknownName("quantity", name, _QUANTITIES)
-    return _QUANTITIES[name][1](_Facts())
-
-
 def quantities() -> pd.DataFrame:
     """All quantities that claims are held against.
 
@@ -219,50 +191,3 @@ def interruption_shares() -> pd.DataFrame:
     implied = 100.0 * rows["n_events"] / rows["n_events"].sum()
     agrees = (rows["printed_pct"] - implied).abs() <= PRINTED_ROUNDING_PCT + _SLACK
     return rows.assign(implied_pct=implied, agrees=agrees)
-
-
-def readings() -> pd.DataFrame:
-    """The two ways to read the root cause whose count and printed share contradict each other.
-
-    Returns
-    -------
-    DataFrame
-        One row a reading. Columns ``reading`` (``H1`` or ``H2``), ``assumption`` (text), ``gpu_events``, ``rows_sum``,
-        ``unexplained_events`` (the stated total less the rows), ``gpu_share_pct`` and ``hardware_share_pct`` (of the
-        stated total) [%], ``gpu_mtbi_h`` [h].
-
-    Notes
-    -----
-    H1 trusts the count: the rows add up to the stated total, which makes it the base case. H2 trusts the printed
-    share, so events are missing from the table; they stay in the stated total but belong to no component. Hardware
-    is GPU, host and unplanned maintenance.
-
-    Examples
-    --------
-    >>> readings()["gpu_share_pct"].round(1).tolist()
-    [64.0, 58.7]
-    """
-    facts = _Facts()
-    total, printed = facts.figure("n_unexpected"), quantity("n_faulty_gpu_from_printed")
-    cases = {
-        "H1": ("the count of faulty GPUs is right and its printed share wrong", facts.events("Faulty GPU")),
-        "H2": ("the printed share of faulty GPUs is right and its count wrong", printed),
-    }
-    rows = []
-    for reading, (assumption, faulty) in cases.items():
-        shift = faulty - facts.events("Faulty GPU")
-        gpu = facts.events("GPU", by="category") + shift
-        hardware = facts.events(*_HARDWARE, by="category") + shift
-        rows.append(
-            {
-                "reading": reading,
-                "assumption": assumption,
-                "gpu_events": int(gpu),
-                "rows_sum": int(facts.total + shift),
-                "unexplained_events": int(total - facts.total - shift),
-                "gpu_share_pct": 100.0 * gpu / total,
-                "hardware_share_pct": 100.0 * hardware / total,
-                "gpu_mtbi_h": facts.mtbi_h(gpu),
-            }
-        )
-    return pd.DataFrame(rows)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr.core.sentences import Finding, listed, literal, number
+from ettr.core.sentences import Finding, listed, literal
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
@@ -61,25 +61,8 @@ def odd_row(shares: pd.DataFrame) -> Finding:
         text=(
             f"The counts sum to {total}, as the text of the paper says. The printed shares sum to "
             f"{shares['printed_pct'].sum():.1f}%. All but {len(odd)} of the {len(shares)} rows agree with their counts "
-            f"to the printed digit; the odd one out is {rows}."
-        ),
-    )
-
-
-def readings(frame: pd.DataFrame) -> Finding:
-    """The two ways to read the odd row; columns as from ``tables.readings``."""
-    first, second = frame.iloc[0], frame.iloc[1]
-    return Finding(
-        title=f"GPU share: {first['gpu_share_pct']:.1f}% if the counts are right, {second['gpu_share_pct']:.1f}% if "
-        f"not",
-        text=(
-            f"If the count is right, GPUs caused {first['gpu_events']:.0f} interruptions, "
-            f"{first['gpu_share_pct']:.1f}%, and the printed {second['gpu_share_pct']:.1f}% repeats the wrong share. "
-            f"If the share is right, GPUs caused {second['gpu_events']:.0f}, but then the rows sum to "
-            f"{second['rows_sum']:.0f} and {second['unexplained_events']:.0f} interruptions have no cause. The first "
-            f"reading needs one misprint, the second an omission as well; this book takes the counts. What hangs on it "
-            f"is small: the time between GPU failures is {number(first['gpu_mtbi_h'])} h or "
-            f"{number(second['gpu_mtbi_h'])} h."
+            f"to the printed digit; the odd one out is {rows}. This book takes the counts: that reading needs one "
+            f"misprint, the other leaves interruptions without a cause."
         ),
     )
 
