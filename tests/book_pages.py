@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOKS = tuple(name for name in chapters.docnames(ROOT) if (ROOT / f"{name}.ipynb").is_file())
 OF_A_RUN = tuple(name for name in NOTEBOOKS if "scenario = " in (ROOT / f"{name}.ipynb").read_text(encoding="utf-8"))
 """Those that a book of another scenario computes anew."""
-QUICK = {"n_runs": 6, "n_runs_elsewhere": 3, "n_draws": 2000, "n_dates": 100, "n_points": 4, "power_mw": [30]}
+QUICK = {"n_runs": 6, "n_runs_elsewhere": 3, "n_draws": 2000, "n_dates": 100, "n_points": 4}
 """Parameters with which a page says and draws all that it does, of few runs."""
 _ROLE = re.compile(r"\{(?:doc|term|cite:\w|ref|eq|dropdown)\}`?")
 _NUMBER = re.compile(r"\[([^\]]+)\]\{#q-([\w-]+)\}")

@@ -21,8 +21,6 @@ JOBS = {
     "no prices": (TOKENS, NO_PRICES),
     "hot": ("rsc-2", {"heat": {"part": "h100", "mean_c": 30}}),
 }
-NEVER_MW, LARGE_MW = 0.01, 30.0
-"""Limits of power; none keeps the first."""
 
 
 @cache
@@ -44,11 +42,6 @@ def fastest_gpus(name: str) -> float:
     return answer(name).best["fastest"].n_gpus
 
 
-def within_limits(name: str):
-    limits_mw = (NEVER_MW, 10.0, LARGE_MW, 1000.0, 2000.0) if name == TOKENS else (LARGE_MW,)
-    return tables.sizes_within_limits(run(name), answer(name), limits_mw, n_draws=20)
-
-
 def marked(name: str):
     return tables.marked_sizes(run(name), answer(name), table("in_time", name), table("cost", name)["unit"].iloc[0])
 
@@ -59,7 +52,6 @@ TABLES = {
     "cost": lambda name: tables.cost_by_size(run(name)),
     "in_time": lambda name: tables.in_time(run(name), answer(name)),
     "marked": marked,
-    "limits": within_limits,
     "peaks": lambda name: way_tables.peaks_of_ways(run(name), way_tables.ways()),
 }
 

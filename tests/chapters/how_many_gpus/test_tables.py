@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from computed.chapters import PRESETS
-from computed.how_many_gpus import NEVER_MW, TOKENS, answer, job, run, table
+from computed.how_many_gpus import TOKENS, answer, job, run, table
 from ettr import Scenario, sizing
 from ettr_book.chapters.how_many_gpus import tables
 
@@ -101,22 +101,7 @@ def test_cost_goes_to_twice_the_fastest_size():
     assert (frame["unit"] == "USD").all()
 
 
-def test_limits_are_kept_and_those_that_cannot_be_say_why():
-    frame = table("limits")
-    none, some = frame[frame["why"] != ""], frame[frame["why"] == ""]
-    assert none["value"].tolist() == [NEVER_MW]
-    assert "power_mw of 0.01 MW is below the least" in none["why"].iloc[0]
-    columns = {"power": "power_mw", "budget": "usd", "deadline": "days"}
-    for row in some.itertuples():
-        assert getattr(row, columns[row.limit]) <= row.value
-    assert set(some["limit"]) == set(columns)
-    assert not frame.duplicated(["limit", "value", "n_gpus"]).any()
-
-
 def test_without_prices_the_cost_is_electricity():
     assert (table("cost", "no prices")["unit"] == "MWh").all()
-    within = table("limits", "no prices")
-    assert set(within["limit"]) == {"power", "deadline"}
-    assert not within["goal"].str.contains("cheapest").any()
     marked = tables.marked_sizes(run("no prices"), answer("no prices"), None, "MWh")
     assert set(marked["goal"]) == {tables.THIS_JOB, "fastest"}

@@ -16,20 +16,13 @@ def run():
     return run_of(TOKENS)
 
 
-def test_the_peak_is_where_the_next_gpu_stops_paying(run):
-    best = peak(run)
-    assert best.n_gpus == pytest.approx(sizing.turning_point(run), rel=2e-3)
-    assert not best.ends
-    quiet = peak(run, rate_factor=0.0)
-    assert quiet.n_gpus > best.n_gpus
-    assert quiet.tokens_per_day > best.tokens_per_day
-
-
-def test_without_jitter_and_failures_the_batch_ends_before_the_curve_turns():
-    best = peak(run_of("perfect"))
-    assert best.ends
-    assert best.n_gpus == pytest.approx(sizing.turning_point(run_of("perfect")), rel=2e-3)
-    assert answer("perfect").batch_ends and not answer().batch_ends
+@pytest.mark.parametrize("name", [TOKENS, "perfect"])
+def test_the_peak_is_where_the_next_gpu_stops_paying_or_the_batch_ends(name):
+    n_gpus, tokens_per_day = peak(run_of(name))
+    assert n_gpus == pytest.approx(sizing.turning_point(run_of(name)), rel=2e-3)
+    assert answer(name).batch_ends == (name == "perfect")
+    quiet_gpus, quiet_tokens_per_day = peak(run_of(name), rate_factor=0.0)
+    assert (quiet_gpus > n_gpus and quiet_tokens_per_day > tokens_per_day) == (name == TOKENS)
 
 
 def test_each_way_wins_at_its_peak_and_the_first_is_the_job_as_it_is(run):
@@ -50,7 +43,7 @@ def test_sequences_cut_in_two_are_a_layout_that_is_not_tried_by_default(run):
     assert set(run.throughput.candidates.context) == {1}
     changed = run.override(cut.changes)
     assert int(changed.layout_of_job.context) == 2
-    assert table("peaks")["tokens_per_day"].iloc[-1] == peak(changed).tokens_per_day
+    assert table("peaks")["tokens_per_day"].iloc[-1] == peak(changed)[1]
 
 
 def test_local_sgd_of_a_small_job_is_looked_at_where_its_replicas_fit():

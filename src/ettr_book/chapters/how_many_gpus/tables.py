@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
@@ -42,8 +41,6 @@ _SIZES_OF_COST, _BEYOND_FASTEST = 120, 2.0
 _WHOLE_LAYERS = 8
 _NEAR_SHARE = 0.2
 """A size may be rounded by this much; where no such size will do, the model is too large for it."""
-_OF_SIZE, _OF_YIELDS = ("n_gpus", "n_gpus_low", "n_gpus_high"), ("days", "usd", "t_co2", "power_mw")
-_DEADLINES, _BUDGETS = (1.25, 2.0, 5.0), (1 / 3, 2 / 3)
 
 
 @dataclass(frozen=True)
@@ -286,59 +283,6 @@ def cost_by_size(run: Scenario) -> pd.DataFrame:
     return curve[ends]
 
 
-def _row(best: sizing.BestSize) -> dict[str, float]:
-    sizes = {name: float(getattr(best, name)) for name in _OF_SIZE}
-    return sizes | {name: float(getattr(best.yields, name)) for name in _OF_YIELDS}
-
-
-def sizes_within_limits(
-    run: Scenario, answer: sizing.Sizing, power_mw: Iterable[float] = (10.0, 30.0, 100.0), n_draws: int = 100
-) -> pd.DataFrame:
-    """The best sizes within limits of power, money and time.
-
-    Parameters
-    ----------
-    run : Scenario
-        A job given by its tokens.
-    answer : Sizing
-        Its best sizes without limits: budgets lie between the cost of the cheapest and that of the fastest, deadlines
-        after the fastest, so that they can be kept.
-    power_mw : iterable of float
-        Limits of the facility. [MW]
-    n_draws : int
-        Draws of the bands.
-
-    Returns
-    -------
-    DataFrame
-        ``limit`` (``power``, ``budget``, ``deadline``), ``value`` (of it, in MW, USD and days), ``goal`` (those that
-        one size serves best share a row), ``why`` (why no size keeps it, with the rest NaN; otherwise empty),
-        ``n_gpus`` with ``n_gpus_low`` and ``n_gpus_high`` (90%) [GPUs], ``days``, ``usd``, ``t_co2``, ``power_mw``.
-    """
-    drawn = sizing.draws(run, n_draws)
-    fastest = answer.best[FASTEST].yields
-    asked = [("power", float(value), FASTEST) for value in power_mw]
-    if CHEAPEST in answer.best:
-        least = float(answer.best[CHEAPEST].yields.usd)
-        most = float(fastest.usd)
-        asked += [("budget", _ceiling(least * (most / least) ** part), FASTEST) for part in _BUDGETS if most > least]
-    goals = [goal for goal in (CHEAPEST, GREENEST) if goal in answer.best]
-    asked += [("deadline", _ceiling(float(fastest.days) * times), goal) for times in _DEADLINES for goal in goals]
-    names = {"power": "power_mw", "budget": "budget_usd", "deadline": "deadline_days"}
-    rows = []
-    for limit, value, goal in dict.fromkeys(asked):
-        row: dict[str, object] = {"limit": limit, "value": value, "goal": goal, "why": ""}
-        try:
-            row |= _row(sizing.best(run, goal, sizing.SizingLimits(**{names[limit]: value}), drawn))
-        except InputError as error:
-            row["why"] = str(error)
-        rows.append(row)
-    table = pd.DataFrame(rows, columns=["limit", "value", "goal", "why", *_OF_SIZE, *_OF_YIELDS])
-    same = table.groupby(["limit", "value", "n_gpus"], dropna=False)["goal"]
-    joined = table.assign(goal=same.transform(lambda goals: " and ".join(dict.fromkeys(goals))))
-    return joined.drop_duplicates(["limit", "value", "goal"], ignore_index=True)
-
-
 _PATIENCE = 2.0
 """How many times as long as the fastest a job in time may take (assumed)."""
 
@@ -362,9 +306,3 @@ def marked_sizes(run: Scenario, answer: sizing.Sizing, patient: sizing.BestSize 
             rows.append((goal, float(one.n_gpus), float(one.yields.days), float(getattr(one.yields, cost))))
     marked = pd.DataFrame(rows, columns=["goal", "n_gpus", "days", "cost"])
     return marked[np.isfinite(marked["days"])].drop_duplicates("n_gpus")
-
-
-def _ceiling(value: float) -> float:
-    """Rounded up to two digits. [as given]"""
-    scale = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return float(f"{math.ceil(value / scale * (1 - 1e-12)) * scale:.12g}")

@@ -10,32 +10,30 @@ import pandas as pd
 
 from ettr.core.sentences import Finding, about, amount, capital, days, gpus, listed, literal, number, pct, say
 from ettr_book.chapters.common.exercises import Exercise, exercises
-from ettr_book.chapters.common.table import CaptionedTable
 from ettr_book.chapters.how_many_gpus.tables import FASTEST, THIS_JOB, GivenByTokens, gain_of_doubling, on_size
 
 if TYPE_CHECKING:
     from ettr import sizing
     from ettr.scenario import Scenario
-    from ettr_book.chapters.how_many_gpus.way_tables import Peak
 
 _IDEAL = "computing, at the peak"
 
 
-def answer(sizes: sizing.Sizing, rarer: Peak, often: Peak, patient: sizing.BestSize | None) -> Finding:
+def answer(sizes: sizing.Sizing, rarer_gpus: float, often_gpus: float, patient: sizing.BestSize | None) -> Finding:
     """Where the next GPU stops paying.
 
     Parameters
     ----------
     sizes : Sizing
         The best sizes.
-    rarer, often : Peak
+    rarer_gpus, often_gpus : float
         The sizes that yield most with half and with twice the failure rate.
     patient : BestSize or None
         As from ``tables.in_time``.
     """
     own, share, fastest = sizes.scenario.cluster.n_gpus, sizes.next.share, sizes.best[FASTEST]
     ends = fastest.n_gpus if sizes.turning_gpus is None else sizes.turning_gpus
-    values = {"own": own, "share": abs(share), "ends": ends, "rarer": rarer.n_gpus, "often": often.n_gpus}
+    values = {"own": own, "share": abs(share), "ends": ends, "rarer": rarer_gpus, "often": often_gpus}
     now = say(
         "The next GPU adds {share:share0} of what a GPU of this job yields on average"
         if share >= 0
@@ -203,37 +201,6 @@ def cost(frame: pd.DataFrame, marked: pd.DataFrame) -> Finding:
 
 def _part(ratio: float) -> str:
     return f"{pct(ratio, 0)} of" if ratio < 1 else f"{number(about(ratio))} times"
-
-
-_LIMITS = {"power": ("MW", "power_mw"), "budget": ("USD", "usd"), "deadline": ("days", "days")}
-"""Unit of a limit, and what of a size it holds for."""
-
-
-def limits(frame: pd.DataFrame) -> CaptionedTable:
-    """The table of best sizes within limits; ``frame`` as from ``tables.sizes_within_limits``."""
-    rows = []
-    for row in frame.itertuples():
-        cells: dict[str, object] = {
-            "Limit": f"{row.limit} {amount(row.value)} {_LIMITS[row.limit][0]}",
-            "Best for": row.goal,
-        }
-        if row.why:
-            rows.append({**cells, "GPUs": "none", "Why": capital(row.why)})
-            continue
-        cells |= {"GPUs": row.n_gpus, "90%": f"{_round(row.n_gpus_low)} to {_round(row.n_gpus_high)}"}
-        costs = {"Days": row.days, "Million USD": row.usd / 1e6, "MW": row.power_mw, "t CO2": row.t_co2}
-        rows.append(cells | {name: about(value) for name, value in costs.items()})
-    columns = ["Limit", "Best for", "GPUs", "90%", "Days", "Million USD", "MW", "t CO2", "Why"]
-    wide = pd.DataFrame(rows, columns=columns)
-    if not (frame["usd"].fillna(0) > 0).any():
-        wide = wide.drop(columns="Million USD")
-    if not (frame["why"] != "").any():
-        wide = wide.drop(columns="Why")
-    return CaptionedTable(wide, "The best sizes within limits")
-
-
-def _round(size: float) -> str:
-    return gpus(size).split()[0]
 
 
 def ways(peaks: pd.DataFrame) -> Finding:
