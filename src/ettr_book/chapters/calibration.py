@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.core.sentences import Finding, listed, pct
+from ettr.core.sentences import Finding
 from ettr.plots.encodings import rounded, with_marks
 from ettr.plots.theme import BLUE, ORANGE, finish, layered
 from ettr.scaling import calibration
@@ -18,8 +18,6 @@ from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import axis_title, tooltips
 from ettr_book.chapters.common.table import CaptionedTable
 
-SAID_BY_ROWS = calibration.SAID_BY_ROWS
-"""Rows moved a constant where they leave less than this of its prior's standard deviation."""
 AIM_POINTS = 3.0
 """How far a published run that a fit used may lie off the model. [% of utilisation]"""
 
@@ -31,15 +29,14 @@ def calibrated_runs() -> pd.DataFrame:
     -------
     DataFrame
         ``study``, ``run_id``, ``title``, ``n_gpus`` [GPUs], ``measured_pct``, ``computed_pct``, ``residual_points``
-        [%], ``relative_to``, ``used``, ``source``, ``status``, ``note``, ``kernel_efficiency``, ``jitter``,
-        ``moved`` (names of the constants that the study's rows moved, joined by commas). Rows that others are given
-        relative to are left out: they agree by definition.
+        [%], ``relative_to``, ``used``, ``source``, ``status``, ``note``, ``kernel_efficiency``.
+        Rows that others are given relative to are left out: they agree by definition.
     """
     frames = []
     for study in calibration.studies():
         fitted = calibration.fit(study)
-        own = {name: getattr(fitted.constants, name) for name in ("kernel_efficiency", "jitter")}
-        frames.append(fitted.rows.assign(study=study, moved=", ".join(fitted.moved), **own))
+        efficiency = fitted.constants.kernel_efficiency
+        frames.append(fitted.rows.assign(study=study, kernel_efficiency=efficiency))
     rows = pd.concat(frames, ignore_index=True)
     return rows[rows["relative_to"].fillna("") != rows["run_id"]].reset_index(drop=True)
 
@@ -122,48 +119,15 @@ def calibrated(frame: pd.DataFrame) -> Finding:
     worst, most = frame.loc[off.idxmax()], off[used.index].max()
     kept = "is kept" if most <= AIM_POINTS else "is missed"
     low, high = (frame.loc[frame["kernel_efficiency"].agg(which)] for which in ("idxmin", "idxmax"))
-    why = ""
-    if isinstance(worst["relative_to"], str) and worst["relative_to"]:
-        why = (
-            f" Its study gives only ratios of throughput, which say little about jitter, so that the assumed one of "
-            f"about {pct(worst['jitter'], 0)} a node shows: the nodes of that run vary less."
-        )
     return Finding(
         title=f"Rows in a fit are off by at most {most:.1f} points, the others by up to {off[left.index].max():.1f}",
         text=(
             f"Constants are estimated for each study, from priors and the rows marked as used: {len(used)} of "
-            f"{len(frame)}. {_moved(frame)} The aim of "
+            f"{len(frame)}. The aim of "
             f"{AIM_POINTS:g} points on these {kept}, the worst of them being off by {most:.1f}. The {len(left)} rows "
             f"left out are the test: in the mean they are off by {off[left.index].mean():.1f} points. Worst of all is "
-            f"*{worst['title']}*, by {worst['residual_points']:+.1f} points.{why} No constants hold for all: the "
+            f"*{worst['title']}*, by {worst['residual_points']:+.1f} points. No constants hold for all: the "
             f"efficiency of kernels goes from {low['kernel_efficiency']:.2f} ({low['study']}) to "
             f"{high['kernel_efficiency']:.2f} ({high['study']}), by GPU, precision and software."
         ),
     )
-
-
-_CONSTANTS = {
-    "kernel_efficiency": "the efficiency of kernels",
-    "jitter": "jitter",
-    "overlap": "overlap",
-    "latency_us": "the latency of a hop",
-}
-
-
-def _moved(frame: pd.DataFrame) -> str:
-    """Which constants the rows moved, and in which studies."""
-    by = frame.drop_duplicates("study").set_index("study")["moved"].str.split(", ")
-    studies = {name: [str(study) for study, moved in by.items() if name in moved] for name in _CONSTANTS}
-    by_constant = [f"{_CONSTANTS[name]} in {_of_studies(those, len(by))}" for name, those in studies.items() if those]
-    kept = [_CONSTANTS[name] for name, those in studies.items() if not those]
-    text = f"The rows moved {listed(by_constant)}" if by_constant else "The rows moved none of them"
-    if by_constant and kept:
-        text += f", and nowhere {listed(kept)}"
-    return (
-        f"{text}; a constant counts as moved where they leave less than {pct(SAID_BY_ROWS, 0)} of its prior's "
-        "standard deviation. The others are mostly the priors'."
-    )
-
-
-def _of_studies(names: list[str], n_studies: int) -> str:
-    return "all studies" if len(names) == n_studies else f"{len(names)} of {n_studies} studies ({listed(names)})"

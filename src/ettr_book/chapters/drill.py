@@ -122,37 +122,9 @@ def _budgets(row: dict[str, object]) -> tuple[TimeBudget, TimeBudget, int]:
     return took, account.budget(known.step_s), account.n_stops
 
 
-_MEASURED = "measured"
-_WAYS = {_MEASURED: (GREEN, "circle"), "by the rules": (MODEL_COLOURS["exact"], "diamond")}
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
 _ROW_PX = 24
 """Height of a drill's row. [px]"""
-
-
-def useful_chart(beside: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """ETTR of each drill, measured and by the rules.
-
-    Parameters
-    ----------
-    beside : DataFrame
-        As from ``beside``.
-    title, subtitle : str
-        The statement, and what is shown.
-    """
-    named = beside.rename(columns={"ettr": _MEASURED, "ettr_given": "by the rules"})
-    points = named.melt(["title", "points", "n_stops"], [*_WAYS], "way", "ettr")
-    y = builders.rows("title", beside["title"], grid=True)
-    tips = tooltips("title", "way", "ettr", "points", "n_stops", title="Drill", points="Measured less given")
-    x = builders.along("ettr", domain=[max(0.0, float(points["ettr"].min()) - 0.05), 1.0])
-    widest = beside.loc[beside["points"].abs().idxmax()]
-    return finish(
-        builders.shapes(points, x, y, "way", _WAYS, 80, tips),
-        title=title,
-        subtitle=subtitle,
-        description=f"Dots of ETTR for {len(beside)} drills, measured and by the rules with the faults as they struck. "
-        f"They differ most for {widest['title']}: by {widest['points']:+.1f} points.",
-        height=_ROW_PX * len(beside) + 20,
-    )
 
 
 def finishing_chart(beside: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -255,26 +227,6 @@ def answer(beside: pd.DataFrame) -> Finding:
             near=NEAR_POINTS,
             n_in=int(beside["is_in_band"].sum()),
             ending=ending,
-        ),
-    )
-
-
-def useful(beside: pd.DataFrame) -> Finding:
-    """How far the ETTR of the rules is from the measured one."""
-    widest = beside.loc[beside["points"].abs().idxmax()]
-    return Finding(
-        title=say(
-            "Given the faults, the rules miss half of the ETTRs by less than {typical:.1f} points",
-            typical=float(beside["points"].abs().median()),
-        ),
-        text=say(
-            "Half of the differences are below {typical:.1f} points. The largest is {most:.1f} points: {title}. "
-            "Measured ETTRs are {lean} on average, by {mean:.1f} points.",
-            typical=float(beside["points"].abs().median()),
-            most=float(abs(widest["points"])),
-            title=str(widest["title"]).lower(),
-            lean="lower" if beside["points"].mean() < 0 else "higher",
-            mean=float(abs(beside["points"].mean())),
         ),
     )
 

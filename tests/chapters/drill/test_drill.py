@@ -63,9 +63,6 @@ def test_the_answer_counts(beside):
 
 
 def test_charts(beside, parts, check_chart, layer_of):
-    useful = drill.useful_chart(beside, "They agree").to_dict()
-    check_chart(useful)
-    assert len(layer_of(useful, "point")["rows"]) == 2 * len(beside)
     check_chart(drill.finishing_chart(beside, "They end in time").to_dict())
     both = drill.parts_chart(parts, "Every part").to_dict()
     check_chart(both)
