@@ -109,7 +109,6 @@ NO_ANSWER = {
         "spares",
         "calculators",
         "catalogue",
-        "grid_limits",
     ),
     "a million GPUs": ("one_by_one", "catalogue"),
 }

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pandas as pd
 
 from ettr import Scenario, power, simulate
-from ettr_book.chapters import grid_limits
 from ettr_book.chapters.power import tables
 
 CASES = {
@@ -43,8 +42,7 @@ def of(case: str = "llama3-405b") -> SimpleNamespace:
 
 TABLES = {
     "events": lambda own: tables.stops_of_day(own.window),
-    "spectrum": lambda own: grid_limits.tables.spectra(own.window, own.profile, 0.02),
-    "limits": lambda own: grid_limits.tables.limits_kept(own.window, own.profile, own.day),
+    "limits": lambda own: tables.limits_kept(own.window, own.profile, own.day),
     "smoothed": lambda own: tables.smoothed_moment(own.window, own.profile, tables.sized_options(own.fine, TARGET)),
 }
 

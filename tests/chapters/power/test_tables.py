@@ -25,11 +25,11 @@ def window():
 
 def test_stops_are_the_failures_of_the_run():
     simulation = simulate(Scenario.load("llama3-405b"), 1, timeline=[0])
-    rows = tables.stops(simulation.timeline)
+    failures_h = tables.failures_of(simulation.timeline)
     n_failures = int(simulation.runs["n_failures"].iloc[0])
     # a failure during a restart begins no stop of its own
-    assert 0.9 * n_failures <= len(rows) <= n_failures
-    assert (rows["return_h"] > rows["failure_h"]).all() and rows["failure_h"].is_monotonic_increasing
+    assert 0.9 * n_failures <= len(failures_h) <= n_failures
+    assert (np.diff(failures_h) > 0).all()
 
 
 def test_the_day_has_a_failure_and_lies_in_the_run():
@@ -65,3 +65,8 @@ def test_a_smoothed_failure_swings_less():
     spans = rows.groupby("option")["power_mw"].agg(np.ptp)
     assert spans.drop("no smoothing").max() < 0.7 * spans["no smoothing"]
     assert len(set(rows.groupby("option").size())) == 1 and len(rows) < 2000
+
+
+def test_limits_are_checked_where_the_bins_can():
+    rows = table("limits")
+    assert set(rows["specification"]) == set(power.specifications()) and (rows["verdict"] != "not known").all()

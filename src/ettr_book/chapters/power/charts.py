@@ -25,6 +25,7 @@ from ettr.plots.theme import (
 )
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
+from ettr_book.chapters.common.table import CaptionedTable, heads, named
 
 _AT_GRID = "Power at the grid [MW]"
 _STOPS = {"failure": PART_COLOURS["rework"], "maintenance": PART_COLOURS["maintenance"]}
@@ -194,3 +195,15 @@ def bill(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         description=f"Bars of what lost hours of a year cost by part, in million USD: {by_part or 'nothing is lost'}.",
         height=34 * max(1, len(parts)) + 30,
     )
+
+
+def limits(frame: pd.DataFrame) -> CaptionedTable:
+    """A run against the limits of several specifications, a row a rule.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.limits_kept``.
+    """
+    names = heads("specification", "rule", "limit", "value", "unit", "verdict", value="This run")
+    return named(frame.replace({"unit": {"1": ""}}), names, "The bare job against published limits", digits=3)

@@ -15,8 +15,6 @@ from ettr.power import Place, PowerSeries, Profile, Sized
 from ettr.scenario import Scenario
 from ettr.scenario.paths import N_GPUS
 
-FAILURE, RETURN, CHECKPOINT, START = "a failure", "the return", "a checkpoint", "the start"
-"""Moments that are shown."""
 _DOWN = ("detection", "queue", "restart")
 _WORKING = ("training", "rework", "checkpoint")
 _ROWS_OF_DAY = 360
@@ -62,32 +60,17 @@ def resized(scenario: Scenario, n_gpus: int) -> Scenario:
     return scenario.override({N_GPUS: scenario.cluster.nearest_n_gpus(n_gpus)})
 
 
-def stops(timeline: pd.DataFrame) -> pd.DataFrame:
-    """Failures of a run: where it stops working and is detected, queued or restarted.
-
-    Parameters
-    ----------
-    timeline : DataFrame
-        Stretches of one run.
-
-    Returns
-    -------
-    DataFrame
-        ``failure_h``, ``return_h`` (of training; missing if it does not return) [h].
-    """
-    state = timeline["state"].astype(str).to_numpy()
-    begins = timeline["start_h"].to_numpy(float)
-    down, working = np.isin(state, _DOWN), np.isin(state, _WORKING)
-    first = np.flatnonzero(down[1:] & working[:-1]) + 1
-    trains = np.flatnonzero(np.isin(state, ("training", "rework")))
-    after = np.searchsorted(trains, first)
-    return pd.DataFrame({"failure_h": begins[first], "return_h": np.append(begins[trains], np.nan)[after]})
+def failures_of(timeline: pd.DataFrame) -> np.ndarray:
+    """Failures of a run: when it stops working and is detected, queued or restarted. [h]"""
+    state = timeline["state"].astype(str)
+    down, worked = state.isin(_DOWN), state.shift().isin(_WORKING)
+    return np.asarray(timeline.loc[down & worked, "start_h"], dtype=float)
 
 
 def day_of_run(timeline: pd.DataFrame) -> Window:
     """The whole day with a failure whose stops are nearest to the mean of all days; all of a run that is shorter."""
     end_h = float(timeline["end_h"].iloc[-1])
-    failures_h = stops(timeline)["failure_h"].to_numpy()
+    failures_h = failures_of(timeline)
     if end_h < 2 * H_PER_DAY:
         inside = failures_h[failures_h > 0]
         return Window(timeline, 0.0, end_h, float(inside[0]) if inside.size else None)
@@ -173,7 +156,7 @@ def stops_of_day(window: Window) -> pd.DataFrame:
         ``hour`` (since the beginning of the window) [h], ``what`` (``failure`` or ``maintenance``), in their order.
     """
     planned = _planned_h(window.timeline)
-    failed = stops(window.timeline)["failure_h"].to_numpy(float)
+    failed = failures_of(window.timeline)
     at_h = np.concatenate((failed, planned))
     what = np.repeat(["failure", "maintenance"], [failed.size, planned.size])
     inside = (at_h >= window.start_h) & (at_h < window.end_h)
@@ -181,18 +164,14 @@ def stops_of_day(window: Window) -> pd.DataFrame:
     return rows.sort_values("hour", ignore_index=True)
 
 
-def moments_of(window: Window) -> list[tuple[str, float]]:
-    """Moments of a window that are worth a look, and when they are [h]: a failure and the return, if there is one."""
-    timeline = window.timeline
+def moment_h(window: Window) -> float:
+    """A moment of a window that is worth a look: a failure, else a checkpoint, else the start. [h]"""
     if window.failure_h is not None:
-        returns = stops(timeline).set_index("failure_h")["return_h"]
-        back_h = float(returns.loc[window.failure_h])
-        return [(FAILURE, window.failure_h)] + ([(RETURN, back_h)] if np.isfinite(back_h) else [])
-    own = timeline[(timeline["start_h"] >= window.start_h) & (timeline["state"] == "checkpoint")]
-    if len(own):
-        return [(CHECKPOINT, float(own["start_h"].iloc[0]))]
+        return window.failure_h
+    timeline = window.timeline
+    saved = timeline[(timeline["start_h"] >= window.start_h) & (timeline["state"] == "checkpoint")]
     trains = timeline[timeline["state"].isin(["training", "rework"])]
-    return [(START, float(trains["start_h"].iloc[0]))]
+    return float((saved if len(saved) else trains)["start_h"].iloc[0])
 
 
 def fine_series(window: Window, profile: Profile) -> PowerSeries:
@@ -232,10 +211,10 @@ def smoothed_moment(
     Returns
     -------
     DataFrame
-        ``option``, ``reached``, ``since_s`` (since the moment) [s], ``power_mw`` [MW], in about 300 bins a line.
+        ``option``, ``since_s`` (since the moment) [s], ``power_mw`` [MW], in about 300 bins a line.
     """
-    moment, at_h = moments_of(window)[0]
-    span_h = (seconds + (_LEAD_S if moment == FAILURE else 0.0)) / S_PER_H
+    at_h = moment_h(window)
+    span_h = (seconds + _LEAD_S) / S_PER_H
     step_s = min(profile.waveform.shortest_s / 5, seconds / 100)
     first_h, last_h = float(window.timeline["start_h"].iloc[0]), float(window.timeline["end_h"].iloc[-1])
     start_h, end_h = max(at_h - span_h, first_h), min(at_h + span_h, last_h)
@@ -252,11 +231,43 @@ def smoothed_moment(
         pd.DataFrame(
             {
                 "option": name,
-                "reached": name == BARE or options[name].reached,
                 "since_s": since_s[inside][:whole:per],
                 "power_mw": power_mw[inside][:whole].reshape(-1, per).mean(axis=1),
             }
         )
         for name, power_mw in lines.items()
     ]
+    return pd.concat(frames, ignore_index=True)
+
+
+_FINE_S = 0.01
+
+
+def limits_kept(window: Window, profile: Profile, day: PowerSeries) -> pd.DataFrame:
+    """A run against every specification: shares of a band in an hour of fine bins, all other rules by the day.
+
+    Parameters
+    ----------
+    window : Window
+        As from :func:`day_of_run`.
+    profile : Profile
+        As from :func:`ettr.power.profile`.
+    day : PowerSeries
+        The window in whole seconds.
+
+    Returns
+    -------
+    DataFrame
+        ``specification`` and the columns of :func:`ettr.power.check`.
+    """
+    fine = window.series(profile, _FINE_S, "grid")
+    frames = []
+    for name in power.specifications():
+        rules = power.specification(name)
+        in_band = rules["metric"] == "band_share"
+        for series, own in ((fine, rules[in_band]), (day, rules[~in_band])):
+            if len(own):
+                kept = power.check(series, own)
+                kept.insert(0, "specification", name)
+                frames.append(kept)
     return pd.concat(frames, ignore_index=True)

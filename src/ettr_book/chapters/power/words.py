@@ -127,41 +127,18 @@ def day(series: PowerSeries, metrics: Metrics, events: pd.DataFrame) -> Finding:
         else f"{hours} without a stop",
         text=(
             f"The highest second takes {megawatts(about(metrics.peak_mw))} and the lowest "
-            f"{megawatts(about(metrics.lowest_mw))}.{ramps}{_quiet(series)}"
+            f"{megawatts(about(metrics.lowest_mw))}.{ramps}"
         ),
     )
 
 
-def _quiet(series: PowerSeries) -> str:
-    """Why power moves where nothing stops the job, if its steps can be seen."""
-    assert series.profile is not None
-    wave = series.profile.waveform
-    if wave.step_s < 2 * series.step_s or not wave.swing_w:
-        return ""
-    return " The band is wide in quiet hours too, because each step is a swing."
-
-
-def moment(frame: pd.DataFrame, target: Target) -> Finding:
+def moment(frame: pd.DataFrame) -> Finding:
     """A failure, bare and with each option; ``frame`` as from ``tables.smoothed_moment``."""
-    ends = frame.groupby("option", sort=False)["power_mw"].agg(["min", "max"])
-    bare = ends.iloc[0]
-    kept = frame.groupby("option", sort=False)["reached"].first().iloc[1:]
-    good, bad = (listed([_article(str(name)) for name in kept.index[mask]]) for mask in (kept, ~kept))
+    bare = frame.loc[frame["option"] == tables.BARE, "power_mw"]
     return Finding(
-        title=say("A failure drops the power from {high:mw} to {low:mw} at once", high=bare["max"], low=bare["min"]),
-        text=" ".join(
-            part
-            for part in (
-                "All GPUs wait for the one that failed. A change that is as fast as that has to be filled or stored.",
-                f"{capital(good)} {'keeps' if kept.sum() == 1 else 'keep'} the swing within "
-                f"{pct(target.range_share, 0)} of the rated power in {duration(target.window_s / S_PER_H)}: a floor "
-                f"burns to do so, a store takes up the energy."
-                if kept.any()
-                else "",
-                f"{capital(bad)} {'misses' if (~kept).sum() == 1 else 'miss'} it." if not kept.all() else "",
-            )
-            if part
-        ),
+        title=say("A failure drops the power from {high:mw} to {low:mw} at once", high=bare.max(), low=bare.min()),
+        text="All GPUs wait for the one that failed. A change that is as fast as that has to be filled or stored: a "
+        "floor burns to do so, a store takes up the energy.",
     )
 
 
@@ -247,6 +224,19 @@ def bill(table: pd.DataFrame, carbon: pd.DataFrame) -> Finding:
             most=most["title"],
             most_t=most["t_co2"],
         ),
+    )
+
+
+def limits(table: pd.DataFrame) -> Finding:
+    """Which limits are kept; ``table`` as from ``tables.limits_kept``."""
+    broken = table[table["verdict"] == "broken"]
+    each = [
+        f"{count(int((broken['specification'] == name).sum()))} of {count(len(rows))} of {name}"
+        for name, rows in table.groupby("specification", sort=False)
+    ]
+    return Finding(
+        title=f"The bare job breaks {count(len(broken))} of {count(len(table))} published limits",
+        text=f"Broken are {listed(each)}. The limits are examples and ranges of plants, not the rules of one grid.",
     )
 
 
