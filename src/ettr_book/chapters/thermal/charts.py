@@ -1,4 +1,4 @@
-"""Charts on heat: temperatures over a day, cooling, and failures by temperature."""
+"""Charts on heat: temperatures over a day, cooling, and ETTR by temperature."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ _COOLING = {
     "immersion": (BRICK, [2, 3]),
 }
 _CASES = ((GREY, [2, 3]), (BLUE, [1, 0]), (ORANGE, [8, 2]), (VIOLET, [6, 3]))
-_CAGES = {"rate": "Per 1000 GPU-years", "ratio": "Over the bottom cage"}
 _HOURS = alt.X(
     "hour:Q",
     title="Hour of the day [h]",
@@ -90,39 +89,6 @@ def by_climate(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         subtitle=subtitle,
         description=f"Lines of effective throughput over the mean outdoor temperature, the axis cut: {by_plant}.",
         height=320,
-    )
-
-
-def titan(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Failure rates of Titan's GPUs by cage.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.titan_cages``.
-    title, subtitle : str
-        The statement, and what the lines mean.
-    """
-    rates = rounded(frame.assign(place=frame["cage"].map({0: "bottom", 1: "middle", 2: "top"})), 4)
-    colours = {"double-bit error": BRICK, "off the bus": TEAL}
-    base = alt.Chart(rates).encode(
-        y=alt.Y("place:N", sort=["top", "middle", "bottom"], title="Cage"),
-        yOffset=alt.YOffset("failure:N", sort=list(colours)),
-    )
-    bars = base.mark_bar().encode(
-        x=alt.X("rate:Q", title="Failures per 1000 GPU-years"),
-        color=builders.squares("failure", colours, symbolOpacity=1),
-        tooltip=tooltips("failure", "place", "rate", "low", "high", "ratio", **_CAGES),
-    )
-    errors = base.mark_rule(strokeWidth=1.6).encode(x="low:Q", x2="high:Q")
-    by_cage = "; ".join(f"{row.failure}, {row.place}: {row.rate:.1f}" for row in rates.itertuples())
-    return finish(
-        layered(bars, errors),
-        title=title,
-        subtitle=subtitle,
-        description=f"Bars of failures per 1000 GPU-years with 95% intervals. {by_cage}.",
-        height=220,
-        sources=["ostrouchov2020"],
     )
 
 

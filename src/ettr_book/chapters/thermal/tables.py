@@ -10,11 +10,10 @@ import pandas as pd
 
 from ettr import evidence
 from ettr.core.errors import EttrError, InputError
-from ettr.failures import poisson_interval
 from ettr.plan import ettr_at_best
 from ettr.scenario import Gpu, Scenario
 from ettr.scenario.heat import Heat
-from ettr.scenario.heat_response import HeatResponse, plant_of
+from ettr.scenario.heat_response import HeatResponse
 from ettr.thermal import arrhenius_factor, speed
 from ettr_book.chapters.common.steady_state import without_start
 
@@ -147,28 +146,6 @@ def by_hand(run: Scenario) -> dict[str, float]:
     }
 
 
-_HEAT_WAVE = 1.25
-"""Failures of GPUs in the heat wave of an exercise, over those at other times."""
-
-
-def heat_wave(run: Scenario) -> dict[str, float]:
-    """ETTR ``lost`` where GPUs fail a quarter more often, and ``all`` that is lost without that; both at the best."""
-    more = {f"failures.modes.{m.name}.factor": _HEAT_WAVE * m.factor for m in run.failures.modes if m.category == GPU}
-    before = steady_ettr(run)
-    return {"lost": before - steady_ettr(run.override(more)), "all": 1 - before}
-
-
-def plant_limits(run: Scenario, day: pd.DataFrame) -> list[str]:
-    """Limits of the scenario's plant that a day of weather reaches, in words; ``day`` as from :func:`hottest_day`."""
-    plant = plant_of(heat_of(run))
-    supplied_c = day["ambient_c"] + plant.approach_k
-    reached = {
-        "the plant delivers nothing below its set point": supplied_c.min() < plant.least_c,
-        "its chiller nothing above": supplied_c.max() > plant.most_c,
-    }
-    return [words for words, there in reached.items() if there]
-
-
 def limits_of(run: Scenario) -> pd.DataFrame:
     """Temperatures that the scenario's GPU keeps within.
 
@@ -290,27 +267,7 @@ def by_warming(run: Scenario, warming_k: Iterable[float] = range(-20, 16, 5)) ->
     return pd.DataFrame(rows)
 
 
-def titan_cages() -> pd.DataFrame:
-    """Failures of Titan's GPUs by cage, with exact intervals of their counts.
-
-    Returns
-    -------
-    DataFrame
-        ``cage``, ``failure``, ``rate``, ``low``, ``high`` (95%) [failures per 1000 GPU-years], ``ratio`` (over the
-        lowest cage).
-    """
-    table = evidence.table("titan_cages")
-    counts = (table["rate_per_1000_gpu_years"] * table["gpu_years"] / 1000).round()
-    low, high = poisson_interval(counts.to_numpy())
-    rate = table["rate_per_1000_gpu_years"]
-    lowest = table[table["cage"] == 0].set_index("failure")["rate_per_1000_gpu_years"]
-    return pd.DataFrame(
-        {
-            "cage": table["cage"],
-            "failure": table["failure"],
-            "rate": rate,
-            "low": 1000 * np.asarray(low) / table["gpu_years"],
-            "high": 1000 * np.asarray(high) / table["gpu_years"],
-            "ratio": rate / table["failure"].map(lowest),
-        }
-    )
+def titan_ratios() -> pd.Series:
+    """Failures of Titan's GPUs in the top cage over those in the bottom cage, by kind of failure."""
+    rates = evidence.table("titan_cages").pivot_table("rate_per_1000_gpu_years", "failure", "cage", sort=False)
+    return rates[rates.columns.max()] / rates[0]

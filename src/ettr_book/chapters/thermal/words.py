@@ -91,15 +91,9 @@ def afternoon(run: Scenario) -> Finding:
     """Temperatures and pace over the hottest day."""
     day, losses = hottest_day(run), tables.day_losses(run)
     outdoors, inlet, die = (float(np.ptp(day[name])) for name in ("ambient_c", "inlet_c", "die_c"))
-    follows = "Outdoors it is as warm at every hour."
-    if outdoors >= 0.05 > inlet:
-        follows = "The plant keeps the inlet constant: the afternoon does not reach the GPUs."
-    elif inlet >= 0.05:
-        why = tables.plant_limits(run, day)
-        follows = (
-            f"Outdoors the day swings by {outdoors:.0f} K, the die of a mean GPU by {die:.0f} K"
-            f"{f', since {listed(why)}' if why else ''}."
-        )
+    follows = "The inlet is as warm at every hour: the afternoon does not reach the GPUs."
+    if inlet >= 0.05:
+        follows = f"Outdoors the day swings by {outdoors:.0f} K, the die of a mean GPU by {die:.0f} K."
     waits = ""
     if losses["job"] - losses["mean GPU"] > _VISIBLE:
         waits = (
@@ -148,9 +142,9 @@ def climate(frame: pd.DataFrame) -> Finding:
     return Finding(title=title, text=" ".join(filter(None, sentences)))
 
 
-def titan(frame: pd.DataFrame) -> Finding:
-    """What Titan's cages say, and what they do not; ``frame`` as from ``tables.titan_cages``."""
-    top = frame[frame["cage"] == frame["cage"].max()].set_index("failure")["ratio"]
+def titan() -> Finding:
+    """What Titan's cages say, and what they do not."""
+    top = tables.titan_ratios()
     ratios = [
         f"{name}s {value:.1f} times" if "error" in str(name) else f"GPUs off the bus {value:.1f} times"
         for name, value in top.items()
@@ -184,17 +178,11 @@ def warming(run: Scenario, frame: pd.DataFrame) -> Finding:
 
 
 def asked(run: Scenario) -> Finding:
-    """Two exercises."""
-    hand = tables.by_hand(run)
+    """An exercise."""
     return exercises(
         Exercise(
             "A heat sink with half the swing: what does the afternoon cost a mean GPU then?",
             say("About half: leakage grows nearly in proportion, and everything after it is a product. {half:share}.",
-                half=hand["lost"] / 2),
-        ),
-        Exercise(
-            "In a heat wave GPUs fail a quarter more often. Estimate what that costs in ETTR.",
-            say("{lost:points}: GPUs are a part of the failures, and all that failures cost here is {all:share0} of "
-                "the time.", **tables.heat_wave(run)),
+                half=tables.by_hand(run)["lost"] / 2),
         ),
     )  # fmt: skip
