@@ -8,7 +8,6 @@ from functools import cache
 import pytest
 
 from ettr import Scenario, budget, plan, recommendation
-from ettr.core.errors import UnknownName
 from ettr_book.chapters import failure_log, finishing_date, one_by_one, scale, spares, thermal, what_failed
 from ettr_book.chapters.common.runs import affordable, followed, for_timeline, of_failures, shortened
 from ettr_book.chapters.sources.tables import interruption_shares
@@ -101,10 +100,3 @@ def test_the_ranking_has_each_that_may_save_best_first():
     for _, group in ranking.groupby("effect", sort=False):
         assert group["musd"].is_monotonic_decreasing or len(group) == 1
     assert (ranking["low"] <= ranking["musd"]).all() and (ranking["musd"] <= ranking["high"]).all()
-
-
-def test_the_leading_ones_can_be_named_instead():
-    named = one_by_one.tables.leading(compared(), 3, ["faulty-machine-detection"])
-    assert named == ("faulty-machine-detection",)
-    with pytest.raises(UnknownName):
-        one_by_one.tables.leading(compared(), 3, ["no-such-thing"])

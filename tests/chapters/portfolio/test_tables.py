@@ -88,9 +88,9 @@ def test_an_assumption_that_leaves_a_step_nothing_to_save_takes_it_out_of_the_se
 
 def test_the_simulated_set_agrees_with_the_model():
     found = recommended("opt-175b")
-    runs = portfolio.tables.simulated(loaded("opt-175b"), found, 40)
-    assert runs.before.ettr == pytest.approx(found.ettr, abs=0.01)
-    assert runs.after.ettr == pytest.approx(found.ettr_with_all, abs=0.01)
+    before, after = portfolio.tables.simulated(loaded("opt-175b"), found, 40)
+    assert before.ettr == pytest.approx(found.ettr, abs=0.01)
+    assert after.ettr == pytest.approx(found.ettr_with_all, abs=0.01)
 
 
 @pytest.mark.parametrize("run", [QUIET, ENDLESS, UNPRICED, None], ids=["quiet", "endless", "unpriced", "none"])

@@ -42,13 +42,6 @@ def published(frame: pd.DataFrame) -> CaptionedTable:
     return named(frame.assign(before=before, after=after, days=_signed(frame["days"])), names, caption)
 
 
-def documents(frame: pd.DataFrame) -> CaptionedTable:
-    """What each source document asks for; ``frame`` as from ``tables.by_document``."""
-    names = heads("document", "title", "place", "days", "evidence", title="Mitigation")
-    caption = f"{count(frame['key'].nunique())} documents ask for {count(frame['id'].nunique())} mitigations"
-    return named(frame.assign(days=_signed(frame["days"])), names, caption)
-
-
 def assumed(values: pd.DataFrame) -> CaptionedTable:
     """What is assumed of the scenario; ``values`` as from ``tables.assumed_values``."""
     n_assumed = int((values["status"] == "assumed").sum())

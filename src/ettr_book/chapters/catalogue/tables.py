@@ -1,4 +1,4 @@
-"""Tables on what is known of mitigations: what was published, what is assumed, and who asks for which."""
+"""Tables on what is known of mitigations: what was published, what is assumed, and where each stands."""
 
 from __future__ import annotations
 
@@ -117,19 +117,17 @@ def places(comparison: Comparison) -> pd.DataFrame:
     DataFrame
         A row a mitigation, ranked ones first, then those in place, tried without evidence, and without an answer:
         ``id``, ``title``, ``group``, ``place`` (in words), ``days`` with ``low`` and ``high`` (95%) [d], ``evidence``,
-        ``effect``, ``why`` (of a missing answer), ``asked_by`` (keys).
+        ``effect``, ``why`` (of a missing answer).
     """
     columns = ["id", "title", "group", "state", "evidence", "effect", "why", "rank", "rank_low", "rank_high"]
     ends = {"days_gain": "days", "days_low": "low", "days_high": "high"}
     frame = comparison.frame[[*columns, *ends]].rename(columns=ends)
-    catalogue = comparison.study.catalogue
     rows = frame.assign(
         place=[_place(row) for row in frame.to_dict("records")],
-        asked_by=[list(catalogue[name].asked_by) for name in frame["id"]],
         order=[_order(row) for row in frame.to_dict("records")],
     )
     rows = rows.sort_values(["order", "days"], ascending=[True, False], kind="stable", ignore_index=True)
-    return rows[["id", "title", "group", "place", "days", "low", "high", "evidence", "effect", "why", "asked_by"]]
+    return rows[["id", "title", "group", "place", "days", "low", "high", "evidence", "effect", "why"]]
 
 
 def _place(row: dict[str, Any]) -> str:
@@ -152,27 +150,6 @@ def _order(row: dict[str, Any]) -> float:
     if row["state"] != TRIED:
         return 3e6
     return 2e6 if row["evidence"] == NO_EVIDENCE else float(row["rank"])
-
-
-def by_document(placed: pd.DataFrame) -> pd.DataFrame:
-    """The mitigations that each source document asks for.
-
-    Parameters
-    ----------
-    placed : DataFrame
-        As from :func:`places`.
-
-    Returns
-    -------
-    DataFrame
-        A row a document and mitigation: ``key``, ``document`` (its title), ``id``, ``title``, ``place``, ``days`` [d],
-        ``evidence``.
-    """
-    titles = evidence.bibliography().set_index("key")["title"]
-    rows = placed.explode("asked_by").dropna(subset="asked_by").rename(columns={"asked_by": "key"})
-    rows = rows.assign(document=[titles.get(key, key) for key in rows["key"]])
-    rows = rows.sort_values("key", kind="stable", ignore_index=True)
-    return rows[["key", "document", "id", "title", "place", "days", "evidence"]]
 
 
 def beside_closed_form(comparison: Comparison) -> pd.DataFrame:

@@ -31,7 +31,7 @@ def ranking(comparison: Comparison) -> pd.DataFrame:
         A row a mitigation, those whose effect is published, at least in part, before the assumed ones, best
         first: ``id``, ``title``, ``effect`` (``published``, ``published in part`` or ``assumed``), ``musd`` that a run
         saves after the price, ``low`` and ``high`` (its plausible range) [million USD],
-        ``days``, ``price_usd`` [USD], ``only_simulated``.
+        ``days``, ``price_usd`` [USD].
     """
     ends = comparison.ranges.set_index("id")
     shown = pd.concat([comparison.known.head(N_KNOWN), comparison.assumed.head(N_ASSUMED)], ignore_index=True)
@@ -41,22 +41,18 @@ def ranking(comparison: Comparison) -> pd.DataFrame:
         musd=shown["usd_gain"] / 1e6,
         low=ends.loc[shown["id"], "low"].to_numpy() / 1e6,
         high=ends.loc[shown["id"], "high"].to_numpy() / 1e6,
-        only_simulated=ends.loc[shown["id"], "only_simulated"].to_numpy(),
         days=shown["days_gain"],
         price_usd=shown["own_usd"],
     )
-    columns = ["id", "title", "effect", "musd", "low", "high", "only_simulated", "days", "price_usd"]
+    columns = ["id", "title", "effect", "musd", "low", "high", "days", "price_usd"]
     return rows[columns].reset_index(drop=True)
 
 
-def leading(comparison: Comparison, n: int, ids: Iterable[str] = ()) -> tuple[str, ...]:
-    """The mitigations to look at more closely: those that were asked for, or those that save most money, or else time.
+def leading(comparison: Comparison, n: int) -> tuple[str, ...]:
+    """The mitigations to look at more closely: those that save most money, or else time.
 
     Of these only those that save it whatever the luck, and whose effect is published, at least in part.
     """
-    chosen = tuple(ids)
-    if chosen:
-        return tuple(comparison.study.catalogue[name].id for name in dict.fromkeys(chosen))
     by = "usd" if (comparison.known["usd_low"] > 0).any() else "days"
     best = comparison.known[comparison.known[f"{by}_low"] > 0]
     return tuple(best.sort_values(f"{by}_gain", ascending=False)["id"].iloc[:n])

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ettr.core.sentences import Finding, about, count, days, gpus, listed, number, pct, roughly, say, usd
-from ettr.core.units import H_PER_MONTH
 from ettr_book.chapters.common.exercises import Exercise, exercises
 from ettr_book.chapters.common.mitigations import PARTS_IN_WORDS, saved, small
 from ettr_book.chapters.one_by_one.tables import PAYS
 
 if TYPE_CHECKING:
-    from ettr.recommendation import Comparison, Recommendation
+    from ettr.recommendation import Comparison
 
 
 def answer(comparison: Comparison, ranking: pd.DataFrame) -> Finding:
@@ -200,36 +199,14 @@ def _leader(row: pd.Series) -> dict[str, object]:
     return {"value": row["value"], "title": small(row["title"]), "saved": row["saved"]}
 
 
-def asked(comparison: Comparison, found: Recommendation | None) -> Finding:
-    """Two exercises; ``found`` as from :meth:`ettr.plan.Plan.recommend`."""
+def asked(comparison: Comparison) -> Finding:
+    """An exercise."""
     hours = comparison.baseline.budget
     rework = float(hours.rework_h / hours.total_h)
     return exercises(
-        Exercise(
-            "Which of them returns most for a dollar of its price, rather than most in all?",
-            _most_for_a_dollar(comparison, found),
-        ),
         Exercise(
             "A mitigation halves all rework and nothing else. Estimate the points of ETTR that it gives.",
             say("Half of {rework:share}, so {half}, as long as the interval stays. Longer intervals would then "
                 "save stalls too.", rework=rework, half=pct(rework / 2)),
         ),
     )  # fmt: skip
-
-
-def _most_for_a_dollar(comparison: Comparison, found: Recommendation | None) -> str:
-    """The mitigation that pays back soonest without any other, and what each dollar returns."""
-    if not found or not found.quickest or not found.has_price:
-        return "None of them returns anything here."
-    name, months = found.quickest
-    title = small(comparison.study.catalogue[name].title)
-    if not months:
-        return f"{title}, which is taken as free."
-    return say(
-        "{title}, of those that the analytical model covers: it pays back in {payback:roughly}, so that over {horizon} "
-        "each dollar returns {ratio:about}.",
-        title=title,
-        payback=months * H_PER_MONTH,
-        horizon=found.horizon,
-        ratio=found.months / months,
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from ettr.core.results import PARTS
 from ettr.core.sentences import limit, pct
 from ettr.core.units import H_PER_MONTH
 from ettr.ranges import Assumed
-from ettr.recommendation import Difference, Recommendation, Runs
+from ettr.recommendation import Recommendation, Runs
 from ettr.recommendation.best_set import Sets
 from ettr.recommendation.ranges import strength_factor
 from ettr.scenario import Scenario
@@ -77,17 +77,8 @@ def lost_hours(found: Recommendation | None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-class Simulated(NamedTuple):
-    """Simulated runs without and with the recommended set, and the ETTR that they gain; or why there are none."""
-
-    before: Runs | None
-    after: Runs | None
-    gained: Difference | None
-    why_not: str
-
-
-def simulated(run: Scenario, found: Recommendation | None, n_runs: int, seed: int = 0) -> Simulated | None:
-    """Return simulated runs of the recommended set; None where nothing is recommended.
+def simulated(run: Scenario, found: Recommendation | None, n_runs: int, seed: int = 0) -> tuple[Runs, Runs] | None:
+    """Return simulated runs without and with the recommended set; None where there is no set or no answer.
 
     Parameters
     ----------
@@ -103,9 +94,9 @@ def simulated(run: Scenario, found: Recommendation | None, n_runs: int, seed: in
     try:
         treated = mitigation.apply(run, found.ids, found.catalogue)
         before, after = (recommendation.run_scenario(one, n_runs, seed) for one in (run, treated))
-    except EttrError as error:
-        return Simulated(None, None, None, str(error))
-    return Simulated(before, after, recommendation.gain(before, after, "ettr"), "")
+    except EttrError:
+        return None
+    return before, after
 
 
 def decisive(found: Recommendation | None, assumed: Iterable[Assumed]) -> pd.DataFrame:
@@ -122,27 +113,15 @@ def decisive(found: Recommendation | None, assumed: Iterable[Assumed]) -> pd.Dat
     -------
     DataFrame
         A row an input, and one for the saving of each step, from as small to as large as plausible: ``input``,
-        ``name``, ``range`` (in words), ``unit``, ``source``, ``given``, ``low_value`` and ``high_value``; ``net``
+        ``name``, ``range`` (in words), ``unit``, ``low_value`` and ``high_value``; ``net``
         with ``net_low`` and ``net_high`` (net saving of the recommended set; NaN where the model has no answer) in
         ``net_unit``, million USD or h per month; ``ids`` (the recommended set), ``ids_low`` and ``ids_high`` (the one
         that is recommended there), ``changes_set``, ``swing`` (largest ``net`` less smallest). The largest swing
         comes first. Empty without a set.
     """
     rows = [] if not found or not found.steps else [*_inputs(found, assumed), *_effects(found)]
-    columns = [
-        "input",
-        "name",
-        "range",
-        "unit",
-        "source",
-        "given",
-        "low_value",
-        "high_value",
-        "net",
-        "net_low",
-        "net_high",
-    ]
-    columns += ["net_unit", "ids", "ids_low", "ids_high", "changes_set"]
+    columns = ["input", "name", "range", "unit", "low_value", "high_value", "net", "net_low", "net_high", "net_unit"]
+    columns += ["ids", "ids_low", "ids_high", "changes_set"]
     frame = pd.DataFrame(rows, columns=columns)
     nets = frame[["net", "net_low", "net_high"]].astype(float)
     frame = frame.assign(swing=nets.max(axis=1) - nets.min(axis=1))
@@ -153,14 +132,8 @@ def _inputs(found: Recommendation, assumed: Iterable[Assumed]) -> Iterator[dict[
     for one in assumed:
         if one.field != INTERVAL:  # which is chosen
             name, ends = input_name(one.field).removeprefix("the "), f"{limit(one.low)} to {limit(one.high)} {one.unit}"
-            about: dict[str, Any] = {
-                "input": one.field,
-                "name": name,
-                "range": ends.strip(),
-                "unit": one.unit,
-                "source": one.source,
-            }
-            about |= {"given": one.value, "low_value": one.low, "high_value": one.high}
+            about: dict[str, Any] = {"input": one.field, "name": name, "range": ends.strip(), "unit": one.unit}
+            about |= {"low_value": one.low, "high_value": one.high}
             yield about | _ends(found, [({one.field: value}, {}) for value in (one.low, one.high)])
 
 
@@ -168,8 +141,8 @@ def _effects(found: Recommendation) -> Iterator[dict[str, Any]]:
     for step in found.steps:
         factor = strength_factor(found.catalogue[step.id])
         name, ends = f"effect of {step.title}", f"{pct(1 / factor, 0)} to {pct(factor, 0)} of the expected saving"
-        about: dict[str, Any] = {"input": f"{EFFECT}{step.id}", "name": name, "range": ends, "unit": "", "source": ""}
-        about |= {"given": 1.0, "low_value": 1 / factor, "high_value": factor}
+        about: dict[str, Any] = {"input": f"{EFFECT}{step.id}", "name": name, "range": ends, "unit": ""}
+        about |= {"low_value": 1 / factor, "high_value": factor}
         yield about | _ends(found, [({}, {step.id: strength}) for strength in (1 / factor, factor)])
 
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ettr import recommendation
 from ettr.core.sentences import Finding, about, count, limit, listed, pct, roughly, say, usd
 from ettr.core.units import H_PER_MONTH
 from ettr_book.chapters.common.exercises import Exercise, exercises
 from ettr_book.chapters.common.mitigations import PARTS_IN_WORDS, hours, net_saving, small
-from ettr_book.chapters.portfolio.tables import AFTER, BEFORE, Simulated
+from ettr_book.chapters.portfolio.tables import AFTER, BEFORE
 
 if TYPE_CHECKING:
-    from ettr.recommendation import Recommendation
+    from ettr.recommendation import Recommendation, Runs
 
 _MOST_NAMED = 3
 _NONE = "Nothing is recommended"
@@ -162,18 +163,18 @@ def steps(found: Recommendation | None) -> Finding:
     )
 
 
-def simulated(runs: Simulated | None, found: Recommendation | None) -> Finding:
+def simulated(runs: tuple[Runs, Runs] | None, found: Recommendation | None) -> Finding:
     """Whether simulation agrees; ``runs`` as from ``tables.simulated``."""
     if not runs or not found:
-        return Finding("Nothing to simulate", "Nothing is recommended, so that there is nothing to simulate together.")
-    if not runs.before or not runs.after or not runs.gained:
-        return Finding("No simulation", f"The set was not simulated: {runs.why_not}.")
-    low, high = (pct(runs.before.ettr + end) for end in (runs.gained.low, runs.gained.high))
+        return Finding("No simulation", "Nothing is recommended, or the set cannot be simulated.")
+    before, after = runs
+    gained = recommendation.gain(before, after, "ettr")
+    low, high = (pct(before.ettr + end) for end in (gained.low, gained.high))
     return Finding(
-        title=f"Simulated together: ETTR {pct(runs.after.ettr)}",
+        title=f"Simulated together: ETTR {pct(after.ettr)}",
         text=(
-            f"Simulated together on the same failures: ETTR {pct(runs.before.ettr)} without the set and "
-            f"{pct(runs.after.ettr)} with it (95% CI {low} to {high}; {count(runs.after.n_runs)} runs each). The "
+            f"Simulated together on the same failures: ETTR {pct(before.ettr)} without the set and "
+            f"{pct(after.ettr)} with it (95% CI {low} to {high}; {count(after.n_runs)} runs each). The "
             f"analytical model has {pct(found.ettr)} and {pct(found.ettr_with_all)}."
         ),
     )
