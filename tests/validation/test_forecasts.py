@@ -1,4 +1,4 @@
-"""Forecasts on record: bands tied to their computation, and how outcomes are scored, with made-up ones."""
+"""Forecasts on record: bands tied to their computation, and how many outcomes they hold, with made-up ones."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from ettr import Scenario, budget, evidence
-from ettr.core.errors import DataError, InputError, UnknownName
-from ettr_book.validation.forecasts import band, forecasts, interval_score, score
+from ettr.core.errors import DataError, UnknownName
+from ettr_book.validation.forecasts import band, forecasts, score
 
 DAY = date(2026, 11, 26)
 RECORD = evidence.table("forecasts")
@@ -100,54 +100,15 @@ def test_a_tampered_forecast_is_named(changes, error, message):
     assert str(caught.value).startswith(message)
 
 
-# --------------------------------------------------------------------------- scores
+# --------------------------------------------------------------------------- outcomes
 
 
-@pytest.mark.parametrize(
-    ("outcome", "level", "points"),
-    [
-        (3.0, 0.8, 3.0),  # inside: the width
-        (2.0, 0.8, 3.0),  # an end is inside
-        (6.0, 0.8, 13.0),  # 1 outside, ten times
-        (1.5, 0.8, 8.0),
-        (6.0, 0.5, 7.0),  # four times
-    ],
-)
-def test_worked_interval_scores(outcome, level, points):
-    assert interval_score(2.0, 5.0, outcome, level) == pytest.approx(points, abs=1e-12)
-
-
-def test_no_band_holds_everything():
-    with pytest.raises(InputError, match="1 - level must be > 0"):
-        interval_score(2.0, 5.0, 3.0, 1.0)
-
-
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
-@pytest.mark.parametrize(("shift", "stretch"), [(0.0, 0.7), (0.0, 1.4), (0.4, 1.0), (-0.4, 1.0), (0.3, 1.3)])
-def test_honest_quantiles_score_best(level, shift, stretch):
-    """Over outcomes of a skewed distribution, the same for both bands, so that the difference is sharp."""
-    drawn = np.exp(np.random.default_rng(3).normal(size=200_000))
-    low, high = np.quantile(np.exp(np.random.default_rng(4).normal(size=2_000_000)), ((1 - level) / 2, (1 + level) / 2))
-    middle, half = (low + high) / 2 + shift, stretch * (high - low) / 2
-    worse = interval_score(middle - half, middle + half, drawn, level) - interval_score(low, high, drawn, level)
-    assert worse.mean() > 4 * worse.std() / np.sqrt(drawn.size)
-
-
-def test_scores_do_not_depend_on_the_unit():
-    table = made_up((6.0, "2027-05-01"), (3.0, "2027-06-01"))
-    minutes = table.assign(**{name: 60 * table[name] for name in ("low", "median", "high", "outcome")})
-    assert score(DAY, minutes).mean_score == pytest.approx(score(DAY, table).mean_score, rel=1e-12)
-
-
-def test_settled_ones_are_scored_and_the_others_counted():
+def test_settled_ones_are_held_against_their_bands_and_the_others_counted():
     table = made_up((3.0, "2027-05-01"), (6.0, "2027-05-02"), (4.5, "2027-05-03"), (None, "2027-06-01"), (None, ""))
     found = score(date(2027, 7, 1), table)
     assert (found.n, found.n_open, found.n_overdue, found.n_settled, found.n_lapsed) == (5, 1, 0, 3, 1)
     assert found.n_inside == 2 and found.inside == pytest.approx(2 / 3) and found.level == pytest.approx(0.8)
-    assert found.mean_score == pytest.approx((3 + 13 + 3) / 3 / 4, abs=1e-12)
     assert found.rows["state"].tolist() == ["settled", "settled", "settled", "lapsed", "open"]
-    known = found.rows["within"]
-    assert known[:3].tolist() == [True, False, True] and known[3:].isna().all()
     # Clopper and Pearson: each end is where so few, or so many, have a chance of 2.5%
     assert 3 * found.low**2 * (1 - found.low) + found.low**3 == pytest.approx(0.025, abs=1e-9)
     assert 1 - found.high**3 == pytest.approx(0.025, abs=1e-9)
@@ -163,7 +124,7 @@ def test_an_overdue_one_is_said_from_the_day_after():
 
 def test_without_outcomes_nothing_is_claimed():
     found = score(DAY, made_up((None, "")))
-    assert np.isnan([found.inside, found.level, found.mean_score]).all() and (found.low, found.high) == (0.0, 1.0)
+    assert np.isnan([found.inside, found.level]).all() and (found.low, found.high) == (0.0, 1.0)
 
 
 def test_an_outcome_needs_its_day():

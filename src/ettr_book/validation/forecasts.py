@@ -13,7 +13,6 @@ import pandas as pd
 
 from ettr import budget, evidence
 from ettr.core.errors import DataError, EttrError, UnknownName
-from ettr.core.validity import above_zero, plain
 from ettr.failures import job_mttf_h
 from ettr.failures.rates import binomial_interval
 from ettr.ranges.drawing import even_points
@@ -51,12 +50,10 @@ class Score:
         Share of the outcomes within their bands, and Clopper and Pearson's interval; missing, 0 and 1 without any.
     level : float
         Share that should be: the mean level of the settled ones; missing without any.
-    mean_score : float
-        Mean over the settled ones of the interval score over the forecast median; missing without any.
     due : str
         Day by which the next open one settles; empty if none is open.
     rows : DataFrame
-        Every forecast with ``state``; settled ones with ``within`` and ``score``, in the row's unit.
+        Every forecast with ``state``.
     """
 
     n: int
@@ -69,40 +66,8 @@ class Score:
     low: float
     high: float
     level: float
-    mean_score: float
     due: str
     rows: pd.DataFrame
-
-
-def interval_score(low: Any, high: Any, outcome: Any, level: Any) -> Any:
-    r"""Interval score of a central band: its width, and what the outcome is outside of it, which weighs more.
-
-    Parameters
-    ----------
-    low, high, outcome : float or ndarray
-        Ends of the band, and what came; one unit.
-    level : float or ndarray
-        Probability with which the band should hold the outcome, below 1.
-
-    Returns
-    -------
-    float or ndarray
-        In the unit of the band, >= 0; smaller is better.
-
-    Notes
-    -----
-    :math:`(u-l) + \tfrac{2}{\alpha}(l-x)_+ + \tfrac{2}{\alpha}(x-u)_+` with :math:`\alpha` = 1 - level. Its mean is
-    smallest for the true quantiles :math:`\alpha/2` and :math:`1-\alpha/2`, so that neither a band that is too wide nor
-    one that is too narrow pays. Gneiting and Raftery (2007).
-
-    Examples
-    --------
-    >>> [round(interval_score(2.0, 5.0, outcome, 0.8), 3) for outcome in (3.0, 6.0, 1.5)]
-    [3.0, 13.0, 8.0]
-    """
-    low, high, outcome = (np.asarray(one, dtype=float) for one in (low, high, outcome))
-    weight = 2 / above_zero("1 - level", 1 - np.asarray(level))
-    return plain((high - low) + weight * (np.maximum(low - outcome, 0) + np.maximum(outcome - high, 0)))
 
 
 def band(row: Mapping[str, Any]) -> ForecastBand:
@@ -167,7 +132,7 @@ def forecasts(today: date | None = None, table: pd.DataFrame | None = None) -> p
 
 
 def score(today: date | None = None, table: pd.DataFrame | None = None) -> Score:
-    """Score the forecasts that are settled, and count the others.
+    """Count the forecasts of each state, and the settled ones whose outcome lies in its band.
 
     Parameters
     ----------
@@ -177,14 +142,12 @@ def score(today: date | None = None, table: pd.DataFrame | None = None) -> Score
     Returns
     -------
     Score
-        Open, overdue and lapsed ones are counted and not scored.
+        Of all that are on record.
     """
     rows = forecasts(today, table)
     n = {state: int((rows["state"] == state).sum()) for state in STATES}
     known = rows[rows["state"] == SETTLED]
     within = known["outcome"].between(known["low"], known["high"])
-    scores = pd.Series(interval_score(*(known[name] for name in ("low", "high", "outcome", "level"))), known.index)
-    rows["within"], rows["score"] = within.reindex(rows.index).astype("boolean"), scores.reindex(rows.index)
     n_inside = int(within.sum())
     low, high = binomial_interval(n_inside, n[SETTLED] - n_inside, _OF_SHARE)
     return Score(
@@ -198,7 +161,6 @@ def score(today: date | None = None, table: pd.DataFrame | None = None) -> Score
         low=low,
         high=high,
         level=float(known["level"].mean()),
-        mean_score=float((scores / known["median"]).mean()),
         due=min(rows.loc[rows["state"] == OPEN, "settles_by"], default=""),
         rows=rows,
     )
