@@ -234,17 +234,15 @@ def answer(beside: pd.DataFrame) -> Finding:
 def finishing(beside: pd.DataFrame) -> Finding:
     """How many runs ended when they should."""
     outside = beside[~beside["is_in_band"]]
-    late = [str(title).lower() for title in outside.loc[outside["took_s"] > outside["high_s"], "title"]]
-    early = [str(title).lower() for title in outside.loc[outside["took_s"] < outside["low_s"], "title"]]
-    told = [f"later: {listed(late)}"] if late else []
-    told += [f"sooner: {listed(early)}"] if early else []
     width = float(((beside["high_s"] - beside["low_s"]) / beside["median_s"]).median())
     return Finding(
         title=say("{n} of {all} runs end within their band", n=int(beside["is_in_band"].sum()), all=len(beside)),
         text=say(
             "The bands are wide, {width:.0%} of their middle, as few failures scatter much. {told}",
             width=width,
-            told=f"Outside, {'; '.join(told)}." if told else "No run ends outside.",
+            told=f"Outside: {listed(outside['title'].str.lower().tolist())}."
+            if len(outside)
+            else "No run ends outside.",
         ),
     )
 

@@ -8,7 +8,6 @@ import pandas as pd
 
 from ettr.core.sentences import Finding, duration, gpus, listed, pct
 from ettr.scenario.paths import N_GPUS, RATE
-from ettr_book.chapters.calculators.tables import CLASSES
 from ettr_book.validation.comparing import POINT, ranges, set_aside
 
 if TYPE_CHECKING:
@@ -54,19 +53,12 @@ def drawn(refereed: pd.DataFrame, n: int) -> Finding:
     )
 
 
-def maps(scenario: Scenario, regions: pd.DataFrame, own: pd.DataFrame) -> Finding:
-    """What the maps show; ``regions`` as from ``tables``, ``own`` from ``validation.beside``."""
+def maps(scenario: Scenario, own: pd.DataFrame) -> Finding:
+    """What the formulas say of the run itself; ``own`` as from ``validation.beside``."""
     near = own[own["points"].abs() <= POINT]
     said = own.dropna(subset=["ettr"])
     much, little = (said.loc[place] for place in (said["points"].idxmax(), said["points"].idxmin()))
     at = f"{gpus(scenario.cluster.n_gpus)} and an interval of {duration(scenario.interval_h)}"
-    below = regions[regions["error"].isin(CLASSES[:2])]["calculator"].unique()
-    turn = (
-        f" On their maps {len(below)} of them say somewhere over 5 points too little: losses that only add up count "
-        "time twice."
-        if len(below)
-        else ""
-    )
     aside = set_aside(scenario)
     without = f" Set aside here: {listed(aside)}." if aside else ""
     return Finding(
@@ -74,6 +66,6 @@ def maps(scenario: Scenario, regions: pd.DataFrame, own: pd.DataFrame) -> Findin
         text=(
             f"At {at} the exact ETTR of the steady state is {pct(own['exact'].iloc[0])}, and {len(near)} of "
             f"{len(own)} formulas are within a point of it. {much['title']} says most, {much['points']:+.1f} points, "
-            f"and {little['title']} least, {little['points']:+.1f}.{turn}{without}"
+            f"and {little['title']} least, {little['points']:+.1f}.{without}"
         ),
     )

@@ -114,7 +114,7 @@ def by_hand(comparison: Comparison) -> Finding:
     )
 
 
-def ranking(comparison: Comparison, frame: pd.DataFrame) -> Finding:
+def ranking(frame: pd.DataFrame) -> Finding:
     """How sure the order is; ``frame`` as from ``tables.ranking``."""
     if frame.empty:
         return Finding("Nothing saves time", "No mitigation saves time here.")
@@ -124,21 +124,14 @@ def ranking(comparison: Comparison, frame: pd.DataFrame) -> Finding:
         return Finding(_NONE_PAYS, f"{_nearest(best)} {text}")
     overlap = int((best["high"].iloc[1:] > best["low"].iloc[0]).sum())
     soft, loses = int((frame["effect"] == "assumed").sum()), int((frame["low"] < 0).sum())
-    placed = comparison.placed
-    there = [f"{small(row.title)}" for row in placed.head(2).itertuples()]
     return Finding(
         title=f"{best['title'].iloc[0]} first, and {count(overlap)} others may be as good"
         if overlap
         else f"{best['title'].iloc[0]} first, whatever is assumed",
-        text=" ".join(
-            part
-            for part in (
-                f"Of {count(len(frame))} that save money {count(soft)} have an effect whose size nobody has "
-                f"published, and {count(loses)} may cost more than they save.",
-                f"Already in place, and worth more than any of these: {listed(there)}." if there else "",
-                "Prices and sizes of effects decide the order, not simulation noise.",
-            )
-            if part
+        text=(
+            f"Of {count(len(frame))} that save money {count(soft)} have an effect whose size nobody has published, and "
+            f"{count(loses)} may cost more than they save. Prices and sizes of effects decide the order, not simulation "
+            f"noise."
         ),
     )
 
@@ -168,30 +161,15 @@ def by_size(frame: pd.DataFrame) -> Finding:
         return Finding(title="None pays at any size shown", text="None of them pays at any size shown.")
     leaders = paying.loc[paying.groupby("value")["saved"].idxmax()].sort_values("value")
     least, most = leaders.iloc[0], leaders.iloc[-1]
-    few = [
-        small(str(name))
-        for name in known.loc[(known["value"] == known["value"].min()) & (known["state"] != PAYS), "title"]
-    ]
-    every = {small(str(name)) for name in known["title"]}
     title = f"On more GPUs {most['title']} saves most"
     if least["title"] == most["title"]:
         where = "at every size" if least["value"] == known["value"].min() else f"from {gpus(least['value'])} on"
         title = f"{most['title']} saves most {where}"
     return Finding(
         title=title,
-        text=" ".join(
-            part
-            for part in (
-                say("On {value:gpus} most is saved by {title}, {saved:share0} of the time; ", **_leader(least))
-                + say("on {value:gpus} by {title}, {saved:share0}.", **_leader(most)),
-                f"Not worth their price on the smallest: {listed(few) if set(few) < every else 'all of them'}."
-                if few
-                else "",
-                "The failure rate of a node and the prices are the same at every size; starts take longer on more "
-                "GPUs.",
-            )
-            if part
-        ),
+        text=say("On {value:gpus} most is saved by {title}, {saved:share0} of the time; ", **_leader(least))
+        + say("on {value:gpus} by {title}, {saved:share0}. ", **_leader(most))
+        + "The failure rate of a node and the prices are the same at every size; starts take longer on more GPUs.",
     )
 
 

@@ -92,22 +92,16 @@ def by_hand(found: Recommendation | None) -> Finding:
         return Finding("By hand", f"{count(len(steps))} recommended: there is nothing to add up.")
     shares = [step.alone_h / H_PER_MONTH for step in steps]
     independent_h = (1 - math.prod(1 - share for share in shares)) * H_PER_MONTH
-    overlap_h = independent_h - found.saved_h
     return Finding(
         "By hand",
         say(
             "- Alone they save {each:list} h of the 730 h in a month.\n"
             "- Independent savings multiply: 730 × (1 - {product}) = {independent} h.\n"
-            "- Together they save {exact} h per month: {why}.",
+            "- Together, where some act on the same hours, they save {exact} h per month.",
             each=[hours(step.alone_h) for step in steps],
             product=" × ".join(f"{1 - share:.3f}" for share in shares),
             independent=hours(independent_h),
             exact=hours(found.saved_h),
-            why=f"{hours(overlap_h)} h would be counted twice"
-            if overlap_h >= 0.05
-            else "they hardly overlap"
-            if overlap_h > -0.05
-            else f"{hours(-overlap_h)} h more, as they help each other",
         ),
     )
 
@@ -124,18 +118,11 @@ def lost_hours(frame: pd.DataFrame, found: Recommendation | None) -> Finding:
         for name, row in parts.head(3).iterrows()
         if row["hours"] < 0
     ]
-    faster_h = found.saved_h - (before - after)
-    pace = ""
-    if abs(faster_h) >= 0.05:
-        pace = (
-            f"Training itself takes {hours(abs(faster_h))} h {'less' if faster_h > 0 else 'more'}, as its steps take "
-            f"{'less' if faster_h > 0 else 'more'} time: that is no lost hour."
-        )
     left = parts["after"]
     rest = f"Most of the rest is {PARTS_IN_WORDS[str(left.idxmax())]}." if len(left) and left.max() >= 0.05 else ""
     return Finding(
         title=f"{hours(before)} lost hours per month become {hours(after)}",
-        text=" ".join(filter(None, (f"Most comes back from {listed(freed)}." if freed else "", pace, rest))),
+        text=" ".join(filter(None, (f"Most comes back from {listed(freed)}." if freed else "", rest))),
     )
 
 

@@ -79,14 +79,12 @@ def _cheapest(options: pd.DataFrame) -> str:
     priced = options[options["reached"] & options["total_usd"].notna()].sort_values("total_usd")
     if priced.empty:
         return "No option with a known price keeps the swing within the target."
-    first, last = priced.iloc[0], priced.iloc[-1]
-    rest = (
-        say(", by {name} {cost:usd}", name=_article(last["option"]), cost=last["total_usd"]) if len(priced) > 1 else ""
-    )
+    first = priced.iloc[0]
     return say(
-        "Keeping the swing within the target costs {cost:usd} a year by {name}{rest}.",
-        cost=first["total_usd"], name=_article(first["option"]), rest=rest,
-    )  # fmt: skip
+        "Keeping the swing within the target costs {cost:usd} a year by {name}.",
+        cost=first["total_usd"],
+        name=_article(first["option"]),
+    )
 
 
 def by_hand(profile: Profile, day: PowerSeries) -> Finding:
@@ -164,18 +162,11 @@ def options(table: pd.DataFrame, target: Target, series: PowerSeries) -> Finding
     if reached.empty:
         return Finding(title="No option keeps the target", text=f"{asked} {failing}")
     cheapest, clauses = reached.iloc[0], [_reaching(row) for row in reached.itertuples()]
-    limited = (
-        " A battery has to be so large for the power that it gives, not for the energy that it holds: it empties in an "
-        "hour at the fastest, and a rack's store in seconds."
-        if "battery" in set(reached["option"])
-        else ""
-    )
     return Finding(
         title=f"{capital(_article(cheapest['option']))} is the cheapest that keeps the target"
         if pd.notna(cheapest["total_usd"])
         else "What keeps the target has no known price",
-        text=f"{asked} {capital('; '.join(clauses))}. {failing}{limited} What slows the job is dear, even if it burns "
-        f"little.",
+        text=f"{asked} {capital('; '.join(clauses))}. {failing}",
     )
 
 
