@@ -240,9 +240,7 @@ def finishing(beside: pd.DataFrame) -> Finding:
         text=say(
             "The bands are wide, {width:.0%} of their middle, as few failures scatter much. {told}",
             width=width,
-            told=f"Outside: {listed(outside['title'].str.lower().tolist())}."
-            if len(outside)
-            else "No run ends outside.",
+            told=f"Outside: {listed(list(outside['title'].str.lower()) or ['none'])}.",
         ),
     )
 

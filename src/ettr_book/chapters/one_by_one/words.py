@@ -130,8 +130,8 @@ def ranking(frame: pd.DataFrame) -> Finding:
         else f"{best['title'].iloc[0]} first, whatever is assumed",
         text=(
             f"Of {count(len(frame))} that save money {count(soft)} have an effect whose size nobody has published, and "
-            f"{count(loses)} may cost more than they save. Prices and sizes of effects decide the order, not simulation "
-            f"noise."
+            f"{count(loses)} may cost more than they save. Prices and sizes of effects decide the order, not "
+            f"simulation noise."
         ),
     )
 

@@ -20,6 +20,7 @@ _WORKING = ("training", "rework", "checkpoint")
 _ROWS_OF_DAY = 360
 _MOST_BINS = 500_000
 _BINS_A_PHASE = 5
+_FINE_S = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,9 +239,6 @@ def smoothed_moment(
         for name, power_mw in lines.items()
     ]
     return pd.concat(frames, ignore_index=True)
-
-
-_FINE_S = 0.01
 
 
 def limits_kept(window: Window, profile: Profile, day: PowerSeries) -> pd.DataFrame:
