@@ -9,7 +9,6 @@ import pytest
 
 from computed.power import of, table
 from ettr import Scenario, power, simulate
-from ettr.core.errors import InputError
 from ettr_book.chapters.power import tables
 
 
@@ -43,13 +42,6 @@ def test_the_day_has_a_failure_and_lies_in_the_run():
 def test_a_short_run_is_shown_whole():
     short = of("llama3-405b, short")
     assert (short.window.start_h, short.window.end_h) == (0.0, short.window.timeline["end_h"].iloc[-1])
-
-
-def test_the_job_is_resized_to_whole_nodes():
-    run = Scenario.load("llama3-405b")
-    assert tables.resized(run, 1001).cluster.n_gpus == 1000 and tables.resized(run, 0) is run
-    with pytest.raises(InputError, match="n_gpus must be >= 0"):
-        tables.resized(run, -8)
 
 
 def test_fine_bins_show_a_phase_and_stay_few(profile, window):

@@ -9,11 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ettr import power
-from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, H_PER_YEAR, S_PER_H, W_PER_MW
 from ettr.power import Place, PowerSeries, Profile, Sized
-from ettr.scenario import Scenario
-from ettr.scenario.paths import N_GPUS
 
 _DOWN = ("detection", "queue", "restart")
 _WORKING = ("training", "rework", "checkpoint")
@@ -50,15 +47,6 @@ class Window:
             start_h = min(max(middle_h - longest_h / 2, start_h), end_h - longest_h)
             end_h = start_h + longest_h
         return power.series(self.timeline, profile, step_s, start_h, end_h, at=at)
-
-
-def resized(scenario: Scenario, n_gpus: int) -> Scenario:
-    """The scenario on another number of GPUs, rounded to whole nodes; 0 leaves it as it is."""
-    if n_gpus < 0:
-        raise InputError(f"n_gpus must be >= 0 GPUs, got {n_gpus}")
-    if n_gpus == 0:
-        return scenario
-    return scenario.override({N_GPUS: scenario.cluster.nearest_n_gpus(n_gpus)})
 
 
 def failures_of(timeline: pd.DataFrame) -> np.ndarray:

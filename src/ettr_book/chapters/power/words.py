@@ -25,15 +25,8 @@ from ettr_book.chapters.power import tables
 
 if TYPE_CHECKING:
     from ettr.power import Metrics, PowerSeries, Profile, Target
-    from ettr.scenario import Scenario
 
 _UNITS = {"of rated": "of the rated power", "J/GPU": "J for each GPU"}
-
-
-def subtitle(job: Scenario, run: Scenario, profile: Profile) -> str:
-    """The scenario with its size, where that is not its own, and its GPU."""
-    size = f"{gpus(job.cluster.n_gpus)}, all else as in " if job.cluster.n_gpus != run.cluster.n_gpus else ""
-    return f"{size}{run.title}, powered as {profile.title}"
 
 
 def answer(day: PowerSeries, metrics: Metrics, bill: pd.DataFrame, options: pd.DataFrame) -> Finding:
