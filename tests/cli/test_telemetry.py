@@ -16,7 +16,7 @@ from ettr import Gpu, telemetry
 def text() -> str:
     """A recording of 15 minutes, as a plain table."""
     recording = telemetry.simulate(Gpu.load("h100"), telemetry.plan(15), power_window_s=1.0, lost=0.03, seed=3)
-    return recording.samples.drop(columns=["length_s"]).to_csv(index=False)
+    return recording.samples.to_csv(index=False)
 
 
 @pytest.fixture

@@ -194,29 +194,7 @@ def test_what_dcgm_cannot_answer_is_refused(read, text, message):
         read(text, "answer.json")
 
 
-# --------------------------------------------------------------------------- Zeus, CodeCarbon, plain
-
-
-def test_zeus_windows_become_mean_powers(read, count):
-    text = f"""start_time,window_name,elapsed_time,gpu0_energy,gpu1_energy
-{T0},step,10,7000,1000
-{T0 + 10},last step,10,6000,1000
-{T0},epoch,20,13000,2000
-"""
-    recording = read(text)
-    assert (recording.format, recording.n_gpus) == ("zeus", 2)
-    assert recording.of("0")["power_w"].tolist() == [700, 600] and recording.of("0")["length_s"].tolist() == [10, 10]
-    assert count(recording, "dropped", "window that overlaps") == 1
-
-
-def test_codecarbon_gives_the_mean_of_each_stretch(read, count):
-    header = "timestamp,project_name,run_id,duration,emissions,cpu_power,gpu_power,gpu_energy,gpu_count,tracking_mode"
-    rows = ["2024-07-19T10:10:00,p,a,600,0,1,1400,0.2,2,machine", "2024-07-19T10:20:00,p,a,1200,0,1,1400,0.3,2,machine"]
-    rows += ["2024-07-19T10:20:00,p,a,1200,0,1,1400,0.3,2,machine", "2024-07-19T10:30:00,p,b,600,0,1,,,,machine"]
-    recording = read("\n".join([header, *rows]))
-    assert recording.format == "codecarbon" and recording.samples["power_w"].tolist() == pytest.approx([600, 300])
-    assert recording.samples["length_s"].tolist() == [600, 600] and recording.start == pd.Timestamp("2024-07-19T10:00Z")
-    assert count(recording, "dropped", "does not go on") == 1 and count(recording, "not parsed") == 1
+# --------------------------------------------------------------------------- plain
 
 
 @pytest.mark.parametrize(

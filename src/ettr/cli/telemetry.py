@@ -61,9 +61,7 @@ def fit(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A recording, plain or packed as .gz or .xz.")],
     format_: Annotated[
         str | None,
-        typer.Option(
-            "--format", metavar="NAME", help="dcgm, nvidia-smi, zeus, codecarbon or csv; sniffed if not given."
-        ),
+        typer.Option("--format", metavar="NAME", help="dcgm, nvidia-smi or csv; sniffed if not given."),
     ] = None,
     part: Annotated[
         str,
@@ -104,9 +102,9 @@ def fit(
 ) -> None:
     """Read a recording and fit a GPU to it: levels, thermal resistance, time constant, leakage.
 
-    Reads the CSV of nvidia-smi, Prometheus data of the DCGM exporter, logs of Zeus, CodeCarbon's emissions.csv, and
-    tables with t_s and power_w. Every figure comes with its 95% interval and the base GPU's value, or with the reason
-    why the recording cannot say. What was set aside is counted by reason.
+    Reads the CSV of nvidia-smi, Prometheus data of the DCGM exporter, and tables with t_s and power_w. Every figure
+    comes with its 95% interval and the base GPU's value, or with the reason why the recording cannot say. What was set
+    aside is counted by reason.
 
     The GPU that --part-out writes is the base GPU with the fitted figures, each with its interval.
 

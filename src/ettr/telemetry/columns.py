@@ -26,7 +26,6 @@ _UNITS = {
     "memory_c": {"c": 1.0, "°c": 1.0, "degc": 1.0, "celsius": 1.0},
     "clock_mhz": {"mhz": 1.0, "ghz": 1e3, "khz": 1e-3, "hz": 1e-6},
     "utilisation": {"": 1.0, "%": 0.01, "pct": 0.01, "percent": 0.01},
-    "energy_j": {"j": 1.0, "mj": 1e-3, "kj": 1e3, "wh": 3600.0, "kwh": 3.6e6},
     "t_s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
 }
 """Units of each quantity, in lower case, and what one is in ours. ``mW`` is milliwatt: nothing here draws megawatts."""

@@ -18,7 +18,7 @@ from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.prometheus import BLANK, HOSTS, MOST_SERIES, LabelledSeries, samples_in, speaks_of
-from ettr.files.time_numbers import epoch_s
+from ettr.files.times import epoch_s
 from ettr.telemetry.format import AVERAGED_S, QUANTITIES
 from ettr.telemetry.samples import Samples
 

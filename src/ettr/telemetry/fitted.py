@@ -29,7 +29,6 @@ _FIGURES = (
     ("inlet", "inlet", ""),
     ("memory resistance", "memory_resistance", "cooling.{medium}.memory_resistance_k_per_w"),
     ("spread of the resistance", "spread", "cooling.{medium}.spread"),
-    ("leakage slope", "leakage_slope", ""),
     ("leakage", "leakage", "leakage.power_w"),
 )
 """What a figure is called, its name in a fit, and its path in a GPU; empty where a GPU has none."""
@@ -97,12 +96,8 @@ class TelemetryFit(Answer):
         Warming of the memory per watt of the whole GPU. [K/W]
     spread : Estimate
         Coefficient of variation of the resistance from GPU to GPU.
-    leakage_slope : Estimate
-        Power per kelvin at one load and clock, at ``leakage_at_c``. [W/K]
     leakage : Estimate
         Leakage at the base GPU's ``leakage.at_c``, if it rises with temperature as the base GPU's. [W]
-    leakage_at_c : float
-        Where the slope holds; NaN if there is none. [°C]
     residual_k : float
         Root mean square of what the model of warming leaves; NaN if there is none. [K]
     notes : tuple of str
@@ -121,9 +116,7 @@ class TelemetryFit(Answer):
     inlet: Estimate
     memory_resistance: Estimate
     spread: Estimate
-    leakage_slope: Estimate
     leakage: Estimate
-    leakage_at_c: float
     residual_k: float
     notes: tuple[str, ...]
 
@@ -308,8 +301,6 @@ def _unknown(fitted: TelemetryFit) -> Iterator[str]:
     for title, _, each in figures:
         if each.identified and each.note and each.note != alike:
             yield f"{title}: {each.note}"
-    if math.isfinite(fitted.leakage_at_c):
-        yield f"leakage slope: at {fitted.leakage_at_c:.0f} °C"
     for title, _, each in figures:
         if not each.identified:
             yield f"{title} is not identified: {each.why_not}"

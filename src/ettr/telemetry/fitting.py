@@ -96,15 +96,13 @@ def fit(
         raise InputError(f"power_window_s must be from 0 to 3600 s, got {window_s:g}")
     n = int(samples["power_w"].notna().sum())
     if n < LEAST_SAMPLES:
-        why = ": means over a run or a window are no course of power" if samples["length_s"].notna().any() else ""
-        raise InputError(f"{telemetry.source} must hold {LEAST_SAMPLES} samples of power or more, got {n}{why}")
+        raise InputError(f"{telemetry.source} must hold {LEAST_SAMPLES} samples of power or more, got {n}")
     report = progress or (lambda _: None)
     report("warming")
     standing = plateaus.find(samples, window_s, telemetry.step_s)
     each = _each(samples, standing.label, window_s)
     report("leakage")
-    leaks = [one.leak(base, window_s) for one in each]
-    leak = {name: if_sure(together([getattr(one, name) for one in leaks])) for name in ("slope", "power")}
+    leak = if_sure(together([one.leak(base, window_s) for one in each]))
     thermal = {name: together([getattr(one.warm, name) for one in each]) for name in ("resistance", "tau", "inlet")}
     thermal |= {name: if_sure(thermal[name]) for name in ("resistance", "tau")}  # 0 °C is no nought
     tau_s = thermal["tau"].value
@@ -122,9 +120,7 @@ def fit(
         inlet=thermal["inlet"],
         memory_resistance=if_sure(together([one.memory for one in each])),
         spread=_spread([one.warm.resistance for one in each]),
-        leakage_slope=leak["slope"],
-        leakage=leak["power"],
-        leakage_at_c=float(np.nanmean([one.at_c for one in leaks])) if leak["slope"].identified else float("nan"),
+        leakage=leak,
         residual_k=float(pd.Series([one.warm.residual_k for one in each]).max()),
         notes=(
             *_other_model(model, base),
@@ -158,7 +154,7 @@ class _Gpu:
     def settled(self, window_s: float, tau_s: float | None = None) -> np.ndarray:
         return plateaus.settled(self.samples["t_s"].to_numpy(), self.label, window_s=window_s, tau_s=tau_s)
 
-    def leak(self, base: Gpu, window_s: float) -> leakage.Leak:
+    def leak(self, base: Gpu, window_s: float) -> Estimate:
         return leakage.fit(self.samples, np.where(self.settled(window_s), self.label, -1), base)
 
 

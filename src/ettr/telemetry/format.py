@@ -51,8 +51,7 @@ class Telemetry(Answer):
     samples : DataFrame
         A row a sample, by GPU and time: ``t_s`` since the start [s], ``gpu`` (a name), ``power_w`` [W],
         ``temperature_c`` and ``memory_c`` [°C], ``clock_mhz`` [MHz], ``utilisation`` (a fraction), ``step`` (of a
-        recorded plan; empty where there is none), ``length_s`` (of a window that the power is the mean of, which
-        begins at ``t_s``; NaN for readings) [s]. NaN where the file is silent.
+        recorded plan; empty where there is none). NaN where the file is silent.
     start : Timestamp or None
         The time at ``t_s`` = 0, UTC; None if the file counts from an origin that it does not name.
     n_gpus : int

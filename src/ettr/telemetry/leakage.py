@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.scenario.gpu import Gpu
-from ettr.telemetry.estimates import Estimate, Solution, with_errors
+from ettr.telemetry.estimates import Estimate, with_errors
 
 LEAST_RANGE_K = 5.0
 """Temperature must move by so much while load and clock stay."""
@@ -21,25 +21,6 @@ _STEADY = 0.8
 """Share of a plateau's samples that must have its usual clock."""
 _IDLE_LOAD = 0.05
 """Up to this utilisation a level may be idle, of which its power then decides."""
-
-
-@dataclass(frozen=True)
-class Leak:
-    """What power does with temperature.
-
-    Attributes
-    ----------
-    slope : Estimate
-        Power per kelvin, at ``at_c``. [W/K]
-    power : Estimate
-        Leakage at the GPU's ``leakage.at_c``. [W]
-    at_c : float
-        Mean temperature of what the slope was found from; NaN if nothing. [°C]
-    """
-
-    slope: Estimate
-    power: Estimate
-    at_c: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -125,11 +106,11 @@ def _range_k(temperature_c: np.ndarray) -> float:
     return float(np.ptp(np.quantile(temperature_c, [0.05, 0.95])))
 
 
-def fit(samples: pd.DataFrame, label: np.ndarray, base: Gpu) -> Leak:
+def fit(samples: pd.DataFrame, label: np.ndarray, base: Gpu) -> Estimate:
     """P = P0 + L exp((T - T0) / T_s), with a P0 for each plateau, one leakage, and the base GPU's T_s.
 
-    Two answers: the slope of power against temperature, and the leakage L. Plateaus count by the inverse of their own
-    noise, which grows with power.
+    Returns L, the leakage at the GPU's ``leakage.at_c`` [W]. Plateaus count by the inverse of their own noise, which
+    grows with power.
 
     Parameters
     ----------
@@ -149,27 +130,19 @@ def fit(samples: pd.DataFrame, label: np.ndarray, base: Gpu) -> Leak:
         return _none(
             f"at one load and clock the temperature moves by {max(ranges):.1f} K; it takes {LEAST_RANGE_K:g} K", n
         )
-    warm = data.inside(data.temperature_c)
-    slope = _linear(data, warm).estimate("leakage slope", "W/K")
-    at_c = float(np.average(data.temperature_c, weights=warm**2))
-    assert slope.with_ends is not None
-    value, low, high = slope.with_ends
-    if low <= 0 <= high:
-        return _none(f"power does not follow temperature: {value:.2g} W/K ({low:.2g} to {high:.2g})", n)
-    if value <= 0:
-        return replace(_none("power falls as the die warms: the load was not the same", n), slope=slope, at_c=at_c)
     leak = base.leakage
-    power = _linear(data, data.inside(np.exp((data.temperature_c - leak.at_c) / leak.rise_k)))
-    return Leak(
-        slope, replace(power.estimate("leakage", "W"), note=f"with the base GPU's rise of {leak.rise_k:g} K"), at_c
-    )
-
-
-def _linear(data: _Steady, x: np.ndarray) -> Solution:
+    x = data.inside(np.exp((data.temperature_c - leak.at_c) / leak.rise_k))
     y = data.inside(data.power_w)
     value = float(x @ y / (x @ x))
-    return with_errors(np.array([value]), x[:, None], y - value * x)
+    power = with_errors(np.array([value]), x[:, None], y - value * x).estimate("leakage", "W")
+    assert power.with_ends is not None
+    value, low, high = power.with_ends
+    if low <= 0 <= high:
+        return _none(f"power does not follow temperature: {value:.2g} W ({low:.2g} to {high:.2g})", n)
+    if value <= 0:
+        return _none("power falls as the die warms: the load was not the same", n)
+    return replace(power, note=f"with the base GPU's rise of {leak.rise_k:g} K")
 
 
-def _none(why: str, n: int = 0) -> Leak:
-    return Leak(Estimate("leakage slope", "W/K", n=n, why_not=why), Estimate("leakage", "W", n=n, why_not=why))
+def _none(why: str, n: int = 0) -> Estimate:
+    return Estimate("leakage", "W", n=n, why_not=why)

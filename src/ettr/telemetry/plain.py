@@ -12,7 +12,7 @@ from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import columns_found, first_line, header_of, same_name
-from ettr.files.time_numbers import epoch_s
+from ettr.files.times import epoch_s
 from ettr.telemetry.columns import NAN, Cells, Columns, Names, names_in, scale_of, table
 from ettr.telemetry.samples import LONGEST_S, Samples
 

@@ -62,10 +62,9 @@ def find(samples: pd.DataFrame, window_s: float = 0.0, step_s: float = 1.0) -> P
     steps = samples["step"].to_numpy()
     if (steps[known] != "").mean() >= _STEPPED:
         return _by_steps(power, steps, known)
-    weights = np.where(np.isfinite(samples["length_s"]), samples["length_s"], 1.0)
     use = known & _still(samples) if window_s > 1.5 * step_s else known
     use = use if use.sum() >= _LEAST_STILL * known.sum() else known
-    edges = _cuts(power[use], weights[use])
+    edges = _cuts(power[use])
     label = np.full(power.size, -1)
     label[use] = np.searchsorted(edges, power[use])
     return Plateaus(label, ("",) * (len(edges) + 1))
@@ -87,12 +86,12 @@ def _by_steps(power: np.ndarray, steps: np.ndarray, known: np.ndarray) -> Platea
     return Plateaus(label, tuple(str(name) for name in names))
 
 
-def _cuts(power: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _cuts(power: np.ndarray) -> np.ndarray:
     """Powers at the valleys between plateaus."""
     low, high = float(power.min()), float(power.max())
     if high - low < max(2.0, 0.02 * high):
         return np.empty(0)
-    density, edges = np.histogram(power, _BINS, (low, high), weights=weights)
+    density, edges = np.histogram(power, _BINS, (low, high))
     smooth = scipy.ndimage.gaussian_filter1d(density.astype(float), _WIDTH * _BINS, mode="constant")
     middle = (edges[1:] + edges[:-1]) / 2
     inner = (smooth[1:-1] >= smooth[:-2]) & (smooth[1:-1] > smooth[2:])

@@ -13,14 +13,14 @@ from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress
 from ettr.files.zones import zone_of
-from ettr.telemetry import codecarbon, dcgm, nvidia_smi, plain, zeus
+from ettr.telemetry import dcgm, nvidia_smi, plain
 from ettr.telemetry.format import Telemetry
 from ettr.telemetry.samples import Samples
 
 FORMATS = Formats(
     "telemetry file",
     "A table needs a header with a time and a power, e.g. t_s,power_w,temperature_c",
-    *(dcgm.FORMAT, nvidia_smi.FORMAT, zeus.FORMAT, codecarbon.FORMAT, plain.FORMAT),
+    *(dcgm.FORMAT, nvidia_smi.FORMAT, plain.FORMAT),
 )
 
 
@@ -35,7 +35,7 @@ def formats() -> pd.DataFrame:
     Examples
     --------
     >>> formats()["name"].tolist()
-    ['dcgm', 'nvidia-smi', 'zeus', 'codecarbon', 'csv']
+    ['dcgm', 'nvidia-smi', 'csv']
     """
     return FORMATS.table()
 

@@ -17,7 +17,7 @@ from ettr.telemetry.format import QUANTITIES, Telemetry, gaps_of, steps_of
 MOST_POWER_W = 10_000.0
 """No GPU draws so much; what claims to is a blank, or another unit."""
 LONGEST_S = 1e15
-"""No recording lasts so long, nor a window of one."""
+"""No recording lasts so long."""
 _MOST_CLOCK_MHZ = 20_000.0
 _MOST_GPUS = 100_000
 _WARM_C = 10.0
@@ -52,7 +52,6 @@ class Samples:
         self._t = array("d")
         self._gpu: list[str] = []
         self._step: list[str] = []
-        self._length = array("d")
         self._values = {name: array("d") for name in QUANTITIES}
         self._names: dict[str, str] = {}
         self._steps = {"": ""}
@@ -61,15 +60,14 @@ class Samples:
     def __len__(self) -> int:
         return len(self._t)
 
-    def add(self, t_s: float, gpu: str, values: Mapping[str, float], *, step: str = "", length_s: float = NAN) -> None:
+    def add(self, t_s: float, gpu: str, values: Mapping[str, float], *, step: str = "") -> None:
         """Take one sample, with values by quantity; what they may be is checked for all together, at the end."""
-        if not abs(t_s) < LONGEST_S or length_s >= LONGEST_S:
-            self.ledger.not_parsed(f"a time or a length of {LONGEST_S:g} s or more")
+        if not abs(t_s) < LONGEST_S:
+            self.ledger.not_parsed(f"a time of {LONGEST_S:g} s or more")
             return
         self._t.append(t_s)
         self._gpu.append(_once(self._names, gpu))
         self._step.append(_once(self._steps, step))
-        self._length.append(length_s)
         for name, column in self._values.items():
             column.append(values.get(name, NAN))
 
@@ -107,7 +105,7 @@ class Samples:
         """
         if not self._t:
             raise InputError(f"{name} holds no sample of a GPU{_mostly(self.ledger)}")
-        columns = {"t_s": self._t, "gpu": self._gpu, **self._values, "step": self._step, "length_s": self._length}
+        columns = {"t_s": self._t, "gpu": self._gpu, **self._values, "step": self._step}
         frame = pd.DataFrame(columns)
         self._set_aside(frame, name)
         silent = frame[list(QUANTITIES)].isna().all(axis=1)
