@@ -12,7 +12,6 @@ import numpy as np
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
-from ettr.files.time_numbers import TimeNumbers
 from ettr.files.times import (
     END_US,
     EPOCH,
@@ -24,6 +23,7 @@ from ettr.files.times import (
     ORDERED,
     SECOND,
     NoTime,
+    TimeNumbers,
     is_number,
     moment_of,
     shape_of,

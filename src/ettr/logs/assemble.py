@@ -12,8 +12,7 @@ from ettr.core.errors import InputError, UnknownName
 from ettr.core.results import LOG_COLUMNS, FailureLog
 from ettr.core.sentences import number, pct
 from ettr.files.ledger import NOT_PARSED, Ledger
-from ettr.files.time_numbers import UNITS
-from ettr.files.times import DAY, FIRST_US, SECOND
+from ettr.files.times import DAY, FIRST_US, SECOND, UNITS
 from ettr.logs.doubts import doubt, without_outliers
 from ettr.logs.events import DIGEST, LINE, NO_LINE, OPEN, TEXTS, Events, NodesWatched, in_utc
 from ettr.logs.inventory import node_days, watched

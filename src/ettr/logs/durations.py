@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ettr.files.time_numbers import UNITS
-from ettr.files.times import END_US
+from ettr.files.times import END_US, UNITS
 
 _SPELLED = {
     "s": "s sec secs second seconds",

@@ -15,7 +15,7 @@ from ettr.files.clock import StampClock
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
 from ettr.files.tables import DelimitedTable, columns_found, plain_name, refuse_twice, same_name
-from ettr.files.time_numbers import UNITS
+from ettr.files.times import UNITS
 from ettr.files.zones import zone_of
 from ettr.logs.durations import durations_us, unit_us, without_unit
 from ettr.logs.states import plain

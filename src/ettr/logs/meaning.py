@@ -14,7 +14,7 @@ from ettr.core.errors import InputError
 from ettr.core.sentences import listed
 from ettr.files.ledger import Ledger
 from ettr.files.tables import columns_found, plain_name, same_name
-from ettr.files.time_numbers import UNITS
+from ettr.files.times import UNITS
 from ettr.logs import states
 from ettr.logs.columns import Columns, find_columns
 from ettr.logs.durations import durations_us, unit_us

@@ -16,8 +16,7 @@ from ettr.core.errors import InputError, UnknownName
 from ettr.core.results import OF_EVERY_NODE
 from ettr.files.clock import StampClock
 from ettr.files.ledger import Ledger
-from ettr.files.time_numbers import UNITS
-from ettr.files.times import DAY, NoTime
+from ettr.files.times import DAY, UNITS, NoTime
 from ettr.files.zones import zone_of
 from ettr.logs.states import SEVERITIES, plain, severity_of
 

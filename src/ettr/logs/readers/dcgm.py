@@ -12,8 +12,7 @@ from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.prometheus import BLANK, HOSTS, LabelledSeries, samples_in, speaks_of
-from ettr.files.time_numbers import epoch_s
-from ettr.files.times import SECOND
+from ettr.files.times import SECOND, epoch_s
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.events import Events, NodesWatched, Span
 from ettr.logs.options import Options

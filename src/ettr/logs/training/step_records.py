@@ -16,7 +16,7 @@ from ettr.files.json_records import json_records
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import first_line, header_of, rows
-from ettr.files.time_numbers import epoch_s
+from ettr.files.times import epoch_s
 from ettr.logs.training.steps import StepLog
 
 MOST_STEPS = 10**12
