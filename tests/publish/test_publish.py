@@ -20,7 +20,7 @@ from ettr.core import durable
 from ettr.core.errors import EttrError, InputError, NotebookFailed, UnknownName
 from ettr.notebook import BOOK
 from ettr.sweep import pool
-from ettr.sweep.folder import Entry
+from ettr.sweep.tables import Entry
 from ettr_book import publish
 from ettr_book.publish import chapters, extension, page_data, pages, site
 from notebooks import local_cluster, written

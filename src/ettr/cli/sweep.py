@@ -70,7 +70,7 @@ def sweep(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the points, and how long they will take; one is run to know it.")
     ] = False,
-    report: Annotated[bool, typer.Option("--report", help="Write report.html as well: table, charts, links.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Write report.html as well: the table, with links.")] = False,
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:

@@ -1,17 +1,14 @@
-"""The folder of a sweep: what each point left, so that a sweep goes on where it was stopped, and the table of it."""
+"""The folder of a sweep: what each point left, so that a sweep goes on where it was stopped."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ettr import notebook
@@ -20,8 +17,9 @@ from ettr.core.durable import locked
 from ettr.core.errors import EttrError, InputError
 from ettr.core.sentences import encodable
 from ettr.sweep import grid as grids
-from ettr.sweep.grid import Grid, Point
+from ettr.sweep.grid import Grid
 from ettr.sweep.jobs import SweepJob
+from ettr.sweep.tables import Entry, as_stored
 from ettr.sweep.work import Outcome
 
 MANIFEST, POINTS, TABLE = "sweep.json", "points", "results.parquet"
@@ -30,31 +28,6 @@ COMPARED = 200_000
 """Grids up to this size are compared point by point."""
 _ODD = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
 """Errors of JSON that holds something else than what a sweep wrote."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What is known of a point that was run.
-
-    Attributes
-    ----------
-    file : str
-        Relative to the folder of the sweep.
-    status : str
-        ``done`` or ``failed``.
-    duration_s : float
-        How long it took. [s]
-    error : str
-        Why it failed; empty if it did not.
-    recorded : mapping
-        What it recorded.
-    """
-
-    file: str
-    status: str
-    duration_s: float
-    error: str
-    recorded: Mapping[str, Any]
 
 
 class Folder:
@@ -128,9 +101,8 @@ class Folder:
         with extras.needed("sweep"):
             import pyarrow
             from pyarrow import parquet
-        kept = pd.DataFrame({name: _column(table[name]) for name in table.columns})
         with _writing(self.path / TABLE), durable.replacing(self.path / TABLE) as part:
-            parquet.write_table(pyarrow.Table.from_pandas(kept, preserve_index=False), part)
+            parquet.write_table(pyarrow.Table.from_pandas(as_stored(table), preserve_index=False), part)
 
     def read_table(self) -> pd.DataFrame | None:
         """The table of results, if there is one that can be read."""
@@ -173,20 +145,6 @@ def _points_lost(before: Grid, now: Grid) -> int:
     return sum(grids.key(point.parameters) not in new for point in before.points())
 
 
-def _column(values: pd.Series) -> pd.Series:
-    """A column as Arrow holds it; mixed kinds and mappings become JSON."""
-    import pyarrow
-
-    if values.dtype != object:
-        return values
-    plain = values.tolist()
-    with contextlib.suppress(pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
-        if not any(isinstance(value, dict) for value in plain):  # they differ in their keys
-            pyarrow.array(plain)
-            return values
-    return pd.Series([None if v is None else json.dumps(v) for v in plain], dtype=object)
-
-
 @contextlib.contextmanager
 def _writing(path: Path) -> Iterator[None]:
     """Say what cannot be written."""
@@ -197,41 +155,3 @@ def _writing(path: Path) -> Iterator[None]:
             f"cannot write {path}: {error.strerror or error}; what was finished is kept, and the same command goes on "
             f"from there"
         ) from error
-
-
-# --------------------------------------------------------------------------- the table
-
-
-def table_of(job: SweepJob, points: Mapping[str, Point], entries: Mapping[str, Entry | None]) -> pd.DataFrame:
-    """One row a point: id, name, parameters, status and what it recorded."""
-    known = [entries[digest] for digest in points]
-    columns: dict[str, Any] = {"id": list(points)}
-    if any(point.name for point in points.values()):
-        columns["name"] = [point.name for point in points.values()]
-    for name in job.grid.parameters:
-        columns[job.column(name)] = [point.parameters[name] for point in points.values()]
-    columns["status"] = [entry.status if entry else "open" for entry in known]
-    columns["duration_s"] = [entry.duration_s if entry else np.nan for entry in known]
-    columns["error"] = [entry.error if entry else "" for entry in known]
-    columns["notebook"] = [entry.file if entry else "" for entry in known]
-    for name in dict.fromkeys(name for entry in known if entry for name in entry.recorded):
-        own = name
-        while own in columns:
-            own = f"recorded_{own}"
-        columns[own] = _series([entry.recorded.get(name) if entry else None for entry in known])
-    return pd.DataFrame(columns)
-
-
-def _series(values: list[Any]) -> pd.Series:
-    """Whole numbers as whole numbers, numbers as numbers, missing ones as such; all else as it is."""
-    kinds = {type(value) for value in values if value is not None}
-    if kinds == {int} and all(-(2**63) <= value < 2**63 for value in values if value is not None):
-        return pd.Series(values, dtype="Int64" if None in values else "int64")
-    if kinds <= {int, float} and all(value is None or _is_float(value) for value in values):
-        return pd.Series(values, dtype="float64")
-    return pd.Series(values, dtype=object)
-
-
-def _is_float(value: Any) -> bool:
-    """Whether a number is the same as a float."""
-    return isinstance(value, float) or (abs(value) <= sys.float_info.max and int(float(value)) == value)

@@ -1,13 +1,11 @@
-"""One page about a sweep, in one file: what failed, what was recorded over the grid, and every point."""
+"""One page about a sweep, in one file: every point with what it recorded, failed ones first."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import html
 import itertools
 import json
-import math
 import os
 import re
 from pathlib import Path
@@ -18,21 +16,17 @@ import pandas as pd
 
 from ettr.core import durable, sentences
 from ettr.core.errors import EttrError
-from ettr.core.sentences import count, duration, number
-from ettr.notebook import RESERVED, rendering
+from ettr.core.sentences import count, duration
+from ettr.notebook import RESERVED
 from ettr.sweep.jobs import SweepJob
-from ettr.sweep.panels import MOST_GROUPS, panel
 
 NAME = "report.html"
-MOST_PANELS = 24
 MOST_ROWS = 2_000
 LONGEST = 80
 LONGEST_ERROR = 500
 """Signs of a value, and of an error, that the page shows."""
-_ALIKE = 1e-12
-"""A spread below this share is rounding."""
 _UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
-"""What has no place in a page or a picture."""
+"""What has no place in a page."""
 
 
 def write(job: SweepJob, table: pd.DataFrame, out: str | os.PathLike[str]) -> Path:
@@ -71,52 +65,9 @@ def page(job: SweepJob, table: pd.DataFrame) -> str:
     body = [
         f"<h1>{html.escape(title)}</h1>",
         f"<p>{html.escape(counts_sentence(table))}{f' Held: {html.escape(fixed)}.' if fixed else ''}</p>",
-        *_panels(table, [name for name in parameters if name not in held], recorded),
-        "<h2>Points</h2>",
         *_rows(table.iloc[order], [*(["name"] if "name" in table else []), *parameters], recorded),
     ]
     return _UNSHOWN.sub("\ufffd", _PAGE.format(title=html.escape(title), style=_STYLE, body="\n".join(body)))
-
-
-def small_multiples(table: pd.DataFrame, varying: list[str], name: str) -> tuple[pd.DataFrame, str, str]:
-    """One recorded value over the parameter with most values, in groups by the next one, averaged over the rest.
-
-    Returns
-    -------
-    DataFrame, str, str
-        ``x``, ``group``, ``mean``, ``low``, ``high``; and the names of the two parameters (empty without a group).
-    """
-    done = table[(table["status"] == "done") & _is_finite(table[name])]
-    kinds = {p: _are_numbers(done[p]) for p in varying}
-    sizes = {p: done[p].map(_exact).nunique() for p in varying}
-    across = max(varying, key=lambda p: (kinds[p], sizes[p]))
-    fitting = [p for p in varying if p != across and sizes[p] <= MOST_GROUPS]
-    group = max(fitting, key=lambda p: sizes[p], default="")
-    frame = pd.DataFrame(
-        {
-            "x": pd.to_numeric(done[across]) if kinds[across] else done[across].map(_exact),
-            "group": done[group].map(_exact) if group else "",
-            "value": done[name].astype(float),
-        }
-    )
-    grouped = frame.groupby(["group", "x"], sort=False)["value"].agg(mean="mean", low="min", high="max").reset_index()
-    if kinds[across]:
-        grouped = grouped.sort_values(["x"], kind="stable")
-    return grouped, across, group
-
-
-def spread_title(name: str, values: pd.Series) -> str:
-    """The range of one recorded value, as the title of its chart.
-
-    Examples
-    --------
-    >>> spread_title("ettr", pd.Series([0.91, 0.07, 0.7]))
-    'ettr: 0.07 to 0.91'
-    """
-    low, high = float(values.min()), float(values.max())
-    if high - low <= _ALIKE * max(abs(low), abs(high)):
-        return f"{name}: {number(low)} everywhere"
-    return f"{name}: {number(low)} to {number(high)}"
 
 
 def counts_sentence(table: pd.DataFrame) -> str:
@@ -133,31 +84,6 @@ def counts_sentence(table: pd.DataFrame) -> str:
     return (
         f"{count(len(table))} point{'' if len(table) == 1 else 's'}: {', '.join(numbers)}. Together they took {taken}."
     )
-
-
-def _panels(table: pd.DataFrame, varying: list[str], recorded: list[str]) -> list[str]:
-    """A chart for each recorded number, unless nothing varies or nothing is a number."""
-    names = [
-        name
-        for name in recorded
-        if _is_number(table[name]) and _is_finite(table.loc[table["status"] == "done", name]).any()
-    ]
-    if not varying or not names:
-        return []
-    figures = []
-    for name in names[:MOST_PANELS]:
-        frame, across, group = small_multiples(table, varying, name)
-        rest = [p for p in varying if p not in (across, group)]
-        spread = f"line: mean over {', '.join(rest)}; shade: their range" if rest else ""
-        title = spread_title(_shown(name), frame["mean"])
-        chart = panel(frame, across, group, title, spread)
-        spec = chart.to_dict()
-        picture = base64.b64encode(rendering.svg(spec).encode()).decode()
-        alt = html.escape(spec["description"], quote=True)
-        figures.append(f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}">')
-    left = len(names) - MOST_PANELS
-    more = [f"<p>{left} more recorded values are in the table.</p>"] if left > 0 else []
-    return ["<h2>What was recorded</h2>", f'<div class="panels">{"".join(figures)}</div>', *more]
 
 
 def _rows(table: pd.DataFrame, given: list[str], recorded: list[str]) -> list[str]:
@@ -186,22 +112,6 @@ def _rows(table: pd.DataFrame, given: list[str], recorded: list[str]) -> list[st
         "</tbody></table></div>",
         *more,
     ]
-
-
-def _is_number(values: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
-
-
-def _are_numbers(values: pd.Series) -> bool:
-    """Whether they can stand on an axis."""
-    try:
-        return bool(pd.to_numeric(values, errors="coerce").notna().all() and values.map(type).ne(bool).all())
-    except OverflowError:  # a whole number beyond what a float can hold
-        return False
-
-
-def _is_finite(values: pd.Series) -> pd.Series:
-    return values.notna() & ~values.isin([math.inf, -math.inf])
 
 
 def _shown(text: str, longest: int = LONGEST) -> str:
@@ -239,9 +149,6 @@ _STYLE = """
 @media (prefers-color-scheme: dark) { :root { --bad: #ff9a92; } }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 72rem; padding: 1rem; }
 h1 { font-size: 1.5rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.15rem; margin-top: 2rem; }
-.panels { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); }
-.panels img { background: #fff; border-radius: 4px; width: 100%; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: left; white-space: nowrap; }

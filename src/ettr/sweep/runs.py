@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ettr.core.errors import EttrError, InputError
 from ettr.notebook.engine import prepare
 from ettr.sweep import calls, pool
-from ettr.sweep.folder import Entry, Folder, table_of
+from ettr.sweep.folder import Folder
 from ettr.sweep.grid import Point, load
 from ettr.sweep.jobs import CallJob, NotebookJob, SweepJob
+from ettr.sweep.tables import Entry, table_at_once, table_of
 from ettr.sweep.work import Outcome, Task, WorkerDiffers, do
 
 MOST_POINTS = 100_000
@@ -322,16 +322,6 @@ def _at_once(job: SweepJob, out: str | os.PathLike[str]) -> pd.DataFrame:
             return kept
         started = time.monotonic()
         recorded = calls.at_once(job.grid)
-        lost = np.isnan(recorded["ettr"])
-        columns: dict[str, Any] = {"id": ids}
-        if any(block.names for block in job.grid.blocks):
-            columns["name"] = [point.name for point in job.grid.points()]
-        columns |= job.grid.columns()
-        columns["status"] = np.where(lost, "failed", "done")
-        columns["duration_s"] = 0.0
-        columns["error"] = np.where(lost, "outside the validity of budget.exact", "")
-        columns["notebook"] = ""
-        table = pd.DataFrame({**columns, **recorded})
-        table["duration_s"] = (time.monotonic() - started) / len(table)
+        table = table_at_once(job, ids, recorded, time.monotonic() - started)
         folder.write_table(table)
         return table

@@ -15,9 +15,10 @@ from ettr import evidence, notebook, sweep
 from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity, UnknownName
 from ettr.core.yaml_files import mapping_of, text_of
 from ettr.sweep import Grid, Point
-from ettr.sweep.folder import POINTS, Entry
+from ettr.sweep.folder import POINTS
 from ettr.sweep.grid import Block
 from ettr.sweep.jobs import ID_DIGITS
+from ettr.sweep.tables import Entry
 from ettr.sweep.work import Task
 
 EXECUTED = Path("_build/chapters")
