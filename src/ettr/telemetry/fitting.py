@@ -125,7 +125,7 @@ def fit(
         notes=(
             *_other_model(model, base),
             *_doubts(levels, base, thermal["inlet"], samples),
-            *_windows(telemetry, window_s, power_window_s is not None),
+            "power readings are taken as " + (f"means of the {window_s:g} s before them" if window_s else "instants"),
             *_notes(telemetry, each, standing, levels),
         ),
     )
@@ -255,16 +255,6 @@ def _doubts(levels: tuple[Level, ...], base: Gpu, inlet: Estimate, samples: pd.D
     if hot:
         notes.append(f"{' and '.join(hot)}: are these temperatures in Fahrenheit? They are taken as °C")
     return notes
-
-
-def _windows(telemetry: Telemetry, window_s: float, given: bool) -> list[str]:
-    """What readings of power were taken as."""
-    if given or not telemetry.power_window_s:
-        return [f"power readings are taken as means of the {window_s:g} s before them"] if window_s else []
-    if not window_s:
-        return ["power readings are taken as instants, as an A100 gives them"]
-    nvml = ", as NVML gives them since Ampere (not on the A100)" if telemetry.format in _OF_NVML else ""
-    return [f"power readings are taken as means of the {window_s:g} s before them{nvml}"]
 
 
 def _notes(

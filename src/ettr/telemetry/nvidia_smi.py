@@ -27,8 +27,8 @@ _NAMES = {
 }
 _NEEDED = {"a header with the column timestamp": ("time",), "the column power.draw": ("power_w",)}
 _UNITS = {"utilization.gpu": "%"}
-_WITHIN = 0.25
-"""Rows of one round lie within this share of the time between rounds."""
+_WITHIN, _MOST_WITHIN = 0.25, 0.02
+"""Stamps of one GPU rarely lie nearer than this share of the usual step: for so few of the steps at most."""
 
 
 def _sniff(head: list[str]) -> bool:
@@ -52,49 +52,12 @@ def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger)
         gpu = columns.text("gpu", row) or "0"
         samples.add(at, gpu, columns.values(row, place))
         samples.model(gpu, columns.text("model", row))
-    if not named:
-        _number_by_order(samples, source.name)
-
-
-def _number_by_order(samples: Samples, name: str) -> None:
-    """Where no column names the GPU, number the rows of each round: the first is GPU 0.
-
-    Rows whose stamps are equal, or much nearer to each other than to the next ones, are one round. All rounds must
-    have as many rows, but for the last, which may be cut off.
-
-    Raises
-    ------
-    InputError
-        Rounds of different sizes: which row is of which GPU cannot be known.
-    """
-    times = samples.times
-    if times.size < 2:
-        return
-    starts = np.flatnonzero(np.concatenate([[True], _new_round(np.diff(times))]))
-    sizes = np.diff(np.append(starts, times.size))
-    n = int(np.median(sizes))
-    if n == 1 and (sizes == 1).mean() > 0.98:  # a stamp seen twice is no second GPU
-        return
-    if n < 1 or (sizes[:-1] != n).any() or sizes[-1] > n:
-        odd = int(sizes[sizes != n][0])
+    steps_s = np.abs(np.diff(samples.times))
+    if not named and steps_s.size and (steps_s <= _WITHIN * np.quantile(steps_s, 0.9)).mean() > _MOST_WITHIN:
         raise InputError(
-            f"{name} has no column of the GPU, and rounds of {n} rows and of {odd}: which row is of which GPU cannot "
-            "be known. Ask nvidia-smi for the column index as well"
+            f"{source.name} has no column of the GPU, and several rows at a time: which row is of which GPU cannot be "
+            "known. Ask nvidia-smi for the column index as well"
         )
-    samples.ledger.note(f"rows name no GPU: {n} rows a round are taken as GPU 0 to {n - 1}, in order")
-    samples.rename([str(i) for i in np.arange(times.size) - np.repeat(starts, sizes)])
-
-
-def _new_round(steps: np.ndarray) -> np.ndarray:
-    """Whether each row but the first begins a round."""
-    forward = steps[steps > 0]
-    if not forward.size:
-        return np.zeros(steps.size, dtype=bool)
-    large = float(np.quantile(forward, 0.9))
-    small = forward[forward < _WITHIN * large]
-    if not (steps == 0).any() and small.size < 0.02 * steps.size:
-        return np.ones(steps.size, dtype=bool)  # one GPU, whose stamps now and then come closer
-    return (steps > _WITHIN * large) | (steps < 0)
 
 
 FORMAT = Format("nvidia-smi", "nvidia-smi --query-gpu=timestamp,index,power.draw,... --format=csv -l 1", _sniff, _read)

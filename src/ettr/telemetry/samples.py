@@ -77,10 +77,6 @@ class Samples:
         if maker_name and maker_name.lower() not in SILENT and not maker_name.startswith("["):
             self._models[gpu] = maker_name[:80]
 
-    def rename(self, gpus: list[str]) -> None:
-        """Give each sample a GPU, where the file did not name any."""
-        self._gpu = gpus
-
     def largest(self, quantity: str) -> float:
         """The largest value so far; minus infinity if there is none."""
         values = np.frombuffer(self._values[quantity], dtype=float)
