@@ -89,7 +89,7 @@ def test_the_page_is_short_and_holds_nothing_that_a_browser_stumbles_over(swept)
     page = sweep.report.write(job, table, out).read_text(encoding="utf-8")
     assert len(page) < 3_000_000 and "<script" not in page and "xxxx…" in page
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]", page)
-    assert page.count("<tr class=") == len(table)
+    assert page.count("<tr>") == len(table)
 
 
 def test_as_csv_no_cell_is_a_formula(swept):

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from ettr.core.sentences import cut
 from ettr.core.units import unit_of
 from ettr.scenario.basics import Section
 from ettr.scenario.bounds import of_section
@@ -46,14 +47,14 @@ def _one(fault: Any, model: type[Section]) -> str:
     path = ".".join(str(part) for part in fault["loc"])
     name, given, kind, context = path.rpartition(".")[2], fault["input"], fault["type"], fault.get("ctx", {})
     unit = f" {unit_of(name)}" if unit_of(name) else ""
-    value = _cut(repr(given))
+    value = cut(repr(given), _LONGEST)
     if kind in _BOUNDS:
         sign, limit = _BOUNDS[kind], next(context[key] for key in ("gt", "ge", "lt", "le") if key in context)
         if (sign, limit) == (">", 0):  # the unit's least number is the bound
             sign, limit = _lower_bound(fault["loc"], model)
-        return f"{path} must be {sign} {limit:g}{unit}, got {_cut(str(given))}"
+        return f"{path} must be {sign} {limit:g}{unit}, got {cut(str(given), _LONGEST)}"
     if kind == "finite_number":
-        return f"{path} must be finite, got {_cut(str(given))}"
+        return f"{path} must be finite, got {cut(str(given), _LONGEST)}"
     if kind == "missing":
         return f"{path} is missing{_meaning(fault['loc'], model)}"
     if kind == "extra_forbidden":
@@ -84,11 +85,7 @@ def _bad_text(path: str, given: str, context: Any) -> str:
         return f"{path} must not be empty"
     if "max_length" in context:
         return f"{path} must have at most {context['max_length']} characters, got {len(given)}"
-    return f"{path} holds characters that are not allowed, got {_cut(repr(given))}; {_pattern_in_words(path)}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return f"{path} holds characters that are not allowed, got {cut(repr(given), _LONGEST)}; {_pattern_in_words(path)}"
 
 
 def _own_rule(path: str, message: str, given: Any, model: type[Section]) -> str:

@@ -271,7 +271,7 @@ class Simulation(Answer):
             _hours(self, expected),
             *map(Note, caveats),
             *map(Note, _counts(self, expected)),
-            *(Note(line, dim=True) for line in (*_own_ratios(self), *_how_sure(self))),
+            *(Note(line, dim=True) for line in _how_sure(self)),
         ]
 
 
@@ -289,14 +289,6 @@ def _ettr_decimals(outcome: Simulation) -> int:
     """Decimals of the ETTR in per cent: as many as its interval carries."""
     low, high = outcome.ettr_interval
     return max(min(decimals(100 * (high - low) / 2, 1), 3), decimals(100 * outcome.ettr, 2))
-
-
-def _own_ratios(outcome: Simulation) -> Iterator[str]:
-    """The mean of each run's own ETTR, where it reads otherwise than the ETTR."""
-    digits = _ettr_decimals(outcome)
-    together, own = (f"{100 * ratio:.{digits}f}%" for ratio in (outcome.ettr, outcome.ettr_mean_of_ratios))
-    if own != together:
-        yield f"Mean of the runs' own ETTRs: {own}. The ETTR above is the ratio of their sums: what many runs get."
 
 
 def _dates(outcome: Simulation) -> Table:
@@ -405,10 +397,6 @@ def _how_sure(outcome: Simulation) -> Iterator[str]:
     ratio = outcome.variance_ratio
     if ratio >= 1.05:
         yield f"The means use control variates: plain means would have needed {number(ratio)} times as many runs."
-    elif ratio != 1:
-        yield "The means use control variates, which are no help here: plain means would have needed as many runs."
-    else:
-        yield "The means are plain: control variates have nothing to work with, or too few runs."
     if n_runs < _FEW_RUNS:
         yield f"The 5% and 95% dates are rough: each has fewer than five of {_counted(n_runs)} beyond it."
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ettr.core.errors import InputError
 from ettr.core.numbers import refuse_infinite
-from ettr.core.sentences import encodable
+from ettr.core.sentences import cut, encodable
 from ettr.core.units import LAST_DIGITS
 from ettr.core.yaml_files import load as load_yaml
 from ettr.core.yaml_files import text_of
@@ -235,7 +235,9 @@ def _range(name: str, written: Mapping[str, Any], place: str) -> Sequence[Any]:
     for part in ("from", "to", "step", "count", "multiple_of"):
         value = written.get(part, 1)
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
-            raise InputError(f"{part} of {name} must be a number below {LARGEST:g}, got {_short(value)} ({place})")
+            raise InputError(
+                f"{part} of {name} must be a number below {LARGEST:g}, got {cut(repr(value), 40)} ({place})"
+            )
     if ("count" in written) == ("step" in written):
         raise InputError(f"{name} needs one of count and step ({place})")
     if not written.get("multiple_of", 1) > 0:
@@ -323,11 +325,6 @@ def _told_apart(row: Sequence[Any]) -> Any:
     if all(type(value) in (int, float, str) for value in row):
         return tuple(row)
     return json.dumps(list(row), sort_keys=True, default=str)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:39]}…"
 
 
 def _array(values: Sequence[Any]) -> np.ndarray:

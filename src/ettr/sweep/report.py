@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import html
-import itertools
 import json
 import os
 import re
@@ -62,10 +60,12 @@ def page(job: SweepJob, table: pd.DataFrame) -> str:
     title = f"Sweep of {job.what}"
     held = [name for name in parameters if len(set(table[name].map(_exact))) == 1]
     fixed = ", ".join(f"{name} = {_exact(table[name].iloc[0])}" for name in held)
+    given, left = [*(["name"] if "name" in table else []), *parameters], len(table) - MOST_ROWS
     body = [
         f"<h1>{html.escape(title)}</h1>",
         f"<p>{html.escape(counts_sentence(table))}{f' Held: {html.escape(fixed)}.' if fixed else ''}</p>",
-        *_rows(table.iloc[order], [*(["name"] if "name" in table else []), *parameters], recorded),
+        f'<div class="wide" tabindex="0">{_rows(table.iloc[order[:MOST_ROWS]], given, recorded)}</div>',
+        f"<p>{left:,} more points are in results.parquet.</p>" if left > 0 else "",
     ]
     return _UNSHOWN.sub("\ufffd", _PAGE.format(title=html.escape(title), style=_STYLE, body="\n".join(body)))
 
@@ -86,32 +86,22 @@ def counts_sentence(table: pd.DataFrame) -> str:
     )
 
 
-def _rows(table: pd.DataFrame, given: list[str], recorded: list[str]) -> list[str]:
+def _rows(table: pd.DataFrame, given: list[str], recorded: list[str]) -> str:
     """The table, with a link to the file of each point."""
-    heads = ["point", *given, "status", "seconds", *recorded]
-    cells = "".join(f"<th scope=col>{html.escape(_shown(head))}</th>" for head in heads)
-    rows = []
-    for row in itertools.islice(table.to_dict("records"), MOST_ROWS):
-        link = html.escape(row["id"])
-        if row["notebook"]:
-            link = f'<a href="{html.escape(row["notebook"], quote=True)}">{link}</a>'
-        state = row["status"] if not row["error"] else f"{row['status']}: {_shown(row['error'], LONGEST_ERROR)}"
-        values = [
-            *(_exact(row[name]) for name in given),
-            state,
-            _text(row["duration_s"]),
-            *(_text(row[n]) for n in recorded),
-        ]
-        data = "".join(f"<td>{html.escape(value)}</td>" for value in values)
-        rows.append(f'<tr class="{row["status"]}"><td>{link}</td>{data}</tr>')
-    left = len(table) - MOST_ROWS
-    more = [f"<p>{left:,} more points are in results.parquet.</p>"] if left > 0 else []
-    return [
-        f'<div class="wide" tabindex="0"><table><thead><tr>{cells}</tr></thead><tbody>',
-        *rows,
-        "</tbody></table></div>",
-        *more,
+    links = table["id"].map(html.escape)
+    there = table["notebook"] != ""
+    links[there] = '<a href="' + table["notebook"].map(html.escape) + '">' + links + "</a>"
+    states = (table["status"] + ": " + table["error"].map(lambda text: _shown(text, LONGEST_ERROR))).str.rstrip(": ")
+    columns = [
+        *(table[name].map(_exact) for name in given),
+        states.rename("status"),
+        table["duration_s"].map(_text).rename("seconds"),
+        *(table[name].map(_text) for name in recorded),
     ]
+    escaped = [column.map(html.escape).rename(html.escape(_shown(str(column.name)))) for column in columns]
+    with pd.option_context("display.max_colwidth", None):
+        text: str = pd.concat([links.rename("point"), *escaped], axis=1).to_html(index=False, escape=False, border=0)
+    return text
 
 
 def _shown(text: str, longest: int = LONGEST) -> str:
@@ -120,13 +110,10 @@ def _shown(text: str, longest: int = LONGEST) -> str:
 
 
 def _exact(value: Any) -> str:
-    """A parameter's value, so that two values that differ have two texts."""
+    """A parameter's value, numbers to their last digit."""
     if isinstance(value, float):
         return repr(float(value)).removesuffix(".0")
-    text = value if isinstance(value, str) else json.dumps(value, default=str)
-    if len(text) <= LONGEST:
-        return _text(value)
-    return f"{_text(value)} ({len(text):,} characters, {hashlib.sha256(text.encode()).hexdigest()[:8]})"
+    return _text(value)
 
 
 def _text(value: Any) -> str:
@@ -145,14 +132,12 @@ def _text(value: Any) -> str:
 
 
 _STYLE = """
-:root { color-scheme: light dark; --line: #8886; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --bad: #ff9a92; } }
+:root { color-scheme: light dark; --line: #8886; }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 72rem; padding: 1rem; }
 h1 { font-size: 1.5rem; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }
-th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: left; white-space: nowrap; }
-.failed, .failed td { color: var(--bad); white-space: normal; min-width: 5rem; }
+th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: left; }
 """
 
 _PAGE = """<!doctype html>

@@ -13,6 +13,7 @@ import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
+from ettr.core.sentences import cut
 from ettr.scenario.gpu import Gpu
 from ettr.telemetry.estimates import Estimate
 from ettr.telemetry.format import short
@@ -195,7 +196,7 @@ class TelemetryFit(Answer):
             interval += f"; {value:.1f} W is over the power limit, which is taken instead"
             value = limit
         note = f"{interval}; {each.note}" if each.note else interval
-        return float(f"{value:.6g}"), note if len(note) <= _NOTE else f"{note[: _NOTE - 1]}…"
+        return float(f"{value:.6g}"), cut(note, _NOTE)
 
     def to_frame(self) -> pd.DataFrame:
         """A row a figure: ``figure``, ``path`` (of the GPU; empty for none), ``value``, ``low``, ``high``, ``unit``,

@@ -22,8 +22,6 @@ LEAST_SAMPLES = 20
 """Fewer samples of power are no recording."""
 _MOST_SPREAD = 0.5
 """A GPU takes none of this or more."""
-_HOT_INLET_C, _HOT_DIE_C = 60.0, 100.0
-"""Nothing is cooled from warmer than this, and few dies get so warm: the unit may be another."""
 _UNTOLD = ("hang", "restart")
 _MODEL = re.compile(r"(?<![A-Z0-9])(GB300|GB200|B200|H200|H100|A100)(?![0-9])")
 """The preset in a GPU's name."""
@@ -124,7 +122,7 @@ def fit(
         residual_k=float(pd.Series([one.warm.residual_k for one in each]).max()),
         notes=(
             *_other_model(model, base),
-            *_doubts(levels, base, thermal["inlet"], samples),
+            *_over_limit(levels, base),
             "power readings are taken as " + (f"means of the {window_s:g} s before them" if window_s else "instants"),
             *_notes(telemetry, each, standing, levels),
         ),
@@ -240,21 +238,15 @@ def _spread(resistances: list[Estimate]) -> Estimate:
     return Estimate("spread", "", cv, low, high, int(values.size))
 
 
-def _doubts(levels: tuple[Level, ...], base: Gpu, inlet: Estimate, samples: pd.DataFrame) -> list[str]:
-    """Notes that speak for another GPU, or for another unit."""
-    limit, notes = base.limits.power_w, []
-    over = [level.mean.value for level in levels if level.mean.value is not None and level.mean.value > OVER * limit]
-    if over:
-        notes.append(
-            f"a level of {max(over):,.1f} W is over the power limit of {base.name}, {limit:g} W: name the GPU model "
-            "that was recorded"
-        )
-    die_c = float(samples["temperature_c"].quantile(0.99))
-    hot = [f"the inlet is {inlet.value:.0f} °C"] if inlet.value is not None and inlet.value > _HOT_INLET_C else []
-    hot += [f"the die reaches {die_c:.0f} °C"] if die_c > _HOT_DIE_C else []
-    if hot:
-        notes.append(f"{' and '.join(hot)}: are these temperatures in Fahrenheit? They are taken as °C")
-    return notes
+def _over_limit(levels: tuple[Level, ...], base: Gpu) -> list[str]:
+    """That the recorded GPU is another than the base."""
+    most_w = max((level.mean.value or 0.0 for level in levels), default=0.0)
+    if most_w <= OVER * base.limits.power_w:
+        return []
+    return [
+        f"a level of {most_w:,.1f} W is over the power limit of {base.name}, {base.limits.power_w:g} W: name the GPU "
+        "model that was recorded"
+    ]
 
 
 def _notes(
