@@ -29,7 +29,7 @@ def file(tmp_path, monkeypatch) -> str:
 def test_a_recording_is_answered_in_words(in_words, file):
     out = in_words("telemetry", file)
     lines = out.splitlines()
-    assert lines[0] == "node 7.csv (csv)" and "samples of 1 GPU over 15.0 min, one every 1 s" in lines[1]
+    assert lines[0] == "node 7.csv (csv)" and "samples of 1 GPU over 15 min, one every 1 s" in lines[1]
     assert re.search(r"^time constant +[\d.]+ s +[\d.]+ to [\d.]+ +60 s", out, re.M)
     assert re.search(r"^compute +[\d.]+ W +[\d.]+ to [\d.]+ +[\d.]+% +2 +100% +1,9\d\d MHz", out, re.M)
     assert "1 gap, " in out

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import json
-import multiprocessing
 import random
 from pathlib import Path
 
@@ -60,7 +58,7 @@ def test_the_first_runs_of_many_are_the_runs_of_few(run):
 
 @pytest.mark.parametrize("events", [0, 100, 2500])
 def test_the_size_of_the_pieces_does_not_matter(run, monkeypatch, events):
-    """Down to one run each, in the two threads that no executor means."""
+    """Down to one run each, in two threads."""
     table = _table(run)
     monkeypatch.setattr(chunks, "_EVENTS", events)
     monkeypatch.setattr(chunks, "_EVENTS_AT_ONCE", 0)
@@ -69,17 +67,6 @@ def test_the_size_of_the_pieces_does_not_matter(run, monkeypatch, events):
     assert (_table(run, on_progress=lambda done, total: seen.append((done, total))) == table).all()
     assert seen[-1] == (100, 100) and seen == sorted(seen)
     assert len(seen) == 100 if events == 0 else len(seen) > 1
-
-
-@pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_threads_and_other_processes_give_the_same_runs(small_run, monkeypatch, processes):
-    monkeypatch.setattr(chunks, "_EVENTS", 700)
-    context = multiprocessing.get_context("spawn")  # threads and forks do not go together
-    pool = concurrent.futures.ProcessPoolExecutor(2, context) if processes else concurrent.futures.ThreadPoolExecutor(2)
-    with pool as executor:
-        for changes in KINDS.values():
-            run = small_run.override(changes)
-            assert (_table(run, executor=executor) == _table(run)).all()
 
 
 def test_more_runs_until_an_error_is_reached_are_the_same_runs(run):

@@ -52,7 +52,7 @@ def test_a_zone_moves_the_start_and_nothing_else(read):
     plain, berlin = read(SMI), read(SMI, zone="Europe/Berlin")
     assert plain.start - berlin.start == pd.Timedelta(hours=2)
     pd.testing.assert_frame_equal(plain.samples, berlin.samples)
-    with pytest.raises(InputError, match="zone must be a name such as"):
+    with pytest.raises(UnknownName, match="did you mean 'Europe/Berlin'"):
         read(SMI, zone="Europe/Berln")
 
 

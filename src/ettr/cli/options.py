@@ -14,6 +14,7 @@ import typer
 from ettr.cli import terminal
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.numbers import number_as_written
+from ettr.core.sentences import cut
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
@@ -170,7 +171,7 @@ def value(text: str) -> Any:
     """A value as it would be read from a scenario file."""
     from ettr.core.yaml_files import load
 
-    return load(text, f"--set cannot read the value {_short(text)}")
+    return load(text, f"--set cannot read the value {cut(text, 80)!r}")
 
 
 def number_of_runs(value: float, most: int, least: int = 1) -> int:
@@ -194,11 +195,6 @@ def check_until_error(value: float | None) -> None:
 
 def _is_count(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < 20
-
-
-def _short(text: str | None) -> str:
-    given = text or ""
-    return repr(given if len(given) <= 80 else f"{given[:79]}…")
 
 
 CatalogueOption = Annotated[

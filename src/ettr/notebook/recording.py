@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ettr.core.errors import InputError
-from ettr.core.sentences import encodable
+from ettr.core.sentences import cut, encodable
 
 RECORD_TYPE = "application/vnd.ettr.record+json"
 MOST_ELEMENTS = 10_000
@@ -125,5 +125,4 @@ def _restored(value: Any) -> Any:
 
 
 def _short(value: Any) -> str:
-    text = repr(value.tolist() if hasattr(value, "tolist") else value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    return cut(repr(value.tolist() if hasattr(value, "tolist") else value), 60)

@@ -1,10 +1,10 @@
-"""Many runs in pieces: in threads, or on whatever executor is given."""
+"""Many runs in pieces, in threads."""
 
 from __future__ import annotations
 
 import concurrent.futures
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ OnDone = Callable[[np.ndarray], None]
 def piece(
     rules: Rules, seed: int, first_run: int, n_runs: int, limit: int, stop: np.ndarray | None = None
 ) -> np.ndarray:
-    """Simulate some runs; answers a row a run. Can be sent to another process."""
+    """Simulate some runs; answers a row a run."""
     table = np.zeros((n_runs, N_COLUMNS))
     stop = np.zeros(1, np.int64) if stop is None else stop
     if is_straight(rules):
@@ -51,55 +51,40 @@ def trace_run(rules: Rules, seed: int, run: int, limit: int) -> np.ndarray:
 
 
 def simulate_runs(
-    rules: Rules, seed: int, runs: range, limit: int, failures_a_run: float, executor: Any, on_done: OnDone
+    rules: Rules, seed: int, runs: range, limit: int, failures_a_run: float, on_done: OnDone
 ) -> np.ndarray:
-    """Simulate these runs, a row each, in their order whoever did them.
+    """Simulate these runs, a row each, in their order whichever thread did them.
 
-    Ctrl-C stops the threads within a fraction of a second; on another executor what has not begun is cancelled.
+    Ctrl-C stops the threads within a fraction of a second.
     """
-    size = int(max(1, min(len(runs), _EVENTS // max(failures_a_run, 50.0))))
-    starts = range(runs.start, runs.stop, size)
-    pieces = [(start, min(size, runs.stop - start)) for start in starts]
     table = np.empty((len(runs), N_COLUMNS))
-    few = is_straight(rules) and len(runs) * max(failures_a_run, 10.0) <= _EVENTS_AT_ONCE
-    if executor is None and few:
+    if is_straight(rules) and len(runs) * max(failures_a_run, 10.0) <= _EVENTS_AT_ONCE:
         table[:] = piece(rules, seed, runs.start, len(runs), limit)
         on_done(table)
         return table
-    own = executor is None
+    size = int(max(1, min(len(runs), _EVENTS // max(failures_a_run, 50.0))))
     stop = np.zeros(1, np.int64)
-    if own:
-        piece(rules, seed, 0, 0, limit)  # compiled here, where Ctrl-C is heard
-        executor = concurrent.futures.ThreadPoolExecutor(_n_threads())
-    futures: dict[Any, tuple[int, int]] = {}
-    try:
-        for start, n in pieces:
-            more = (stop,) if own else ()
-            futures[executor.submit(piece, rules, seed, start, n, limit, *more)] = (start - runs.start, n)
-        for future in _as_done(futures, own):
-            at, n = futures.pop(future)
-            table[at : at + n] = future.result()
-            on_done(table[at : at + n])
-    except BaseException:
-        stop[0] = 1
-        for future in futures:
-            future.cancel()
-        raise
-    finally:
-        if own:
-            executor.shutdown(wait=True, cancel_futures=True)
+    piece(rules, seed, 0, 0, limit)  # compiled here, where Ctrl-C is heard
+    with concurrent.futures.ThreadPoolExecutor(_n_threads()) as executor:
+        futures: dict[Any, slice] = {}
+        try:
+            for at in range(0, len(runs), size):
+                n = min(size, len(runs) - at)
+                future = executor.submit(piece, rules, seed, runs.start + at, n, limit, stop)
+                futures[future] = slice(at, at + n)
+            while futures:
+                done, _ = concurrent.futures.wait(
+                    futures, timeout=_LOOK_S, return_when=concurrent.futures.FIRST_COMPLETED
+                )
+                for future in done:
+                    rows = futures.pop(future)
+                    table[rows] = future.result()
+                    on_done(table[rows])
+        except BaseException:
+            stop[0] = 1
+            executor.shutdown(cancel_futures=True)
+            raise
     return table
-
-
-def _as_done(futures: dict[Any, Any], own: bool) -> Iterator[Any]:
-    """Futures as they are done; those of other libraries in their order."""
-    if not all(isinstance(future, concurrent.futures.Future) for future in futures):
-        yield from list(futures)
-        return
-    left = set(futures)
-    while left:
-        done, left = concurrent.futures.wait(left, timeout=_LOOK_S, return_when=concurrent.futures.FIRST_COMPLETED)
-        yield from done
 
 
 def _n_threads() -> int:

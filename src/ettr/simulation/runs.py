@@ -41,7 +41,6 @@ def simulate(
     n_runs: int | None = None,
     seed: int = 0,
     timeline: Iterable[int] = (),
-    executor: Any = None,
     *,
     until: float | None = None,
     control_variates: bool = True,
@@ -60,8 +59,6 @@ def simulate(
         Run number i of a seed is always the same; scenarios simulated with one seed share their random numbers.
     timeline : iterable of int, optional
         Numbers of runs to write down stretch by stretch.
-    executor : optional
-        Anything with ``submit``, such as an executor of ``concurrent.futures`` or a Dask client. Threads if not given.
     until : float, optional
         Go on until the standard error of the mean total is this small, relative to it: 0.001 for a tenth of a per cent.
     control_variates : bool, optional
@@ -97,10 +94,6 @@ def simulate(
     """
     if not isinstance(scenario, Scenario):
         raise InputError(f"simulate takes a Scenario, e.g. Scenario.load('llama3-405b'), got {scenario!r}")
-    if executor is not None and not hasattr(executor, "submit"):
-        raise InputError(
-            f"executor must have submit, as one of concurrent.futures or a Dask client has, got {executor!r}"
-        )
     if n_runs is None:
         n_runs = _RUNS if until is None else _FIRST_BATCH
     n_runs, seed = _whole("n_runs", n_runs, 1, MOST_RUNS), _whole("seed", seed, 0, 2**63 - 1)
@@ -134,7 +127,7 @@ def simulate(
             on_progress(n_done, goal)
 
     while True:
-        more = simulate_runs(rules, seed, range(len(table), goal), limit, failures, executor, look_at)
+        more = simulate_runs(rules, seed, range(len(table), goal), limit, failures, look_at)
         table = np.concatenate((table, _scaled(scenario, rules, more)))
         if until is None:
             break

@@ -12,6 +12,8 @@ import pandas as pd
 
 from ettr.core.errors import UnknownName
 from ettr.core.report import Answer, Headline, Note, Report, plain_values
+from ettr.core.sentences import duration
+from ettr.core.units import S_PER_H
 
 QUANTITIES = ("power_w", "temperature_c", "memory_c", "clock_mhz", "utilisation")
 """What is measured, in the order of the columns."""
@@ -150,11 +152,11 @@ def _reading(recording: Telemetry) -> Iterator[str]:
     gpus = f"{recording.n_gpus:,} GPU{'' if recording.n_gpus == 1 else 's'}"
     every = f", one every {short(recording.step_s)} s" if math.isfinite(recording.step_s) else ""
     since = f", from {recording.start:%Y-%m-%d %H:%M:%S} UTC" if recording.start is not None else ""
-    yield f"{len(recording.samples):,} samples of {gpus} over {_seconds(recording.length_s)}{every}{since}."
+    yield f"{len(recording.samples):,} samples of {gpus} over {duration(recording.length_s / S_PER_H)}{every}{since}."
     gaps = recording.gaps
     if gaps.n:
         each = "1 gap" if gaps.n == 1 else f"{gaps.n:,} gaps"
-        yield f"{each}, {_seconds(gaps.lost_s)} in all, the longest {_seconds(gaps.longest_s)}."
+        yield f"{each}, {duration(gaps.lost_s / S_PER_H)} in all, the longest {duration(gaps.longest_s / S_PER_H)}."
     rows = recording.ledger.to_dict("records")
     for row in rows[:_MOST_REASONS]:
         place = f" (first: {row['example']})" if row["example"] else ""
@@ -167,10 +169,3 @@ def _reading(recording: Telemetry) -> Iterator[str]:
 def short(value: float) -> str:
     """Four digits, or whole."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _seconds(seconds: float) -> str:
-    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.1f} {unit}"
-    return f"{seconds:.3g} s"

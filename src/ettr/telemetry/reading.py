@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ettr.core.errors import InputError, UnknownName
+from ettr.core.errors import InputError
 from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress
@@ -86,19 +86,13 @@ def read(
     >>> recording.format, recording.step_s, recording.samples["power_w"].tolist()
     ('nvidia-smi', 2.0, [71.85, 72.0])
     """
-    try:
-        told = zone_of(zone)
-    except UnknownName as error:
-        raise InputError(
-            f"zone must be a name such as Europe/Berlin, or an offset such as +08:00, got {zone!r}"
-        ) from error
     named = format or (plain.FORMAT.name if columns else None)
     if columns and named != plain.FORMAT.name:
         raise InputError(f"--map is for tables ({plain.FORMAT.name}), not for {named}")
     source, chosen = FORMATS.open(path, named, progress)
     ledger = Ledger()
     samples = Samples(ledger, columns)
-    chosen.read(source, told, samples, ledger)
+    chosen.read(source, zone_of(zone), samples, ledger)
     ledger.close()
     if source.cut:
         ledger.note(f"{source.name} {source.cut}; the rest of the recording is missing", first=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ettr.core.errors import InputError, UnknownName
+from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, S_PER_H
 from ettr.core.validity import above_zero
 from ettr.files.clock import Stamps
@@ -190,10 +190,7 @@ def read_training(
     >>> round(run.ettr, 3), run.stops[["place", "from_step", "down_h"]].to_dict("list")
     (0.714, {'place': [1600], 'from_step': [1200], 'down_h': [1.0]})
     """
-    try:
-        named_zone = zone_of(zone)
-    except UnknownName as error:
-        raise InputError(f"zone must be a name such as Europe/Berlin or an offset, got {zone!r}") from error
+    named_zone = zone_of(zone)
     if step_s is not None:
         above_zero("step_s", step_s, unit="s")
     source, chosen = FORMATS.open(path, format, progress, encoding)
