@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from ettr import Scenario, budget, evidence, plan
+from ettr.budget.intervals import longest_h
 from ettr.core.errors import OutsideValidity
 from ettr.core.validity import ValidityWarning
 from ettr.scenario.job_in_hours import SHORTEST_MIN
+from ettr.scenario.to_hours import before_interval
 from mechanisms import DISK, PEER, WARNED
 from written_scenarios import zero_or_up_to
 
@@ -28,6 +30,10 @@ def steady(scenario: Scenario) -> Scenario:
 
 def cost_at(scenario: Scenario, minutes: np.ndarray) -> np.ndarray:
     return np.asarray(1 / budget.exact(steady(scenario), {"checkpoint.interval_min": minutes}).ettr)
+
+
+def longest_min_of(scenario: Scenario) -> float:
+    return 60 * float(longest_h(before_interval(scenario)))
 
 
 def loss_at(scenario: Scenario, minutes: float, best_min: float) -> float:
@@ -116,7 +122,7 @@ def test_rare_failures_with_daily_maintenance_still_have_a_plan(llama3, rate):
     """A stop waits for the next checkpoint, so a plan checkpoints more often than stops are requested."""
     run = llama3.override({"failures.rate_per_1000_node_days": rate, "checkpoint.stall_s": 300})
     answer = plan.make(run)
-    longest_min = budget.longest_interval_min(run)
+    longest_min = longest_min_of(run)
     assert answer.band.interval_min <= longest_min <= 0.5 / 0.87 * 24 * 60 * (1 + 1e-9)
     assert budget.exact(run.override({"checkpoint.interval_min": longest_min})).ettr > 0
     assert answer.band.low_min <= answer.band.interval_min <= answer.band.high_min
@@ -222,7 +228,7 @@ def test_no_other_interval_costs_less(name):
     """Against 4000 intervals, then a bounded search of SciPy's between the neighbours of the best of them."""
     run = richer(name)
     best_min = budget.best_interval_min(run)
-    low, high = budget.shortest_interval_min(run), budget.longest_interval_min(run)
+    low, high = budget.shortest_interval_min(run), longest_min_of(run)
     grid = np.geomspace(low, high, 4000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ValidityWarning)

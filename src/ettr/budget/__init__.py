@@ -14,7 +14,6 @@ from ettr.budget.intervals import (
     best_interval_min,
     flat_band,
     job_mttf_h,
-    longest_interval_min,
     shortest_interval_min,
     whole_interval_min,
 )
@@ -49,7 +48,6 @@ __all__ = [
     "flat_band",
     "job_mttf_h",
     "largest_n_gpus",
-    "longest_interval_min",
     "mean_rate_per_h",
     "over_time",
     "posterior_rates",

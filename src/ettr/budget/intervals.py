@@ -70,7 +70,7 @@ def best_interval_min(scenario: Scenario | JobInHours, at: Mapping[str, Any] | N
     Returns
     -------
     float or ndarray
-        Between :func:`shortest_interval_min` and :func:`longest_interval_min` of each point.
+        Between :func:`shortest_interval_min` and :func:`longest_h` of each point.
 
     Raises
     ------
@@ -147,20 +147,12 @@ def shortest_interval_min(scenario: Scenario) -> float:
     return float(before_interval(scenario).interval_ends[0]) * MIN_PER_H
 
 
-def longest_interval_min(scenario: Scenario) -> float:
-    """The longest interval that a plan considers. [min]
+def longest_h(run: JobInHours) -> np.ndarray:
+    """The longest interval that a plan considers, at each point. [h]
 
     The whole work; with maintenance, the longest of those for which the exact form has an answer: a stop waits for the
     next checkpoint, so with longer intervals requests would pile up.
     """
-    run = before_interval(scenario)
-    if _stops(run):
-        refuse(scenario, run)
-    return float(longest_h(run)) * MIN_PER_H
-
-
-def longest_h(run: JobInHours) -> np.ndarray:
-    """As :func:`longest_interval_min`, at each point. [h]"""
     return _answered(run, *run.interval_ends)[0]
 
 

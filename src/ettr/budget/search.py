@@ -40,7 +40,8 @@ def lowest(cost: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.n
     log_lowest = grid[0] + place * (grid[-1] - grid[0])
     if not smooth.all():
         fine, values = _narrowed(cost_of, grid[0], grid[-1], steps, _FINE_WIDTH)
-        log_lowest = np.where(smooth, log_lowest, _lowest_of(fine, values))
+        lowest = np.take_along_axis(fine, values.argmin(axis=0)[None], axis=0)[0]
+        log_lowest = np.where(smooth, log_lowest, lowest)
     return np.asarray(np.clip(np.exp(log_lowest), low, high))
 
 
@@ -57,10 +58,6 @@ def _narrowed(
         best = values.argmin(axis=0)[None]
         left = np.take_along_axis(grid, np.maximum(best - 1, 0), axis=0)[0]
         right = np.take_along_axis(grid, np.minimum(best + 1, _POINTS - 1), axis=0)[0]
-
-
-def _lowest_of(grid: np.ndarray, values: np.ndarray) -> np.ndarray:
-    return np.asarray(np.take_along_axis(grid, values.argmin(axis=0)[None], axis=0)[0])
 
 
 def _minimum_of_fit(values: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -74,7 +74,7 @@ def alarm_rate_per_h(rate_per_h: Any, recall: Any, precision: Any) -> Any:
     >>> round(alarm_rate_per_h(0.5, 0.6, 0.75), 4)
     0.4
     """
-    true = at_least_zero("rate_per_h", rate_per_h, unit="1/h") * _recall(recall)
+    true = at_least_zero("rate_per_h", rate_per_h, unit="1/h") * _at_most_one("recall", at_least_zero("recall", recall))
     return plain(true / _precision(precision))
 
 
@@ -116,10 +116,6 @@ def recall_of(precision: Any, f1: Any) -> Any:
             f"{share[above].flat[0]:g}, got {score[above].flat[0]:g}"
         )
     return plain(np.minimum(score * share / (2 * share - score), 1.0))
-
-
-def _recall(values: Any) -> np.ndarray:
-    return _at_most_one("recall", at_least_zero("recall", values))
 
 
 def _precision(values: Any) -> np.ndarray:

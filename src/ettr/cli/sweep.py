@@ -112,7 +112,7 @@ def sweep(
         "report": str(page) if page else None,
     }
     if as_json:
-        failures = failed[["id", *_columns(job), "error"]]
+        failures = failed[["id", *job.columns, "error"]]
         terminal.write_json({**summary, "failures": failures})
     else:
         _print(summary, job, failed, retry_failed)
@@ -158,10 +158,6 @@ def _print(summary: dict[str, Any], job: SweepJob, failed: Any, retried: bool) -
     terminal.say(f"The table is at {shlex.quote(summary['table'])}")
     if summary["report"]:
         terminal.say(f"The report is at {shlex.quote(summary['report'])}")
-
-
-def _columns(job: SweepJob) -> list[str]:
-    return [job.column(name) for name in job.grid.parameters]
 
 
 def _cell(value: Any) -> str:

@@ -204,7 +204,10 @@ class Finishing(Answer):
         """By when the run is done, at a few probabilities."""
         if self.shape:
             return [Headline("Finishing date"), Note(f"{self.headline}.")]
-        rows = [(f"{p} in 100", _hours(hours)) for p, hours in zip(PERCENTILES, self._percentiles_h(), strict=True)]
+        rows = [
+            (f"{p} in 100", duration(hours) if math.isfinite(hours) else "never")
+            for p, hours in zip(PERCENTILES, self._percentiles_h(), strict=True)
+        ]
         notes = (
             [Note(f"Nothing strikes in {pct(self.atom)}, and it takes {duration(self.atom_h)}.")]
             if self.atom > 1e-4
@@ -357,10 +360,6 @@ def _numbers(name: str, values: Any) -> np.ndarray:
     if np.isnan(array).any():
         raise InputError(f"{name} must be a number or an array of numbers, got {values!r}")
     return array
-
-
-def _hours(value: float) -> str:
-    return duration(value) if math.isfinite(value) else "never"
 
 
 # --------------------------------------------------------------------------- made

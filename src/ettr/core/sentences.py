@@ -116,11 +116,10 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(sign if sign.isprintable() or category(sign) == "Zs" else _escape(sign) for sign in text)
-
-
-def _escape(sign: str) -> str:
-    return sign.encode("unicode_escape").decode()
+    return "".join(
+        sign if sign.isprintable() or category(sign) == "Zs" else sign.encode("unicode_escape").decode()
+        for sign in text
+    )
 
 
 def cut(text: str, longest: int) -> str:

@@ -171,10 +171,9 @@ class Supervisor:
                         self._expose(attempt)
                         return ending
                 self._inject(attempt)
-                late = self._late(attempt)
-                if late:
+                if time.monotonic() >= self._deadline_s(attempt):
                     self._expose(attempt)
-                    return late
+                    return HANG
 
     def _wait_s(self, attempt: Attempt) -> float:
         """Until the next thing that the clock decides. [s]"""
@@ -191,9 +190,6 @@ class Supervisor:
         if attempt.is_ready:
             return min(one.heard_s for one in attempt.processes) + self._settings.heartbeat_s
         return attempt.begun_s + self._settings.start_timeout_s
-
-    def _late(self, attempt: Attempt) -> str:
-        return HANG if time.monotonic() >= self._deadline_s(attempt) else ""
 
     def _heard(self, attempt: Attempt, one: WorkerProcess) -> str:
         """What a worker says; what ends the attempt, if that is it."""

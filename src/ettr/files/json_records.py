@@ -43,14 +43,12 @@ def json_records(source: Source, ledger: Ledger) -> tuple[Iterator[tuple[int, An
         whole = json.loads(first)
     except (ValueError, RecursionError):
         whole = None
-    if isinstance(whole, dict) and not any(_is_records(value) for value in whole.values()):
+    if isinstance(whole, dict) and not any(
+        isinstance(value, list) and value and isinstance(value[0], dict) for value in whole.values()
+    ):
         return _by_line(source, ledger), "line"
     prefix = "item" if first.startswith("[") else _array_prefix(source, ledger)
     return _by_item(source, prefix, ledger), "record"
-
-
-def _is_records(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
 def _by_line(source: Source, ledger: Ledger) -> Iterator[tuple[int, Any]]:

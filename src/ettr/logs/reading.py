@@ -16,7 +16,7 @@ from ettr.core.errors import InputError
 from ettr.core.results import FailureLog
 from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
-from ettr.files.opening import STDIN, Progress, Source
+from ettr.files.opening import STDIN, Progress
 from ettr.logs.assemble import observed
 from ettr.logs.events import Events, NodesWatched
 from ettr.logs.inventory import read_inventory
@@ -167,11 +167,8 @@ def read(
     ledger.close()
     if source.cut:
         ledger.doubt(f"{source.name} {source.cut}; the rest of the log is missing")
-    return observed(events, exposure, options, ledger, name=chosen.name, source=_named(path, source))
-
-
-def _named(path: str | Path, source: Source) -> str:
-    return source.name if str(path) == STDIN else str(path)
+    named = source.name if str(path) == STDIN else str(path)
+    return observed(events, exposure, options, ledger, name=chosen.name, source=named)
 
 
 def _refuse_unread(options: Options, format: str, name: str) -> None:

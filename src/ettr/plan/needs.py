@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -194,12 +194,10 @@ def _requirement(solved: Field, target_ettr: float, value: float, best_ettr: flo
     )
 
 
-def requirements(
-    scenario: Scenario | str | Path, target_ettr: float, fields: Iterable[str] = SOLVABLE
-) -> list[Requirement]:
-    """:func:`required` for each of some fields, each alone."""
+def requirements(scenario: Scenario | str | Path, target_ettr: float) -> list[Requirement]:
+    """:func:`required` for each of :data:`SOLVABLE`, each alone."""
     scenario = Scenario.of(scenario)
-    return [required(scenario, field, target_ettr) for field in fields]
+    return [required(scenario, field, target_ettr) for field in SOLVABLE]
 
 
 def whole_nodes(scenario: Scenario, n_gpus: float) -> float:

@@ -24,8 +24,6 @@ from ettr.simulation.estimates import Means, interval, means
 
 PERCENTILES = (5, 25, 50, 75, 95)
 """Shares of runs that are done by the dates that are shown."""
-_FEW_RUNS = 100
-"""Of fewer runs, less than five lie outside the 5% or 95% dates."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -397,8 +395,6 @@ def _how_sure(outcome: Simulation) -> Iterator[str]:
     ratio = outcome.variance_ratio
     if ratio >= 1.05:
         yield f"The means use control variates: plain means would have needed {number(ratio)} times as many runs."
-    if n_runs < _FEW_RUNS:
-        yield f"The 5% and 95% dates are rough: each has fewer than five of {_counted(n_runs)} beyond it."
 
 
 def _half(half: float, mean: float, digits: int) -> str:

@@ -116,7 +116,9 @@ def simulate(
     n_done, n_met = 0, 0.0
     table = np.empty((0, N_COLUMNS))
     goal = n_runs if until is None else _FIRST_BATCH
-    least = n_runs if until is None else max(n_runs, _runs_to_meet_some(ahead))
+    least = n_runs
+    if until is not None and ahead.n_failures > 0:
+        least = max(least, math.ceil(min(_FEW_FAILURES / ahead.n_failures, _MOST_QUIET_RUNS)))
 
     def look_at(rows: np.ndarray) -> None:
         nonlocal n_done, n_met
@@ -158,11 +160,6 @@ def _endless(scenario: Scenario, horizon_h: Any) -> Scenario:
 def _error_of(simulated: Simulation) -> float:
     """Relative standard error of what is asked for: the mean total, or the mean work at a horizon."""
     return simulated.relative_error if simulated.horizon_h is None else simulated.ettr_error / simulated.ettr
-
-
-def _runs_to_meet_some(ahead: Outlook) -> int:
-    """Runs that meet enough failures together for their spread to be known."""
-    return math.ceil(min(_FEW_FAILURES / ahead.n_failures, _MOST_QUIET_RUNS)) if ahead.n_failures > 0 else 1
 
 
 def _runs_for(until: float, error: float, n_runs: int) -> int:

@@ -53,6 +53,11 @@ class SweepJob:
         """The column of a parameter in the table: its name, unless every table has that column."""
         return f"parameter_{parameter}" if parameter in notebook.RESERVED else parameter
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns of all parameters in the table."""
+        return [self.column(name) for name in self.grid.parameters]
+
     def ids(self) -> Iterator[str]:
         """The id of each point, in the order of the grid."""
         order = sorted(range(len(self.grid.parameters)), key=self.grid.parameters.__getitem__)

@@ -54,16 +54,14 @@ def write(job: SweepJob, table: pd.DataFrame, out: str | os.PathLike[str]) -> Pa
 
 def page(job: SweepJob, table: pd.DataFrame) -> str:
     """The page as HTML."""
-    parameters = [job.column(name) for name in job.grid.parameters]
+    parameters = job.columns
     recorded = [name for name in table.columns if name not in (*RESERVED, *parameters)]
     order = np.argsort(table["status"].map({"failed": 0, "open": 1, "done": 2}), kind="stable")
     title = f"Sweep of {job.what}"
-    held = [name for name in parameters if len(set(table[name].map(_exact))) == 1]
-    fixed = ", ".join(f"{name} = {_exact(table[name].iloc[0])}" for name in held)
     given, left = [*(["name"] if "name" in table else []), *parameters], len(table) - MOST_ROWS
     body = [
         f"<h1>{html.escape(title)}</h1>",
-        f"<p>{html.escape(counts_sentence(table))}{f' Held: {html.escape(fixed)}.' if fixed else ''}</p>",
+        f"<p>{html.escape(counts_sentence(table))}</p>",
         f'<div class="wide" tabindex="0">{_rows(table.iloc[order[:MOST_ROWS]], given, recorded)}</div>',
         f"<p>{left:,} more points are in results.parquet.</p>" if left > 0 else "",
     ]
@@ -123,8 +121,6 @@ def _text(value: Any) -> str:
         return _shown(value)
     if value is None or value is pd.NA:
         return ""
-    if isinstance(value, list | np.ndarray) and len(value) > 4:
-        return f"{len(value)} values: {_text(value[0])} … {_text(value[-1])}"
     if isinstance(value, list | dict | np.ndarray):
         text = json.dumps(value.tolist() if isinstance(value, np.ndarray) else value, default=str)
         return _shown(text)

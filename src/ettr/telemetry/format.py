@@ -22,7 +22,6 @@ AVERAGED_S = 1.0
 """Power of NVML is the mean of the last second on Ampere and later, but for the A100. [s]"""
 GAP_STEPS = 3.0
 """A pause longer than so many sampling steps is a gap."""
-_MOST_REASONS = 8
 
 
 @dataclass(frozen=True)
@@ -157,13 +156,9 @@ def _reading(recording: Telemetry) -> Iterator[str]:
     if gaps.n:
         each = "1 gap" if gaps.n == 1 else f"{gaps.n:,} gaps"
         yield f"{each}, {duration(gaps.lost_s / S_PER_H)} in all, the longest {duration(gaps.longest_s / S_PER_H)}."
-    rows = recording.ledger.to_dict("records")
-    for row in rows[:_MOST_REASONS]:
+    for row in recording.ledger.to_dict("records"):
         place = f" (first: {row['example']})" if row["example"] else ""
         yield f"{row['n']:,} {row['action']}: {row['reason']}{place}"
-    if len(rows) > _MOST_REASONS:
-        rest = sum(row["n"] for row in rows[_MOST_REASONS:])
-        yield f"{rest:,} more for {len(rows) - _MOST_REASONS} other reasons"
 
 
 def short(value: float) -> str:

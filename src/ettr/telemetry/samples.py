@@ -106,7 +106,7 @@ class Samples:
         self._set_aside(frame, name)
         silent = frame[list(QUANTITIES)].isna().all(axis=1)
         self.ledger.dropped("no value left in the sample", int(silent.sum()))
-        frame = self._in_order(frame[~silent])
+        frame = pd.concat([frame[:0], *(self._forward(one) for _, one in frame[~silent].groupby("gpu", sort=False))])
         if frame["power_w"].notna().sum() == 0:
             raise InputError(f"{name} holds no power of a GPU, which everything else rests on{_mostly(self.ledger)}")
         return self._whole(frame, format_, source)
@@ -163,12 +163,8 @@ class Samples:
             self.ledger.dropped(reason, int(odd.sum()), f"sample {int(odd.idxmax()) + 1:,}")
             frame.loc[odd, column] = NAN
 
-    def _in_order(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Each GPU's samples with growing times."""
-        kept = [self._forward(one) for _, one in frame.groupby("gpu", sort=False)]
-        return pd.concat(kept) if kept else frame
-
     def _forward(self, one: pd.DataFrame) -> pd.DataFrame:
+        """One GPU's samples with growing times."""
         same = one.duplicated()
         self.ledger.merged("the same sample twice", int(same.sum()))
         one = one[~same]
