@@ -78,7 +78,7 @@ def test_a_file_in_which_nothing_is_odd_has_no_doubts(read):
     ("first", "kept", "doubt"),
     [
         ("2024-03-04", 20, "1 of the failures lie far from all others, and are left out: 2024-03-04 (line 2)"),
-        ("2025-01-10", 21, None),
+        ("2025-01-10", 21, "the first failure, 2025-01-10 (line 2), is 51 days from all others: if it is mistyped"),
         ("2025-02-25", 21, None),
     ],
 )

@@ -40,7 +40,6 @@ def test_failed_points_are_first_in_the_table(job, table):
     states = re.findall(r"<td>(done|failed)\b", page)
     assert states[0] == "failed" and states.count("failed") == 1 and len(states) == 12
     assert "boom &amp; &lt;bust&gt;" in page
-    assert "12 points: 11 done, 1 failed" in page
 
 
 def test_every_point_has_a_link(job, table):
@@ -57,7 +56,7 @@ def test_names_cannot_become_markup_and_nothing_is_fetched(job, table):
 
 def test_a_sweep_in_which_all_failed_has_a_page(job, table):
     page = report.page(job, table.assign(status="failed", error="no", ettr=np.nan))
-    assert "12 failed" in page
+    assert page.count("failed: no") == 12
 
 
 def test_long_tables_say_how_much_is_left(job, table, monkeypatch):

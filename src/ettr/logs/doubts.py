@@ -22,6 +22,8 @@ _PLANNED = re.compile(r"(?<!un)(?:planned|scheduled)|maintenance|upgrade", re.IG
 _YEAR_US = 365 * DAY
 _SHORT_LOG, _SHORT_US, _TIMES_REST = 10, 90 * DAY, 3
 """A year that is one off stands out less: so many failures, so long a gap, and so many times what the rest lasts."""
+_STRANGE_US, _TIMES_GAP = 30 * DAY, 5
+"""A gap at either end so long, and so many times as long as any other, is said."""
 _FEWEST_TIMES = 5
 _FEW = 0.01
 """No more of the records than this, and at least one, are taken as mistyped at either end."""
@@ -106,7 +108,8 @@ def without_outliers(frame: pd.DataFrame, options: Options, ledger: Ledger) -> p
     Notes
     -----
     An end of the log is cut where it is at most one in a hundred of the failures, and the time between it and the rest
-    is over a year and longer than the rest lasts; of ten failures or more, over 90 days and three times as long.
+    is over a year and longer than the rest lasts; of ten failures or more, over 90 days and three times as long. A
+    single failure at an end that is over 30 days and five times the longest other gap away stays, and is a doubt.
     """
     start = frame["start"].to_numpy()
     n = len(start)
@@ -132,7 +135,23 @@ def without_outliers(frame: pd.DataFrame, options: Options, ledger: Ledger) -> p
             "correct them, or name a --window that holds them"
         )
         frame = frame[~far].reset_index(drop=True)
+    _say_strange(frame, ledger)
     return frame
+
+
+def _say_strange(frame: pd.DataFrame, ledger: Ledger) -> None:
+    """Say where the first or the last failure stands alone, and stays."""
+    gaps = np.diff(frame["start"].to_numpy())
+    if len(gaps) < _SHORT_LOG:
+        return
+    for at, others in ((0, gaps[1:]), (len(gaps), gaps[:-1])):
+        gap_us = gaps[min(at, len(gaps) - 1)]
+        if gap_us > max(_STRANGE_US, _TIMES_GAP * others.max()):
+            alone = np.arange(len(frame)) == at
+            ledger.doubt(
+                f"the {'last' if at else 'first'} failure, {_named(frame, alone)[0]}, is {gap_us / DAY:.0f} days from "
+                "all others: if it is mistyped, correct it, or name a --window without it"
+            )
 
 
 def _named(frame: pd.DataFrame, which: np.ndarray) -> list[str]:

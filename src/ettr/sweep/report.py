@@ -14,7 +14,6 @@ import pandas as pd
 
 from ettr.core import durable, sentences
 from ettr.core.errors import EttrError
-from ettr.core.sentences import count, duration
 from ettr.notebook import RESERVED
 from ettr.sweep.jobs import SweepJob
 
@@ -61,27 +60,10 @@ def page(job: SweepJob, table: pd.DataFrame) -> str:
     given, left = [*(["name"] if "name" in table else []), *parameters], len(table) - MOST_ROWS
     body = [
         f"<h1>{html.escape(title)}</h1>",
-        f"<p>{html.escape(counts_sentence(table))}</p>",
         f'<div class="wide" tabindex="0">{_rows(table.iloc[order[:MOST_ROWS]], given, recorded)}</div>',
         f"<p>{left:,} more points are in results.parquet.</p>" if left > 0 else "",
     ]
     return _UNSHOWN.sub("\ufffd", _PAGE.format(title=html.escape(title), style=_STYLE, body="\n".join(body)))
-
-
-def counts_sentence(table: pd.DataFrame) -> str:
-    """How many points there are, how many failed, and how long they took together.
-
-    Examples
-    --------
-    >>> counts_sentence(pd.DataFrame({"status": ["done", "failed"], "duration_s": [1800.0, 1800.0]}))
-    '2 points: 1 done, 1 failed. Together they took 1 h.'
-    """
-    states = table["status"].value_counts()
-    numbers = [f"{count(states[name])} {name}" for name in ("done", "failed", "open") if name in states]
-    taken = duration(float(table["duration_s"].sum()) / 3600)
-    return (
-        f"{count(len(table))} point{'' if len(table) == 1 else 's'}: {', '.join(numbers)}. Together they took {taken}."
-    )
 
 
 def _rows(table: pd.DataFrame, given: list[str], recorded: list[str]) -> str:
@@ -91,7 +73,7 @@ def _rows(table: pd.DataFrame, given: list[str], recorded: list[str]) -> str:
     links[there] = '<a href="' + table["notebook"].map(html.escape) + '">' + links + "</a>"
     states = (table["status"] + ": " + table["error"].map(lambda text: _shown(text, LONGEST_ERROR))).str.rstrip(": ")
     columns = [
-        *(table[name].map(_exact) for name in given),
+        *(table[name].map(_text) for name in given),
         states.rename("status"),
         table["duration_s"].map(_text).rename("seconds"),
         *(table[name].map(_text) for name in recorded),
@@ -105,13 +87,6 @@ def _rows(table: pd.DataFrame, given: list[str], recorded: list[str]) -> str:
 def _shown(text: str, longest: int = LONGEST) -> str:
     """A text that fits into a page."""
     return _UNSHOWN.sub("\ufffd", sentences.cut(text, longest))
-
-
-def _exact(value: Any) -> str:
-    """A parameter's value, numbers to their last digit."""
-    if isinstance(value, float):
-        return repr(float(value)).removesuffix(".0")
-    return _text(value)
 
 
 def _text(value: Any) -> str:
