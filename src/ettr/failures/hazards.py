@@ -97,12 +97,9 @@ def settled_rate(n_events: Any, n_nodes: Any, window_h: Any, shape: float) -> An
     if shape == 1 or not np.any(count > 0):
         return plain(count / window)
     seen = count[count > 0]
-    lives = np.geomspace(0.99 * _first_life(seen.min(), shape), seen.max() + 1, _INVERTED_POINTS)
+    # by this age, in mean lifetimes, no more than the fewest failures are expected: m <= F / (1 - F)
+    first = math.log1p(seen.min()) ** (1 / shape) / math.gamma(1 + 1 / shape)
+    lives = np.geomspace(0.99 * first, seen.max() + 1, _INVERTED_POINTS)
     inverse = scipy.interpolate.PchipInterpolator(np.log(renewal_count(lives, shape, 1.0)), np.log(lives))
     rate = np.exp(inverse(np.log(np.where(count > 0, count, seen.min()))))
     return plain(np.where(count > 0, rate, 0.0) / window)
-
-
-def _first_life(count: float, shape: float) -> float:
-    """Age, in mean lifetimes, by which no more than so many failures are expected: m <= F / (1 - F)."""
-    return float(math.log1p(count) ** (1 / shape) / math.gamma(1 + 1 / shape))

@@ -71,7 +71,8 @@ def _by_item(source: Source, prefix: str, ledger: Ledger) -> Iterator[tuple[int,
             raise  # a ValueError too
         except _BROKEN as error:
             ledger.not_parsed("broken JSON: what follows could not be read", place=f"after record {number:,}")
-            ledger.doubt(f"the JSON breaks after record {number:,}, and what follows is lost: {_first_line(error)}")
+            why = str(error).strip().partition("\n")[0][:100] or type(error).__name__
+            ledger.doubt(f"the JSON breaks after record {number:,}, and what follows is lost: {why}")
 
 
 class _NullForNaN:
@@ -108,7 +109,3 @@ def _array_prefix(source: Source, ledger: Ledger) -> str:
         except _BROKEN:
             pass
     return ""
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n", maxsplit=1)[0][:100] or type(error).__name__
