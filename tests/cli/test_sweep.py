@@ -51,6 +51,23 @@ def test_a_good_sweep_ends_with_0_and_answers_machines(study, as_json, cluster):
     assert pd.read_parquet(record["table"])["double"].tolist() == [2.0, 5.0]
 
 
+def test_a_dry_run_shows_the_points_and_how_long_they_take(study, in_words, as_json):
+    command = ("sweep", "study.ipynb", *GRID, "--dry-run", "--workers", "2")
+    out = in_words(*command)
+    assert "3 points: 1 done, 0 failed, 2 open." in out
+    assert "The first open one took" in out and "The rest will take about" in out
+    record = as_json(*command)
+    assert (record["done"], record["open"]) == (2, 1) and len(record["points"]) == 3
+
+
+def test_many_points_are_shown_in_short(study, in_words):
+    (study / "many.yml").write_text("cluster.n_gpus: {from: 8, to: 8000, step: 8}\n")
+    out = in_words(*CALL, "--grid", "many.yml", "--out", "out", "--dry-run")
+    assert "..." in out and "8000" in out and len(out.splitlines()) < 20
+    told = "1,000 points: 0 done, 0 failed, 1,000 open. They are computed together, in seconds."
+    assert told in " ".join(out.split())
+
+
 def test_a_call_needs_no_notebook(study, ettr):
     (study / "sizes.yml").write_text("cluster.n_gpus: [8192, 16384]\n")
     assert ettr(*CALL, "--grid", "sizes.yml", "--out", "out")[0] == 0

@@ -12,7 +12,7 @@ from one_format import mutated, outcome
 
 from ettr import logs
 from ettr.core.errors import EttrError, InputError
-from ettr.logs.readers import journal, kubernetes, slurm_json
+from ettr.logs.readers import journal, kubernetes, redfish, slurm_json
 from ettr.logs.reading import FORMATS
 
 DAY = 86_400
@@ -161,6 +161,40 @@ def test_a_table_of_ages_is_refused_with_the_right_command(tmp_path):
         logs.read(path, n_nodes=16)
 
 
+# --------------------------------------------------------------------------- Redfish
+
+
+def test_critical_entries_of_a_controller_count():
+    def member(at, severity, message="PSU failed", **more):
+        return {
+            "@odata.type": "#LogEntry.v1_4_3.LogEntry",
+            "Created": at,
+            "Severity": severity,
+            "Message": message,
+            **more,
+        }
+
+    text = json.dumps(
+        {
+            "Members": [
+                member("2025-06-01T10:00:00+02:00", "Critical", SensorType="Power Supply"),
+                member("2025-06-01T08:01:00Z", "Critical"),
+                member("2025-06-02T10:00:00Z", "Warning"),
+                member("2025-06-03T10:00:00Z", "Critical", "Fan failed", EntryCode="Deassert"),
+                member(
+                    "2025-06-04T10:00:00Z", "Critical", "Fan failed", **{"@odata.id": "/redfish/v1/Systems/HGX_3/x"}
+                ),
+                member("soon", "Critical"),
+            ]
+        }
+    )
+    found = outcome(redfish.FORMAT, text)
+    assert found.starts == ["2025-06-01 08:00:00", "2025-06-04 10:00:00"]
+    assert found.events["node"].tolist() == ["log", "HGX_3"] and found.events["component"][0] == "Power Supply"
+    assert found.n("dropped", "severity Warning") == found.n("dropped", "the end of what") == 1
+    assert found.n("merged", "same message") == found.n("not parsed", "no entry") == 1
+
+
 # --------------------------------------------------------------------------- what nobody meant
 
 TEXTS = {
@@ -169,6 +203,7 @@ TEXTS = {
     kubernetes.FORMAT: as_list(
         event("2025-06-01T10:00:00Z", "NodeNotReady"), event("2025-06-01T12:00:00Z", "NodeReady")
     ),
+    redfish.FORMAT: redfish.FORMAT.sample,
 }
 
 
@@ -185,3 +220,4 @@ def test_members_of_any_kind_are_counted(value):
     assert outcome(slurm_json.FORMAT, as_jobs({"job_id": value, "state": value, "time": value}, value)).n_records == 2
     spoilt = {"involvedObject": value, "reason": value}
     assert outcome(kubernetes.FORMAT, as_list(spoilt, value)).n_records == 2
+    assert outcome(redfish.FORMAT, json.dumps({"Members": [{"Created": value}, {"Severity": value}]})).n_records == 2

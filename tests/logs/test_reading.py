@@ -34,7 +34,7 @@ def test_formats_are_listed_in_the_order_tried():
     frame = logs.formats()
     assert frame["name"].tolist() == [*FORMATS, *OF_TRAINING]
     frame = frame.iloc[: len(FORMATS)]
-    assert {"slurm", "slurm-json", "journal", "kubernetes", "dcgm", "xid"} < set(frame["name"])
+    assert {"slurm", "slurm-json", "journal", "kubernetes", "redfish", "dcgm", "xid"} < set(frame["name"])
     assert frame["name"].tolist()[-3:-1] == ["torchrun", "events"]  # JSON that another format knows is that format's
     assert frame["name"].iloc[-1] == "csv"  # it takes what looks like a table, so it comes last
     assert frame["title"].str.len().min() > 10

@@ -160,6 +160,14 @@ def test_a_grid_too_large_to_take_one_by_one_is_refused(tmp_path, monkeypatch):
         sweep.call("budget", grid, tmp_path / "out", scenario="rsc-1")
 
 
+def test_a_preview_of_what_is_computed_at_once_runs_nothing(tmp_path):
+    job = sweep.CallJob("budget", "rsc-1", sweep.load(GRID, 100))
+    preview = sweep.preview(job, tmp_path / "out")
+    assert set(preview.table["status"]) == {"open"}
+    assert (preview.point_s, preview.left_s) == (None, None)
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("odd", ["abc", True, None, [1, 2], 1025])
 def test_a_value_that_is_no_size_fails_alone(tmp_path, cluster, odd):
     table = sweep.call("budget", {"cluster.n_gpus": [1024, odd]}, tmp_path, scenario="rsc-1", scheduler=cluster)
@@ -168,8 +176,9 @@ def test_a_value_that_is_no_size_fails_alone(tmp_path, cluster, odd):
 
 def test_named_points_computed_at_once_have_their_names(tmp_path):
     grid = {"points": {"small": {"cluster.n_gpus": 1024}, "large": {"cluster.n_gpus": 10**9}}}
-    table = sweep.call("budget", grid, tmp_path, scenario="llama3-405b")
-    assert table["name"].tolist() == ["small", "large"] and table["status"].tolist() == ["done", "failed"]
+    assert sweep.call("budget", grid, tmp_path, scenario="llama3-405b")["name"].tolist() == ["small", "large"]
+    job = sweep.CallJob("budget", "llama3-405b", sweep.load(grid, 9))
+    assert sweep.preview(job, tmp_path).table["status"].tolist() == ["done", "failed"]
 
 
 @pytest.mark.parametrize("failures", ["{job_mttf_h: 9}", "{rate_per_1000_node_days: 5}", "{gpu_mttf_h: 36000}"])

@@ -215,6 +215,15 @@ def test_a_full_disk_in_the_middle_loses_nothing_that_was_finished(swept, study,
     assert not list((tmp_path / "out").rglob("*part"))
 
 
+def test_a_preview_runs_one_point_and_keeps_it(study, tmp_path):
+    job = sweep.NotebookJob(study, sweep.load(GRID, 100))
+    preview = sweep.preview(job, tmp_path / "out", workers=3)
+    assert preview.table["status"].tolist() == ["done", "open", "open", "open"]
+    assert preview.left_s == pytest.approx(preview.point_s)  # three left for three workers
+    assert len(ran(study.parent)) == 1
+    assert sweep.preview(job, tmp_path / "out").table["status"].tolist() == ["done", "done", "open", "open"]
+
+
 def test_the_working_folder_is_that_of_the_repository(swept, study, tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")

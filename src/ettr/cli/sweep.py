@@ -16,10 +16,12 @@ from ettr.cli import terminal
 from ettr.cli.options import JsonOption
 from ettr.core import sentences
 from ettr.core.errors import InputError
+from ettr.core.report import Table
 
 if TYPE_CHECKING:
     from ettr.sweep import OnProgress, Progress, SweepJob
 
+SHOWN_POINTS = 12
 SHOWN_FAILURES = 8
 SHOWN_VALUE, SHOWN_ERROR = 80, 500
 SAID_EVERY_S = 30.0
@@ -65,7 +67,10 @@ def sweep(
     fresh_kernels: Annotated[
         bool, typer.Option("--fresh-kernels", help="Start a kernel for each point, instead of forking a prepared one.")
     ] = False,
-    report: Annotated[bool, typer.Option("--report", help="Write report.html as well: the table, with links.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the points, and how long they will take; one is run to know it.")
+    ] = False,
+    report: Annotated[bool, typer.Option("--report", help="Write report.html as well: table, charts, links.")] = False,
     as_json: JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -86,10 +91,15 @@ def sweep(
     if grid is None or out is None:
         missing = "--grid, the file with the values" if grid is None else "--out, the folder of the results"
         raise InputError(f"a sweep needs {missing}")
+    if dry_run and scheduler is not None:
+        raise InputError("--dry-run times a point on this machine: leave --scheduler out")
     from ettr.sweep import report as reporting
     from ettr.sweep import sweep as swept
 
     job = _job(notebook, call, scenario, grid, timeout, fresh_kernels)
+    if dry_run:
+        _preview(job, out, workers, as_json)
+        return
     started = time.monotonic()
     n_kept = 0
     with _progress(quiet) as tell:
@@ -138,6 +148,33 @@ def _job(
         raise InputError("--scenario goes with --call; a notebook's scenario stands in the grid, as `scenario: rsc-1`")
     assert notebook is not None
     return NotebookJob(notebook, grid, timeout_s=timeout_s, fresh_kernels=fresh)
+
+
+def _preview(job: SweepJob, out: Path, workers: int | None, as_json: bool) -> None:
+    """Show the points and how long they would take."""
+    from ettr.sweep import preview as previewed
+
+    state = previewed(job, out, workers)
+    counts = {name: int((state.table["status"] == name).sum()) for name in ("done", "failed", "open")}
+    if as_json:
+        summary = {"n_points": len(state.table), **counts, "point_s": state.point_s, "left_s": state.left_s}
+        terminal.write_json({**summary, "points": state.table[["id", *job.columns, "status"]]})
+        return
+    columns = ["id", *(["name"] if "name" in state.table else []), *job.columns, "status"]
+    cells = state.table[columns].map(_cell).to_numpy().tolist()
+    if len(cells) > SHOWN_POINTS:
+        cells[SHOWN_POINTS - 3 : -2] = [["..."] * len(columns)]
+    terminal.render([Table(columns, cells, words=columns)])
+    say = [
+        f"{len(state.table):,} points: {counts['done']:,} done, {counts['failed']:,} failed, {counts['open']:,} open."
+    ]
+    if state.point_s is not None and state.left_s is not None:
+        say.append(f"The first open one took {_seconds(state.point_s)} and is kept.")
+        if counts["open"]:
+            say.append(f"The rest will take about {_seconds(state.left_s)}.")
+    elif counts["open"]:
+        say.append("They are computed together, in seconds.")
+    terminal.say(" ".join(say))
 
 
 def _print(summary: dict[str, Any], job: SweepJob, failed: Any, retried: bool) -> None:

@@ -21,14 +21,14 @@ from ettr.logs.assemble import observed
 from ettr.logs.events import Events, NodesWatched
 from ettr.logs.inventory import read_inventory
 from ettr.logs.options import MOST_NODES, Options, WindowLike, checked_options
-from ettr.logs.readers import dcgm, journal, json_events, kubernetes, slurm, slurm_json, table, torchrun, xid
+from ettr.logs.readers import dcgm, journal, json_events, kubernetes, redfish, slurm, slurm_json, table, torchrun, xid
 from ettr.logs.rows import Batch, Rows
 from ettr.logs.training.runs import FORMATS as OF_TRAINING
 
 FORMATS = Formats(
     "log",
     "A table needs a header, and columns can be named: --format csv --map start=opened_at --map node=host",
-    *(slurm.FORMAT, slurm_json.FORMAT, journal.FORMAT, kubernetes.FORMAT, dcgm.FORMAT, xid.FORMAT),
+    *(slurm.FORMAT, slurm_json.FORMAT, journal.FORMAT, kubernetes.FORMAT, redfish.FORMAT, dcgm.FORMAT, xid.FORMAT),
     *(torchrun.FORMAT, json_events.FORMAT, table.FORMAT),
 )
 KNOWN = Formats("log", "", *FORMATS.values(), *OF_TRAINING.values())

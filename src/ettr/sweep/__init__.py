@@ -10,7 +10,7 @@ with extras.needed("sweep"):
     from ettr.sweep import report
     from ettr.sweep.grid import Grid, Point, load
     from ettr.sweep.jobs import CallJob, NotebookJob, SweepJob
-    from ettr.sweep.runs import OnProgress, Progress, call, limit, run, sweep
+    from ettr.sweep.runs import OnProgress, Preview, Progress, call, limit, preview, run, sweep
 
 __all__ = [
     "CallJob",
@@ -18,11 +18,13 @@ __all__ = [
     "NotebookJob",
     "OnProgress",
     "Point",
+    "Preview",
     "Progress",
     "SweepJob",
     "call",
     "limit",
     "load",
+    "preview",
     "report",
     "run",
     "sweep",

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from ettr.core.errors import EttrError, InputError
+from ettr.notebook.engine import prepare
 from ettr.sweep import calls, pool
 from ettr.sweep.folder import Folder
 from ettr.sweep.grid import Point, load
@@ -60,6 +61,26 @@ def limit(call: str | None) -> int:
 
 
 OnProgress = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a sweep would do.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a point with its parameters and ``status``: ``done``, ``failed`` or ``open``.
+    point_s : float or None
+        How long the point took that was run to know it; None if none was run. [s]
+    left_s : float or None
+        How long the open points would take with as many workers as asked for; None if none is open, or the closed form
+        takes all of them at once. [s]
+    """
+
+    table: pd.DataFrame
+    point_s: float | None
+    left_s: float | None
 
 
 def run(
@@ -165,6 +186,41 @@ def call(
     """
     job = CallJob(name, scenario, load(grid, limit(name)))
     return sweep(job, out, workers, scheduler, retry_failed, on_progress)
+
+
+def preview(job: SweepJob, out: str | os.PathLike[str], workers: int | None = None) -> Preview:
+    """What a sweep would do, and how long it would take, from one point that is run and kept.
+
+    Parameters
+    ----------
+    job : SweepJob
+        What would be swept.
+    out : path
+        Folder of the results; the point that is timed is finished in it.
+    workers : int, optional
+        How many would work side by side; as many as there are cores if not given.
+    """
+    folder, points = Folder(out, job), job.points()
+    if _is_at_once(job):
+        kept = folder.read_table()
+        states = {} if kept is None else dict(zip(kept["id"], kept["status"], strict=True))
+        known = {d: Entry("", states[d], 0.0, "", {}) if d in states else None for d in points}
+        return Preview(table_of(job, points, known), None, None)
+    entries = {digest: folder.entry(digest) for digest in points}
+    waiting = [digest for digest, entry in entries.items() if entry is None]
+    point_s = left_s = None
+    if waiting:
+        digest = waiting[0]
+        with folder.taken():
+            task = job.task(digest, points[digest].parameters)
+            if task.source and not task.fresh_kernel:
+                prepare()
+            started = time.monotonic()
+            folder.keep(digest, do(task))
+            point_s = time.monotonic() - started
+        entries[digest] = folder.entry(digest)
+        left_s = point_s * (len(waiting) - 1) / (workers or os.cpu_count() or 1)
+    return Preview(table_of(job, points, entries), point_s, left_s)
 
 
 def sweep(
