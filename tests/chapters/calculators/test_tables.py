@@ -75,3 +75,10 @@ def test_the_tables_of_the_page_have_a_row_a_formula():
     best = refereed.loc[refereed["within"].idxmax()]
     assert shown["Formula"].iloc[0] == best["title"]
     assert shown["Within a point"].iloc[0] == f"{best['within']:.0%}"
+
+
+@pytest.mark.parametrize("name", some_presets("llama3-405b", "rsc-1"))
+def test_simulated_runs_have_the_exact_ettr(name):
+    exact, runs = tables.simulated(tables.comparable(Scenario.load(name)), n_runs=200)
+    assert 0 < runs.ettr_error < 0.01
+    assert abs(runs.ettr - exact.ettr) < 4 * runs.ettr_error

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ettr import budget
+from ettr import budget, simulation
 from ettr.budget.intervals import best_interval_min
+from ettr.core.results import TimeBudget
 from ettr.core.units import MIN_PER_H, S_PER_H
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS
+from ettr.simulation import Simulation
+from ettr.simulation.outlook import affordable_runs
 from ettr_book.chapters.common.steady_state import LARGEST_GPUS, ettr_at, quietly, smallest_gpus
 from ettr_book.chapters.common.table import CaptionedTable, named
 from ettr_book.validation import CALCULATORS
@@ -33,6 +36,7 @@ CLASSES = (
 _INTERVALS_MIN = 0.5, 1440.0
 _FINE = 160
 """Intervals on which the edges of a map are looked for: closer than a small picture can show."""
+_FAILURES_OF_RUNS = 500_000
 
 
 def regions(scenario: Scenario, n_sizes: int = 36) -> pd.DataFrame:
@@ -111,6 +115,22 @@ def comparable(scenario: Scenario) -> Scenario:
     longest_min = max(tier.interval_s for tier in scenario.checkpoint.tiers) / S_PER_H * MIN_PER_H
     n_times = max(round(best_interval_min(steady(scenario)) / longest_min), 1)
     return scenario.override({INTERVAL: n_times * longest_min})
+
+
+def simulated(scenario: Scenario, n_runs: int = 1000, seed: int = 0) -> tuple[TimeBudget, Simulation]:
+    """The exact form and simulated runs of one run, without what the exact form has no term for.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    n_runs, seed : int
+        Simulated runs, fewer where they meet many failures, and their seed.
+    """
+    run = budget.simplified(scenario).scenario
+    exact = budget.exact(run)
+    n_runs = affordable_runs(float(exact.n_failures), n_runs, _FAILURES_OF_RUNS)
+    return exact, simulation.simulate(run, n_runs, seed)
 
 
 def summary(refereed: pd.DataFrame) -> CaptionedTable:

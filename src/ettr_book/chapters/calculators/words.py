@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr.core.sentences import Finding, duration, gpus, listed, pct
+from ettr.core.sentences import Finding, count, duration, gpus, listed, pct
 from ettr.scenario.paths import N_GPUS, RATE
 from ettr_book.validation.comparing import POINT, ranges, set_aside
 
 if TYPE_CHECKING:
+    from ettr.core.results import TimeBudget
     from ettr.scenario import Scenario
+    from ettr.simulation import Simulation
 
 _SELDOM = 0.5
 """Below this share of runs a formula is seldom near."""
@@ -67,5 +69,18 @@ def maps(scenario: Scenario, own: pd.DataFrame) -> Finding:
             f"At {at} the exact ETTR of the steady state is {pct(own['exact'].iloc[0])}, and {len(near)} of "
             f"{len(own)} formulas are within a point of it. {much['title']} says most, {much['points']:+.1f} points, "
             f"and {little['title']} least, {little['points']:+.1f}.{without}"
+        ),
+    )
+
+
+def simulated(exact: TimeBudget, runs: Simulation) -> Finding:
+    """The ETTR of simulated runs beside the exact one; arguments as from ``tables.simulated``."""
+    return Finding(
+        title="",
+        text=(
+            f"In {count(runs.n_runs)} simulated runs the ETTR is {100 * runs.ettr:.3f}%, with a standard error of "
+            f"{100 * runs.ettr_error:.1g} points; the exact form gives {100 * float(exact.ettr):.3f}%. The two share "
+            "the rules of a run but no code. This tests the computation; {doc}`validation` tests the rules against "
+            "published runs."
         ),
     )
