@@ -97,7 +97,7 @@ def by_hand(found: Recommendation | None) -> Finding:
         say(
             "- Alone they save {each:list} h of the 730 h in a month.\n"
             "- Independent savings multiply: 730 × (1 - {product}) = {independent} h.\n"
-            "- Together, where some act on the same hours, they save {exact} h per month.",
+            "- Together, with each acting on what the others leave, they save {exact} h per month.",
             each=[hours(step.alone_h) for step in steps],
             product=" × ".join(f"{1 - share:.3f}" for share in shares),
             independent=hours(independent_h),
