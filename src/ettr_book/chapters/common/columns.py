@@ -143,7 +143,6 @@ COLUMNS = {
     "saved_usd": Column("USD left over", format=",.3~s"),
     "says": Column("Simple form"),
     "seconds": Column("Time", "s", ".3g"),
-    "setting": Column("Setting"),
     "share": Column("Share", format=".2%", axis="Lost share of the wall clock [%]", axis_format="%"),
     "share_given": Column("By the rules", format=".2%", axis="Share by the rules [%]", axis_format="%"),
     "share_pct": Column("Share", "%", ".2f"),
