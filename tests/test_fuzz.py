@@ -20,15 +20,13 @@ from ettr import failures, logs, telemetry
 from ettr.core.errors import EttrError
 from ettr.core.validity import AIR_C
 from ettr.files import weather
-from ettr.logs.reading import FORMATS
+from ettr.logs.formats import FORMATS
 from ettr.logs.training.runs import FORMATS as OF_TRAINING
 from fuzz_yaml import Target, encoded
 
 RECORDINGS = (
     "t_s,power_w,temperature_c,memory_c,clock_mhz\n0,500,60,0,1980\n1,510,61,0,1980\n2,[N/A],62,0,1980\n",
     "timestamp, index, power.draw [W]\n2025/07/27 00:00:00.000, 0, 71.85 W\n2025/07/27 00:00:01.000, 0, 72.10 W\n",
-    "timestamp,duration,gpu_energy,gpu_power\n2024-05-02T10:00:00,15,0.001,240\n2024-05-02T10:00:15,30,0.002,240\n",
-    "start_time,window_name,elapsed_time,gpu0_energy\n1714644000.5,a,10.0,5000\n1714644010.5,b,10.0,6000\n",
 )
 LIVES = (
     "serial,age_h,failed\nu1,100,yes\nu2,200,no\nu3,300,1\n",

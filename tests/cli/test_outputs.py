@@ -31,7 +31,7 @@ def inputs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("log.csv").write_text(LOG)
     recording = telemetry.simulate(Gpu.load("h100"), telemetry.plan(15), power_window_s=1.0, seed=3)
-    recording.samples.drop(columns=["length_s"]).to_csv("recording.csv", index=False)
+    recording.samples.to_csv("recording.csv", index=False)
     Path("out").mkdir()
 
 

@@ -12,8 +12,8 @@ from one_format import mutated, outcome
 
 from ettr import logs
 from ettr.core.errors import EttrError, InputError
+from ettr.logs.formats import FORMATS
 from ettr.logs.readers import journal, kubernetes, redfish, slurm_json
-from ettr.logs.reading import FORMATS
 
 DAY = 86_400
 NOON = 1_748_779_200  # 2025-06-01 12:00 UTC

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ettr import logs
 from ettr.core.errors import InputError, UnknownName
 from ettr.logs.events import OPEN, Events
-from ettr.logs.reading import FORMATS, OF_TRAINING
+from ettr.logs.formats import FORMATS, OF_TRAINING
 
 HEADER = "start,end,node,component,cause\n"
 PLAIN = HEADER + "2024-05-02 10:00,2024-05-02 12:00,n1,GPU,Xid 79\n2024-05-03 10:00,,n2,NIC,link down\n"

@@ -21,7 +21,7 @@ def formats(
     as_json: JsonOption = False,
 ) -> None:
     """List the formats of failure and training logs that `ettr fit` reads, or show one of them."""
-    from ettr.logs.reading import KNOWN
+    from ettr.logs.formats import KNOWN
 
     if name is not None:
         one = KNOWN.named(name)

@@ -1,12 +1,12 @@
 from .bad_nodes import BadNodes as BadNodes
 from .dispersion import Dispersion as Dispersion
 from .dispersion import RateGamma as RateGamma
-from .fitting import Fit as Fit
-from .fitting import fit as fit
 from .hazards import burn_in_count as burn_in_count
 from .hazards import settled_rate as settled_rate
 from .lemons import LemonTest as LemonTest
 from .lifetimes import LifetimeFit as LifetimeFit
+from .log_fit import Fit as Fit
+from .log_fit import fit as fit
 from .log_statistics import LogStatistics as LogStatistics
 from .log_statistics import NodeStatistics as NodeStatistics
 from .log_statistics import Verdict as Verdict

@@ -11,7 +11,7 @@ import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.validity import at_least_zero
-from ettr.failures.distributions import COLUMNS, CensoredGaps, fit_distributions
+from ettr.failures.fitted_distributions import COLUMNS, CensoredGaps, fit_distributions
 from ettr.failures.window import checked_level, checked_starts, in_order
 
 MERGE_RULES_MIN = (0.0, 10.0, 60.0)

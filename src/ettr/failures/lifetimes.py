@@ -13,7 +13,7 @@ import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.validity import at_least_zero
-from ettr.failures.distributions import FAMILIES, CensoredGaps, wald
+from ettr.failures.fitted_distributions import FAMILIES, CensoredGaps, wald
 from ettr.failures.outages import Outages
 from ettr.failures.rates import binomial_interval
 from ettr.failures.window import checked_level
@@ -190,7 +190,7 @@ def fit_lifetimes(duration_h: Any, observed: Any, level: float = 0.95) -> Lifeti
     Notes
     -----
     Maximum likelihood with censoring by :class:`scipy.stats.CensoredData`, the same fit as that of the times between
-    failures (`ettr.failures.distributions`). The interval is Wald's on the scale of :math:`\ln k`, from the curvature
+    failures (`fitted_distributions`). The interval is Wald's on the scale of :math:`\ln k`, from the curvature
     of the likelihood. Rows are taken as independent; nodes with rates of their own lower the shape of the pooled
     lifetimes although no node's hazard falls.
 

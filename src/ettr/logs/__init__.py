@@ -1,7 +1,8 @@
 """Readers of failure logs, one a format, and of training logs."""
 
+from ettr.logs.formats import formats
 from ettr.logs.lifetimes import read_lifetimes
-from ettr.logs.reading import formats, from_frame, read
+from ettr.logs.reading import from_frame, read
 from ettr.logs.training.runs import TrainingRun, read_training
 
 __all__ = ["TrainingRun", "formats", "from_frame", "read", "read_lifetimes", "read_training"]

@@ -14,44 +14,18 @@ import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.core.results import FailureLog
-from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
 from ettr.files.opening import STDIN, Progress
 from ettr.logs.assemble import observed
 from ettr.logs.events import Events, NodesWatched
+from ettr.logs.formats import FORMATS
 from ettr.logs.inventory import read_inventory
 from ettr.logs.options import MOST_NODES, Options, WindowLike, checked_options
-from ettr.logs.readers import dcgm, journal, json_events, kubernetes, redfish, slurm, slurm_json, table, torchrun, xid
+from ettr.logs.readers import json_events, table
 from ettr.logs.rows import Batch, Rows
-from ettr.logs.training.runs import FORMATS as OF_TRAINING
 
-FORMATS = Formats(
-    "log",
-    "A table needs a header, and columns can be named: --format csv --map start=opened_at --map node=host",
-    *(slurm.FORMAT, slurm_json.FORMAT, journal.FORMAT, kubernetes.FORMAT, redfish.FORMAT, dcgm.FORMAT, xid.FORMAT),
-    *(torchrun.FORMAT, json_events.FORMAT, table.FORMAT),
-)
-KNOWN = Formats("log", "", *FORMATS.values(), *OF_TRAINING.values())
-"""Those of failure logs, and of training logs after them."""
 _MAPPED = (table.FORMAT.name, json_events.FORMAT.name)
 _BATCH = 50_000
-
-
-def formats() -> pd.DataFrame:
-    """Formats of failure logs that ``read`` reads, and of training logs that ``read_training`` reads.
-
-    Returns
-    -------
-    DataFrame
-        ``name`` (as in ``format=``), ``title``, ``command`` (what produces such a file) and ``sample`` (two lines of
-        one), in the order in which they are tried.
-
-    Examples
-    --------
-    >>> "csv" in formats()["name"].tolist()
-    True
-    """
-    return KNOWN.table()
 
 
 def read(
