@@ -231,7 +231,10 @@ def _check(run, seed: int, n_simpy: int) -> None:
         # the spread is known from the many runs, also where the few never see something rare
         error = values.std(ddof=1) * (1 / n_simpy + 1 / N_RUNS) ** 0.5
         rounding = ROUNDING * runs["total_h"].mean()
-        assert other[quantity].mean() == pytest.approx(values.mean(), abs=FOUR * error + rounding), quantity
+        # a sum of rare events is not normal: Bernstein's inequality, at the probability of four standard errors
+        is_rare = np.count_nonzero(values) * n_simpy < 10 * N_RUNS
+        rare = FOUR**2 / 6 * values.max() / n_simpy if is_rare else 0.0
+        assert other[quantity].mean() == pytest.approx(values.mean(), abs=FOUR * error + rare + rounding), quantity
     # runs without a failure take equally long, up to the last digits
     totals = [np.round(table["total_h"], 6) for table in (other, runs)]
     # by chance one in 10,000 falls below
