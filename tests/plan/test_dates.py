@@ -201,7 +201,7 @@ def test_a_share_done_shortens_the_rest_and_leaves_the_start_out():
 def test_the_sentence_names_both_dates_what_they_rest_on_and_what_is_assumed():
     dates = of().dates
     assert dates.words.startswith("Done by 9 March 2027 (chance 9 in 10, and 99 in 100), the rate being known from 419")
-    assert dates.words.endswith("Over what is assumed, half of the runs are done by 8 March 2027 to 9 March 2027.")
+    assert dates.words.endswith("Over what is assumed, half of the runs are done by 8 to 9 March 2027.")
     assert dates.headline == "done by 9 March 2027 (chance 9 in 10, and 99 in 100)"
 
 
@@ -225,13 +225,13 @@ def test_what_never_ends_has_no_date():
 @pytest.mark.parametrize(
     ("start", "hours", "text"),
     [
-        ("2027-01-15", (240, 300), "by 25 January 2027 to 27 January 2027"),
-        ("2027-01-15", (240, 800), "by 25 January 2027 to 17 February 2027"),
+        ("2027-01-15", (240, 300), "by 25 to 27 January 2027"),
+        ("2027-01-15", (240, 800), "by 25 January to 17 February 2027"),
         ("2027-01-15", (240, math.inf), "by 25 January 2027 at best, and never at worst"),
         (None, (60, 100), "after 60 h to 4.17 days"),
     ],
 )
-def test_a_range_of_dates_says_both(monkeypatch, start, hours, text):
+def test_a_range_of_dates_says_its_month_year_and_unit_once(monkeypatch, start, hours, text):
     dates = replace(of().dates, calendar=plan.calendar_of(start))
     monkeypatch.setattr(plan.Dates, "over_assumed_h", hours)
     assert dates.words.endswith(f" {text}.")

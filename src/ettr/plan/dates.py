@@ -321,10 +321,15 @@ def _simulated(dates: Dates) -> str:
 def _by_between(calendar: Calendar, low_h: float, high_h: float) -> str:
     if not math.isfinite(high_h):
         return f"{calendar.by(low_h)} at best, and never at worst"
-    if calendar.moment(high_h) is None:
+    first, last = calendar.moment(low_h), calendar.moment(high_h)
+    if first is None or last is None:
         return f"after {span((low_h, high_h), float)}"
     low, high = (calendar.when(hours) for hours in (low_h, high_h))
-    return f"by {high}" if low == high else f"by {low} to {high}"
+    if low == high:
+        return f"by {high}"
+    if (first.year, first.month) == (last.year, last.month):
+        return f"by {first.day} to {high}"
+    return f"by {low.removesuffix(f' {first.year}') if first.year == last.year else low} to {high}"
 
 
 def check_ends(scenario: Scenario, calendar: Calendar) -> None:
