@@ -10,7 +10,7 @@ from computed.chapters import some_presets
 from ettr import Scenario, budget, evidence
 from ettr.checkpoint import placement
 from ettr.core.errors import OutsideValidity
-from ettr_book.chapters.checkpoint_tiers import prediction_tables, tables
+from ettr_book.chapters.checkpoint_tiers import silent_tables, tables
 from ettr_book.chapters.checkpoint_tiers.tables import COMMON_LOSS
 
 PEER = {"name": "peer", "interval_s": 10, "stall_s": 0.1, "write_s": 5, "load_s": 3, "survives": 0.9}
@@ -101,7 +101,7 @@ def test_a_store_s_own_size_is_taken(llama3):
 
 
 def test_late_findings_cost_the_latency(llama3):
-    frame = prediction_tables.found_late(llama3, 0.05, 24.0, 5)
+    frame = silent_tables.found_late(llama3, 0.05, 24.0, 5)
     run = tables.store_only(llama3).override({"checkpoint.persist_s": 0})
     lost = frame.set_index("latency_h")["lost_points"]
     assert lost[24.0] == pytest.approx(100 * 0.05 * run.job_rate_per_h * 24)

@@ -130,7 +130,7 @@ def found_late(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     Parameters
     ----------
     frame : DataFrame
-        As from ``prediction_tables.found_late``: ``latency_h`` [h], ``ettr``, ``lost_points``.
+        As from ``silent_tables.found_late``: ``latency_h`` [h], ``ettr``, ``lost_points``.
     title, subtitle : str
         The statement, and the scenario.
     """

@@ -163,13 +163,13 @@ def found_late(frame: pd.DataFrame, share: float, whose: str, latency_h: float, 
     Parameters
     ----------
     frame : DataFrame
-        As from ``prediction_tables.found_late``.
+        As from ``silent_tables.found_late``.
     share, whose : float, str
-        As from ``prediction_tables.silent_share``.
+        As from ``silent_tables.silent_share``.
     latency_h : float
         From the corruption to its discovery. [h]
     n_kept : int
-        As from ``prediction_tables.checkpoints_to_hold``.
+        As from ``silent_tables.checkpoints_to_hold``.
     """
     lost = frame.set_index("latency_h")["lost_points"] / 100
     values = {"latency": latency_h, "lost": lost.get(latency_h), "share": share, "whose": whose}
