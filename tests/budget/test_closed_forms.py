@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agreement import same
 from ettr import Scenario, budget, checkpoint
-from ettr.core.errors import InputError, NotModelled, OutsideValidity, UnknownName
+from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.results import PARTS
 from ettr.core.validity import ValidityWarning
 from written_scenarios import zero_or_up_to
@@ -276,16 +276,6 @@ def test_exact_says_which_limit_was_broken(plain_run):
     assert str(caught.value) == f"budget.exact holds only for {RARE}"
     with pytest.warns(ValidityWarning, match="no shorter than the training during the background write"):
         budget.exact(plain_run, {"checkpoint.persist_s": np.array([0.0, 1e5])})
-
-
-@pytest.mark.parametrize("formula", budget.FORMULAS)
-def test_one_node_beyond_the_largest_job_there_is_no_answer(plain_run, formula):
-    model, n_gpus = budget.FORMULAS[formula], 8 * int(budget.largest_n_gpus(plain_run, formula) // 8)
-    assert math.isfinite(model(plain_run.override({"cluster.n_gpus": n_gpus})).total_h)
-    with pytest.raises(OutsideValidity, match=f"budget.{formula} holds only for"):
-        model(plain_run.override({"cluster.n_gpus": n_gpus + 8}))
-    with pytest.raises(UnknownName, match="first_order"):
-        budget.largest_n_gpus(plain_run, "first-order")
 
 
 def test_a_run_of_ages_has_the_ettr_of_the_steady_state(llama3):

@@ -6,7 +6,7 @@ Each function takes a scenario and, in ``at``, arrays for some of its fields, so
 """
 
 from ettr.budget.changing import at_mean_rate, mean_rate_per_h, over_time
-from ettr.budget.closed_forms import FORMULAS, exact, first_order, largest_n_gpus, rsc
+from ettr.budget.closed_forms import FORMULAS, exact, first_order, rsc
 from ettr.budget.finishing_date import Rates, chance, finishing, posterior_rates
 from ettr.budget.intervals import (
     BAND_POINTS,
@@ -47,7 +47,6 @@ __all__ = [
     "first_order",
     "flat_band",
     "job_mttf_h",
-    "largest_n_gpus",
     "mean_rate_per_h",
     "over_time",
     "posterior_rates",

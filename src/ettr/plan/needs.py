@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from ettr.plan.fields import Field, Sense, field_of, solvable
 from ettr.plan.solving import ettr_at_best, last_reaching, range_reaching
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, SPARES
-
-if TYPE_CHECKING:
-    pass
 
 SOLVABLE = (RATE, "checkpoint.stall_s", "recovery.detection_min", "recovery.queue_min", "recovery.restart_min")
 """Fields that :func:`requirements` asks about: every scenario has them. :func:`solvable` names all."""

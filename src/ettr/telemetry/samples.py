@@ -17,7 +17,7 @@ from ettr.telemetry.format import QUANTITIES, Telemetry, gaps_of, steps_of
 MOST_POWER_W = 10_000.0
 """No GPU draws so much; what claims to is a blank, or another unit."""
 LONGEST_S = 1e15
-"""No recording lasts so long."""
+"""Later times than this are taken for mistakes. [s]"""
 _MOST_CLOCK_MHZ = 20_000.0
 _MOST_GPUS = 100_000
 _WARM_C = 10.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -73,27 +72,6 @@ def _answer(name: str, run: JobInHours) -> Any:
             return CALCULATORS[name].ettr(run)
         except OutsideValidity:
             return float("nan")
-
-
-def ettr_by(name: str, scenario: Scenario, at: Mapping[str, Any] | None = None) -> Any:
-    """What one calculator says of the steady state of a run, as ``budget.exact(...).ettr`` would.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`CALCULATORS`.
-    scenario : Scenario
-        The run, as :func:`steady` makes it.
-    at : mapping, optional
-        Arrays for some of its fields.
-
-    Examples
-    --------
-    >>> from ettr import Scenario
-    >>> round(ettr_by("airesim", steady(Scenario.load("llama3-405b"))), 3)
-    0.968
-    """
-    return _answer(name, budget.accepted(scenario, at))
 
 
 def beside(scenario: Scenario) -> pd.DataFrame:

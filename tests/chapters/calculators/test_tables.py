@@ -12,14 +12,14 @@ from ettr_book import validation
 from ettr_book.chapters.calculators import tables
 from ettr_book.chapters.common import steady_state
 from ettr_book.validation import CALCULATORS
-from ettr_book.validation.comparing import ettr_by, steady
+from ettr_book.validation.comparing import answers, steady
 
 
 def error_at(run: Scenario, name: str, n_gpus: float, interval_min: float) -> str:
     """The class of an error by one run of its own."""
     at = {"cluster.n_gpus": np.array([n_gpus]), "checkpoint.interval_min": np.array([interval_min])}
     exact = np.nan_to_num(steady_state.ettr_at(run, at))  # a run that would never end trains no part of its time
-    points = 100 * (float(np.ravel(ettr_by(name, run, at))[0]) - float(exact[0]))
+    points = 100 * (float(np.ravel(answers(budget.accepted(run, at))[name])[0]) - float(exact[0]))
     if np.isnan(points):
         return tables.NO_ANSWER
     size = next((i for i, level in enumerate(tables.LEVELS) if abs(points) <= level), 3)

@@ -1,4 +1,4 @@
-"""How far the formulas that people use are from the exact one: over size and interval, and where that surprises."""
+"""How far the formulas that people use are from the exact one: over size and interval."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ _INTERVALS_MIN = 0.5, 1440.0
 _FINE = 160
 """Intervals on which the edges of a map are looked for: closer than a small picture can show."""
 _FAILURES_OF_RUNS = 500_000
+"""What all simulated runs together meet at most."""
 
 
 def regions(scenario: Scenario, n_sizes: int = 36) -> pd.DataFrame:
