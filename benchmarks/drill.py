@@ -20,7 +20,7 @@ import pandas as pd
 
 from ettr import evidence
 from ettr.core.units import S_PER_H
-from ettr.drill import Settings, calibrated, drill
+from ettr.drill import Settings, calibrated, run
 from ettr.drill.log import events
 from ettr.evidence import DATA
 from ettr_book.chapters import drill as chapter
@@ -52,7 +52,7 @@ def row(folder: Path, setting_id: str, title: str, settings: Settings) -> dict[s
     """One drill, as the recorded table has it."""
     alike = "-".join(f"{getattr(settings, name):g}" for name in OF_CALIBRATION)
     known = calibrated(folder / f"calibration-{alike}", settings)
-    done = drill(folder / setting_id, settings, known)
+    done = run(folder / setting_id, settings, known)
     began_s = events(folder / setting_id)[0]["at_s"]
     parts = {name: round(S_PER_H * getattr(done.took, part), 3) for name, part in chapter.PARTS.items()}
     strikes = [[one.attempt, round(one.into_s, 4), one.kind, one.in_start] for one in done.found.strikes]

@@ -30,7 +30,7 @@ LOG = "time,node,reason\n2024-05-01 10:00,n7,GPU\n2024-05-02 11:00,n9,NIC\n2024-
 def inputs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("log.csv").write_text(LOG)
-    recording = telemetry.simulate(Gpu.load("h100"), telemetry.plan(15), power_window_s=1.0, seed=3)
+    recording = telemetry.simulate(Gpu.load("h100"), telemetry.schedule(15), power_window_s=1.0, seed=3)
     recording.samples.to_csv("recording.csv", index=False)
     Path("out").mkdir()
 

@@ -15,7 +15,7 @@ from ettr import Gpu, telemetry
 @cache
 def text() -> str:
     """A recording of 15 minutes, as a plain table."""
-    recording = telemetry.simulate(Gpu.load("h100"), telemetry.plan(15), power_window_s=1.0, lost=0.03, seed=3)
+    recording = telemetry.simulate(Gpu.load("h100"), telemetry.schedule(15), power_window_s=1.0, lost=0.03, seed=3)
     return recording.samples.to_csv(index=False)
 
 

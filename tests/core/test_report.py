@@ -93,7 +93,7 @@ ANSWERS = {
     "Sizing": lambda: sizing.make(Scenario.load("llama3-405b-tokens")),
     "Simulation": lambda: simulate(RUN, 20),
     "Metrics": lambda: power.metrics(power.PowerSeries(0.0, 0.5, np.array([10.0, 10.0, 4.0, 4.0]))),
-    "Telemetry": lambda: telemetry.simulate(ettr.Gpu.load("h100"), telemetry.plan(minutes=10), step_s=1.0),
+    "Telemetry": lambda: telemetry.simulate(ettr.Gpu.load("h100"), telemetry.schedule(minutes=10), step_s=1.0),
 }
 WITHOUT_TABLE = ("Telemetry",)
 

@@ -58,7 +58,7 @@ def swept(tmp_path_factory, cluster):
     )
     grid = {"n": {"from": 0, "to": len(RECORDED) - 1, "step": 1}, "fails": [False, True]}
     job = sweep.NotebookJob(path, sweep.load(grid, 100))
-    return job, sweep.sweep(job, folder / "out", scheduler=cluster), folder / "out"
+    return job, sweep.run_job(job, folder / "out", scheduler=cluster), folder / "out"
 
 
 def escaped(value):

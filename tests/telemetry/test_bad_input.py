@@ -109,7 +109,7 @@ def test_a_truncated_file_is_read_as_far_as_it_goes(read):
 
 @pytest.fixture(scope="module")
 def recording():
-    return telemetry.simulate(Gpu.load("h100"), telemetry.plan(2), step_s=1.0)
+    return telemetry.simulate(Gpu.load("h100"), telemetry.schedule(2), step_s=1.0)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ FINE = {"step_s": 0.1, "power_window_s": 1.0}
 def test_intervals_hold_the_truth(options, minutes, seeds):
     held = dict.fromkeys(TRUTH, 0)
     for seed in range(seeds):
-        fit = telemetry.fit(telemetry.simulate(H100, telemetry.plan(minutes), seed=seed, **options))
+        fit = telemetry.fit(telemetry.simulate(H100, telemetry.schedule(minutes), seed=seed, **options))
         for name, truth in TRUTH.items():
             each = getattr(fit, name)
             held[name] += each.identified and each.low <= truth <= each.high
@@ -64,7 +64,7 @@ def test_a_cold_plate_is_found_at_100_ms_and_nearly_at_1_s(seeds):
     for seed in range(seeds):
         for step_s in (0.1, 1.0):
             recording = telemetry.simulate(
-                H100, telemetry.plan(5), medium="cold_plate", step_s=step_s, power_window_s=1.0, seed=seed
+                H100, telemetry.schedule(5), medium="cold_plate", step_s=step_s, power_window_s=1.0, seed=seed
             )
             fit = telemetry.fit(recording, medium="cold_plate")
             held["resistance"] += fit.resistance.low <= 0.03 <= fit.resistance.high
@@ -73,13 +73,13 @@ def test_a_cold_plate_is_found_at_100_ms_and_nearly_at_1_s(seeds):
 
 
 def test_leakage_takes_the_rise_of_the_base_gpu():
-    fit = telemetry.fit(telemetry.simulate(H100, telemetry.plan(15), power_window_s=1.0, seed=2))
+    fit = telemetry.fit(telemetry.simulate(H100, telemetry.schedule(15), power_window_s=1.0, seed=2))
     assert fit.leakage.note == "with the base GPU's rise of 36 K"
     assert fit.leakage.value == pytest.approx(H100.leakage.power_w, rel=0.15)
 
 
 def test_units_in_cells_gaps_and_several_gpus_change_no_figure(write):
-    recording = telemetry.simulate(H100, telemetry.plan(20), n_gpus=2, lost=0.05, seed=1)
+    recording = telemetry.simulate(H100, telemetry.schedule(20), n_gpus=2, lost=0.05, seed=1)
     direct = telemetry.fit(recording, power_window_s=1.0)
     read = with_units(recording, write)
     assert (read.format, read.n_gpus, read.gaps.n > 0) == ("nvidia-smi", 2, True)
@@ -187,7 +187,7 @@ def test_power_at_its_limit_says_nothing_of_leakage():
 
 @cache
 def short():
-    return telemetry.simulate(H100, telemetry.plan(10), power_window_s=1.0)
+    return telemetry.simulate(H100, telemetry.schedule(10), power_window_s=1.0)
 
 
 def test_another_model_than_the_base_part_is_named():
@@ -202,7 +202,7 @@ def test_another_model_than_the_base_part_is_named():
 
 
 def test_several_models_are_refused_unless_one_gpu_is_named():
-    two = telemetry.simulate(H100, telemetry.plan(5), n_gpus=2)
+    two = telemetry.simulate(H100, telemetry.schedule(5), n_gpus=2)
     two = replace(two, models={"0": "NVIDIA H100", "1": "NVIDIA L4"})
     with pytest.raises(InputError, match=r"2 models of GPU.*--gpu, e.g. of NVIDIA H100: 0; NVIDIA L4: 1"):
         telemetry.fit(two)
@@ -225,14 +225,14 @@ def test_leakage_is_that_of_the_highest_level_though_idle_keeps_a_clock(idle_mhz
     columns = ["t_s", "power_w", "temperature_c", "clock_mhz", "utilisation"]
     frame = pd.DataFrame(rows, columns=columns).assign(gpu="0", memory_c=np.nan, step="")
     frame = frame if load else frame.assign(utilisation=np.nan)
-    recording = replace(telemetry.simulate(H100, telemetry.plan(2)), samples=frame, step_s=1.0)
+    recording = replace(telemetry.simulate(H100, telemetry.schedule(2)), samples=frame, step_s=1.0)
     fit = telemetry.fit(recording)
     there = 60 * np.exp((H100.leakage.at_c - 60) / 36)
     assert fit.leakage.low > 1 and fit.leakage.value == pytest.approx(there, rel=0.2)
 
 
 def test_two_time_constants_are_noticed():
-    recording = telemetry.simulate(H100, telemetry.plan(20), seed=1)
+    recording = telemetry.simulate(H100, telemetry.schedule(20), seed=1)
     samples = recording.samples.copy()
     samples["temperature_c"] = np.round(samples["temperature_c"] + 0.02 * samples["power_w"])  # a fast second one
     fit = telemetry.fit(replace(recording, samples=samples))
@@ -244,7 +244,7 @@ def test_two_time_constants_are_noticed():
 
 @pytest.fixture(scope="module")
 def fitted():
-    return telemetry.fit(telemetry.simulate(H100, telemetry.plan(30), n_gpus=4, seed=6))
+    return telemetry.fit(telemetry.simulate(H100, telemetry.schedule(30), n_gpus=4, seed=6))
 
 
 def test_a_part_reads_back_with_its_evidence(fitted, tmp_path):
@@ -271,7 +271,7 @@ def test_frames_and_dictionaries_hold_every_figure(fitted):
 
 
 def test_a_level_over_the_power_limit_is_another_part():
-    recording = telemetry.simulate(Gpu.load("b200"), telemetry.plan(10), medium="air", seed=1)
+    recording = telemetry.simulate(Gpu.load("b200"), telemetry.schedule(10), medium="air", seed=1)
     fit = telemetry.fit(recording, "h100")
     with pytest.raises(InputError, match=r"levels.compute_w must be <= 700 W, .* name the GPU model that was recorded"):
         fit.to_part("mine")
@@ -294,7 +294,7 @@ def test_all_samples_at_once_are_as_one_after_another(tau_s):
 
 
 def test_scaling_power_scales_resistance_alone():
-    recording = telemetry.simulate(H100, telemetry.plan(10), seed=1)
+    recording = telemetry.simulate(H100, telemetry.schedule(10), seed=1)
     one = recording.of("0")
     arrays = [one[name].to_numpy() for name in ("t_s", "power_w", "temperature_c")]
     base, scaled = (thermal_fit.fit(arrays[0], k * arrays[1], arrays[2], 0.0) for k in (1, 4))

@@ -65,8 +65,7 @@ def drill(
 
     Example: ettr drill /tmp/drill --fault crash=6 --fault hang=20 --interval 2
     """
-    from ettr.drill import Settings
-    from ettr.drill import drill as drilled
+    from ettr.drill import Settings, run
 
     options.check_seed(seed)
     settings = Settings(
@@ -86,5 +85,5 @@ def drill(
             report.step(what)
             report.bytes(done, total)
 
-        done = drilled(folder, settings, on_progress=on_progress)
+        done = run(folder, settings, on_progress=on_progress)
     terminal.show(done, as_json, {})

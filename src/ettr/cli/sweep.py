@@ -94,7 +94,7 @@ def sweep(
     if dry_run and scheduler is not None:
         raise InputError("--dry-run times a point on this machine: leave --scheduler out")
     from ettr.sweep import report as reporting
-    from ettr.sweep import sweep as swept
+    from ettr.sweep import run_job
 
     job = _job(notebook, call, scenario, grid, timeout, fresh_kernels)
     if dry_run:
@@ -109,7 +109,7 @@ def sweep(
             n_kept = progress.kept
             tell(progress)
 
-        table = swept(job, out, workers, scheduler, retry_failed, on_progress)
+        table = run_job(job, out, workers, scheduler, retry_failed, on_progress)
     page = reporting.write(job, table, out) if report else None
     failed = table[table["status"] == "failed"]
     summary = {

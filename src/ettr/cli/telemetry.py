@@ -164,7 +164,7 @@ def record(
     Example: ettr telemetry record --out h100.csv --minutes 30
     """
     outputs.check_recording(out)
-    steps: Any = recordings.plan(minutes)
+    steps: Any = recordings.schedule(minutes)
     if load == "none":
         steps = (recordings.Step("watched", None, minutes * 60),)
     with terminal.progress(quiet, "recording") as report:

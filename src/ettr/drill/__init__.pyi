@@ -1,6 +1,6 @@
 from .answer import Drill as Drill
 from .answer import calibrated as calibrated
-from .answer import drill as drill
+from .answer import run as run
 from .measured import Account as Account
 from .measured import Strike as Strike
 from .predicted import DrillCalibration as DrillCalibration

@@ -144,7 +144,7 @@ def _times(n: int) -> str:
     return "once" if n == 1 else f"{n} times"
 
 
-def drill(
+def run(
     folder: Path,
     settings: Settings,
     known: DrillCalibration | None = None,

@@ -10,7 +10,7 @@ with extras.needed("sweep"):
     from ettr.sweep import report
     from ettr.sweep.grid import Grid, Point, load
     from ettr.sweep.jobs import CallJob, NotebookJob, SweepJob
-    from ettr.sweep.runs import OnProgress, Preview, Progress, call, limit, preview, run, sweep
+    from ettr.sweep.runs import OnProgress, Preview, Progress, call, limit, preview, run, run_job
 
 __all__ = [
     "CallJob",
@@ -27,5 +27,5 @@ __all__ = [
     "preview",
     "report",
     "run",
-    "sweep",
+    "run_job",
 ]

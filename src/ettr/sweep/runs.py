@@ -137,7 +137,7 @@ def run(
         If results cannot be written, or the scheduler goes away.
     """
     job = NotebookJob(notebook, load(grid, MOST_POINTS), timeout_s=timeout_s, fresh_kernels=fresh_kernels)
-    return sweep(job, out, workers, scheduler, retry_failed, on_progress)
+    return run_job(job, out, workers, scheduler, retry_failed, on_progress)
 
 
 def call(
@@ -185,7 +185,7 @@ def call(
     {'cluster.n_gpus': [16384, 100000], 'ettr': [0.909, 0.573]}
     """
     job = CallJob(name, scenario, load(grid, limit(name)))
-    return sweep(job, out, workers, scheduler, retry_failed, on_progress)
+    return run_job(job, out, workers, scheduler, retry_failed, on_progress)
 
 
 def preview(job: SweepJob, out: str | os.PathLike[str], workers: int | None = None) -> Preview:
@@ -223,7 +223,7 @@ def preview(job: SweepJob, out: str | os.PathLike[str], workers: int | None = No
     return Preview(table_of(job, points, entries), point_s, left_s)
 
 
-def sweep(
+def run_job(
     job: SweepJob,
     out: str | os.PathLike[str],
     workers: int | None = None,

@@ -5,7 +5,7 @@ from ettr.telemetry.fitted import Level, TelemetryFit
 from ettr.telemetry.fitting import fit
 from ettr.telemetry.format import Gaps, Telemetry
 from ettr.telemetry.loads import LoadFailed
-from ettr.telemetry.plans import Step, plan
+from ettr.telemetry.plans import Step, schedule
 from ettr.telemetry.reading import formats, read
 from ettr.telemetry.recording import Recording, record
 from ettr.telemetry.simulating import simulate
@@ -21,8 +21,8 @@ __all__ = [
     "TelemetryFit",
     "fit",
     "formats",
-    "plan",
     "read",
     "record",
+    "schedule",
     "simulate",
 ]

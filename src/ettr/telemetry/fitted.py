@@ -165,7 +165,7 @@ class TelemetryFit(Answer):
         Examples
         --------
         >>> from ettr import Gpu, telemetry
-        >>> recording = telemetry.simulate(Gpu.load("h100"), telemetry.plan(minutes=20), power_window_s=1.0)
+        >>> recording = telemetry.simulate(Gpu.load("h100"), telemetry.schedule(minutes=20), power_window_s=1.0)
         >>> mine = telemetry.fit(recording).to_part("mine")
         >>> mine.evidence["cooling.air.tau_s"].status
         'derived'

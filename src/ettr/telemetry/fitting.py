@@ -75,7 +75,7 @@ def fit(
     Examples
     --------
     >>> from ettr import Gpu, telemetry
-    >>> recording = telemetry.simulate(Gpu.load("h100"), telemetry.plan(minutes=20), power_window_s=1.0, seed=3)
+    >>> recording = telemetry.simulate(Gpu.load("h100"), telemetry.schedule(minutes=20), power_window_s=1.0, seed=3)
     >>> fitted = telemetry.fit(recording)
     >>> round(fitted.tau.value), fitted.tau.low < 60 < fitted.tau.high
     (60, True)

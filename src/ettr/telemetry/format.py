@@ -77,7 +77,7 @@ class Telemetry(Answer):
     Examples
     --------
     >>> from ettr import Gpu, telemetry
-    >>> recording = telemetry.simulate(Gpu.load("h100"), telemetry.plan(minutes=10), step_s=1.0)
+    >>> recording = telemetry.simulate(Gpu.load("h100"), telemetry.schedule(minutes=10), step_s=1.0)
     >>> recording.n_gpus, recording.step_s, recording.gaps.n
     (1, 1.0, 0)
     """

@@ -43,7 +43,7 @@ _SHARES: tuple[tuple[str, float | None, float], ...] = (
 """Name, duty, and share of the time: large steps up and down for the time constant, levels between for leakage."""
 
 
-def plan(minutes: float = 20.0) -> tuple[Step, ...]:
+def schedule(minutes: float = 20.0) -> tuple[Step, ...]:
     """The usual plan of a recording.
 
     Parameters
@@ -63,7 +63,7 @@ def plan(minutes: float = 20.0) -> tuple[Step, ...]:
 
     Examples
     --------
-    >>> [step.name for step in plan(10)][:4], round(sum(step.seconds for step in plan(10)))
+    >>> [step.name for step in schedule(10)][:4], round(sum(step.seconds for step in schedule(10)))
     (['idle', 'context', 'compute', 'stall'], 600)
     """
     if not 0.1 <= minutes <= 1440:

@@ -18,7 +18,7 @@ from ettr.core.errors import InputError
 from ettr.files.spreadsheet import harmless
 from ettr.telemetry import loads
 from ettr.telemetry.format import AVERAGED_S
-from ettr.telemetry.plans import Step, check_steps, plan
+from ettr.telemetry.plans import Step, check_steps, schedule
 
 COLUMNS = "timestamp,t_s,gpu,power_w,temperature_c,memory_c,clock_mhz,utilisation,power_window_s,step"
 """The header of what is written; the format ``csv`` of ``telemetry.read`` reads it."""
@@ -74,7 +74,7 @@ def record(
     path : str or path
         A file that is not there yet.
     steps : sequence of Step or None
-        The plan; that of ``telemetry.plan()`` if not given.
+        The plan; that of ``telemetry.schedule()`` if not given.
     load : str or object
         ``torch``, or ``none``, which runs nothing and watches what runs anyway; or an object with the methods
         ``duty(share)`` and ``close()``.
@@ -107,7 +107,7 @@ def record(
     ``power_window_s`` says which. The columns are ``timestamp`` (UTC), ``t_s``, ``gpu``, ``power_w``,
     ``temperature_c``, ``memory_c``, ``clock_mhz``, ``utilisation`` (a fraction), ``power_window_s`` and ``step``.
     """
-    chosen = tuple(plan() if steps is None else steps)
+    chosen = tuple(schedule() if steps is None else steps)
     check_steps(chosen)
     target = _target(path)
     if not SHORTEST_S <= interval_s <= LONGEST_S:

@@ -44,7 +44,7 @@ def simulate(
     part : Gpu
         What is recorded.
     steps : sequence of Step
-        The plan, e.g. ``telemetry.plan()``.
+        The plan, e.g. ``telemetry.schedule()``.
     medium : str
         How it is cooled: ``air``, ``cold_plate`` or ``immersion``.
     step_s : float

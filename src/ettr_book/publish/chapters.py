@@ -212,7 +212,7 @@ def execute(
             if progress:
                 progress(number, now.total, chapters[digest])
 
-    sweep.sweep(book, book.out, workers or max(2, os.cpu_count() or 2), retry_failed=True, on_progress=tell)
+    sweep.run_job(book, book.out, workers or max(2, os.cpu_count() or 2), retry_failed=True, on_progress=tell)
     for path in (book.out / POINTS).glob("*.ipynb"):
         if path.name.partition(".")[0] not in chapters:
             path.unlink(missing_ok=True)  # of a chapter as it was before
