@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import operator
 import os
+import pickle
+import pkgutil
+import re
 import subprocess
 import sys
 import zipfile
@@ -40,6 +46,41 @@ def test_every_public_name_is_there_and_no_other():
     assert ettr.Scenario is ettr.scenario.Scenario and ettr.TimeBudget.__module__ == "ettr.core.results"
     with pytest.raises(AttributeError, match="budgets"):
         ettr.budgets  # noqa: B018
+
+
+SUBPACKAGES = sorted(module.name for module in pkgutil.iter_modules(ettr.__path__) if module.ispkg)
+
+
+def test_no_public_function_shares_its_name_with_a_subpackage():
+    for package in SUBPACKAGES:
+        module = importlib.import_module(f"ettr.{package}")
+        names = {name for name in getattr(module, "__all__", ()) if inspect.isroutine(getattr(module, name))}
+        assert not names & set(SUBPACKAGES), package
+    modules = {module.name for module in pkgutil.iter_modules(ettr.__path__)}
+    assert not {name for name in ettr.__all__ if inspect.isroutine(getattr(ettr, name))} & modules
+
+
+@pytest.mark.parametrize("package", sorted({*SUBPACKAGES} - {"cli", "core", "files", "plots", "scaling", "thermal"}))
+def test_calling_a_subpackage_names_the_function_to_call(package):
+    module = importlib.import_module(f"ettr.{package}")
+    with pytest.raises(TypeError, match=f"ettr.{package} is a module") as error:
+        module("llama3-405b")
+    named = re.findall(r"ettr\.[\w.]+(?=\()", str(error.value))
+    assert named and all(callable(operator.attrgetter(name.removeprefix("ettr."))(ettr)) for name in named)
+    assert pickle.loads(pickle.dumps(module)) is module  # as when a function that uses it is sent to another process
+
+
+def test_common_jobs_are_the_functions_of_the_subpackages(tmp_path):
+    assert ettr.read_log is ettr.logs.read and ettr.make_plan is ettr.plan.make
+    assert ettr.finishing is ettr.budget.finishing
+    run = ettr.Scenario.load("llama3-405b").override({"spares": {"n_nodes": 8}, "repair": {"manual_h": 24}})
+    assert ettr.recommend(run).ids == ettr.make_plan(run).recommendation.ids
+    path = tmp_path / "log.csv"
+    path.write_text("start,node\n2024-05-01 00:00,n7\n2024-05-02 11:00,n9\n2024-05-11 00:00,n7\n", encoding="utf-8")
+    log = ettr.read_log(path, n_nodes=15)
+    assert ettr.fit_log(path, 15).rate == ettr.fit_log(log).rate == ettr.failures.fit(log).rate
+    with pytest.raises(ettr.core.errors.InputError, match="n_nodes"):
+        ettr.fit_log(log, 15)
 
 
 @pytest.fixture(scope="module")

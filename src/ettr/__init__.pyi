@@ -1,5 +1,6 @@
 from . import budget as budget
 from . import checkpoint as checkpoint
+from . import drill as drill
 from . import evidence as evidence
 from . import failures as failures
 from . import logs as logs
@@ -17,6 +18,11 @@ from . import spares as spares
 from . import sweep as sweep
 from . import telemetry as telemetry
 from . import thermal as thermal
+from .budget import finishing as finishing
+from .common_jobs import fit_log as fit_log
+from .common_jobs import make_plan as make_plan
+from .common_jobs import read_log as read_log
+from .common_jobs import recommend as recommend
 from .core.finishing import Finishing as Finishing
 from .core.results import FailureLog as FailureLog
 from .core.results import TimeBudget as TimeBudget
