@@ -111,9 +111,8 @@ def structure() -> str:
         for number, (subpackages, is_open) in zip(range(len(above), 0, -1), above, strict=True):
             open_layers += [number] if is_open else []
             for place, name in enumerate(subpackages):
-                rows.append(
-                    f"| {'' if place else number} | `{name}` | {first_sentence(folder / name / '__init__.py')} |"
-                )
+                module = folder / f"{name}.py" if (folder / f"{name}.py").exists() else folder / name / "__init__.py"
+                rows.append(f"| {'' if place else number} | `{name}` | {first_sentence(module)} |")
         parts.append("\n".join(row.replace("|  |", "| |") for row in rows))
         if open_layers:
             *some, last = map(str, sorted(open_layers))

@@ -46,7 +46,7 @@ def fit_log(log: FailureLog | str | Path, n_nodes: int | None = None, *, split: 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "mine.csv"
     >>> lines = ["start,node", "2024-05-01 00:00,n7", "2024-05-02 11:00,n9", "2024-05-11 00:00,n7"]
-    >>> _ = path.write_text("\n".join(lines))
+    >>> _ = path.write_text("\\n".join(lines))
     >>> answer = fit_log(path, n_nodes=15)
     >>> answer.log.node_days, answer.rate.per_1000_node_days
     (150.0, 20.0)
