@@ -202,10 +202,10 @@ def test_bad_input_is_one_message_and_status_2(refused, fault):
 BAD_SET = {
     "cluster.gpus=8": "unknown field 'cluster.gpus'; did you mean 'cluster.n_gpus'?",
     "checkpoint.interval_min=-5": "checkpoint.interval_min must be >= 0.0001 min, got -5 (checkpoint.interval_min=-5)",
-    "checkpoint.interval_min=ten": "checkpoint.interval_min must be a number [min], or one of best, young, daly,",
+    "checkpoint.interval_min=ten": "checkpoint.interval_min must be a number of minutes, or one of best, young, daly,",
     "name=A = B": "name holds characters that are not allowed, got 'A = B'",  # read whole
     "cluster.n_gpus=": "cluster.n_gpus is missing [GPUs]: GPUs of the job (cluster.n_gpus=null)",
-    "checkpoint.stall_s=1:30": "checkpoint.stall_s must be a number [s], got '1:30'",
+    "checkpoint.stall_s=1:30": "checkpoint.stall_s must be a number of seconds, got '1:30'",
     "cluster.n_gpus=.nan": "cluster.n_gpus must be finite, got nan",
     f"cluster.n_gpus={'9' * 5000}": "--set cannot read the value '9999999999",
     "cluster.n_gpus": "--set takes FIELD=VALUE, got 'cluster.n_gpus'",
@@ -243,16 +243,17 @@ def test_a_wrong_command_is_answered_with_the_usage(ettr, arguments):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "facts"),
     [
-        (["plan", "--gpus", "4096", "--mtbf-h", "9h"], "--mtbf-h takes a number of hours, got '9h'"),
-        (["plan", "--gpus", "3,5", "--mtbf-h", "9"], "--gpus takes a number of GPUs, got '3,5'"),
-        (["plan", "rsc-1", "--target", "high"], "--target takes a number, got 'high'"),
-        (["simulate", "rsc-1", "--seed", "1.5"], "--seed takes a whole number, got '1.5'"),
+        (["plan", "--gpus", "4096", "--mtbf-h", "9x"], ("--mtbf-h ", " hours", "'9x'", "9h")),
+        (["plan", "--gpus", "3,5", "--mtbf-h", "9"], ("--gpus ", " whole number", " GPUs", "'3,5'", "3.5")),
+        (["plan", "rsc-1", "--target", "high"], ("--target ", " share", "'high'", "90%")),
+        (["simulate", "rsc-1", "--seed", "1.5"], ("--seed ", " whole number", "'1.5'")),
     ],
 )
-def test_an_option_that_takes_a_number_refuses_other_texts_in_the_words_of_the_package(refused, arguments, message):
-    assert refused(*arguments) == message
+def test_an_option_that_takes_a_number_refuses_other_texts_in_the_words_of_the_package(refused, arguments, facts):
+    message = refused(*arguments)
+    assert all(fact in message for fact in facts)
 
 
 def test_options_take_numbers_as_people_write_them(as_json):

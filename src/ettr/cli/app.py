@@ -15,10 +15,10 @@ import typer
 from typer.core import TyperGroup
 
 from ettr import __version__
-from ettr.core import sentences
 from ettr.core.errors import EttrError
 from ettr.core.extras import MissingExtra
-from ettr.core.numbers import number_as_written, whole_number_as_written
+from ettr.core.quantities import noun_of, parse_count, parse_quantity
+from ettr.core.sentences import cut, printable
 from ettr.core.units import unit_of
 
 COMMANDS = {
@@ -68,7 +68,7 @@ def _cleaned_usage_errors() -> Iterator[None]:
         yield
     except Exception as error:
         if isinstance(message := getattr(error, "message", None), str):
-            error.message = sentences.printable(message)  # type: ignore[attr-defined]
+            error.message = printable(message)  # type: ignore[attr-defined]
         raise
 
 
@@ -89,9 +89,8 @@ class _NoNumber(EttrError):
     """An option that takes a number was given something else; no ``ValueError``, which Typer would put in its words."""
 
 
-_NOUNS = {"h": "hours", "min": "minutes", "s": "seconds", "ms": "milliseconds"}
-_SHARES = ("ETTR", "SHARE")
-"""Placeholders in the help of numbers that may be given in per cent."""
+_UNITS = {"S": "s", "MIN": "min", "H": "h", "DAYS": "days", "USD": "USD"}
+"""Units of options whose name has none, by their placeholder in the help."""
 
 
 def _read_numbers(function: Any) -> None:
@@ -104,25 +103,26 @@ def _read_numbers(function: Any) -> None:
         for option in facts if {int, float} & kinds else ():
             # of an annotated option Typer keeps the first of its names as the default, until it makes a command of it
             option.metavar = option.metavar or "N"
-            option.parser = _reader(name, str(option.default), whole=int in kinds, share=option.metavar in _SHARES)
+            unit = unit_of(name) or _UNITS.get(option.metavar, "")
+            noun = noun_of(unit, whole=int in kinds)
+            if option.metavar in ("ETTR", "SHARE"):
+                noun = "a share, e.g. 0.9 or 90%"
+            option.parser = _reader(str(option.default), noun, unit, whole=int in kinds)
     function.__annotations__ = hints
 
 
-def _reader(name: str, option: str, whole: bool, share: bool) -> Callable[[Any], float]:
+def _reader(option: str, noun: str, unit: str, *, whole: bool) -> Callable[[Any], float]:
     """Return the function that reads the number of an option, or refuses it by the option's name and unit."""
-    unit = unit_of(name)
-    noun = "" if not unit or "/" in unit else f" of {_NOUNS.get(unit, unit)}"
 
-    def number(given: Any) -> float:
-        if not isinstance(given, str):  # the default
-            return typing.cast("float", given)
+    def read(text: Any) -> float:
+        if not isinstance(text, str):  # the default
+            return typing.cast("float", text)
         try:
-            return whole_number_as_written(given) if whole else number_as_written(given, share=share)
-        except ValueError:
-            kind = "whole number" if whole else "number"
-            raise _NoNumber(f"{option} takes a {kind}{noun}, got {given[:80]!r}") from None
+            return parse_count(text, unit) if whole else parse_quantity(text, unit)
+        except ValueError as error:
+            raise _NoNumber(f"{option} takes {noun}, got {cut(repr(text), 80)} ({error})") from None
 
-    return number
+    return read
 
 
 app = typer.Typer(

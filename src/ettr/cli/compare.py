@@ -40,8 +40,8 @@ def compare(
             "--by", metavar="MEASURE", help="Rank by usd (all costs counted), days, ettr, gpu_h or mwh. [default: usd]"
         ),
     ] = None,
-    runs: Annotated[float, typer.Option("--runs", metavar="N", help="Runs of each scenario.")] = 500,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="All scenarios share the failures of a seed.")] = 0,
+    runs: Annotated[int, typer.Option("--runs", metavar="N", help="Runs of each scenario.")] = 500,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="All scenarios share the failures of a seed.")] = 0,
     interval: Annotated[
         str,
         typer.Option(
@@ -84,7 +84,7 @@ def compare(
     from ettr import recommendation
     from ettr.simulation import MOST_RUNS
 
-    n_runs = options.number_of_runs(runs, MOST_RUNS, least=2)
+    options.check_runs(runs, MOST_RUNS, least=2)
     known = mitigation.catalogue(catalogue)
     ids = _named(only, known)
     with terminal.simulating("preparing", "scenarios", quiet, as_json) as on_progress:
@@ -92,7 +92,7 @@ def compare(
             run,
             ids,
             seed,
-            n_runs,
+            runs,
             by or "usd",
             interval,  # type: ignore[arg-type]
             known,

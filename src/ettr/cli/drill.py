@@ -37,7 +37,7 @@ def drill(
         typer.Option("--check-steps", metavar="N", help="Workers compare their parameters each N steps; 0: never."),
     ] = 0,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="S", help="The same seed gives the same model, data and plan of faults.")
+        int, typer.Option("--seed", metavar="N", help="The same seed gives the same model, data and plan of faults.")
     ] = 0,
     as_json: JsonOption = False,
     quiet: QuietOption = False,

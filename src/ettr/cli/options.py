@@ -13,7 +13,7 @@ import typer
 
 from ettr.cli import terminal
 from ettr.core.errors import InputError, UnknownName
-from ettr.core.numbers import number_as_written
+from ettr.core.quantities import parse_quantity
 from ettr.core.sentences import cut
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def faults(pairs: list[str] | None) -> dict[str, float]:
     means_s = {}
     for kind, mean_s, pair in _split(pairs or ["crash=5"], "--fault takes KIND=SECONDS, e.g. crash=5"):
         try:
-            means_s[kind] = number_as_written(mean_s, share=False)
+            means_s[kind] = parse_quantity(mean_s, "s")
         except ValueError:
             raise InputError(f"--fault takes KIND=SECONDS, e.g. crash=5, got {pair!r}") from None
     return means_s
@@ -174,11 +174,25 @@ def value(text: str) -> Any:
     return load(text, f"--set cannot read the value {cut(text, 80)!r}")
 
 
-def number_of_runs(value: float, most: int, least: int = 1) -> int:
-    """``--runs``, which may be written as 1e5."""
-    if not least <= value <= most or value % 1:
-        raise InputError(f"--runs must be a whole number from {least} to {most:,}, got {value:g}")
-    return int(value)
+def check_runs(value: int, most: int, least: int = 1) -> None:
+    """Refuse a number of runs that is out of range."""
+    if not least <= value <= most:
+        raise InputError(f"--runs must be from {least} to {most:,}, got {value:,}")
+
+
+def interval(text: str) -> str | float:
+    """``--interval-min``: minutes, or the name of a rule."""
+    from ettr.scenario.checkpoints import RULES
+
+    if text in RULES:
+        return text
+    try:
+        return parse_quantity(text, "min")
+    except ValueError as error:
+        rules = ", ".join(RULES)
+        raise InputError(
+            f"--interval-min takes minutes, or one of {rules}, got {cut(repr(text), 80)} ({error})"
+        ) from None
 
 
 def check_seed(value: int) -> None:

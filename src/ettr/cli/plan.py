@@ -59,7 +59,7 @@ def plan(
             show_default=False,
         ),
     ] = None,
-    gpus: Annotated[float | None, _flag("--gpus", "N", "GPUs of the job.")] = None,
+    gpus: Annotated[int | None, _flag("--gpus", "N", "GPUs of the job.")] = None,
     mtbf_h: Annotated[float | None, _flag("--mtbf-h", "H", "Hours between two failures of the whole job.")] = None,
     stall_s: Annotated[float | None, _flag("--stall-s", "S", "Training stands still for each checkpoint.")] = None,
     restart_min: Annotated[
@@ -82,14 +82,14 @@ def plan(
         float | None, _flag("--productive-h", "H", "Training that the job needs; without, it never ends.")
     ] = None,
     failures: Annotated[
-        float | None, _flag("--failures", "N", "Failures that were counted, instead of --mtbf-h; with --in-days.")
+        int | None, _flag("--failures", "N", "Failures that were counted, instead of --mtbf-h; with --in-days.")
     ] = None,
     in_days: Annotated[float | None, _flag("--in-days", "DAYS", "Days in which they were counted.")] = None,
     observed_on_gpus: Annotated[
-        float | None,
+        int | None,
         _flag("--observed-on-gpus", "N", "GPUs of the job that had this MTBF or these failures, if not --gpus."),
     ] = None,
-    gpus_per_node: Annotated[float | None, _flag("--gpus-per-node", "N", "GPUs of one node.")] = None,
+    gpus_per_node: Annotated[int | None, _flag("--gpus-per-node", "N", "GPUs of one node.")] = None,
     node_mtbf_h: Annotated[float | None, _flag("--node-mtbf-h", "H", "Hours between two failures of one node.")] = None,
     gpu_mtbf_h: Annotated[float | None, _flag("--gpu-mtbf-h", "H", "Hours between two failures of one GPU.")] = None,
     set_: SetOption = None,
@@ -119,7 +119,7 @@ def plan(
         float | None, typer.Option("--deadline-days", metavar="DAYS", help="Be done within so many days.")
     ] = None,
     most_gpus: Annotated[
-        float | None, typer.Option("--most-gpus", metavar="N", help="Take no more GPUs than there are.")
+        int | None, typer.Option("--most-gpus", metavar="N", help="Take no more GPUs than there are.")
     ] = None,
     start: Annotated[
         str | None, _date("--start", "DATE", "Day of submission, e.g. 2027-01-15, or with --done of that progress.")
@@ -189,6 +189,8 @@ def plan(
     if html is not None:
         outputs.check_file(html)
     given = {name: context.params[name] for name in FLAGS if context.params[name] is not None}
+    if interval_min is not None:
+        given["interval_min"] = options.interval(interval_min)
     if (failures is None) != (in_days is None):
         raise InputError("--failures and --in-days go together: so many failures of the job in so many days")
     run, changes = _asked(scenario, given, set_, in_days, observed_on_gpus)
@@ -239,7 +241,7 @@ def _asked(
     """The run of a file, a preset or flags, and what flags and ``--set`` change of it."""
     from ettr.scenario import Scenario
 
-    values = {FLAGS[name]: options.value(str(value).removesuffix(".0")) for name, value in given.items()}
+    values = {FLAGS[name]: value for name, value in given.items()}
     named = {path: f"--{name.replace('_', '-')}" for name, path in FLAGS.items() if name in given}
     rates = [named[path] for path in named if path.startswith("failures.")]
     if len(rates) > 1:

@@ -22,7 +22,7 @@ def power(
     part: Annotated[
         str | None, typer.Option("--part", metavar="PART", help="Another GPU: a preset, or a file in .yml.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Of the simulated run.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the simulated run.")] = 0,
     limits: Annotated[
         str | None,
         typer.Option("--limits", metavar="SPEC", help="Check against a specification: a name, or a file in .csv."),

@@ -24,12 +24,12 @@ def simulate(
     scenario: ScenarioArgument,
     set_: SetOption = None,
     runs: Annotated[
-        float, typer.Option("--runs", metavar="N", help="How many times to simulate; with --until-error at least.")
+        int, typer.Option("--runs", metavar="N", help="How many times to simulate; with --until-error at least.")
     ] = 1000,
     seed: Annotated[
         int,
         typer.Option(
-            "--seed", metavar="S", help="The same seed gives the same runs, and two scenarios the same random numbers."
+            "--seed", metavar="N", help="The same seed gives the same runs, and two scenarios the same random numbers."
         ),
     ] = 0,
     until_error: Annotated[
@@ -82,13 +82,13 @@ def simulate(
     from ettr.simulation import MOST_RUNS
     from ettr.simulation import simulate as simulated
 
-    n_runs = options.number_of_runs(runs, MOST_RUNS)
+    options.check_runs(runs, MOST_RUNS)
     written = [] if timeline is None else [0]
     horizon_h = None if days is None else days * H_PER_DAY
     with terminal.simulating("preparing", "runs", quiet, as_json) as on_progress:
         try:
             outcome = simulated(
-                run, n_runs, seed, written, until=until_error, horizon_h=horizon_h, on_progress=on_progress
+                run, runs, seed, written, until=until_error, horizon_h=horizon_h, on_progress=on_progress
             )
         except InputError as error:
             if not str(error).startswith("horizon_h"):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 from ettr.core.errors import InputError
-from ettr.core.numbers import number_as_written
+from ettr.core.quantities import parse_quantity
 from ettr.core.sentences import duration
 from ettr.files.times import NoTime, written
 from ettr.files.zones import zone_of
@@ -143,7 +143,7 @@ def _share(done: str | float) -> float:
     """Share of the work that is done."""
     text = str(done).strip()
     try:
-        share = number_as_written(text)
+        share = parse_quantity(text)
     except ValueError:
         raise InputError(f"done must be a share, e.g. 40%, got {text!r}") from None
     if not 0 <= share < 1:

@@ -11,7 +11,8 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
-from ettr.core.numbers import LEADING_ZERO, number_as_written, refuse_other_digits
+from ettr.core.numbers import LEADING_ZERO, refuse_other_digits
+from ettr.core.quantities import parse_quantity
 from ettr.core.units import unit_of
 from ettr.scenario.bounds import LARGEST_COUNT, SMALLEST, of_section
 
@@ -41,11 +42,11 @@ def spelled_out(name: str, value: Any) -> Any:
 
     Examples
     --------
-    >>> spelled_out("n_gpus", "4k"), spelled_out("persist_slowdown", "3%"), spelled_out("stall_s", "3%")
-    (4000.0, 0.03, '3%')
+    >>> spelled_out("n_gpus", "4k"), spelled_out("persist_slowdown", "3%"), spelled_out("stall_s", "2min")
+    (4000.0, 0.03, 120.0)
     """
     try:
-        number = number_as_written(value, share=not unit_of(name)) if isinstance(value, str) else math.inf
+        number = parse_quantity(value, unit_of(name)) if isinstance(value, str) else math.inf
     except ValueError:
         return value  # refused in the words of the field
     return number if math.isfinite(number) else value

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model
 from pydantic_core import PydanticKnownError
 
 from ettr.checkpoint.sizes import checkpoint_bytes, transfer_h
+from ettr.core.quantities import advice
 from ettr.scenario.basics import (
     ALL,
     NEVER,
@@ -24,6 +25,7 @@ from ettr.scenario.basics import (
     Share,
     Text,
     WhereZero,
+    spelled_out,
 )
 
 RULES = ("best", "young", "daly")
@@ -42,8 +44,15 @@ _MINUTES: TypeAdapter[float] = TypeAdapter(_Minutes)
 
 def _minutes_or_rule(value: Any) -> Any:
     """Minutes as they are, or a rule for them; refused in the words of minutes."""
-    if isinstance(value, str) and value in RULES:
-        return value
+    if isinstance(value, str):
+        if value in RULES:
+            return value
+        read = spelled_out("interval_min", value)
+        if isinstance(read, str):
+            raise ValueError(
+                f"must be a number of minutes, or one of {', '.join(RULES)}, got {value!r}: {advice(value, 'min')}"
+            )
+        value = read
     try:
         return _MINUTES.validate_python(value)
     except ValidationError as error:
@@ -52,7 +61,7 @@ def _minutes_or_rule(value: Any) -> Any:
             raise PydanticKnownError(fault["type"], fault.get("ctx")) from error  # type: ignore[arg-type]
         if fault["type"] == "value_error":
             raise fault["ctx"]["error"] from error
-        raise ValueError(f"must be a number [min], or one of {', '.join(RULES)}, got {value!r}") from error
+        raise ValueError(f"must be a number of minutes, or one of {', '.join(RULES)}, got {value!r}") from error
 
 
 class Store(Section):

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from ettr.core.quantities import advice, noun_of
 from ettr.core.sentences import cut
 from ettr.core.units import unit_of
 from ettr.scenario.basics import Section
@@ -16,8 +17,6 @@ from ettr.scenario.paths import model_of
 
 _BOUNDS = {"greater_than": ">", "greater_than_equal": ">=", "less_than": "<", "less_than_equal": "<="}
 _KINDS = {
-    "int": "a whole number",
-    "float": "a number",
     "bool": "true or false",
     "string": "text",
     "tuple": "a list",
@@ -67,9 +66,13 @@ def _one(fault: Any, model: type[Section]) -> str:
         return f"{path}: a field's name must be text, got {value}"
     if kind == "value_error":
         return _own_rule(path, str(context["error"]), given, model)
+    if kind.startswith(("int", "float")):
+        whole = kind.startswith("int")
+        instead = advice(given, unit.strip(), whole=whole) if isinstance(given, str) else ""
+        return f"{path} must be {noun_of(unit.strip(), whole=whole)}, got {value}{': ' * bool(instead)}{instead}"
     for prefix, words in _KINDS.items():
         if kind.startswith(prefix):
-            return f"{path} must be {words}{f' [{unit.strip()}]' if unit else ''}, got {value}"
+            return f"{path} must be {words}, got {value}"
     return f"{path}: {fault['msg']}, got {value}"
 
 
