@@ -59,12 +59,12 @@ BAD = {
     "interval_h must be > 0 h and finite, got 0": lambda: expected_runtime(1, 0, 1, 1, 1),
     "n_lost must be a whole number, got 1.5": lambda: peer_survival(16, [1, 1.5]),
     "n_nodes must be >= 0 and finite, got nan": lambda: peer_survival(math.nan, 1),
-    "copies must be <= n_nodes = 2, each on a node of its own, got 3": lambda: peer_survival([2.5, 9], 1, 3),
+    "copies must be <= n_nodes = 2, one per node, got 3": lambda: peer_survival([2.5, 9], 1, 3),
     "recall must be <= 1, got 1.2": lambda: alarm_rate_per_h(1.0, 1.2, 0.5),
     "precision must be > 0 and finite, got 0": lambda: heed_threshold_h(1.0, 0.0),
-    "f1 must be <= 0.6667, what a recall of 1 gives with the precision 0.5, got 0.7": lambda: recall_of(0.5, 0.7),
-    "changed_share must be <= 1, the whole state, got 1.5": lambda: checkpoint_bytes(1, 1, [0.5, 1.5]),
-    "compression_ratio must be >= 1, where 1 is none, got 0.5": lambda: checkpoint_bytes(1, 1, 1, [0.5, 2]),
+    "f1 must be <= 0.6667, its value at recall 1 and precision 0.5, got 0.7": lambda: recall_of(0.5, 0.7),
+    "changed_share must be <= 1 (1 is the full state), got 1.5": lambda: checkpoint_bytes(1, 1, [0.5, 1.5]),
+    "compression_ratio must be >= 1 (1 is no compression), got 0.5": lambda: checkpoint_bytes(1, 1, 1, [0.5, 2]),
     "shared_gb_s must be > 0 GB/s, got 0": lambda: transfer_h(1, 0),
 }
 

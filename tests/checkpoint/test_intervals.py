@@ -208,7 +208,7 @@ def test_outside_validity_a_scalar_raises_and_an_array_warns_once_with_the_count
 
 
 def test_a_run_that_never_ends_is_outside_validity():
-    with pytest.raises(OutsideValidity, match="runs whose expected time a float can hold"):
+    with pytest.raises(OutsideValidity, match="runs whose expected time does not overflow"):
         expected_runtime(10.0, 1.0, 0.1, 1e-3, 0.1)
     with pytest.warns(ValidityWarning, match="1 of 2 points are NaN"):
         runtime_h = expected_runtime(10.0, 1.0, 0.1, np.array([1.0, 1e-3]), 0.1)

@@ -32,7 +32,7 @@ def test_what_is_farthest_off_is_said():
 
 def test_rows_moved_the_constants_that_they_leave_surer_than_the_prior():
     """A fit of ratios of throughput says little of kernels, which cancel, and more of the latency."""
-    moved = {study: calibration.fit(study).moved for study in STUDIES}
+    moved = {study: calibration.fit(study).identified for study in STUDIES}
     assert [study for study in STUDIES if "kernel_efficiency" in moved[study]] == [s for s in STUDIES if s != "fsdp"]
     # fsdp's best constants lie at a kink of the step: the processor's last bits decide on which side the slope is taken
     assert moved["fsdp"] in ((), ("latency_us",))
@@ -45,7 +45,7 @@ def test_without_a_row_the_priors_are_what_is_known(monkeypatch):
     table = evidence.table("scaling_runs").assign(used=False)
     monkeypatch.setattr(evidence, "table", lambda name: table)
     fitted = calibration.fit.__wrapped__("llama3")
-    assert fitted.moved == ()
+    assert fitted.identified == ()
     for name in calibration.NAMES:
         assert getattr(fitted.constants, name) == pytest.approx(getattr(calibration._PRIOR, name))
         assert getattr(fitted.sd, name) == pytest.approx(getattr(calibration.PRIOR_SD, name))
@@ -80,10 +80,10 @@ def test_draws_are_those_of_the_seed_and_spread_as_the_fit_says():
 
 def test_what_is_known_does_not_vary_and_leaves_less_doubt_about_the_rest():
     fitted = calibration.fit("llama3")
-    free, known = fitted.sample(5000), fitted.sample(5000, known=("jitter",))
+    free, known = fitted.sample(5000), fitted.sample(5000, fixed=("jitter",))
     assert np.all(known.jitter == fitted.constants.jitter)
     assert known.kernel_efficiency.std() < 0.6 * free.kernel_efficiency.std()
-    alone = fitted.sample(10, known=calibration.NAMES)
+    alone = fitted.sample(10, fixed=calibration.NAMES)
     assert all(
         np.all(getattr(alone, field.name) == getattr(fitted.constants, field.name)) for field in fields(Constants)
     )

@@ -67,8 +67,8 @@ def test_what_is_given_stays():
 @pytest.mark.parametrize(
     ("layout", "words"),
     [
-        (Layout(sharded=True, recompute=True, micro_batch=2), "no cut, micro-batch 2, sharded, recomputed"),
-        (Layout(8, 16, 16, 8), "tensor 8, context 16, pipeline 16 in 8 turns"),
+        (Layout(sharded=True, recompute=True, micro_batch=2), "data parallel only, micro-batch 2, sharded, recomputed"),
+        (Layout(8, 16, 16, 8), "tensor 8, context 16, pipeline 16 with 8 virtual stages"),
     ],
 )
 def test_a_layout_in_words(layout, words):
@@ -78,5 +78,5 @@ def test_a_layout_in_words(layout, words):
 
 def test_replicas_that_step_on_their_own_hold_a_whole_optimizer():
     layout = Layout(8, 1, 16, 8)
-    more = memory_gb(LLAMA, layout, 16384, 2**24, own_optimizers=True) - memory_gb(LLAMA, layout, 16384, 2**24)
+    more = memory_gb(LLAMA, layout, 16384, 2**24, local_optimizers=True) - memory_gb(LLAMA, layout, 16384, 2**24)
     assert more == pytest.approx(405e9 / 128 * 12 * (1 - 1 / 128) / 1e9)

@@ -10,10 +10,10 @@ from ettr.scaling import Network
 
 
 def test_one_failed_link_halves_a_static_route_and_costs_its_share_otherwise():
-    assert Network(failed_share=0.01).left_share == pytest.approx(0.99)
-    assert Network(failed_share=0.01, adaptive=False).left_share == 0.5
-    assert Network(failed_share=0.7, adaptive=False).left_share == pytest.approx(0.3)
-    assert Network(adaptive=False).left_share == 1
+    assert Network(failed_share=0.01).remaining_share == pytest.approx(0.99)
+    assert Network(failed_share=0.01, adaptive=False).remaining_share == 0.5
+    assert Network(failed_share=0.7, adaptive=False).remaining_share == pytest.approx(0.3)
+    assert Network(adaptive=False).remaining_share == 1
 
 
 def test_oversubscription_of_llama_3_leaves_a_ring_that_stays_in_pods_its_speed():
@@ -35,7 +35,7 @@ def test_small_pods_hold_rings_of_whole_nodes_to_their_links_upwards(pod_gpus, g
 
 
 def test_nodes_anywhere_send_what_is_not_in_their_own_pod():
-    network = Network(450, 50, 8, 3072, 7, aware=False)
+    network = Network(450, 50, 8, 3072, 7, aware_placement=False)
     assert network.ring_gb_s(2 * 3072, 128, 1) == pytest.approx(50 / (7 * 0.5))
     assert network.ring_gb_s(1e9, 128, 1) == pytest.approx(50 / 7, rel=1e-4)
     assert network.ring_gb_s(3072, 128, 1) == 50
@@ -56,5 +56,5 @@ def test_what_is_left_is_a_share_and_falls_with_oversubscription_and_failures(n,
     assert 0 < share(over, failed) <= 1
     assert share(1.1 * over, failed) <= share(over, failed)
     assert share(over, failed + 0.05) < share(over, failed)
-    static = Network(failed_share=failed, adaptive=False).left_share
-    assert static <= Network(failed_share=failed).left_share
+    static = Network(failed_share=failed, adaptive=False).remaining_share
+    assert static <= Network(failed_share=failed).remaining_share

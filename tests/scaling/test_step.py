@@ -130,7 +130,7 @@ LINKS = st.builds(
     gpus_per_node=st.sampled_from([4, 8, 72]),
     pod_gpus=st.sampled_from([256.0, 3072.0, math.inf]),
     oversubscription=st.floats(1, 10),
-    aware=st.booleans(),
+    aware_placement=st.booleans(),
     failed_share=st.floats(0, 0.3),
     adaptive=st.booleans(),
 )
@@ -189,7 +189,7 @@ def test_nodes_anywhere_are_no_faster_where_a_ring_leaves_its_pod_once(layout, n
         return
     links = Network(450, 50, 8, pod, over)
     aware, anywhere = (
-        of(layout=layout, n=n, batch=BATCH, links=replace(links, aware=b)).total_s for b in (True, False)
+        of(layout=layout, n=n, batch=BATCH, links=replace(links, aware_placement=b)).total_s for b in (True, False)
     )
     assert anywhere >= aware * (1 - 1e-12)
 

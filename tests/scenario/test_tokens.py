@@ -46,7 +46,7 @@ def test_the_layout_of_the_job_divides_it_and_is_no_faster_than_the_free_one(run
 
 def test_layouts_that_are_given_stay(run):
     given = run.override({"layout": {"tensor": 4, "pipeline": 32}})
-    assert str(given.layout_of_job) == "tensor 4, pipeline 32 in 4 turns, recomputed"
+    assert str(given.layout_of_job) == "tensor 4, pipeline 32 with 4 virtual stages, recomputed"
     assert given.productive_h > run.productive_h
 
 
@@ -148,21 +148,21 @@ def test_what_breaks_a_rule_is_answered_with_its_place(run, values, message):
 def test_a_size_that_no_layout_divides_names_the_nearest(run):
     message = refusal(run.override, {SIZE: 100_000})
     assert message == (
-        "no layout that fits the memory and the batch divides 100,000 GPUs: replicas of 56, 63, 64, 72, 84, 112 GPUs "
-        "fit; take 99,968 or 100,096 GPUs, or a larger model.batch_tokens (cluster.n_gpus=100000)"
+        "no layout divides 100,000 GPUs: replicas of 56, 63, 64, 72, 84, 112 GPUs fit the memory and the batch; "
+        "use 99,968 or 100,096 GPUs, or a larger model.batch_tokens (cluster.n_gpus=100000)"
     )
     for size in (99_968, 100_008):
         run.override({SIZE: size})
     run.override({SIZE: 100_000, "model.batch_tokens": 12_500 * 8192.0})
     odd = refusal(run.override, {SIZE: 16_384, "layout": {"tensor": 3}})
-    assert "take 16,368 or 16,416 GPUs (" in odd  # no batch helps
+    assert "use 16,368 or 16,416 GPUs (" in odd  # no batch helps
 
 
 def test_a_model_that_does_not_fit_says_from_how_many_on_it_does(run):
     message = refusal(run.override, {SIZE: 8})
     assert message == (
-        "a model of 4.05e+11 parameters does not fit 8 GPUs of 80 GB: the layout that needs least (tensor 8, "
-        "recomputed) takes 916 GB of the 72 GB that are left for it; it fits from 112 GPUs on (cluster.n_gpus=8)"
+        "a model of 4.05e+11 parameters does not fit 8 GPUs of 80 GB: the layout with the smallest memory (tensor 8, "
+        "recomputed) needs 916 GB per GPU, and 72 GB are usable; it fits from 112 GPUs on (cluster.n_gpus=8)"
     )
     assert "does not fit" in refusal(run.override, {SIZE: 104})
     run.override({SIZE: 112})

@@ -104,7 +104,7 @@ def test_many_sizes_are_taken_in_pieces(run, monkeypatch):
 
     sizes = np.geomspace(100, 2e6, 50)
     whole = vars(run.throughput.fastest(sizes))
-    monkeypatch.setattr(throughput, "_AT_A_TIME", 1000)
+    monkeypatch.setattr(throughput, "_BATCH_PAIRS", 1000)
     pieces = vars(run.throughput.fastest(sizes))
     assert all(np.array_equal(whole[name], pieces[name]) for name in whole)
     assert run.throughput.fastest(np.zeros(0)).tensor.size == 0

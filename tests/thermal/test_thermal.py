@@ -202,5 +202,5 @@ def test_the_day_has_its_mean_and_its_hottest_hour():
 def test_an_inlet_follows_the_air_between_its_set_point_and_its_chiller():
     assert inlet_c(np.array([-10.0, 20.0, 40.0]), 3, 18, 27).tolist() == [18, 23, 27]
     for ambient, most in ((70, 27), (20, 10)):
-        with pytest.raises(InputError, match="ambient_c must be from -90 to 60|most_c must be >= 18"):
+        with pytest.raises(InputError, match="ambient_c must be from -90 to 60|chiller_c must be >= 18"):
             inlet_c(ambient, 3, 18, most)

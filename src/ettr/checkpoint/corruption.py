@@ -1,4 +1,4 @@
-"""How many old checkpoints to keep against corruption that is found late."""
+"""Number of old checkpoints to keep against silent corruption that is detected late."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _ROUNDING = 1e-12
 
 
 def checkpoints_to_keep(latency_h: Any, interval_h: Any) -> Any:
-    r"""Fewest newest checkpoints to keep so that one of them is clean when a corruption is found. [count]
+    r"""Return the fewest newest checkpoints to keep so that one is clean when corruption is detected. [count]
 
     Parameters
     ----------
     latency_h : float or ndarray
-        Time from a corruption to its discovery, Y. [h]
+        Detection latency: time from a corruption to its detection, Y. [h]
     interval_h : float or ndarray
         Time from one checkpoint to the next, stalls included, L. [h]
 
@@ -29,12 +29,12 @@ def checkpoints_to_keep(latency_h: Any, interval_h: Any) -> Any:
     Raises
     ------
     InputError
-        A negative latency, or an interval that is not positive.
+        If the latency is negative, or the interval is not positive.
 
     Notes
     -----
-    :math:`\lceil Y/L \rceil + 1`: a corruption strikes U hours after a checkpoint, and when it is found
-    :math:`\lfloor (U + Y)/L \rfloor` corrupt ones have followed.
+    :math:`\lceil Y/L \rceil + 1`: a corruption strikes U hours after a checkpoint, and by the time it is detected
+    :math:`\lfloor (U + Y)/L \rfloor` corrupt checkpoints have followed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""When to checkpoint: the published rules and the exact optimum, for exponential failures."""
+"""Checkpoint intervals: the published rules and the exact optimum, assuming exponential failures."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _NEWTON_STEPS = 7
 
 
 def young_interval(stall_h: Any, mttf_h: Any) -> Any:
-    r"""Young's interval. [h]
+    r"""Return Young's checkpoint interval. [h]
 
     Parameters
     ----------
     stall_h : float or ndarray
-        Training stands still for each checkpoint, w. [h]
+        Checkpoint stall: time for which training stops at each checkpoint, w. [h]
     mttf_h : float or ndarray
         Mean time to failure of the job, M; may be infinite. [h]
 
@@ -29,11 +29,11 @@ def young_interval(stall_h: Any, mttf_h: Any) -> Any:
     Raises
     ------
     InputError
-        A negative stall, or a time to failure that is not positive.
+        If the stall is negative, or the time to failure is not positive.
 
     Notes
     -----
-    :math:`\tau = \sqrt{2 w M}`: the minimum of the first-order loss :math:`w/\tau + \tau/2M`, so for
+    :math:`\tau = \sqrt{2 w M}` minimises the first-order loss :math:`w/\tau + \tau/2M`, valid for
     :math:`\tau \ll M`. Young (1974).
 
     Examples
@@ -45,7 +45,7 @@ def young_interval(stall_h: Any, mttf_h: Any) -> Any:
 
 
 def daly_first_order_interval(stall_h: Any, mttf_h: Any, restart_h: Any = 0.0) -> Any:
-    r"""Daly's first-order interval, which counts the restart. [h]
+    r"""Return Daly's first-order interval, which includes the restart. [h]
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def daly_first_order_interval(stall_h: Any, mttf_h: Any, restart_h: Any = 0.0) -
     Raises
     ------
     OutsideValidity
-        Where w >= 2 (M + R): the formula is negative there.
+        If w >= 2 (M + R), where the formula is negative.
 
     Notes
     -----
@@ -80,7 +80,7 @@ def daly_first_order_interval(stall_h: Any, mttf_h: Any, restart_h: Any = 0.0) -
 
 
 def daly_interval(stall_h: Any, mttf_h: Any) -> Any:
-    r"""Daly's higher-order interval. [h]
+    r"""Return Daly's higher-order interval. [h]
 
     Parameters
     ----------
@@ -103,13 +103,13 @@ def daly_interval(stall_h: Any, mttf_h: Any) -> Any:
     (117, 57)
     """
     stall, mttf = np.broadcast_arrays(at_least_zero("stall_h", stall_h, unit="h"), _mttf(mttf_h))
-    share = stall / (2 * mttf)
-    tau = _mean_root(stall, mttf) * (1 + np.sqrt(share) / 3 + share / 9) - stall
+    ratio = stall / (2 * mttf)  # w/2M, the expansion parameter
+    tau = _mean_root(stall, mttf) * (1 + np.sqrt(ratio) / 3 + ratio / 9) - stall
     return plain(np.where(stall < 2 * mttf, tau, mttf))
 
 
 def exact_interval(stall_h: Any, mttf_h: Any, persist_h: Any = 0.0, persist_slowdown: Any = 0.0) -> Any:
-    r"""The interval that minimises the exact expected run time. [h]
+    r"""Return the interval that minimises the exact expected run time. [h]
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def exact_interval(stall_h: Any, mttf_h: Any, persist_h: Any = 0.0, persist_slow
     persist_h : float or ndarray
         Background write after the stall, p. [h]
     persist_slowdown : float or ndarray
-        Share of throughput that the write takes, s, in [0, 1).
+        Share of throughput lost during the write, s, in [0, 1).
 
     Returns
     -------
@@ -128,13 +128,14 @@ def exact_interval(stall_h: Any, mttf_h: Any, persist_h: Any = 0.0, persist_slow
     Raises
     ------
     InputError
-        Negative times, or a slowdown outside [0, 1).
+        If a time is negative, or the slowdown is outside [0, 1).
 
     Notes
     -----
-    :math:`\tau^* = \max\{(1-s)p,\; M[1 + W_0(-e^{-1-(w+sp)/M})]\}`, whatever restart and detection are (Bougeret et
-    al. 2011). With :math:`\tau = M(1-e^{-u})` it is the root of :math:`u + e^{-u} - 1 = (w+sp)/M`, which Newton's
-    method finds to full precision where the Lambert function loses digits (small stalls).
+    :math:`\tau^* = \max\{(1-s)p,\; M[1 + W_0(-e^{-1-(w+sp)/M})]\}`, independent of restart and detection time
+    (Bougeret et al. 2011). Substituting :math:`\tau = M(1-e^{-u})` turns it into the root of
+    :math:`u + e^{-u} - 1 = (w+sp)/M`, which Newton's method solves to full precision where the Lambert function loses
+    digits (small stalls).
 
     Examples
     --------
@@ -145,23 +146,24 @@ def exact_interval(stall_h: Any, mttf_h: Any, persist_h: Any = 0.0, persist_slow
     slowdown = at_least_zero("persist_slowdown", persist_slowdown)
     above_zero("1 - persist_slowdown", 1 - slowdown)
     mttf = _mttf(mttf_h)
-    cost = at_least_zero("stall_h", stall_h, unit="h") + slowdown * persist
+    cost = at_least_zero("stall_h", stall_h, unit="h") + slowdown * persist  # w + sp, the overhead per checkpoint
     with np.errstate(invalid="ignore"):
         tau = np.where(np.isinf(mttf), np.where(cost > 0, np.inf, 0.0), -np.expm1(-_root(cost / mttf)) * mttf)
-    return plain(np.maximum(tau, (1 - slowdown) * persist))
+    return plain(np.maximum(tau, (1 - slowdown) * persist))  # a new checkpoint cannot start during the last write
 
 
-def _root(share: np.ndarray) -> np.ndarray:
-    """Solve u + exp(-u) - 1 = share for u >= 0; Newton from the right never leaves the convex branch."""
-    u: np.ndarray = np.sqrt(2 * share) + share / 3 + np.where(share > 1, share, 0.0)
+def _root(ratio: np.ndarray) -> np.ndarray:
+    """Solve u + exp(-u) - 1 = ratio for u >= 0; Newton's method from the right stays on the convex branch."""
+    # Start from the expansion for small ratios, u = sqrt(2r) + r/3 + ..., shifted to the right for large ones.
+    u: np.ndarray = np.sqrt(2 * ratio) + ratio / 3 + np.where(ratio > 1, ratio, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         for _ in range(_NEWTON_STEPS):
-            u = np.where(share > 0, u - (_curve(u) - share) / -np.expm1(-u), 0.0)
+            u = np.where(ratio > 0, u - (_curve(u) - ratio) / -np.expm1(-u), 0.0)
     return u
 
 
 def _curve(u: np.ndarray) -> np.ndarray:
-    """u + exp(-u) - 1, by its series where the difference would lose digits."""
+    """u + exp(-u) - 1, from its series for u < 0.2, where the difference would lose digits."""
     small = np.minimum(u, 0.2)
     term, series = small**2 / 2, small**2 / 2
     for n in range(3, 14):
@@ -171,12 +173,12 @@ def _curve(u: np.ndarray) -> np.ndarray:
 
 
 def availability_interval(save_h: Any, mttf_h: Any, recovery_h: Any = 0.0) -> Any:
-    r"""NVIDIA's interval, which maximises availability, as productive time. [h]
+    r"""Return NVIDIA's interval, which maximises availability, as productive time. [h]
 
     Parameters
     ----------
     save_h : float or ndarray
-        Time to save, during which training stands still, T_s. [h]
+        Time to save, during which training stops, T_s. [h]
     mttf_h : float or ndarray
         Mean time to failure, T_f. [h]
     recovery_h : float or ndarray
@@ -202,10 +204,11 @@ def availability_interval(save_h: Any, mttf_h: Any, recovery_h: Any = 0.0) -> An
 
 
 def _mean_root(stall_h: np.ndarray, mttf_h: np.ndarray) -> np.ndarray:
-    """√(2wM), zero for a free checkpoint even if nothing ever fails."""
+    """√(2wM), with 0 for a free checkpoint even if nothing ever fails."""
     with np.errstate(invalid="ignore"):
         return np.where(stall_h > 0, np.sqrt(2 * stall_h) * np.sqrt(mttf_h), 0.0)
 
 
 def _mttf(mttf_h: Any) -> np.ndarray:
+    """Check a mean time to failure, which may be infinite."""
     return above_zero("mttf_h", mttf_h, unit="h", infinite=True)

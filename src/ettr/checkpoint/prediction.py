@@ -1,4 +1,4 @@
-"""Announced failures: how many alarms there are, and which are worth acting on."""
+"""Failure prediction: the rate of alarms, and when an alarm is worth acting on."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ettr.core.validity import above_zero, at_least_zero, plain
 
 
 def heed_threshold_h(action_h: Any, precision: Any) -> Any:
-    r"""Work at risk from which an alarm is worth acting on. [h]
+    r"""Return the unsaved work above which an alarm is worth acting on. [h]
 
     Parameters
     ----------
     action_h : float or ndarray
-        Training stands still for the action, a checkpoint. [h]
+        Time for which the action, a checkpoint, stops training. [h]
     precision : float or ndarray
         Share of alarms that a failure follows, in (0, 1].
 
@@ -28,12 +28,12 @@ def heed_threshold_h(action_h: Any, precision: Any) -> Any:
     Raises
     ------
     InputError
-        A negative time, or a precision outside (0, 1].
+        If the time is negative, or the precision is outside (0, 1].
 
     Notes
     -----
-    Acting costs the action; not acting costs the work at risk with probability ``precision``. Both are equal at
-    action / precision. Aupy et al. (2014).
+    Acting costs the action; ignoring the alarm costs the unsaved work with probability ``precision``. The two are
+    equal at action / precision. Aupy et al. (2014).
 
     Examples
     --------
@@ -44,14 +44,14 @@ def heed_threshold_h(action_h: Any, precision: Any) -> Any:
 
 
 def alarm_rate_per_h(rate_per_h: Any, recall: Any, precision: Any) -> Any:
-    r"""Alarms, true and false together. [1/h]
+    r"""Return the rate of alarms, true and false together. [1/h]
 
     Parameters
     ----------
     rate_per_h : float or ndarray
-        Failures per hour. [1/h]
+        Failure rate. [1/h]
     recall : float or ndarray
-        Share of failures that are announced, in [0, 1].
+        Share of failures that are predicted, in [0, 1].
     precision : float or ndarray
         Share of alarms that a failure follows, in (0, 1].
 
@@ -63,11 +63,11 @@ def alarm_rate_per_h(rate_per_h: Any, recall: Any, precision: Any) -> Any:
     Raises
     ------
     InputError
-        A negative rate, a recall outside [0, 1] or a precision outside (0, 1].
+        If the rate is negative, the recall is outside [0, 1] or the precision is outside (0, 1].
 
     Notes
     -----
-    rate x recall / precision: true alarms are rate x recall, and of all alarms the share ``precision``.
+    rate x recall / precision: rate x recall alarms are true, and these are the share ``precision`` of all alarms.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def alarm_rate_per_h(rate_per_h: Any, recall: Any, precision: Any) -> Any:
 
 
 def recall_of(precision: Any, f1: Any) -> Any:
-    r"""Recall of a predictor that is described by precision and F1 score.
+    r"""Return the recall of a predictor with a published precision and F1 score.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def recall_of(precision: Any, f1: Any) -> Any:
     Raises
     ------
     InputError
-        A precision outside (0, 1], or an F1 score that no recall up to 1 gives.
+        If the precision is outside (0, 1], or the F1 score would need a recall above 1.
 
     Notes
     -----
@@ -112,17 +112,19 @@ def recall_of(precision: Any, f1: Any) -> Any:
     above = score > largest * (1 + 1e-12)
     if np.any(above):
         raise InputError(
-            f"f1 must be <= {largest[above].flat[0]:.4g}, what a recall of 1 gives with the precision "
+            f"f1 must be <= {largest[above].flat[0]:.4g}, its value at recall 1 and precision "
             f"{share[above].flat[0]:g}, got {score[above].flat[0]:g}"
         )
     return plain(np.minimum(score * share / (2 * share - score), 1.0))
 
 
 def _precision(values: Any) -> np.ndarray:
+    """Check a precision, in (0, 1]."""
     return _at_most_one("precision", above_zero("precision", values))
 
 
 def _at_most_one(name: str, shares: np.ndarray) -> np.ndarray:
+    """Check that shares are at most 1."""
     if np.any(shares > 1):
         raise InputError(f"{name} must be <= 1, got {shares.max():g}")
     return shares

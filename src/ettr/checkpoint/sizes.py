@@ -1,4 +1,4 @@
-"""How large a checkpoint is, and how long it takes to move it."""
+"""Checkpoint size, and the time to write or read a checkpoint."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _BYTES_PER_GB = 1e9
 def checkpoint_bytes(
     n_parameters: Any, bytes_per_parameter: Any = 12.0, changed_share: Any = 1.0, compression_ratio: Any = 1.0
 ) -> Any:
-    r"""Size of one checkpoint as written. [B]
+    r"""Return the size of a checkpoint as written. [B]
 
     Parameters
     ----------
     n_parameters : float or ndarray
         Parameters of the model. [count]
     bytes_per_parameter : float or ndarray
-        State saved for each: 12 for a master weight and two moments in fp32. [B]
+        Bytes saved per parameter: 12 for a master weight and two moments in fp32. [B]
     changed_share : float or ndarray
-        Share of the state that is written anew, in (0, 1].
+        Share of the state that changed and is written, in (0, 1].
     compression_ratio : float or ndarray
-        Size of the state over its size as written, >= 1.
+        Size of the state divided by its compressed size, >= 1.
 
     Returns
     -------
@@ -38,12 +38,12 @@ def checkpoint_bytes(
     Raises
     ------
     InputError
-        A value that is not positive, a share above 1, or a ratio below 1.
+        If a value is not positive, the share is above 1, or the ratio is below 1.
 
     Notes
     -----
-    parameters x bytes x changed share / compression ratio. Twelve bytes are the states of mixed-precision Adam as
-    Rajbhandari et al. (2020) count them.
+    parameters x bytes x changed share / compression ratio. The default of 12 bytes is the state of mixed-precision
+    Adam according to Rajbhandari et al. (2020).
 
     Examples
     --------
@@ -52,16 +52,16 @@ def checkpoint_bytes(
     """
     changed = above_zero("changed_share", changed_share)
     if np.any(changed > 1):
-        raise InputError(f"changed_share must be <= 1, the whole state, got {changed.max():g}")
+        raise InputError(f"changed_share must be <= 1 (1 is the full state), got {changed.max():g}")
     ratio = above_zero("compression_ratio", compression_ratio)
     if np.any(ratio < 1):
-        raise InputError(f"compression_ratio must be >= 1, where 1 is none, got {ratio.min():g}")
+        raise InputError(f"compression_ratio must be >= 1 (1 is no compression), got {ratio.min():g}")
     state = above_zero("n_parameters", n_parameters) * above_zero("bytes_per_parameter", bytes_per_parameter, unit="B")
     return plain(state * changed / ratio)
 
 
 def transfer_h(n_bytes: Any, shared_gb_s: Any, n_nodes: Any = 1, node_gb_s: Any = math.inf) -> Any:
-    r"""Time to write a checkpoint from all nodes, or to read it to them. [h]
+    r"""Return the time to write a checkpoint from all nodes, or to read it back. [h]
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def transfer_h(n_bytes: Any, shared_gb_s: Any, n_nodes: Any = 1, node_gb_s: Any 
     shared_gb_s : float or ndarray
         Bandwidth of the store, which the nodes share; may be infinite. [GB/s]
     n_nodes : float or ndarray
-        Nodes that move equal parts at once. [count]
+        Nodes that each move an equal part at the same time. [count]
     node_gb_s : float or ndarray
-        What one node can send or receive; infinite if only the store limits. [GB/s]
+        Bandwidth of each node; infinite if only the store limits. [GB/s]
 
     Returns
     -------
@@ -82,12 +82,12 @@ def transfer_h(n_bytes: Any, shared_gb_s: Any, n_nodes: Any = 1, node_gb_s: Any 
     Raises
     ------
     InputError
-        A negative size, or a bandwidth or number of nodes that is not positive.
+        If the size is negative, or a bandwidth or the number of nodes is not positive.
 
     Notes
     -----
-    :math:`S / \min(B, N b)`: the time falls with the number of nodes until B / b of them saturate the
-    store. GB are :math:`10^9` bytes.
+    :math:`S / \min(B, N b)`: the time falls with the number of nodes until B / b nodes saturate the store.
+    1 GB is :math:`10^9` bytes.
 
     Examples
     --------
@@ -102,24 +102,24 @@ def transfer_h(n_bytes: Any, shared_gb_s: Any, n_nodes: Any = 1, node_gb_s: Any 
 
 
 def needed_gb_s(n_bytes: Any, within_h: Any) -> Any:
-    r"""Bandwidth that moves a checkpoint within a given time. [GB/s]
+    r"""Return the bandwidth that moves a checkpoint within a time. [GB/s]
 
     Parameters
     ----------
     n_bytes : float or ndarray
         Size of the checkpoint. [B]
     within_h : float or ndarray
-        Time it may take. [h]
+        Longest acceptable time. [h]
 
     Returns
     -------
     float or ndarray
-        Broadcast shape, >= 0: of the store, and of all nodes together. [GB/s]
+        Broadcast shape, >= 0; both the store and all nodes together need it. [GB/s]
 
     Raises
     ------
     InputError
-        A negative size, or a time that is not positive.
+        If the size is negative, or the time is not positive.
 
     Examples
     --------
@@ -131,4 +131,5 @@ def needed_gb_s(n_bytes: Any, within_h: Any) -> Any:
 
 
 def _bandwidth(name: str, values: Any) -> np.ndarray:
+    """Check a bandwidth, which may be infinite."""
     return above_zero(name, values, unit="GB/s", infinite=True)

@@ -1,4 +1,4 @@
-"""How long a run takes: mean times until a failure, or until work is done in spite of failures."""
+"""Expected run times: mean time until a failure, and until work is finished despite failures."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from ettr.core.validity import above_zero, at_least_zero, valid_only
 
 LARGEST_EXPONENT = 700.0
-"""Beyond this exponent a time overflows a float."""
+"""Largest exponent at which exp() does not overflow a float."""
 
 
 def expected_runtime(
     work_h: Any, interval_h: Any, stall_h: Any, mttf_h: Any, restart_h: Any, downtime_h: Any = 0.0
 ) -> Any:
-    r"""Daly's exact expected wall clock of a run. [h]
+    r"""Return the exact expected wall-clock time of a run, by Daly. [h]
 
     Parameters
     ----------
@@ -26,25 +26,25 @@ def expected_runtime(
     stall_h, mttf_h : float or ndarray
         As in :func:`young_interval`. [h]
     restart_h : float or ndarray
-        Restart after a failure, during which failures strike again, R. [h]
+        Restart after a failure, during which further failures can strike, R. [h]
     downtime_h : float or ndarray
-        Time after a failure in which none strikes (detection, queue), D. [h]
+        Time after a failure during which no failure strikes (detection, queue), D. [h]
 
     Returns
     -------
     float or ndarray
-        Expected wall clock, >= work. [h]
+        Expected wall-clock time, >= work. [h]
 
     Raises
     ------
     InputError
-        A negative or non-finite time, or one that must be positive and is not.
+        If a time is negative or not finite, or a work, interval or MTTF is not positive.
     OutsideValidity
-        Where the result is larger than a float can hold.
+        If the result overflows a float.
 
     Notes
     -----
-    :math:`E[T] = e^{R/M} (M + D) (e^{(\tau + w)/M} - 1)\, W/\tau`: steady state, W/τ whole segments, exponential
+    :math:`E[T] = e^{R/M} (M + D) (e^{(\tau + w)/M} - 1)\, W/\tau`: steady state, W/τ equal segments, exponential
     failures that also strike stalls and restarts. Daly (2006); D as in Bougeret et al. (2011).
 
     Examples
@@ -59,23 +59,36 @@ def expected_runtime(
     downtime = at_least_zero("downtime_h", downtime_h, unit="h")
     n_segments = above_zero("work_h", work_h, unit="h") / tau
     with np.errstate(over="ignore"):
+        # (e^{(τ+w)/M} - 1) M, times e^{R/M} (1 + D/M), times W/τ segments.
         total = growth(rate, segment) * (np.exp(rate * restart) * (1 + rate * downtime)) * n_segments
     largest = np.max(rate) * (np.max(segment) + np.max(restart))
     overflow = np.isinf(total) if largest > LARGEST_EXPONENT else False
-    return valid_only("expected_runtime", "runs whose expected time a float can hold", total, overflow)
+    return valid_only("expected_runtime", "runs whose expected time does not overflow", total, overflow)
 
 
 def growth(rate_per_h: Any, duration_h: Any) -> np.ndarray:
-    """(e^{λx} - 1)/λ: mean time of tries until one of length x survives; x where λ = 0. [h]"""
+    """Return (e^{λx} - 1)/λ, the mean total time of attempts until one of length x survives; x if λ = 0. [h]
+
+    Examples
+    --------
+    >>> round(float(growth(1 / 24, 2.0)), 3)  # two hours without a failure, MTTF 24 h
+    2.086
+    """
     rate, duration = np.asarray(rate_per_h, dtype=float), np.asarray(duration_h, dtype=float)
-    grown = np.asarray(rate * duration)
-    np.expm1(grown, out=grown)
-    grown /= np.where(rate > 0, rate, 1.0)
-    return np.where(rate > 0, grown, duration) if np.any(rate == 0) else grown
+    total = np.asarray(rate * duration)
+    np.expm1(total, out=total)
+    total /= np.where(rate > 0, rate, 1.0)
+    return np.where(rate > 0, total, duration) if np.any(rate == 0) else total
 
 
 def mean_until(rate_per_h: Any, duration_h: Any) -> np.ndarray:
-    """(1 - e^{-λx})/λ: mean time until a failure or until x, whichever is first; x where λ = 0. [h]"""
+    """Return (1 - e^{-λx})/λ, the mean time until a failure or until x, whichever is first; x if λ = 0. [h]
+
+    Examples
+    --------
+    >>> round(float(mean_until(1 / 24, 2.0)), 3)  # MTTF 24 h, at most two hours
+    1.919
+    """
     rate, duration = np.asarray(rate_per_h, dtype=float), np.asarray(duration_h, dtype=float)
-    cut = -np.expm1(-rate * duration) / np.where(rate > 0, rate, 1.0)
-    return np.where(rate > 0, cut, duration) if np.any(rate == 0) else np.asarray(cut)
+    mean = -np.expm1(-rate * duration) / np.where(rate > 0, rate, 1.0)
+    return np.where(rate > 0, mean, duration) if np.any(rate == 0) else np.asarray(mean)

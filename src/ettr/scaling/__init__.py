@@ -1,7 +1,7 @@
-"""Scaling: throughput of a synchronous job by its number of GPUs.
+"""Scaling: throughput of a synchronous training job by number of GPUs.
 
-Plain formulas on numbers and arrays; a scenario's sections ``model``, ``layout``, ``network``, ``scaling`` and ``sync``
-put them together.
+Plain formulas on numbers and arrays; the sections ``model``, ``layout``, ``network``, ``scaling`` and ``sync`` of a
+scenario combine them.
 """
 
 from ettr.scaling.layout import Layout, candidates, memory_gb, micro_batches, stage_layers

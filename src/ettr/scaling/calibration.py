@@ -1,6 +1,6 @@
-"""The constants of scaling, fitted to published runs.
+"""Constants of the step-time model, fitted to published runs.
 
-A fit takes some rows of a study and leaves others out, so that what it says of these is a test.
+A fit uses some rows of a study and leaves the others out, so that its residuals on those are a test.
 """
 
 from __future__ import annotations
@@ -22,32 +22,40 @@ if TYPE_CHECKING:
 NAMES = tuple(field.name for field in fields(Constants))
 _PRIOR = Constants(kernel_efficiency=0.75, jitter=0.05, overlap=0.5, latency_us=4.7)
 PRIOR_SD = Constants(kernel_efficiency=0.15, jitter=0.03, overlap=0.3, latency_us=1.5)
-"""What is taken as known of the constants before a study is read (assumed; the latency from NCCL's own cost model)."""
+"""Standard deviations of the priors of the constants (assumed; the latency is that of NCCL's cost model)."""
 _LOWEST = Constants(kernel_efficiency=0.2, jitter=0.0, overlap=0.0, latency_us=0.0)
 _HIGHEST = Constants(kernel_efficiency=1.0, jitter=0.3, overlap=1.0, latency_us=50.0)
-SAID_BY_ROWS = 2 / 3
-"""Rows moved a constant where they leave less than this of its prior's standard deviation."""
+IDENTIFIED_BELOW = 2 / 3
+"""The data determine a constant if its standard deviation is below this share of the prior's."""
 ROW_SD_POINTS = 1.5
-"""How far a row may lie off the model, rounding and everything that the model leaves out together (assumed)."""
+"""Standard deviation of a row around the model: rounding and every effect left out of the model (assumed)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Constants of a study.
+    """Constants of the step-time model, fitted to a study.
 
     Attributes
     ----------
     study : str
-        Its name.
+        Name of the study.
     constants : Constants
-        Their most probable values.
+        Most probable values.
     sd : Constants
-        Their standard deviations.
+        Standard deviations.
     rows : DataFrame
-        A row a published run: ``run_id``, ``title``, ``n_gpus`` [GPUs], ``measured_pct``, ``computed_pct`` and
-        ``residual_points`` (of model FLOPs utilisation, or where ``relative_to`` names a run, of throughput a GPU over
-        that run's) [%], ``waiting_share`` (of the computed step), ``used`` (false: left out of the fit), ``source``,
+        One row per published run: ``run_id``, ``title``, ``n_gpus`` [GPUs], ``measured_pct``, ``computed_pct`` and
+        ``residual_points`` (model FLOPs utilisation or, if ``relative_to`` names a run, throughput per GPU relative to
+        that run) [%], ``waiting_share`` (of the computed step), ``used`` (false: left out of the fit), ``source``,
         ``status``, ``note``.
+
+    Examples
+    --------
+    >>> fitted = fit("megascale")
+    >>> fitted.identified
+    ('kernel_efficiency',)
+    >>> fitted.sample(3).jitter.shape
+    (3,)
     """
 
     study: str
@@ -57,36 +65,44 @@ class Calibration:
     _covariance: np.ndarray
 
     @property
-    def moved(self) -> tuple[str, ...]:
-        """Names of the constants that the rows moved; the others are mostly the prior's."""
-        left = {name: getattr(self.sd, name) / getattr(PRIOR_SD, name) for name in NAMES}
-        return tuple(name for name in NAMES if left[name] < SAID_BY_ROWS)
+    def identified(self) -> tuple[str, ...]:
+        """Names of the constants that the data determine; the prior dominates the others."""
+        ratio = {name: getattr(self.sd, name) / getattr(PRIOR_SD, name) for name in NAMES}
+        return tuple(name for name in NAMES if ratio[name] < IDENTIFIED_BELOW)
 
-    def sample(self, n: int, seed: int = 0, known: tuple[str, ...] = ()) -> Constants:
-        """Constants as uncertain as the fit leaves them, as arrays of so many.
+    def sample(self, n: int, seed: int = 0, fixed: tuple[str, ...] = ()) -> Constants:
+        """Draw n sets of constants from the posterior of the fit, as arrays.
 
-        Normal, and kept within the bounds of the fit. Those that are known from elsewhere do not vary, which also
-        leaves less doubt about the others: rows tell what the constants do together better than what each does.
+        The draws are normal and clipped to the bounds of the fit. The constants named in ``fixed`` keep their value.
+        That also narrows the others, because the data determine combinations of constants better than each of them.
         """
         if n < 1:
             raise InputError(f"n must be >= 1, got {n}")
-        varies = np.array([name not in known for name in NAMES])
-        drawn = np.tile(_vector(self.constants), (n, 1))
+        varies = np.array([name not in fixed for name in NAMES])
+        draws = np.tile(_vector(self.constants), (n, 1))
         if varies.any():
-            left = np.linalg.inv(np.linalg.inv(self._covariance)[np.ix_(varies, varies)])
-            drawn[:, varies] += np.random.default_rng(seed).multivariate_normal(np.zeros(len(left)), left, size=n)
-        return Constants(*np.clip(drawn, _vector(_LOWEST), _vector(_HIGHEST)).T)
+            # Covariance conditional on the fixed constants: the inverse of the free block of the precision matrix.
+            conditional = np.linalg.inv(np.linalg.inv(self._covariance)[np.ix_(varies, varies)])
+            generator = np.random.default_rng(seed)
+            draws[:, varies] += generator.multivariate_normal(np.zeros(len(conditional)), conditional, size=n)
+        return Constants(*np.clip(draws, _vector(_LOWEST), _vector(_HIGHEST)).T)
 
 
 @functools.cache
 def studies() -> tuple[str, ...]:
-    """Names of the studies that constants can be taken from."""
+    """Return the names of the published studies that constants can be fitted to.
+
+    Examples
+    --------
+    >>> studies()
+    ('megascale', 'megatron', 'llama3', 'fsdp', 'eos')
+    """
     return tuple(dict.fromkeys(evidence.table("scaling_runs")["study"]))
 
 
 @functools.lru_cache(maxsize=16)
 def fit(study: str) -> Calibration:
-    r"""Fit the constants to the rows of a study that are to be used.
+    r"""Fit the constants to the rows of a study that are marked as used.
 
     Parameters
     ----------
@@ -101,13 +117,13 @@ def fit(study: str) -> Calibration:
     Raises
     ------
     UnknownName
-        No such study.
+        If there is no such study.
 
     Notes
     -----
-    The most probable constants under normal residuals of 1.5 points and wide normal priors, by least squares; the
-    covariance is :math:`(J^T J)^{-1}` there. Four constants are more than two or four rows can tell, and the priors
-    say what the rows do not.
+    Maximum a posteriori, by least squares: normal residuals of 1.5 percentage points and wide normal priors. The
+    covariance is :math:`(J^T J)^{-1}` at the optimum. Two or four rows cannot determine four constants; the priors
+    supply the rest.
 
     Examples
     --------
@@ -122,14 +138,15 @@ def fit(study: str) -> Calibration:
         raise UnknownName("study", study, studies())
     table = table[table["study"] == study].reset_index(drop=True)
     measured, used = table["measured_pct"].to_numpy(float), table["used"].to_numpy(bool)
-    centre, spread = _vector(_PRIOR), _vector(PRIOR_SD)
+    prior_mean, prior_sd = _vector(_PRIOR), _vector(PRIOR_SD)
 
-    def misfit(values: np.ndarray) -> np.ndarray:
-        off = (_computed_pct(table, Constants(*values)) - measured)[used] / ROW_SD_POINTS
-        return np.concatenate([off, (values - centre) / spread])
+    def residuals(values: np.ndarray) -> np.ndarray:
+        """Residuals of the rows and of the priors, each in standard deviations."""
+        of_rows = (_computed_pct(table, Constants(*values)) - measured)[used] / ROW_SD_POINTS
+        return np.concatenate([of_rows, (values - prior_mean) / prior_sd])
 
     bounds = (_vector(_LOWEST), _vector(_HIGHEST))
-    optimum = least_squares(misfit, centre, bounds=bounds, x_scale=spread, xtol=1e-12, ftol=1e-12, gtol=1e-12)
+    optimum = least_squares(residuals, prior_mean, bounds=bounds, x_scale=prior_sd, xtol=1e-12, ftol=1e-12, gtol=1e-12)
     covariance = np.linalg.inv(optimum.jac.T @ optimum.jac)
     constants = Constants(*(float(value) for value in optimum.x))
     computed = _computed_pct(table, constants)
@@ -140,25 +157,34 @@ def fit(study: str) -> Calibration:
 
 
 def _vector(constants: Constants) -> np.ndarray:
+    """Constants as an array, in the order of ``NAMES``."""
     return np.array([getattr(constants, name) for name in NAMES], dtype=float)
 
 
 def _computed_pct(table: pd.DataFrame, constants: Constants) -> np.ndarray:
-    """Utilisation of each row, or throughput a GPU over that of the row that it names. [%]"""
+    """Model FLOPs utilisation of each row, or its throughput per GPU relative to the row it refers to. [%]"""
     mfu = {row.run_id: float(_step(row, constants).mfu) for row in table.itertuples()}
-    whole = [mfu.get(row.relative_to, 1.0) for row in table.itertuples()]
-    return np.array([100 * value / of for value, of in zip(mfu.values(), whole, strict=True)])
+    reference = [mfu.get(row.relative_to, 1.0) for row in table.itertuples()]
+    return np.array([100 * value / base for value, base in zip(mfu.values(), reference, strict=True)])
 
 
 def _step(row: object, constants: Constants) -> StepTime:
-    def of(name: str, without: float = np.inf) -> float:
-        value = float(getattr(row, name))
-        return without if np.isnan(value) else value
+    """Step time of a published run; an empty cell of the network is a perfect link."""
 
-    model = Transformer(of("n_parameters"), int(of("n_layers")), of("hidden"), of("sequence_tokens"), of("kv_share"))
-    cuts = ("tensor", "context", "pipeline", "virtual_stages", "micro_batch", "sharded")
-    layout = Layout(*(int(of(name)) for name in cuts))
-    links = Network(
-        of("inside_gb_s"), of("across_gb_s"), int(of("gpus_per_node")), of("pod_gpus"), of("oversubscription", 1.0)
+    def cell(name: str, default: float = np.inf) -> float:
+        value = float(getattr(row, name))
+        return default if np.isnan(value) else value
+
+    model = Transformer(
+        cell("n_parameters"), int(cell("n_layers")), cell("hidden"), cell("sequence_tokens"), cell("kv_share")
     )
-    return step_time(model, layout, of("n_gpus"), of("batch_tokens"), of("peak_tflops"), links, constants)
+    columns = ("tensor", "context", "pipeline", "virtual_stages", "micro_batch", "sharded")
+    layout = Layout(*(int(cell(name)) for name in columns))
+    links = Network(
+        cell("inside_gb_s"),
+        cell("across_gb_s"),
+        int(cell("gpus_per_node")),
+        cell("pod_gpus"),
+        cell("oversubscription", 1.0),
+    )
+    return step_time(model, layout, cell("n_gpus"), cell("batch_tokens"), cell("peak_tflops"), links, constants)

@@ -1,4 +1,4 @@
-"""Duration of a training step, term by term."""
+"""Step time of a synchronous training job, term by term."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ _FLOP_PER_TFLOP, _B_PER_GB, _S_PER_US = 1e12, 1e9, 1e-6
 _GATHERS = 3
 """Sharded weights are gathered forward and backward, and gradients scattered, in each layer and micro-batch."""
 _EXCHANGES = 8
-"""Passes of a layer's state over the ring of tensor parallelism: two gathers and two scatters forward, as many back."""
+"""Passes of a layer's state over the tensor-parallel ring: two gathers and two scatters forward, and again backward."""
 _CONTEXT_PASSES = 3
 """Keys and values are gathered forward and backward, and their gradients scattered."""
 
 
 @dataclass(frozen=True)
 class Constants:
-    """What isn't known of hardware and software before it is measured; each a number or an array.
+    """Constants of hardware and software that must be measured; each a number or an array.
 
     Attributes
     ----------
     kernel_efficiency : float
-        Speed of a GPU that waits for nobody over its peak.
+        Speed of a GPU that never waits, relative to its peak.
     jitter : float
-        Coefficient of variation of a node's step.
+        Coefficient of variation of a node's step time.
     overlap : float
-        Share of the data-parallel exchange that can hide behind computing.
+        Share of the data-parallel exchange that overlaps with compute.
     latency_us : float
-        Time that each hop of a ring over nodes adds. [us]
+        Latency per hop of a ring over nodes. [us]
     """
 
     kernel_efficiency: Any = 1.0
@@ -46,16 +46,16 @@ class Constants:
 
 @dataclass(frozen=True)
 class Sync:
-    """How replicas are kept in step.
+    """Synchronisation of the replicas: local SGD and gradient compression.
 
     Attributes
     ----------
     every_steps : float
-        Steps between two exchanges of gradients (H of local SGD); 1: synchronous.
+        Steps between two gradient exchanges (H of local SGD); 1: synchronous.
     compression_ratio : float
-        Bytes of an exchange over its compressed bytes.
+        Bytes of an exchange divided by its compressed bytes.
     compression_share : float
-        Time that compressing takes, over that of computing.
+        Time for compression, relative to compute time.
     """
 
     every_steps: Any = 1.0
@@ -65,24 +65,24 @@ class Sync:
 
 @dataclass(frozen=True)
 class StepTime:
-    """Parts of a step that sum to it, in the order of a chart; arrays of one shape. [s]
+    """Step time by part, in the order of the charts; arrays of one shape that sum to the step time. [s]
 
     Attributes
     ----------
     ideal_s : ndarray
-        All GPUs at their peak.
+        Compute with all GPUs at their peak.
     kernels_s : ndarray
-        Kernels below the peak.
+        Extra compute time because kernels run below the peak.
     recompute_s : ndarray
-        Activations computed again.
+        Activation recomputation.
     tensor_s, context_s : ndarray
-        Exchange within layers and sequences, which nothing hides.
+        Tensor-parallel and context-parallel exchange, which does not overlap with compute.
     bubble_s : ndarray
-        Stages of the pipeline that have nothing to do at its beginning and end.
+        Pipeline bubble: stages that are idle at the start and the end of a step.
     handover_s : ndarray
-        States on their way between stages meanwhile.
+        Transfer of activations between stages during the bubble.
     data_s : ndarray
-        Exchange between replicas that is not hidden, and compressing it.
+        Data-parallel exchange that is not overlapped, and gradient compression.
     stragglers_s : ndarray
         Waiting for the slowest node.
     """
@@ -99,17 +99,17 @@ class StepTime:
 
     @property
     def total_s(self) -> np.ndarray:
-        """The step. [s]"""
+        """Step time. [s]"""
         return np.asarray(sum(getattr(self, part.name) for part in fields(self)))
 
     @property
     def mfu(self) -> np.ndarray:
-        """Model FLOPs utilisation: the ideal step over the step."""
+        """Model FLOPs utilisation: ideal step time divided by step time."""
         return np.asarray(self.ideal_s / self.total_s)
 
     @property
     def waiting_share(self) -> np.ndarray:
-        """Share of the step in which a GPU waits for others."""
+        """Share of the step in which a GPU waits for other GPUs."""
         waits = self.tensor_s + self.context_s + self.bubble_s + self.handover_s + self.data_s + self.stragglers_s
         return np.asarray(waits / self.total_s)
 
@@ -124,52 +124,55 @@ def step_time(
     constants: Constants,
     sync: Sync | None = None,
 ) -> StepTime:
-    r"""Duration of a step of synchronous training, term by term [s].
+    r"""Return the step time of synchronous training, term by term. [s]
 
     Parameters
     ----------
     model : Transformer
-        The model.
+        Model.
     layout : Layout
-        How it is cut.
+        Parallelism layout.
     n_gpus : float or ndarray
-        GPUs of the job; need not be whole multiples of a replica, which is what makes a next GPU's worth defined.
+        GPUs of the job; need not be a multiple of the replica size, so that the value of the next GPU is defined.
         [GPUs]
     batch_tokens : float or ndarray
-        Tokens of a step over all replicas. [tokens]
+        Tokens per step over all replicas. [tokens]
     peak_tflops : float
-        Of a GPU, dense, in the precision of training. [TFLOP/s]
+        Dense peak of a GPU in the training precision. [TFLOP/s]
     network : Network
         Links.
     constants : Constants
-        Efficiency of kernels, jitter, overlap and latency.
+        Kernel efficiency, jitter, overlap and latency.
     sync : Sync, optional
-        Local SGD and compression; exchange in every step and in full by default.
+        Local SGD and compression; by default an uncompressed exchange in every step.
 
     Returns
     -------
     StepTime
-        Broadcast shape; NaN where the batch is smaller than the replicas.
+        Broadcast shape; NaN where the batch has fewer sequences than there are replicas.
 
     Notes
     -----
-    With n GPUs, batch B, m micro-batches a replica, t, c and p GPUs of tensor, context and pipeline parallelism, v
-    turns, R = n / (t p) members of a ring of replicas, and a state of :math:`A = 2 b s h / c` bytes a micro-batch:
+    With n GPUs, batch B, m micro-batches per replica, degrees t, c and p of tensor, context and pipeline parallelism, v
+    virtual stages, R = n / (t p) members of a ring of replicas, and activations of :math:`A = 2 b s h / c` bytes per
+    micro-batch:
 
-    - ideal :math:`F B / (n \Pi)`, kernels :math:`1/e - 1` times that, recomputing a third of their sum;
-    - tensor :math:`8\,\frac{t-1}{t} A` a layer, and context :math:`6 (c-1) A \kappa / t`, over the links that join
+    - ideal :math:`F B / (n \Pi)`, kernels :math:`1/e - 1` times that, recomputation one third of their sum;
+    - tensor :math:`8\,\frac{t-1}{t} A` per layer, and context :math:`6 (c-1) A \kappa / t`, over the links that join
       the group;
-    - bubble :math:`(p-1)/(v m)` of all of the above (Narayanan et al. 2021), and :math:`2(p-1)` hand-overs of A / t;
+    - bubble :math:`(p-1)/(v m)` times the sum of the above (Narayanan et al. 2021), and :math:`2(p-1)` transfers of
+      A / t;
     - data: :math:`(2+4)\,P/(tp)\,(R-1)/R` bytes over the ring and :math:`2 (R-1)` hops; if sharded, three times
-      :math:`2 P / t` bytes and :math:`3 L (R-1)` hops for each micro-batch. Of an exchange of C seconds
-      :math:`\max[C (1-o), C - T]` is
-      exposed, T being the time of computing: overlap hides a share, and never more than there is to hide behind;
-    - stragglers: nodes' steps vary independently by the coefficient :math:`\sigma`, and the slowest of them sets the
-      pace: :math:`\sigma` times the expected largest of so many normal values, exact and not by its bound.
+      :math:`2 P / t` bytes and :math:`3 L (R-1)` hops per micro-batch. Of an exchange of C seconds,
+      :math:`\max[C (1-o), C - T]` is exposed, where T is the compute time: at most the share o overlaps, and never for
+      longer than the compute lasts;
+    - stragglers: step times of nodes vary independently with coefficient of variation :math:`\sigma`, and the slowest
+      node sets the pace: :math:`\sigma` times the exact expected maximum of n/8 standard normal values (for nodes of
+      8 GPUs).
 
     Local SGD with H steps divides the exchange by H and the wait by :math:`\sqrt H`; compression divides the bytes.
-    Independent, normal jitter and a ring without hierarchy are the pessimistic end for very large jobs. All reduces to
-    n-fold throughput where e = 1, jitter 0, links are infinite and nothing is cut.
+    Independent, normal jitter and a ring without hierarchy are pessimistic for very large jobs. With e = 1, no jitter,
+    infinite links and data parallelism alone, throughput is n times that of one GPU.
 
     Examples
     --------
@@ -182,20 +185,25 @@ def step_time(
     n, batch = np.asarray(n_gpus, dtype=float), np.asarray(batch_tokens, dtype=float)
     t, c, p = (np.asarray(cut, dtype=float) for cut in (layout.tensor, layout.context, layout.pipeline))
     m = micro_batches(model, layout, n, batch)
+    # Compute: F B / (n Pi), divided by the kernel efficiency, plus one forward pass if recomputed.
     ideal = model.flop_per_token * batch / (n * peak_tflops * _FLOP_PER_TFLOP)
     recompute = np.where(layout.recompute, ideal / constants.kernel_efficiency / 3, 0.0)
+    # Exchange within a replica, m micro-batches times L/p layers: activations of A = 2 b s h / c bytes.
     layers = model.n_layers / p
     state_gb = 2 * np.asarray(layout.micro_batch) * model.sequence_tokens / c * model.hidden / _B_PER_GB
     tensor = m * layers * _EXCHANGES * (t - 1) / t * state_gb / network.group_gb_s(t)
     context = m * layers * _CONTEXT_PASSES * 2 * (c - 1) * state_gb * model.kv_share / t / network.group_gb_s(t * c)
-    busy = ideal / constants.kernel_efficiency + recompute
-    worked = busy + tensor + context
+    compute = ideal / constants.kernel_efficiency + recompute
+    busy = compute + tensor + context
+    # Pipeline: a bubble of (p-1)/(v m) of the busy time, and 2 (p-1) transfers between stages.
     latency_s = np.asarray(constants.latency_us) * _S_PER_US
-    bubble = (p - 1) / np.asarray(layout.virtual_stages) / m * worked
+    bubble = (p - 1) / np.asarray(layout.virtual_stages) / m * busy
     handover = 2 * (p - 1) * (state_gb / t / network.group_gb_s(t * c * p) + latency_s)
-    each = np.where(layout.sharded, np.maximum(m, 1.0), 1.0)
-    exchange = each * _exchange_s(model, layout, n, network, latency_s, sync) / sync.every_steps
-    exposed = np.maximum(exchange * (1 - constants.overlap), exchange - busy)
+    # Exchange between replicas: once per step, or once per micro-batch if the weights are sharded.
+    n_exchanges = np.where(layout.sharded, np.maximum(m, 1.0), 1.0)
+    exchange = n_exchanges * _exchange_s(model, layout, n, network, latency_s, sync) / sync.every_steps
+    exposed = np.maximum(exchange * (1 - constants.overlap), exchange - compute)
+    # Stragglers: sigma times the expected maximum of one standard normal value per node, averaged over H steps.
     slowest = (
         constants.jitter
         * largest_of_many(np.clip(n / network.gpus_per_node, 1.0, _MOST_NODES))
@@ -209,8 +217,8 @@ def step_time(
         context_s=context,
         bubble_s=bubble,
         handover_s=handover,
-        data_s=exposed + sync.compression_share * busy,
-        stragglers_s=slowest * (worked + bubble),
+        data_s=exposed + sync.compression_share * compute,
+        stragglers_s=slowest * (busy + bubble),
     )
     parts = np.broadcast_arrays(*(getattr(step, part.name) for part in fields(step)), m)
     enough = parts[-1] >= 1 - ROUNDING
@@ -218,19 +226,20 @@ def step_time(
 
 
 _MOST_NODES = 1e9
-"""The slowest of more nodes is taken as that of so many."""
+"""Largest number of nodes for the slowest of them; more nodes count as this number."""
 
 
 def _exchange_s(
     model: Transformer, layout: Layout, n: np.ndarray, network: Network, latency_s: Any, sync: Sync
 ) -> np.ndarray:
-    """What the replicas exchange, hidden or not: in a step, or if sharded for a micro-batch. [s]"""
+    """Time of an exchange between replicas before overlap: per step or, if sharded, per micro-batch. [s]"""
     t, p = np.asarray(layout.tensor, dtype=float), np.asarray(layout.pipeline, dtype=float)
     members = np.maximum(n / (t * p), 1.0)
     node_members = np.maximum(network.gpus_per_node / t, 1.0)
     ring = network.ring_gb_s(n, layout.replica_gpus, node_members)
     ring = np.where(members <= node_members, network.inside_gb_s, ring)
-    own_gb = model.n_parameters / (t * p) / _B_PER_GB
+    # Ring collectives: each pass moves (R-1)/R of the weights per GPU and takes R-1 hops.
+    weights_gb = model.n_parameters / (t * p) / _B_PER_GB
     passes = np.where(layout.sharded, _GATHERS * WEIGHT_BYTES, WEIGHT_BYTES + GRADIENT_BYTES)
     hops = np.where(layout.sharded, _GATHERS * model.n_layers / p, 2.0) * (members - 1)
-    return np.asarray(passes * own_gb * (members - 1) / members / sync.compression_ratio / ring + hops * latency_s)
+    return np.asarray(passes * weights_gb * (members - 1) / members / sync.compression_ratio / ring + hops * latency_s)

@@ -1,4 +1,4 @@
-"""How fast a job trains on so many GPUs, and the layout that is fastest."""
+"""Throughput of a job by number of GPUs, and the search for the fastest layout."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ from ettr.scaling import (
 )
 
 USABLE_MEMORY = 0.9
-"""Share of a GPU's memory that the model may fill; the rest is buffers, fragments and the runtime (assumed)."""
+"""Share of GPU memory available to the model; the rest is buffers, fragmentation and the runtime (assumed)."""
 _MOST_GPUS = 2.0**33
-_AT_A_TIME = 1_000_000
-"""Pairs of a size and a layout that are looked at together."""
-_HAIR = 1e-9
+_BATCH_PAIRS = 1_000_000
+"""Pairs of size and layout that are evaluated at once."""
+_ROUNDING = 1e-9
 _NEARLY = 0.98
-"""A layout this close to the fastest is as good."""
+"""Speed relative to the fastest layout from which a nearer size is preferred."""
 
 
 @dataclass(frozen=True, eq=False)
 class Throughput:
-    """A job given by its tokens, as plain numbers.
+    """A job defined by its tokens, with the inputs of its step time as plain numbers.
 
     Attributes
     ----------
     model : Transformer
-        What is trained.
+        Model to train.
     n_tokens : float
-        Tokens with the reference batch, exchanged in every step. [tokens]
+        Tokens to train on with the reference batch and an exchange in every step. [tokens]
     batch_tokens, reference_batch_tokens, critical_batch_tokens : float
-        As in the section ``model``. [tokens]
+        Batch sizes, as in the section ``model``. [tokens]
     peak_tflops, gpu_memory_gb : float
-        Of a GPU. [TFLOP/s], [GB]
+        Peak and memory of a GPU. [TFLOP/s], [GB]
     network : Network
         Links.
     constants : Constants
-        Those in force.
+        Constants of the step-time model.
     sync : Sync
-        How replicas are kept in step.
+        Synchronisation of the replicas.
     efficiency : float
-        Statistical price of that, at most 1.
-    given : Layout
-        Fixed cuts of the layout; those that are None are chosen.
+        Statistical efficiency of that synchronisation, at most 1.
+    fixed : Layout
+        Fixed values of the layout; None where the fastest is searched.
     """
 
     model: Transformer
@@ -71,21 +71,21 @@ class Throughput:
     constants: Constants
     sync: Sync
     efficiency: float
-    given: Layout
+    fixed: Layout
 
     @property
     def tokens_needed(self) -> float:
-        """Tokens to train on, with what the batch and loose exchange ask on top. [tokens]"""
+        """Tokens to train on, including the extra tokens for the batch size and for local SGD. [tokens]"""
         factor = tokens_factor(self.batch_tokens, self.critical_batch_tokens, self.reference_batch_tokens)
         return float(self.n_tokens * factor / self.efficiency)
 
     @property
     def usable_gb(self) -> float:
-        """Memory of a GPU that the model may fill. [GB]"""
+        """GPU memory available to the model. [GB]"""
         return USABLE_MEMORY * self.gpu_memory_gb
 
     def step(self, n_gpus: Any, layout: Layout, constants: Constants | None = None) -> StepTime:
-        """Parts of a step. [s]"""
+        """Return the step time by part. [s]"""
         return step_time(
             self.model,
             layout,
@@ -98,16 +98,16 @@ class Throughput:
         )
 
     def memory_gb(self, n_gpus: Any, layout: Layout) -> Any:
-        """Memory of the fullest GPU. [GB]"""
-        return memory_gb(self.model, layout, n_gpus, self.batch_tokens, own_optimizers=self.sync.every_steps > 1)
+        """Return the memory that the fullest GPU needs. [GB]"""
+        return memory_gb(self.model, layout, n_gpus, self.batch_tokens, local_optimizers=self.sync.every_steps > 1)
 
     def fastest(self, n_gpus: Any) -> Layout:
-        """The fastest layout that fits the memory at each size, sizes taken as continuous.
+        """Return the fastest layout that fits the memory at each size, which need not be divisible by the replicas.
 
         Parameters
         ----------
         n_gpus : float or ndarray
-            Sizes, of one axis. [GPUs]
+            Sizes, one-dimensional. [GPUs]
 
         Returns
         -------
@@ -115,152 +115,159 @@ class Throughput:
             Arrays of the shape of ``n_gpus``; ``tensor`` is 0 where no layout fits or the batch is too small.
         """
         sizes = np.atleast_1d(np.asarray(n_gpus, dtype=float))
-        tried = self.candidates
-        at_a_time = max(1, _AT_A_TIME // np.size(tried.tensor))
-        best = [self._fastest_of(sizes[i : i + at_a_time, None], tried) for i in range(0, sizes.size, at_a_time)]
+        layouts = self.candidates
+        n_sizes = max(1, _BATCH_PAIRS // np.size(layouts.tensor))
+        best = [self._fastest_of(sizes[i : i + n_sizes, None], layouts) for i in range(0, sizes.size, n_sizes)]
         index = np.concatenate(best) if best else np.zeros(0, dtype=int)
-        fastest = tried.at(np.maximum(index, 0))
+        fastest = layouts.at(np.maximum(index, 0))
         fastest = replace(fastest, tensor=np.where(index < 0, 0, fastest.tensor))
         return fastest if np.ndim(n_gpus) else fastest.at(0)
 
-    def _fastest_of(self, sizes: np.ndarray, tried: Layout) -> np.ndarray:
+    def _fastest_of(self, sizes: np.ndarray, layouts: Layout) -> np.ndarray:
+        """Index of the fastest layout of each size; -1 if none is possible."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            total = self.step(sizes, tried).total_s
-        good = self._fits(sizes, tried) & np.isfinite(total) & (sizes >= tried.replica_gpus)
-        total = np.where(good, total, np.inf)
-        return np.where(good.any(axis=1), total.argmin(axis=1), -1)
+            total = self.step(sizes, layouts).total_s
+        possible = self._fits(sizes, layouts) & np.isfinite(total) & (sizes >= layouts.replica_gpus)
+        total = np.where(possible, total, np.inf)
+        return np.where(possible.any(axis=1), total.argmin(axis=1), -1)
 
     @functools.cached_property
     def candidates(self) -> Layout:
-        """Every layout that is tried, as arrays."""
-        return candidates(self.model, self.network.gpus_per_node, self.given)
+        """Every layout of the search, as arrays."""
+        return candidates(self.model, self.network.gpus_per_node, self.fixed)
 
-    def _fits(self, n_gpus: Any, tried: Layout) -> np.ndarray:
-        return np.asarray(self.memory_gb(n_gpus, tried) <= self.usable_gb)
+    def _fits(self, n_gpus: Any, layouts: Layout) -> np.ndarray:
+        """Which layouts fit into the usable memory."""
+        return np.asarray(self.memory_gb(n_gpus, layouts) <= self.usable_gb)
 
     def tokens_per_s(self, n_gpus: Any, layout: Layout | None = None) -> Any:
-        """Tokens a second at full speed; NaN where nothing fits, or the batch is smaller than the replicas. [tokens/s]
+        """Return the tokens per second at full speed; NaN if no layout fits or the batch is too small. [tokens/s]
 
         Parameters
         ----------
         n_gpus : float or ndarray
             Sizes. [GPUs]
         layout : Layout, optional
-            The fastest of each size by default.
+            Layout to use; by default the fastest of each size.
         """
-        chosen = self.fastest(n_gpus) if layout is None else layout
-        nothing = np.asarray(chosen.tensor) == 0
-        chosen = replace(chosen, tensor=np.where(nothing, 1, chosen.tensor))
-        total = self.step(n_gpus, chosen).total_s
-        return np.where(nothing, np.nan, self.batch_tokens / total)
+        layout = self.fastest(n_gpus) if layout is None else layout
+        impossible = np.asarray(layout.tensor) == 0
+        layout = replace(layout, tensor=np.where(impossible, 1, layout.tensor))
+        total = self.step(n_gpus, layout).total_s
+        return np.where(impossible, np.nan, self.batch_tokens / total)
 
     def productive_h(self, n_gpus: Any, layout: Layout | None = None) -> Any:
-        """Hours of useful training at full speed that the tokens need. [h]"""
+        """Return the hours at full speed that training on all tokens takes. [h]"""
         return self.tokens_needed / self.tokens_per_s(n_gpus, layout) / S_PER_H
 
-    def dividing(self, n_gpus: int) -> Layout:
-        """The fastest layout whose replicas divide the GPUs.
+    def fastest_dividing(self, n_gpus: int) -> Layout:
+        """Return the fastest layout whose replica size divides the number of GPUs.
 
         Raises
         ------
         InputError
-            The model does not fit, no layout that fits divides the GPUs, or the batch is smaller than the replicas; the
-            message says what would do.
+            If the model does not fit, no layout that fits divides the GPUs, or the batch is too small; the message
+            names sizes or batches that work.
         """
-        tried = self.candidates
-        fits = self._fits(float(n_gpus), tried) & (tried.replica_gpus <= n_gpus)
+        layouts = self.candidates
+        fits = self._fits(float(n_gpus), layouts) & (layouts.replica_gpus <= n_gpus)
         if not fits.any():
-            raise InputError(self._no_memory(n_gpus, tried))
-        enough = fits & (micro_batches(self.model, tried, n_gpus, self.batch_tokens) >= 1 - _HAIR)
+            raise InputError(self._no_memory(n_gpus, layouts))
+        enough = fits & (micro_batches(self.model, layouts, n_gpus, self.batch_tokens) >= 1 - _ROUNDING)
         if not enough.any():
-            raise InputError(self._batch_too_small(n_gpus, tried.at(fits)))
-        divides = enough & (n_gpus % tried.replica_gpus == 0)
+            raise InputError(self._batch_too_small(n_gpus, layouts.at(fits)))
+        divides = enough & (n_gpus % layouts.replica_gpus == 0)
         if not divides.any():
-            larger = bool((fits & (n_gpus % tried.replica_gpus == 0)).any())
-            raise InputError(self._not_divided(n_gpus, tried.at(enough), larger))
+            larger = bool((fits & (n_gpus % layouts.replica_gpus == 0)).any())
+            raise InputError(self._not_divided(n_gpus, layouts.at(enough), larger))
         with np.errstate(divide="ignore", invalid="ignore"):
-            total = self.step(float(n_gpus), tried).total_s
-        return tried.at(int(np.argmin(np.where(divides, total, np.inf))))
+            total = self.step(float(n_gpus), layouts).total_s
+        return layouts.at(int(np.argmin(np.where(divides, total, np.inf))))
 
-    def _no_memory(self, n_gpus: int, tried: Layout) -> str:
-        held = tried.at(tried.replica_gpus <= n_gpus)
-        what = f"a model of {self.model.n_parameters:.3g} parameters does not fit {n_gpus:,} GPUs of "
-        what += f"{self.gpu_memory_gb:g} GB"
-        if not np.size(held.tensor):
-            return f"{what}: a replica of the layout that is given takes {int(np.min(tried.replica_gpus)):,} of them"
-        needs = np.asarray(self.memory_gb(float(n_gpus), held))
-        least = int(needs.argmin())
-        text = f"{what}: the layout that needs least ({held.at(least)}) takes {needs[least]:,.0f} GB of the "
-        text += f"{self.usable_gb:g} GB that are left for it"
-        smallest = self.smallest_gpus()
-        return f"{text}; {f'it fits from {smallest:,} GPUs on' if smallest else 'no number of GPUs is enough'}"
+    def _no_memory(self, n_gpus: int, layouts: Layout) -> str:
+        """Message for a model that does not fit."""
+        possible = layouts.at(layouts.replica_gpus <= n_gpus)
+        text = f"a model of {self.model.n_parameters:.3g} parameters does not fit {n_gpus:,} GPUs of "
+        text += f"{self.gpu_memory_gb:g} GB"
+        if not np.size(possible.tensor):
+            return f"{text}: a replica of this layout needs {int(np.min(layouts.replica_gpus)):,} GPUs"
+        needs = np.asarray(self.memory_gb(float(n_gpus), possible))
+        smallest = int(needs.argmin())
+        text += f": the layout with the smallest memory ({possible.at(smallest)}) needs {needs[smallest]:,.0f} GB per "
+        text += f"GPU, and {self.usable_gb:g} GB are usable"
+        n_smallest = self.smallest_gpus()
+        return f"{text}; {f'it fits from {n_smallest:,} GPUs on' if n_smallest else 'no number of GPUs is enough'}"
 
     def smallest_gpus(self) -> int | None:
-        """The fewest GPUs, in whole nodes, that hold the model; None if no number does. [GPUs]"""
-        tried, node = self.candidates, self.network.gpus_per_node
+        """Return the fewest GPUs, in whole nodes, that the model fits on; None if no number is enough. [GPUs]"""
+        layouts, node = self.candidates, self.network.gpus_per_node
 
-        def holds(nodes: int) -> bool:
+        def fits(nodes: int) -> bool:
             n = float(nodes * node)
-            return bool((self._fits(n, tried) & (tried.replica_gpus <= n)).any())
+            return bool((self._fits(n, layouts) & (layouts.replica_gpus <= n)).any())
 
+        # Double the number of nodes until the model fits, then bisect.
         low, high = 0, 1
-        while not holds(high):
+        while not fits(high):
             low, high = high, 2 * high
             if high * node > _MOST_GPUS:
                 return None
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if holds(middle) else (middle, high)
+            low, high = (low, middle) if fits(middle) else (middle, high)
         return high * node
 
     def largest_gpus(self) -> float:
-        """GPUs at which each replica has a single micro-batch left, for the layout that goes farthest. [GPUs]"""
-        tried = self.candidates
-        most = self.batch_tokens / (np.asarray(tried.micro_batch) * self.model.sequence_tokens) * tried.replica_gpus
-        fits = self._fits(np.maximum(most, 1.0), tried)
+        """Return the most GPUs that the batch can keep busy, with one micro-batch per replica. [GPUs]"""
+        layouts = self.candidates
+        sequences = self.batch_tokens / (np.asarray(layouts.micro_batch) * self.model.sequence_tokens)
+        most = sequences * layouts.replica_gpus
+        fits = self._fits(np.maximum(most, 1.0), layouts)
         return float(np.max(np.where(fits, most, 0.0)))
 
-    def whole_sizes(self, near_gpus: float) -> tuple[np.ndarray, Layout]:
-        """Sizes near one in whole nodes and replicas, each with a layout that divides, fits it and has work there.
+    def divisible_sizes(self, near_gpus: float) -> tuple[np.ndarray, Layout]:
+        """Return sizes near a number of GPUs in whole nodes and replicas, each with a layout that works there.
 
         Returns
         -------
         tuple of ndarray and Layout
-            Up to three sizes a layout, of one axis. [GPUs]
+            Up to three sizes per layout, one-dimensional. [GPUs]
         """
-        tried = self.candidates
-        whole = np.lcm(np.asarray(tried.replica_gpus).astype(int), self.network.gpus_per_node)
-        near = np.concatenate([(near_gpus // whole + step) * whole for step in (-1, 0, 1)])
-        layouts = tried.at(np.tile(np.arange(whole.size), 3))
-        good = near > 0
-        good[good] &= micro_batches(self.model, layouts.at(good), near[good], self.batch_tokens) >= 1 - _HAIR
-        good[good] &= self._fits(near[good], layouts.at(good))
-        return near[good], layouts.at(good)
+        layouts = self.candidates
+        multiple = np.lcm(np.asarray(layouts.replica_gpus).astype(int), self.network.gpus_per_node)
+        near = np.concatenate([(near_gpus // multiple + step) * multiple for step in (-1, 0, 1)])
+        layouts = layouts.at(np.tile(np.arange(multiple.size), 3))
+        works = near > 0
+        works[works] &= micro_batches(self.model, layouts.at(works), near[works], self.batch_tokens) >= 1 - _ROUNDING
+        works[works] &= self._fits(near[works], layouts.at(works))
+        return near[works], layouts.at(works)
 
     def _not_divided(self, n_gpus: int, fitting: Layout, larger_batch_helps: bool) -> str:
-        sizes, layouts = self.whole_sizes(n_gpus)
+        """Message for a size that no replica divides, with the nearest sizes that work."""
+        sizes, layouts = self.divisible_sizes(n_gpus)
         per_gpu = np.asarray(self.tokens_per_s(sizes, layouts)) / sizes
         near = []
         for side in (sizes < n_gpus, sizes > n_gpus):
-            if side.any():  # of those nearly as fast as the fastest the nearest
+            if side.any():  # the nearest size among those nearly as fast as the fastest
                 fast = side & (per_gpu >= _NEARLY * per_gpu[side].max())
                 near.append(f"{int(sizes[fast][np.abs(sizes[fast] - n_gpus).argmin()]):,}")
         sizes_text = ", ".join(f"{size:,}" for size in np.unique(fitting.replica_gpus.astype(int))[:6])
         return (
-            f"no layout that fits the memory and the batch divides {n_gpus:,} GPUs: replicas of {sizes_text} GPUs fit; "
-            f"take {' or '.join(near)} GPUs{', or a larger model.batch_tokens' if larger_batch_helps else ''}"
+            f"no layout divides {n_gpus:,} GPUs: replicas of {sizes_text} GPUs fit the memory and the batch; "
+            f"use {' or '.join(near)} GPUs{', or a larger model.batch_tokens' if larger_batch_helps else ''}"
         )
 
     def _batch_too_small(self, n_gpus: int, fitting: Layout) -> str:
-        sizes, _ = self.whole_sizes(self.largest_gpus())
+        """Message for a batch with fewer sequences than replicas."""
+        sizes, _ = self.divisible_sizes(self.largest_gpus())
         divides = n_gpus % fitting.replica_gpus == 0
-        fewer = [f"at most {int(sizes.max()):,} GPUs"] if sizes.size else []
+        remedies = [f"at most {int(sizes.max()):,} GPUs"] if sizes.size else []
         if divides.any():
             replicas = n_gpus / fitting.replica_gpus[divides] * np.asarray(fitting.micro_batch)[divides]
             tokens = float(np.min(replicas)) * self.model.sequence_tokens
-            fewer.insert(0, f"model.batch_tokens >= {tokens:,.0f}")
+            remedies.insert(0, f"model.batch_tokens >= {tokens:,.0f}")
         return (
-            f"a batch of {self.batch_tokens:,.0f} tokens is smaller than the replicas of {n_gpus:,} GPUs: of "
-            f"{self.model.sequence_tokens:,} tokens each replica needs one sequence at least; take "
-            f"{', or '.join(fewer) or 'a larger model.batch_tokens'}"
+            f"a batch of {self.batch_tokens:,.0f} tokens is too small for {n_gpus:,} GPUs: each replica needs at least "
+            f"one sequence of {self.model.sequence_tokens:,} tokens; use "
+            f"{', or '.join(remedies) or 'a larger model.batch_tokens'}"
         )

@@ -1,4 +1,4 @@
-"""A dense transformer: what a token costs, how many a batch needs, and how wide and deep a model usually is."""
+"""Dense transformers: FLOPs per token, tokens needed by batch size, and the usual width and depth by parameters."""
 
 from __future__ import annotations
 
@@ -8,32 +8,38 @@ from typing import Any
 from ettr.core.validity import above_zero, plain
 
 WIDTH_PER_LAYER = 128.0
-"""Hidden size over number of layers of a model whose shape isn't known (assumed: that of GPT-3 and Llama 3 405B)."""
-_WHOLE_LAYERS = 8
+"""Hidden size divided by number of layers, for a model of unknown shape (assumed: that of GPT-3 and Llama 3 405B)."""
+_LAYER_MULTIPLE = 8
 _PER_LAYER = 12.0
-"""Parameters of a layer over the square of its hidden size: four matrices of attention, eight of the rest."""
+"""Parameters of a layer divided by its hidden size squared: 4 for attention, 8 for the feed-forward part."""
 FEWEST, MOST = 0.8, 2.5
-"""Parameters of published dense models over :func:`layer_parameters`, those of their embeddings left out."""
+"""Parameters of published dense models without embeddings, relative to :func:`layer_parameters`."""
 LARGEST_VOCABULARY = 262_144
-"""Tokens of the largest vocabulary of a published model, that of Gemma 3."""
+"""Largest vocabulary of a published model, Gemma 3. [tokens]"""
 
 
 @dataclass(frozen=True)
 class Transformer:
-    """A dense decoder.
+    """Shape of a dense decoder-only transformer.
 
     Attributes
     ----------
     n_parameters : float
-        Weights of the whole model.
+        Parameters of the model.
     n_layers : int
-        Depth.
+        Number of layers.
     hidden : float
-        Width, the size of a token's state between layers.
+        Hidden size.
     sequence_tokens : float
-        Tokens of a sequence. [tokens]
+        Sequence length. [tokens]
     kv_share : float
-        Key and value heads over query heads; 1 without grouped queries.
+        Key-value heads divided by query heads; 1 without grouped-query attention.
+
+    Examples
+    --------
+    >>> llama = Transformer(405e9, 126, 16384, 8192, kv_share=1 / 16)
+    >>> round(llama.flop_per_token / 1e12, 2)  # 6 P = 2.43, and attention
+    2.53
     """
 
     n_parameters: float
@@ -44,17 +50,17 @@ class Transformer:
 
     @property
     def flop_per_token(self) -> float:
-        """Forward and backward pass of a token, as counted for the model FLOPs utilisation. [FLOP]"""
+        """Model FLOPs of the forward and backward pass per token. [FLOP]"""
         return float(flop_per_token(self.n_parameters, self.n_layers, self.hidden, self.sequence_tokens))
 
 
 def flop_per_token(n_parameters: Any, n_layers: Any, hidden: Any, sequence_tokens: Any) -> Any:
-    r"""Work of training on one token [FLOP].
+    r"""Return the model FLOPs of training on one token. [FLOP]
 
     Parameters
     ----------
     n_parameters, n_layers, hidden, sequence_tokens : float or ndarray
-        Weights, depth, width and tokens of a sequence.
+        Parameters, layers, hidden size and sequence length.
 
     Returns
     -------
@@ -64,13 +70,13 @@ def flop_per_token(n_parameters: Any, n_layers: Any, hidden: Any, sequence_token
     Raises
     ------
     InputError
-        A value that is not above 0.
+        If a value is not above 0.
 
     Notes
     -----
-    :math:`6 P + 6 L h s`: two operations a weight forward, four backward, and attention over the half of the sequence
-    that a causal mask leaves. With it MegaScale's iteration of 23.66 s is its printed 59.1% (Jiang et al. 2024).
-    Recomputed activations are not counted, as usual for model FLOPs utilisation.
+    :math:`6 P + 6 L h s`: two operations per weight forward, four backward, and attention over the half of the sequence
+    inside the causal mask. This count reproduces the published 59.1% of MegaScale's iteration of 23.66 s (Jiang et al.
+    2024). Recomputed activations are not counted, as usual for model FLOPs utilisation.
 
     Examples
     --------
@@ -84,24 +90,24 @@ def flop_per_token(n_parameters: Any, n_layers: Any, hidden: Any, sequence_token
 
 
 def layer_parameters(n_layers: float, hidden: float, kv_share: float = 1.0) -> float:
-    r"""Return the weights of all layers of a dense transformer, by the standard count.
+    r"""Return the parameters of all layers of a dense transformer, by the standard count.
 
     Parameters
     ----------
     n_layers, hidden : float
-        Depth and width.
+        Number of layers and hidden size.
     kv_share : float
-        Key and value heads over query heads; 1 without grouped queries.
+        Key-value heads divided by query heads; 1 without grouped-query attention.
 
     Returns
     -------
     float
-        Weights, without embeddings.
+        Parameters without embeddings.
 
     Notes
     -----
-    :math:`L h^2 (2 + 2 k + 8)`: queries and output of attention, keys and values of a share :math:`k`, and a
-    feed-forward part four times as wide, or a gated one (SwiGLU) of 8/3. With :math:`k = 1` it is :math:`12 L h^2`
+    :math:`L h^2 (2 + 2 k + 8)`: queries and output of attention, keys and values with a share :math:`k` of the heads,
+    and a feed-forward part of width 4h, or a gated one (SwiGLU) of 8h/3. With :math:`k = 1` it is :math:`12 L h^2`
     (Kaplan et al. 2020, arXiv:2001.08361, table 1).
 
     Examples
@@ -113,12 +119,12 @@ def layer_parameters(n_layers: float, hidden: float, kv_share: float = 1.0) -> f
 
 
 def parameter_range(n_layers: float, hidden: float, kv_share: float = 1.0) -> tuple[float, float]:
-    """Return the fewest and the most weights that a dense transformer of a shape can have.
+    """Return the plausible range of parameters of a dense transformer of a shape.
 
     Parameters
     ----------
     n_layers, hidden, kv_share : float
-        As of :func:`layer_parameters`.
+        As in :func:`layer_parameters`.
 
     Returns
     -------
@@ -128,11 +134,11 @@ def parameter_range(n_layers: float, hidden: float, kv_share: float = 1.0) -> tu
 
     Notes
     -----
-    What the shape leaves open is the width of the feed-forward part. It is the standard one in GPT-3, OPT, BLOOM and
-    GLM-130B, which have 1.01 to 1.03 times the count. Llama 3 gates a part of 3.25 to 3.5 widths: 1.18 times at 405B,
-    1.28 at 70B, and 1.42 at 8B, 0.19 of that its embeddings. Gemma gates one of eight widths: 2.5 times at 27B. Keys
-    and values that are grouped, and not said to be, leave 0.83 at least. Mixtures of experts have more weights than
-    any of these, and are not modelled.
+    The shape does not fix the width of the feed-forward part. GPT-3, OPT, BLOOM and GLM-130B use the standard width and
+    have 1.01 to 1.03 times the standard count. Llama 3 has a gated part of 3.25h to 3.5h: 1.18 times at 405B, 1.28 at
+    70B, and 1.42 at 8B (0.19 of it embeddings). Gemma has a gated part of 8h: 2.5 times at 27B. Grouped-query attention
+    that ``kv_share`` does not reflect lowers the count to at least 0.83 times. Mixtures of experts have more
+    parameters than any of these and are not modelled.
 
     Examples
     --------
@@ -144,14 +150,14 @@ def parameter_range(n_layers: float, hidden: float, kv_share: float = 1.0) -> tu
 
 
 def usual_hidden(n_parameters: float, n_layers: int | None = None) -> float:
-    """Width of a model of so many parameters, if its shape isn't known.
+    """Return the usual hidden size of a model with a number of parameters, if its shape is unknown.
 
     Parameters
     ----------
     n_parameters : float
-        Weights.
+        Parameters.
     n_layers : int, optional
-        Depth, if known.
+        Number of layers, if known.
 
     Returns
     -------
@@ -160,8 +166,8 @@ def usual_hidden(n_parameters: float, n_layers: int | None = None) -> float:
 
     Notes
     -----
-    A layer has 12 weights a square of its width, and the width is 128 times the depth, as in GPT-3 and nearly in Llama
-    3 405B; embeddings are left out.
+    A layer of hidden size h has 12 h² parameters, and h is 128 times the number of layers, as in GPT-3 and nearly in
+    Llama 3 405B; embeddings are left out.
 
     Examples
     --------
@@ -175,41 +181,47 @@ def usual_hidden(n_parameters: float, n_layers: int | None = None) -> float:
 
 
 def usual_layers(n_parameters: float, hidden: float | None = None) -> int:
-    """Depth of a model of so many parameters, if its shape isn't known: a multiple of 8, so that pipelines divide it.
+    """Return the usual number of layers of a model with a number of parameters, if its shape is unknown.
 
-    See :func:`usual_hidden`; small models have 4 layers at least. Where the width is known, the depth follows from it.
+    It is a multiple of 8, so that pipelines divide it, and at least 4; see :func:`usual_hidden`. With a known hidden
+    size it follows from 12 h² parameters per layer.
+
+    Examples
+    --------
+    >>> usual_layers(70e9), usual_layers(70e9, hidden=8192)
+    (72, 87)
     """
     if hidden is not None:
         return max(1, round(float(n_parameters) / (_PER_LAYER * hidden**2)))
-    return max(4, _WHOLE_LAYERS * round(usual_hidden(n_parameters) / WIDTH_PER_LAYER / _WHOLE_LAYERS))
+    return max(4, _LAYER_MULTIPLE * round(usual_hidden(n_parameters) / WIDTH_PER_LAYER / _LAYER_MULTIPLE))
 
 
 def tokens_factor(batch_tokens: Any, critical_tokens: Any, reference_tokens: Any) -> Any:
-    r"""Tokens needed with one batch over those needed with another, to the same loss.
+    r"""Return the tokens needed with a batch size, relative to a reference batch size, for the same loss.
 
     Parameters
     ----------
     batch_tokens : float or ndarray
-        Batch of a step. [tokens]
+        Batch size. [tokens]
     critical_tokens : float or ndarray
-        Critical batch, at which twice the least number of tokens is needed. [tokens]
+        Critical batch size, at which training needs twice the minimum number of tokens. [tokens]
     reference_tokens : float or ndarray
-        Batch for which the tokens of the job were stated. [tokens]
+        Batch size for which the tokens of the job were stated. [tokens]
 
     Returns
     -------
     float or ndarray
-        Broadcast shape; 1 where the two batches are equal.
+        Broadcast shape; 1 where the two batch sizes are equal.
 
     Raises
     ------
     InputError
-        A value that is not above 0.
+        If a value is not above 0.
 
     Notes
     -----
-    :math:`(1 + B/B_c) / (1 + B_0/B_c)`, from the trade of tokens against steps of McCandlish et al. (2018). The
-    critical batch grows while the loss falls, so that one value for a whole run is a mean.
+    :math:`(1 + B/B_c) / (1 + B_0/B_c)`, from the trade-off between tokens and steps of McCandlish et al. (2018). The
+    critical batch size grows during training, so a single value for the run is a mean.
 
     Examples
     --------

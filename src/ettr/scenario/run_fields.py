@@ -320,12 +320,12 @@ def _throughput(
         constants=slowness.over(calibration.fit(slowness.like).constants),
         sync=loose.sync,
         efficiency=loose.efficiency,
-        given=given,
+        fixed=given,
     )
 
 
 @functools.lru_cache(maxsize=256)
 def _cut(throughput: Throughput, n_gpus: int) -> tuple[Layout, float]:
     """The fastest layout whose replicas divide the GPUs, and the hours that the tokens take with it."""
-    layout = throughput.dividing(n_gpus)
+    layout = throughput.fastest_dividing(n_gpus)
     return layout, float(throughput.productive_h(n_gpus, layout))

@@ -147,7 +147,7 @@ class Interconnect(Section):
             gpus_per_node=gpus_per_node,
             pod_gpus=float("inf") if self.pod_gpus is None else self.pod_gpus,
             oversubscription=self.oversubscription,
-            aware=self.placement == "aware",
+            aware_placement=self.placement == "aware",
             failed_share=self.failed_share,
             adaptive=self.routing == "adaptive",
         )

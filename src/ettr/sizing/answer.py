@@ -213,7 +213,7 @@ def make(scenario: Scenario, limits: SizingLimits | None = None, seed: int = 0) 
     assert layout is not None
     size, turning = float(scenario.cluster.n_gpus), turning_point(scenario)
     own = yields(scenario, np.array([size]), layout.one_axis())
-    fewer, layouts = through.whole_sizes(size)
+    fewer, layouts = through.divisible_sizes(size)
     fewer, layouts = fewer[fewer <= size], layouts.at(fewer <= size)
     per_s = np.asarray(through.tokens_per_s(fewer, layouts))
     better, gain = int(fewer[per_s.argmax()]), float(per_s.max() / through.tokens_per_s(size, layout) - 1)
@@ -269,7 +269,7 @@ def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: 
     >>> from ettr import Scenario, sizing
     >>> table = sizing.curve(Scenario.load("llama3-405b-tokens"), [16384], n_draws=0)
     >>> table.loc[0, "layout"]
-    'tensor 8, pipeline 16 in 8 turns'
+    'tensor 8, pipeline 16 with 8 virtual stages'
     """
     given = np.geomspace(*range_gpus(scenario), 60) if n_gpus is None else n_gpus
     sizes = np.asarray(given, dtype=float).ravel()

@@ -143,7 +143,7 @@ def best(scenario: Scenario, goal: str, limits: SizingLimits, drawn: SizingDraws
     at = yields(scenario, finer)
     ideal = float(finer[_least(at, column, limits.kept(at))])
     size = _whole(scenario, ideal, column, limits)
-    layout = throughput_of(scenario).dividing(size)
+    layout = throughput_of(scenario).fastest_dividing(size)
     exact = yields(scenario, np.array([float(size)]), layout.one_axis())
     of_draws = yields_of_draws(scenario, np.geomspace(*range_gpus(scenario), _SIZES_OF_DRAWS), drawn)
     low, high = np.quantile(_best_of_each(of_draws, column, limits), TAILS)
@@ -182,7 +182,7 @@ def _sizes(scenario: Scenario, limits: SizingLimits) -> np.ndarray:
 def _whole(scenario: Scenario, ideal: float, column: str, limits: SizingLimits) -> int:
     """The best size near an ideal one that some layout divides; near the job's own, that too."""
     through = throughput_of(scenario)
-    sizes, layouts = through.whole_sizes(ideal)
+    sizes, layouts = through.divisible_sizes(ideal)
     at = yields(scenario, sizes, layouts)
     kept = limits.kept(at)
     if not kept.any():

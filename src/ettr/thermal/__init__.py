@@ -1,6 +1,6 @@
-"""Heat: from the weather to the die, its clock, and its failures.
+"""Heat: from outdoor air to die temperature, clock and failure rate.
 
-Plain formulas on numbers and arrays; a scenario's section ``heat`` puts them together.
+Plain formulas on numbers and arrays; the ``heat`` section of a scenario combines them.
 """
 
 from ettr.thermal.chip import Chip, OperatingPoint, operating_point, speed

@@ -1,4 +1,4 @@
-"""One chip at work: power, temperature, leakage and clock, which depend on each other."""
+"""Operating point of a chip: power, temperature, leakage and clock, which depend on each other."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from ettr.core.errors import InputError
 from ettr.core.validity import above_zero, at_least_zero, machine_c, plain, valid_only
 
 CLOCK, POWER, HEAT, MEMORY = "clock", "power", "heat", "memory"
-"""What keeps the clock from rising: its own limit, the power limit, the die's temperature, or the memory's."""
+"""The limit that holds the clock: highest clock, power limit, die temperature, or memory temperature."""
 
 
 @dataclass(frozen=True)
 class Chip:
-    """What a chip's operating point depends on, as plain numbers.
+    """Electrical and thermal properties of a chip that set its operating point.
 
     Attributes
     ----------
     limit_w : float
         Power limit. [W]
     throttle_c : float
-        Die temperature that is kept by lower clocks. [°C]
+        Die temperature at which the clock is throttled. [°C]
     memory_c : float
-        Memory temperature that is kept by lower clocks; infinite if unknown. [°C]
+        Memory temperature at which the clock is throttled; infinite if unknown. [°C]
     resistance_k_per_w : float
-        Warming of the die over its inlet, per watt. [K/W]
+        Thermal resistance from die to inlet. [K/W]
     memory_resistance_k_per_w : float
-        Warming of the memory over the inlet, per watt of the GPU; 0 if unknown. [K/W]
+        Thermal resistance from memory to inlet, per watt of the whole GPU; 0 if unknown. [K/W]
     highest_mhz, sustained_mhz : float
-        Clock never exceeded, and that of dense compute at the power limit and ``leakage_at_c``. [MHz]
+        Highest clock, and clock of dense compute at the power limit with the die at ``leakage_at_c``. [MHz]
     exponent : float
         k in dynamic power = a clock^k.
     leakage_w, leakage_at_c, leakage_rise_k : float
-        Leakage, where it is that, and the warming after which it is e times as much. [W], [°C], [K]
+        Leakage at a reference temperature, that temperature, and the rise that multiplies leakage by e.
+        [W], [°C], [K]
     """
 
     limit_w: float
@@ -61,20 +62,20 @@ class Chip:
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """Where a chip settles; every field has the shape of the inlet temperatures.
+    """Steady state of a chip; every field has the shape of the inlet temperatures.
 
     Attributes
     ----------
     power_w : float or ndarray
         Mean power in dense compute. [W]
     die_c, memory_c : float or ndarray
-        Temperatures; the memory's is the inlet's where its resistance is unknown. [°C]
+        Die and memory temperature; the memory is at inlet temperature if its resistance is unknown. [°C]
     leakage_w : float or ndarray
-        Part of the power that computes nothing. [W]
+        Leakage, the part of the power that does no computing. [W]
     clock_mhz : float or ndarray
         Clock. [MHz]
     limited_by : str or ndarray of str
-        What keeps the clock from rising: ``clock``, ``power``, ``heat`` or ``memory``.
+        The limit that holds the clock: ``clock``, ``power``, ``heat`` or ``memory``.
     """
 
     power_w: Any
@@ -86,16 +87,16 @@ class OperatingPoint:
 
 
 def operating_point(inlet_c: Any, chip: Chip, resistance_factor: Any = 1.0) -> OperatingPoint:
-    r"""Where dense compute settles: the highest clock that all limits allow.
+    r"""Return the steady state of a chip in dense compute, at the highest clock that all limits allow.
 
     Parameters
     ----------
     inlet_c : float or ndarray
-        Air or liquid before the GPU. [°C]
+        Temperature of the air or liquid entering the GPU. [°C]
     chip : Chip
         The chip.
     resistance_factor : float or ndarray
-        Thermal resistances over those of the mean chip.
+        Thermal resistances relative to the mean chip.
 
     Returns
     -------
@@ -105,18 +106,19 @@ def operating_point(inlet_c: Any, chip: Chip, resistance_factor: Any = 1.0) -> O
     Raises
     ------
     InputError
-        A temperature at which no machine works, or a factor that is not positive.
+        If a temperature is outside the range of machines, or a factor is not positive.
     OutsideValidity
-        A single inlet so warm that no power is left to compute with. In an array that place is NaN, with one warning.
+        If a single inlet is so warm that leakage takes all the power. In an array that element is NaN, with one
+        warning.
 
     Notes
     -----
-    Allowed power: :math:`P = \min(P_{max}, (T_{max} - T_{in})/R, (T_{mem} - T_{in})/R_{mem})`, and none from which
-    another watt would leak away by more than itself: above :math:`P_l(T) = T_s/R` no clock is stable, and more power
-    computes less. The rest after leakage sets the clock, :math:`P - P_l(T) = a f^k`. If that is over the highest clock
-    the GPU draws less than allowed: the power :math:`P = A + P_l(T_{in} + R P)` at that clock has a closed form in
-    Lambert's W, whose lower branch is the stable one. A cooler chip leaks less and so clocks higher at the same power
-    limit: that is how heat costs throughput long before a GPU throttles.
+    Allowed power: :math:`P = \min(P_{max}, (T_{max} - T_{in})/R, (T_{mem} - T_{in})/R_{mem})`, and never beyond
+    thermal runaway: above :math:`P_l(T) = T_s/R` each extra watt raises leakage by more than a watt, so no clock is
+    stable. The power left after leakage sets the clock, :math:`P - P_l(T) = a f^k`. If that exceeds the highest clock,
+    the GPU draws less than allowed: at that clock with dynamic power A, :math:`P = A + P_l(T_{in} + R P)` has a closed
+    form in Lambert's W, whose principal branch is the stable solution. A cooler chip leaks less and clocks higher at
+    the same power limit: this is how heat costs throughput long before a GPU throttles.
 
     Examples
     --------
@@ -130,45 +132,49 @@ def operating_point(inlet_c: Any, chip: Chip, resistance_factor: Any = 1.0) -> O
     inlet, factor = np.broadcast_arrays(
         machine_c("inlet_c", inlet_c), above_zero("resistance_factor", resistance_factor)
     )
-    resistance, of_memory = factor * chip.resistance_k_per_w, factor * chip.memory_resistance_k_per_w
+    resistance, memory_resistance = factor * chip.resistance_k_per_w, factor * chip.memory_resistance_k_per_w
+    # Allowed power: the smallest of the power limit and (T_max - T_in)/R of the die and the memory.
     with np.errstate(divide="ignore", invalid="ignore"):
-        by_memory = np.where(of_memory > 0, (chip.memory_c - inlet) / of_memory, np.inf)
-    warmest = np.minimum(chip.throttle_c, _runaway_c(resistance, chip))
-    allowed = np.stack([np.full(inlet.shape, chip.limit_w), (warmest - inlet) / resistance, by_memory])
-    power, which = allowed.min(axis=0), allowed.argmin(axis=0)
+        memory_limit_w = np.where(memory_resistance > 0, (chip.memory_c - inlet) / memory_resistance, np.inf)
+    hottest_c = np.minimum(chip.throttle_c, _runaway_c(resistance, chip))
+    limits_w = np.stack([np.full(inlet.shape, chip.limit_w), (hottest_c - inlet) / resistance, memory_limit_w])
+    power, lowest = limits_w.min(axis=0), limits_w.argmin(axis=0)
+    # Clock from dynamic power: P - P_l(T) = a f^k, with a from the sustained clock at the power limit.
     coefficient = (chip.limit_w - chip.leakage_w) / chip.sustained_mhz**chip.exponent
-    dynamic = power - _leak(inlet + resistance * power, chip)
-    cold = dynamic <= 0
+    dynamic = power - _leakage(inlet + resistance * power, chip)
+    no_power = dynamic <= 0
     clock = (np.maximum(dynamic, 0.0) / coefficient) ** (1 / chip.exponent)
-    full = coefficient * chip.highest_mhz**chip.exponent
-    free = clock >= chip.highest_mhz
-    power = np.where(free, _power_at(full, inlet, resistance, chip), power)
-    clock = np.where(free, chip.highest_mhz, clock)
+    # At the highest clock the power is no longer set by a limit: solve P = A + P_l(T_in + R P) with A = a f_max^k.
+    at_highest = clock >= chip.highest_mhz
+    highest_dynamic_w = coefficient * chip.highest_mhz**chip.exponent
+    power = np.where(at_highest, _power_at(highest_dynamic_w, inlet, resistance, chip), power)
+    clock = np.where(at_highest, chip.highest_mhz, clock)
     die = inlet + resistance * power
-    limited_by = np.where(free, CLOCK, np.array([POWER, HEAT, MEMORY])[which])
+    limited_by = np.where(at_highest, CLOCK, np.array([POWER, HEAT, MEMORY])[lowest])
 
     def checked(values: Any) -> Any:
-        return valid_only("the operating point", "an inlet that leaves power to compute with", values, cold)
+        return valid_only("the operating point", "an inlet that leaves power to compute with", values, no_power)
 
     return OperatingPoint(
         power_w=checked(power),
-        die_c=_silent(die, cold),
-        memory_c=_silent(inlet + of_memory * power, cold),
-        leakage_w=_silent(_leak(die, chip), cold),
-        clock_mhz=_silent(clock, cold),
+        die_c=_nan_where(no_power, die),
+        memory_c=_nan_where(no_power, inlet + memory_resistance * power),
+        leakage_w=_nan_where(no_power, _leakage(die, chip)),
+        clock_mhz=_nan_where(no_power, clock),
         limited_by=str(limited_by) if limited_by.ndim == 0 else limited_by,
     )
 
 
 def speed(clock: Any, reference: Any, compute_share: Any) -> Any:
-    r"""Throughput at a clock over that at another.
+    r"""Return throughput at a clock, relative to throughput at a reference clock.
 
     Parameters
     ----------
     clock, reference : float or ndarray
-        The two clocks. [MHz]
+        Clock and reference clock. [MHz]
     compute_share : float or ndarray
-        Share of a step, at the reference, that gets shorter as the clock rises; the rest is memory and network.
+        Share of a step that is compute at the reference clock, and so scales with the clock; the rest is memory and
+        network.
 
     Returns
     -------
@@ -178,7 +184,7 @@ def speed(clock: Any, reference: Any, compute_share: Any) -> Any:
     Raises
     ------
     InputError
-        A clock that is not positive and finite, or a share outside [0, 1].
+        If a clock is not positive and finite, or the share is outside [0, 1].
 
     Notes
     -----
@@ -192,16 +198,17 @@ def speed(clock: Any, reference: Any, compute_share: Any) -> Any:
     share = at_least_zero("compute_share", compute_share)
     if np.any(share > 1):
         raise InputError(f"compute_share must be <= 1, got {share.max():g}")
-    slower = above_zero("reference", reference, unit="MHz") / above_zero("clock", clock, unit="MHz")
-    return plain(1 / (share * slower + 1 - share))
+    slowdown = above_zero("reference", reference, unit="MHz") / above_zero("clock", clock, unit="MHz")
+    return plain(1 / (share * slowdown + 1 - share))
 
 
-def _leak(die: np.ndarray, chip: Chip) -> np.ndarray:
+def _leakage(die: np.ndarray, chip: Chip) -> np.ndarray:
+    """Leakage at a die temperature, P_l(T) = P_0 exp((T - T_0)/T_s). [W]"""
     return np.asarray(chip.leakage_w * np.exp((die - chip.leakage_at_c) / chip.leakage_rise_k))
 
 
 def _runaway_c(resistance: np.ndarray, chip: Chip) -> np.ndarray:
-    """Die temperature above which leakage grows by more than the power that warms it. [°C]"""
+    """Die temperature at thermal runaway, where R dP_l/dT = 1: T = T_0 + T_s ln(T_s / (R P_0)). [°C]"""
     if chip.leakage_w == 0:
         return np.full(np.shape(resistance), np.inf)
     steepness = chip.leakage_rise_k / (resistance * chip.leakage_w)
@@ -209,15 +216,16 @@ def _runaway_c(resistance: np.ndarray, chip: Chip) -> np.ndarray:
 
 
 def _power_at(dynamic_w: float, inlet: np.ndarray, resistance: np.ndarray, chip: Chip) -> np.ndarray:
-    """Power that settles at a constant dynamic power, leakage included. [W]"""
-    from scipy.special import lambertw  # here, as a scenario without heat needs none of it
+    """Power at a constant dynamic power, leakage included: P = A - (T_s/R) W(-R P_l(T_in + R A) / T_s). [W]"""
+    from scipy.special import lambertw  # imported here because a scenario without heat does not need SciPy
 
     rise = chip.leakage_rise_k
-    with np.errstate(over="ignore"):  # infinite, and cut in the next line
-        argument = resistance * _leak(inlet + resistance * dynamic_w, chip) / rise
-    branch = np.minimum(argument, np.exp(-1))  # beyond it nothing settles, and the caller does not use the answer
+    with np.errstate(over="ignore"):  # an infinite argument is cut in the next line
+        argument = resistance * _leakage(inlet + resistance * dynamic_w, chip) / rise
+    branch = np.minimum(argument, np.exp(-1))  # no steady state beyond 1/e; the caller ignores the result
     return np.asarray(dynamic_w - rise / resistance * lambertw(-branch).real)
 
 
-def _silent(values: np.ndarray, outside: np.ndarray) -> Any:
+def _nan_where(outside: np.ndarray, values: np.ndarray) -> Any:
+    """Values with NaN where no steady state exists."""
     return plain(np.where(outside, np.nan, values) if np.any(outside) else values)

@@ -1,4 +1,4 @@
-"""Failure rates by temperature, by a law that physics offers and nobody has proven for GPUs in training."""
+"""Failure rate by temperature: Arrhenius' law, which nobody has confirmed for GPUs in training."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ BOLTZMANN_EV_PER_K = 8.617333262e-5
 
 
 def arrhenius_factor(die_c: Any, reference_c: Any, energy_ev: Any) -> Any:
-    r"""Failure rate at a temperature over that at another, by Arrhenius.
+    r"""Return the failure rate at a die temperature, relative to the rate at a reference temperature (Arrhenius).
 
     Parameters
     ----------
     die_c, reference_c : float or ndarray
-        The two temperatures. [°C]
+        Die temperature and reference temperature. [°C]
     energy_ev : float or ndarray
         Activation energy. [eV]
 
@@ -30,7 +30,7 @@ def arrhenius_factor(die_c: Any, reference_c: Any, energy_ev: Any) -> Any:
     Raises
     ------
     InputError
-        A temperature at which no machine works, or a negative energy.
+        If a temperature is outside the range of machines, or the energy is negative.
 
     Notes
     -----

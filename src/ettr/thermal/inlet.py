@@ -1,4 +1,4 @@
-"""From the weather to what cools the GPU: ambient air, then the air or liquid before it."""
+"""Coolant temperature: outdoor air over the day, then the air or liquid that enters the GPU."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ettr.core.errors import InputError
 from ettr.core.validity import air_c, at_least_zero, plain
 
 HOTTEST_HOUR = 15.0
-"""Hour of the day at which it is hottest: the air lags the sun by some three hours (assumed). [h]"""
+"""Hottest hour of the day: air temperature lags the sun by about three hours (assumed). [h]"""
 
 
 def daily_c(hour: Any, mean_c: float, swing_k: float) -> Any:
-    r"""Ambient temperature over the day, a sinusoid [°C].
+    r"""Return the outdoor temperature at an hour of the day, a sinusoid. [°C]
 
     Parameters
     ----------
     hour : float or ndarray
-        Hour, any; 0 and 24 are midnight. [h]
+        Any hour; 0 and 24 are midnight. [h]
     mean_c : float
-        Mean of the day. [°C]
+        Mean over the day. [°C]
     swing_k : float
-        Half the distance between the hottest and the coldest hour. [K]
+        Half the difference between the hottest and the coldest hour. [K]
 
     Returns
     -------
@@ -33,7 +33,7 @@ def daily_c(hour: Any, mean_c: float, swing_k: float) -> Any:
     Raises
     ------
     InputError
-        A temperature that no air has, or a negative swing.
+        If the temperature is outside the range of outdoor air, or the swing is negative.
 
     Notes
     -----
@@ -49,19 +49,19 @@ def daily_c(hour: Any, mean_c: float, swing_k: float) -> Any:
     return plain(mean_c + swing_k * np.cos(2 * np.pi * (np.asarray(hour, dtype=float) - HOTTEST_HOUR) / 24))
 
 
-def inlet_c(ambient_c: Any, approach_k: Any, least_c: Any, most_c: Any = np.inf) -> Any:
-    """Temperature of the air or liquid before the GPU [°C].
+def inlet_c(ambient_c: Any, approach_k: Any, set_point_c: Any, chiller_c: Any = np.inf) -> Any:
+    """Return the temperature of the air or liquid that enters the GPU. [°C]
 
     Parameters
     ----------
     ambient_c : float or ndarray
         Outdoor air. [°C]
     approach_k : float or ndarray
-        How much warmer than outdoors the plant delivers. [K]
-    least_c : float or ndarray
-        Set point: colder is not delivered. [°C]
-    most_c : float or ndarray
-        A chiller takes over here; infinite without one. [°C]
+        Temperature rise of the cooling plant above outdoor air. [K]
+    set_point_c : float or ndarray
+        Set point: the plant delivers no colder than this. [°C]
+    chiller_c : float or ndarray
+        Temperature at which a chiller takes over; infinite without one. [°C]
 
     Returns
     -------
@@ -71,7 +71,8 @@ def inlet_c(ambient_c: Any, approach_k: Any, least_c: Any, most_c: Any = np.inf)
     Raises
     ------
     InputError
-        A temperature that no air has, a negative approach, or a set point over the chiller's.
+        If a temperature is outside the range of outdoor air, the approach is negative, or the set point is above
+        the chiller temperature.
 
     Examples
     --------
@@ -79,6 +80,6 @@ def inlet_c(ambient_c: Any, approach_k: Any, least_c: Any, most_c: Any = np.inf)
     (32.0, 20.0, 27.0)
     """
     ambient = air_c("ambient_c", ambient_c)
-    if np.any(np.asarray(most_c, dtype=float) < np.asarray(least_c, dtype=float)):
-        raise InputError(f"most_c must be >= {np.max(least_c):g} °C, the least_c, got {np.min(most_c):g}")
-    return plain(np.clip(ambient + at_least_zero("approach_k", approach_k, unit="K"), least_c, most_c))
+    if np.any(np.asarray(chiller_c, dtype=float) < np.asarray(set_point_c, dtype=float)):
+        raise InputError(f"chiller_c must be >= {np.max(set_point_c):g} °C (set_point_c), got {np.min(chiller_c):g}")
+    return plain(np.clip(ambient + at_least_zero("approach_k", approach_k, unit="K"), set_point_c, chiller_c))

@@ -1,4 +1,4 @@
-"""The slowest of many chips, whose pace a synchronous job keeps."""
+"""The slowest of many chips, which sets the pace of a synchronous job."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _MOST = 1e9
 
 
 def largest_of(n: Any) -> Any:
-    r"""Expected largest of so many independent standard normal values.
+    r"""Return the expected maximum of n independent standard normal values.
 
     Parameters
     ----------
     n : int or array of int
-        How many; up to a billion.
+        Sample size, from 1 to a billion.
 
     Returns
     -------
     float or ndarray
-        Shape of ``n``; 0 of a single one.
+        Shape of ``n``; 0 for n = 1.
 
     Raises
     ------
     InputError
-        A number below 1 or above a billion.
+        If n is below 1 or above a billion.
 
     Notes
     -----
-    :math:`b - \int_{-b}^b \Phi(x)^n dx` for a bound b that no value passes, by the trapezoidal rule.
+    :math:`b - \int_{-b}^b \Phi(x)^n dx` for a bound b beyond all values (12), by the trapezoidal rule.
 
     Examples
     --------
@@ -47,27 +47,27 @@ def largest_of(n: Any) -> Any:
     counts = np.asarray(n, dtype=float)
     if np.any(~((counts >= 1) & (counts <= _MOST))):
         raise InputError(f"n must be from 1 to {_MOST:g}, got {n}")
-    below = np.exp(counts[..., None] * log_ndtr(_GRID))
-    return plain(_BOUND - np.trapezoid(below, _GRID, axis=-1))
+    cdf_of_max = np.exp(counts[..., None] * log_ndtr(_GRID))  # Phi(x)^n, in logarithms so that n may be large
+    return plain(_BOUND - np.trapezoid(cdf_of_max, _GRID, axis=-1))
 
 
 def largest_of_many(n: Any) -> Any:
-    """As :func:`largest_of`, for millions of sizes that need not be whole.
+    """Return the expected maximum of n standard normal values by interpolation, for large arrays of n.
 
     Parameters
     ----------
     n : float or ndarray
-        How many, from 1 to a billion.
+        Sample size, from 1 to a billion; need not be a whole number.
 
     Returns
     -------
     float or ndarray
-        Shape of ``n``; within 1e-8 of :func:`largest_of`, and smooth: differences of neighbours are meant.
+        Shape of ``n``; within 1e-8 of :func:`largest_of`, and smooth, so that differences of neighbours are usable.
 
     Raises
     ------
     InputError
-        A number below 1 or above a billion.
+        If n is below 1 or above a billion.
 
     Examples
     --------
@@ -82,6 +82,7 @@ def largest_of_many(n: Any) -> Any:
 
 @functools.cache
 def _spline() -> Any:
+    """Cubic spline of the expected maximum over log n."""
     from scipy.interpolate import CubicSpline
 
     logs = np.linspace(0.0, np.log(_MOST), 1001)

@@ -241,7 +241,7 @@ def gain_of_doubling(run: Scenario) -> float | None:
 def _useful(run: Scenario, size: int) -> float:
     """Useful tokens a day with the fastest layout that divides a size; 0 where none does."""
     try:
-        layout = throughput_of(run).dividing(size)
+        layout = throughput_of(run).fastest_dividing(size)
     except InputError:
         return 0.0
     return float(sizing.yields(run, np.array([float(size)]), layout.one_axis()).useful_tokens_per_day[0])
