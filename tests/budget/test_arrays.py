@@ -12,6 +12,7 @@ from ettr.budget import blocks as budget_blocks
 from ettr.core.errors import InputError
 from ettr.core.results import PARTS
 from ettr.core.validity import ValidityWarning
+from ettr.scenario.fields import given_at
 
 FORMULAS = pytest.mark.parametrize("formula", budget.FORMULAS.values(), ids=budget.FORMULAS)
 MODES = [{"name": "bug", "share": 0.4, "detection_min": 20, "restart_min": 15}]
@@ -136,6 +137,39 @@ def test_a_single_value_gives_plain_numbers(plain_run, formula):
     assert all(isinstance(getattr(form, part), float) for part in (*PARTS, "n_failures"))
 
 
+PRODUCT = {N: [8000, 16_000], T: [20.0, 40.0, 60.0], R: 10.0}
+
+
+@FORMULAS
+def test_a_product_has_every_combination(plain_run, formula):
+    hours = formula(plain_run, PRODUCT, product=True)
+    shaped = formula(plain_run, {N: [[8000], [16_000]], T: [20.0, 40.0, 60.0], R: 10.0})
+    assert hours.ettr.shape == (2, 3) and (hours.ettr == shaped.ettr).all()
+    frame = hours.to_frame()
+    assert list(frame.columns[:4]) == ["point", N, T, R] and len(frame) == 6
+    assert frame[N].tolist() == [8000] * 3 + [16_000] * 3 and frame[T].tolist() == [20.0, 40.0, 60.0] * 2
+    for point, row in enumerate(frame.itertuples(index=False)):
+        single = formula(plain_run.override({N: int(row[1]), T: row[2], R: row[3]}))
+        assert frame["ettr"][point] == pytest.approx(single.ettr, rel=1e-12)
+
+
+def test_other_answers_over_a_product_have_its_shape(plain_run):
+    at = {N: [8000, 16_000], R: [5.0, 10.0, 20.0]}
+    mean_h = budget.finishing(plain_run, at, product=True).mean_h
+    assert mean_h.shape == (2, 3)
+    assert mean_h[1, 2] == pytest.approx(budget.finishing(plain_run.override({N: 16_000, R: 20.0})).mean_h, rel=1e-9)
+    assert budget.best_interval_min(plain_run, {N: [[8000], [16_000]], R: [5.0, 10.0, 20.0]}) == pytest.approx(
+        budget.best_interval_min(plain_run, at, product=True), rel=1e-12
+    )
+
+
+def test_swept_values_are_columns_for_each_field_that_can_be_swept(plain_run):
+    for path in plain_run.swept:
+        value = given_at(plain_run, path) or 0.0
+        frame = budget.exact(plain_run, {path: [value, value]}).to_frame()
+        assert frame[path].tolist() == [value, value], path
+
+
 BAD = {
     "text": ({T: ["five"]}, f"{T} must be numbers, got ['five']"),
     "nothing among numbers": ({T: [5, None]}, f"{T} must be finite, got nan"),
@@ -145,7 +179,8 @@ BAD = {
     "no whole slowdown": ({"checkpoint.persist_slowdown": [0.5, 1]}, "checkpoint.persist_slowdown must be < 1, got 1"),
     "not of one shape": (
         {N: [8, 16], R: [1, 2, 3]},
-        f"arrays must broadcast against each other, got {N} (2,), {R} (3,)",
+        f"arrays must broadcast against each other, got {N} (2,), {R} (3,); for every combination pass product=True to "
+        "the function of ettr.budget",
     ),
 }
 

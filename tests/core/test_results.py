@@ -22,7 +22,7 @@ def test_the_table_of_arrays_has_a_row_a_point(llama3):
     at = {"checkpoint.interval_min": [[5.0], [10.0]], "cluster.n_gpus": [8192, 16_384, 32_768]}
     spent = budget.exact(llama3, at)
     table = spent.to_frame()
-    assert list(table) == ["point", *PARTS, "total_h", "ettr", "n_failures"]
+    assert list(table) == ["point", *at, *PARTS, "total_h", "ettr", "n_failures"]
     assert table["point"].tolist() == list(range(6))
     for name in ("ettr", "total_h", "n_failures", "rework_h"):
         assert table[name].to_numpy().reshape(2, 3).tolist() == getattr(spent, name).tolist(), name

@@ -1,4 +1,4 @@
-"""The closed forms: exact, first order, and the RSC paper's; and the largest job that each answers for."""
+"""The analytical models of the time budget: exact, first order, and the formula of the RSC paper."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ettr.budget import maintenance, predicted, tiered, training
-from ettr.budget.blocks import Limits, Parts, evaluate
+from ettr.budget.blocks import Limits, Parts, as_product, evaluate, with_swept
 from ettr.budget.refusals import accepted
 from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h
 from ettr.core.errors import NotModelled
@@ -20,82 +20,94 @@ from ettr.core.validity import ENDS, ValidityWarning
 from ettr.scenario import JobInHours, Scenario
 
 _LARGEST_EXPONENT = 690.0
-"""Beyond this exponent a time overflows a float."""
+"""Above this exponent a time overflows a float."""
 
 
-def exact(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) -> TimeBudget:
-    r"""Expected time budget under exponential failures, exact for constant times.
+def exact(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None, *, product: bool = False) -> TimeBudget:
+    r"""Return the expected time budget under exponential failures, exact for constant times.
 
-    Start, background write, last segment, and detection, queue and restart by mode are exact; maintenance is of
-    first order in requests per checkpoint cycle, and refused where that is more than half a per cent off. With tiers,
-    predicted or silent failures the run is counted in whole intervals of the store, as in the steady state, to which
-    ``job.include_start`` adds the first queue and one restart.
+    The start, the background write, the last segment, and detection, queue and restart per failure mode are exact.
+    Maintenance is of first order in requests per checkpoint cycle, and refused where that error exceeds half a percent.
+    With tiers, predicted failures or silent failures, the run consists of whole intervals of the store, as in the
+    steady state; ``job.include_start`` then adds the first queue and one restart.
 
     Parameters
     ----------
     scenario : Scenario or JobInHours
-        The run; in hours it is taken as one that :func:`accepted` gave.
+        The run. A run in hours must come from :func:`accepted`.
     at : mapping, optional
         Dotted path (one of :func:`swept`) to an array in the field's unit; arrays broadcast against each other. GPU
-        counts need not be whole nodes here. Not of a run in hours, which has its arrays.
+        counts need not be whole nodes here. Not for a run in hours, which has its arrays.
+    product : bool
+        True for every combination of the arrays, with one axis per array in the order of ``at``.
 
     Returns
     -------
     TimeBudget
-        Floats, or arrays of the broadcast shape.
+        Floats, or arrays of the broadcast shape; ``to_frame()`` then has one row per point, with the swept values.
 
     Raises
     ------
     InputError
-        A path that cannot be swept, or a value that breaks the field's rule.
+        A path that cannot be swept, a value that breaks the field's rule, or arrays that do not broadcast.
     NotModelled
-        Mechanisms that no closed form holds for, alone or together: ``ettr.simulate`` follows them, and
+        Mechanisms, alone or together, that the exact model has no term for. ``ettr.simulate`` simulates them, and
         :func:`simplified` leaves them out.
     OutsideValidity
-        One run outside the formula's validity; in arrays such points are NaN, with one warning.
+        A single run outside the model's validity; in arrays such points are NaN, with one warning.
 
     Notes
     -----
-    A stage that needs x hours without failure the first time, and B hours after a recovery, takes
-    :math:`(1-e^{-\lambda x})\,e^{\lambda B}/\lambda` hours beside restarts. The first stage, the whole segments and the
-    last one differ in x and B only. Daly (2006); Bougeret et al. (2011). With tiers the flux of jobs across each place
-    of a block is a geometric series; with alarms a job is in one of three states. Derived in the methods chapter.
+    A stage that needs x hours without failure at the first attempt, and B hours after a recovery, takes
+    :math:`(1-e^{-\lambda x})\,e^{\lambda B}/\lambda` hours, restarts aside. The first stage, the whole segments and the
+    last stage differ only in x and B. Daly (2006); Bougeret et al. (2011). With tiers, the flux of jobs across each
+    point of a block is a geometric series; with alarms, a job is in one of three states. The methods chapter has the
+    derivation.
 
     Examples
     --------
     >>> from ettr import Scenario, budget
-    >>> round(budget.exact(Scenario.load("llama3-405b")).ettr, 3)
+    >>> run = Scenario.load("llama3-405b")
+    >>> round(budget.exact(run).ettr, 3)
     0.909
+    >>> budget.exact(run, {"checkpoint.interval_min": [5, 10]}).ettr.round(3).tolist()
+    [0.907, 0.909]
+    >>> at = {"cluster.n_gpus": [8192, 16_384], "checkpoint.interval_min": [5, 10, 20]}
+    >>> budget.exact(run, at, product=True).ettr.shape
+    (2, 3)
     """
-    return evaluate("budget.exact", _exact, accepted(scenario, at))
+    at = as_product(at) if product else at
+    return with_swept(evaluate("budget.exact", _exact, accepted(scenario, at)), at)
 
 
 def quiet_budget(
     scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None, form: Callable[..., TimeBudget] = exact
 ) -> TimeBudget:
-    """Hours by a form without its warning, where NaN in an array is looked for."""
+    """Time budget by a model without its warning, for callers that look for NaN themselves."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ValidityWarning)
         return form(scenario, at)
 
 
 def exact_at_each_rate(run: JobInHours, at: None = None) -> TimeBudget:
-    """Expected time budget at each failure rate that a run passes through, at some of which it may hardly train."""
+    """Expected time budget at each failure rate that a run passes through, with no lower limit on its ETTR."""
     return evaluate("budget.exact", _exact, run, least_ettr=0.0)
 
 
-def first_order(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) -> TimeBudget:
-    r"""Expected time budget when each failure costs half an interval and losses only add up.
+def first_order(
+    scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None, *, product: bool = False
+) -> TimeBudget:
+    r"""Return the expected time budget to first order: each failure costs half an interval, and losses add up.
 
-    Parameters, result and errors are those of :func:`exact`; it takes tiers, predicted and silent failures together,
-    and refuses rates that change and what only simulation follows.
+    Parameters, result and errors are those of :func:`exact`. Tiers, predicted failures and silent failures may occur
+    together; changing rates, and mechanisms that only the simulator has, are refused.
 
     Notes
     -----
     :math:`1 - ETTR = (w + sp)/\tau + \lambda(\tau/2 + p + d + q + r) + \mu(m + r)` while that is below 1, and useful
-    while it is well below. Young (1974). The start adds its queue and restart once. Each tier adds its own
-    :math:`w/\tau`, and takes its share of failures with its own :math:`\tau/2 + p` and load; announced failures lose no
-    work but an alarm costs its action; a silent failure loses its latency.
+    while it is well below 1. Young (1974). The start adds one queue and one restart. Each tier adds its
+    :math:`w/\tau`, and recovers its share of failures with its :math:`\tau/2 + p` and load. An announced failure loses
+    no work, but each alarm costs its action. A silent failure loses its latency.
 
     Examples
     --------
@@ -103,27 +115,28 @@ def first_order(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = 
     >>> round(budget.first_order(Scenario.load("llama3-405b")).ettr, 3)
     0.906
     """
-    return evaluate("budget.first_order", _first_order, accepted(scenario, at, "first_order"))
+    at = as_product(at) if product else at
+    return with_swept(evaluate("budget.first_order", _first_order, accepted(scenario, at, "first_order")), at)
 
 
-def rsc(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) -> TimeBudget:
-    r"""Expected time budget by the formula of the RSC paper, with its queue and start-up terms.
+def rsc(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None, *, product: bool = False) -> TimeBudget:
+    r"""Return the expected time budget by the formula of the RSC paper, with its queue and start-up terms.
 
     Parameters and result are those of :func:`exact`.
 
     Raises
     ------
     NotModelled
-        The scenario has a background write, maintenance, or another mechanism that the formula has no term for.
+        A background write, maintenance, or another mechanism that the formula has no term for.
     OutsideValidity
-        The failures' losses reach the whole scheduled time.
+        Failures cost all of the scheduled time.
 
     Notes
     -----
     Scheduled time :math:`S = R(1 + w/\Delta) + u_0 + \lambda S (u_0 + \Delta/2)`, wall clock
     :math:`W = S(1 + \lambda q) + q`, ETTR = R/W; :math:`u_0` is detection and restart after a failure, and the restart
-    at the start. For long runs without queue this is version 2's :math:`[1 - \lambda(u_0 + \Delta/2)]/(1 + w/\Delta)`;
-    version 1 leaves the term :math:`q\lambda\Delta/2R` out of the denominator. Kokolis et al. (2025).
+    at the start. For long runs without queue this is :math:`[1 - \lambda(u_0 + \Delta/2)]/(1 + w/\Delta)` of version 2
+    of the paper; version 1 lacks the term :math:`q\lambda\Delta/2R` in the denominator. Kokolis et al. (2025).
 
     Examples
     --------
@@ -132,6 +145,7 @@ def rsc(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) ->
     >>> round(budget.rsc(run).ettr, 2)
     0.92
     """
+    at = as_product(at) if product else at
     run = accepted(scenario, at, "rsc")
     for path, section in (("checkpoint.tiers", run.tiers), ("prediction", run.prediction)):
         if section:
@@ -143,13 +157,16 @@ def rsc(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) ->
     ):
         if np.any(np.asarray(values) > 0):
             raise NotModelled(f"budget.rsc has no term for {path}: set it to 0, or use budget.exact")
-    return evaluate("budget.rsc", _rsc, run)
+    return with_swept(evaluate("budget.rsc", _rsc, run), at)
 
 
 def _exact(run: JobInHours) -> tuple[Parts, Limits]:
+    """Parts of the exact time budget, and where the model is not valid."""
+    # hours of training first; the number of failures and the hours of restarts then follow from the hours at risk
     trained, recover = _trained(run), recover_of(run)
     starts = 1.0 if run.include_start else 0.0
     n_failures, restart_h = recover(run, trained.risk_h, starts)
+    # a background write must end within its interval; e^(λB) must stay within a float
     limits = {
         "intervals no shorter than the training during the background write": run.head * (1 - LAST_DIGITS) > run.tau,
         ENDS: np.logical_not(trained.largest_exponent - np.log(run.survive_restart) <= _LARGEST_EXPONENT),
@@ -167,12 +184,14 @@ def _exact(run: JobInHours) -> tuple[Parts, Limits]:
     }
     if np.any(run.stops_per_h):
         limits[maintenance.RARE_STOPS] = maintenance.add_maintenance(run, trained, recover, parts)
+    # detection and queue expose the job to no failure, so they are proportional to the number of failures
     parts["detection_h"] = parts["n_failures"] * run.detection
     parts["queue_h"] = parts["n_failures"] * run.queue + starts * run.first_queue
     return parts, limits
 
 
 def _trained(run: JobInHours) -> training.Training:
+    """Hours of training, by the model for the kind of checkpoints and failures of a run."""
     if run.tiers:
         return tiered.tiered(run)
     if run.prediction is not None:
@@ -181,14 +200,14 @@ def _trained(run: JobInHours) -> training.Training:
 
 
 def recover_of(run: JobInHours) -> maintenance.Recover:
-    """How failures and hours of restarts follow from hours at risk."""
+    """Function that returns failures and hours of restarts, from hours at risk."""
     if run.tiers:
         return tiered.recover
     return training.recover_silent if run.silent > 0 else training.recover
 
 
 def out_of_order(run: JobInHours) -> Any:
-    """Where intervals or writes of tiers fall from one to the next slower one, or a write outlasts its interval."""
+    """Mask of points where a slower tier has the shorter interval or write, or a write outlasts its interval."""
     tau, write = run.taus, run.writes
     rising = [(tau[0], write[0])]
     for level in range(1, len(tau)):
@@ -197,6 +216,7 @@ def out_of_order(run: JobInHours) -> Any:
 
 
 def _first_order(run: JobInHours) -> tuple[Parts, Limits]:
+    """Parts to first order: the loss L is a sum of shares of the wall clock T, so that T = work / (1 - L)."""
     starts = 1.0 if run.include_start else 0.0
     stalls, rework, restart = _checkpoints_to_first_order(run)
     alarms, announced = _alarms_to_first_order(run)
@@ -221,7 +241,7 @@ def _first_order(run: JobInHours) -> tuple[Parts, Limits]:
 
 
 def _checkpoints_to_first_order(run: JobInHours) -> tuple[Any, Any, Any]:
-    """Share of time in stalls, and the mean rework and restart of a failure. [1, h, h]"""
+    """Share of time in stalls, and mean rework and mean restart of a failure. [1, h, h]"""
     if not run.tiers:
         return run.stall / run.tau, run.tau / 2 + run.persist, run.restart_after
     stalls = sum(stall / tau for stall, tau in zip(run.stalls, run.taus, strict=True))
@@ -232,16 +252,17 @@ def _checkpoints_to_first_order(run: JobInHours) -> tuple[Any, Any, Any]:
 
 
 def _alarms_to_first_order(run: JobInHours) -> tuple[Any, Any]:
-    """Share of time in answers to alarms, and share of failures that lose no work."""
+    """Share of time in checkpoints that answer alarms, and share of failures that lose no work."""
     if run.prediction is None:
         return 0.0, 0.0
-    ahead = run.prediction
-    heeded = heed_threshold_h(ahead.action, ahead.precision) <= run.tau
-    recall = np.where(heeded, ahead.recall, 0.0)
-    return alarm_rate_per_h(run.rate, recall, ahead.precision) * ahead.action, recall
+    prediction = run.prediction
+    heeded = heed_threshold_h(prediction.action, prediction.precision) <= run.tau
+    recall = np.where(heeded, prediction.recall, 0.0)
+    return alarm_rate_per_h(run.rate, recall, prediction.precision) * prediction.action, recall
 
 
 def _rsc(run: JobInHours) -> tuple[Parts, Limits]:
+    """Parts by S = R (1 + w/Δ) + u₀ + λ S (u₀ + Δ/2), solved for the scheduled time S."""
     starts = 1.0 if run.include_start else 0.0
     per_failure = run.detection + run.restart_after + run.tau / 2
     scheduled = run.work * (1 + run.stall / run.tau) + starts * run.start

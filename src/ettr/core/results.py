@@ -133,7 +133,7 @@ class TimeBudget(Answer):
 
     def to_dict(self) -> dict[str, float]:
         """All fields with ``total_h`` and ``ettr``, as plain numbers for JSON."""
-        named = {field.name: float(getattr(self, field.name)) for field in fields(self)}
+        named = {field.name: float(getattr(self, field.name)) for field in fields(TimeBudget)}
         return named | {"total_h": float(self.total_h), "ettr": float(self.ettr)}
 
     @property

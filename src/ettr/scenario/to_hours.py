@@ -55,7 +55,10 @@ class Values:
             np.broadcast_shapes(*(values.shape for values in self.given.values()))
         except ValueError as error:
             shapes = ", ".join(f"{path} {values.shape}" for path, values in self.given.items())
-            raise InputError(f"arrays must broadcast against each other, got {shapes}") from error
+            raise InputError(
+                f"arrays must broadcast against each other, got {shapes}; for every combination pass product=True to "
+                "the function of ettr.budget"
+            ) from error
 
     def __call__(self, path: str) -> Any:
         """The value at a path; 0 in a section that is left out, as of no maintenance."""
