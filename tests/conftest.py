@@ -75,12 +75,12 @@ def pytest_xdist_make_scheduler(config, log):
         return None
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByRoom(LoadScopeScheduling):
+    class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             path = nodeid.partition("::")[0]
             return path.rpartition("/")[0] if path.startswith("tests/chapters/") else path
 
-    return ByRoom(config, log)
+    return ByFile(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,14 @@
-"""What pages repeat of the code, and the command that writes it anew: ``make readme``.
+"""Generated parts of pages, and the command that renews them: ``make readme``.
 
-Each block of a page stands between ``<!-- name -->`` and ``<!-- end -->``. A console block is an example: a command,
-and the lines that the page shows of its answer.
+A generated block stands between ``<!-- name -->`` and ``<!-- end -->``. A console block is an example: a command, and
+the lines of its answer that the page shows. Where the words of an answer changed, the most similar line takes the place
+of the old one, and ``make readme`` prints both.
 """
 
 from __future__ import annotations
 
 import ast
+import difflib
 import json
 import os
 import re
@@ -34,35 +36,35 @@ EXAMPLES = ("README.md", "book/your_cluster/first_questions.md")
 """The pages with console blocks."""
 WIDTH = 130
 SENTENCE_WIDTH = 78
-"""Of a long sentence in a console block, which a terminal would wrap as well; tables are left alone."""
+"""Width of a sentence in a console block; tables are not wrapped."""
 TERMINAL = {"COLUMNS": "120", "NO_COLOR": "1"}
 
 
 def picture() -> str:
-    """The README's picture."""
+    """Return the README's picture as SVG."""
     chart = what_if.show("scale", Scenario.load("llama3-405b"))
     return rendering.svg(chart.properties(width=640).to_dict() | {"background": "white"})
 
 
 def deposit() -> str:
-    """What Zenodo is told of a version, from ``CITATION.cff``, which it leaves unread where this file is."""
-    told = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    """Return ``.zenodo.json``, made from ``CITATION.cff``, which Zenodo does not read where the other file exists."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     record = {
-        "title": told["title"],
-        "description": f"<p>{told['abstract']}</p>",
-        "creators": [{"name": author["name"]} for author in told["authors"]],
-        "version": told["version"],
-        "publication_date": str(told["date-released"]),
-        "license": told["license"].lower(),
-        "keywords": told["keywords"],
-        "upload_type": told["type"],
+        "title": citation["title"],
+        "description": f"<p>{citation['abstract']}</p>",
+        "creators": [{"name": author["name"]} for author in citation["authors"]],
+        "version": citation["version"],
+        "publication_date": str(citation["date-released"]),
+        "license": citation["license"].lower(),
+        "keywords": citation["keywords"],
+        "upload_type": citation["type"],
         "access_right": "open",
     }
     return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
 
 
 def headline() -> str:
-    """The README's headline: what the chapter on scale answers."""
+    """Return the README's headline: the answer of the chapter on scale."""
     run = Scenario.load("llama3-405b")
     sizes = scale.tables.ettr_of_sizes(run, [100_000])
     answer = scale.words.answer(run, sizes, scale.tables.reach_gpus(run, 0.9), 0.9)
@@ -70,7 +72,7 @@ def headline() -> str:
 
 
 def title(docname: str) -> str:
-    """The first heading of a page of the book."""
+    """Return the first heading of a page of the book."""
     path = chapters.source(ROOT, docname)
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".ipynb":
@@ -79,44 +81,46 @@ def title(docname: str) -> str:
 
 
 def contents() -> str:
-    """The README's table of chapters, from ``_toc.yml`` and the first heading of each page."""
-    rows = ["| Part | Chapter | Its question |", "|---|---|---|"]
+    """Return the README's list of chapters, one line per part, from ``_toc.yml`` and the first heading of each page."""
+    lines = []
     for caption, pages in chapters.contents(ROOT):
-        for number, (name, _) in enumerate(pages):
-            path = chapters.source(ROOT, name).relative_to(ROOT).as_posix()
-            rows.append(f"| {'' if number else caption} | [{Path(name).name}]({path}) | {title(name)} |")
-    return "\n".join(row.replace("|  |", "| |") for row in rows)
+        paths = [chapters.source(ROOT, page).relative_to(ROOT).as_posix() for page, _ in pages]
+        links = [f"[{title(page)}]({path})" for (page, _), path in zip(pages, paths, strict=True)]
+        lines.append(f"- **{caption}:** {' · '.join(links)}")
+    return "\n".join(lines)
 
 
 def first_sentence(path: Path) -> str:
-    """The first sentence of a module's docstring, as Markdown."""
+    """Return the first sentence of a module's docstring, as Markdown."""
     text = " ".join((ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n\n")[0].split())
     return re.split(r"(?<=\.)\s", text, maxsplit=1)[0].replace("``", "`")
 
 
 def layers(package: str) -> list[tuple[list[str], bool]]:
-    """The subpackages of each layer, the highest first, and whether they may use each other (import-linter)."""
+    """Return the subpackages of each layer, highest first, and whether they may import each other (import-linter)."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = project["tool"]["importlinter"]["contracts"]
-    (contract,) = (each for each in contracts if each.get("containers") == [package])
+    (contract,) = (contract for contract in contracts if contract.get("containers") == [package])
     return [(re.split(r" [:|] ", layer), " : " in layer) for layer in contract["layers"]]
 
 
 def structure() -> str:
-    """The layers of both packages, each subpackage in the words of its own docstring."""
+    """Return the layers of both packages, each subpackage with the first sentence of its docstring."""
     parts = []
     for package, folder in PACKAGES.items():
-        rows, open_layers = [f"| Layer of `{package}` | Subpackage | What it holds |", "|---|---|---|"], []
-        above = layers(package)
-        for number, (subpackages, is_open) in zip(range(len(above), 0, -1), above, strict=True):
+        rows, open_layers = [f"| Layer of `{package}` | Subpackage | Contents |", "|---|---|---|"], []
+        from_the_top = layers(package)
+        for number, (subpackages, is_open) in zip(range(len(from_the_top), 0, -1), from_the_top, strict=True):
             open_layers += [number] if is_open else []
             for place, name in enumerate(subpackages):
-                module = folder / f"{name}.py" if (folder / f"{name}.py").exists() else folder / name / "__init__.py"
-                rows.append(f"| {'' if place else number} | `{name}` | {first_sentence(module)} |")
+                path = folder / name / "__init__.py"
+                sentence = first_sentence(path if path.exists() else folder / f"{name}.py")
+                rows.append(f"| {'' if place else number} | `{name}` | {sentence} |")
         parts.append("\n".join(row.replace("|  |", "| |") for row in rows))
         if open_layers:
-            *some, last = map(str, sorted(open_layers))
-            parts.append(f"Subpackages of one layer may import each other in layers {', '.join(some)} and {last} only.")
+            *others, last = map(str, sorted(open_layers))
+            numbers = f"{', '.join(others)} and {last}"
+            parts.append(f"Subpackages of one layer may import each other in layers {numbers} only.")
     return "\n\n".join(parts)
 
 
@@ -131,65 +135,91 @@ BLOCKS: dict[tuple[str, str], Callable[[], str]] = {
 _EXAMPLE = re.compile(r"(?<=```console\n\$ ettr )([^\n]*)\n(.*?)(?=```)", re.DOTALL)
 _CONTINUED = re.compile(r" {4}\S")
 _LEADING = re.compile(r"^\d[\d,.]*\s*")
+_ALIKE = 0.5
+"""Similarity from which a line of an answer counts as a reworded line of the page."""
 
 
 def examples(file: str) -> list[tuple[str, str]]:
-    """The commands of a page, without ``ettr``, and the lines that it shows of each answer."""
+    """Return the commands of a page, without ``ettr``, each with the lines of its answer that the page shows."""
     return _EXAMPLE.findall((ROOT / file).read_text(encoding="utf-8"))
 
 
 def label(line: str) -> str:
-    """By what a line of an answer is found again: its words up to the next number or column."""
+    """Return the words of a line up to its next number or column, by which it is found in another answer."""
     words = re.split(r"\s{2,}", _LEADING.sub("", line.strip()))[0]
     return re.split(r"\d", words)[0].strip()
 
 
 def wrapped(line: str) -> list[str]:
-    """A line of an answer as a page shows it."""
+    """Return a line of an answer as a page shows it."""
     if re.search(r"\S\s{2,}\S", line):
         return [line.rstrip()]
     return textwrap.wrap(line, SENTENCE_WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def is_answer(command: str, status: int, err: str) -> bool:
-    """Whether a command answers and says nothing else, but that a target is not reached."""
+    """Return whether a command answered with no message except a target that is not reached, or a compilation."""
+    err = re.sub(r"ettr: compiling the simulator .*\n", "", err)
     unmet = status == 3 and "--target" in command and re.fullmatch(r"ettr: .* is below --target .*\n", err)
     return bool(unmet) or (status, err) == (0, "")
 
 
-def excerpt(shown: str, answer: str) -> str:
-    """The lines shown, as the answer has them now, with ``...`` where it has others in between."""
+def unwrapped(page_lines: str) -> list[str]:
+    """Return the lines of an answer that a page shows, each on one line, without ``...``."""
+    lines: list[str] = []
+    for line in page_lines.splitlines():
+        if _CONTINUED.match(line):
+            lines[-1] += f" {line.strip()}"
+        elif line != "...":
+            lines.append(line)
+    return lines
+
+
+def most_alike(line: str, candidates: list[str]) -> int | None:
+    """Return the index of the candidate most like a line whose words changed; None if none is alike."""
+    ratios = [difflib.SequenceMatcher(None, line, candidate).ratio() for candidate in candidates]
+    best = max(range(len(ratios)), key=ratios.__getitem__, default=None)
+    return None if best is None or ratios[best] < _ALIKE else best
+
+
+def excerpt(page_lines: str, answer: str, *, reworded: bool = False) -> str:
+    """Return the lines that a page shows as the answer has them now, with ``...`` where it has others in between.
+
+    A line is found by its label, or with ``reworded`` by its similarity where no line has that label.
+    """
     lines = answer.splitlines()
     renewed: list[str] = []
-    at: int | None = None
-    for line in shown.splitlines():
-        if line == "..." or _CONTINUED.match(line):
-            continue
-        start = 0 if at is None else at + 1
-        found = next((place for place in range(start, len(lines)) if label(lines[place]) == label(line)), None)
-        assert found is not None, f"the answer has no further line {label(line)!r}:\n{answer}"
-        renewed += ["..."] if at is not None and found > start else []
-        renewed += wrapped(lines[found])
-        at = found
-    before, after = (["..."] if ends else [] for ends in (shown.startswith("...\n"), shown.endswith("\n...\n")))
+    start = 0
+    for line in unwrapped(page_lines):
+        index = next((at for at in range(start, len(lines)) if label(lines[at]) == label(line)), None)
+        if index is None and reworded and (distance := most_alike(line, lines[start:])) is not None:
+            index = start + distance
+            print(f"reworded: {line.strip()!r}\n      now: {lines[index].strip()!r}")
+        assert index is not None, f"the answer has no further line {label(line)!r}:\n{answer}"
+        renewed += ["..."] if renewed and index > start else []
+        renewed += wrapped(lines[index])
+        start = index + 1
+    before, after = (
+        ["..."] if elided else [] for elided in (page_lines.startswith("...\n"), page_lines.endswith("\n...\n"))
+    )
     return "\n".join([*before, *renewed, *after]) + "\n"
 
 
 def answered(example: re.Match[str]) -> str:
-    """An example with the answer that its command gives now."""
+    """Return an example with the answer that its command gives now."""
     command = [sys.executable, "-m", "ettr.cli", *shlex.split(example[1])]
     run = subprocess.run(command, cwd=ROOT, env=os.environ | TERMINAL, capture_output=True, text=True, check=False)
     if not is_answer(example[1], run.returncode, run.stderr):
         raise SystemExit(f"ettr {example[1]} has no answer: {run.stderr}")
-    return f"{example[1]}\n{excerpt(example[2], run.stdout)}"
+    return f"{example[1]}\n{excerpt(example[2], run.stdout, reworded=True)}"
 
 
 def block(file: str, name: str) -> re.Match[str]:
-    """Where a block stands; what is in it is the match's second group."""
+    """Return the match of a block; its second group is the generated text."""
     text = (ROOT / file).read_text(encoding="utf-8")
-    found = re.search(rf"(<!-- {name} -->\n+)(.*?)(\n+<!-- end -->)", text, re.DOTALL)
-    assert found, f"{file} has no block <!-- {name} --> that ends in <!-- end -->"
-    return found
+    match = re.search(rf"(<!-- {name} -->\n+)(.*?)(\n*<!-- end -->)", text, re.DOTALL)
+    assert match, f"{file} has no block <!-- {name} --> that ends in <!-- end -->"
+    return match
 
 
 def renew() -> None:
@@ -197,8 +227,8 @@ def renew() -> None:
     PICTURE.write_text(picture(), encoding="utf-8")
     DEPOSIT.write_text(deposit(), encoding="utf-8")
     for (file, name), text in BLOCKS.items():
-        place = block(file, name)
-        renewed = place.string[: place.start(2)] + text() + place.string[place.end(2) :]
+        match = block(file, name)
+        renewed = match.string[: match.start(2)] + text() + "\n" + match.string[match.end(2) :].lstrip("\n")
         (ROOT / file).write_text(renewed, encoding="utf-8")
     for file in EXAMPLES:
         page = (ROOT / file).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What stands twice is the same in both places: pages and code, version and changes, chapters and their rooms."""
+"""Facts stated in two places agree: pages and code, version and changelog, chapters and their code."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 import ettr
+from ettr.scenario import basics
 from ettr_book.publish import chapters, pages
 from generated import BLOCKS, DEPOSIT, PACKAGES, block, deposit, layers, title
 
@@ -22,7 +23,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 CHANGES = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 GUIDES = {
-    name: (ROOT / name).read_text(encoding="utf-8") for name in ("CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md")
+    name: (ROOT / name).read_text(encoding="utf-8")
+    for name in ("CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "README.md")
 }
 PAGES = chapters.docnames(ROOT)
 REFERENCE = ROOT / "book" / "reference"
@@ -30,7 +32,7 @@ API = {path.name: path.read_text(encoding="utf-8") for path in (REFERENCE / "api
 
 
 @pytest.mark.parametrize(("file", "name"), BLOCKS)
-def test_what_a_page_repeats_is_what_the_code_says(file, name):
+def test_a_generated_block_is_up_to_date(file, name):
     assert block(file, name)[2] == BLOCKS[file, name](), "run `make readme`"
 
 
@@ -53,15 +55,16 @@ def test_the_citation_is_that_of_the_package():
     assert re.search(rf"\b{project['name']}\b", CITATION["abstract"]) and CITATION["type"] == "software"
 
 
-@pytest.mark.parametrize("reference", CITATION["references"], ids=lambda one: one["title"])
-def test_what_the_citation_refers_to_is_in_the_bibliography(reference):
+@pytest.mark.parametrize("reference", CITATION["references"], ids=lambda reference: reference["title"])
+def test_references_of_the_citation_are_in_the_bibliography(reference):
     entries = re.split(r"(?m)^(?=@)", (ROOT / "data" / "references.bib").read_text(encoding="utf-8"))
     place = reference.get("doi") or reference["url"]
-    (entry,) = (one for one in entries if f"{{{place}}}" in one and reference["authors"][0]["family-names"] in one)
+    author = reference["authors"][0]["family-names"]
+    (entry,) = (entry for entry in entries if f"{{{place}}}" in entry and author in entry)
     assert reference["title"] in entry.replace("{Llama}", "Llama") and f"year = {{{reference['year']}}}" in entry
 
 
-def test_zenodo_is_told_what_the_citation_says():
+def test_the_zenodo_deposit_is_made_from_the_citation():
     assert DEPOSIT.read_text(encoding="utf-8") == deposit(), "run `make readme`"
 
 
@@ -92,22 +95,21 @@ def test_a_notebook_has_its_code():
 
 
 def test_no_notebook_lies_beside_the_table_of_contents():
-    there = {path.relative_to(ROOT).with_suffix("").as_posix() for path in (ROOT / "book").rglob("*.ipynb")}
-    assert {name for name in there if ".ipynb_checkpoints" not in name} <= set(PAGES)
+    notebooks = {path.relative_to(ROOT).with_suffix("").as_posix() for path in (ROOT / "book").rglob("*.ipynb")}
+    assert {name for name in notebooks if ".ipynb_checkpoints" not in name} <= set(PAGES)
 
 
 def test_the_readme_has_every_chapter_of_the_table_of_contents_in_its_order():
-    rows = re.findall(
-        r"^\| ([^|]*?) ?\| \[\w+\]\(([^)]+)\) \| ([^|]+) \|$", block("README.md", "chapters")[2], re.MULTILINE
-    )
+    parts = re.findall(r"^- \*\*(.+):\*\* (.*)$", block("README.md", "chapters")[2], re.MULTILINE)
+    chapters_of = {caption: re.findall(r"\[([^]]+)\]\(([^)]+)\)", links) for caption, links in parts}
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    expected = [
-        ("" if at else part["caption"], chapter["file"], title(chapter["file"]))
+    assert {
+        caption: [(question, path.rpartition(".")[0]) for question, path in links]
+        for caption, links in chapters_of.items()
+    } == {
+        part["caption"]: [(title(chapter["file"]), chapter["file"]) for chapter in part["chapters"]]
         for part in toc["parts"]
-        for at, chapter in enumerate(part["chapters"])
-        if not chapter["file"].startswith("book/reference/api/")  # which the page api leads to
-    ]
-    assert [(part.strip(), link.rpartition(".")[0], question) for part, link, question in rows] == expected
+    }
 
 
 def test_the_first_page_leads_to_all_chapters():
@@ -120,25 +122,25 @@ def test_the_first_page_leads_to_all_chapters():
 
 
 def resolved(name: str) -> Any:
-    """What a dotted name stands for."""
+    """Return the object of a dotted name."""
     path, *parts = name.split(".")
-    found: Any = importlib.import_module(path)
+    value: Any = importlib.import_module(path)
     for part in parts:
         path += f".{part}"
-        found = getattr(found, part) if hasattr(found, part) else importlib.import_module(path)
-    return found
+        value = getattr(value, part) if hasattr(value, part) else importlib.import_module(path)
+    return value
 
 
 def documented(page: str) -> list[tuple[str, str]]:
-    """Names, and the options that stand below them."""
+    """Return the names that a page documents, each with the options below it."""
     return re.findall(r"\.\. auto\w+:: (ettr[\w.]*)\n((?:   :.*\n)*)", f"{API[page]}\n")
 
 
 @pytest.mark.parametrize("page", API)
-def test_names_that_a_page_documents_are_there(page):
+def test_documented_names_exist(page):
     for name, options in documented(page):
-        found = resolved(name)
-        fields = {*dir(found), *getattr(found, "__dataclass_fields__", ()), *getattr(found, "model_fields", ())}
+        value = resolved(name)
+        fields = {*dir(value), *getattr(value, "__dataclass_fields__", ()), *getattr(value, "model_fields", ())}
         listed = re.search(r":members: (\S.*)", options)
         assert not listed or set(listed[1].split(", ")) <= fields, name
 
@@ -149,7 +151,7 @@ def test_nothing_is_documented_twice():
 
 
 @pytest.mark.parametrize("guide", GUIDES)
-def test_a_guide_names_files_and_targets_that_there_are(guide):
+def test_files_and_targets_that_a_guide_names_exist(guide):
     text = GUIDES[guide]
     for path in re.findall(r"`([\w.-]+/[\w./-]*)`", text):
         assert any((folder / path).exists() for folder in (ROOT, ROOT / "src", *PACKAGES.values())), path
@@ -161,7 +163,7 @@ def test_a_guide_names_files_and_targets_that_there_are(guide):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_subpackage_is_in_a_layer_and_says_what_it_holds(package):
+def test_every_subpackage_is_in_a_layer_and_has_one_sentence(package):
     subpackages = {path.parent.name for path in PACKAGES[package].glob("*/__init__.py")}
     modules = {path.stem for path in PACKAGES[package].glob("[!_]*.py")}
     assert sorted(name for layer, _ in layers(package) for name in layer) == sorted(subpackages | modules)
@@ -171,12 +173,29 @@ def test_every_subpackage_is_in_a_layer_and_says_what_it_holds(package):
         assert sentence.endswith(".") and len(sentence) < 130, sentence
 
 
+def test_contributing_names_every_file_with_fields():
+    section = GUIDES["CONTRIBUTING.md"].partition("## A field of a scenario")[2].partition("\n## ")[0]
+    files = {cls.__module__.removeprefix("ettr.").replace(".", "/") + ".py" for cls in sections_of_scenarios()}
+    assert len(files) > 8 and files <= set(re.findall(r"`(scenario/\w+\.py)`", section))
+
+
+def sections_of_scenarios() -> set[type]:
+    """Return the classes of the sections of a scenario and of a GPU that have fields."""
+    pending, classes = [basics.Section], set()
+    while pending:
+        pending += pending.pop().__subclasses__()
+        classes |= {
+            cls for cls in pending if cls.__module__.startswith("ettr.scenario.") and "Hours" not in cls.__name__
+        }
+    return {cls for cls in classes if vars(cls).get("__annotations__")}
+
+
 # --------------------------------------------------------------------------- names
 
 MODULES = sorted((ROOT / "src").rglob("*.py"))
 
 
-def test_a_class_name_stands_for_one_thing():
+def test_a_class_name_is_unique_in_the_package():
     classes: dict[str, list[str]] = {}
     for path in MODULES:
         for name in re.findall(r"(?m)^ *class ([A-Z]\w*)", path.read_text(encoding="utf-8")):
