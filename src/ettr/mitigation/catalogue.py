@@ -42,10 +42,20 @@ class _File(Section):
         for name in ids:
             if ids.count(name) > 1:
                 raise ValueError(f"has two mitigations with the id {name!r}")
-        for one in self.mitigations:
-            for other in one.conflicts:
-                if other not in ids or other == one.id:
-                    raise UnknownName("mitigation in conflicts", other, set(ids) - {one.id}, f"of {one.id}")
+        for entry in self.mitigations:
+            for other in entry.conflicts:
+                if other not in ids or other == entry.id:
+                    raise UnknownName("mitigation in conflicts", other, set(ids) - {entry.id}, f"of {entry.id}")
+        return self
+
+    @model_validator(mode="after")
+    def _each_name_belongs_to_one_mitigation(self) -> _File:
+        owners: dict[str, str] = {}
+        for entry in self.mitigations:
+            for name in (entry.id, *entry.aliases):
+                owner = owners.setdefault(name.casefold(), entry.id)
+                if owner != entry.id:
+                    raise ValueError(f"the name {name!r} belongs to both {owner} and {entry.id}")
         return self
 
 
@@ -201,7 +211,7 @@ def catalogue(path: str | Path | None = None) -> Catalogue:
     --------
     >>> known = catalogue()
     >>> known["lemon-removal"].title
-    'Lemon nodes taken out'
+    'Lemon-node removal'
     """
     if path is None:
         return _own()

@@ -118,7 +118,8 @@ class Mitigation(Section):
     """One thing to do about failures."""
 
     id: Id = Field(description="short name: a-z, 0-9, dash")
-    title: Text = Field(description="a few words")
+    title: Text = Field(description="the name that papers and vendors use")
+    aliases: tuple[Text, ...] = Field((), description="other common names, for searching")
     group: Group = Field(description="what it acts on")
     mechanism: Words = Field(description="how it works, in a sentence")
     asked_by: tuple[Text, ...] = Field((), description="source documents that ask for it, by bibliography key")
