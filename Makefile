@@ -1,33 +1,33 @@
-# Each target works alone on a fresh machine that has make and Python >= 3.11.
+# Each target works on a fresh machine that has make and Python >= 3.11.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help book test quick-test lint compiled format browser check mutants drill bench readme lock audit matrix release data-hashes clean
 BIN := .venv/bin
-# A process more than there are cores; what shares a table or a browser stays in one.
+# Tests that share a table or a browser run in one process (tests/conftest.py).
 PYTEST := $(BIN)/pytest -n auto --no-loadscope-reorder
 NOTEBOOKS = $(wildcard book/*.ipynb book/*/*.ipynb)
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-book: .venv/installed compiled ## Run the chapters that changed and build the book into _build/html
+book: .venv/installed compiled ## Run the changed chapters and build the book in _build/html (4-6 minutes on 2 cores)
 	@$(BIN)/ettr book
 
-test: .venv/installed browser ## Run every check and every test, those in a real browser included
+test: .venv/installed browser ## Run all checks and tests, including those in a browser
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint compiled
 	@$(PYTEST) -m "not slow" --durations=10
 
 quick-test: .venv/installed ## Run the tests that need no browser
 	@$(PYTEST)
 
-lint: .venv/installed ## Check style, types, layers and that notebooks carry no outputs
+lint: .venv/installed ## Check style, types, layers, and that notebooks have no outputs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/nbstripout --keep-id --verify $(NOTEBOOKS)
 
-# The simulator's kernels, which Numba keeps beside the sources until they change: else each process compiles them.
+# Compile the simulator's kernels once: Numba caches them next to the sources; otherwise each process compiles them.
 compiled: .venv/installed
 	@$(BIN)/python -c 'from ettr import Scenario, simulate; run = Scenario.load("llama3-405b"); simulate(run, 1); \
 	  old = {"failures.lifetime": {"shape": 0.7}}; pool = {"spares": {"n_nodes": 9}, "repair": {"manual_h": 9}}; \
@@ -38,52 +38,52 @@ format: .venv/installed ## Format code and strip notebooks
 	$(BIN)/ruff format .
 	$(BIN)/nbstripout --keep-id $(NOTEBOOKS)
 
-check: .venv/installed ## Run what is slow: full samples, every index checked, mutants, many more changed inputs for each reader
+check: .venv/installed ## Run the slow tests: full samples, index checks in the simulator, mutants, and more mutated inputs
 	@$(BIN)/python tests/check.py
 
-mutants: .venv/installed ## Break the package in the ways of tests/mutants.csv and see whether tests notice
+mutants: .venv/installed ## Break one line at a time (tests/mutants.csv) and report the changes that no test notices
 	@$(BIN)/python tests/mutants.py
 
-drill: .venv/installed ## Run the recorded drills again: training jobs that are really killed, beside what they should take (12 min, an idle machine)
+drill: .venv/installed ## Run the recorded drills again: real training jobs that are killed (12 minutes on an idle machine)
 	@$(BIN)/python benchmarks/drill.py
 
-bench: .venv/installed ## Measure what choices in the code rest on: kernels, finishing dates, fits, sweeps and the build of the book
+bench: .venv/installed ## Run the benchmarks of kernels, finishing dates, fits, sweeps and the book build
 	@$(BIN)/python benchmarks/simulator.py
 	@$(BIN)/python benchmarks/finishing.py
 	@$(BIN)/python benchmarks/fit_coverage.py
 	@$(BIN)/python benchmarks/sweep.py
 	@$(BIN)/python benchmarks/book_build.py
 
-readme: .venv/installed ## Renew what README, ARCHITECTURE and the API pages repeat of the code
+readme: .venv/installed ## Renew generated blocks and command outputs in the documentation
 	@$(BIN)/python tests/generated.py
 
-data-hashes: .venv/installed ## Accept edits of data/: validate all of it, list new presets and renew the hashes
+data-hashes: .venv/installed ## Accept edits of data/: validate it, list new presets, renew the hashes
 	@$(BIN)/python -m ettr.evidence --stamp
 
-# Wheels only: what is installed then runs no code of its own while it is.
-lock: .venv/installed ## Lock what pyproject.toml asks for: uv.lock with dates, requirements.txt of it with hashes
+# Wheels only, because source distributions run code during installation.
+lock: .venv/installed ## Lock the dependencies of pyproject.toml in uv.lock and, with hashes, requirements.txt
 	$(BIN)/uv lock --no-build $(LOCK_OPTIONS)
 	$(BIN)/uv export --frozen --all-extras --all-groups --no-emit-project --quiet --output-file requirements.txt
 
-# Tools of PyPI in environments of their own, which are no part of the lock.
+# These tools run in environments of their own and are not part of the lock.
 TOOL := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/uv tool run --no-build
 NOX := $(TOOL) nox==2026.10.20 --envdir _build/nox
 
-audit: .venv/installed ## Check the licences of the locked packages, and ask PyPI for their known weaknesses
+audit: .venv/installed ## Check the licences and known vulnerabilities of the locked packages
 	@$(TOOL) pip-licenses==5.5.5 --python $(BIN)/python --summary --order count
 	@$(TOOL) pip-audit==2.10.1 --strict --disable-pip --require-hashes --requirement requirements.txt --progress-spinner off \
-	  || { echo "audit failed: the weakness above is known, or PyPI could not be asked" >&2; exit 1; }
+	  || { echo "audit failed: a locked package has a known vulnerability (above), or PyPI could not be reached" >&2; exit 1; }
 
-matrix: .venv/installed ## Run the quick tests on every Python found, from the lock (MATRIX_OPTIONS="--python 3.13 -- -n 1 -k plan")
+matrix: .venv/installed ## Run the quick tests on every Python found (MATRIX_OPTIONS="--python 3.13 -- -n 1 -k plan")
 	@$(NOX) --session tests $(MATRIX_OPTIONS)
 
-release: audit ## Build what is committed into dist/ and try it in an empty environment
+release: audit ## Build the committed state into dist/ and try it in an empty environment
 	@$(NOX) --session release -- $(RELEASE_OPTIONS)
 
 clean: ## Remove everything that was built
 	rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
-# The browser for the tests: one that is there, else Debian's (as root, with a library that Playwright links), else Playwright's own.
+# The browser for the tests: one that is installed, else Debian's (as root, with a library that Playwright needs), else Playwright's.
 browser: .venv/installed
 	@for name in chromium google-chrome google-chrome-stable chromium-browser chrome msedge; do \
 	  command -v $$name > /dev/null && exit 0; done; \
@@ -95,24 +95,24 @@ browser: .venv/installed
 	else \
 	  echo "downloading Playwright's Chromium for the browser tests"; \
 	  $(BIN)/playwright install chromium > _build/browser.log 2>&1; \
-	fi || { echo "there is no Chromium or Chrome for the browser tests, and none could be installed (_build/browser.log): install one, or run \`make quick-test\` for all other tests" >&2; exit 1; }
+	fi || { echo "no Chromium or Chrome for the browser tests, and none could be installed (see _build/browser.log): install one, or run \`make quick-test\`, which runs all other tests" >&2; exit 1; }
 
-# The environment: the first Python >= 3.11 found, the wheels of the lock by their hashes, and this package in place. The lock is
-# whole, so that nothing else is resolved, and this package is built by the tools of the lock.
+# The environment: the first Python >= 3.11 found, the locked wheels checked by hash, and this package in editable mode. The lock is
+# complete, so nothing is resolved, and the build tools come from it too.
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-deps
 .venv/installed: requirements.txt pyproject.toml
 	@for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	  if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then python=$$name; break; fi; done; \
-	if [ -z "$$python" ]; then echo "Python 3.11 or newer is needed, and none was found" >&2; exit 1; fi; \
+	if [ -z "$$python" ]; then echo "no Python 3.11 or newer was found; please install one" >&2; exit 1; fi; \
 	if ! $$python -c 'import ensurepip, venv' 2> /dev/null; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 	    version=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
 	    apt-get update -q && apt-get install -q -y python$$version-venv; \
 	  else \
-	    echo "$$python has no venv: install it, on Debian or Ubuntu as root: apt-get install python3-venv" >&2; exit 1; \
+	    echo "$$python has no venv module; on Debian or Ubuntu, install it with: sudo apt-get install python3-venv" >&2; exit 1; \
 	  fi; fi; \
-	echo "installing the locked packages into .venv, once"; \
+	echo "installing the locked packages into .venv (only the first time)"; \
 	$$python -m venv .venv && $(INSTALL) --only-binary :all: --require-hashes --requirement requirements.txt \
 	  && $(INSTALL) --no-build-isolation --editable . \
-	  || { echo "the locked packages could not be installed: this needs PyPI, or a mirror named in PIP_INDEX_URL, once" >&2; exit 1; }
+	  || { echo "the locked packages could not be installed: this needs PyPI once, or a mirror in PIP_INDEX_URL" >&2; exit 1; }
 	@touch $@
