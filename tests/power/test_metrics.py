@@ -87,7 +87,7 @@ def test_the_share_of_a_band_is_that_of_the_harmonics(still):
 
 
 def test_a_band_beyond_the_bins_is_refused(noise):
-    with pytest.raises(InputError, match="hold frequencies up to 1 Hz, not up to 20 Hz.*resolution_s <= 0.025"):
+    with pytest.raises(InputError, match="resolve frequencies up to 1 Hz, not up to 20 Hz.*resolution_s <= 0.025"):
         power.band_share(noise)
     with pytest.raises(InputError, match="needs 0 < low_hz < high_hz"):
         power.band_share(noise, 0.5, 0.2)
@@ -101,7 +101,7 @@ def test_a_limit_that_is_met_exactly_is_kept(noise, tmp_path):
     swing = power.metrics(noise).swing_mw
     path = tmp_path / "mine.csv"
     path.write_text(f"rule,metric,limit,unit\nours,swing_mw,{swing!r},MW\ntight,swing_mw,{swing / 2},MW\n")
-    assert power.check(noise, path)["verdict"].tolist() == ["kept", "broken"]
+    assert power.check(noise, path)["verdict"].tolist() == ["within", "exceeded"]
     with pytest.raises(InputError, match="unknown specification 'slow'.*did you mean 'slow-plant'"):
         power.specification("slow")
 
@@ -109,7 +109,7 @@ def test_a_limit_that_is_met_exactly_is_kept(noise, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("rule,metric,limit\na,swing_mw,3\n", "needs columns unit; it has rule, metric, limit"),
+        ("rule,metric,limit\na,swing_mw,3\n", "needs columns unit; its columns are rule, metric, limit"),
         ("rule,metric,limit,unit\na,swing,3,MW\n", "unknown measure 'swing'.*line 2.*did you mean 'swing_mw'"),
         ("rule,metric,limit,unit\na,swing_mw,3,kW\n", r"unit must be MW for swing_mw, got kW \(.*mine.csv, line 2\)"),
         ("rule,metric,limit,unit\na,swing_mw,much,MW\n", r"limit must be a number from 0 to 1e\+09 .*, got much"),

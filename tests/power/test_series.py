@@ -87,8 +87,8 @@ def test_a_chart_gets_few_rows_that_hold_every_extreme(load):
     [
         ({"resolution_s": 0}, "resolution_s must be > 0 s"),
         ({"start_h": -1}, "must lie in order within the run"),
-        ({"start_h": 1.0, "end_h": 1.001, "resolution_s": 60}, "must hold at least one bin"),
-        ({"resolution_s": 1e-5}, "are more than 50,000,000: shorten the window"),
+        ({"start_h": 1.0, "end_h": 1.001, "resolution_s": 60}, "resolution_s must be <= 3.6 s"),
+        ({"resolution_s": 1e-5}, "bins must be <= 50,000,000, got .*: shorten the window"),
         ({"at": "moon"}, "unknown place 'moon'"),
     ],
 )
@@ -98,12 +98,14 @@ def test_a_bad_window_is_refused(timeline, profile, change, message):
 
 
 def test_a_broken_timeline_is_refused(timeline, profile):
-    with pytest.raises(InputError, match="got none named state"):
+    with pytest.raises(InputError, match="has no state"):
         power.series(timeline.drop(columns="state"), profile)
-    with pytest.raises(InputError, match="without gap or overlap: one ends at 0.02 h and the next begins at 0.12"):
+    with pytest.raises(
+        InputError, match="without gap or overlap, got one that ends at 0.02 h and the next that starts at 0.12"
+    ):
         power.series(timeline.drop(index=1), profile)
     with pytest.raises(UnknownName, match="unknown state 'asleep'"):
         power.series(timeline.replace("detection", "asleep"), profile)
     two = pd.concat((timeline, timeline.assign(run=1, state="training")))
-    with pytest.raises(InputError, match="must be of one run, got 2: take timeline"):
+    with pytest.raises(InputError, match="must have one run, got 2: use timeline"):
         power.series(two, profile)

@@ -187,13 +187,13 @@ def test_65_j_flatten_a_third_of_a_second_and_not_five(profile):
     [
         (lambda: power.floor_overhead(1.2, 0.5, 0.9), "compute_share must be <= 1"),
         (lambda: power.floor_overhead(0.5, 0.95, 0.9, 0.9), "trough must be <= peak"),
-        (lambda: power.floor_overhead(0.0, 0.0, 0.9), "must take some energy"),
-        (lambda: PowerFloor(1.2, 1.0, 0.1, 0.1), "floor must be <= 1, the rated power, got 1.2"),
+        (lambda: power.floor_overhead(0.0, 0.0, 0.9), "mean power of the step must be > 0"),
+        (lambda: PowerFloor(1.2, 1.0, 0.1, 0.1), "floor must be <= 1 .*, got 1.2"),
         (lambda: RackStorage(65.0, 700.0, 1.2), "efficiency must be <= 1"),
         (lambda: Target(0.0), "range_share must be > 0"),
         (
             lambda: Battery.published(10.0, 4.0),
-            "energy_mwh must be >= 10 MWh, which 10 MW need at 1 1/h, got 4",
+            "energy_mwh must be >= 10 MWh .*, got 4",
         ),
     ],
 )
@@ -219,7 +219,7 @@ def test_gb200_cannot_reach_a_tenth_and_says_why(timeline):
     load = power.series(timeline, power.profile(Scenario.load("llama3-405b"), "gb200"), 0.1, at="computers")
     sized = power.size(load, "GPU floor", Target(0.1))
     assert not sized.reached and sized.used >= 2
-    assert sized.why == "the highest floor is 0.9 and peaks reach 1.1 of the rated power, so a range of 0.2 remains"
+    assert sized.why == "the highest floor is 0.9 and peaks reach 1.1 of rated power, which leaves a range of 0.2"
     quick = power.size(load, "GPU floor", Target(0.21, window_s=1.0))
     assert quick.reached and quick.size == pytest.approx(0.9, abs=0.011)
 
@@ -237,7 +237,7 @@ def test_a_size_that_reaches_keeps_the_target_and_one_that_does_not_says_why(loa
 def test_a_store_is_no_larger_than_it_must_be(load):
     target = Target(0.2)
     sized = power.size(load, "rack storage", target)
-    assert not sized.reached and "a rack holds 65" in sized.why
+    assert not sized.reached and "racks store 65 J" in sized.why
     weaker = replace(sized.setting, tau_s=0.98 * sized.setting.tau_s)
     assert target.load(power.smooth(load, sized.setting).after) <= 1 + 1e-6
     assert target.load(power.smooth(load, weaker).after) > 1

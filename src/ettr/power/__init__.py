@@ -1,8 +1,8 @@
-"""Power: what a run draws, what the grid sees of it, and what smoothing costs."""
+"""Power: draw of a run over time, its swings at the grid, and the cost of smoothing them."""
 
 from ettr.power.bills import bill, carbon_by_country, energy
 from ettr.power.binning import Place, PowerSeries, series
-from ettr.power.limits import BROKEN, KEPT, UNKNOWN, check, specification, specifications
+from ettr.power.limits import EXCEEDED, UNKNOWN, WITHIN, check, specification, specifications
 from ettr.power.measures import Metrics, largest_swing_mw, metrics
 from ettr.power.profiles import Profile, profile
 from ettr.power.report import Drawn, drawn
@@ -26,10 +26,10 @@ from ettr.power.spectra import CRITICAL_HZ, band_share, spectrum
 from ettr.power.waveform import Phase, Waveform
 
 __all__ = [
-    "BROKEN",
     "CRITICAL_HZ",
-    "KEPT",
+    "EXCEEDED",
     "UNKNOWN",
+    "WITHIN",
     "Battery",
     "Drawn",
     "Metrics",

@@ -1,4 +1,4 @@
-"""Energy by part of the wall clock, and what it costs beside the GPUs."""
+"""Energy, cost and carbon of a run by part of its wall-clock time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ettr.core.units import S_PER_H
 from ettr.core.validity import at_least_zero
 from ettr.power.binning import window_s
 from ettr.power.profiles import Profile
-from ettr.power.segments import stretches_of
+from ettr.power.segments import segments_of
 from ettr.scenario import Scenario
 from ettr.scenario.electricity import Cost, carbon_t
 
 USEFUL = ("productive", "training")
-"""Parts that are not waste."""
+"""Parts that count as useful training."""
 
 J_PER_MWH = 3.6e9
 
@@ -27,32 +27,32 @@ def energy(
     start_h: float | None = None,
     end_h: float | None = None,
 ) -> pd.DataFrame:
-    """Energy of a run by part of its wall clock [MWh].
+    """Return the energy of a run by part of its wall-clock time. [MWh]
 
     Parameters
     ----------
     time : DataFrame or TimeBudget
-        A timeline, whose steps are cut off where a stretch ends, or a budget, which holds mean hours.
+        Timeline of a run, or a time budget with mean hours. In a timeline, a training step ends with its segment.
     profile : Profile
-        As from :func:`profile`.
+        Power by state, as from :func:`profile`.
     start_h, end_h : float, optional
-        Window of a timeline, by default all of it. [h]
+        Window of a timeline; by default the complete run. [h]
 
     Returns
     -------
     DataFrame
-        ``part`` (of a timeline its states), ``hours`` [h], ``it_mwh`` (the computers) and ``facility_mwh`` (with losses
-        and cooling) [MWh]. Parts of a budget that take no time are left out.
+        ``part`` (for a timeline, its states), ``hours`` [h], ``it_mwh`` (the IT equipment) and ``facility_mwh`` (with
+        losses and cooling) [MWh]. Parts of a budget without any time are left out.
 
     Raises
     ------
     InputError
-        A budget of arrays, or a timeline that :func:`series` would refuse.
+        If the budget has arrays, or the timeline is not valid for :func:`series`.
 
     Notes
     -----
-    Of a timeline, cooling counts in the part in which it draws its power, so that the sum is the integral of
-    :func:`series` at the grid, up to rounding. Of a budget, the facility takes PUE times the computers.
+    For a timeline, cooling energy counts in the part during which it is drawn, so that the sum is the integral of
+    :func:`series` at the grid, up to rounding. For a budget, facility energy is PUE times IT energy.
 
     Examples
     --------
@@ -63,24 +63,25 @@ def energy(
     """
     if isinstance(time, TimeBudget):
         return _of_budget(time, profile)
-    laid = stretches_of(time, profile)
-    from_s, to_s = window_s(laid, start_h, end_h)
-    begin_s, end_s = np.clip(laid.edge_s[:-1], from_s, to_s), np.clip(laid.edge_s[1:], from_s, to_s)
-    inside = end_s > begin_s
-    i = np.flatnonzero(inside)
-    lasts_s = end_s[i] - begin_s[i]
-    it_j = laid.gpu_j(end_s[i], i) - laid.gpu_j(begin_s[i], i) + profile.other_w * lasts_s
-    cooled_j = laid.cooled_j(end_s[i], i) - laid.cooled_j(begin_s[i], i)
+    segments = segments_of(time, profile)
+    from_s, to_s = window_s(segments, start_h, end_h)
+    # Clip each segment to the window; its energy is the difference of the integral between its ends.
+    begin_s, end_s = np.clip(segments.edge_s[:-1], from_s, to_s), np.clip(segments.edge_s[1:], from_s, to_s)
+    i = np.flatnonzero(end_s > begin_s)
+    duration_s = end_s[i] - begin_s[i]
+    it_j = segments.gpu_j(end_s[i], i) - segments.gpu_j(begin_s[i], i) + profile.other_w * duration_s
+    cooled_j = segments.cooled_j(end_s[i], i) - segments.cooled_j(begin_s[i], i)
     facility_j = (1 + profile.loss_share) * it_j + profile.cooling_share * cooled_j
-    rows = pd.DataFrame({"part": laid.state[i], "hours": lasts_s / S_PER_H, "it_mwh": it_j, "facility_mwh": facility_j})
-    sums = rows.groupby("part", sort=False)[["hours", "it_mwh", "facility_mwh"]].sum().reset_index()
-    of_all = profile.n_gpus / J_PER_MWH
-    return sums.assign(it_mwh=sums["it_mwh"] * of_all, facility_mwh=sums["facility_mwh"] * of_all)
+    columns = {"part": segments.state[i], "hours": duration_s / S_PER_H, "it_mwh": it_j, "facility_mwh": facility_j}
+    sums = pd.DataFrame(columns).groupby("part", sort=False)[["hours", "it_mwh", "facility_mwh"]].sum().reset_index()
+    mwh_per_gpu_j = profile.n_gpus / J_PER_MWH
+    return sums.assign(it_mwh=sums["it_mwh"] * mwh_per_gpu_j, facility_mwh=sums["facility_mwh"] * mwh_per_gpu_j)
 
 
 def _of_budget(budget: TimeBudget, profile: Profile) -> pd.DataFrame:
+    """Energy by part of a time budget: hours times the mean power of the part."""
     if np.ndim(budget.total_h):
-        raise ValueError("energy is of one budget; this one holds arrays")
+        raise ValueError("energy takes a budget of numbers, got one with arrays")
     rows = budget.to_frame()
     rows = rows[rows["hours"] > 0].reset_index(drop=True)
     power_mw = np.array([profile.it_mw(state_of(part)) for part in rows["part"]])
@@ -89,7 +90,7 @@ def _of_budget(budget: TimeBudget, profile: Profile) -> pd.DataFrame:
 
 
 def state_of(part: str) -> str:
-    """State of the GPUs in a part of a time budget."""
+    """Return the state of the GPUs in a part of a time budget."""
     name = part.removesuffix("_h")
     return "training" if name in ("productive", "slowdown", "degraded") else name
 
@@ -99,27 +100,27 @@ def bill(
     profile: Profile,
     cost: Cost | Scenario | None = None,
 ) -> pd.DataFrame:
-    """What a run costs by part of its wall clock: electricity, GPUs and carbon [USD, t CO2].
+    """Return electricity, GPU cost and carbon of a run by part of its wall-clock time. [USD, t CO2]
 
     Parameters
     ----------
     time : DataFrame or TimeBudget
-        As for :func:`energy`.
+        As in :func:`energy`.
     profile : Profile
-        As from :func:`profile`; its carbon intensity holds.
+        Power by state and carbon intensity, as from :func:`profile`.
     cost : Cost or Scenario, optional
-        Prices, or the scenario that has them; the assumed ones by default.
+        Prices, or a scenario with prices; by default the assumed prices.
 
     Returns
     -------
     DataFrame
         The columns of :func:`energy` with ``gpu_h`` [GPU h], ``electricity_usd``, ``gpu_usd`` [USD], ``t_co2`` [t], and
-        ``wasted`` (true for all but training that counts).
+        ``wasted`` (true for every part except useful training).
 
     Notes
     -----
-    Energy of the facility times price and intensity; GPU-hours are the job's GPUs times the wall clock. A budget's
-    parts ``slowdown`` and ``degraded`` draw what training draws.
+    Facility energy times price and carbon intensity; GPU-hours are GPUs times wall-clock time. The parts ``slowdown``
+    and ``degraded`` of a budget draw as much power as training.
 
     Examples
     --------
@@ -141,23 +142,23 @@ def bill(
 
 
 def prices_of(cost: Cost | Scenario | None) -> Cost:
-    """Prices as given, those of a scenario, or the assumed ones."""
+    """Return the prices, those of a scenario, or the assumed prices."""
     return cost.prices if isinstance(cost, Scenario) else cost or Cost.model_validate({})
 
 
 def carbon_by_country(facility_mwh: float) -> pd.DataFrame:
-    """Carbon of the same energy from different grids [t CO2].
+    """Return the carbon emissions of an amount of energy on the grids of different countries. [t CO2]
 
     Parameters
     ----------
     facility_mwh : float
-        Energy of the facility. [MWh]
+        Facility energy. [MWh]
 
     Returns
     -------
     DataFrame
-        ``country`` (code), ``title``, ``intensity_g_per_kwh`` [g/kWh], ``t_co2`` [t], ``source``, ``status``, from the
-        highest to the lowest.
+        ``country`` (code), ``title``, ``intensity_g_per_kwh`` [g/kWh], ``t_co2`` [t], ``source``, ``status``, highest
+        first.
 
     Examples
     --------

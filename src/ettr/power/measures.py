@@ -1,4 +1,4 @@
-"""How uneven a power series is, in the measures that grids use."""
+"""Mean, swings and ramps of a power series, in the measures that grid operators use."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _MEASURES = {
     "mean_mw": ("MW", "mean"),
     "peak_mw": ("MW", "highest bin"),
     "lowest_mw": ("MW", "lowest bin"),
-    "swing_mw": ("MW", "highest less lowest bin"),
+    "swing_mw": ("MW", "highest minus lowest bin"),
     "swing_1s_mw": ("MW", "largest swing within 1 s"),
     "swing_10s_mw": ("MW", "largest swing within 10 s"),
     "ramp_up_1s_mw_per_s": ("MW/s", "largest rise from one second to the next"),
     "ramp_down_1s_mw_per_s": ("MW/s", "largest fall from one second to the next"),
     "ramp_up_1min_mw_per_min": ("MW/min", "largest rise from one minute to the next"),
     "ramp_down_1min_mw_per_min": ("MW/min", "largest fall from one minute to the next"),
-    "range_share": ("1", "swing over the rated power of the GPUs"),
+    "range_share": ("1", "swing / rated power of the GPUs"),
 }
 UNITS = {name: unit for name, (unit, _) in _MEASURES.items()}
 """Unit of each measure."""
@@ -34,24 +34,24 @@ UNITS = {name: unit for name, (unit, _) in _MEASURES.items()}
 
 @dataclass(frozen=True, repr=False)
 class Metrics(Answer):
-    """Measures of one series; what its bins or its length cannot show is None, and ``notes`` gives the reason.
+    """Measures of a power series; None for a measure that its bins or length do not resolve, explained in ``notes``.
 
     Attributes
     ----------
     mean_mw, peak_mw, lowest_mw : float
         Mean, highest and lowest bin. [MW]
     swing_mw : float
-        Highest less lowest bin. [MW]
+        Highest minus lowest bin. [MW]
     swing_1s_mw, swing_10s_mw : float or None
-        The largest swing between bins whose middles lie at most so far apart. [MW]
+        Largest swing between bins whose centres are at most 1 s or 10 s apart. [MW]
     ramp_up_1s_mw_per_s, ramp_down_1s_mw_per_s : float or None
-        The largest rise and fall from the mean of a second to that of the next, wherever it begins. [MW/s]
+        Largest rise and fall between the means of two consecutive seconds, at any offset. [MW/s]
     ramp_up_1min_mw_per_min, ramp_down_1min_mw_per_min : float or None
-        The same of minutes. [MW/min]
+        Largest rise and fall between the means of two consecutive minutes. [MW/min]
     range_share : float or None
-        Swing over the rated power of the GPUs; of a series without profile not known.
+        Swing divided by the rated power of the GPUs; None without a profile.
     notes : tuple of str
-        What is not known, and why.
+        Reasons for measures that are None.
     """
 
     mean_mw: float
@@ -68,41 +68,41 @@ class Metrics(Answer):
     notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a measure: ``metric``, ``meaning``, ``value`` (missing where not known), ``unit``."""
+        """Return one row per measure: ``metric``, ``meaning``, ``value`` (missing if unknown), ``unit``."""
         rows = [(name, meaning, getattr(self, name), unit) for name, (unit, meaning) in _MEASURES.items()]
         return pd.DataFrame(rows, columns=["metric", "meaning", "value", "unit"]).astype({"value": float})
 
     def to_dict(self) -> dict[str, Any]:
-        """The measures by name, for JSON."""
+        """Return the measures by name, for JSON."""
         return {name: getattr(self, name) for name in UNITS}
 
     @property
     def headline(self) -> str:
-        """Mean and swing."""
+        """Mean and swing in a sentence."""
         return f"{megawatts(self.mean_mw)} on average, swings by {megawatts(self.swing_mw)}"
 
     def report(self) -> Report:
-        """A row a measure that is known, and why others are not."""
+        """Return a table of the resolved measures, and notes on the others."""
         rows = [
             (row.meaning, number(row.value), "" if row.unit == "1" else row.unit)
             for row in self.to_frame().dropna(subset="value").itertuples()
         ]
-        table = Table(("at the grid, in seconds", "value", "unit"), rows, words=("unit",))
+        table = Table(("Power at the grid (1 s bins)", "value", "unit"), rows, words=("unit",))
         return [table, *(Note(note, dim=True) for note in self.notes)]
 
 
 def metrics(series: PowerSeries) -> Metrics:
-    """Mean, extremes, swings and ramps of a power series [MW].
+    """Return mean, extremes, swings and ramps of a power series. [MW]
 
     Parameters
     ----------
     series : PowerSeries
-        As from :func:`ettr.power.series`.
+        Power over time, as from :func:`ettr.power.series`.
 
     Returns
     -------
     Metrics
-        A swing or ramp over a time that the bins cannot show is None, with a note.
+        A swing or ramp that the bins do not resolve is None, with a note.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def metrics(series: PowerSeries) -> Metrics:
     swing_1s_mw, swing_10s_mw = (_swing(series, window_s, notes) for window_s in (1.0, 10.0))
     peak, lowest = float(series.power_mw.max()), float(series.power_mw.min())
     if series.profile is None:
-        notes.append("the rated power of the GPUs is not known, so neither is the range over it")
+        notes.append("range_share is unknown, because a series without profile has no rated power")
     return Metrics(
         mean_mw=series.mean_mw,
         peak_mw=peak,
@@ -137,19 +137,26 @@ def metrics(series: PowerSeries) -> Metrics:
 
 
 def largest_swing_mw(series: PowerSeries, window_s: float) -> float:
-    """The largest swing between bins whose middles lie at most so far apart [MW].
+    """Return the largest swing between bins whose centres are at most a window apart. [MW]
 
     Parameters
     ----------
     series : PowerSeries
-        The series.
+        Power over time.
     window_s : float
-        The time, at least a bin. [s]
+        Window, at least one bin. [s]
 
     Raises
     ------
     InputError
-        Bins longer than the window.
+        If the bins are longer than the window.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> load = PowerSeries(0.0, 1.0, np.array([10.0, 8.0, 6.0, 6.0]))
+    >>> largest_swing_mw(load, 1.0), largest_swing_mw(load, 2.0)
+    (2.0, 4.0)
     """
     from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
@@ -157,13 +164,15 @@ def largest_swing_mw(series: PowerSeries, window_s: float) -> float:
     if series.step_s > window_s * (1 + ROUNDING):
         raise InputError(f"bins of {series.step_s:g} s cannot show a swing within {window_s:g} s")
     n = min(int(window_s / series.step_s + ROUNDING) + 1, series.n)
-    middle = slice(n // 2, series.n - (n - 1) // 2)  # where the filter's window lies within the series
+    # Swing of a sliding window: its running maximum minus its running minimum, where the window fits the series.
+    middle = slice(n // 2, series.n - (n - 1) // 2)
     high = maximum_filter1d(series.power_mw, n, mode="nearest")[middle]
     high -= minimum_filter1d(series.power_mw, n, mode="nearest")[middle]
     return float(high.max())
 
 
 def _swing(series: PowerSeries, window_s: float, notes: list[str]) -> float | None:
+    """Largest swing, or None with a note."""
     try:
         return largest_swing_mw(series, window_s)
     except InputError as error:
@@ -172,16 +181,15 @@ def _swing(series: PowerSeries, window_s: float, notes: list[str]) -> float | No
 
 
 def _ramps(series: PowerSeries, window_s: float, name: str, notes: list[str]) -> tuple[float | None, float | None]:
-    """Largest rise and fall between the means of two windows that follow each other; per window."""
+    """Largest rise and fall between the means of two consecutive windows, per window; None with a note."""
     n = round(window_s / series.step_s)
     if n < 1 or abs(n * series.step_s - window_s) > 1e-6 * window_s:
-        notes.append(f"{name} is no whole number of bins of {series.step_s:g} s, so ramps over it are not known")
+        notes.append(f"ramps over {name} are unknown: it is no whole number of bins of {series.step_s:g} s")
         return None, None
     if series.n < 2 * n:
-        notes.append(
-            f"a ramp over {name} needs a series of twice that, and this one has {series.n * series.step_s:g} s"
-        )
+        notes.append(f"ramps over {name} are unknown: the series has {series.n * series.step_s:g} s, and they need two")
         return None, None
+    # With E the running sum of power, consecutive window means differ by (E[k+2n] - 2 E[k+n] + E[k]) / n.
     energy = np.concatenate(([0.0], np.cumsum(series.power_mw - series.power_mw[0])))
     change = energy[2 * n :] + energy[: -2 * n]
     change -= 2 * energy[n:-n]

@@ -1,4 +1,4 @@
-"""What a job draws in each of its states, from the scenario."""
+"""Power profile of a job: the power of its GPUs in each state, from the scenario."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ettr.scenario.electricity import OTHER_W, Power
 from ettr.scenario.gpu import Smoothing
 
 TRAINING = ("training", "rework")
-"""States of a timeline in which steps are taken."""
+"""States of a timeline with training steps."""
 
 _LEVELS = {
     "checkpoint": "checkpoint_w",
@@ -24,17 +24,16 @@ _LEVELS = {
     "queue": "idle_w",
     "maintenance": "idle_w",
 }
-"""Level of a GPU in each other state."""
+"""Power level of a GPU in each other state."""
 _NO_PROCESS = "idle_w"
 COMMUNICATION_SHARE = 0.2
-"""Share of a step that waits in communication that nothing overlaps (assumed); sizing computes its own."""
+"""Share of a step in exposed communication (assumed); sizing computes its own value."""
 JITTER_S = 0.02
-"""Standard deviation of the moment at which nodes change phase (assumed). [s]"""
+"""Standard deviation of the time at which a node changes phase (assumed). [s]"""
 LOSS_SHARE = 0.05
-"""Lost in transformers and backup supplies, per power used (assumed); a facility with a lower PUE loses no more."""
+"""Losses in transformers and uninterruptible power supplies, relative to IT power (assumed); at most PUE - 1."""
 COOLANT_S = 180.0
-"""Time constant with which cooling follows the computers: heat takes minutes from the chip to the chiller (assumed).
-[s]"""
+"""Time constant of cooling: heat takes minutes from the chip to the chiller (assumed). [s]"""
 
 
 @dataclass(frozen=True)
@@ -46,23 +45,23 @@ class Profile:
     n_gpus, gpus_per_node : int
         Size of the job and of a node. [GPUs]
     waveform : Waveform
-        A training step, per GPU.
+        Power of a GPU over a training step.
     levels_w : mapping of str to float
-        Power of a GPU in each state without steps. [W]
+        Power of a GPU in each state without training steps. [W]
     rated_w : float
         Power limit of a GPU. [W]
     overshoot : float
-        Peak of a GPU over its limit for some milliseconds, which no series here holds.
+        Peak of a GPU over some milliseconds, relative to its limit; not part of any series.
     other_w : float
-        Power of the rest of the computers, for each GPU; taken as constant. [W]
+        Power of the other IT equipment per GPU, assumed constant. [W]
     pue : float
-        Mean power of the facility over that of its computers.
+        Power usage effectiveness: mean facility power divided by IT power.
     g_per_kwh : float
         Carbon intensity of the electricity. [g/kWh]
     title : str
         Name of the GPU.
     smoothing : Smoothing or None
-        What the GPU itself can do against swings.
+        Power smoothing built into the GPU.
     """
 
     n_gpus: int
@@ -79,36 +78,36 @@ class Profile:
 
     @property
     def states(self) -> tuple[str, ...]:
-        """States whose power is known."""
+        """States that have a power."""
         return (*TRAINING, *self.levels_w)
 
     @property
     def loss_share(self) -> float:
-        """Lost between grid and computers, per power used."""
+        """Losses between the grid and the IT equipment, relative to IT power."""
         return min(LOSS_SHARE, self.pue - 1)
 
     @property
     def cooling_share(self) -> float:
-        """Mean power of cooling over that of the computers: what the PUE leaves beside the losses."""
+        """Mean cooling power relative to IT power: PUE - 1 minus the losses."""
         return self.pue - 1 - self.loss_share
 
     @property
     def rated_mw(self) -> float:
-        """Power limits of all GPUs together. [MW]"""
+        """Sum of the power limits of all GPUs. [MW]"""
         return self.n_gpus * self.rated_w / W_PER_MW
 
     @property
     def other_mw(self) -> float:
-        """The rest of the computers. [MW]"""
+        """Power of the other IT equipment. [MW]"""
         return self.n_gpus * self.other_w / W_PER_MW
 
     def gpu_w(self, state: str) -> float:
-        """Mean power of a GPU in a state. [W]
+        """Return the mean power of a GPU in a state. [W]
 
         Raises
         ------
         UnknownName
-            A state that a timeline does not have.
+            If a timeline has no such state.
         """
         if state in TRAINING:
             return self.waveform.mean_w
@@ -117,52 +116,52 @@ class Profile:
         return self.levels_w[state]
 
     def it_mw(self, state: str) -> float:
-        """Mean power of the computers in a state. [MW]"""
+        """Return the mean IT power in a state. [MW]"""
         return self.n_gpus * (self.gpu_w(state) + self.other_w) / W_PER_MW
 
     def facility_mw(self, state: str) -> float:
-        """Power of the facility after a long time in a state. [MW]"""
+        """Return the facility power after a long time in a state. [MW]"""
         return self.pue * self.it_mw(state)
 
     @property
     def incoherent_mw(self) -> float:
-        r"""Root mean square of what the nodes' own moments add to the smooth sum of a step [MW].
+        r"""RMS fluctuation of power from the random phase changes of individual nodes. [MW]
 
         Notes
         -----
-        Independent nodes vary about their mean as :math:`\sqrt{N}`: a change of phase by :math:`\Delta` adds
-        :math:`\sigma/\sqrt{\pi}` times :math:`\Delta^2` to a node's variance, integrated over the step, if phases are
-        longer than the jitter. It is not in any series.
+        Independent nodes fluctuate around their mean in proportion to :math:`\sqrt{N}`: a phase change by
+        :math:`\Delta` adds :math:`\Delta^2\sigma/\sqrt{\pi}` to the variance of a node, integrated over the step, if
+        phases are longer than the jitter. A series shows the mean of many nodes and leaves this fluctuation out.
         """
         phases = [phase for phase in self.waveform.phases if phase.share > 0]
         changes = [after.gpu_w - before.gpu_w for before, after in zip(phases, phases[1:] + phases[:1], strict=True)]
-        area = sum(change**2 for change in changes) * self.waveform.jitter_s / math.sqrt(math.pi)
+        variance = sum(change**2 for change in changes) * self.waveform.jitter_s / math.sqrt(math.pi)
         n_nodes = self.n_gpus / self.gpus_per_node
-        of_node_w = self.gpus_per_node * (area / self.waveform.step_s) ** 0.5
-        return float(n_nodes**0.5 * of_node_w / W_PER_MW)
+        node_rms_w = self.gpus_per_node * (variance / self.waveform.step_s) ** 0.5
+        return float(n_nodes**0.5 * node_rms_w / W_PER_MW)
 
 
 def profile(scenario: Scenario, part: str | Gpu | None = None) -> Profile:
-    """What a scenario's job draws in each state [W per GPU].
+    """Return the power of a scenario's job in each state. [W per GPU]
 
     Parameters
     ----------
     scenario : Scenario
-        Its section ``power``, or the assumed values where it has none.
+        Scenario; without a ``power`` section the assumed values apply.
     part : str or Gpu, optional
-        Another GPU than the scenario's: a preset, a file or a ``Gpu``.
+        GPU instead of the scenario's: a preset, a file or a ``Gpu``.
 
     Returns
     -------
     Profile
-        With the GPU's levels: compute and communication make up a step, a hung collective waits for detection,
-        and a queue or maintenance finds no process. A floor lifts the levels of states with processes, and a limit
-        set below the GPU's own (``heat.limit_w``) cuts them all.
+        Power levels of the GPU: a step consists of compute and communication, GPUs hang in a collective until the
+        failure is detected, and no process runs in the queue or during maintenance. A power floor raises the levels of
+        states with processes, and a lower power limit (``heat.limit_w``) caps all levels.
 
     Raises
     ------
     InputError
-        An unknown GPU, or a file that cannot be read.
+        If the GPU is unknown, or its file cannot be read.
 
     Examples
     --------
@@ -173,17 +172,17 @@ def profile(scenario: Scenario, part: str | Gpu | None = None) -> Profile:
     """
     section = scenario.power or Power.model_validate({})
     gpu = scenario.part if part is None else part if isinstance(part, Gpu) else Gpu.load(part)
-    most_w = (scenario.heat.limit_w if scenario.heat else None) or math.inf
+    cap_w = (scenario.heat.limit_w if scenario.heat else None) or math.inf
     floor_w = section.floor_share * gpu.limits.power_w
 
-    def drawn_w(level: str) -> float:
-        least_w = 0.0 if level == _NO_PROCESS else floor_w
-        return min(max(float(getattr(gpu.levels, level)), least_w), most_w)
+    def level_w(level: str) -> float:
+        lowest_w = 0.0 if level == _NO_PROCESS else floor_w
+        return min(max(float(getattr(gpu.levels, level)), lowest_w), cap_w)
 
     wave = Waveform(
         (
-            Phase("compute", 1 - COMMUNICATION_SHARE, drawn_w("compute_w")),
-            Phase("communication", COMMUNICATION_SHARE, drawn_w("communication_w")),
+            Phase("compute", 1 - COMMUNICATION_SHARE, level_w("compute_w")),
+            Phase("communication", COMMUNICATION_SHARE, level_w("communication_w")),
         ),
         section.step_s,
         min(JITTER_S, section.step_s),
@@ -192,7 +191,7 @@ def profile(scenario: Scenario, part: str | Gpu | None = None) -> Profile:
         n_gpus=scenario.cluster.n_gpus,
         gpus_per_node=scenario.cluster.gpus_per_node,
         waveform=wave,
-        levels_w=MappingProxyType({state: drawn_w(level) for state, level in _LEVELS.items()}),
+        levels_w=MappingProxyType({state: level_w(level) for state, level in _LEVELS.items()}),
         rated_w=gpu.limits.power_w,
         overshoot=gpu.limits.overshoot,
         other_w=section.other_w,

@@ -1,4 +1,4 @@
-"""What one run draws from the grid: measures, the bill, and the verdicts of a specification."""
+"""Power of a simulated run: measures at the grid, the bill, and the check against a specification."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
-from ettr.core.sentences import duration, gpus, megawatts, number
+from ettr.core.sentences import duration, megawatts, number
 from ettr.power.bills import bill
 from ettr.power.binning import series
 from ettr.power.limits import BAND, UNKNOWN, check
@@ -17,38 +17,45 @@ from ettr.power.profiles import Profile
 from ettr.scenario import Scenario
 
 _LONGEST_H = 90 * 24.0
-"""Of a longer run the beginning is measured."""
+"""Longest series that is measured; of a longer run the first 90 days. [h]"""
 _BILL = {
     "hours": "hours",
     "facility_mwh": "MWh",
     "electricity_usd": "electricity, USD",
-    "gpu_usd": "GPU-hours, USD",
+    "gpu_usd": "GPUs, USD",
     "t_co2": "t CO2",
 }
+_PARTS = {
+    "checkpoint": "checkpoint stalls",
+    "rework": "lost work (recomputed)",
+    "detection": "failure detection",
+    "restart": "restarts",
+}
+"""Names of the parts on the screen, where they differ from the data."""
 
 
 @dataclass(frozen=True, repr=False)
 class Drawn(Answer):
-    """One simulated run and its power.
+    """Power of a simulated run.
 
     Attributes
     ----------
     run : Scenario
-        The job.
+        Scenario of the job.
     seed : int
-        Of the simulated run.
+        Seed of the simulation.
     profile : Profile
         Power by state.
     timeline : DataFrame
-        Stretches of the run.
+        Timeline of the run.
     measured : Metrics
-        At the grid, in seconds.
+        Measures at the grid, in bins of a second.
     measured_h : float
-        Length of what was measured. [h]
+        Length of the measured series. [h]
     bill : DataFrame
-        Of the whole run.
+        Energy and cost of the complete run by part.
     limits : DataFrame or None
-        Verdicts, if a specification was given.
+        Check against a specification, if there is one.
     """
 
     run: Scenario
@@ -66,7 +73,7 @@ class Drawn(Answer):
         return f"{self.run.name}: {self.measured.headline}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON; None for what the series cannot show."""
+        """Return plain values for JSON; None for measures that the series does not resolve."""
         record = {
             "scenario": self.run.name,
             "n_gpus": self.run.cluster.n_gpus,
@@ -82,41 +89,49 @@ class Drawn(Answer):
         return dict(plain_values(record))
 
     def report(self) -> Report:
-        """What the run draws, how uneven it is, and the bill."""
+        """Return the report: mean power, swings and ramps, the bill, and the check of the limits."""
         table, *unknown = self.measured.report()
-        judged: Report = []
+        checked: Report = []
         if self.limits is not None:
-            judged = [Headline("Against the specification"), _limits_table(self.limits)]
+            checked = [Headline("Limits of the specification"), _limits_table(self.limits)]
         return [
             Headline(self.run.title),
             Note(
-                f"{gpus(self.profile.n_gpus)} powered as {self.profile.title}, one run with seed {self.seed}: "
-                f"{megawatts(self.measured.mean_mw)} from the grid on average over {duration(self.measured_h)}"
+                f"{self.profile.n_gpus:,} x {self.profile.title}, one simulated run (seed {self.seed}): mean "
+                f"{megawatts(self.measured.mean_mw)} at the grid over {duration(self.measured_h)}."
             ),
             table,
-            Headline("Of the whole run" if self.run.ends else "Of a year of training, as the job has no end"),
+            Headline(f"Energy and cost of {'the run' if self.run.ends else 'a year (the job has no end)'}"),
             _bill_table(self.bill),
-            *judged,
+            *checked,
             *unknown,
-            Note("Levels and prices that the scenario does not give are assumed: see the chapter on power.", dim=True),
+            Note("Power levels and prices missing from the scenario are assumed; see the chapter on power.", dim=True),
         ]
 
 
 def drawn(run: Scenario, seed: int, profile: Profile, timeline: pd.DataFrame, rules: pd.DataFrame | None) -> Drawn:
-    """Measure what a simulated run draws, and judge it.
+    """Return the power of a simulated run: measures at the grid, bill, and check of the limits.
 
     Parameters
     ----------
     run : Scenario
-        The job.
+        Scenario of the job.
     seed : int
-        Of the simulated run.
+        Seed of the simulation.
     profile : Profile
         Power by state, as from :func:`ettr.power.profile`.
     timeline : DataFrame
-        Stretches of the run, as from :func:`ettr.simulate`.
+        Timeline of the run, as from :func:`ettr.simulate`.
     rules : DataFrame or None
-        As from :func:`ettr.power.specification`.
+        Rules as from :func:`ettr.power.specification`.
+
+    Examples
+    --------
+    >>> from ettr import power
+    >>> run = Scenario.load("llama3-405b")
+    >>> day = pd.DataFrame({"start_h": [0.0, 20.0], "end_h": [20.0, 24.0], "state": ["training", "restart"]})
+    >>> power.drawn(run, 0, power.profile(run), day, None).headline
+    'llama3-405b: 16.4 MW on average, swings by 8.88 MW'
     """
     end_h = min(float(timeline["end_h"].iloc[-1]), _LONGEST_H)
     at_grid = series(timeline, profile, 1.0, 0.0, end_h)
@@ -130,7 +145,7 @@ def drawn(run: Scenario, seed: int, profile: Profile, timeline: pd.DataFrame, ru
 
 
 def _in_band(timeline: pd.DataFrame, profile: Profile, rules: pd.DataFrame) -> pd.DataFrame:
-    """Rules of a band need bins of milliseconds, in an hour from the first training on."""
+    """Check the rules on a frequency band, in bins of milliseconds over the first hour of training."""
     start_h = float(timeline.loc[timeline["state"] == "training", "start_h"].iloc[0])
     end_h = min(start_h + 1.0, float(timeline["end_h"].iloc[-1]))
     step_s = min(0.01, 0.5 / float(rules["high_hz"].max()))
@@ -138,15 +153,23 @@ def _in_band(timeline: pd.DataFrame, profile: Profile, rules: pd.DataFrame) -> p
 
 
 def _bill_table(table: pd.DataFrame) -> Table:
-    sums = {"total": table[list(_BILL)].sum(), "of it lost": table[table["wasted"]][list(_BILL)].sum()}
-    named = [*((str(row["part"]), row) for row in table.to_dict("records")), *sums.items()]
-    rows = [[name, *(number(float(values[column])) for column in _BILL)] for name, values in named]
+    """Hours, energy, cost and carbon by part, with the total and the lost share of it."""
+    sums = {"total": table[list(_BILL)].sum(), "of which lost": table[table["wasted"]][list(_BILL)].sum()}
+    parts = [(_PARTS.get(str(row["part"]), str(row["part"])), row) for row in table.to_dict("records")]
+    rows = [[name, *(number(float(values[column])) for column in _BILL)] for name, values in [*parts, *sums.items()]]
     return Table(("part", *_BILL.values()), rows, total=True)
 
 
 def _limits_table(limits: pd.DataFrame) -> Table:
+    """Limit, value and result of each rule."""
     rows = [
-        [row.rule, number(row.limit), "" if row.verdict == UNKNOWN else number(row.value), row.unit, row.verdict]
+        [
+            row.rule,
+            number(row.limit),
+            "" if row.verdict == UNKNOWN else number(row.value),
+            "" if row.unit == "1" else row.unit,
+            row.verdict,
+        ]
         for row in limits.itertuples()
     ]
-    return Table(("rule", "limit", "this run", "unit", "verdict"), rows, words=("unit", "verdict"))
+    return Table(("rule", "limit", "this run", "unit", "result"), rows, words=("unit", "result"))

@@ -1,4 +1,4 @@
-"""The stretches of one run with the energy that each takes: what every series and every sum is cut from."""
+"""Segments of a run's timeline with their energy: the basis of every power series and every energy sum."""
 
 from __future__ import annotations
 
@@ -12,120 +12,127 @@ from ettr.core.units import S_PER_H
 from ettr.power.profiles import COOLANT_S, TRAINING, Profile
 
 _GAP_S = 1e-3
-"""Rounding between the end of a stretch and the beginning of the next."""
+"""Tolerance between the end of a segment and the start of the next. [s]"""
 
 
 @dataclass(frozen=True)
-class Stretches:
-    """One run as stretches in the order of time, in seconds since submission, and power per GPU.
+class Segments:
+    """Timeline of a run as consecutive segments, in seconds since submission, with power per GPU.
 
-    The energy up to any moment is exact: mean power times time, what a step has taken beyond its mean, and for the
-    cooling an exponential approach to the stretch's mean.
+    The energy up to any time has an exact formula: mean power times time, plus the deviation of the current training
+    step from its mean, and for the cooling an exponential approach to the mean power of the segment.
     """
 
     profile: Profile
     state: np.ndarray
     edge_s: np.ndarray
-    """Beginnings, and the end of the last."""
+    """Start of each segment, and the end of the last. [s]"""
     mean_w: np.ndarray
-    """Of a GPU in each stretch, by its state."""
+    """Mean power of a GPU in each segment, by state. [W]"""
     steps: np.ndarray
-    """Whether steps are taken."""
+    """True in segments with training steps."""
     before_j: np.ndarray
-    """Energy of a GPU before each stretch, and in all."""
+    """Energy of a GPU before each segment, and of the complete run. [J]"""
     cooled_w: np.ndarray
-    """Power that the cooling works at, at each beginning and at the end, as of a GPU and the rest."""
+    """Heat load that the cooling has reached at each start and at the end, per GPU with other IT equipment. [W]"""
     cooled_before_j: np.ndarray
+    """Integral of that heat load before each segment, and of the complete run. [J]"""
 
     def index(self, at_s: np.ndarray) -> np.ndarray:
-        """Stretch of each moment."""
-        place = np.searchsorted(self.edge_s, at_s, side="right") - 1
-        return np.clip(place, 0, self.state.size - 1)
+        """Return the segment at each time."""
+        index = np.searchsorted(self.edge_s, at_s, side="right") - 1
+        return np.clip(index, 0, self.state.size - 1)
 
     def gpu_j(self, at_s: np.ndarray, i: np.ndarray) -> np.ndarray:
-        """Energy of a GPU since its stretch began. [J]"""
+        """Return the energy of a GPU since the start of its segment. [J]"""
         since_s = at_s - self.edge_s[i]
         energy_j = self.mean_w[i] * since_s
-        here = self.steps[i]
-        if here.all():
+        steps = self.steps[i]
+        if steps.all():
             return np.asarray(energy_j + self.profile.waveform.excess_j(since_s))
-        energy_j[here] += self.profile.waveform.excess_j(since_s[here])
+        energy_j[steps] += self.profile.waveform.excess_j(since_s[steps])
         return np.asarray(energy_j)
 
     def cooled_j(self, at_s: np.ndarray, i: np.ndarray) -> np.ndarray:
-        """Integral of the power that the cooling works at, since the stretch began. [J]"""
+        """Return the integral of the heat load of the cooling since the start of the segment. [J]"""
+        # First-order lag: C(t) = P + (C0 - P) exp(-t/tau), whose integral is P t - (C0 - P) tau (exp(-t/tau) - 1).
         since_s = at_s - self.edge_s[i]
         level_w = self.mean_w[i] + self.profile.other_w
-        held_j = (self.cooled_w[i] - level_w) * COOLANT_S * np.expm1(-since_s / COOLANT_S)
-        return np.asarray(level_w * since_s - held_j)
+        lag_j = (self.cooled_w[i] - level_w) * COOLANT_S * np.expm1(-since_s / COOLANT_S)
+        return np.asarray(level_w * since_s - lag_j)
 
 
-def stretches_of(timeline: pd.DataFrame, profile: Profile) -> Stretches:
-    """Check a timeline and lay the profile on it.
+def segments_of(timeline: pd.DataFrame, profile: Profile) -> Segments:
+    """Check a timeline and apply a power profile to it.
 
     Raises
     ------
     InputError
-        Missing columns, several runs, stretches out of order, or a gap between them.
+        If columns are missing, there are several runs, or segments overlap or leave gaps.
     UnknownName
-        A state that the profile has no level for.
+        If the profile has no level for a state.
     """
-    own = _one_run(timeline)
-    start_s, end_s = (own[name].to_numpy(float) * S_PER_H for name in ("start_h", "end_h"))
+    segments = _one_run(timeline)
+    start_s, end_s = (segments[name].to_numpy(float) * S_PER_H for name in ("start_h", "end_h"))
     _refuse_gaps(start_s, end_s)
-    state = own["state"].astype(str).to_numpy()
+    state = segments["state"].astype(str).to_numpy()
     for name in pd.unique(state):
         if name not in profile.states:
             raise UnknownName("state", name, profile.states, "timeline")
     mean_w = pd.Series(state).map({name: profile.gpu_w(name) for name in profile.states}).to_numpy(float)
     steps = np.isin(state, TRAINING)
     edge_s = np.append(start_s, end_s[-1])
-    took_j = mean_w * np.diff(edge_s)
-    took_j[steps] += profile.waveform.excess_j(np.diff(edge_s)[steps])
-    cooled_w = _followed(mean_w + profile.other_w, np.diff(edge_s))
-    stored_j = COOLANT_S * np.diff(cooled_w)
-    return Stretches(
+    energy_j = mean_w * np.diff(edge_s)
+    energy_j[steps] += profile.waveform.excess_j(np.diff(edge_s)[steps])
+    cooled_w = _lagged(mean_w + profile.other_w, np.diff(edge_s))
+    stored_j = COOLANT_S * np.diff(cooled_w)  # heat that the coolant gains over a segment, tau (C1 - C0)
+    return Segments(
         profile=profile,
         state=state,
         edge_s=edge_s,
         mean_w=mean_w,
         steps=steps,
-        before_j=np.append(0.0, np.cumsum(took_j)),
+        before_j=np.append(0.0, np.cumsum(energy_j)),
         cooled_w=cooled_w,
         cooled_before_j=np.append(0.0, np.cumsum((mean_w + profile.other_w) * np.diff(edge_s) - stored_j)),
     )
 
 
 def _one_run(timeline: pd.DataFrame) -> pd.DataFrame:
+    """Segments of a timeline that has the columns and a single run, without those of no length."""
     missing = [name for name in ("start_h", "end_h", "state") if name not in timeline.columns]
     if missing:
-        raise InputError(f"a timeline needs columns start_h, end_h and state, got none named {', '.join(missing)}")
+        raise InputError(f"a timeline needs columns start_h, end_h and state, and has no {', '.join(missing)}")
     n_runs = len(pd.unique(timeline["run"])) if "run" in timeline.columns else 1
     if n_runs > 1:
-        raise InputError(f"a timeline must be of one run, got {n_runs}: take timeline[timeline['run'] == 0]")
-    lasting = timeline[timeline["end_h"] > timeline["start_h"]]
-    if lasting.empty:
-        raise InputError("the timeline has no stretch of any length: simulate(..., timeline=[0])")
-    return lasting
+        raise InputError(f"a timeline must have one run, got {n_runs}: use timeline[timeline['run'] == 0]")
+    segments = timeline[timeline["end_h"] > timeline["start_h"]]
+    if segments.empty:
+        raise InputError("the timeline has no segment longer than 0 h: use simulate(..., timeline=[0])")
+    return segments
 
 
 def _refuse_gaps(start_s: np.ndarray, end_s: np.ndarray) -> None:
+    """Raise if segments overlap or leave gaps."""
     if not (np.isfinite(start_s).all() and np.isfinite(end_s).all()):
         raise InputError("a timeline's start_h and end_h must be finite")
     gap = np.abs(start_s[1:] - end_s[:-1])
     if (gap > _GAP_S).any():
         at = int(np.argmax(gap > _GAP_S))
         raise InputError(
-            f"stretches of a timeline must follow each other without gap or overlap: one ends at "
-            f"{end_s[at] / S_PER_H:.6g} h and the next begins at {start_s[at + 1] / S_PER_H:.6g} h"
+            f"segments of a timeline must follow each other without gap or overlap, got one that ends at "
+            f"{end_s[at] / S_PER_H:.6g} h and the next that starts at {start_s[at + 1] / S_PER_H:.6g} h"
         )
 
 
-def _followed(level_w: np.ndarray, lasts_s: np.ndarray) -> np.ndarray:
-    """What follows the levels with the coolant's time constant, at each beginning and at the end; it starts settled."""
-    followed_w = np.empty(level_w.size + 1)
-    followed_w[0] = now = float(level_w[0])
-    for i, (level, kept) in enumerate(zip(level_w.tolist(), np.exp(-lasts_s / COOLANT_S).tolist(), strict=True)):
-        now = level + (now - level) * kept
-        followed_w[i + 1] = now
-    return followed_w
+def _lagged(level_w: np.ndarray, duration_s: np.ndarray) -> np.ndarray:
+    """Levels behind a first-order lag with the coolant's time constant, at each start and at the end. [W]
+
+    It starts in steady state: C1 = P + (C0 - P) exp(-t/tau) over each segment.
+    """
+    lagged_w = np.empty(level_w.size + 1)
+    lagged_w[0] = current = float(level_w[0])
+    for i, (level, decay) in enumerate(zip(level_w.tolist(), np.exp(-duration_s / COOLANT_S).tolist(), strict=True)):
+        current = level + (current - level) * decay
+        lagged_w[i + 1] = current
+    return lagged_w

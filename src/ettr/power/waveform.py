@@ -1,4 +1,4 @@
-"""The power of one training step, summed over nodes that do not change phase at quite the same moment."""
+"""Power over a training step, averaged over nodes that change phase at slightly different times."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ettr.core.errors import InputError
 from ettr.core.units import LAST_DIGITS, ROUNDING
 from ettr.core.validity import above_zero, at_least_zero
 
-_NODES_A_STEP, _NODES_A_CHANGE = 1024, 1501
-"""Points of the table of one step: evenly over it, and about each change of phase."""
+_POINTS_PER_STEP, _POINTS_PER_CHANGE = 1024, 1501
+"""Points of the table of a step: evenly spaced, and around each phase change."""
 _TAIL = 8.0
-"""Standard deviations after which a normal distribution is over."""
+"""Standard deviations at which the normal distribution is cut off."""
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A part of a training step.
+    """Phase of a training step.
 
     Attributes
     ----------
     name : str
-        What the GPUs do.
+        Activity of the GPUs, such as ``compute``.
     share : float
-        Of the step, in (0, 1].
+        Share of the step, in (0, 1].
     gpu_w : float
-        Mean power of a GPU in it. [W]
+        Mean power of a GPU. [W]
     """
 
     name: str
@@ -39,21 +39,21 @@ class Phase:
 
 @dataclass(frozen=True)
 class Waveform:
-    """Mean power of a GPU over one training step, which repeats.
+    """Mean power of a GPU over a training step, repeated periodically.
 
     Attributes
     ----------
     phases : tuple of Phase
-        In the order of time; their shares sum to 1.
+        Phases in order of time; their shares sum to 1.
     step_s : float
         Duration of the step. [s]
     jitter_s : float
-        Standard deviation of the moment at which a node changes phase, normal and independent between nodes. [s]
+        Standard deviation of the time at which a node changes phase, normal and independent between nodes. [s]
 
     Raises
     ------
     InputError
-        Shares that do not sum to 1, or a duration that makes no sense.
+        If the shares do not sum to 1, or a duration is negative or zero.
 
     Examples
     --------
@@ -79,12 +79,12 @@ class Waveform:
 
     @property
     def mean_w(self) -> float:
-        """Mean over the step. [W]"""
+        """Mean power over the step. [W]"""
         return math.fsum(phase.share * phase.gpu_w for phase in self.phases)
 
     @property
     def swing_w(self) -> float:
-        """Highest less lowest phase. [W]"""
+        """Power of the highest phase minus that of the lowest. [W]"""
         levels = [phase.gpu_w for phase in self.phases if phase.share > 0]
         return max(levels) - min(levels)
 
@@ -94,52 +94,54 @@ class Waveform:
         return min(phase.share for phase in self.phases if phase.share > 0) * self.step_s
 
     def excess_j(self, since_s: np.ndarray) -> np.ndarray:
-        r"""Energy of a GPU since the first step began, less the mean power over that time [J].
+        r"""Return the energy of a GPU since the first step, minus the energy at mean power. [J]
 
         Parameters
         ----------
         since_s : ndarray
-            Time since the beginning of a stretch of steps, >= 0. [s]
+            Time since the start of a segment of training steps, >= 0. [s]
 
         Returns
         -------
         ndarray
-            Periodic, 0 after each whole step. [J]
+            Excess energy, periodic and 0 after each complete step. [J]
 
         Notes
         -----
-        The sum over many nodes is the step of one, convolved with the normal distribution of their moments. Its
-        integral is that of a normal distribution function, :math:`\sigma (z \Phi(z) + \varphi(z))` with
-        :math:`z = t/\sigma`, for each change of phase; a table of it is interpolated.
+        The mean over many nodes is the waveform of a node convolved with the normal distribution of its phase changes.
+        Each phase change then contributes the integral of a normal distribution function,
+        :math:`\sigma (z \Phi(z) + \varphi(z))` with :math:`z = t/\sigma`; the result is tabulated and interpolated.
         """
         at_s, energy_j = self._table
         return np.asarray(np.interp(np.mod(since_s, self.step_s), at_s, energy_j))
 
     @functools.cached_property
     def _table(self) -> tuple[np.ndarray, np.ndarray]:
-        """Points of one step, and the excess energy there."""
+        """Times within a step, and the excess energy at each."""
+        # Times: an even grid, and dense points within 8 sigma of each phase change.
         ends = np.cumsum([0.0, *(phase.share for phase in self.phases)]) * self.step_s
         ends[-1] = self.step_s
-        about = self.jitter_s * np.linspace(-_TAIL, _TAIL, _NODES_A_CHANGE)
-        near = np.mod(ends[:, None] + about, self.step_s).ravel() if self.jitter_s else ends
-        at_s = np.union1d(np.linspace(0, self.step_s, _NODES_A_STEP), near)
-        begins = np.append(True, np.diff(at_s) > LAST_DIGITS * self.step_s)
-        at_s = at_s[begins]
+        offsets = self.jitter_s * np.linspace(-_TAIL, _TAIL, _POINTS_PER_CHANGE)
+        near = np.mod(ends[:, None] + offsets, self.step_s).ravel() if self.jitter_s else ends
+        at_s = np.union1d(np.linspace(0, self.step_s, _POINTS_PER_STEP), near)
+        distinct = np.append(True, np.diff(at_s) > LAST_DIGITS * self.step_s)
+        at_s = at_s[distinct]
         at_s[-1] = self.step_s
+        # Energy: each phase switches on and off once per step, in every repetition whose jitter reaches this step.
         energy_j = -self.mean_w * at_s
         n_images = math.ceil(_TAIL * self.jitter_s / self.step_s) + 1
         for phase, begin_s, end_s in zip(self.phases, ends[:-1], ends[1:], strict=True):
             for image in range(-n_images, n_images + 1):
                 shift = image * self.step_s
-                on = self._risen(at_s - begin_s - shift) - self._risen(-begin_s - shift)
-                off = self._risen(at_s - end_s - shift) - self._risen(-end_s - shift)
+                on = self._ramp(at_s - begin_s - shift) - self._ramp(-begin_s - shift)
+                off = self._ramp(at_s - end_s - shift) - self._ramp(-end_s - shift)
                 energy_j += phase.gpu_w * (on - off)
-        energy_j -= energy_j[-1] * at_s / self.step_s  # rounding
+        energy_j -= energy_j[-1] * at_s / self.step_s  # remove rounding, so that the excess is periodic
         energy_j[0] = energy_j[-1] = 0.0
         return at_s, energy_j
 
-    def _risen(self, t_s: np.ndarray | float) -> np.ndarray:
-        """Integral of a step at 0 that the jitter has smoothed."""
+    def _ramp(self, t_s: np.ndarray | float) -> np.ndarray:
+        """Integral of a unit step at 0 smoothed by the jitter, sigma (z Phi(z) + phi(z))."""
         if self.jitter_s == 0:
             return np.maximum(t_s, 0.0)
         from scipy.special import ndtr

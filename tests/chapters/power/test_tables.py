@@ -61,4 +61,4 @@ def test_a_smoothed_failure_swings_less():
 
 def test_limits_are_checked_where_the_bins_can():
     rows = table("limits")
-    assert set(rows["specification"]) == set(power.specifications()) and (rows["verdict"] != "not known").all()
+    assert set(rows["specification"]) == set(power.specifications()) and (rows["verdict"] != "unknown").all()

@@ -1,4 +1,4 @@
-"""Ways to smooth a power series, each with what it costs: a second load, a floor, and stores of energy."""
+"""Options to smooth power swings, with their cost: a secondary load, a GPU power floor, rack storage, a battery."""
 
 from ettr.power.smoothing.comparing import compare, options, size, smooth
 from ettr.power.smoothing.floors import PowerFloor, SecondaryLoad, floor_overhead, floor_range

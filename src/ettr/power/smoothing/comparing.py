@@ -1,4 +1,4 @@
-"""The ways to smooth, laid on a series, sized for a target, and compared: energy, throughput and money in a year."""
+"""Smoothing options applied to a series, sized for a target, and compared by energy, throughput and yearly cost."""
 
 from __future__ import annotations
 
@@ -21,25 +21,31 @@ OPTIONS: Mapping[str, type[Option]] = {kind.name: kind for kind in (SecondaryLoa
 
 
 def options() -> tuple[str, ...]:
-    """Names of the options."""
+    """Return the names of the smoothing options.
+
+    Examples
+    --------
+    >>> options()
+    ('secondary load', 'GPU floor', 'rack storage', 'battery')
+    """
     return tuple(OPTIONS)
 
 
 def smooth(series: PowerSeries, option: Option) -> Smoothed:
-    """Lay an option on a series.
+    """Apply a smoothing option to a series.
 
     Parameters
     ----------
     series : PowerSeries
-        Of the computers.
+        Power of the IT equipment.
     option : SecondaryLoad, PowerFloor, RackStorage or Battery
-        Its settings.
+        Option with its settings.
 
     Returns
     -------
     Smoothed
-        The series with it, and what it cost. Energy is conserved: power after is load less unserved, plus waste, plus
-        what the store gained.
+        Smoothed series with its cost. Energy is conserved: energy after is the load minus unserved energy, plus wasted
+        energy, plus the energy gained by the store.
 
     Examples
     --------
@@ -55,27 +61,27 @@ def smooth(series: PowerSeries, option: Option) -> Smoothed:
 
 
 def size(series: PowerSeries, option: str, target: Target) -> Sized:
-    """The smallest setting of an option that reaches a target, or why none does.
+    """Return the smallest setting of an option that meets a target, or the reason why none does.
 
     Parameters
     ----------
     series : PowerSeries
-        Of the computers, in bins that show the phases of a step.
+        Power of the IT equipment, in bins that resolve the phases of a step.
     option : str
         One of :func:`options`.
     target : Target
-        What must be kept.
+        Limits to meet.
 
     Returns
     -------
     Sized
-        Of a floor and of a second load, the floor and ramp that together add least energy. Of a store, the energy and
-        power of the slightest filter that is enough.
+        For a floor or a secondary load, the floor and ramp that add the least energy. For a store, the energy and
+        power of the filter with the shortest time constant that meets the target.
 
     Raises
     ------
     InputError
-        An unknown option, or a series that it cannot be laid on.
+        If the option is unknown, or cannot be applied to the series.
 
     Examples
     --------
@@ -85,7 +91,7 @@ def size(series: PowerSeries, option: str, target: Target) -> Sized:
     >>> profile = power.profile(Scenario.load("llama3-405b"), part="gb200")
     >>> sized = power.size(power.series(hour, profile, 0.05, at="computers"), "GPU floor", power.Target(0.1))
     >>> sized.reached, sized.why
-    (False, 'the highest floor is 0.9 and peaks reach 1.1 of the rated power, so a range of 0.2 remains')
+    (False, 'the highest floor is 0.9 and peaks reach 1.1 of rated power, which leaves a range of 0.2')
     """
     if option not in OPTIONS:
         raise UnknownName("option", option, OPTIONS)
@@ -98,31 +104,31 @@ def compare(
     cost: Cost | Scenario | None = None,
     sized: Mapping[str, Sized] | None = None,
 ) -> pd.DataFrame:
-    """Every option sized for the same target, with what a year of it costs.
+    """Size every option for the same target, and return its cost per year.
 
     Parameters
     ----------
     series : PowerSeries
-        Of the computers; a year is taken to go on like it.
+        Power of the IT equipment, assumed to continue for a year.
     target : Target
-        What all must keep.
+        Limits to meet.
     cost : Cost or Scenario, optional
-        Prices, or the scenario that has them; the assumed ones by default.
+        Prices, or a scenario with prices; by default the assumed prices.
     sized : mapping of str to Sized, optional
-        Options that are sized for this series and target already, by name.
+        Options already sized for this series and target, by name.
 
     Returns
     -------
     DataFrame
-        ``option``, ``reached``, ``size`` with ``size_unit`` (the setting, of the target or as near as it gets),
-        ``used`` (of the limits; at most 1 if reached), ``swing_mw`` (left in the target's window, peaks included)
-        [MW], ``wasted_share`` (over the energy of the computers), ``throughput_loss``, ``energy_usd``,
-        ``throughput_usd``, ``capital_usd`` and ``total_usd``, each a year [USD], ``why`` and ``notes``. Capital is
-        spread evenly over its life; where no price is known it is missing, and so is the total.
+        ``option``, ``reached``, ``size`` with ``size_unit`` (the setting that meets the target or comes closest),
+        ``used`` (share of the limits; at most 1 if reached), ``swing_mw`` (remaining swing in the target's window,
+        peaks included) [MW], ``wasted_share`` (relative to IT energy), ``throughput_loss``, ``energy_usd``,
+        ``throughput_usd``, ``capital_usd`` and ``total_usd`` [USD/year], ``why`` and ``notes``. Capital is spread
+        evenly over the life of the option; without a published price it is missing, and so is the total.
 
     Notes
     -----
-    Waste costs PUE times its energy, as the load does. Throughput lost costs its share of all GPU-hours.
+    Wasted energy costs PUE times its amount, like the load. Lost throughput costs its share of all GPU-hours.
 
     Examples
     --------
@@ -135,11 +141,12 @@ def compare(
     [True, False, True]
     """
     prices = prices_of(cost)
-    known = sized or {name: size(series, name, target) for name in OPTIONS}
-    return pd.DataFrame([_row(series, one, target, prices) for one in known.values()])
+    settings = sized or {name: size(series, name, target) for name in OPTIONS}
+    return pd.DataFrame([_row(series, setting, target, prices) for setting in settings.values()])
 
 
 def _row(series: PowerSeries, sized: Sized, target: Target, prices: Cost) -> dict[str, object]:
+    """Size, effect and yearly cost of an option."""
     kind, smoothed = OPTIONS[sized.option], sized.smoothed
     return {
         "option": sized.option,
@@ -148,16 +155,17 @@ def _row(series: PowerSeries, sized: Sized, target: Target, prices: Cost) -> dic
         "size_unit": kind.unit,
         "used": sized.used,
         "swing_mw": sized.used * target.range_share * kind.profile_of(series).rated_mw,
-        **(dict.fromkeys(_COSTS, math.nan) if smoothed is None else _of_year(smoothed, kind, prices)),
+        **(dict.fromkeys(_COSTS, math.nan) if smoothed is None else _yearly(smoothed, kind, prices)),
         "why": sized.why,
         "notes": "; ".join(smoothed.notes) if smoothed else "",
     }
 
 
-def _of_year(smoothed: Smoothed, kind: type[Option], prices: Cost) -> dict[str, float]:
-    own, years = kind.profile_of(smoothed.before), smoothed.before.duration_h / H_PER_YEAR
-    energy = prices.electricity_usd((smoothed.wasted_mwh - smoothed.unserved_mwh) * own.pue / years)
-    throughput = smoothed.throughput_loss * own.n_gpus * H_PER_YEAR * prices.usd_per_gpu_h
+def _yearly(smoothed: Smoothed, kind: type[Option], prices: Cost) -> dict[str, float]:
+    """Waste, lost throughput and cost of an option per year."""
+    profile, years = kind.profile_of(smoothed.before), smoothed.before.duration_h / H_PER_YEAR
+    energy = prices.electricity_usd((smoothed.wasted_mwh - smoothed.unserved_mwh) * profile.pue / years)
+    throughput = smoothed.throughput_loss * profile.n_gpus * H_PER_YEAR * prices.usd_per_gpu_h
     capital = math.nan if smoothed.capital_usd is None else smoothed.capital_usd / (smoothed.life_years or 1.0)
     costs = (smoothed.added_share, smoothed.throughput_loss, energy, throughput, capital, energy + throughput + capital)
     return dict(zip(_COSTS, costs, strict=True))

@@ -1,4 +1,4 @@
-"""What every way to smooth has in common: what it takes, what it gives, and what a target asks of it."""
+"""Base class of the smoothing options, the target to size them for, and their results."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ettr.power.binning import PowerSeries
 from ettr.power.measures import largest_swing_mw
 from ettr.power.profiles import Profile
 
-_BINS_A_PHASE = 4
+_BINS_PER_PHASE = 4
 _NEARLY = 0.999
 ENOUGH = 1 + 1e-6
-"""How much of a target's limits may be used: 1, but for rounding."""
+"""Largest use of a target's limits that counts as met: 1, with a tolerance for rounding."""
 
 
 def option_figure(option: str, key: str) -> float:
-    """One figure of an option from ``data/smoothing_options.csv``, in the unit that the table gives.
+    """Return a figure of an option from ``data/smoothing_options.csv``, in the unit of that table.
 
     Raises
     ------
     UnknownName
-        An option or figure that the table does not have.
+        If the table has no such option or figure.
 
     Examples
     --------
@@ -36,22 +36,22 @@ def option_figure(option: str, key: str) -> float:
     65.0
     """
     rows = evidence.table("smoothing_options")
-    own = rows[rows["option"] == option]
-    if own.empty:
+    figures = rows[rows["option"] == option]
+    if figures.empty:
         raise UnknownName("option", option, rows["option"].unique())
-    if key not in set(own["key"]):
-        raise UnknownName("figure", key, own["key"], option)
-    return float(own.set_index("key").loc[key, "value"])
+    if key not in set(figures["key"]):
+        raise UnknownName("figure", key, figures["key"], option)
+    return float(figures.set_index("key").loc[key, "value"])
 
 
 @dataclass(frozen=True)
 class Target:
-    """Limits that a smoothed series must keep.
+    """Limit on the swing of a smoothed series.
 
     Attributes
     ----------
     range_share : float
-        Largest swing within ``window_s``, over the rated power of the GPUs.
+        Largest allowed swing within ``window_s``, relative to the rated power of the GPUs.
     window_s : float
         Time within which a swing counts. [s]
 
@@ -69,27 +69,27 @@ class Target:
         above_zero("window_s", self.window_s, unit="s")
 
     def load(self, series: PowerSeries) -> float:
-        """How much of its limits a series uses; it keeps them up to 1.
+        """Return the swing of a series relative to the limit; the series meets the target up to 1.
 
         Raises
         ------
         InputError
-            A series whose rated power or swing is not known.
+            If the rated power of the series is unknown, or its bins do not resolve the swing.
         """
         if series.profile is None:
-            raise InputError("a target is a share of the rated power, which a series without profile does not have")
+            raise InputError("a target is a share of rated power, which a series without profile does not have")
         return largest_swing_mw(series, self.window_s) / (self.range_share * series.profile.rated_mw)
 
 
 class Option(ABC):
-    """A way to smooth with its settings.
+    """Smoothing option with its settings.
 
     Attributes
     ----------
     name : str
-        As tables and sentences call it.
+        Name in tables and sentences.
     unit : str
-        Of its size.
+        Unit of the size.
     """
 
     name: ClassVar[str]
@@ -98,69 +98,69 @@ class Option(ABC):
     @property
     @abstractmethod
     def size(self) -> float:
-        """The setting that a target decides: a floor, or the energy stored."""
+        """Setting that a target determines: the floor, or the stored energy."""
 
     @abstractmethod
     def smooth(self, series: PowerSeries) -> Smoothed:
-        """Lay it on a series of the computers; see :func:`ettr.power.smooth`."""
+        """Apply the option to a series of IT power; see :func:`ettr.power.smooth`."""
 
     @classmethod
     @abstractmethod
     def sized(cls, series: PowerSeries, target: Target) -> Sized:
-        """The smallest of its settings that reaches a target; see :func:`ettr.power.size`."""
+        """Return the smallest setting that meets a target; see :func:`ettr.power.size`."""
 
-    def against(self, series: PowerSeries, target: Target, least: float = 0.0, why: str = "") -> Sized:
-        """This setting against a target, of whose limits at least so much is used; it is missed if there is a why."""
+    def against(self, series: PowerSeries, target: Target, lowest_use: float = 0.0, why: str = "") -> Sized:
+        """Check this setting against a target; ``lowest_use`` is a lower bound, and a reason ``why`` means missed."""
         smoothed = self.smooth(series)
-        used = max(target.load(smoothed.after), least)
+        used = max(target.load(smoothed.after), lowest_use)
         return Sized(self.name, used <= ENOUGH and not why, self, smoothed, used, why)
 
     @classmethod
     def profile_of(cls, series: PowerSeries) -> Profile:
-        """The profile of a series that this can be laid on.
+        """Return the profile of a series that the option can be applied to.
 
         Raises
         ------
         InputError
-            A series at the grid or without a profile, or bins that do not show the phases of a step.
+            If the series is at the grid or has no profile, or its bins do not resolve the phases of a step.
         """
         if series.profile is None or series.at != "computers":
-            raise InputError(f"{cls.name} acts on the GPUs: it takes power.series(..., at='computers')")
+            raise InputError(f"{cls.name} acts on the GPUs: use power.series(..., at='computers')")
         shortest_s = series.profile.waveform.shortest_s
-        if series.step_s * _BINS_A_PHASE > shortest_s * (1 + ROUNDING) and series.profile.waveform.swing_w > 0:
+        if series.step_s * _BINS_PER_PHASE > shortest_s * (1 + ROUNDING) and series.profile.waveform.swing_w > 0:
             raise InputError(
                 f"bins of {series.step_s:g} s blur phases of {shortest_s:g} s: {cls.name} needs resolution_s <= "
-                f"{shortest_s / _BINS_A_PHASE:g}"
+                f"{shortest_s / _BINS_PER_PHASE:g}"
             )
         return series.profile
 
 
 @dataclass(frozen=True)
 class Smoothed:
-    """A series after an option, with what it cost.
+    """Series after smoothing, with the cost of the option.
 
     Attributes
     ----------
     option : str
         Name of the option.
     before, after : PowerSeries
-        Power of the load, and power with the option.
+        Power before and after smoothing.
     wasted_mwh : float
-        Energy that did no work: burnt, or lost in a store. [MWh]
+        Energy burnt for smoothing, or lost in a store. [MWh]
     unserved_mwh : float
-        Energy that the load wanted and did not get. [MWh]
+        Demand of the load that was not met. [MWh]
     stored_mwh : float
-        Energy in the store at the end, less that at the beginning. [MWh]
+        Energy in the store at the end, minus that at the start. [MWh]
     throughput_loss : float
-        Share of the training that is lost.
+        Share of training throughput that is lost.
     capital_usd : float or None
-        Price where one is known. [USD]
+        Price, if published. [USD]
     life_years : float or None
-        Years until it is worn or written off.
+        Years until it is worn out or written off.
     full_cycles_per_year : float or None
-        Energy given in a year, over what the store holds.
+        Energy delivered per year, divided by the capacity of the store.
     notes : tuple of str
-        What is not known, or assumed.
+        Unknown and assumed inputs.
     """
 
     option: str
@@ -177,28 +177,28 @@ class Smoothed:
 
     @property
     def added_share(self) -> float:
-        """Energy wasted, over the energy of the load."""
+        """Wasted energy relative to the energy of the load."""
         return self.wasted_mwh / self.before.energy_mwh
 
 
 @dataclass(frozen=True)
 class Sized:
-    """What an option needs for a target.
+    """Option sized for a target.
 
     Attributes
     ----------
     option : str
         Name of the option.
     reached : bool
-        Whether any of its settings reaches the target.
+        True if a setting meets the target.
     setting : Option or None
-        The smallest that does, or the best that it can do; none if it cannot be set at all.
+        Smallest setting that meets the target, or else the closest; None if there is none.
     smoothed : Smoothed or None
-        The series with it.
+        Series with that setting.
     used : float
-        How much of the target's limits that takes: 1 at most if reached, and 2 for twice the swing allowed.
+        Swing relative to the limit: at most 1 if reached, 2 for twice the allowed swing.
     why : str
-        What stands in the way; empty if reached.
+        Reason why the target is missed; empty if reached.
     """
 
     option: str
@@ -210,23 +210,23 @@ class Sized:
 
     @property
     def size(self) -> float | None:
-        """The floor over the rated power, or the energy stored. [1], [J] for each GPU, [MWh]"""
+        """Floor relative to rated power, or stored energy. [1], [J/GPU], [MWh]"""
         return self.setting.size if self.setting else None
 
 
 def busy_mw(profile: Profile) -> float:
-    """Power of the GPUs from which the job counts as there: the highest phase of its step, but for rounding. [MW]"""
+    """Return the power from which the job counts as running: the highest phase of its step, less rounding. [MW]"""
     highest_w = max(phase.gpu_w for phase in profile.waveform.phases if phase.share > 0)
     return profile.n_gpus * highest_w / W_PER_MW * _NEARLY
 
 
-def burnt(series: PowerSeries, after_mw: np.ndarray) -> tuple[float, float]:
-    """Energy above and below the load's own. [MWh]"""
-    more = after_mw - series.power_mw
+def wasted_and_unserved(series: PowerSeries, after_mw: np.ndarray) -> tuple[float, float]:
+    """Return the energy above the load, which is wasted, and the energy below it, which is unserved. [MWh]"""
+    added_mw = after_mw - series.power_mw
     step_h = series.step_s / S_PER_H
-    return float(np.maximum(more, 0).sum()) * step_h, float(np.maximum(-more, 0).sum()) * step_h
+    return float(np.maximum(added_mw, 0).sum()) * step_h, float(np.maximum(-added_mw, 0).sum()) * step_h
 
 
 def in_three_digits(value: float) -> str:
-    """Without an exponent."""
+    """Return a number in three digits without an exponent."""
     return f"{float(f'{value:.3g}'):,.10g}"

@@ -1,4 +1,4 @@
-"""Compiled loops over the bins of a series, where what comes next depends on what was."""
+"""Compiled loops over the bins of a series, where each bin depends on the previous ones."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Loop = Callable[..., Any]
 
 
 def compiled(function: Loop) -> Loop:
-    """A loop as machine code, kept for the next process in a folder where there is one that can be written."""
+    """Compile a loop to machine code, and cache it on disk if a writable folder exists."""
     options = {"nogil": True, "error_model": "numpy"}
     try:
         return njit(function, cache=True, **options)
     except RuntimeError:
         warnings.warn(
-            "compiled code cannot be kept, so that each process compiles for some seconds: set NUMBA_CACHE_DIR to a "
-            "folder that can be written",
+            "compiled code cannot be cached, so each process compiles for some seconds: set NUMBA_CACHE_DIR to a "
+            "writable folder",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -36,10 +36,11 @@ def compiled(function: Loop) -> Loop:
 def floored(
     demand: np.ndarray, floor: float, busy: float, up: float, down: float, hold_bins: int, out: np.ndarray
 ) -> None:
-    """A floor that is kept for a while after the load has gone; below it power moves by at most up and down a bin."""
-    now, idle, engaged = demand[0], 0, demand[0] >= busy
+    """Apply a floor that holds for some bins after the load stops; below it power moves by up or down per bin."""
+    power, idle, engaged = demand[0], 0, demand[0] >= busy
     for k in range(demand.size):
         p = demand[k]
+        # The floor engages with a busy bin, and disengages after the hold once power has ramped down to the demand.
         if p >= busy:
             engaged, idle = True, 0
         else:
@@ -48,15 +49,16 @@ def floored(
         if engaged and p < floor:
             if idle <= hold_bins:
                 target = floor
-            elif now <= p:
+            elif power <= p:
                 engaged = False
-        if target > now:
-            now = target if now >= floor else min(target, now + up)
+        # Power follows the target at once above the floor, and along the ramps below it.
+        if target > power:
+            power = target if power >= floor else min(target, power + up)
         elif target < floor:
-            now = max(target, min(now, floor) - down)
+            power = max(target, min(power, floor) - down)
         else:
-            now = target
-        out[k] = now
+            power = target
+        out[k] = power
 
 
 @compiled
@@ -71,22 +73,22 @@ def filled(
     n_steps: int,
     out: np.ndarray,
 ) -> None:
-    """A second load that fills up to a level, as the first was some bins ago, and steps down where it stays away."""
-    away = hold_bins + step_bins * n_steps + 1  # nothing to fill before the first load has come
+    """Add a secondary load that fills up to a level after a delay, and steps down if the job stays away."""
+    away = hold_bins + step_bins * n_steps + 1  # nothing to fill before the job has started
     for k in range(demand.size):
-        seen = demand[max(k - delay_bins, 0)]
-        away = 0 if seen >= busy else away + 1
+        measured = demand[max(k - delay_bins, 0)]
+        away = 0 if measured >= busy else away + 1
         fill = 0.0
-        if away > 0 or seen < level:
-            late = away - hold_bins
-            n_down = 0 if late <= 0 else min(n_steps, (late + step_bins - 1) // step_bins)
-            fill = max(0.0, level * (n_steps - n_down) / n_steps - seen)
+        if away > 0 or measured < level:
+            overdue = away - hold_bins
+            n_down = 0 if overdue <= 0 else min(n_steps, (overdue + step_bins - 1) // step_bins)
+            fill = max(0.0, level * (n_steps - n_down) / n_steps - measured)
         out[k] = demand[k] + max(0.0, min(fill, cap - demand[k]))
 
 
 @compiled
 def raised_ahead(power: np.ndarray, level: float, up: float) -> None:
-    """Power that rises by at most so much a bin up to a level, because what comes is known; in place."""
+    """Raise power ahead of announced starts, so that it rises by at most up per bin below a level; in place."""
     for k in range(power.size - 2, -1, -1):
         before = min(power[k + 1], level) - up
         power[k] = max(power[k], before)
@@ -106,15 +108,16 @@ def buffered(
     out: np.ndarray,
     stored: np.ndarray,
 ) -> float:
-    """A store that makes the grid see a filter of first order, as far as its power and energy reach; answers losses.
+    """Apply a store that acts as a first-order filter, within its power and energy; return the losses. [MWh]
 
-    Its charge is the memory of the filter: the grid is to see a level, less the charge over the time constant. So what
-    is lost, or could not be taken, makes the grid give more until the charge is back.
+    The charge E is the state of the filter: the grid supplies level - E/tau. After losses, or if the store could not
+    absorb all, the grid therefore supplies more until the charge has recovered.
     """
     energy, lost = start_mwh, 0.0
     share = -math.expm1(-step_h / tau_h)
-    mean = share * tau_h / step_h  # of what the filter still lacks, over a bin
+    mean = share * tau_h / step_h  # mean over a bin of the filter's exponential response, (1 - exp(-dt/tau)) tau/dt
     for k in range(power.size):
+        # Flow into the store, limited by its power, and by the room or the charge that it has.
         flow = mean * (level_mw - energy / tau_h - power[k])
         flow = min(max(flow, -most_mw), most_mw)
         if flow > 0.0:

@@ -1,4 +1,4 @@
-"""Stores of energy between load and grid: beside each GPU, or a battery for the whole job."""
+"""Energy stores between load and grid: storage in each rack, or a battery for the job."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ from ettr.power.binning import PowerSeries
 from ettr.power.smoothing.option import ENOUGH, Option, Sized, Smoothed, Target, in_three_digits, option_figure
 
 _LONGEST_S, _CLOSE = 86_400.0, 1e-3
-_LEAST = 1e-9
-"""Of a store for a load that needs none."""
+_SMALLEST = 1e-9
+"""Size of a store for a load that needs none."""
 _PASSES = 4
-"""One for a store without losses, and each further one makes the charge at the start ten times as exact."""
+"""Iterations for the initial charge: one is exact without losses, each further one gains a factor of ten."""
 
 
 class EnergyStore(Option):
-    """Energy that is taken and given back.
+    """Option that absorbs swings in an energy store.
 
     Attributes
     ----------
     efficiency : float
-        Energy given back over energy taken, in (0, 1].
+        Round-trip efficiency, in (0, 1].
     tau_s : float or None
-        Time constant of the filter that the grid sees; by default so that the store takes up the load's largest
-        swing. [s]
+        Time constant of the filter at the grid; by default the one at which the store absorbs the largest swing. [s]
     """
 
     efficiency: float
@@ -43,7 +42,7 @@ class EnergyStore(Option):
             raise InputError(f"efficiency must be <= 1, got {self.efficiency:g}")
 
     def _between(self, series: PowerSeries, power_mw: float, energy_mwh: float, **costs: Any) -> Smoothed:
-        """The series behind the store: where it is full or empty the grid sees the bare load."""
+        """The series behind the store; the grid sees the bare load while the store is full or empty."""
         tau_s = self.tau_s or _filter_for(series, energy_mwh)
         store = behind_store(series, tau_s, power_mw, energy_mwh, self.efficiency)
         return Smoothed(
@@ -52,26 +51,30 @@ class EnergyStore(Option):
             series.with_power(store.after_mw),
             store.lost_mwh,
             stored_mwh=float(store.stored_mwh[-1]) - store.start_mwh,
-            full_cycles_per_year=store.given_mwh / energy_mwh / (series.duration_h / H_PER_YEAR),
+            full_cycles_per_year=store.delivered_mwh / energy_mwh / (series.duration_h / H_PER_YEAR),
             **costs,
         )
 
 
 @dataclass(frozen=True)
 class RackStorage(EnergyStore):
-    """A store for each GPU, in its power supply or its rack.
+    """Energy storage in the power supplies or the racks.
 
     Attributes
     ----------
     energy_j : float
-        For each GPU. [J]
+        Energy per GPU. [J]
     power_w : float
-        That it gives or takes at most, for each GPU. [W]
+        Maximum charge and discharge power per GPU. [W]
     efficiency : float
-        Energy given back over energy taken, in (0, 1].
+        Round-trip efficiency, in (0, 1].
     tau_s : float or None
-        Time constant of the filter that the grid sees; by default so that the store takes up the load's largest
-        swing. [s]
+        Time constant of the filter at the grid; by default the one at which the store absorbs the largest swing. [s]
+
+    Examples
+    --------
+    >>> RackStorage.published(rated_w=700.0).energy_j
+    65.0
     """
 
     name, unit = "rack storage", "J/GPU"
@@ -82,7 +85,7 @@ class RackStorage(EnergyStore):
 
     @classmethod
     def published(cls, rated_w: float) -> RackStorage:
-        """With the figures of the table of options, for a GPU of a rated power."""
+        """Return the option with its published figures, for a GPU of a rated power."""
         return cls(
             energy_j=option_figure("rack_storage", "energy_j"),
             power_w=option_figure("rack_storage", "power_share") * rated_w,
@@ -91,6 +94,7 @@ class RackStorage(EnergyStore):
 
     @property
     def size(self) -> float:
+        """Energy per GPU. [J]"""
         return self.energy_j
 
     def smooth(self, series: PowerSeries) -> Smoothed:
@@ -106,45 +110,50 @@ class RackStorage(EnergyStore):
 
     @classmethod
     def sized(cls, series: PowerSeries, target: Target) -> Sized:
-        own = cls.profile_of(series)
-        usual = cls.published(own.rated_w)
-        tau_s, store = _slightest_filter(series, target, usual.efficiency)
+        """Return the energy and power of the shortest filter that meets a target."""
+        profile = cls.profile_of(series)
+        published = cls.published(profile.rated_w)
+        tau_s, store = _shortest_filter(series, target, published.efficiency)
         if store is None:
             return _no_filter(cls.name, series, target)
-        power_w = _most_mw(store, series) / own.n_gpus * W_PER_MW
-        needed_j = _room_mwh(store) / own.n_gpus * J_PER_MWH
-        has_j = own.smoothing.storage_j if own.smoothing and own.smoothing.storage_j else usual.energy_j
+        power_w = _power_mw(store, series) / profile.n_gpus * W_PER_MW
+        needed_j = _capacity_mwh(store) / profile.n_gpus * J_PER_MWH
+        smoothing = profile.smoothing
+        available_j = smoothing.storage_j if smoothing and smoothing.storage_j else published.energy_j
         why = ""
-        if power_w > usual.power_w * ENOUGH:
-            why = f"it would give or take {in_three_digits(power_w)} W for each GPU, and is taken to do "
-            why += f"{usual.power_w:g}"
-        elif needed_j > has_j * ENOUGH:
-            why = f"it takes {in_three_digits(needed_j)} J for each GPU, and a rack holds {has_j:g}"
-        return replace(usual, energy_j=max(needed_j, _LEAST), tau_s=tau_s).against(series, target, why=why)
+        if power_w > published.power_w * ENOUGH:
+            why = f"it needs {in_three_digits(power_w)} W per GPU, and {published.power_w:g} W per GPU are assumed"
+        elif needed_j > available_j * ENOUGH:
+            why = f"it needs {in_three_digits(needed_j)} J per GPU, and racks store {available_j:g} J per GPU"
+        return replace(published, energy_j=max(needed_j, _SMALLEST), tau_s=tau_s).against(series, target, why=why)
 
 
 @dataclass(frozen=True)
 class Battery(EnergyStore):
-    """A battery with its converter, for the whole job.
+    """Battery with its converter, for the job as a whole.
 
     Attributes
     ----------
     power_mw, energy_mwh : float
-        That it gives or takes at most, and holds. [MW], [MWh]
+        Maximum charge and discharge power, and capacity. [MW], [MWh]
     efficiency : float
-        Energy given back over energy taken, in (0, 1].
+        Round-trip efficiency, in (0, 1].
     c_rate_per_h : float
-        Highest power over energy. [1/h]
+        Maximum power divided by capacity. [1/h]
     usd_per_kwh : float
         Price. [USD/kWh]
     tau_s : float or None
-        Time constant of the filter that the grid sees; by default so that the battery takes up the load's
-        largest swing. [s]
+        Time constant of the filter at the grid; by default the one at which the battery absorbs the largest swing. [s]
 
     Raises
     ------
     InputError
-        A battery smaller than its rate allows for its power.
+        If the capacity is too small for the power at the C-rate.
+
+    Examples
+    --------
+    >>> Battery.published(power_mw=4.0).energy_mwh  # the smallest capacity at 1 C
+    4.0
     """
 
     name, unit = "battery", "MWh"
@@ -159,13 +168,13 @@ class Battery(EnergyStore):
         super().__post_init__()
         if self.power_mw > self.c_rate_per_h * self.energy_mwh * (1 + LAST_DIGITS):
             raise InputError(
-                f"energy_mwh must be >= {self.power_mw / self.c_rate_per_h:g} MWh, which {self.power_mw:g} MW need at "
-                f"{self.c_rate_per_h:g} 1/h, got {self.energy_mwh:g}"
+                f"energy_mwh must be >= {self.power_mw / self.c_rate_per_h:g} MWh for {self.power_mw:g} MW at "
+                f"c_rate_per_h {self.c_rate_per_h:g}, got {self.energy_mwh:g}"
             )
 
     @classmethod
     def published(cls, power_mw: float, energy_mwh: float | None = None) -> Battery:
-        """With the figures of the table of options; of the least energy that its rate allows, if none is given."""
+        """Return a battery with the published figures; by default with the smallest capacity for its power."""
         rate = option_figure("battery", "c_rate_per_h")
         return cls(
             power_mw=power_mw,
@@ -177,72 +186,72 @@ class Battery(EnergyStore):
 
     @property
     def size(self) -> float:
+        """Capacity. [MWh]"""
         return self.energy_mwh
 
     def smooth(self, series: PowerSeries) -> Smoothed:
-        """Put a battery between a load and the grid; it lasts for its cycles or its age, whichever ends first."""
+        """Put a battery between load and grid; its life ends with its cycles or its age, whichever is first."""
         smoothed = self._between(
             series,
             self.power_mw,
             self.energy_mwh,
             capital_usd=self.energy_mwh * KWH_PER_MWH * self.usd_per_kwh,
             life_years=option_figure("battery", "life_years"),
-            notes=("efficiency, rate and life are assumed",),
+            notes=("efficiency, C-rate and life are assumed",),
         )
         cycles = smoothed.full_cycles_per_year
         if not cycles or smoothed.life_years is None:
             return smoothed
-        worn = option_figure("battery", "full_cycles") / cycles
-        return replace(smoothed, life_years=min(smoothed.life_years, worn))
+        cycle_life_years = option_figure("battery", "full_cycles") / cycles
+        return replace(smoothed, life_years=min(smoothed.life_years, cycle_life_years))
 
     @classmethod
     def sized(cls, series: PowerSeries, target: Target) -> Sized:
-        tau_s, store = _slightest_filter(series, target, option_figure("battery", "efficiency"))
+        """Return the power and capacity of the shortest filter that meets a target."""
+        tau_s, store = _shortest_filter(series, target, option_figure("battery", "efficiency"))
         if store is None:
             return _no_filter(cls.name, series, target)
-        least = cls.published(max(_most_mw(store, series), _LEAST))
-        energy_mwh = max(least.energy_mwh, _room_mwh(store))
-        return replace(least, energy_mwh=energy_mwh, tau_s=tau_s).against(series, target)
+        battery = cls.published(max(_power_mw(store, series), _SMALLEST))  # the capacity that its C-rate needs
+        energy_mwh = max(battery.energy_mwh, _capacity_mwh(store))
+        return replace(battery, energy_mwh=energy_mwh, tau_s=tau_s).against(series, target)
 
 
 def _filter_for(series: PowerSeries, energy_mwh: float) -> float:
-    """Time constant at which a store takes up the largest swing of a series [s].
-
-    A filter of first order stores its time constant times the swing of what it lets through.
-    """
+    """Time constant at which a store absorbs the largest swing of a series: a filter stores tau times the swing. [s]"""
     swing_mw = float(np.ptp(series.power_mw))
     return energy_mwh / swing_mw * S_PER_H if swing_mw > 0 else series.step_s
 
 
-def _most_mw(store: Buffered, series: PowerSeries) -> float:
-    """Most that a store gives or takes."""
+def _power_mw(store: Buffered, series: PowerSeries) -> float:
+    """Highest charge or discharge power of a store. [MW]"""
     return float(np.abs(store.after_mw - series.power_mw).max())
 
 
-def _room_mwh(store: Buffered) -> float:
-    """Energy of a store that is never full or empty."""
+def _capacity_mwh(store: Buffered) -> float:
+    """Range of a store's charge, the capacity at which it is never full or empty. [MWh]"""
     return float(np.ptp(np.append(store.stored_mwh, store.start_mwh))) * ENOUGH
 
 
 def _no_filter(name: str, series: PowerSeries, target: Target) -> Sized:
-    why = f"not even a filter of {_LONGEST_S / S_PER_H:g} h is enough"
+    """Result if no time constant meets the target."""
+    why = f"even a filter of {_LONGEST_S / S_PER_H:g} h does not meet the target"
     return Sized(name, False, None, None, target.load(series), why)
 
 
-def _slightest_filter(series: PowerSeries, target: Target, efficiency: float) -> tuple[float, Buffered | None]:
-    """The shortest time constant that reaches a target, without limits on power and energy."""
+def _shortest_filter(series: PowerSeries, target: Target, efficiency: float) -> tuple[float, Buffered | None]:
+    """The shortest time constant that meets a target with unlimited power and energy, by bisection of log tau."""
 
-    def enough(tau_s: float) -> Buffered | None:
+    def store_if_met(tau_s: float) -> Buffered | None:
         store = behind_store(series, tau_s, efficiency=efficiency)
         return store if target.load(series.with_power(store.after_mw)) <= 1 else None
 
     low, high = series.step_s / 100, _LONGEST_S
-    best = enough(high)
+    best = store_if_met(high)
     if best is None:
         return high, None
     while high / low > 1 + _CLOSE:
         middle = float(np.sqrt(low * high))
-        store = enough(middle)
+        store = store_if_met(middle)
         if store is None:
             low = middle
         else:
@@ -252,18 +261,18 @@ def _slightest_filter(series: PowerSeries, target: Target, efficiency: float) ->
 
 @dataclass(frozen=True)
 class Buffered:
-    """A series behind a store.
+    """Power series behind an energy store.
 
     Attributes
     ----------
     after_mw : ndarray
-        Power that the grid sees. [MW]
+        Power at the grid. [MW]
     stored_mwh : ndarray
         Energy in the store at the end of each bin. [MWh]
     start_mwh : float
-        And at the beginning. [MWh]
+        Energy in the store at the start. [MWh]
     lost_mwh : float
-        Lost on the way in and out. [MWh]
+        Losses of charging and discharging. [MWh]
     """
 
     after_mw: np.ndarray
@@ -272,8 +281,8 @@ class Buffered:
     lost_mwh: float
 
     @property
-    def given_mwh(self) -> float:
-        """Energy that left the store. [MWh]"""
+    def delivered_mwh(self) -> float:
+        """Energy discharged from the store. [MWh]"""
         change = np.diff(self.stored_mwh, prepend=self.start_mwh)
         return float(-change[change < 0].sum())
 
@@ -281,30 +290,30 @@ class Buffered:
 def behind_store(
     series: PowerSeries, tau_s: float, power_mw: float = math.inf, energy_mwh: float = math.inf, efficiency: float = 1.0
 ) -> Buffered:
-    """Let the grid see a series through a filter of first order, as far as a store reaches.
+    """Return a series behind an energy store that acts as a first-order filter, within the limits of the store.
 
     Parameters
     ----------
     series : PowerSeries
-        The load.
+        Power of the load.
     tau_s : float
         Time constant of the filter. [s]
     power_mw, energy_mwh : float
-        Limits of the store; none if infinite. [MW], [MWh]
+        Power and capacity of the store; infinite for no limit. [MW], [MWh]
     efficiency : float
-        Energy given back over energy taken, half of the loss on either way.
+        Round-trip efficiency, with equal losses of charging and discharging.
 
     Returns
     -------
     Buffered
-        Of a load that has gone on like the series for long, and will: so it does not matter where in a step the series
-        begins, and losses are made up for. A store of infinite energy counts from 0; of any other the middle is where
-        that store would be halfway between its least and its most.
+        Periodic steady state: the load repeats like the series, so that the result does not depend on where in a step
+        the series starts, and losses are replaced. The charge of an unlimited store counts from 0; a limited store is
+        centred on the range of the unlimited one.
 
     Notes
     -----
-    Without limits and losses the store's charge is the time constant times what the filtered load is below its mean: a
-    square wave that keeps a share x of its swing takes a store of x times swing times time constant.
+    Without limits and losses, the charge is the time constant times the difference of the filtered load from its mean:
+    for a square wave filtered to a share x of its swing, the store needs x times swing times time constant.
     """
     from ettr.power.smoothing.recursions import buffered
 
@@ -317,12 +326,13 @@ def behind_store(
         return float(buffered(series.power_mw, step_h, tau_h, level_mw, *limits, start_mwh, one_way, after, stored))
 
     start_mwh = lost_mwh = empty_mwh = 0.0
-    for _ in range(_PASSES):  # to where the series ends at what it began with
+    # Periodic state: an initial charge decays by exp(-T/tau) over the series; solve for the one that returns.
+    for _ in range(_PASSES):
         lost_mwh = run(start_mwh)
         start_mwh += float((stored[-1] - start_mwh) / -np.expm1(-series.duration_h / tau_h))
-    least, most = min(start_mwh, stored.min()), max(start_mwh, stored.max())
+    lowest, highest = min(start_mwh, stored.min()), max(start_mwh, stored.max())
     if math.isfinite(energy_mwh):
-        empty_mwh = (least + most - energy_mwh) / 2
+        empty_mwh = (lowest + highest - energy_mwh) / 2
         start_mwh = min(max(start_mwh, empty_mwh), empty_mwh + energy_mwh)
         lost_mwh = run(start_mwh, empty_mwh, empty_mwh + energy_mwh)
     return Buffered(after, stored - empty_mwh, start_mwh - empty_mwh, lost_mwh)

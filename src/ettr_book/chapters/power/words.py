@@ -213,7 +213,7 @@ def bill(table: pd.DataFrame, carbon: pd.DataFrame) -> Finding:
 
 def limits(table: pd.DataFrame) -> Finding:
     """Which limits are kept; ``table`` as from ``tables.limits_kept``."""
-    broken = table[table["verdict"] == "broken"]
+    broken = table[table["verdict"] == "exceeded"]
     each = [
         f"{count(int((broken['specification'] == name).sum()))} of {count(len(rows))} of {name}"
         for name, rows in table.groupby("specification", sort=False)
