@@ -15,14 +15,16 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import textwrap
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas
 import yaml
 
-from ettr import Scenario
+from ettr import Gpu, Scenario, telemetry
 from ettr.core.sentences import plain
 from ettr.notebook import rendering
 from ettr_book.chapters import scale, what_if
@@ -124,10 +126,47 @@ def structure() -> str:
     return "\n\n".join(parts)
 
 
+def printed(command: list[str], folder: str) -> str:
+    """Return the output of an ``ettr`` command in a folder, as a block of text without the time that it took."""
+    run = subprocess.run(
+        [sys.executable, "-m", "ettr.cli", *command],
+        cwd=folder,
+        env=os.environ | TERMINAL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [line.rstrip() for line in re.sub(r", in [\d.]+ s\.", ".", run.stdout).splitlines()]
+    return "\n".join(["```text", f"$ ettr {shlex.join(command)}", *lines, "```"])
+
+
+def recording() -> str:
+    """Return the output of ``ettr telemetry`` for a simulated recording."""
+    schedule = telemetry.schedule(minutes=20)
+    samples = telemetry.simulate(Gpu.load("h100"), schedule, step_s=1.0, power_window_s=1.0, seed=1).samples
+    with tempfile.TemporaryDirectory() as folder:
+        samples.to_csv(Path(folder) / "node7.csv", index=False)
+        return printed(["telemetry", "node7.csv", "--power-window-ms", "1000"], folder)
+
+
+def sweep_of_fields() -> str:
+    """Return the output of a small ``ettr sweep`` of fields, and the first columns of its table."""
+    grid = {"cluster.n_gpus": [1024, 4096, 16384], "recovery.restart_min": [2, 10]}
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "fields.yml").write_text(yaml.safe_dump(grid), encoding="utf-8")
+        command = "sweep --call budget --scenario rsc-1 --grid fields.yml --out budgets"
+        output = printed(command.split(), folder).removesuffix("```")
+        table = pandas.read_parquet(Path(folder) / "budgets" / "results.parquet")
+    columns = table[[*grid, "ettr", "total_h", "rework_h", "restart_h"]].round(3)
+    return f"{output}\n{columns.to_string(index=False)}\n```"
+
+
 BLOCKS: dict[tuple[str, str], Callable[[], str]] = {
     ("README.md", "headline"): headline,
     ("README.md", "chapters"): contents,
     ("ARCHITECTURE.md", "structure"): structure,
+    ("book/your_cluster/telemetry.md", "output"): recording,
+    ("book/your_cluster/sweeps.md", "output"): sweep_of_fields,
 }
 """By file and name."""
 

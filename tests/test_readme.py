@@ -76,11 +76,6 @@ def test_the_commands_work_in_the_order_in_which_they_are_written(with_slow, ett
     assert Scenario.load(tmp_path / "mine.yml").ends
 
 
-def test_the_extras_are_those_of_the_package():
-    extras = re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE)
-    assert set(extras) == set(PROJECT["optional-dependencies"]) - {"test", "dev"}
-
-
 def test_make_targets_and_commands_exist():
     for target in re.findall(r"`?make ([a-z-]+)", README):
         assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE) or target in ("book", "test"), target

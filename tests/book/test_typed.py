@@ -1,4 +1,4 @@
-"""What the pages on telemetry and sweeps show can be typed."""
+"""Commands, grids and code on the pages about telemetry and sweeps work."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ GRIDS = re.findall(r"```yaml\n(.*?)```", SWEEPS, re.DOTALL)
     ids=["telemetry", "sweeps"],
 )
 def test_every_option_exists(ettr, page, command, helps):
-    told = "".join(ettr(*words)[1] for words in helps)
-    typed = re.findall(rf"^    ettr {command} (.*)$", page, re.MULTILINE)
-    assert len(typed) >= 3
-    for option in re.findall(r"(--[a-z-]+)", " ".join(line.partition("#")[0] for line in typed)):
-        assert option in told, option
+    help_text = "".join(ettr(*arguments)[1] for arguments in helps)
+    commands = re.findall(rf"^    ettr {command} (.*)$", page, re.MULTILINE)
+    assert len(commands) >= 3
+    for option in re.findall(r"(--[a-z-]+)", " ".join(line.partition("#")[0] for line in commands)):
+        assert option in help_text, option
 
 
 def test_the_table_of_formats_has_all_of_them():
@@ -40,10 +40,10 @@ def test_the_table_of_formats_has_all_of_them():
 
 
 def test_the_recording_in_python_is_one_that_can_be_made(monkeypatch):
-    asked = []
-    monkeypatch.setattr(telemetry, "record", lambda path, steps, **options: asked.append((path, len(steps), options)))
+    calls = []
+    monkeypatch.setattr(telemetry, "record", lambda path, steps, **options: calls.append((path, len(steps), options)))
     exec(CODE[0], {})
-    assert asked == [("h100.csv", 3, {"interval_s": 0.1})]
+    assert calls == [("h100.csv", 3, {"interval_s": 0.1})]
 
 
 def test_the_simulation_gives_the_table_that_it_asks_for():
@@ -54,7 +54,7 @@ def test_the_simulation_gives_the_table_that_it_asks_for():
 
 
 def test_the_query_that_it_shows_is_one_that_is_read(tmp_path):
-    asked = re.search(r"--query-gpu=(\S+) ", TELEMETRY.replace("\\\n    ", ""))[1].split(",")
+    columns = re.search(r"--query-gpu=(\S+) ", TELEMETRY.replace("\\\n    ", ""))[1].split(",")
     header = {
         "clocks.sm": "clocks.current.sm [MHz]",
         "power.draw": "power.draw [W]",
@@ -71,21 +71,27 @@ def test_the_query_that_it_shows_is_one_that_is_read(tmp_path):
         "utilization.gpu": "100 %",
     }
     path = tmp_path / "smi.csv"
-    lines = [", ".join(header.get(name, name) for name in asked), ", ".join(cells[name] for name in asked)]
+    lines = [", ".join(header.get(name, name) for name in columns), ", ".join(cells[name] for name in columns)]
     path.write_text("\n".join(lines), encoding="utf-8")
     row = telemetry.read(path).samples.iloc[0]
     assert row[["power_w", "temperature_c", "memory_c", "clock_mhz", "utilisation"]].tolist() == [500, 60, 70, 1980, 1]
 
 
-def test_the_first_grid_is_one_of_the_chapter_that_it_is_for():
-    grid = sweep.load(yaml.safe_load(GRIDS[0]), 1000)
+def test_the_grid_of_fields_is_the_one_whose_output_is_shown():
+    fields = yaml.safe_load(GRIDS[0])
+    assert re.search(r"(\d+) of \1 points done", SWEEPS)[1] == str(sweep.load(fields, 1000).n_points)
+    assert set(fields) <= set(re.search(r"(?m)^ +cluster.*$", SWEEPS)[0].split())
+
+
+def test_the_grid_of_a_notebook_is_valid_for_its_chapter():
+    grid = sweep.load(yaml.safe_load(GRIDS[1]), 1000)
     assert sweep.NotebookJob(ROOT / "book/ettr/scale.ipynb", grid).grid.n_points == 14
 
 
-def test_the_blocks_span_as_many_points_as_it_says():
-    told = [int(number) for number in re.search(r"are (\d+) x (\d+) x (\d+) points", SWEEPS).groups()]
-    grid = sweep.load(yaml.safe_load(GRIDS[1]), 1000)
-    assert [len(block.rows) for block in grid.blocks] == told
+def test_the_blocks_have_the_stated_number_of_points():
+    stated = [int(number) for number in re.search(r"are (\d+) x (\d+) x (\d+) points", SWEEPS).groups()]
+    grid = sweep.load(yaml.safe_load(GRIDS[2]), 1000)
+    assert [len(block.rows) for block in grid.blocks] == stated
 
 
 @pytest.mark.parametrize("row", re.findall(r"^\| `(\w+: [^`]*)` \|", SWEEPS, re.MULTILINE))

@@ -1,4 +1,4 @@
-"""The book of any scenario: every section alone, all pairs of them, and the one that the README shows."""
+"""The book of any scenario: every section alone, all pairs of them, and the documented example."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ettr_book.chapters.common.runs import followed, loaded
 from ettr_book.chapters.how_many_gpus.tables import given_by_tokens
 from ettr_book.publish.chapters import REFUSALS
 
-README = Path(__file__).parents[2] / "README.md"
+FIRST_QUESTIONS = Path(__file__).parents[2] / "book/your_cluster/first_questions.md"
 
 
 @pytest.fixture(scope="module")
@@ -48,17 +48,17 @@ def test_a_section_alone_is_loaded_planned_followed_and_sized(name, folder):
     assert followed(run).job_mttf_h == pytest.approx(run.job_mttf_h, rel=0.5)
 
 
-def in_the_readme(folder: Path) -> str:
-    """Its two scenarios, the second over the first."""
-    blocks = README.read_text(encoding="utf-8").split("```yaml\n")[1:]
+def documented_scenario(folder: Path) -> str:
+    """Return the example of the page first_questions: its second scenario merged into the first."""
+    blocks = FIRST_QUESTIONS.read_text(encoding="utf-8").split("```yaml\n")[1:]
     first, second = (yaml.safe_load(block.partition("```")[0]) for block in blocks)
     failures = {"failures": second["failures"]}
-    return written(folder, "readme", every.merged({**first, **failures}, second))
+    return written(folder, "documented", every.merged({**first, **failures}, second))
 
 
 @pytest.mark.parametrize("page", pages.OF_A_RUN)
-def test_each_page_speaks_of_what_the_readme_shows(page, folder):
-    pages.check(page, in_the_readme(folder), quickly=True)
+def test_each_page_works_with_the_documented_scenario(page, folder):
+    pages.check(page, documented_scenario(folder), quickly=True)
 
 
 @pytest.mark.slow
