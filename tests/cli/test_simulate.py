@@ -247,7 +247,7 @@ def test_bad_input_is_one_message_and_status_2(refused, tmp_path, monkeypatch, f
     [
         (
             ["--set", "failures.rate_per_1000_node_days=1e6"],
-            r"the job practically never gets on: .* expected ETTR .* 1e-06.*",
+            r"the job makes practically no progress: .* expected ETTR .* 1e-06.*",
         ),
         (
             ["--runs", "1e7", "--set", "cluster.n_gpus=32000"],

@@ -57,7 +57,7 @@ HOPELESS = {
 @pytest.mark.parametrize("name", HOPELESS)
 def test_a_hopeless_job_is_refused_at_once(small_run, name):
     began = time.monotonic()
-    with pytest.raises(NoProgress, match=r"never gets on.*expected ETTR.*limit.*1e-06") as refused:
+    with pytest.raises(NoProgress, match=r"no progress.*expected ETTR.*limit.*1e-06") as refused:
         simulate(small_run.override(HOPELESS[name]), n_runs=10)
     assert isinstance(refused.value, EttrError)
     assert time.monotonic() - began < 5
@@ -71,13 +71,13 @@ STUCK = {
         "failures.rate_per_1000_node_days": 2000,
     },
 }
-"""What the closed form knows nothing of."""
+"""Mechanisms that the exact model does not cover."""
 
 
 @pytest.mark.parametrize("name", STUCK)
 def test_a_run_that_does_not_get_on_ends_at_a_limit(small_run, monkeypatch, name):
     monkeypatch.setattr(runs, "_LEAST_LIMIT", 20_000)
-    with pytest.raises(NoProgress, match=r"did not get on: it reached the limit of [\d,]+ failures .* ETTR of"):
+    with pytest.raises(NoProgress, match=r"made no progress: it reached the limit of [\d,]+ failures .* ETTR of"):
         simulate(small_run.override(STUCK[name]), n_runs=2)
 
 
@@ -86,9 +86,9 @@ def test_more_failures_than_a_call_may_meet_are_refused(small_run):
     long_run = small_run.override({"job.productive_h": 3e5})
     with pytest.raises(NoProgress, match=r"limit of one call is 2,147,483,648.*expected ETTR"):
         simulate(long_run, n_runs=n_runs // 1000)
-    with pytest.raises(NoProgress, match=r"an error of 1e-06 needs about [\d,]+ runs, which would meet.*a larger"):
+    with pytest.raises(NoProgress, match=r"until=1e-06 needs about [\d,]+ runs, which would meet.*a larger"):
         simulate(long_run, until=1e-6)
-    with pytest.raises(InputError, match=r"an error of 1e-09 needs about .* runs, and the limit is 10,000,000: 200"):
+    with pytest.raises(InputError, match=r"until=1e-09 needs about .* runs, and the limit is 10,000,000: 200"):
         simulate(small_run, until=1e-9)
 
 

@@ -32,7 +32,7 @@ SCENARIOS = {
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_controls_have_the_mean_that_they_are_said_to_have(small_run, name, n_runs):
     simulated = simulate(small_run.override(SCENARIOS[name]), n_runs, seed=1)
-    controls = simulated.table[:, CONTROL:OUTCOME]
+    controls = simulated.rows[:, CONTROL:OUTCOME]
     assert controls.shape[1] == len(CONTROLS)
     error = controls.std(axis=0, ddof=1) / n_runs**0.5
     assert (np.abs(controls.mean(axis=0)) <= FOUR * error + 1e-9).all()
@@ -85,7 +85,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say(small_run, name, n_exper
     covered = {"total": 0, "rework": 0, "ettr": 0}
     totals = []
     for number in range(n_experiments):
-        table = everything.table[number * n_runs : (number + 1) * n_runs]
+        table = everything.rows[number * n_runs : (number + 1) * n_runs]
         one = type(everything)(run, 3, table, pd.DataFrame(), control_variates)
         rows = one.budget_interval.set_index("part")
         for part in ("total", "rework"):

@@ -100,7 +100,7 @@ def test_starting_more_gpus_than_were_observed_takes_longer(plain_run):
     assert budget.over_time(four_times).total_h == pytest.approx(budget.over_time(same).total_h)
     both = {**sizes, "recovery.init_s_per_1000_gpus": np.array([[0.0], [30.0]])}
     assert budget.exact(run, both).total_h[1] == pytest.approx(budget.exact(run, sizes).total_h)
-    table, expected = simulate(four_times, n_runs=20).table, simulate(same, n_runs=20).table
+    table, expected = simulate(four_times, n_runs=20).rows, simulate(same, n_runs=20).rows
     np.testing.assert_allclose(table, expected, rtol=1e-9, atol=1e-9)
 
 

@@ -38,13 +38,13 @@ def run(small_run, request) -> Scenario:
 
 
 def _table(run, n_runs: int = 100, **asked) -> np.ndarray:
-    return simulate(run, n_runs=n_runs, seed=1, **asked).table
+    return simulate(run, n_runs=n_runs, seed=1, **asked).rows
 
 
 def test_a_seed_gives_the_same_runs_and_another_gives_others(run):
     table = _table(run)
     assert (_table(run) == table).all()
-    other = simulate(run, n_runs=100, seed=2).table
+    other = simulate(run, n_runs=100, seed=2).rows
     assert (other[:, 4] != table[:, 4]).mean() > 0.9
     totals = table[:, :9].sum(axis=1)
     assert len(np.unique(totals)) == 100  # nor do two runs share their random numbers
@@ -71,7 +71,7 @@ def test_the_size_of_the_pieces_does_not_matter(run, monkeypatch, events):
 
 def test_more_runs_until_an_error_is_reached_are_the_same_runs(run):
     simulated = simulate(run, n_runs=50, seed=1, until=0.02)
-    assert (simulated.table == _table(run, simulated.n_runs)).all()
+    assert (simulated.rows == _table(run, simulated.n_runs)).all()
 
 
 def test_scenarios_share_their_luck(small_run):

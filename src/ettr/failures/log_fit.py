@@ -13,6 +13,7 @@ import pandas as pd
 from ettr.core.errors import UnknownName
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.results import LOG_COLUMNS, OF_EVERY_NODE, FailureLog
+from ettr.core.seeds import Seed, seed_of
 from ettr.core.sentences import number
 from ettr.failures import (
     bad_nodes,
@@ -62,7 +63,7 @@ def fit(
     *,
     split: str | None = None,
     level: float = 0.95,
-    seed: int = 0,
+    seed: Seed = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Fit:
     """Fit rates, shapes, trend, nodes and repairs of a log, and draw the conclusions.
@@ -75,7 +76,7 @@ def fit(
         Column of the log to compare cohorts by.
     level : float
         Coverage of all intervals.
-    seed : int
+    seed : int or numpy.random.Generator
         Of the bootstrap and of samples of very long logs.
     progress : callable, optional
         Called with what is done next, in a few words.
@@ -93,7 +94,7 @@ def fit(
     columns = [column for column in log.events.columns if column not in LOG_COLUMNS]
     if split is not None and split not in (*columns, "component", "cause"):
         raise UnknownName("column to split by", split, [*columns, "component", "cause"])
-    report = progress or (lambda step: None)
+    report, seed = progress or (lambda step: None), seed_of(seed)
     failures, start_h = log.failures, log.hours("start")
     n_events = len(failures)
 

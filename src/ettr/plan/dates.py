@@ -240,9 +240,9 @@ def _rest(scenario: Scenario, done: float, n_runs: int, rate_is_exact: bool) -> 
     if not rate_is_exact:
         runs = at_uncertain_rate(runs)
     if done and scenario.starts:
-        table = runs.table.copy()
+        table = runs.rows.copy()
         table[:, PARTS.index("queue_h")] -= scenario.first_queue_h
-        runs = replace(runs, table=table)
+        runs = replace(runs, rows=table)
     return runs
 
 
@@ -267,13 +267,13 @@ def at_uncertain_rate(runs: Simulation) -> Simulation:
         try:
             at_rate = simulate(runs.scenario.override({RATE: 1000 * quantile / posterior.node_days}), n_each, seed=seed)
         except NoProgress:
-            tables += [tables[-1] if tables else runs.table] * (_RATES - seed)
+            tables += [tables[-1] if tables else runs.rows] * (_RATES - seed)
             break
-        tables.append(at_rate.table)
+        tables.append(at_rate.rows)
         if at_rate.ettr < _LEAST_ETTR:
-            tables += [at_rate.table] * (_RATES - 1 - seed)
+            tables += [at_rate.rows] * (_RATES - 1 - seed)
             break
-    return replace(runs, table=np.vstack(tables))
+    return replace(runs, rows=np.vstack(tables))
 
 
 def in_n(p: float) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ettr.budget.intervals import any_interval, best_h
 from ettr.core.report import Answer, Headline, Report, Table, plain_values
+from ettr.core.seeds import Seed
 from ettr.core.sentences import gpus, limit, pct
 from ettr.ranges.drawing import FEWEST, N_DRAWS, agrees_with_what_is_known, draws, ettr_at, range_of
 from ettr.ranges.inputs import Assumed, around, rate_across_clusters, rate_is_from_elsewhere
@@ -188,7 +189,7 @@ def known_of(scenario: Scenario) -> str:
     return f"{' and '.join(filter(None, bounds_of))}, as {by}"
 
 
-def assumptions(scenario: Scenario, n: int = N_DRAWS, seed: int = 0) -> Assumptions:
+def assumptions(scenario: Scenario, n: int = N_DRAWS, seed: Seed = 0) -> Assumptions:
     """What a plan assumes, and how far its ETTR may be off for that.
 
     Parameters
@@ -197,7 +198,7 @@ def assumptions(scenario: Scenario, n: int = N_DRAWS, seed: int = 0) -> Assumpti
         The run.
     n : int
         Draws.
-    seed : int
+    seed : int or numpy.random.Generator
         Of the draws.
 
     Returns
@@ -221,7 +222,7 @@ def assumptions(scenario: Scenario, n: int = N_DRAWS, seed: int = 0) -> Assumpti
     return _assumptions(scenario, n, seed, (), THIS_RATE)
 
 
-def across_clusters(scenario: Scenario, n: int = N_DRAWS, seed: int = 0) -> Assumptions | None:
+def across_clusters(scenario: Scenario, n: int = N_DRAWS, seed: Seed = 0) -> Assumptions | None:
     """How far the ETTR of a plan may be off where its failure rate is that of another cluster.
 
     Parameters
@@ -249,7 +250,7 @@ def across_clusters(scenario: Scenario, n: int = N_DRAWS, seed: int = 0) -> Assu
     return _assumptions(scenario, n, seed, (rate_across_clusters(scenario),), ACROSS)
 
 
-def _assumptions(scenario: Scenario, n: int, seed: int, more: Sequence[Assumed], label: str) -> Assumptions:
+def _assumptions(scenario: Scenario, n: int, seed: Seed, more: Sequence[Assumed], label: str) -> Assumptions:
     tau_h = best_h(any_interval(scenario))[0]
     ettr = float(ettr_at(scenario, {}, tau_h)[0])
     drawn = draws(scenario, n, seed, more, tau_h)

@@ -13,6 +13,7 @@ import numpy as np
 from ettr.budget.closed_forms import out_of_order, quiet_budget
 from ettr.budget.intervals import any_interval, best_h
 from ettr.core.errors import InputError
+from ettr.core.seeds import Seed, seed_of
 from ettr.ranges.inputs import Assumed, assumed_inputs
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
@@ -70,7 +71,7 @@ def range_of(drawn: np.ndarray, value: float | None = None) -> tuple[float, floa
 
 
 def draws(
-    scenario: Scenario, n: int = N_DRAWS, seed: int = 0, more: Sequence[Assumed] = (), tau_h: Any = None
+    scenario: Scenario, n: int = N_DRAWS, seed: Seed = 0, more: Sequence[Assumed] = (), tau_h: Any = None
 ) -> Draws:
     """Draw all assumed inputs of a run over their plausible ranges.
 
@@ -80,7 +81,7 @@ def draws(
         The run.
     n : int
         Valid draws that are wanted.
-    seed : int
+    seed : int or numpy.random.Generator
         Of the draws.
     more : sequence of Assumed
         Inputs that are drawn beside them, such as :func:`rate_across_clusters`; the others are drawn alike without.
@@ -114,6 +115,7 @@ def draws(
     tau_h = best_h(any_interval(scenario))[0] if tau_h is None else tau_h
     if not inputs:
         return Draws((), {}, np.zeros(0), (), 0, 0)
+    seed = seed_of(seed)
     u, ettr, n_redrawn = _valid_draws(scenario, inputs, tau_h, n, seed)
     drawn = {assumed.field: assumed.at(column) for assumed, column in zip(inputs, u.T, strict=True)}
     of_the_run = {path: values for path, values in drawn.items() if path != RATE}

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ettr import budget, mitigation
 from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
+from ettr.core.seeds import Seed
 from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation, effect_basis
 from ettr.recommendation.comparison import COMPARED, FAILS, IN_PLACE, TRIED, Comparison
 from ettr.recommendation.measures import UNITS, Interval, Runs, difference, gain, gains
@@ -27,7 +28,7 @@ _WAITS = 0.005
 def mitigations(
     scenario: Scenario,
     ids: Iterable[str] | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     n_runs: int = 1000,
     measure: str = "days",
     interval: Interval = "best",

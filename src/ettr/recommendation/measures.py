@@ -14,6 +14,7 @@ from ettr import budget, power, simulation
 from ettr.budget.intervals import best_interval_min, whole_interval_min
 from ettr.core.errors import NoProgress
 from ettr.core.results import PARTS, TimeBudget
+from ettr.core.seeds import Seed
 from ettr.core.units import H_PER_DAY
 from ettr.power.bills import state_of
 from ettr.scenario import Scenario
@@ -122,7 +123,7 @@ class Runs:
 def run_scenario(
     scenario: Scenario,
     n_runs: int,
-    seed: int = 0,
+    seed: Seed = 0,
     interval: Interval = "best",
     own_usd: float = 0.0,
 ) -> Runs:
@@ -147,7 +148,7 @@ def run_scenario(
     run = at_interval(scenario, interval)
     _refuse_endless(run, n_runs)
     simulated = simulation.simulate(run, n_runs, seed)
-    return Runs(run, simulated.table[:, : len(COLUMNS)], own_usd)
+    return Runs(run, simulated.rows[:, : len(COLUMNS)], own_usd)
 
 
 def _refuse_endless(run: Scenario, n_runs: int) -> None:

@@ -14,6 +14,7 @@ from ettr import budget, mitigation, ranges
 from ettr.budget.closed_forms import quiet_budget
 from ettr.budget.intervals import any_interval, best_h
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
+from ettr.core.seeds import Seed, seed_of
 from ettr.mitigation import Catalogue, Mitigation
 from ettr.scenario import Scenario
 from ettr.scenario.fields import given_at
@@ -199,7 +200,7 @@ def savings(
     ids: Iterable[str],
     of: Catalogue | None = None,
     interval: Interval = "best",
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> Savings | None:
     """Return what a set of mitigations plausibly saves; None where the analytical model has no answer.
 
@@ -221,7 +222,7 @@ def savings(
     >>> low < found.share < high
     True
     """
-    found = Savings(scenario, tuple(ids), of or mitigation.catalogue(), interval, seed)
+    found = Savings(scenario, tuple(ids), of or mitigation.catalogue(), interval, seed_of(seed))
     try:
         return found if found.shares.size >= _FEWEST else None
     except _NO_ANSWER:

@@ -9,6 +9,7 @@ from typing import get_args
 
 from ettr import mitigation
 from ettr.core.errors import InputError, NoProgress, OutsideValidity, UnknownName
+from ettr.core.seeds import Seed, seed_of
 from ettr.mitigation import Assumption, Catalogue, Mitigation
 from ettr.recommendation.measures import UNITS, Interval, Runs, run_scenario
 from ettr.scenario import Scenario
@@ -87,7 +88,7 @@ class Study:
         InputError
             As :func:`ettr.mitigation.apply`.
         NoProgress
-            The job practically never gets on.
+            The job makes practically no progress.
         """
         chosen = frozenset(ids)
         if self.assumes:
@@ -120,7 +121,7 @@ class Study:
 def study(
     scenario: Scenario,
     n_runs: int = 1000,
-    seed: int = 0,
+    seed: Seed = 0,
     interval: Interval = "best",
     of: Catalogue | None = None,
     as_given: bool = False,
@@ -131,7 +132,8 @@ def study(
     ----------
     scenario : Scenario
         The run.
-    n_runs, seed : int
+    n_runs : int
+    seed : int or numpy.random.Generator
         Runs of each scenario; the same seed gives all of them the same failures.
     interval : {"best", "given"}
         Checkpoint at the closed form's best interval of each scenario, or at the scenario's own.
@@ -154,7 +156,7 @@ def study(
     if interval not in get_args(Interval):
         raise InputError(f"interval must be {' or '.join(get_args(Interval))}, got {interval!r}")
     known = of or mitigation.catalogue()
-    given = Study(scenario, scenario, (), known, int(n_runs), seed, interval, assumes=not as_given)
+    given = Study(scenario, scenario, (), known, int(n_runs), seed_of(seed), interval, assumes=not as_given)
     priced = given.together(())
     return replace(given, baseline=priced.baseline, assumptions=priced.assumptions)
 

@@ -1,4 +1,4 @@
-"""The outcome of a simulation."""
+"""The result of a simulation: runs, means with their errors, and finishing dates."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ettr.core.sentences import duration, number
 from ettr.core.units import ROUNDING
 from ettr.core.validity import at_least_zero, plain
 from ettr.scenario import Scenario
-from ettr.simulation.columns import COLUMNS, CONTROL, N_ENDED, N_FAILURES, OUTCOME, PRODUCTIVE
+from ettr.simulation.columns import COLUMNS, CONTROL, CONTROLS, N_ENDED, N_FAILURES, OUTCOME, PRODUCTIVE
 from ettr.simulation.estimates import Means, interval, means
 
 PERCENTILES = (5, 25, 50, 75, 95)
-"""Shares of runs that are done by the dates that are shown."""
+"""Percentiles of the finishing dates that a report shows."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,62 +33,72 @@ class Simulation(Answer):
     Attributes
     ----------
     scenario : Scenario
-        What was simulated.
+        The scenario that was simulated.
     seed : int
-        The same seed gives the same runs, on any machine and number of workers.
-    table : ndarray of shape (runs, columns)
-        Raw results; use ``runs``.
+        Seed of the random numbers: the same seed gives the same runs, on any machine and number of workers.
+    rows : ndarray of shape (runs, columns)
+        Results as the kernels write them; :attr:`table` labels the columns, and :attr:`runs` is for most purposes.
     timeline : DataFrame
-        Stretches of the runs that were asked for, in the order of time: ``run``, ``start_h``, ``end_h`` [h] since
-        submission, ``state``: training, checkpoint, rework, detection, queue, restart or maintenance. What a background
-        write or a missing replica takes away lies inside training. A steady run is shown in whole intervals, as it was
-        simulated, where ``runs`` has it scaled back to the work.
+        Stretches of the runs named in ``timeline``, in the order of time: ``run``, ``start_h``, ``end_h`` [h] since
+        submission, ``state``: training, checkpoint, rework, detection, queue, restart or maintenance. The time lost to
+        background writes and missing replicas is part of training. A steady-state run is listed in whole intervals, as
+        simulated; ``runs`` scales it to the work.
     control_variates : bool
-        Whether means use the control variates.
+        Whether means use control variates.
     horizon_h : float or None
-        Wall clock at which all runs ended; None where they went on until their work was done. [h]
+        Wall clock at which all runs ended; None if they ended with their work. [h]
     """
 
     scenario: Scenario
     seed: int
-    table: np.ndarray
+    rows: np.ndarray
     timeline: pd.DataFrame
     control_variates: bool = True
     horizon_h: float | None = None
 
     @property
     def headline(self) -> str:
-        """How many runs of what, and the ETTR."""
+        """Number of runs, scenario, seed and ETTR."""
         return f"{_counted(self.n_runs)} of {self.scenario.name!r}, seed {self.seed}, ETTR {self.ettr:.4f}"
 
     @property
     def n_runs(self) -> int:
-        """Runs that were simulated."""
-        return int(self.table.shape[0])
+        """Number of simulated runs."""
+        return int(self.rows.shape[0])
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """Everything that the kernels record, one row per run.
+
+        The columns are those of :attr:`runs`, without ``run``, ``total_h`` and ``ettr``; then the control variates,
+        each a sum of random numbers less its mean (``failures_less_expected``, ``persons_less_expected`` [h],
+        ``repairs_less_expected`` [h], ``modes_less_expected`` [h]); and ``outcome``, 0 for a run that is complete.
+        """
+        return pd.DataFrame(self.rows, columns=[*COLUMNS, *CONTROLS, "outcome"])
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """One row a run.
+        """Table of the runs, one row per run.
 
         Columns are ``run``, the parts of :class:`ettr.TimeBudget` [h], ``total_h``, ``ettr``, ``n_failures``,
-        ``n_planned`` (planned stops), ``n_undetected`` (silent failures that nobody had found at the end),
-        ``waiting_h`` (the part of the queue that was spent waiting for nodes), ``n_waits`` and ``n_ended`` (1 where too
+        ``n_planned`` (planned stops), ``n_undetected`` (silent failures that were not detected by the end),
+        ``waiting_h`` (the part of the queue that was spent waiting for nodes), ``n_waits`` and ``n_ended`` (1 if too
         few nodes were left, so that the run ended before its work was done).
         """
-        frame = pd.DataFrame(self.table[:, : len(COLUMNS)], columns=list(COLUMNS), copy=False)
+        frame = pd.DataFrame(self.rows[:, : len(COLUMNS)], columns=list(COLUMNS), copy=False)
         frame.insert(0, "run", np.arange(self.n_runs))
         frame.insert(len(PARTS) + 1, "total_h", self.total_h)
-        frame.insert(len(PARTS) + 2, "ettr", self.table[:, PRODUCTIVE] / self.total_h)
+        frame.insert(len(PARTS) + 2, "ettr", self.rows[:, PRODUCTIVE] / self.total_h)
         return frame
 
     @cached_property
     def total_h(self) -> np.ndarray:
         """Wall-clock hours of each run. [h]"""
-        return np.asarray(self.table[:, : len(PARTS)].sum(axis=1))
+        return np.asarray(self.rows[:, : len(PARTS)].sum(axis=1))
 
     @cached_property
     def _means(self) -> Means:
-        values = np.column_stack((self.table[:, : len(PARTS)], self.table[:, N_FAILURES], self.total_h))
+        values = np.column_stack((self.rows[:, : len(PARTS)], self.rows[:, N_FAILURES], self.total_h))
         estimated = means(values, self._controls)
         return (
             replace(estimated, covariance=np.full_like(estimated.covariance, np.nan)) if self.met_nothing else estimated
@@ -96,29 +106,29 @@ class Simulation(Answer):
 
     @property
     def _controls(self) -> np.ndarray | None:
-        """Control variates of the runs, if they are used."""
-        return self.table[:, CONTROL:OUTCOME] if self.control_variates else None
+        """Control variates of the runs; None if they are not used."""
+        return self.rows[:, CONTROL:OUTCOME] if self.control_variates else None
 
     @property
     def met_nothing(self) -> bool:
-        """Whether no run met a failure though failures happen: how far the means are off is then unknown."""
-        return self.scenario.failure_rate > 0 and not self.table[:, N_FAILURES].any()
+        """True if no run met a failure although the failure rate is not 0: the errors are then unknown."""
+        return self.scenario.failure_rate > 0 and not self.rows[:, N_FAILURES].any()
 
     @property
     def budget(self) -> TimeBudget:
-        """Mean hours of each part, and failures, over the runs."""
+        """Mean hours of each part, and mean number of failures, over the runs."""
         mean = self._means.mean
         spares = self.scenario.spares
-        held = (spares.n_nodes if spares else 0) * self.scenario.cluster.gpus_per_node
+        n_spare_gpus = (spares.n_nodes if spares else 0) * self.scenario.cluster.gpus_per_node
         return TimeBudget(
             **{part: float(mean[i]) for i, part in enumerate(PARTS)},
             n_failures=float(mean[len(PARTS)]),
-            spare_gpu_h=float(held * mean[-1]),
+            spare_gpu_h=float(n_spare_gpus * mean[-1]),
         )
 
     @property
     def budget_interval(self) -> pd.DataFrame:
-        """Means with their errors: ``part`` (without unit), ``mean``, ``error`` (standard), ``low``, ``high`` (95%)."""
+        """Means with their errors: ``part``, ``mean``, ``error`` (standard error), ``low`` and ``high`` (95% CI)."""
         names = [*(part.removesuffix("_h") for part in PARTS), "n_failures", "total"]
         mean, error = self._means.mean, self._means.error
         low, high = interval(mean, error, self._means.freedom)
@@ -132,12 +142,12 @@ class Simulation(Answer):
 
     @cached_property
     def ettr_mean_of_ratios(self) -> float:
-        """Mean of the runs' own ETTRs, in [0, 1]; without control variates that of the column ``ettr`` of ``runs``.
+        """Mean of the ETTR of each run, in [0, 1]; without control variates that of the column ``ettr`` of ``runs``.
 
-        As a rule it is more than ``ettr``, however many runs there are: runs that lose much are long, and here a long
-        one counts no more than a short one. What many runs get together is ``ettr``.
+        It is usually higher than ``ettr``, whatever the number of runs: a run that loses much is long, and here it
+        counts no more than a short one. The ETTR of all runs together is ``ettr``.
         """
-        values = np.column_stack((self.table[:, PRODUCTIVE] / self.total_h, self.total_h))
+        values = np.column_stack((self.rows[:, PRODUCTIVE] / self.total_h, self.total_h))
         return float(means(values, self._controls).mean[0])
 
     @property
@@ -150,18 +160,18 @@ class Simulation(Answer):
 
     @property
     def ettr_interval(self) -> tuple[float, float]:
-        """The 95% interval of ``ettr``: how well this many runs know the mean, not how much runs differ."""
+        """95% CI of ``ettr``, from the number of runs; it is not the spread between runs."""
         low, high = interval(self.ettr, self.ettr_error, self._means.freedom[-1])
         return float(np.maximum(low, 0.0)), float(np.minimum(high, 1.0))
 
     @property
     def relative_error(self) -> float:
-        """Standard error of the mean total, relative."""
+        """Relative standard error of the mean total."""
         return float(self._means.error[-1] / self._means.mean[-1])
 
     @property
     def variance_ratio(self) -> float:
-        """How many times more runs the mean total would need without control variates."""
+        """Factor on the number of runs that the mean total would need without control variates."""
         return self._means.variance_ratio
 
     def finish_h(self, p: Any = 0.5) -> Any:
@@ -175,12 +185,18 @@ class Simulation(Answer):
         Returns
         -------
         float or ndarray
-            Same shape; infinite where not so many get done because too few nodes are left. [h]
+            Hours, of the same shape; infinite if fewer runs end with their work, as too few nodes were left. [h]
 
         Raises
         ------
         InputError
             A share outside [0, 1], or runs that ended at a horizon.
+
+        Examples
+        --------
+        >>> from ettr import Scenario, simulate
+        >>> simulate(Scenario.load("llama3-405b"), n_runs=200).finish_h([0.5, 0.9]).round(-1).tolist()
+        [1280.0, 1290.0]
         """
         self._refuse_a_horizon("finish_h")
         shares = at_least_zero("p, a share of runs,", p, infinite=True)
@@ -197,8 +213,8 @@ class Simulation(Answer):
     def finish_error_h(self, p: Any = 0.5) -> Any:
         """Return the standard error of :meth:`finish_h`. [h]
 
-        Half the distance of the dates that lie one standard error of the share before and after; NaN of a single run,
-        and where not so many get done.
+        It is half the difference between the hours at the share plus and minus its standard error; NaN for a single
+        run, and where fewer runs end with their work.
         """
         shares = np.asarray(p, dtype=float)
         error = np.sqrt(shares * (1 - shares) / self.n_runs)
@@ -216,17 +232,17 @@ class Simulation(Answer):
 
     @property
     def ended(self) -> np.ndarray:
-        """Which runs ended because too few nodes were left."""
-        return np.asarray(self.table[:, N_ENDED] > 0)
+        """Mask of the runs that ended because too few nodes were left."""
+        return np.asarray(self.rows[:, N_ENDED] > 0)
 
     @cached_property
     def finishing(self) -> Finishing:
-        """The distribution of the runs' hours, of those that end with their work done."""
+        """Distribution of the hours of the runs that ended with their work done."""
         self._refuse_a_horizon("finishing")
         return of_runs(self.total_h[~self.ended])
 
     def to_dict(self) -> dict[str, Any]:
-        """All that is known of the mean run and the finishing date, as plain numbers for JSON."""
+        """Return the means with their errors and the finishing dates, as plain numbers for JSON."""
         rows = self.budget_interval.set_index("part")
         low, high = self.ettr_interval
         record = {
@@ -253,7 +269,7 @@ class Simulation(Answer):
         if self.horizon_h is None:
             each = {"finish_h": self.finish_h, "finish_error_h": self.finish_error_h}
             return {name: {str(p): of(p / 100) for p in PERCENTILES} for name, of in each.items()}
-        work_h = np.percentile(self.table[:, PRODUCTIVE], PERCENTILES)
+        work_h = np.percentile(self.rows[:, PRODUCTIVE], PERCENTILES)
         percentiles = {str(percentile): float(hours) for percentile, hours in zip(PERCENTILES, work_h, strict=True)}
         return {"horizon_h": self.horizon_h, "productive_h": percentiles}
 

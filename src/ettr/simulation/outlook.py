@@ -74,7 +74,7 @@ class Outlook:
     def words(self) -> str:
         """That it hardly gets on, for a refusal."""
         ettr = f"{self.ettr:.2g}" if self.ettr > _OUT_OF_RANGE else "out of the range of numbers"
-        return f"the job practically never gets on: the expected ETTR is {ettr}"
+        return f"the job makes practically no progress: the expected ETTR is {ettr}"
 
 
 def outlook(scenario: Scenario) -> Outlook:

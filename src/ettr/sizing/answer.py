@@ -11,6 +11,7 @@ import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Headline, Note, Report, plain_values, table_of
+from ettr.core.seeds import Seed
 from ettr.core.sentences import number, pct
 from ettr.scenario import Scenario
 from ettr.sizing.bands import N_DRAWS, TAILS, draws, yields_of_draws
@@ -169,7 +170,7 @@ def _next(answer: Sizing) -> str:
     )
 
 
-def make(scenario: Scenario, limits: SizingLimits | None = None, seed: int = 0) -> Sizing:
+def make(scenario: Scenario, limits: SizingLimits | None = None, seed: Seed = 0) -> Sizing:
     """Say how many GPUs a job should have.
 
     Parameters
@@ -178,7 +179,7 @@ def make(scenario: Scenario, limits: SizingLimits | None = None, seed: int = 0) 
         A job given by its tokens.
     limits : SizingLimits, optional
         Power, budget, deadline or GPUs that there are.
-    seed : int
+    seed : int or numpy.random.Generator
         Of the bands' random numbers.
 
     Returns
@@ -236,7 +237,7 @@ def make(scenario: Scenario, limits: SizingLimits | None = None, seed: int = 0) 
     )
 
 
-def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: int = 0) -> pd.DataFrame:
+def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: Seed = 0) -> pd.DataFrame:
     """Throughput, ETTR, duration and costs by size, with bands.
 
     Parameters
@@ -247,7 +248,7 @@ def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: 
         Sizes, taken as continuous; 60 from the smallest that holds the model to the largest by default. [GPUs]
     n_draws : int
         Draws of the bands; 0 leaves them out.
-    seed : int
+    seed : int or numpy.random.Generator
         Of their random numbers.
 
     Returns

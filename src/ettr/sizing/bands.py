@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ettr.core.seeds import Seed, seed_of
 from ettr.scaling import Constants, calibration
 from ettr.scenario import Scenario
 from ettr.scenario.training import StepModel
@@ -35,7 +36,7 @@ class SizingDraws:
     source: str
 
 
-def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: int = 0) -> SizingDraws:
+def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: Seed = 0) -> SizingDraws:
     """Draw failure rates and constants of scaling.
 
     Parameters
@@ -44,7 +45,7 @@ def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: int = 0) -> SizingDr
         A job given by its tokens.
     n_draws : int
         How many.
-    seed : int
+    seed : int or numpy.random.Generator
         Of the random numbers.
 
     Returns
@@ -55,6 +56,7 @@ def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: int = 0) -> SizingDr
     """
     section = scenario.scaling or StepModel.model_validate({})
     fitted = calibration.fit(section.like)
+    seed = seed_of(seed)
     constants = section.over(fitted.sample(n_draws, seed, section.known))
     constants = Constants(*(np.broadcast_to(value, n_draws) for value in vars(constants).values()))
     posterior = scenario.failures.posterior

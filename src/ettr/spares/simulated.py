@@ -13,6 +13,7 @@ import scipy
 
 from ettr import budget, simulation
 from ettr.core.errors import InputError, NoProgress, OutsideValidity
+from ettr.core.seeds import Seed, seed_of
 from ettr.scenario import Scenario
 from ettr.scenario.paths import SPARES
 from ettr.simulation.outlook import affordable_runs
@@ -20,7 +21,7 @@ from ettr.spares.demand import demand
 from ettr.spares.waiting import counts, waiting_share
 
 
-def by_pool_size(scenario: Scenario, sizes: Iterable[int], n_runs: int = 200, seed: int = 0) -> pd.DataFrame:
+def by_pool_size(scenario: Scenario, sizes: Iterable[int], n_runs: int = 200, seed: Seed = 0) -> pd.DataFrame:
     """ETTR, cost and waits over the number of hot spares, simulated with common random numbers.
 
     Parameters
@@ -31,7 +32,7 @@ def by_pool_size(scenario: Scenario, sizes: Iterable[int], n_runs: int = 200, se
         Numbers of hot spares. [nodes]
     n_runs : int
         Runs of each, at least 2. [count]
-    seed : int
+    seed : int or numpy.random.Generator
         As in :func:`ettr.simulate`: one for all sizes, so that failures and repairs are the same.
 
     Returns
@@ -64,6 +65,7 @@ def by_pool_size(scenario: Scenario, sizes: Iterable[int], n_runs: int = 200, se
     if not whole:
         raise InputError("sizes must hold at least one number of spares, got none")
     check_runs(n_runs)
+    seed = seed_of(seed)
     full = plenty(scenario, n_runs, seed)
     return pd.DataFrame([_row(runs_of(scenario, size, n_runs, seed), full, size) for size in whole])
 
@@ -151,7 +153,7 @@ class LeastPool:
     error: float | None = None
 
 
-def least_pool(scenario: Scenario, target_ettr: float, seed: int = 0) -> LeastPool:
+def least_pool(scenario: Scenario, target_ettr: float, seed: Seed = 0) -> LeastPool:
     """Fewest hot spares with which a simulated run reaches a target; all else, and the interval, as in the scenario.
 
     Parameters
@@ -160,7 +162,7 @@ def least_pool(scenario: Scenario, target_ettr: float, seed: int = 0) -> LeastPo
         A run with ``spares`` and ``repair``.
     target_ettr : float
         The target, in (0, 1).
-    seed : int
+    seed : int or numpy.random.Generator
         As in :func:`ettr.simulate`: one for all sizes, so that they share their random numbers.
 
     Returns
@@ -187,6 +189,7 @@ def least_pool(scenario: Scenario, target_ettr: float, seed: int = 0) -> LeastPo
     12
     """
     n_runs = _affordable(scenario)
+    seed = seed_of(seed)
     full = plenty(scenario, n_runs, seed)
     if full.ettr < target_ettr:
         return LeastPool(None, full.ettr)

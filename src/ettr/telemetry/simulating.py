@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ettr.core.errors import InputError
+from ettr.core.seeds import Seed
 from ettr.core.validity import above_zero, at_least_zero
 from ettr.files.ledger import Ledger
 from ettr.scenario.gpu import Cooling, Gpu
@@ -35,7 +36,7 @@ def simulate(
     power_window_s: float = 0.0,
     lost: float = 0.0,
     power_noise: float = 0.01,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> Telemetry:
     """Simulate a recording of a GPU that runs through a plan; nothing of it is measured.
 
@@ -57,7 +58,7 @@ def simulate(
         Fraction of the time that is lost to gaps of 30 s.
     power_noise : float
         Standard deviation of power, as a fraction of it; fluctuations last 2 s (assumed).
-    seed : int
+    seed : int or numpy.random.Generator
         The same seed gives the same recording.
 
     Returns
