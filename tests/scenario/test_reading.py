@@ -180,7 +180,7 @@ FAULTS = {
     ),
     "nothing where something is needed": (
         changed("8000", ""),
-        "cluster.n_gpus is missing [GPUs]: GPUs of the job (mine.yml)",
+        "cluster.n_gpus is missing [GPUs]: GPUs of the job, or other accelerators, such as TPU chips (mine.yml)",
     ),
     "number for a switch": (
         changed("include_start: false", "include_start: 7"),

@@ -130,7 +130,7 @@ def _named(only: list[str] | None, catalogue: Catalogue) -> list[str] | None:
     """``--only``, checked; None for all."""
     if only is None:
         return None
-    ids = [name for name in ",".join(only).replace(" ", "").split(",") if name]
-    if not ids:
+    names = [name.strip() for name in ",".join(only).split(",") if name.strip()]
+    if not names:
         raise InputError("--only names no mitigation, e.g. --only lemon-removal")
-    return [catalogue[name].id for name in ids]
+    return [catalogue[name].id for name in names]

@@ -1,4 +1,4 @@
-"""``ettr scenarios``, ``gpus``, ``formats`` and ``mitigations``: what is known by name."""
+"""``ettr scenarios``, ``gpus``, ``formats`` and ``mitigations``: list or search the built-in data."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ import pandas as pd
 import typer
 
 from ettr.cli import terminal
+from ettr.cli.fields import matching_fields
 from ettr.cli.options import CatalogueOption, JsonOption
-from ettr.core.report import Headline, Note, Report, table_of
+from ettr.core.errors import InputError
+from ettr.core.report import Headline, Note, Report, Table, table_of
 
 
 def formats(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A format, to see what produces it and what it looks like.")
+        str | None,
+        typer.Argument(metavar="[NAME]", help="A format, to show the command that produces it and a sample."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the formats of failure and training logs that `ettr fit` reads, or show one of them."""
+    """List the formats of failure and training logs that `ettr fit` reads, or show one format."""
     from ettr.logs.formats import KNOWN
 
     if name is not None:
-        one = KNOWN.named(name)
-        sample = [Note(line, apart=i == 0) for i, line in enumerate(one.sample.splitlines())]
-        shown: Report = [Headline(one.title), Note(one.command), *sample]
-        about = {"name": one.name, "title": one.title, "command": one.command, "sample": one.sample}
-        terminal.write_json(about) if as_json else terminal.render(shown)
+        log_format = KNOWN.named(name)
+        sample = [Note(line, apart=i == 0) for i, line in enumerate(log_format.sample.splitlines())]
+        report: Report = [Headline(log_format.title), Note(log_format.command), *sample]
+        record = {key: getattr(log_format, key) for key in ("name", "title", "command", "sample")}
+        terminal.write_json(record) if as_json else terminal.render(report)
         return
     table = KNOWN.table()
     if as_json:
@@ -36,11 +39,11 @@ def formats(
         return
     for row in table.itertuples():
         terminal.say(f"{row.name:11} {row.title}")
-    terminal.say("", "ettr formats NAME shows the command that produces one, and two lines of it.")
+    terminal.say("", "`ettr formats NAME` shows the command that produces a format, and two sample lines.")
 
 
 def scenarios(as_json: JsonOption = False) -> None:
-    """List the presets, with size, time to failure and ETTR of each."""
+    """List the preset scenarios with their size, MTTF and ETTR."""
     from ettr.plan import presets
 
     cells = {
@@ -50,35 +53,71 @@ def scenarios(as_json: JsonOption = False) -> None:
         "MTTF": "{job_mttf_h:.2f} h",
         "ETTR": "{ettr:.1%}",
     }
-    _list(presets(), as_json, cells, words=("run",))
+    _list(presets(), as_json, cells, text_columns=("run",))
 
 
-def gpus(as_json: JsonOption = False) -> None:
-    """List the GPUs that heat and power know by name, and how many of their figures are assumed.
+WordsArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="[WORD]...", help="Words to search for; an entry must match all.")
+]
 
-    A GPU of your own is a file such as `ettr telemetry` writes; name it where a scenario says part.
+
+def gpus(words: WordsArgument = None, as_json: JsonOption = False) -> None:
+    """List or search the GPUs with built-in power and thermal figures, and how many of these are assumed.
+
+    For another GPU, write a file as `ettr telemetry` does and set heat.part or power.part to it.
     """
     from ettr.scenario import Gpu
 
     cells = {"name": "{name}", "GPU": "{title}", "limit": "{limit_w:,.4g} W", "idle": "{idle_w:,.4g} W"}
     cells |= {"cooled by": "{media}", "assumed": "{n_assumed} of {n_figures}"}
-    _list(Gpu.presets(), as_json, cells, words=("GPU", "cooled by"))
+    presets = Gpu.presets()
+    if words:
+        presets = _matching(presets, Gpu.search(words), "name")
+    if presets.empty:
+        raise InputError(f"no GPU matches {' '.join(words or [])!r:.80}; `ettr gpus` lists all")
+    _list(presets, as_json, cells, text_columns=("GPU", "cooled by"))
 
 
 def mitigations(
+    words: WordsArgument = None,
     catalogue: CatalogueOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the mitigations that `ettr compare` knows, and whether anything was published about what they do."""
+    """List or search the mitigations of `ettr compare`, and whether their effect has published evidence.
+
+    The search covers ids, names, other common names (torchft, SDC, hot spare) and descriptions. If no mitigation
+    matches, fields of a scenario that do are listed.
+
+    Example: ettr mitigations hot spare
+    """
     from ettr import mitigation
 
-    cells = {"mitigation": "{id}", "": "{title}", "acts on": "{group}", "evidence": "{evidence}"}
-    _list(mitigation.catalogue(catalogue).to_frame(), as_json, cells)
-
-
-def _list(known: pd.DataFrame, as_json: bool, cells: Mapping[str, str], words: Sequence[str] = ()) -> None:
-    """Write what is known: all columns as JSON, or templates over them as a table."""
-    if as_json:
-        terminal.write_json(known)
+    cells = {"mitigation": "{id}", "name": "{title}", "acts on": "{group}", "evidence": "{evidence}"}
+    entries = mitigation.catalogue(catalogue)
+    table = entries.to_frame()
+    if words:
+        cells["also called"] = "{aliases}"
+        table = _matching(table, entries.search([part for word in words for part in word.split()]), "id")
+    if not table.empty:
+        _list(table, as_json, cells, text_columns=("also called",) if words else ())
+    elif not (listed := matching_fields(words or [])):
+        raise InputError(f"no mitigation or field matches {' '.join(words or [])!r:.80}; `ettr mitigations` lists all")
+    elif as_json:
+        terminal.write_json([])
     else:
-        terminal.render([replace(table_of(known, cells), words=words)])
+        rows = [(field.path, field.unit, field.meaning) for field in listed]
+        headline = Headline(f"No mitigation matches {' '.join(words or [])!r:.80}, but these fields do")
+        terminal.render([headline, Table(("field", "unit", "meaning"), rows, words=("meaning",))])
+
+
+def _matching(table: pd.DataFrame, keys: Sequence[str], column: str) -> pd.DataFrame:
+    """The rows with these keys, in the order of the keys."""
+    return table.set_index(column, drop=False).loc[list(keys)].reset_index(drop=True)
+
+
+def _list(table: pd.DataFrame, as_json: bool, cells: Mapping[str, str], text_columns: Sequence[str] = ()) -> None:
+    """Write all columns as JSON, or templates over them as a table."""
+    if as_json:
+        terminal.write_json(table)
+    else:
+        terminal.render([replace(table_of(table, cells), words=text_columns)])

@@ -205,7 +205,7 @@ def apply(
     scenario : Scenario
         The run.
     ids : str or iterable of str
-        Names of mitigations.
+        Ids, titles or aliases of mitigations.
     of : Catalogue, optional
         Where they stand; the project's own without.
     strengths : mapping, optional
@@ -231,7 +231,7 @@ def apply(
     ['peer memory']
     """
     known = of or catalogue()
-    names = tuple(dict.fromkeys([ids] if isinstance(ids, str) else ids))
+    names = tuple(dict.fromkeys(known[name].id for name in ([ids] if isinstance(ids, str) else ids)))
     chosen = [known[name] for name in names]
     known.check_together(names)
     for one in chosen:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.numbers import refuse_infinite
+from ettr.core.search import Entry, search
 from ettr.core.yaml_files import mapping_of, text_of
 from ettr.mitigation.entries import ALL_ITEMS, PUBLISHED, Assumption, Change, Mitigation
 from ettr.scenario.basics import Section
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 NO_EVIDENCE, NOT_MODELLED = "no evidence", "not modelled"
 _PLACE = "mitigations.yml"
+_FEW = 5
+"""Matches that an error lists by their ids."""
 
 
 class _File(Section):
@@ -86,11 +89,47 @@ class Catalogue:
         return len(self.mitigations)
 
     def __getitem__(self, name: str) -> Mitigation:
-        """One mitigation; an unknown name raises with the nearest."""
-        entry = next((one for one in self.mitigations if one.id == name), None)
+        """Return a mitigation by its id, title or an alias, whatever their case.
+
+        Raises
+        ------
+        UnknownName
+            No mitigation has this name; the message offers the nearest ids.
+
+        Examples
+        --------
+        >>> catalogue()["torchft"].id, catalogue()["Dual-ToR networking"].id
+        ('replica-drop', 'dual-switch')
+        """
+        entry = self._by_name.get(str(name).strip().casefold())
         if entry is None:
-            raise UnknownName("mitigation", str(name), self.ids)
+            matches = self.search([str(name)])
+            valid = matches if 0 < len(matches) <= _FEW else self.ids
+            raise UnknownName("mitigation", str(name), valid)
         return entry
+
+    @functools.cached_property
+    def _by_name(self) -> dict[str, Mitigation]:
+        """Mitigations by id, alias and title in small letters; an id before an alias, and that before a title."""
+        titles = {entry.title.casefold(): entry for entry in reversed(self.mitigations)}
+        return titles | {name.casefold(): entry for entry in self.mitigations for name in (*entry.aliases, entry.id)}
+
+    def search(self, words: Sequence[str]) -> list[str]:
+        """Return the ids of the mitigations whose id, title, aliases or description match all words, best match first.
+
+        Examples
+        --------
+        >>> catalogue().search(["hot", "spare"])[0], catalogue().search(["SDC"])[0]
+        ('warm-standby', 'sdc-checks')
+        """
+        return search(words, self._entries)
+
+    @functools.cached_property
+    def _entries(self) -> tuple[Entry, ...]:
+        return tuple(
+            Entry(entry.id, (entry.id, entry.title, *entry.aliases), f"{entry.group} {entry.mechanism}")
+            for entry in self.mitigations
+        )
 
     def conflict(self, first: str, second: str) -> str:
         """Why two mitigations do not go together; empty if they do.
@@ -124,13 +163,14 @@ class Catalogue:
                 raise InputError(f"{first} and {second} do not go together: {why}")
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a mitigation.
+        """Return one row per mitigation.
 
         Returns
         -------
         DataFrame
-            ``id``, ``title``, ``group``, ``mechanism``, ``evidence`` (``published``, ``no evidence`` or ``not
-            modelled``), ``asked_by`` (keys, by commas), ``n_published``, ``unmodelled`` (why).
+            ``id``, ``title``, ``aliases`` (comma-separated), ``group``, ``mechanism``, ``evidence`` (``published``,
+            ``no evidence`` or ``not modelled``), ``asked_by`` (comma-separated keys), ``n_published``, ``unmodelled``
+            (the reason; empty if modelled).
         """
         import pandas as pd
 
@@ -138,6 +178,7 @@ class Catalogue:
             {
                 "id": one.id,
                 "title": one.title,
+                "aliases": ", ".join(one.aliases),
                 "group": one.group,
                 "mechanism": one.mechanism,
                 "evidence": NO_EVIDENCE if not one.has_evidence else PUBLISHED if one.changes else NOT_MODELLED,

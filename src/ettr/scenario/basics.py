@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
+from ettr.core.errors import InputError
 from ettr.core.numbers import LEADING_ZERO, refuse_other_digits
 from ettr.core.quantities import parse_quantity
 from ettr.core.units import unit_of
 from ettr.scenario.bounds import LARGEST_COUNT, SMALLEST, of_section
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
 
 PLAIN_TEXT = r"^ *[\w.,;+&()/:'%#–—-][\w .,;+&()/:'%#–—-]*$"
 """What names may hold: letters, digits and plain punctuation, so that they are safe in pages."""
@@ -97,6 +103,8 @@ class Plausible:
 
 NEVER = "every value has an effect"
 UNSAID = object()
+_OF_SECTIONS = {"says", "zero_without", "section_path"}
+_NOT_COMPLETED = {name for name in dir(BaseModel) if not name.startswith("__")} | _OF_SECTIONS
 
 
 @dataclass(frozen=True)
@@ -113,6 +121,8 @@ class Meta:
         Which way it is better, of fields that can be solved for.
     swept : bool
         Whether formulas take an array for it.
+    aliases : tuple of str
+        Other names that people search for, such as "MTBF".
     says, amount : str
         Its name in a list, and as what a sentence speaks about; the latter is "the" and the former if not given.
     voids : tuple of str
@@ -128,6 +138,7 @@ class Meta:
     follows: str = ""
     better: Literal["less", "more", "between"] | None = None
     swept: bool = False
+    aliases: tuple[str, ...] = ()
     says: str = ""
     amount: str = ""
     voids: tuple[str, ...] = ()
@@ -167,14 +178,39 @@ def _numbers_in(value: Any) -> Iterator[float]:
             yield from _numbers_in(item)
 
 
-class Section(BaseModel):
+def _without_pydantic(names: Iterable[str]) -> list[str]:
+    """Names for tab completion: the fields and methods of this package, without those of pydantic."""
+    return [name for name in names if name not in _NOT_COMPLETED]
+
+
+class _SectionType(ModelMetaclass):
+    def __dir__(cls) -> list[str]:
+        return _without_pydantic({*super().__dir__(), *getattr(cls, "model_fields", ())})
+
+
+class Section(BaseModel, metaclass=_SectionType):
     """Base of all sections: frozen, unknown keys refused, every number finite and within the bounds of its field."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    section_path: ClassVar[str] = ""
+    """Dotted path of the section in a scenario, for messages; empty for the scenario itself."""
     says: ClassVar[str] = ""
     """Name of the section where a sentence does not name its fields."""
     zero_without: ClassVar[bool] = False
     """Leaving the section out is the same as zeros in it."""
+
+    def __dir__(self) -> list[str]:
+        return _without_pydantic(super().__dir__())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in type(self).model_fields:
+            super().__setattr__(name, value)
+            return
+        path = f"{self.section_path}.{name}".lstrip(".")
+        instead = f"use scenario.override({{{path!r}: {value!r:.80}}})"
+        if not self.section_path and not hasattr(self, "override"):  # no part of a scenario, such as a GPU
+            instead = "make another one from changed values"
+        raise InputError(f"{type(self).__name__} objects do not change: {instead}")
 
     @model_validator(mode="before")
     @classmethod
@@ -204,7 +240,19 @@ class Section(BaseModel):
 class Origin(Section):
     """Where a value comes from."""
 
-    status: Literal["primary", "secondary", "derived", "assumed"] = Field(description="how it is known")
-    source: Text | None = Field(None, description="bibliography key")
-    note: str | None = Field(None, max_length=400, description="what was assumed or derived, in a few words")
-    fitted: bool = Field(False, description="chosen so that the ETTR agrees with what was published of the run")
+    status: Annotated[Literal["primary", "secondary", "derived", "assumed"], Meta(aliases=("provenance",))] = Field(
+        description="primary, secondary, derived or assumed"
+    )
+    source: Annotated[
+        Text | None,
+        Meta(
+            aliases=(
+                "reference",
+                "citation",
+            )
+        ),
+    ] = Field(None, description="bibliography key")
+    note: str | None = Field(None, max_length=400, description="short note on the assumption or derivation")
+    fitted: Annotated[bool, Meta(aliases=("calibrated",))] = Field(
+        False, description="chosen so that the ETTR agrees with the published ETTR of the run"
+    )

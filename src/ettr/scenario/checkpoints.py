@@ -65,31 +65,98 @@ def _minutes_or_rule(value: Any) -> Any:
 
 
 class Store(Section):
-    """Write and load times of the store, from the size of the state and the bandwidth that all nodes share."""
+    """Checkpoint size and bandwidth of the store, from which write and load times follow."""
 
     says = "size of the state and bandwidth of the store"
 
-    n_parameters: Annotated[LessIsBetter, Meta(says="parameters of the model")] = Field(
-        ge=1, description="parameters of the model"
+    n_parameters: Annotated[
+        LessIsBetter,
+        Meta(
+            says="parameters of the model",
+            aliases=(
+                "model size",
+                "MoE",
+                "mixture of experts",
+            ),
+        ),
+    ] = Field(ge=1, description="number of model parameters; for a mixture of experts (MoE) all of them, active or not")
+    bytes_per_parameter: Annotated[
+        LessIsBetter,
+        Meta(
+            idle=NEVER,
+            says="bytes a parameter",
+            aliases=(
+                "checkpoint size",
+                "optimizer state",
+            ),
+        ),
+    ] = Field(
+        12.0,
+        gt=0,
+        description="bytes saved per parameter: master weight and two optimizer moments in fp32 (assumed: 12)",
     )
-    bytes_per_parameter: Annotated[LessIsBetter, Meta(idle=NEVER, says="bytes a parameter")] = Field(
-        12.0, gt=0, description="state saved for each: master weight and two moments in fp32 (assumed: 12)"
+    changed_share: Annotated[
+        LessIsBetter,
+        Meta(
+            idle=NEVER,
+            says="share written anew",
+            aliases=(
+                "incremental checkpoint",
+                "differential checkpoint",
+                "delta checkpoint",
+            ),
+        ),
+    ] = Field(1.0, gt=0, le=1, description="fraction of the state that each checkpoint rewrites")
+    compression_ratio: Annotated[
+        MoreIsBetter,
+        Meta(
+            idle=NEVER,
+            says="compression",
+            aliases=(
+                "checkpoint compression",
+                "quantized checkpoint",
+            ),
+        ),
+    ] = Field(1.0, ge=1, description="uncompressed size over written size")
+    write_gb_s: Annotated[
+        MoreIsBetter,
+        Meta(
+            says="store's write bandwidth",
+            aliases=(
+                "storage bandwidth",
+                "storage",
+                "Lustre",
+                "parallel file system",
+                "NFS",
+                "object store",
+                "S3",
+            ),
+        ),
+    ] = Field(gt=0, description="total write bandwidth of the store, shared by all nodes")
+    read_gb_s: Annotated[
+        MoreIsBetter | None,
+        Meta(
+            says="store's read bandwidth",
+            aliases=(
+                "storage bandwidth",
+                "storage",
+                "Lustre",
+                "parallel file system",
+            ),
+        ),
+    ] = Field(
+        None, gt=0, description="total read bandwidth of the store; if set, loading is added to recovery.restart_min"
     )
-    changed_share: Annotated[LessIsBetter, Meta(idle=NEVER, says="share written anew")] = Field(
-        1.0, gt=0, le=1, description="share of the state that a checkpoint writes anew"
-    )
-    compression_ratio: Annotated[MoreIsBetter, Meta(idle=NEVER, says="compression")] = Field(
-        1.0, ge=1, description="size of the state over its size as written"
-    )
-    write_gb_s: Annotated[MoreIsBetter, Meta(says="store's write bandwidth")] = Field(
-        gt=0, description="bandwidth of writing to the store, shared by all nodes"
-    )
-    read_gb_s: Annotated[MoreIsBetter | None, Meta(says="store's read bandwidth")] = Field(
-        None, gt=0, description="bandwidth of reading from it; with it, loading comes on top of recovery.restart_min"
-    )
-    node_gb_s: Annotated[MoreIsBetter | None, Meta(amount="a node's bandwidth")] = Field(
-        None, gt=0, description="what one node can send or receive; the store sets the limit without"
-    )
+    node_gb_s: Annotated[
+        MoreIsBetter | None,
+        Meta(
+            amount="a node's bandwidth",
+            aliases=(
+                "NIC bandwidth",
+                "per-node bandwidth",
+            ),
+        ),
+    ] = Field(None, gt=0, description="maximum bandwidth of one node; without it, only the store limits the transfer")
 
     def write_h(self, n_nodes: Any, given: Mapping[str, Any] | None = None) -> Any:
         """Writing one checkpoint from so many nodes; ``given`` holds other values of fields. [h]"""
@@ -113,35 +180,62 @@ class Store(Section):
 
 
 class Tier(Section):
-    """A faster place for checkpoints, below the store."""
+    """A faster checkpoint tier above the store, such as peer memory or local disks."""
 
     says = "faster tiers"
 
-    name: Text = Field(description="what holds the copies")
-    interval_s: Annotated[Number, Meta(better="between", swept=True, says="interval")] = Field(
-        gt=0, description="productive training between two copies; a whole part of the next one's"
+    name: Annotated[
+        Text,
+        Meta(
+            aliases=(
+                "checkpoint tier",
+                "multi-tier checkpointing",
+            )
+        ),
+    ] = Field(description="name of the tier, e.g. peer memory")
+    interval_s: Annotated[Number, Meta(better="between", swept=True, says="interval", aliases=("tier interval",))] = (
+        Field(
+            gt=0,
+            description="productive training between two copies; the next tier's interval must be a multiple of it",
+        )
     )
     stall_s: Annotated[LessIsBetter, Meta(idle=NEVER, says="stall")] = Field(
-        0.0, ge=0, description="training stands still for each copy, on top of faster tiers' stalls"
+        0.0, ge=0, description="time that training stops for each copy, in addition to the stalls of faster tiers"
     )
-    write_s: Annotated[LessIsBetter, Meta(idle=NEVER, says="write")] = Field(
+    write_s: Annotated[LessIsBetter, Meta(idle=NEVER, says="write", aliases=("async checkpoint",))] = Field(
         0.0, ge=0, description="background write after the stall until the copy is durable"
     )
     load_s: Annotated[LessIsBetter, Meta(idle=NEVER, says="load")] = Field(
-        0.0, ge=0, description="loading from it, on top of recovery.restart_min"
+        0.0, ge=0, description="time to load from this tier, in addition to recovery.restart_min"
     )
     survives: Annotated[
-        Annotated[dict[Text, Share], BeforeValidator(_of_all)] | None, Meta(better="more", swept=True, says="survival")
+        Annotated[dict[Text, Share], BeforeValidator(_of_all)] | None,
+        Meta(better="more", swept=True, says="survival", aliases=("survival probability",)),
     ] = Field(
-        None, description="share of failures that it survives: of all, or by mode or category (of the others none)"
+        None, description="fraction of failures that the tier survives: of all, or by mode or category (others: none)"
     )
-    corrupt: Share = Field(
-        0.0, lt=1, description="share of loads that find its copy unusable, and go on to the next tier"
+    corrupt: Annotated[Share, Meta(aliases=("corrupt checkpoint",))] = Field(
+        0.0, lt=1, description="fraction of loads that find an unusable copy and fall back to the next tier"
     )
-    copies: Count | None = Field(
-        None, ge=1, description="nodes that hold each part, instead of survives; just in time: the replicas"
+    copies: Annotated[
+        Count | None,
+        Meta(
+            aliases=(
+                "peer memory",
+                "in-memory peer checkpoint",
+                "replication factor",
+                "peer",
+            )
+        ),
+    ] = Field(
+        None,
+        ge=1,
+        description="nodes that hold each part of the state, instead of survives; for just-in-time checkpoints "
+        "the replicas",
     )
-    placement: Literal["group", "ring"] = Field("group", description="how copies are spread over nodes")
+    placement: Annotated[Literal["group", "ring"], Meta(aliases=("peer placement",))] = Field(
+        "group", description="placement of copies on nodes: in groups, or on the next nodes in a ring"
+    )
 
     @model_validator(mode="after")
     def _one_way_to_survive(self) -> Tier:
@@ -161,7 +255,7 @@ class Tier(Section):
 
 
 class Checkpoint(Section):
-    """How state is saved: in the store, which survives every failure, and in faster tiers below it."""
+    """How state is saved: in the store, which survives every failure, and in faster tiers."""
 
     interval_min: Annotated[
         Interval,
@@ -171,9 +265,18 @@ class Checkpoint(Section):
             swept=True,
             says="interval",
             plausible=Plausible(5.0, 60.0, "kokolis2025", "the two intervals that a study of Meta's clusters compares"),
+            aliases=(
+                "checkpoint frequency",
+                "optimal checkpoint interval",
+                "Young",
+                "Daly",
+                "Young-Daly",
+            ),
         ),
         BeforeValidator(_minutes_or_rule),
-    ] = Field("best", description="productive training between two checkpoints, stall excluded; or best, young or daly")
+    ] = Field(
+        "best", description="productive training between two checkpoints, without the stall; or best, young or daly"
+    )
     stall_s: Annotated[
         LessIsBetter,
         Meta(
@@ -186,8 +289,15 @@ class Checkpoint(Section):
                 "wan2025bytecheckpoint, bigscience2022chronicles",
                 "from a save in the background, 0.59 s for 405B parameters, to one of 176B that is waited for, 40 s",
             ),
+            aliases=(
+                "checkpoint overhead",
+                "blocking time",
+                "save time",
+                "async checkpoint",
+                "synchronous checkpoint",
+            ),
         ),
-    ] = Field(5.0, ge=0, description="training stands still for each checkpoint (assumed: 5)")
+    ] = Field(5.0, ge=0, description="time that training stops for each checkpoint (assumed: 5)")
     persist_s: Annotated[
         LessIsBetter,
         Meta(
@@ -195,8 +305,14 @@ class Checkpoint(Section):
             follows="checkpoint.store",
             says="background write",
             plausible=Plausible(20.0, 200.0, "wan2025bytecheckpoint", "saves that were timed on 1,488 to 8,960 GPUs"),
+            aliases=(
+                "async checkpoint",
+                "asynchronous write",
+                "upload time",
+                "checkpoint write time",
+            ),
         ),
-    ] = Field(0.0, ge=0, description="background write after the stall until the state is durable")
+    ] = Field(0.0, ge=0, description="background write after the stall until the checkpoint is durable")
     persist_slowdown: Annotated[
         LessIsBetter,
         Meta(
@@ -205,8 +321,9 @@ class Checkpoint(Section):
             plausible=Plausible(
                 0.0, 0.035, "checkfreq2021", "the overhead that a tuned save is allowed, taken as all of the write"
             ),
+            aliases=("checkpoint interference",),
         ),
-    ] = Field(0.0, ge=0, lt=1, description="share of throughput that the background write takes (assumed: 0)")
+    ] = Field(0.0, ge=0, lt=1, description="fraction of throughput lost during the background write (assumed: 0)")
     load_s: Annotated[
         LessIsBetter,
         Meta(
@@ -215,13 +332,24 @@ class Checkpoint(Section):
             says="loading from the store",
             amount="loading from the store",
             plausible=Plausible(129.0, 266.0, "wan2025bytecheckpoint", "loads that were timed on 1,488 and 8,960 GPUs"),
+            aliases=(
+                "checkpoint load time",
+                "restore time",
+            ),
         ),
-    ] = Field(0.0, ge=0, description="loading from the store, if recovery.restart_min does not hold it")
+    ] = Field(0.0, ge=0, description="time to load from the store, if recovery.restart_min does not include it")
     store: Store | None = Field(None, description=Store.__doc__)
-    tiers: tuple[Tier, ...] = Field((), description="faster tiers, fastest first")
-    n_kept: Annotated[Count | None, Meta(says="checkpoints that are kept")] = Field(
-        None, ge=1, description="checkpoints kept in the store; matters for silent failures (assumed: all)"
-    )
+    tiers: tuple[Tier, ...] = Field((), description="faster checkpoint tiers, fastest first")
+    n_kept: Annotated[
+        Count | None,
+        Meta(
+            says="checkpoints that are kept",
+            aliases=(
+                "checkpoint retention",
+                "checkpoints to keep",
+            ),
+        ),
+    ] = Field(None, ge=1, description="checkpoints kept in the store; relevant with silent failures (assumed: all)")
 
     @model_validator(mode="after")
     def _one_way_to_give_times(self) -> Checkpoint:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from ettr import evidence
 from ettr.core.units import KWH_PER_MWH
-from ettr.scenario.basics import Addition, Assumed, FileName, Number, Section, Share, Text
+from ettr.scenario.basics import Addition, Assumed, FileName, Meta, Number, Section, Share, Text
 
 PART = "h100"
 """The GPU of a job that does not say."""
@@ -21,29 +21,62 @@ COUNTRY = "USA"
 
 
 class Power(Section):
-    """What the job draws, from the GPU to the grid."""
+    """The power of the job, from the GPU to the grid."""
 
     says = "what a step draws"
 
-    part: FileName | None = Field(
-        None, description="the GPU: a preset, or a file ending in .yml (assumed: that of heat, else h100)"
-    )
-    step_s: Assumed = Field(5.0, gt=0, le=3600, description="duration of a training step (assumed: 5)")
-    floor_share: Share = Field(
+    part: Annotated[
+        FileName | None,
+        Meta(
+            aliases=(
+                "GPU model",
+                "accelerator type",
+            )
+        ),
+    ] = Field(None, description="GPU type: a preset, or a file ending in .yml (assumed: that of heat, else h100)")
+    step_s: Annotated[
+        Assumed,
+        Meta(
+            aliases=(
+                "step time",
+                "iteration time",
+            )
+        ),
+    ] = Field(5.0, gt=0, le=3600, description="duration of a training step (assumed: 5)")
+    floor_share: Annotated[
+        Share,
+        Meta(
+            aliases=(
+                "power smoothing",
+                "power floor",
+            )
+        ),
+    ] = Field(
         0.0,
-        description="least power of a GPU that holds a process, over its limit; a smoother load, more energy (assumed: "
-        "0)",
+        description="minimum power of a GPU that runs a process, relative to its limit; a higher floor smooths "
+        "the load but uses more energy (assumed: 0)",
     )
-    other_w: Assumed = Field(
+    other_w: Annotated[Assumed, Meta(aliases=("host power",))] = Field(
         OTHER_W,
         ge=0,
-        description="processors, network and fans for each GPU (assumed: 354, a node's measured peak less its GPUs)",
+        description="power of CPUs, network and fans per GPU (assumed: 354, the measured peak of a node minus its "
+        "GPUs)",
     )
-    pue: Assumed = Field(1.1, ge=1, le=5, description="power of the facility over that of its computers (assumed: 1.1)")
-    country: Text | None = Field(None, description="whose grid feeds it, as in the table of carbon (assumed: USA)")
-    g_per_kwh: Number | None = Field(
-        None, ge=0, description="carbon intensity of the electricity, instead of a country's"
+    pue: Annotated[Assumed, Meta(aliases=("PUE",))] = Field(
+        1.1, ge=1, le=5, description="power usage effectiveness: facility power over IT power (assumed: 1.1)"
     )
+    country: Annotated[Text | None, Meta(aliases=("carbon intensity",))] = Field(
+        None, description="country of the electricity grid, a row of the carbon intensity table (assumed: USA)"
+    )
+    g_per_kwh: Annotated[
+        Number | None,
+        Meta(
+            aliases=(
+                "carbon intensity",
+                "emissions",
+            )
+        ),
+    ] = Field(None, ge=0, description="carbon intensity of the electricity, instead of a country")
 
     @model_validator(mode="after")
     def _one_intensity_of_carbon(self) -> Power:
@@ -81,19 +114,38 @@ def carbon_t(facility_mwh: Any, g_per_kwh: float) -> Any:
 
 
 class Cost(Section):
-    """Prices."""
+    """Prices of GPUs and electricity."""
 
     says = "prices"
 
-    usd_per_gpu_h: Assumed = Field(
-        2.0, ge=0, le=1000, description="price of an hour of a GPU, without electricity (assumed: 2)"
+    usd_per_gpu_h: Annotated[
+        Assumed,
+        Meta(
+            aliases=(
+                "GPU price",
+                "rental price",
+            )
+        ),
+    ] = Field(2.0, ge=0, le=1000, description="price per GPU-hour, without electricity (assumed: 2)")
+    usd_per_kwh: Annotated[Assumed, Meta(aliases=("electricity price",))] = Field(
+        0.08, ge=0, le=100, description="price per kWh of electricity (assumed: 0.08)"
     )
-    usd_per_kwh: Assumed = Field(0.08, ge=0, le=100, description="price of electricity (assumed: 0.08)")
-    payback_months: Number | None = Field(
-        None, gt=0, description="time within which a remedy must return its price (assumed: the job's; 12 without one)"
+    payback_months: Annotated[
+        Number | None,
+        Meta(
+            aliases=(
+                "payback time",
+                "ROI",
+            )
+        ),
+    ] = Field(
+        None,
+        gt=0,
+        description="time within which a mitigation must pay back its price (assumed: the length of the job; 12 "
+        "if it has no end)",
     )
-    usd_per_day: Addition = Field(
-        0.0, ge=0, description="what a day of the job costs whatever its size: people, and waiting (assumed: 0)"
+    usd_per_day: Annotated[Addition, Meta(aliases=("cost of delay",))] = Field(
+        0.0, ge=0, description="fixed cost per day of the job at any size: people, delay (assumed: 0)"
     )
 
     def electricity_usd(self, facility_mwh: Any) -> Any:

@@ -38,44 +38,99 @@ def _instead(*own: str) -> tuple[str, ...]:
 
 
 class Mode(Section):
-    """One kind of failure, by its share of all failures."""
+    """A failure mode, such as faulty GPUs, with its share of all failures."""
 
     says = "nodes lost at once and latencies by kind of failure"
 
-    name: Text = Field(description="what fails")
-    category: Text = Field("other", description="group that it is counted in")
-    n_events: Number | None = Field(None, ge=0, description="failures of this kind among failures.n_events")
+    name: Annotated[
+        Text,
+        Meta(
+            aliases=(
+                "failure mode",
+                "root cause",
+            )
+        ),
+    ] = Field(description="name of the failure mode, e.g. Faulty GPU")
+    category: Text = Field("other", description="category of the failure mode, e.g. hardware")
+    n_events: Number | None = Field(None, ge=0, description="failures of this mode among failures.n_events")
     share: Number | None = Field(None, ge=0, le=1, description="fraction of all failures, instead of n_events")
-    factor: Factor = Field(1.0, ge=0, description="multiplies this mode's rate; the shares of others stay")
-    detection_min: Number | None = Field(None, ge=0, description="own detection time")
-    restart_min: Number | None = Field(None, ge=0, description="own restart time")
-    n_lost_nodes: Annotated[Count, Meta(idle=NEVER)] = Field(
-        1, ge=0, description="nodes whose memory is lost at once; matters for tiers with copies (assumed: 1)"
+    factor: Annotated[
+        Factor,
+        Meta(
+            aliases=(
+                "rate multiplier",
+                "ECC errors",
+            )
+        ),
+    ] = Field(1.0, ge=0, description="multiplies the rate of this mode; the rates of the others stay")
+    detection_min: Annotated[
+        Number | None,
+        Meta(
+            aliases=(
+                "NCCL timeout",
+                "watchdog timeout",
+                "timeout",
+            )
+        ),
+    ] = Field(None, ge=0, description="detection time of this mode, if different")
+    restart_min: Annotated[Number | None, Meta(aliases=("MTTR",))] = Field(
+        None, ge=0, description="restart time of this mode, if different"
     )
-    latency_h: Number | None = Field(None, ge=0, description="silent: found this long after it struck")
+    n_lost_nodes: Annotated[Count, Meta(idle=NEVER, aliases=("correlated failures",))] = Field(
+        1, ge=0, description="nodes whose memory is lost at once; relevant for tiers with copies (assumed: 1)"
+    )
+    latency_h: Annotated[
+        Number | None,
+        Meta(
+            aliases=(
+                "SDC",
+                "silent data corruption",
+                "detection latency",
+            )
+        ),
+    ] = Field(None, ge=0, description="silent failures: mean time from corruption to detection")
     latency_cv: Spread = Field(
         0.0, description="coefficient of variation of latency_h, log-normal; 0: always the mean (assumed: 0)"
     )
-    n_out_nodes: Annotated[Count, Meta(idle=NEVER)] = Field(
+    n_out_nodes: Annotated[
+        Count,
+        Meta(
+            idle=NEVER,
+            aliases=(
+                "blast radius",
+                "switch failure",
+                "rack failure",
+            ),
+        ),
+    ] = Field(
         1,
         ge=0,
-        description="nodes that leave the job for repair; 0 restarts in place, more than 1 is a rack or a switch; "
-        "matters with spares, lemons and lifetimes (assumed: 1)",
+        description="nodes that leave the job for repair: 0 restarts in place, more than 1 is a rack or a switch; "
+        "relevant with spares, lemons and lifetimes (assumed: 1)",
     )
-    repair_h: Number | None = Field(
-        None, ge=0, description="own mean repair time, which always helps and needs no people; matters with repair"
+    repair_h: Annotated[Number | None, Meta(aliases=("MTTR",))] = Field(
+        None,
+        ge=0,
+        description="mean repair time of this mode, which always succeeds and needs no people; relevant with repair",
     )
 
     repaired_together: bool = Field(
-        False, description="its nodes come back at one time, as when a rack, a switch or a cooling loop is repaired"
+        False, description="all its nodes return at once, as after repair of a rack, a switch or a cooling loop"
     )
 
-    heat_share: Share = Field(
-        0.0, description="share of its failures that heat activates; matters with heat (assumed: 0)"
+    heat_share: Annotated[Share, Meta(aliases=("Arrhenius",))] = Field(
+        0.0, description="fraction of its failures that are temperature-activated; relevant with heat (assumed: 0)"
     )
-    heat_energy_ev: Annotated[Number, Meta(idle=With("heat_share"))] = Field(
-        0.7, ge=0, le=3, description="their activation energy, by Arrhenius (assumed: 0.7)"
-    )
+    heat_energy_ev: Annotated[
+        Number,
+        Meta(
+            idle=With("heat_share"),
+            aliases=(
+                "activation energy",
+                "Arrhenius",
+            ),
+        ),
+    ] = Field(0.7, ge=0, le=3, description="activation energy of these failures in the Arrhenius model (assumed: 0.7)")
 
     @property
     def of_nodes(self) -> bool:
@@ -97,58 +152,121 @@ class BurnIn(Section):
 
     says = "burn-in"
 
-    factor: Number = Field(ge=0, description="rate of a fleet that is new, as a multiple of the settled rate")
-    decay_days: Number = Field(gt=0, description="exposed time in which the excess falls to 37%")
-    age_days: Assumed = Field(0.0, ge=0, description="exposed time behind the fleet when the job starts")
+    factor: Annotated[Number, Meta(aliases=("infant mortality",))] = Field(
+        ge=0, description="failure rate of a new fleet relative to the settled rate"
+    )
+    decay_days: Number = Field(gt=0, description="exposed time in which the excess rate falls to 37%")
+    age_days: Annotated[Assumed, Meta(aliases=("burn-in test",))] = Field(
+        0.0, ge=0, description="exposed time of the fleet before the job starts"
+    )
 
 
 class Lifetime(Section):
-    """Nodes with a memory: Weibull lifetimes, new after each failure.
+    """Weibull lifetimes of nodes, renewed after each failure.
 
-    A rate that is given is that of the long run; one that was counted is read as the count of nodes that were new.
+    A given rate is the long-run rate; a counted rate is the rate of nodes that were new when the count began.
     """
 
     says = "lifetimes of the nodes"
 
-    shape: Number = Field(ge=0.2, le=5, description="below 1 most failures come early, above 1 late; 1 has no memory")
+    shape: Annotated[
+        Number,
+        Meta(
+            aliases=(
+                "Weibull",
+                "wear-out",
+            )
+        ),
+    ] = Field(
+        ge=0.2,
+        le=5,
+        description="Weibull shape: below 1 most failures come early, above 1 late; 1 is exponential (memoryless)",
+    )
     start: Literal["stationary", "new"] = Field(
-        "stationary", description="nodes in the middle of their lives at the start, or all new (assumed: stationary)"
+        "stationary",
+        description="age of the nodes at the start: stationary (mixed ages) or all new (assumed: stationary)",
     )
 
 
 class Gamma(Section):
     """A gamma distribution of the failure rate: mean shape / node_days."""
 
-    shape: Annotated[Number, Meta(says="knowledge of the failure rate")] = Field(
-        ge=0.001, description="failures that the knowledge is worth"
-    )
-    node_days: Annotated[Number, Meta(says="knowledge of the failure rate")] = Field(
-        gt=0, description="exposure that the knowledge is worth"
-    )
+    shape: Annotated[
+        Number, Meta(says="knowledge of the failure rate", aliases=("uncertainty of the failure rate",))
+    ] = Field(ge=0.001, description="equivalent number of observed failures")
+    node_days: Annotated[
+        Number, Meta(says="knowledge of the failure rate", aliases=("uncertainty of the failure rate",))
+    ] = Field(gt=0, description="equivalent observed exposure")
 
 
 class Failures(Section):
-    """How often something stops the job: a count and its exposure, a rate, or a mean time to failure."""
+    """The failure rate: a count with its exposure, a rate, or a mean time to failure; and its modes."""
 
-    n_events: Annotated[Number | None, Meta(says="number of failures", voids=(*_instead(*_COUNT), _CONVERSION))] = (
-        Field(None, ge=0, description="failures counted")
-    )
-    node_days: Annotated[Number | None, Meta(says="node-days observed", voids=(*_instead(*_COUNT), _CONVERSION))] = (
-        Field(None, gt=0, description="exposure of the count")
-    )
-    rate_per_1000_node_days: Annotated[LessIsBetter | None, Meta(says="failure rate", voids=_instead(RATE))] = Field(
-        None, ge=0, description="failure rate, instead of a count"
-    )
-    rate_gamma: Gamma | None = Field(None, description="what is known of a given rate")
+    n_events: Annotated[
+        Number | None,
+        Meta(
+            says="number of failures",
+            voids=(*_instead(*_COUNT), _CONVERSION),
+            aliases=(
+                "failure count",
+                "interruptions",
+            ),
+        ),
+    ] = Field(None, ge=0, description="number of failures observed")
+    node_days: Annotated[
+        Number | None, Meta(says="node-days observed", voids=(*_instead(*_COUNT), _CONVERSION), aliases=("exposure",))
+    ] = Field(None, gt=0, description="node-days over which n_events was counted")
+    rate_per_1000_node_days: Annotated[
+        LessIsBetter | None,
+        Meta(
+            says="failure rate",
+            voids=_instead(RATE),
+            aliases=(
+                "failure rate",
+                "AFR",
+            ),
+        ),
+    ] = Field(None, ge=0, description="failure rate, instead of a count")
+    rate_gamma: Gamma | None = Field(None, description="uncertainty of a given rate, as a gamma distribution")
     job_mttf_h: Annotated[
         Number | None,
-        Meta(says="time to failure", voids=(*_instead(MEANS[0]), _CONVERSION, "failures.observed_nodes")),
+        Meta(
+            says="time to failure",
+            voids=(*_instead(MEANS[0]), _CONVERSION, "failures.observed_nodes"),
+            aliases=(
+                "MTBF",
+                "MTTF",
+                "mean time between failures",
+                "mean time to failure",
+            ),
+        ),
     ] = Field(None, gt=0, description="mean time between failures of the job on observed_nodes, instead of a count")
     node_mttf_h: Annotated[
-        Number | None, Meta(says="time to failure of a node", voids=(*_instead(MEANS[1]), _CONVERSION))
+        Number | None,
+        Meta(
+            says="time to failure of a node",
+            voids=(*_instead(MEANS[1]), _CONVERSION),
+            aliases=(
+                "MTBF",
+                "MTTF",
+                "mean time between failures",
+                "mean time to failure",
+                "spot instance lifetime",
+            ),
+        ),
     ] = Field(None, gt=0, description="mean time between failures of one node, instead of a count")
     gpu_mttf_h: Annotated[
-        Number | None, Meta(says="time to failure of a GPU", voids=(*_instead(MEANS[2]), _CONVERSION))
+        Number | None,
+        Meta(
+            says="time to failure of a GPU",
+            voids=(*_instead(MEANS[2]), _CONVERSION),
+            aliases=(
+                "MTBF",
+                "MTTF",
+                "mean time between failures",
+                "mean time to failure",
+            ),
+        ),
     ] = Field(
         None, gt=0, description="mean time between failures of one GPU and its share of the node, instead of a count"
     )
@@ -156,23 +274,40 @@ class Failures(Section):
         Literal["exposed", "wall"], Meta(says="clock of the failure rate", voids=("failures.exposed_share",))
     ] = Field(
         "exposed",
-        description="time counted while failures can strike (training, stalls, restarts), or by the wall clock "
-        "(assumed: exposed; wall for a mean time to failure)",
+        description="clock of the rate: exposed counts only time in which failures can strike (training, stalls, "
+        "restarts), wall counts all (assumed: exposed; wall for an MTBF)",
     )
     exposed_share: Annotated[Number | None, Meta(says="share of time at risk")] = Field(
         None,
         gt=0,
         le=1,
-        description="share of the observed wall clock in which failures could strike; computed from the scenario as "
-        "first written when rate_clock is wall",
+        description="fraction of the observed wall clock in which failures could strike; computed from the "
+        "original scenario if rate_clock is wall",
     )
-    observed_nodes: Annotated[Count | None, Meta(says="nodes observed")] = Field(
+    observed_nodes: Annotated[
+        Count | None,
+        Meta(
+            says="nodes observed",
+            aliases=(
+                "scaling the failure rate",
+                "observed cluster size",
+            ),
+        ),
+    ] = Field(
         None,
         gt=0,
-        description="nodes of the job whose failures and recovery are described (assumed: those of the cluster, before "
-        "its size is changed)",
+        description="nodes of the job on which failures and recovery were observed (assumed: those of the cluster "
+        "before any change of its size)",
     )
-    modes: tuple[Mode, ...] = Field((), description="kinds of failure; what they leave over is a mode 'other'")
+    modes: Annotated[
+        tuple[Mode, ...],
+        Meta(
+            aliases=(
+                "failure causes",
+                "root causes",
+            )
+        ),
+    ] = Field((), description="failure modes; the remaining failures form a mode named other")
     burn_in: BurnIn | None = Field(None, description=BurnIn.__doc__)
     lifetime: Lifetime | None = Field(None, description=Lifetime.__doc__)
     lemons: Lemons | None = Field(None, description=Lemons.__doc__)

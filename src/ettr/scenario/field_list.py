@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic.fields import FieldInfo
 
+from ettr.core.search import Entry
 from ettr.core.units import unit_of
 from ettr.scenario.basics import Meta, Section
 from ettr.scenario.bounds import LARGEST_COUNT, bounds, of_unit
@@ -76,15 +77,11 @@ class ListedField:
         return "" if self.default in (None, ()) else str(self.default)
 
     @functools.cached_property
-    def text(self) -> str:
-        """All that may be searched for, in small letters."""
-        return "\n".join(
-            (self.path, self.meaning, self.unit, self.meta.says, self.meta.amount, *self.sections)
-        ).casefold()
-
-    def has(self, words: Sequence[str]) -> bool:
-        """Whether all of these words occur in what is said of it, also as parts of longer words."""
-        return all(word.casefold() in self.text for word in words)
+    def entry(self) -> Entry:
+        """The field as an entry to search for."""
+        names = (self.path, self.name, *self.meta.aliases)
+        text = "\n".join((self.meaning, self.unit, self.meta.says, self.meta.amount, *self.sections))
+        return Entry(self.path, names, text)
 
 
 @functools.cache

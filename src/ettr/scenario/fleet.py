@@ -10,21 +10,34 @@ from ettr.scenario.basics import Addition, Count, Meta, Number, Section, Share, 
 
 
 class Lemons(Section):
-    """Nodes that fail more often than the others; the rate is the fleet's mean while all of them are there."""
+    """Lemon nodes, which fail more often than others; the rate is the fleet's mean with all lemons in place."""
 
     says = "nodes that fail more often than others"
 
-    share: Number = Field(gt=0, lt=1, description="share of nodes that are lemons")
-    factor: Number = Field(ge=1, description="their failure rate over that of a normal node")
-    left: Annotated[Share, Meta(idle=1.0)] = Field(
-        1.0, description="share of the lemons that are still there; others gave way to normal nodes (assumed: 1)"
+    share: Annotated[
+        Number,
+        Meta(
+            aliases=(
+                "lemon nodes",
+                "bad nodes",
+            )
+        ),
+    ] = Field(gt=0, lt=1, description="fraction of nodes that are lemons")
+    factor: Annotated[Number, Meta(aliases=("lemon nodes",))] = Field(
+        ge=1, description="failure rate of a lemon relative to a normal node"
+    )
+    left: Annotated[Share, Meta(idle=1.0, aliases=("lemon detection",))] = Field(
+        1.0, description="fraction of the lemons still in the fleet; normal nodes replaced the others (assumed: 1)"
     )
 
     cured_automatic: Share = Field(
         0.0,
-        description="probability that automatic repair makes a lemon a normal node; matters with repair",
+        description="probability that automatic repair fixes a lemon for good; relevant with repair",
     )
-    cured_manual: Share = Field(0.0, description="the same of repair by people; a node that is replaced is drawn anew")
+    cured_manual: Share = Field(
+        0.0,
+        description="probability that manual repair fixes a lemon for good; a replacement node is drawn from the fleet",
+    )
 
     @property
     def rate_factor(self) -> float:
@@ -34,61 +47,127 @@ class Lemons(Section):
 
 
 class Spares(Section):
-    """Nodes that can take the place of one that left the job: hot ones first, then idle, then pre-emptible ones."""
+    """Spare nodes, used in this order: hot, idle, preemptible."""
 
     says = "spare nodes"
 
-    n_nodes: Annotated[Count, Meta(better="more", says="number of spares")] = Field(
-        ge=0, description="hot spares: take a node's place at once"
-    )
-    n_preemptible: Annotated[Count, Meta(idle=0)] = Field(
-        0, ge=0, description="nodes busy with other work, which can be taken from it"
-    )
-    preempt_min: Annotated[Number, Meta(idle=With("n_preemptible"))] = Field(
-        0.0, ge=0, description="until a pre-emptible node is free"
-    )
-    n_idle: Annotated[Count, Meta(idle=0)] = Field(
-        0, ge=0, description="nodes of the cluster that nobody uses, and that the scheduler has to find"
-    )
-    select_min: Annotated[Number, Meta(idle=With("n_idle"))] = Field(
-        0.0, ge=0, description="until an idle node is found and ready"
+    n_nodes: Annotated[
+        Count,
+        Meta(
+            better="more",
+            says="number of spares",
+            aliases=(
+                "hot spare",
+                "warm spare",
+                "standby nodes",
+                "spare pool",
+                "buffer nodes",
+            ),
+        ),
+    ] = Field(ge=0, description="hot spares: nodes that replace a failed node at once")
+    n_preemptible: Annotated[
+        Count,
+        Meta(
+            idle=0,
+            aliases=(
+                "preemptible",
+                "preemption",
+                "spot",
+            ),
+        ),
+    ] = Field(0, ge=0, description="nodes busy with other work that can be preempted")
+    preempt_min: Annotated[
+        Number,
+        Meta(
+            idle=With("n_preemptible"),
+            aliases=(
+                "preemption",
+                "preemptible",
+            ),
+        ),
+    ] = Field(0.0, ge=0, description="time until a preempted node is free")
+    n_idle: Annotated[
+        Count,
+        Meta(
+            idle=0,
+            aliases=(
+                "cold spare",
+                "free nodes",
+            ),
+        ),
+    ] = Field(0, ge=0, description="unused nodes of the cluster, which the scheduler must find first")
+    select_min: Annotated[Number, Meta(idle=With("n_idle"), aliases=("provisioning time",))] = Field(
+        0.0, ge=0, description="time until an idle node is found and ready"
     )
     choose: Literal["longest_idle", "random", "fewest_failures"] = Field(
-        "longest_idle", description="which of them goes in"
+        "longest_idle", description="which spare is used first"
     )
     per_1000_node_days: Addition = Field(
-        0.0, ge=0, description="hot and idle nodes that fail while they wait, per node-days of wall clock"
+        0.0, ge=0, description="failure rate of hot and idle spares while they wait, per node-days of wall clock"
     )
 
 
 class Repair(Section):
-    """What becomes of a node that left the job: automatic repair, then people, or a new node where there are none."""
+    """Repair of failed nodes: automatic repair first, then manual repair, or replacement if there is none."""
 
     says = "repair of nodes"
 
-    automatic_h: Annotated[Number | None, Meta(says="time of automatic repair")] = Field(
-        None, ge=0, description="mean time of automatic repair: reset, reboot, tests"
-    )
+    automatic_h: Annotated[
+        Number | None,
+        Meta(
+            says="time of automatic repair",
+            aliases=(
+                "MTTR",
+                "auto-remediation",
+                "reboot",
+            ),
+        ),
+    ] = Field(None, ge=0, description="mean time of automatic repair: reset, reboot, tests")
     automatic_success: Annotated[Share, Meta(idle=1.0)] = Field(
-        1.0, description="share of nodes that automatic repair helps"
+        1.0, description="fraction of nodes that automatic repair fixes"
     )
-    manual_h: Annotated[Number | None, Meta(says="time of repair by people")] = Field(
-        None, ge=0, description="mean time of repair by people, waiting for them aside"
-    )
-    replacement_h: Number | None = Field(None, ge=0, description="until a new node is there")
-    cv: Spread = Field(0.0, description="coefficient of variation of repair times; 0: all take the mean")
+    manual_h: Annotated[
+        Number | None,
+        Meta(
+            says="time of repair by people",
+            aliases=(
+                "MTTR",
+                "time to repair",
+                "repair turnaround",
+            ),
+        ),
+    ] = Field(None, ge=0, description="mean time of manual repair, without the wait for a technician")
+    replacement_h: Annotated[
+        Number | None,
+        Meta(
+            aliases=(
+                "RMA",
+                "lead time",
+            )
+        ),
+    ] = Field(None, ge=0, description="time until a replacement node arrives")
+    cv: Spread = Field(0.0, description="coefficient of variation of repair times; 0: always the mean")
     distribution: Literal["lognormal", "gamma", "exponential"] = Field(
-        "lognormal", description="how they spread: lognormal and gamma by cv"
+        "lognormal", description="distribution of repair times; lognormal and gamma use cv"
     )
-    n_crew: Count | None = Field(None, ge=1, description="nodes that people repair at a time; no limit without")
-    retire_after: Count | None = Field(
-        None, ge=1, description="a node that leaves the job this often within retire_window_days is replaced"
+    n_crew: Annotated[Count | None, Meta(aliases=("technicians",))] = Field(
+        None, ge=1, description="nodes repaired manually at the same time; unlimited if not set"
     )
+    retire_after: Annotated[
+        Count | None,
+        Meta(
+            aliases=(
+                "repeat offender",
+                "node retirement",
+                "RMA",
+            )
+        ),
+    ] = Field(None, ge=1, description="replace a node that leaves the job this often within retire_window_days")
     retire_window_days: Annotated[Number | None, Meta(idle=With("retire_after"))] = Field(
-        None, gt=0, description="wall clock in which retire_after counts; without, in the life of a node"
+        None, gt=0, description="wall-clock window for retire_after; without it, the whole life of the node"
     )
-    replaced: bool = Field(
-        True, description="nodes that retire, or that no stage helps, are replaced; false: they are gone for good"
+    replaced: Annotated[bool, Meta(aliases=("RMA",))] = Field(
+        True, description="replace nodes that retire or cannot be repaired; false: they are lost for good"
     )
 
     @property
@@ -140,12 +219,29 @@ class Repair(Section):
 
 
 class Elastic(Section):
-    """The job may go on with some of its replicas while nodes are missing."""
+    """Elastic training: the job continues with fewer replicas while nodes are missing."""
 
     says = "replicas that the job can do without"
 
-    n_replicas: Count = Field(ge=2, description="data-parallel replicas of the job, of equal size")
-    n_least: Count = Field(ge=1, description="replicas that the job needs to go on")
+    n_replicas: Annotated[
+        Count,
+        Meta(
+            aliases=(
+                "data parallelism",
+                "elastic training",
+                "DP size",
+            )
+        ),
+    ] = Field(ge=2, description="data-parallel replicas of the job, of equal size")
+    n_least: Annotated[
+        Count,
+        Meta(
+            aliases=(
+                "elastic training",
+                "minimum replicas",
+            )
+        ),
+    ] = Field(ge=1, description="minimum number of replicas with which the job continues")
 
     @model_validator(mode="after")
     def _no_more_than_all(self) -> Elastic:
@@ -155,10 +251,30 @@ class Elastic(Section):
 
 
 class SlowNodes(Section):
-    """Nodes that slow the whole job until they are swapped."""
+    """Stragglers: slow nodes that slow the whole job until they are replaced."""
 
     says = "slow nodes"
 
-    per_1000_node_days: Number = Field(ge=0, description="nodes that become slow, per node-days of training")
-    loss: Number = Field(gt=0, lt=1, description="share of throughput that is lost while at least one node is slow")
-    detection_h: Number = Field(gt=0, description="mean training time until a slow node is found")
+    per_1000_node_days: Annotated[
+        Number,
+        Meta(
+            aliases=(
+                "straggler",
+                "stragglers",
+                "fail-slow",
+            )
+        ),
+    ] = Field(ge=0, description="rate at which nodes become slow, per node-days of training")
+    loss: Annotated[
+        Number,
+        Meta(
+            aliases=(
+                "straggler",
+                "stragglers",
+                "fail-slow",
+            )
+        ),
+    ] = Field(gt=0, lt=1, description="fraction of throughput lost while at least one node is slow")
+    detection_h: Annotated[Number, Meta(aliases=("straggler detection",))] = Field(
+        gt=0, description="mean training time until a slow node is detected"
+    )

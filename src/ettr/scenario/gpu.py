@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
+from ettr.core.search import Entry, search
 from ettr.core.validity import MACHINE_C
 from ettr.core.yaml_files import mapping_of, text_of
 from ettr.scenario import fields, paths, writing
@@ -31,26 +32,32 @@ MEDIA: tuple[Medium, ...] = ("air", "cold_plate", "immersion")
 
 
 class Compute(Section):
-    """What the GPU can compute and hold."""
+    """Compute throughput, memory and links of the GPU."""
 
-    peak_tflops: Number = Field(gt=0, description="throughput of dense matrix products in the precision of training")
-    memory_gb: Number = Field(gt=0, description="memory")
-    link_gb_s: Number = Field(gt=0, description="bandwidth to others of its node, in one direction")
+    peak_tflops: Number = Field(gt=0, description="peak throughput of dense matrix products in the training precision")
+    memory_gb: Number = Field(gt=0, description="memory capacity")
+    link_gb_s: Number = Field(gt=0, description="bandwidth to other GPUs of the node, in one direction")
 
 
 class Limits(Section):
-    """Power and temperature that the GPU keeps within."""
+    """Power and temperature limits of the GPU."""
 
-    power_w: Number = Field(gt=0, description="power limit of the GPU as delivered (TDP)")
+    power_w: Number = Field(gt=0, description="default power limit (TDP)")
     least_power_w: Number | None = Field(None, gt=0, description="lowest power limit that can be set")
     overshoot: Factor = Field(
-        1.0, ge=1, le=3, description="peak over the power limit for some milliseconds (assumed: 1)"
+        1.0, ge=1, le=3, description="peak power over the power limit for some milliseconds (assumed: 1)"
     )
-    throttle_c: Number = Field(gt=COLDEST_C, le=HOTTEST_C, description="die temperature that is kept by lower clocks")
-    slowdown_c: Number | None = Field(None, gt=COLDEST_C, le=HOTTEST_C, description="the hardware cuts the clock here")
-    shutdown_c: Number | None = Field(None, gt=COLDEST_C, le=HOTTEST_C, description="the GPU switches itself off here")
+    throttle_c: Number = Field(
+        gt=COLDEST_C, le=HOTTEST_C, description="die temperature that the GPU holds by lowering its clock"
+    )
+    slowdown_c: Number | None = Field(
+        None, gt=COLDEST_C, le=HOTTEST_C, description="die temperature at which the hardware cuts the clock"
+    )
+    shutdown_c: Number | None = Field(
+        None, gt=COLDEST_C, le=HOTTEST_C, description="die temperature at which the GPU shuts down"
+    )
     memory_c: Number | None = Field(
-        None, gt=COLDEST_C, le=HOTTEST_C, description="memory temperature that is kept by lower clocks"
+        None, gt=COLDEST_C, le=HOTTEST_C, description="memory temperature that the GPU holds by lowering its clock"
     )
 
     @model_validator(mode="after")
@@ -68,12 +75,12 @@ class Limits(Section):
 class Levels(Section):
     """Mean power in each phase of a job."""
 
-    compute_w: Number = Field(gt=0, description="dense compute")
-    communication_w: Number = Field(gt=0, description="waiting in a collective that nothing overlaps")
-    checkpoint_w: Number = Field(gt=0, description="training stands still for a checkpoint")
-    hang_w: Number = Field(gt=0, description="after a failure, until it is noticed")
+    compute_w: Number = Field(gt=0, description="dense computation")
+    communication_w: Number = Field(gt=0, description="waiting in a collective that does not overlap with computation")
+    checkpoint_w: Number = Field(gt=0, description="training stalled for a checkpoint")
+    hang_w: Number = Field(gt=0, description="after a failure, until it is detected")
     restart_w: Number = Field(gt=0, description="processes start and load")
-    idle_w: Number = Field(gt=0, description="no process holds the GPU")
+    idle_w: Number = Field(gt=0, description="no process on the GPU")
 
     @model_validator(mode="after")
     def _compute_is_most(self) -> Levels:
@@ -84,11 +91,13 @@ class Levels(Section):
 
 
 class Clock(Section):
-    """Clock against power: dynamic power grows as clock to the exponent."""
+    """Clock against power: dynamic power grows as the clock to the power of the exponent."""
 
-    highest_mhz: Number = Field(gt=0, description="clock that is never exceeded")
-    sustained_mhz: Number = Field(gt=0, description="clock of dense compute at the power limit and leakage.at_c")
-    exponent: Number = Field(ge=1, le=4, description="k in dynamic power = a clock^k; 3 if voltage follows clock")
+    highest_mhz: Number = Field(gt=0, description="maximum clock")
+    sustained_mhz: Number = Field(gt=0, description="clock of dense computation at the power limit and leakage.at_c")
+    exponent: Number = Field(
+        ge=1, le=4, description="k in dynamic power = a clock^k; 3 if voltage is proportional to the clock"
+    )
 
     @model_validator(mode="after")
     def _sustained_is_no_higher(self) -> Clock:
@@ -100,32 +109,36 @@ class Clock(Section):
 
 
 class Leakage(Section):
-    """Power that grows with temperature alone: power_w exp((T - at_c) / rise_k)."""
+    """Leakage power, which grows with temperature: power_w exp((T - at_c) / rise_k)."""
 
-    power_w: Number = Field(ge=0, description="leakage at at_c")
-    at_c: Number = Field(gt=COLDEST_C, le=HOTTEST_C, description="die temperature at which it is power_w")
-    rise_k: Number = Field(gt=0, description="warming after which it is e = 2.72 times as much")
+    power_w: Number = Field(ge=0, description="leakage power at at_c")
+    at_c: Number = Field(gt=COLDEST_C, le=HOTTEST_C, description="die temperature of that leakage power")
+    rise_k: Number = Field(gt=0, description="temperature rise that multiplies it by e = 2.72")
 
 
 class Cooling(Section):
-    """One way to take the heat from the GPU."""
+    """Thermal figures of one cooling method."""
 
-    resistance_k_per_w: Number = Field(gt=0, le=2, description="warming of the die over its inlet, per watt")
-    tau_s: Number = Field(gt=0, description="time constant of that warming")
+    resistance_k_per_w: Number = Field(
+        gt=0, le=2, description="thermal resistance: rise of the die above its inlet, per watt"
+    )
+    tau_s: Number = Field(gt=0, description="thermal time constant")
     memory_resistance_k_per_w: Number | None = Field(
-        None, gt=0, le=2, description="warming of the memory over the inlet, per watt of the whole GPU"
+        None, gt=0, le=2, description="rise of the memory above the inlet, per watt of the whole GPU"
     )
     spread: Addition = Field(
-        0.0, ge=0, lt=0.5, description="coefficient of variation of the resistance from GPU to GPU (assumed: 0)"
+        0.0, ge=0, lt=0.5, description="coefficient of variation of the resistance between GPUs (assumed: 0)"
     )
 
 
 class Coolings(Section):
-    """The ways in which the GPU is sold or can be fitted."""
+    """Cooling methods with which the GPU is sold or that can be fitted."""
 
     air: Cooling | None = Field(None, description="heat sink and fans; the inlet is the air before it")
-    cold_plate: Cooling | None = Field(None, description="liquid through a plate; the inlet is the liquid before it")
-    immersion: Cooling | None = Field(None, description="a bath; the inlet is the bath")
+    cold_plate: Cooling | None = Field(
+        None, description="liquid through a cold plate; the inlet is the liquid before it"
+    )
+    immersion: Cooling | None = Field(None, description="immersion bath; the inlet is the bath")
 
     @model_validator(mode="after")
     def _at_least_one(self) -> Coolings:
@@ -135,13 +148,13 @@ class Coolings(Section):
 
 
 class Smoothing(Section):
-    """What the GPU itself can do against power swings."""
+    """Power-smoothing features of the GPU."""
 
-    floor: Share = Field(description="highest power floor that can be set, as a share of limits.power_w")
+    floor: Share = Field(description="highest power floor that can be set, relative to limits.power_w")
     ramp_up_w_per_s: Number | None = Field(None, gt=0, description="slowest ramp up that can be set")
     ramp_down_w_per_s: Number | None = Field(None, gt=0, description="slowest ramp down that can be set")
-    hold_s: Number | None = Field(None, ge=0, description="how long the floor is kept after load has gone")
-    storage_j: Number | None = Field(None, gt=0, description="energy stored in its power supply, per GPU")
+    hold_s: Number | None = Field(None, ge=0, description="time that the floor is held after the load ends")
+    storage_j: Number | None = Field(None, gt=0, description="energy stored in the power supply, per GPU")
 
 
 class Gpu(Section):
@@ -155,7 +168,8 @@ class Gpu(Section):
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="short name: a-z, 0-9, dot, dash")
-    title: Text = Field(description="one line for headings")
+    title: Text = Field(description="title for headings, one line")
+    aliases: tuple[Text, ...] = Field((), description="other common names, for searching")
     sources: tuple[Text, ...] = Field((), description="bibliography keys")
     compute: Compute | None = Field(None, description=Compute.__doc__)
     limits: Limits = Field(description=Limits.__doc__)
@@ -245,7 +259,8 @@ class Gpu(Section):
 
     def flat(self) -> dict[str, Any]:
         """Every single value by its dotted path."""
-        return dict(paths.leaves(self.model_dump(exclude={"evidence", "name", "title", "sources"}, exclude_none=True)))
+        labels = {"evidence", "name", "title", "aliases", "sources"}
+        return dict(paths.leaves(self.model_dump(exclude=labels, exclude_none=True)))
 
     def to_frame(self) -> pd.DataFrame:
         """Every figure with its origin.
@@ -268,6 +283,19 @@ class Gpu(Section):
     def dictionary(cls) -> pd.DataFrame:
         """The fields of a GPU file: ``field``, ``unit``, ``rule``, ``default``, ``meaning``."""
         return paths.dictionary(cls)
+
+    @classmethod
+    def search(cls, words: Sequence[str]) -> list[str]:
+        """Return the names of the built-in GPUs that match all words, best match first.
+
+        Examples
+        --------
+        >>> from ettr import Gpu
+        >>> Gpu.search(["NVL72"]), Gpu.search(["Hopper"])
+        (['gb200', 'gb300'], ['h100', 'h200'])
+        """
+        gpus = map(cls.load, evidence.gpu_names())
+        return search(words, [Entry(gpu.name, (gpu.name, gpu.title, *gpu.aliases)) for gpu in gpus])
 
     @classmethod
     def presets(cls) -> pd.DataFrame:

@@ -30,25 +30,47 @@ class Heat(Section):
 
     says = "cooling and temperatures of the hall"
 
-    part: FileName = Field("h100", description="GPU of the job: a preset, or a file such as `ettr telemetry` writes")
-    cooling: Text = Field("air_economiser", description="kind of plant, a row of the table of cooling")
-    mean_c: Number | None = Field(
-        None, ge=COLDEST_AIR_C, le=HOTTEST_AIR_C, description="outdoor temperature, mean of the day; instead of weather"
+    part: Annotated[FileName, Meta(aliases=("GPU model",))] = Field(
+        "h100", description="GPU type: a preset, or a file as `ettr telemetry` writes it"
     )
-    swing_k: Addition = Field(0.0, ge=0, le=40, description="from the mean of the day to its hottest hour (assumed: 0)")
-    weather: FileName | None = Field(None, description="weather file, EPW or CSV, instead of mean_c")
+    cooling: Annotated[
+        Text,
+        Meta(
+            aliases=(
+                "liquid cooling",
+                "air cooling",
+            )
+        ),
+    ] = Field("air_economiser", description="type of cooling plant, a row of the cooling table")
+    mean_c: Annotated[Number | None, Meta(aliases=("ambient temperature",))] = Field(
+        None, ge=COLDEST_AIR_C, le=HOTTEST_AIR_C, description="outdoor temperature, daily mean; alternative to weather"
+    )
+    swing_k: Addition = Field(
+        0.0, ge=0, le=40, description="difference between the daily mean and the hottest hour (assumed: 0)"
+    )
+    weather: FileName | None = Field(None, description="weather file, EPW or CSV; alternative to mean_c")
     starts: Text | None = Field(
-        None, description="first day of the run in the weather, 06-15 or 2026-06-15; all of the file without"
+        None,
+        description="first day of the run in the weather file, e.g. 06-15 or 2026-06-15; without it, the whole "
+        "file is used",
     )
-    limit_w: Number | None = Field(None, gt=0, description="power limit set below the GPU's own")
+    limit_w: Annotated[
+        Number | None,
+        Meta(
+            aliases=(
+                "power cap",
+                "power limit",
+            )
+        ),
+    ] = Field(None, gt=0, description="power limit set below the GPU's own")
     compute_share: Annotated[Share, Meta(idle=NEVER)] = Field(
-        0.8, description="share of a step that gets shorter with the clock, at the reference (assumed: 0.8)"
+        0.8, description="fraction of a step that scales with the GPU clock, at the reference (assumed: 0.8)"
     )
-    reference_inlet_c: Assumed = Field(
+    reference_inlet_c: Annotated[Assumed, Meta(aliases=("inlet temperature",))] = Field(
         25.0,
         ge=COLDEST_C,
         le=HOTTEST_C,
-        description="inlet at which the failure rates and full speed hold (assumed: 25)",
+        description="inlet temperature at which failure rate and full speed were observed (assumed: 25)",
     )
 
     @model_validator(mode="after")

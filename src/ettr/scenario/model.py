@@ -295,7 +295,7 @@ class Scenario(RunHours):
         except ValidationError as error:
             raise InputError(*explain(error, cls, place)) from error
 
-    def override(self, values: Mapping[str, Any]) -> Scenario:
+    def override(self, values: Mapping[str, Any] | None = None, /, **by_name: Any) -> Scenario:
         """Return a copy with other values.
 
         Parameters
@@ -311,7 +311,15 @@ class Scenario(RunHours):
         ------
         InputError
             Unknown path (with the nearest), or a value that breaks a rule.
+
+        Examples
+        --------
+        >>> from ettr import Scenario
+        >>> Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000}).n_nodes
+        12500
         """
+        if by_name or not isinstance(values, Mapping):
+            raise InputError(self._mapping_instead(values, by_name))
         voids = [
             void
             for path, value in values.items()
@@ -344,6 +352,16 @@ class Scenario(RunHours):
                 raw["evidence"] = {path: _RECORDED} | raw["evidence"]
         given = {path: "null" if value is None else str(value)[:60] for path, value in values.items()}
         return self.of(raw, ", ".join(f"{path}={value}" for path, value in given.items()))
+
+    def _mapping_instead(self, values: Any, by_name: Mapping[str, Any]) -> str:
+        """The message for an override by keyword, or by something that is no mapping."""
+        form, got = "{'cluster.n_gpus': 100_000}", f", got {values!r:.80}"
+        if by_name:
+            name, value = next(iter(by_name.items()))
+            known = paths.paths_of(type(self))
+            path = next((path for path in known if path.rpartition(".")[2] == name), None)
+            form, got = (f"{{{path!r}: {value!r:.80}}}", "") if path else (form, f", got {name}={value!r:.80}")
+        return f"override takes a mapping of dotted paths to values: override({form}){got}"
 
     def _observed_before(self, values: Mapping[str, Any]) -> dict[str, int | None]:
         """``failures.observed_nodes`` after a change of size; empty where it stays as it is.
@@ -457,3 +475,7 @@ class Scenario(RunHours):
                     )
                 elif field != "placement" or tier.copies:
                     yield path, path, value
+
+
+for _path, _section in paths.sections_of(Scenario):
+    _section.section_path = _path

@@ -27,7 +27,7 @@ PERSIST, SLOWDOWN = "checkpoint.persist_s", "checkpoint.persist_slowdown"
 JOB_MTTF, OBSERVED = "failures.job_mttf_h", "failures.observed_nodes"
 INIT, PER_NODE = "recovery.init_s_per_1000_gpus", "cluster.gpus_per_node"
 TIERS, PREDICTION = "checkpoint.tiers", "prediction"
-"""Fields that several rooms name."""
+"""Paths that several subpackages use."""
 
 
 class Listed(NamedTuple):
@@ -83,6 +83,16 @@ def field_at(path: str, model: type[Section]) -> FieldInfo:
         section = model_of(field.annotation)
     assert field is not None
     return field
+
+
+def sections_of(model: type[Section], prefix: str = "") -> Iterator[tuple[str, type[Section]]]:
+    """Path and class of every section below a model; ``<name>`` stands for an item of a list."""
+    for name, field in model.model_fields.items():
+        section, origin = model_of(field.annotation), typing.get_origin(field.annotation)
+        if section and origin is not dict:
+            path = f"{prefix}{name}" + (".<name>" if origin is tuple else "")
+            yield path, section
+            yield from sections_of(section, f"{path}.")
 
 
 def list_of(path: str) -> str:

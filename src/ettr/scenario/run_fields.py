@@ -34,7 +34,7 @@ class RunFields(Section):
     """The fields of a scenario, and the sizes, speed and rates that follow from them."""
 
     name: str = Field("mine", pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="short name: a-z, 0-9, dot, dash")
-    title: Title = Field("Our cluster", description="one line for headings")
+    title: Title = Field("Our cluster", description="title for headings, one line")
     sources: tuple[Text, ...] = Field((), description="bibliography keys")
     cluster: Cluster = Field(description=Cluster.__doc__)
     job: Job = Field(default_factory=lambda: Job.model_validate({}), description=Job.__doc__)

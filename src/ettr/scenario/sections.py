@@ -31,7 +31,7 @@ OF_TOKENS = ("model", "layout", "network", "scaling", "sync")
 
 
 class Cluster(Section):
-    """The machines that the job holds."""
+    """The GPUs and nodes of the job."""
 
     n_gpus: Annotated[
         Count,
@@ -42,10 +42,31 @@ class Cluster(Section):
             plausible=Plausible(
                 8, 100_000, "salpekar2026fthsdp", "from one node to the largest job whose training was published"
             ),
+            aliases=(
+                "cluster size",
+                "world size",
+                "accelerators",
+                "TPU",
+                "number of GPUs",
+            ),
         ),
-    ] = Field(gt=0, description="GPUs of the job")
-    gpus_per_node: Annotated[Count, Meta(idle=NEVER, says="GPUs per node")] = Field(
-        8, gt=0, description="GPUs of one node; a node-day is of this node (assumed: 8)"
+    ] = Field(gt=0, description="GPUs of the job, or other accelerators, such as TPU chips")
+    gpus_per_node: Annotated[
+        Count,
+        Meta(
+            idle=NEVER,
+            says="GPUs per node",
+            aliases=(
+                "GPUs per server",
+                "chips per host",
+                "TPU",
+            ),
+        ),
+    ] = Field(
+        8,
+        gt=0,
+        description="GPUs, or other accelerators such as TPU chips, of one node; a node-day refers to this node "
+        "(assumed: 8)",
     )
 
     @model_validator(mode="after")
@@ -72,19 +93,61 @@ class Cluster(Section):
 
 
 class Job(Section):
-    """What the job has to do; one that says nothing of it goes on for ever, and only shares of time are asked for."""
+    """The work of the job: hours or tokens. A job without either has no end, and only shares of time are computed."""
 
-    productive_h: Annotated[MoreIsBetter | None, Meta(says="length of the work", voids=("job.tokens", *OF_TOKENS))] = (
-        Field(None, gt=0, description="useful training that the job needs, on all its nodes; or tokens")
+    productive_h: Annotated[
+        MoreIsBetter | None,
+        Meta(
+            says="length of the work",
+            voids=("job.tokens", *OF_TOKENS),
+            aliases=(
+                "training time",
+                "job length",
+                "ideal training time",
+            ),
+        ),
+    ] = Field(
+        None,
+        gt=0,
+        description="failure-free training time that the job needs, on all nodes at full speed; alternative to tokens",
     )
-    tokens: Annotated[Number | None, Meta(says="tokens to train on", voids=("job.productive_h",))] = Field(
-        None, gt=0, description="tokens to train on, instead of productive_h, which then follows from model and size"
+    tokens: Annotated[
+        Number | None,
+        Meta(
+            says="tokens to train on",
+            voids=("job.productive_h",),
+            aliases=(
+                "token budget",
+                "dataset size",
+            ),
+        ),
+    ] = Field(
+        None,
+        gt=0,
+        description="training tokens, instead of productive_h, which then follows from model and cluster size",
     )
-    include_start: Annotated[bool, Meta(says="counting of the start")] = Field(
-        True, description="count the first queue and start-up; false gives the steady state"
-    )
-    throughput_factor: Annotated[Factor, Meta(says="speed of training")] = Field(
-        1.0, gt=0, le=1, description="speed of training over its full speed, e.g. in the heat (assumed: 1)"
+    include_start: Annotated[
+        bool,
+        Meta(
+            says="counting of the start",
+            aliases=(
+                "start-up",
+                "cold start",
+            ),
+        ),
+    ] = Field(True, description="count the first queue and start-up; false gives the steady state")
+    throughput_factor: Annotated[
+        Factor,
+        Meta(
+            says="speed of training",
+            aliases=(
+                "throughput",
+                "slowdown",
+                "relative speed",
+            ),
+        ),
+    ] = Field(
+        1.0, gt=0, le=1, description="training speed relative to full speed, e.g. lower if GPUs throttle (assumed: 1)"
     )
 
     @model_validator(mode="after")
@@ -95,7 +158,7 @@ class Job(Section):
 
 
 class Recovery(Section):
-    """What follows a failure."""
+    """The steps after a failure: detection, queue and restart."""
 
     detection_min: Annotated[
         LessIsBetter,
@@ -109,8 +172,16 @@ class Recovery(Section):
                 "deng2025minder, pytorch2026timeouts",
                 "from a detector that watches all machines to the time-out that ends a hang",
             ),
+            aliases=(
+                "failure detection",
+                "MTTD",
+                "NCCL timeout",
+                "watchdog timeout",
+                "timeout",
+                "hang detection",
+            ),
         ),
-    ] = Field(5.0, ge=0, description="from the failure until it is noticed (assumed: 5)")
+    ] = Field(5.0, ge=0, description="time from a failure until it is detected (assumed: 5)")
     queue_min: Annotated[
         LessIsBetter,
         Meta(
@@ -120,8 +191,13 @@ class Recovery(Section):
             plausible=Plausible(
                 0.0, 3.0, "pattabiraman2026airesim", "a scheduler's search for a host, where none is held ready"
             ),
+            aliases=(
+                "queue time",
+                "scheduling delay",
+                "requeue",
+            ),
         ),
-    ] = Field(0.0, ge=0, description="waiting for the scheduler, at the start and after each failure")
+    ] = Field(0.0, ge=0, description="wait for the scheduler, at the start and after each failure")
     restart_min: Annotated[
         LessIsBetter,
         Meta(
@@ -134,8 +210,16 @@ class Recovery(Section):
                 "flashrecovery2025, kokolis2025",
                 "from state that is taken from living replicas to the slowest restarts of Meta's clusters",
             ),
+            aliases=(
+                "MTTR",
+                "recovery time",
+                "time to restart",
+                "restart overhead",
+            ),
         ),
-    ] = Field(10.0, ge=0, description="initialise and load until training goes on (assumed: 10)")
+    ] = Field(
+        10.0, ge=0, description="time to restart: initialize, load the checkpoint and resume training (assumed: 10)"
+    )
     init_s_per_1000_gpus: Annotated[
         Number,
         Meta(
@@ -149,12 +233,19 @@ class Recovery(Section):
                 "flashrecovery2025, salpekar2026fthsdp",
                 "from a recovery that takes as long at any size to cold starts on 16,000 to 98,000 GPUs",
             ),
+            aliases=(
+                "NCCL initialization",
+                "NCCL init",
+                "start-up scaling",
+                "rendezvous",
+            ),
         ),
     ] = Field(
         2.5,
         ge=0,
-        description="how much longer each start takes for 1,000 GPUs beyond failures.observed_nodes, or shorter for "
-        "fewer (assumed: 2.5, which MegaScale's starts of under 5 s on 2,048 GPUs and under 30 s on 12,288 allow)",
+        description="additional start-up time per 1,000 GPUs beyond failures.observed_nodes; smaller jobs start "
+        "faster (assumed: 2.5, which agrees with MegaScale's starts of under 5 s on 2,048 GPUs and "
+        "under 30 s on 12,288)",
     )
     person_share: Annotated[
         Share,
@@ -163,8 +254,13 @@ class Recovery(Section):
             says="waits for a person",
             amount="the failures that need a person",
             plausible=Plausible(0.0, 0.1, "jiang2024megascale", "software handled more than nine faults in ten"),
+            aliases=(
+                "manual intervention",
+                "on-call",
+                "operator",
+            ),
         ),
-    ] = Field(0.0, description="share of recoveries that wait for a person (assumed: 0)")
+    ] = Field(0.0, description="fraction of recoveries that wait for a person (assumed: 0)")
     person_min: Annotated[
         Number,
         Meta(
@@ -173,30 +269,53 @@ class Recovery(Section):
             says="waits for a person",
             amount="the wait for a person",
             plausible=Plausible(0.0, 116.0, "zeng2022glm", "mean of the stops in a diary, the restart included"),
+            aliases=(
+                "on-call response",
+                "manual intervention",
+            ),
         ),
-    ] = Field(0.0, ge=0, description="mean wait for a person, exponential (assumed: 0)")
-    exposed: Annotated[bool, Meta(idle=True, says="failures in restarts")] = Field(
-        True, description="failures strike in restarts, too; false: none does, as simpler formulas have it"
+    ] = Field(0.0, ge=0, description="mean wait for a person, exponentially distributed (assumed: 0)")
+    exposed: Annotated[bool, Meta(idle=True, says="failures in restarts", aliases=("failure during restart",))] = Field(
+        True, description="failures can also strike during restarts; false: they cannot, as simpler formulas assume"
     )
-    false_alarms_per_day: Annotated[Addition, Meta(says="false alarms of time-outs")] = Field(
-        0.0, ge=0, description="healthy jobs killed by a time-out, per exposed day (assumed: 0)"
-    )
+    false_alarms_per_day: Annotated[
+        Addition,
+        Meta(
+            says="false alarms of time-outs",
+            aliases=(
+                "false positives",
+                "spurious timeouts",
+                "false alarms",
+            ),
+        ),
+    ] = Field(0.0, ge=0, description="healthy jobs killed by a timeout, per exposed day (assumed: 0)")
 
 
 class Measured(Section):
-    """What is known of the run's ETTR as it is: what is assumed must not contradict it."""
+    """The measured ETTR of the run, which the assumed values must not contradict."""
 
     says = "the ETTR that was measured"
 
-    ettr: Annotated[Number | None, Meta(voids=("measured.ettr_above", "measured.ettr_below", "measured.n_gpus"))] = (
-        Field(None, gt=0, lt=1, description="ETTR that the run has, by its own records")
+    ettr: Annotated[
+        Number | None,
+        Meta(
+            voids=("measured.ettr_above", "measured.ettr_below", "measured.n_gpus"),
+            aliases=(
+                "goodput",
+                "ETTR",
+                "effective training time ratio",
+                "measured ETTR",
+            ),
+        ),
+    ] = Field(None, gt=0, lt=1, description="measured ETTR of the run, from its own records")
+    ettr_above: Annotated[Number | None, Meta(aliases=("goodput",))] = Field(
+        None, gt=0, lt=1, description="lower bound of the measured ETTR, if only a bound is available"
     )
-    ettr_above: Number | None = Field(
-        None, gt=0, lt=1, description="the least that it may be, where only that is known"
+    ettr_below: Annotated[Number | None, Meta(aliases=("goodput",))] = Field(
+        None, gt=0, lt=1, description="upper bound of the measured ETTR"
     )
-    ettr_below: Number | None = Field(None, gt=0, lt=1, description="the most that it may be")
     n_gpus: Count | None = Field(
-        None, gt=0, description="GPUs of the job that it was measured on (assumed: those of the cluster)"
+        None, gt=0, description="GPUs of the job on which the ETTR was measured (assumed: those of the cluster)"
     )
 
     @model_validator(mode="after")
@@ -211,35 +330,62 @@ class Measured(Section):
 
 
 class Maintenance(Section):
-    """Planned stops, served after the next checkpoint."""
+    """Planned maintenance, which starts after the next checkpoint."""
 
     zero_without = True
 
-    per_day: Annotated[LessIsBetter, Meta(says="maintenance requests", amount="the maintenance stops")] = Field(
-        ge=0, description="requests per day of wall clock"
-    )
-    duration_min: Annotated[LessIsBetter, Meta(says="length of a maintenance stop")] = Field(
-        ge=0, description="length of one stop, restart excluded"
-    )
-    rolling_nodes: Annotated[Count | None, Meta(says="nodes served at a time")] = Field(
-        None, ge=1, description="nodes served at a time while hot spares stand in; without, the whole job stops"
+    per_day: Annotated[
+        LessIsBetter,
+        Meta(says="maintenance requests", amount="the maintenance stops", aliases=("planned maintenance",)),
+    ] = Field(ge=0, description="maintenance requests per day (wall clock)")
+    duration_min: Annotated[
+        LessIsBetter,
+        Meta(
+            says="length of a maintenance stop",
+            aliases=(
+                "maintenance window",
+                "downtime",
+            ),
+        ),
+    ] = Field(ge=0, description="duration of one maintenance stop, without the restart")
+    rolling_nodes: Annotated[
+        Count | None,
+        Meta(
+            says="nodes served at a time",
+            aliases=(
+                "rolling maintenance",
+                "maintenance train",
+            ),
+        ),
+    ] = Field(
+        None,
+        ge=1,
+        description="nodes maintained at a time while hot spares replace them; without it, the whole job stops",
     )
 
 
 class Prediction(Section):
-    """Warnings of failures, each answered by a checkpoint."""
+    """Failure prediction: each warning triggers a checkpoint."""
 
     says = "predictions"
 
-    recall: Annotated[MoreIsBetter, Meta(says="recall of predictions")] = Field(
-        gt=0, le=1, description="share of failures that are announced"
+    recall: Annotated[MoreIsBetter, Meta(says="recall of predictions", aliases=("failure prediction",))] = Field(
+        gt=0, le=1, description="fraction of failures that are predicted"
     )
-    precision: Annotated[MoreIsBetter, Meta(says="precision of predictions")] = Field(
-        gt=0, le=1, description="share of announcements that come true"
+    precision: Annotated[MoreIsBetter, Meta(says="precision of predictions", aliases=("failure prediction",))] = Field(
+        gt=0, le=1, description="fraction of predictions that a failure follows"
     )
-    lead_s: Annotated[MoreIsBetter, Meta(says="lead of predictions")] = Field(
-        ge=0, description="from the announcement to the failure; shorter than action_s it is of no use"
-    )
-    action_s: Annotated[LessIsBetter, Meta(says="action on a prediction")] = Field(
-        ge=0, description="training stands still until a checkpoint of that moment is durable"
+    lead_s: Annotated[
+        MoreIsBetter,
+        Meta(
+            says="lead of predictions",
+            aliases=(
+                "lead time",
+                "spot preemption notice",
+                "termination notice",
+            ),
+        ),
+    ] = Field(ge=0, description="lead time from the warning to the failure; useful only if longer than action_s")
+    action_s: Annotated[LessIsBetter, Meta(says="action on a prediction", aliases=("proactive checkpoint",))] = Field(
+        ge=0, description="time that training stops to write a durable checkpoint after a warning"
     )

@@ -33,31 +33,78 @@ Bandwidth = Annotated[Assumed, BeforeValidator(_linked)]
 
 
 class Model(Section):
-    """The model that ``job.tokens`` are trained on: a dense transformer."""
+    """The trained model: a dense transformer."""
 
-    n_parameters: Annotated[Number, Meta(says="number of parameters")] = Field(ge=1, description="weights of the model")
-    n_layers: Annotated[Count | None, Meta(says="shape of the model")] = Field(
-        None, ge=1, description="depth (assumed: width over depth 128, as usual)"
+    n_parameters: Annotated[
+        Number,
+        Meta(
+            says="number of parameters",
+            aliases=(
+                "model size",
+                "active parameters",
+                "MoE",
+                "mixture of experts",
+            ),
+        ),
+    ] = Field(
+        ge=1,
+        description="number of parameters; a mixture of experts (MoE) is not modelled: enter a dense model with "
+        "its active parameters",
     )
-    hidden: Annotated[Number | None, Meta(says="shape of the model")] = Field(
+    n_layers: Annotated[Count | None, Meta(says="shape of the model", aliases=("depth",))] = Field(
+        None, ge=1, description="number of layers (assumed: hidden size / layers = 128)"
+    )
+    hidden: Annotated[
+        Number | None,
+        Meta(
+            says="shape of the model",
+            aliases=(
+                "d_model",
+                "width",
+                "hidden size",
+            ),
+        ),
+    ] = Field(
         None,
         ge=1,
-        description="width, which must agree with n_parameters (assumed: 12 weights a layer and square of it)",
+        description="hidden size, which must agree with n_parameters (assumed: parameters = 12 x layers x hidden^2)",
     )
-    kv_share: Annotated[Assumed, Meta(says="shape of the model")] = Field(
-        1.0, gt=0, le=1, description="key and value heads over query heads; below 1 if grouped (assumed: 1)"
+    kv_share: Annotated[
+        Assumed,
+        Meta(
+            says="shape of the model",
+            aliases=(
+                "GQA",
+                "grouped-query attention",
+            ),
+        ),
+    ] = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="key and value heads over query heads; below 1 for grouped-query attention (assumed: 1)",
     )
-    sequence_tokens: Annotated[Count, Meta(idle=NEVER, says="length of a sequence")] = Field(
-        8192, ge=1, description="tokens of a sequence (assumed: 8192)"
-    )
-    batch_tokens: Annotated[Assumed, Meta(says="batch")] = Field(
-        2**24, gt=0, description="tokens of a step over all replicas (assumed: 16.8 million)"
+    sequence_tokens: Annotated[
+        Count,
+        Meta(
+            idle=NEVER,
+            says="length of a sequence",
+            aliases=(
+                "context length",
+                "sequence length",
+            ),
+        ),
+    ] = Field(8192, ge=1, description="sequence length in tokens (assumed: 8192)")
+    batch_tokens: Annotated[Assumed, Meta(says="batch", aliases=("global batch size",))] = Field(
+        2**24, gt=0, description="global batch size in tokens per step, over all replicas (assumed: 16.8 million)"
     )
     reference_batch_tokens: Annotated[Assumed, Meta(says="batch that the tokens are stated for")] = Field(
-        2**24, gt=0, description="batch for which job.tokens are enough (assumed: 16.8 million)"
+        2**24, gt=0, description="batch size for which job.tokens are sufficient (assumed: 16.8 million)"
     )
-    critical_batch_tokens: Annotated[Assumed, Meta(says="critical batch")] = Field(
-        120e6, gt=0, description="batch that needs twice the least number of tokens (assumed: 120 million)"
+    critical_batch_tokens: Annotated[Assumed, Meta(says="critical batch", aliases=("critical batch size",))] = Field(
+        120e6,
+        gt=0,
+        description="critical batch size, at which twice the minimum number of tokens is needed (assumed: 120 million)",
     )
 
     @model_validator(mode="after")
@@ -95,16 +142,53 @@ class Model(Section):
 
 
 class Parallelism(Section):
-    """How the model is cut over GPUs; what is not given is chosen as the fastest that fits the memory."""
+    """Parallelism of the model; values that are not set are chosen for the fastest layout that fits in memory."""
 
     says = "cut of the model over GPUs"
 
-    tensor: Count | None = Field(None, ge=1, description="GPUs that share the matrices of a layer")
-    context: Count | None = Field(
-        None, ge=1, description="GPUs that share a sequence (assumed: 1 up to 16,384 tokens of a sequence)"
+    tensor: Annotated[
+        Count | None,
+        Meta(
+            aliases=(
+                "TP",
+                "tensor parallelism",
+            )
+        ),
+    ] = Field(None, ge=1, description="tensor parallelism: GPUs that share the matrices of a layer")
+    context: Annotated[
+        Count | None,
+        Meta(
+            aliases=(
+                "CP",
+                "context parallelism",
+            )
+        ),
+    ] = Field(
+        None,
+        ge=1,
+        description="context parallelism: GPUs that share a sequence (assumed: 1 up to 16,384 tokens per sequence)",
     )
-    pipeline: Count | None = Field(None, ge=1, description="GPUs that share the layers")
-    sharded: bool | None = Field(None, description="weights are spread over replicas and gathered for each layer")
+    pipeline: Annotated[
+        Count | None,
+        Meta(
+            aliases=(
+                "PP",
+                "pipeline parallelism",
+            )
+        ),
+    ] = Field(None, ge=1, description="pipeline parallelism: GPUs that share the layers")
+    sharded: Annotated[
+        bool | None,
+        Meta(
+            aliases=(
+                "FSDP",
+                "HSDP",
+                "ZeRO-3",
+            )
+        ),
+    ] = Field(
+        None, description="weights are sharded over replicas and gathered for each layer, as in FSDP, HSDP and ZeRO-3"
+    )
 
     @property
     def given(self) -> Layout:
@@ -122,21 +206,45 @@ class Interconnect(Section):
 
     says = "links between GPUs"
 
-    across_gb_s: Bandwidth = Field(
-        50.0, gt=0, description="bandwidth of a GPU out of its node, in one direction (assumed: 50, a 400 Gb/s link)"
+    across_gb_s: Annotated[
+        Bandwidth,
+        Meta(
+            aliases=(
+                "InfiniBand",
+                "RoCE",
+                "scale-out bandwidth",
+                "network bandwidth",
+            )
+        ),
+    ] = Field(
+        50.0, gt=0, description="bandwidth per GPU between nodes, in one direction (assumed: 50, a 400 Gb/s link)"
     )
-    pod_gpus: Count | None = Field(
-        None, ge=1, description="GPUs under switches that leave no bandwidth behind; all of them without"
-    )
+    pod_gpus: Annotated[
+        Count | None,
+        Meta(
+            aliases=(
+                "pod size",
+                "rail group",
+            )
+        ),
+    ] = Field(None, ge=1, description="GPUs per pod with full bisection bandwidth; without it, all GPUs")
     oversubscription: Factor = Field(
-        1.0, ge=1, description="bandwidth into the switches of a pod from below over that from above (assumed: 1)"
+        1.0, ge=1, description="bandwidth into the pod switches from below over that from above (assumed: 1)"
     )
-    placement: Annotated[Literal["aware", "anywhere"], Meta(idle=With("oversubscription"))] = Field(
-        "aware", description="replicas stay in pods, or nodes stand anywhere (assumed: aware)"
+    placement: Annotated[
+        Literal["aware", "anywhere"], Meta(idle=With("oversubscription"), aliases=("topology-aware scheduling",))
+    ] = Field(
+        "aware", description="aware: replicas stay within pods; anywhere: nodes are placed at random (assumed: aware)"
     )
-    failed_share: Addition = Field(0.0, ge=0, lt=1, description="links out of the node that have failed (assumed: 0)")
-    routing: Annotated[Literal["adaptive", "static"], Meta(idle=With("failed_share"))] = Field(
-        "adaptive", description="traffic avoids failed links, or shares what fixed routes leave (assumed: adaptive)"
+    failed_share: Annotated[Addition, Meta(aliases=("link failures",))] = Field(
+        0.0, ge=0, lt=1, description="fraction of links between nodes that have failed (assumed: 0)"
+    )
+    routing: Annotated[
+        Literal["adaptive", "static"], Meta(idle=With("failed_share"), aliases=("adaptive routing",))
+    ] = Field(
+        "adaptive",
+        description="adaptive: traffic avoids failed links; static: fixed routes share the remaining ones "
+        "(assumed: adaptive)",
     )
 
     def network(self, inside_gb_s: float, gpus_per_node: int) -> Network:
@@ -154,16 +262,16 @@ class Interconnect(Section):
 
 
 class StepModel(Section):
-    """What slows a step beside its communication: taken from published runs, or given."""
+    """Slowdowns of a step beyond communication: fitted to published runs, or given."""
 
     says = "what slows a step"
 
-    like: Text = Field("llama3", description="study whose fitted constants hold (assumed: llama3)")
-    jitter: Number | None = Field(
-        None, ge=0, le=1, description="coefficient of variation of a node's step, instead of the study's"
+    like: Text = Field("llama3", description="study whose fitted constants are used (assumed: llama3)")
+    jitter: Annotated[Number | None, Meta(aliases=("step jitter",))] = Field(
+        None, ge=0, le=1, description="coefficient of variation of a node's step time, instead of the study's"
     )
-    overlap: Share | None = Field(
-        None, description="share of the exchange between replicas that can hide behind computing, as above"
+    overlap: Annotated[Share | None, Meta(aliases=("communication overlap",))] = Field(
+        None, description="fraction of the gradient exchange that can overlap with computation, instead of the study's"
     )
 
     @model_validator(mode="after")
@@ -183,22 +291,31 @@ class StepModel(Section):
 
 
 class Synchronisation(Section):
-    """Replicas that exchange less than all gradients in every step."""
+    """Data-parallel synchronization: how often and how compactly replicas exchange gradients."""
 
     says = "how replicas are kept in step"
 
-    every_steps: Factor = Field(1.0, ge=1, description="steps between two exchanges; local SGD above 1 (assumed: 1)")
-    compression_ratio: Factor = Field(
-        1.0, ge=1, description="bytes of an exchange over its compressed bytes (assumed: 1)"
+    every_steps: Annotated[
+        Factor,
+        Meta(
+            aliases=(
+                "local SGD",
+                "DiLoCo",
+            )
+        ),
+    ] = Field(1.0, ge=1, description="steps between two exchanges; above 1 is local SGD (assumed: 1)")
+    compression_ratio: Annotated[Factor, Meta(aliases=("gradient compression",))] = Field(
+        1.0, ge=1, description="uncompressed size of an exchange over its compressed size (assumed: 1)"
     )
-    compression_share: Addition = Field(
-        0.0, ge=0, description="time that compressing takes, over that of computing (assumed: 0)"
+    compression_share: Annotated[Addition, Meta(aliases=("gradient compression",))] = Field(
+        0.0, ge=0, description="time for compression relative to computation (assumed: 0)"
     )
-    efficiency: Factor = Field(
+    efficiency: Annotated[Factor, Meta(aliases=("token efficiency",))] = Field(
         1.0,
         gt=0,
         le=1,
-        description="tokens that synchronous training needs over those that this needs, to the same loss (assumed: 1)",
+        description="tokens that fully synchronous training needs, over the tokens needed here for the same loss "
+        "(assumed: 1)",
     )
 
     @property
