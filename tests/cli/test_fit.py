@@ -65,12 +65,12 @@ def test_fit_answers_in_words(in_words, log):
     out = in_words("fit", log, *GIVEN)
     n = len(text().splitlines()) - 1
     lines = out.splitlines()
-    assert lines[0] == "odd.csv (csv)" and lines[1].startswith("odd.csv shows ")
+    assert lines[0] == "odd.csv (csv)" and lines[1].startswith("odd.csv has ")
     sections = ("What was read", "Failure rate", "Times between failures", "Are failures memoryless?")
     sections += ("Do failures become more or fewer?", "Replace nodes, or test them after repair?", "Repairs")
     sections += ("Next 10 days", "Plan")
     assert [line for line in lines if line in sections] == list(sections)
-    assert f"100 nodes watched for 60 days, 6,000 node-days: {n} failures." in out
+    assert f"{n} failures on 100 nodes for 60 days, 6,000 node-days." in out
     assert re.search(r"^GPU +\d+ +[\d.]+% +[\d.]+ +[\d.]+ to [\d.]+$", out, re.M)
     assert re.search(r"^within 10 min +\d+ .* p [=<] [\d.]+$", out, re.M)
     assert not re.search(r"\*\*|\\|\[/?bold", out)
@@ -113,17 +113,17 @@ def test_a_scenario_is_written_and_planned_with(in_words, as_json, short):
 def test_cohorts_are_compared_where_their_nodes_are_known(in_words, log):
     known = in_words("fit", log, *GIVEN, "--split", "generation=A:50,B:50")
     assert re.search(r"^B fails [\d.]+ times as often as A \(", known, re.M)
-    assert re.search(r"^generation +failures +share", known, re.M) and "not known" not in known
+    assert re.search(r"^generation +failures +share", known, re.M) and "unknown" not in known
     unknown = in_words("fit", log, *GIVEN, "--split", "generation")
-    assert "How many nodes of each generation were watched is not known" in unknown
-    assert re.search(r"^B +\d+ +[\d.]+% +not known *$", unknown, re.M)
+    assert "number of nodes of each generation is not known" in unknown
+    assert re.search(r"^B +\d+ +[\d.]+% +unknown *$", unknown, re.M)
 
 
 def test_a_log_without_failures_has_an_upper_bound_and_a_plan(in_words, log):
     Path("none.csv").write_text(text().partition("\n")[0] + "\n", encoding="utf-8")
     out = in_words("fit", "none.csv", *GIVEN, "--format", "csv")
-    assert "No failures in 6,000 node-days: the 95% interval of the rate is 0 to 0.61" in out
-    assert "It takes 20 failures to see a trend; there are none." in out and "a checkpoint every" in out
+    assert "No failures in 6,000 node-days: the 95% confidence interval of the rate is 0 to 0.61" in out
+    assert "A verdict on the trend takes at least 20 failures" in out and "a checkpoint every" in out
 
 
 NASTY = "[bold]x[/bold]\x1b[31m :bug: *y* a_b\\"
@@ -136,7 +136,7 @@ def test_nothing_in_a_log_speaks_to_the_terminal(in_words, as_json, short):
     out = in_words("fit", "[i]odd.csv", *GIVEN)
     cleaned = NASTY.replace("\x1b", r"\x1b")
     assert re.search(rf"^{re.escape(cleaned)} +\d+ ", out, re.M)  # the table
-    assert out.startswith("[i]odd.csv (csv)\n[i]odd.csv shows ")
+    assert out.startswith("[i]odd.csv (csv)\n[i]odd.csv has ")
     assert "\x1b" not in out and "\N{BUG}" not in out
     assert NASTY.strip() in {row["group"] for row in as_json("fit", "[i]odd.csv", *GIVEN)["components"]}
 
@@ -207,9 +207,9 @@ def test_what_counts_is_chosen_on_the_command_line(in_words, refused, tmp_path, 
     rows = ["2025-06-01 10:00,n1,kaputt,east", "2025-06-01 12:00,n1,heil,east", "2025-06-02 10:00,n2,kaputt,west"]
     Path("states.csv").write_text("\n".join(["time,node,zustand,site", *rows]))
     asked = ("fit", "states.csv", "--nodes", "9", "--window", "2025-06-01/2025-06-30")
-    assert "3 in 30 days" in in_words(*asked)
-    assert "2 in 30 days" in in_words(*asked, "--down", "kaputt", "--up", "heil")
-    assert ": 1 in 30 days" in in_words(*asked, "--down", "kaputt", "--up", "heil", "--where", "site=east")
+    assert "3 failures in 30 days" in in_words(*asked)
+    assert "2 failures in 30 days" in in_words(*asked, "--down", "kaputt", "--up", "heil")
+    assert ": 1 failure in 30 days" in in_words(*asked, "--down", "kaputt", "--up", "heil", "--where", "site=east")
     assert "--where takes COLUMN=REGEX" in refused(*asked, "--where", "site")
     assert "no column of states.csv holds severities" in refused(*asked, "--failure-severity", "error")
     assert "encoding must be one that Python knows" in refused(*asked, "--encoding", "klingon")
@@ -221,7 +221,7 @@ def test_lifetimes_are_a_question_of_their_own(in_words, as_json, refused, tmp_p
     rows = [f"u{i},2024-01-01,{day},{'XY'[i % 2]}" for i, day in enumerate(removed)]
     Path("units.csv").write_text("\n".join(["serial,installed,removed,vendor", *rows]))
     asked = ("fit", "units.csv", "--lifetimes", "--window", "2024-01-01/2024-12-31", "--split", "vendor")
-    assert in_words(*asked).splitlines()[1].startswith("Half of the units live longer than ")
+    assert in_words(*asked).splitlines()[1].startswith("The median lifetime is ")
     answer = as_json(*asked)
     assert answer["whole"]["n"] == 60 and [one["name"] for one in answer["cohorts"]] == ["X", "Y"]
     assert "units.csv has no column 'site'" in refused("fit", "units.csv", "--lifetimes", "--split", "site")

@@ -116,7 +116,7 @@ def test_a_node_that_came_late_or_stopped_is_told():
     rng = np.random.default_rng(3)
     others, nodes = rng.uniform(0, WINDOW_H, 100), rng.integers(2, NODES, 100)
     late, over = 6000 + 200.0 * np.arange(11), 100 + 200.0 * np.arange(11)
-    table = bad_of(np.r_[others, late, over], np.r_[nodes, [0] * 11, [1] * 11]).table.set_index("node")
+    table = bad_of(np.r_[others, late, over], np.r_[nodes, [0] * 11, [1] * 11]).worst.set_index("node")
     assert table.loc[[0, 1], "remark"].tolist() == ["late", "over"]
     assert table.loc[[0, 1], "advice"].tolist() == ["replace", "watch"]  # what has stopped is no more to replace
     assert (table["remark"].drop([0, 1]) == "").all()
@@ -143,5 +143,5 @@ def test_single_nodes_are_judged_with_a_role_allowed_for():
     start = BEGIN + pd.to_timedelta(np.sort(rng.uniform(0, WINDOW_H, 600)), unit="h")
     frame = pd.DataFrame({"start": start, "node": [f"node{i:03d}" for i in node]})
     fit = failures.fit(logs.from_frame(frame, 256, (BEGIN, BEGIN + pd.Timedelta(days=DAYS))))
-    assert fit.nodes.role.value == "0 mod 32" and fit.nodes.role.p < 0.05
-    assert fit.nodes.bad.advised("replace") == ["node100"]
+    assert fit.node_statistics.role.value == "0 mod 32" and fit.node_statistics.role.p < 0.05
+    assert fit.node_statistics.bad.advised("replace") == ["node100"]

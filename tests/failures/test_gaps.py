@@ -236,7 +236,7 @@ def test_days_are_too_coarse_for_gaps_of_hours():
 @pytest.mark.parametrize("start", [[], [3.0], [1.0, 2.0, 4.0], np.arange(30.0), np.arange(30) * 1.1, [2.0] * 20])
 def test_too_few_gaps_give_a_reason(start):
     fit = g.fit_gaps(start, 40.0)
-    assert fit.table.empty and "too few to fit" in fit.reason
+    assert fit.table.empty and "takes at least 5" in fit.reason
     assert fit.best is fit.weibull_shape is fit.weibull_low is fit.memoryless_p is None
     assert list(fit.table.columns) == list(quick(np.cumsum(range(8)), 40.0).table.columns)
     assert (fit.n_incidents, fit.n_gaps) == (len(start), max(0, len(start) - 1))

@@ -15,7 +15,7 @@ from ettr import failures, logs
 from ettr.core.errors import UnknownName
 from ettr.failures import Fit, dispersion, verdicts, words
 from ettr.failures.gaps import MERGE_RULES_MIN, fit_gaps
-from ettr.failures.window import LEAST_EVENTS
+from ettr.failures.window import MIN_VERDICT_EVENTS
 from simulated_logs import simulate_log
 
 BEGIN = pd.Timestamp("2025-01-01T00:00:00Z")
@@ -76,20 +76,20 @@ def test_the_wide_interval_allows_for_nodes_that_remember():
     log = simulate_log(1, 256, 350, 10.0, node_shape=0.6)
     fit = failures.fit(log_of(log, n_nodes=256))
     counts = np.bincount(log["node"], minlength=256)
-    assert fit.nodes.dispersion.measured == pytest.approx(counts.var(ddof=1) / counts.mean())
-    assert fit.nodes.dispersion.index > 1.3 * fit.dispersion.index
-    index = fit.nodes.dispersion.paid(0.95)
+    assert fit.node_statistics.dispersion.measured == pytest.approx(counts.var(ddof=1) / counts.mean())
+    assert fit.node_statistics.dispersion.index > 1.3 * fit.dispersion.index
+    index = fit.node_statistics.dispersion.paid(0.95)
     assert fit.fair_rate == dispersion.over_dispersed_rate(len(log), 256 * 350.0, index)
     assert fit.knowledge == dispersion.rate_gamma(len(log), 256 * 350.0, index)
-    assert fit.nodes.bad.n_beyond == 0
+    assert fit.node_statistics.bad.n_beyond == 0
     said = words.rate(fit).text
-    assert f"counts of 256 nodes vary {fit.nodes.dispersion.measured:.3g} times" in said
+    assert f"counts of 256 nodes is {fit.node_statistics.dispersion.measured:.3g} times" in said
 
 
 def test_named_nodes_do_not_widen_the_interval():
     """Lemons at forty times the rate: their counts are known to be others, and the rest scatter little."""
     fit = fitted("lemons")
-    assert fit.nodes.as_logged.dispersion_index > 3 * fit.nodes.dispersion.index
+    assert fit.node_statistics.as_logged.dispersion_index > 3 * fit.node_statistics.dispersion.index
 
 
 def rules_with(*p):
@@ -146,14 +146,14 @@ def test_the_verdict_is_what_was_put_in(kind, question, answer):
 
 
 def test_repeats_are_taken_out_before_lemons_are_looked_for():
-    nodes = fitted("repeats").nodes
+    nodes = fitted("repeats").node_statistics
     assert nodes.as_logged.overdispersed and nodes.n_repeats > 50
     assert nodes.apart.dispersion_index < nodes.as_logged.dispersion_index
     assert not nodes.apart.persistent and nodes.risk.repairs_fail
 
 
 def test_lemons_do_not_pass_for_bad_repairs():
-    nodes = fitted("lemons").nodes
+    nodes = fitted("lemons").node_statistics
     assert nodes.risk.ratio < 1.5 and not nodes.risk.repairs_fail
     assert set(nodes.bad.advised("replace")) <= {f"host-{number}" for number in range(12)}
     assert len(nodes.bad.advised("replace")) >= 8
@@ -163,14 +163,14 @@ def test_bad_nodes_that_share_a_cohort_are_looked_at_first():
     """Hardware that fails three times as often is no reason to replace nodes one by one."""
     table = simulate_log(6, rate_per_1000_node_days=8.0, cohorts={"old": (0.75, 1.0), "new": (0.25, 4.0)})
     fit = failures.fit(log_of(table, cohort_nodes={"cohort": {"old": 300, "new": 100}}), split="cohort")
-    assert fit.nodes.apart.persistent and fit.verdict("nodes").answer == "look first"
+    assert fit.node_statistics.apart.persistent and fit.verdict("nodes").answer == "look first"
 
 
 def test_few_named_nodes_carry_no_verdict():
     start = BEGIN + pd.to_timedelta(np.random.default_rng(0).uniform(0, 8000, 60), unit="h")
     frame = pd.DataFrame({"start": start, "node": ["a", "b"] + [None] * 58})
     fit = failures.fit(logs.from_frame(frame, 400, (BEGIN, BEGIN + pd.Timedelta(days=350))))
-    assert fit.verdict("nodes").answer == "too few" and fit.nodes.as_logged.n_unknown == 58
+    assert fit.verdict("nodes").answer == "too few" and fit.node_statistics.as_logged.n_unknown == 58
 
 
 def test_two_generations_are_told_apart():
@@ -207,8 +207,8 @@ def test_planned_work_is_no_failure():
 @pytest.mark.parametrize(
     ("n", "without"),
     [
-        *((n, ()) for n in (0, 1, 9, LEAST_EVENTS - 1, LEAST_EVENTS)),
-        *((n, ("node", "end_h")) for n in (0, 2, LEAST_EVENTS)),
+        *((n, ()) for n in (0, 1, 9, MIN_VERDICT_EVENTS - 1, MIN_VERDICT_EVENTS)),
+        *((n, ("node", "end_h")) for n in (0, 2, MIN_VERDICT_EVENTS)),
         (10, ("node",)),
         (10, ("end_h",)),
     ],
@@ -218,13 +218,13 @@ def test_a_short_log_has_a_rate_and_says_what_it_cannot_say(n, without):
     assert fit.rate.low <= 1000 * n / (400 * 350) <= fit.rate.high < np.inf
     assert fit.fair_rate.high > 0 and fit.knowledge.shape > 0
     for question in ("memoryless", "trend"):
-        assert (fit.verdict(question).answer == "too few") == (n < LEAST_EVENTS)
+        assert (fit.verdict(question).answer == "too few") == (n < MIN_VERDICT_EVENTS)
     if n == 0:
         assert fit.verdict("nodes").answer == "too few"
     elif "node" in without:
-        assert fit.nodes is None and fit.verdict("nodes").answer == "no nodes"
+        assert fit.node_statistics is None and fit.verdict("nodes").answer == "no nodes"
     else:
-        few = n < LEAST_EVENTS and not fit.nodes.bad.n_beyond
+        few = n < MIN_VERDICT_EVENTS and not fit.node_statistics.bad.n_beyond
         assert (fit.verdict("nodes").answer == "too few") == few
     json.dumps(fit.to_dict(), allow_nan=False)
 

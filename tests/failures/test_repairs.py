@@ -114,5 +114,5 @@ def test_repairs_of_a_log_are_a_section_of_a_scenario(plain_run):
     run = plain_run.override({"spares": {"n_nodes": 0}, "repair": section, "job.productive_h": 4})
     runs = simulate(run, 4000, seed=1, control_variates=False).runs
     assert runs["waiting_h"].sum() / runs["n_failures"].sum() == pytest.approx(section["manual_h"], rel=0.08)
-    with pytest.raises(InputError, match="no repair in the log has ended after some time"):
+    with pytest.raises(InputError, match="no repair in the log has an end after its start"):
         repair_times(find_outages([1.0], [NAN], None, 10.0, 4000)).section  # noqa: B018

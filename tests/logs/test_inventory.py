@@ -84,8 +84,8 @@ def test_a_fleet_that_grows_has_its_rate_by_the_time_that_nodes_were_there(write
     fit, without = fit_with(write, start, [f"n{i}" for i in node], nodes.astype({"in": str}))
     assert fit.rate.low < 4 < fit.rate.high and fit.log.node_days == pytest.approx(400 * 0.75 * DAYS)
     assert without.rate.per_1000_node_days == pytest.approx(0.75 * fit.rate.per_1000_node_days)
-    assert fit.nodes.bad.n_beyond == 0 and fit.verdict("nodes").answer == "nothing"
-    hazard = fit.nodes.hazard
+    assert fit.node_statistics.bad.n_beyond == 0 and fit.verdict("nodes").answer == "nothing"
+    hazard = fit.node_statistics.hazard
     assert hazard["node_days"].sum() == pytest.approx(fit.log.node_days)
 
 
@@ -97,6 +97,6 @@ def test_a_node_that_came_late_is_judged_by_its_own_time(write):
     nodes = pd.DataFrame({"node": [f"n{i}" for i in range(400)], "in": ""})
     nodes.loc[0, "in"] = str(BEGIN + pd.Timedelta(days=DAYS - 60))
     fit, without = fit_with(write, start, [f"n{i}" for i in node], nodes)
-    ours, theirs = (one.nodes.bad.table.set_index("node").loc["n0"] for one in (fit, without))
+    ours, theirs = (one.node_statistics.bad.table.set_index("node").loc["n0"] for one in (fit, without))
     assert ours["expected"] == pytest.approx(theirs["expected"] * 60 / DAYS, rel=0.1)
     assert ours["beyond"] and ours["p"] < theirs["p"] and (ours["remark"], theirs["remark"]) == ("", "late")

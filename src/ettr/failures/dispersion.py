@@ -1,4 +1,4 @@
-"""How much more failure counts vary than independent failures would, and what that does to a rate."""
+"""Overdispersion of failure counts relative to Poisson counts, and intervals of rates that allow for it."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from ettr.failures.rates import FailureRate, failure_rate, gamma_interval
 from ettr.failures.window import checked_level, checked_starts
 
 N_BLOCKS, MOST_BLOCKS = 12, 40
-"""Few blocks are long ones, which take in repeats and bursts whole; many keep a trend out, and make a test sharp."""
+"""Blocks of the index and of its test: few long blocks contain whole bursts, many short ones give a sharper test."""
 
 SIGNIFICANT = 0.05
 MIN_EVENTS = 10
-"""Fewer failures say nothing about how they scatter."""
+"""Failures below which dispersion is not estimated. [count]"""
 
 
 @dataclass(frozen=True)
 class Dispersion:
-    """How failure counts of equal blocks scatter: of stretches of time, or of nodes.
+    """Dispersion of the failure counts of equal blocks, either periods of time or nodes.
 
     Attributes
     ----------
     index : float
-        Variance over mean of the counts, at least 1, where 1 is what independent failures give.
+        Variance over mean of the counts, at least 1 (the value of independent failures).
     measured : float
-        The same as measured, which may lie below 1.
+        Variance over mean as measured, which may be below 1.
     n_blocks : int
-        Blocks, or nodes, counted.
+        Blocks or nodes. [count]
     block_h : float
         Length of a block; for nodes the whole window. [h]
     dof : float
-        Degrees of freedom behind the index: how well it is known.
+        Degrees of freedom of the index.
     p : float
-        Probability of counts at least as uneven from independent failures at a constant rate.
+        P-value: probability of such uneven counts from independent failures at a constant rate.
     """
 
     index: float
@@ -49,7 +49,7 @@ class Dispersion:
     p: float
 
     def paid(self, level: float) -> float:
-        """The index with what is uncertain of it, for intervals of this level; as it is where chance explains it."""
+        """Return the index widened for its own uncertainty (Student's t); unchanged if the test finds no dispersion."""
         return self.index * widening(self.dof, level) ** 2 if self.p < SIGNIFICANT else self.index
 
 
@@ -60,9 +60,15 @@ class RateGamma:
     Attributes
     ----------
     shape : float
-        Shape: the count of independent failures that would be worth as much. [count]
+        Shape: the equivalent number of independent failures. [count]
     node_days : float
         Inverse scale. [node-days]
+
+    Examples
+    --------
+    >>> rate = RateGamma(shape=20.0, node_days=5000.0)
+    >>> 1000 * rate.shape / rate.node_days  # mean, in failures per 1,000 node-days
+    4.0
     """
 
     shape: float
@@ -70,7 +76,7 @@ class RateGamma:
 
 
 def over_dispersion(start_h: Any, window_h: float) -> Dispersion:
-    r"""Index of dispersion of failure counts in equal blocks of the window.
+    r"""Return the index of dispersion of failure counts in equal blocks of the window.
 
     Parameters
     ----------
@@ -86,11 +92,11 @@ def over_dispersion(start_h: Any, window_h: float) -> Dispersion:
 
     Notes
     -----
-    :math:`\phi = s^2 / \bar n` over 12 blocks, or 10 below 60 failures. Bursts, repairs that do not hold, gaps that are
-    not memoryless and a changing rate all raise it. A block must be long beside a burst or a chain of repeats: with few
-    blocks that holds, and what few blocks leave uncertain is known and can be paid for (``dof``), as with batch means
-    in simulation (Schmeiser 1982). The p-value is the chi-square test of Fisher's index, which more blocks make
-    sharper: it has one for every five failures, from 10 to 40.
+    :math:`\phi = s^2 / \bar n` over 12 blocks, or 10 below 60 failures. Bursts, repeat failures, times between failures
+    that are not exponential and a changing rate all raise it. A block must be longer than a burst or a chain of
+    repeats, hence few long blocks; the uncertainty of an index from few blocks has a known distribution (``dof``), as
+    with batch means in simulation (Schmeiser 1982). The p-value is that of the chi-square test of Fisher's index, with
+    one block per five failures, from 10 to 40, because more blocks make a sharper test.
 
     Examples
     --------
@@ -102,13 +108,13 @@ def over_dispersion(start_h: Any, window_h: float) -> Dispersion:
     counts = _counts(start, window, 10 if start.size < 5 * N_BLOCKS else N_BLOCKS)
     blocks = counts.size
     measured = _index(counts)
-    tested = _counts(start, window, _many(start.size))
+    tested = _counts(start, window, _n_blocks(start.size))
     p = float(scipy.stats.chi2.sf((tested.size - 1) * _index(tested), tested.size - 1))
     return Dispersion(max(1.0, measured), measured, blocks, window / blocks, blocks - 1.0, p)
 
 
 def local_dispersion(start_h: Any, window_h: float) -> Dispersion:
-    r"""Index of dispersion from neighbouring blocks, which a slow change of the rate hardly touches.
+    r"""Return the index of dispersion from neighbouring blocks, on which a slow change of the rate has little effect.
 
     Parameters
     ----------
@@ -120,14 +126,14 @@ def local_dispersion(start_h: Any, window_h: float) -> Dispersion:
     Raises
     ------
     InputError
-        As :func:`over_dispersion`.
+        Fewer than ten failures (``MIN_EVENTS``), times out of order or outside the window.
 
     Notes
     -----
-    :math:`\phi = \sum (n_{i+1} - n_i)^2 / (2 (K - 1) \bar n)`, after von Neumann (1941), with one block for every five
-    failures, from 10 to 40. It says how far bursts and
-    repeats scatter the counts beside a trend, so that a trend can be tested against it. It knows about
-    :math:`2 (K-1)^2 / (3K - 4)` degrees of freedom, from which the p-value is taken too.
+    :math:`\phi = \sum (n_{i+1} - n_i)^2 / (2 (K - 1) \bar n)`, after von Neumann (1941), with one block per five
+    failures, from 10 to 40. It measures the dispersion by bursts and repeats without that of a trend, so that a trend
+    can be tested against it. It has about :math:`2 (K-1)^2 / (3K - 4)` degrees of freedom, which also give the
+    p-value.
 
     Examples
     --------
@@ -136,8 +142,9 @@ def local_dispersion(start_h: Any, window_h: float) -> Dispersion:
     (1.0, 12.1)
     """
     start, window = checked_starts(start_h, window_h)
-    counts = _counts(start, window, _many(start.size))
+    counts = _counts(start, window, _n_blocks(start.size))
     steps = counts.size - 1
+    # half the mean squared difference of neighbours is the variance without a slow trend (von Neumann)
     measured = float((np.diff(counts) ** 2).sum() / (2 * steps * counts.mean()))
     dof = 2 * steps**2 / (3 * counts.size - 4)
     p = float(scipy.stats.chi2.sf(dof * measured, dof))
@@ -171,8 +178,8 @@ def node_dispersion(
     -----
     Pearson's :math:`X^2 = \sum_i (n_i - w_i m)^2 / (w_i m)` with :math:`m = \sum n_i / \sum w_i`, divided by
     :math:`N - 1`. If nodes fail independently of each other, the variance of the total count is the sum of the
-    variances of the nodes, so this index is that of the total, however long a node remembers its last failure. Blocks
-    of time miss memory that is longer than a block. For a renewal process the index tends to the squared coefficient
+    variances of the nodes, so this index is that of the total, however long the memory of a node. Blocks of time miss
+    memory that is longer than a block. For a renewal process the index tends to the squared coefficient
     of variation of the times between failures (Cox 1962): 3.09 for Weibull times of shape 0.6.
 
     Examples
@@ -182,18 +189,18 @@ def node_dispersion(
     """
     failed = at_least_zero("counts", counts)
     weights = np.ones(failed.size) if weight is None else np.asarray(weight, dtype=float)
-    n_events, in_all = float(failed.sum()), float(n_nodes if total is None else total)
+    n_events, total_weight = float(failed.sum()), float(n_nodes if total is None else total)
     dof = float(n_nodes - 1)
     if dof < 1 or n_events == 0:
         return Dispersion(1.0, 1.0, n_nodes, float(window_h), max(dof, 1.0), 1.0)
-    # nodes that never failed contribute their expected count, so the sum needs only the nodes that did
-    measured = float(((failed**2 / weights).sum() * in_all / n_events - n_events) / dof)
+    # Pearson's sum with the square expanded: sum n_i^2 / (w_i m) - n, to which nodes without failures add nothing
+    measured = float(((failed**2 / weights).sum() * total_weight / n_events - n_events) / dof)
     p = float(scipy.stats.chi2.sf(dof * measured, dof))
     return Dispersion(max(1.0, measured), measured, n_nodes, float(window_h), dof, p)
 
 
 def rate_gamma(n_events: float, node_days: float, index: float = 1.0) -> RateGamma:
-    r"""Gamma distribution of a failure rate whose counts scatter more than Poisson's.
+    r"""Return the gamma distribution of a failure rate, widened for overdispersed counts.
 
     Parameters
     ----------
@@ -202,7 +209,7 @@ def rate_gamma(n_events: float, node_days: float, index: float = 1.0) -> RateGam
     node_days : float
         Exposure. [node-days]
     index : float
-        Index of dispersion, with what is uncertain of it (``Dispersion.paid``); below 1 is taken as 1.
+        Index of dispersion, widened for its own uncertainty (``Dispersion.paid``); values below 1 count as 1.
 
     Raises
     ------
@@ -213,8 +220,8 @@ def rate_gamma(n_events: float, node_days: float, index: float = 1.0) -> RateGam
     -----
     Shape :math:`(n + 1/2)/\phi` and inverse scale :math:`D/\phi`: the count is worth :math:`n/\phi` independent
     failures. The mean :math:`(n + 1/2)/D` stays the same whatever the index. Index 1 is the posterior of Jeffreys'
-    prior. With the larger index of blocks of time and of nodes its 95% intervals cover 93 to 97% for bursts, repeats
-    and renewal gaps of the system from 200 failures on, and for nodes that are renewal processes
+    prior. With the larger of the indices of time blocks and of nodes, its 95% intervals cover 93 to 97% for bursts,
+    repeats and renewal processes of the whole system from 200 failures on, and for nodes that are renewal processes
     (``benchmarks/fit_coverage.py``).
 
     Examples
@@ -226,15 +233,15 @@ def rate_gamma(n_events: float, node_days: float, index: float = 1.0) -> RateGam
     """
     count = float(at_least_zero("n_events", n_events))
     exposure = float(above_zero("node_days", node_days))
-    paid = max(1.0, float(above_zero("index", index)))
-    return RateGamma((count + 0.5) / paid, exposure / paid)
+    index = max(1.0, float(above_zero("index", index)))
+    return RateGamma((count + 0.5) / index, exposure / index)
 
 
 def over_dispersed_rate(n_events: float, node_days: float, index: float = 1.0, level: float = 0.95) -> FailureRate:
-    """Failures per 1,000 node-days with an interval that allows for counts that scatter more than Poisson's.
+    """Return the failures per 1,000 node-days with an interval that allows for overdispersion.
 
-    The interval is the central one of :func:`rate_gamma`, whose parameters these are, and is nowhere narrower than the
-    exact Poisson interval: with few failures it is that, because what is known of their scatter is less still.
+    The interval is the central interval of :func:`rate_gamma`, whose parameters these are, but never narrower than the
+    exact Poisson interval.
 
     Examples
     --------
@@ -249,13 +256,19 @@ def over_dispersed_rate(n_events: float, node_days: float, index: float = 1.0, l
 
 
 def tail_quantile(level: float, dof: float | None = None) -> float:
-    """Half-width of a central interval in standard errors: Student's with ``dof``, normal without."""
+    """Return the half-width of a central interval, in standard errors: Student's t with ``dof``, normal without.
+
+    Examples
+    --------
+    >>> round(tail_quantile(0.95), 2), round(tail_quantile(0.95, dof=11), 2)
+    (1.96, 2.2)
+    """
     tail = (1 - checked_level(level)) / 2
     return float(scipy.stats.norm.isf(tail) if dof is None else scipy.stats.t.isf(tail, above_zero("dof", dof)))
 
 
 def widening(dof: float | None, level: float) -> float:
-    """Half-width of an interval whose variance is an estimate, over that of a known one: Student's t over normal z.
+    """Return the ratio of Student's t to the normal quantile: how much an estimated variance widens an interval.
 
     Examples
     --------
@@ -266,21 +279,30 @@ def widening(dof: float | None, level: float) -> float:
 
 
 def two_sided_p(z: float, dof: float | None = None) -> float:
-    """Probability of a deviation of at least ``z`` standard errors: Student's with ``dof``, normal without."""
+    """Return the two-sided p-value of ``z`` standard errors: Student's t with ``dof``, normal without.
+
+    Examples
+    --------
+    >>> round(two_sided_p(1.96), 3), round(two_sided_p(1.96, dof=11), 3)
+    (0.05, 0.076)
+    """
     return float(2 * (scipy.stats.norm.sf(abs(z)) if dof is None else scipy.stats.t.sf(abs(z), above_zero("dof", dof))))
 
 
-def _many(n_events: int) -> int:
+def _n_blocks(n_events: int) -> int:
+    """One block per five failures, from 10 to 40."""
     return max(10, min(MOST_BLOCKS, n_events // 5))
 
 
 def _index(counts: np.ndarray) -> float:
+    """Variance over mean."""
     return float(counts.var(ddof=1) / counts.mean())
 
 
 def _counts(start: np.ndarray, window: float, n_blocks: int) -> np.ndarray:
+    """Failures in each of ``n_blocks`` equal blocks of the window."""
     if start.size < MIN_EVENTS:
-        raise InputError(f"start_h must hold at least {MIN_EVENTS} failures to see how they scatter, got {start.size}")
+        raise InputError(f"start_h must have at least {MIN_EVENTS} failures to estimate dispersion, got {start.size}")
     passed = np.searchsorted(start, np.linspace(0, window, n_blocks + 1))
-    passed[-1] = start.size  # the end of the window is in it
+    passed[-1] = start.size  # the end of the window belongs to the last block
     return np.diff(passed)

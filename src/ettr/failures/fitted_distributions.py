@@ -22,22 +22,22 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class CensoredGaps:
-    """Gaps between incidents, and what time stamps tell of each.
+    """Times between incidents, with their censoring.
 
     Attributes
     ----------
     length_h : ndarray
-        Gaps as the stamps give them. [h]
+        Gaps by their time stamps. [h]
     unresolved : ndarray of bool
-        True for gaps of which only is known that they are shorter than ``limit_h``.
+        True for left-censored gaps: only known to be shorter than ``limit_h``.
     limit_h : float
-        See ``unresolved``. [h]
+        Upper bound of the unresolved gaps. [h]
     open_h : ndarray
-        Gaps that had not ended when the watch ended, known only to be longer. [h]
+        Right-censored gaps, which had not ended by the end of the window. [h]
     step_h : float
-        Step of the stamps. [h]
+        Resolution of the time stamps. [h]
     phase : bool
-        True if a gap begins anywhere between two stamps, False if at one.
+        True if a gap may begin anywhere between two stamps, False if it begins at a stamp.
     """
 
     length_h: np.ndarray
@@ -49,7 +49,7 @@ class CensoredGaps:
 
     @classmethod
     def of_lifetimes(cls, ended_h: np.ndarray, running_h: np.ndarray) -> CensoredGaps:
-        """Lifetimes known exactly, and those that had not ended. [h]"""
+        """Return lifetimes as gaps: exact ones, and right-censored ones. [h]"""
         return cls(ended_h, np.zeros(len(ended_h), dtype=bool), np.inf, running_h, 0.0, phase=True)
 
     @property
@@ -59,34 +59,34 @@ class CensoredGaps:
 
     @property
     def placed(self) -> np.ndarray:
-        """All gaps, an unresolved one in the middle of what it may be. [h]"""
+        """All gaps, with unresolved ones at half their upper bound. [h]"""
         middle = self.limit_h / 2 if np.isfinite(self.limit_h) else 0.0
         return np.asarray(np.where(self.unresolved, middle, self.length_h))
 
     @property
     def n_distinct(self) -> int:
-        """Known gaps that differ by more than what arithmetic leaves of equal ones."""
+        """Number of different known gaps, apart from rounding."""
         return int(np.unique(np.round(self.resolved / self.length_h.mean(), 6)).size) if self.resolved.size else 0
 
     def sample(self, rng: np.random.Generator, most: int) -> CensoredGaps:
-        """At most so many of the gaps, drawn at random."""
+        """Return a random sample of at most ``most`` gaps."""
         if self.length_h.size <= most:
             return self
         chosen = rng.choice(self.length_h.size, most, replace=False, shuffle=False)
         return replace(self, length_h=self.length_h[chosen], unresolved=self.unresolved[chosen])
 
     def stamp(self, rng: np.random.Generator, gaps: np.ndarray) -> np.ndarray:
-        """Gaps of known length as these stamps would have placed them."""
+        """Return exact gaps as time stamps of this resolution would record them."""
         if not self.step_h:
             return gaps
         steps = np.floor(gaps / self.step_h + (rng.uniform(size=gaps.shape) if self.phase else 0.0))
-        seen = steps * self.step_h + (0.0 if self.phase else self.step_h / 2)
-        return np.where(steps == 0, self.limit_h / 2, seen)
+        stamped = steps * self.step_h + (0.0 if self.phase else self.step_h / 2)
+        return np.where(steps == 0, self.limit_h / 2, stamped)
 
 
 @dataclass(frozen=True)
 class Family:
-    """A distribution by shape and scale: SciPy's, its quick fit to known gaps, its draws and its probabilities."""
+    """A distribution with shape and scale: SciPy's class, a quick fit to exact gaps, random draws, and its CDF."""
 
     scipy: Any
     has_shape: bool
@@ -95,10 +95,11 @@ class Family:
     cdf: Callable[[np.ndarray, Any, Any], np.ndarray]
 
     def law(self, shape: float, scale: float) -> Any:
-        """SciPy's distribution with these parameters."""
+        """Return SciPy's distribution with these parameters."""
         return self.scipy(*((shape,) if self.has_shape else ()), scale=scale)
 
     def log_likelihood(self, gaps: CensoredGaps, shape: float, scale: float) -> float:
+        """Return the log-likelihood: density of exact gaps, CDF of left-censored, survival of right-censored ones."""
         law = self.law(shape, scale)
         total = law.logpdf(gaps.resolved).sum()
         if n_unresolved := np.count_nonzero(gaps.unresolved):
@@ -106,7 +107,7 @@ class Family:
         return float(total + law.logsf(gaps.open_h).sum())
 
     def fit(self, gaps: CensoredGaps) -> tuple[float, float]:
-        """Maximum likelihood with censoring, begun at the quick fit."""
+        """Return shape and scale by maximum likelihood with censoring, starting from the quick fit."""
         shape, scale = self.quick(gaps.placed)
         censored = scipy.stats.CensoredData(
             uncensored=gaps.resolved,
@@ -122,7 +123,7 @@ class Family:
 
 
 def _search(n: int, function: Any, start: Any, args: tuple[Any, ...] = (), disp: int = 0) -> Any:
-    """Search in logarithms, per gap: SciPy's usual simplex stops after four digits and takes five times as long."""
+    """BFGS in the logarithms: SciPy's default simplex stops after four digits and takes five times as long."""
     optimum = scipy.optimize.minimize(
         lambda logs: function(np.exp(logs), *args) / n, np.log(start), method="BFGS", options={"gtol": 1e-6}
     )
@@ -130,11 +131,13 @@ def _search(n: int, function: Any, start: Any, args: tuple[Any, ...] = (), disp:
 
 
 def _quick_weibull(gaps: np.ndarray) -> tuple[float, float]:
+    """Weibull shape and scale: the logarithm of a Weibull variable is a Gumbel variable."""
     location, spread = scipy.stats.gumbel_l.fit(np.log(gaps))
     return 1 / float(spread), float(np.exp(location))
 
 
 def _quick_gamma(gaps: np.ndarray) -> tuple[float, float]:
+    """Gamma shape and scale of exact gaps."""
     shape, _, scale = scipy.stats.gamma.fit(gaps, floc=0)
     return float(shape), float(scale)
 
@@ -174,18 +177,18 @@ FAMILIES = {
 def fit_distributions(
     gaps: CensoredGaps, rng: np.random.Generator, draws: int, most: int, level: float = 0.95
 ) -> pd.DataFrame:
-    """Fit all four distributions, with intervals and a test of each.
+    """Fit all four distributions, with intervals and a goodness-of-fit test of each.
 
     Parameters
     ----------
     gaps : CensoredGaps
-        At least a few distinct ones.
+        With at least a few different lengths.
     rng : Generator
-        Of the bootstrap.
+        Random generator of the bootstrap.
     draws : int
         Bootstrap draws.
     most : int
-        Most gaps of a draw.
+        Most gaps in a draw.
     level : float
         Coverage of the intervals.
 
@@ -206,6 +209,7 @@ def fit_distributions(
         row["ks"] = float(_distance(family, compared.placed[None, :])[0])
         drawn = np.maximum(family.draw(rng, shape, scale, (draws, compared.length_h.size)), np.finfo(float).tiny)
         drawn_ks = _distance(family, compared.stamp(rng, drawn))
+        # p-value: rank of the observed distance among those of the draws, each refitted
         row["ks_p"] = float((1 + np.count_nonzero(drawn_ks >= row["ks"])) / (draws + 1))
         rows.append(row)
     table = pd.DataFrame(rows)
@@ -224,7 +228,7 @@ def _distance(family: Family, gaps: np.ndarray) -> np.ndarray:
 
 
 def wald(family: Family, gaps: CensoredGaps, shape: float, scale: float, level: float) -> dict[str, float]:
-    """Intervals from the curvature of the log-likelihood in the logarithms of shape and scale.
+    """Return Wald intervals of shape and scale, from the curvature of the log-likelihood in their logarithms.
 
     Returns
     -------
@@ -233,7 +237,7 @@ def wald(family: Family, gaps: CensoredGaps, shape: float, scale: float, level: 
         too flat to give an interval.
     """
     shapes = np.log([shape]) if family.has_shape else np.empty(0)
-    # of a gamma the mean, not the scale, is nearly independent of the shape: differences then stay exact
+    # for the gamma, mean (shape times scale) and shape are nearly uncorrelated, which keeps differences accurate
     tilt = family is FAMILIES["gamma"]
     centre = np.append(shapes, np.log(scale) + tilt * shapes.sum())
 
@@ -241,13 +245,14 @@ def wald(family: Family, gaps: CensoredGaps, shape: float, scale: float, level: 
         at = np.exp(logs)
         return family.log_likelihood(gaps, at[0] if family.has_shape else 1.0, at[-1] / (at[0] if tilt else 1.0))
 
-    # nearly equal gaps have a likelihood as narrow as they are
+    # nearly equal gaps have a narrow likelihood, which takes a smaller step
     narrow = min(1.0, float(np.log(gaps.resolved).std()))
     information = _curvature(height, centre, 1e-3 * np.append(np.ones(shapes.size), narrow))
     ends = {"shape_low": 0.0, "shape_high": np.inf} if family.has_shape else {"shape_low": 1.0, "shape_high": 1.0}
     ends |= {"scale_low_h": 0.0, "scale_high_h": np.inf}
     if np.isfinite(information).all() and (np.linalg.eigvalsh(information) > 0).all():
         covariance, spread = np.linalg.inv(information), tail_quantile(level)
+        # delta method: log scale = log mean - log shape for the gamma, itself for the others
         to_scale = np.append(-float(tilt) * np.ones(shapes.size), 1.0)
         error = spread * np.sqrt(to_scale @ covariance @ to_scale)
         ends |= {"scale_low_h": scale * np.exp(-error), "scale_high_h": scale * np.exp(error)}
@@ -258,12 +263,12 @@ def wald(family: Family, gaps: CensoredGaps, shape: float, scale: float, level: 
 
 
 def _curvature(height: Callable[[np.ndarray], float], centre: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Negative second derivatives, by central differences."""
+    """Observed information: negative second derivatives by central differences."""
     units = np.diag(steps)
     hessian = np.empty((centre.size, centre.size))
     for i in range(centre.size):
         for j in range(i, centre.size):
-            both, one = units[i] + units[j], units[i] - units[j]
-            twist = height(centre + both) - height(centre + one) - height(centre - one) + height(centre - both)
-            hessian[i, j] = hessian[j, i] = -twist / (4 * steps[i] * steps[j])
+            along, across = units[i] + units[j], units[i] - units[j]
+            change = height(centre + along) - height(centre + across) - height(centre - across) + height(centre - along)
+            hessian[i, j] = hessian[j, i] = -change / (4 * steps[i] * steps[j])
     return hessian

@@ -1,4 +1,4 @@
-"""Times between failures: which distribution they follow, and whether the next failure remembers the last."""
+"""Times between failures: which distribution they follow, and whether failures are memoryless."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ettr.failures.fitted_distributions import COLUMNS, CensoredGaps, fit_distri
 from ettr.failures.window import checked_level, checked_starts, in_order
 
 MERGE_RULES_MIN = (0.0, 10.0, 60.0)
-"""Failures that start this close are one incident. Three rules: a shape that holds under one alone is none. [min]"""
+"""Merge rules: failures that start within this time are one incident. A fit should agree under all rules. [min]"""
 
 MIN_GAPS = 5
-"""Distinct gaps below which no distribution is fitted."""
+"""Different gap lengths below which no distribution is fitted."""
 
 _MOST_FITTED, _MOST_DRAWN = 20_000, 2_000
-"""Gaps that the fits use, and gaps in a bootstrap draw; a longer log is sampled."""
+"""Most gaps in a fit and in a bootstrap draw; longer logs are sampled."""
 
 _ROUNDING_H = 1e-9
-"""Differences of hours below this are what arithmetic leaves of equal stamps."""
+"""Differences below this are rounding errors of equal time stamps. [h]"""
 
 
 @dataclass(frozen=True)
@@ -38,25 +38,25 @@ class GapFit:
     n_incidents : int
         Incidents.
     n_gaps : int
-        Gaps between them, without the one that is open at the end of the window.
+        Gaps between incidents, without the open one at the end of the window.
     mean_gap_h : float or None
-        Mean gap, from the end of one merge window to the next incident; None without gaps. [h]
+        Mean gap, from the end of a merge window to the next incident; None without gaps. [h]
     cv : float or None
-        Standard deviation over mean of the gaps: 1 if they are exponential; None below two gaps.
+        Coefficient of variation of the gaps, 1 for exponential ones; None below two gaps.
     table : DataFrame
-        One row a distribution (``exponential``, ``weibull``, ``gamma``, ``lognormal``): ``distribution``; ``shape``,
+        One row per distribution (``exponential``, ``weibull``, ``gamma``, ``lognormal``): ``distribution``; ``shape``,
         ``shape_low``, ``shape_high`` (1 for the exponential, sigma for the lognormal); ``scale_h``, ``scale_low_h``,
         ``scale_high_h`` (median for the lognormal) [h]; ``log_likelihood``; ``aic``; ``delta_aic`` to the best row;
-        ``ks``, the Kolmogorov-Smirnov distance; ``ks_p``, its probability by parametric bootstrap. Empty where
-        nothing was fitted.
+        ``ks``, the Kolmogorov-Smirnov distance; ``ks_p``, its p-value by parametric bootstrap. Empty if nothing was
+        fitted.
     draws, n_bootstrap_gaps : int
         Bootstrap draws behind each ``ks_p``, and gaps in each draw.
     resolution_h : float
-        Step of the time stamps. [h]
+        Resolution of the time stamps. [h]
     too_coarse : bool
-        True if stamps are so coarse beside the gaps (more than a fifth of the mean) that no shape may be read.
+        True if the resolution exceeds a fifth of the mean gap, too coarse to judge the shape.
     memoryless_p : float or None
-        Probability of gaps at least as far from exponential as these, were failures memoryless; None without a fit.
+        P-value of exponential gaps; None without a fit.
     level : float
         Coverage of the intervals.
     reason : str
@@ -79,12 +79,12 @@ class GapFit:
 
     @property
     def best(self) -> str | None:
-        """Distribution with the lowest AIC; None where nothing was fitted."""
+        """Distribution with the lowest AIC; None if nothing was fitted."""
         return None if self.table.empty else str(self.table.loc[self.table["aic"].idxmin(), "distribution"])
 
     @property
     def weibull_shape(self) -> float | None:
-        """Shape of the Weibull fit: below 1 failures bunch, above 1 they are regular."""
+        """Shape of the Weibull fit: below 1 failures come in bursts, above 1 they are regular."""
         return self._weibull("shape")
 
     @property
@@ -102,20 +102,19 @@ class GapFit:
 
 
 def merge_starts(start_h: Any, within_h: float) -> np.ndarray:
-    """Starts of incidents, each of which takes in all failures within ``within_h`` of its first. [h]
+    """Return the starts of incidents, each of which contains all failures within ``within_h`` of its first. [h]
 
     Parameters
     ----------
     start_h : array of float
         Starts of failures, in order. [h]
     within_h : float
-        How long an incident takes in failures, the end of that time included; 0 merges nothing, not even equal times.
-        [h]
+        Length of the merge window, including its end; 0 merges nothing, not even equal times. [h]
 
     Returns
     -------
     ndarray
-        A start for each incident. The window does not move on with later failures, so a busy day is no single incident.
+        Start of each incident. Later failures do not extend the merge window, so a busy day is not a single incident.
 
     Raises
     ------
@@ -131,7 +130,7 @@ def merge_starts(start_h: Any, within_h: float) -> np.ndarray:
     within = float(at_least_zero("within_h", within_h, unit="h"))
     if within == 0 or start.size == 0:
         return start
-    # stamps on a grid lie exactly this far apart, but for the rounding of a sum
+    # stamps on a grid lie exactly this far apart, apart from rounding
     until = start + within * (1 + 1e-9) + _ROUNDING_H
     following = np.searchsorted(start, until, side="right").tolist()
     firsts, first = [], 0
@@ -150,7 +149,7 @@ def fit_gaps(
     draws: int = 199,
     level: float = 0.95,
 ) -> GapFit:
-    r"""Fit four distributions to the gaps between incidents, and ask whether they are memoryless.
+    r"""Fit four distributions to the gaps between incidents, and test whether they are exponential.
 
     Parameters
     ----------
@@ -161,9 +160,9 @@ def fit_gaps(
     within_min : float
         Merge rule, see :func:`merge_starts`. [min]
     resolution_h : float
-        Step of the time stamps. [h]
+        Resolution of the time stamps. [h]
     seed : int
-        Of the bootstrap and of samples.
+        Seed of the bootstrap and of samples.
     draws : int
         Bootstrap draws, at least 19.
     level : float
@@ -172,7 +171,7 @@ def fit_gaps(
     Returns
     -------
     GapFit
-        An empty table with a reason where fewer than five distinct gaps are left.
+        With an empty table and a reason if fewer than five different gaps are left.
 
     Raises
     ------
@@ -181,19 +180,20 @@ def fit_gaps(
 
     Notes
     -----
-    A gap runs from the end of an incident's merge window to the next incident, because this is what stays exponential
-    when memoryless failures are merged; from start to start no gap could be shorter than the window, and a memoryless
-    log would look regular. The gap open at the end of the window is right-censored. Gaps that coarse stamps show as
-    none are left-censored: at half a step, and at a whole one after a merge window; without a known step, at the
-    shortest gap there is. The time before the first failure is no gap between failures and is not used.
+    A gap runs from the end of an incident's merge window to the next incident, because that time stays exponential
+    when memoryless failures are merged; from start to start no gap could be shorter than the merge window, and a
+    memoryless log would look regular. The open gap at the end of the window is right-censored. Gaps of zero by their
+    coarse time stamps are left-censored: at half the resolution, or at the full resolution after a merge window; if the
+    resolution is unknown, at the shortest gap in the log. The time before the first failure is not a gap between
+    failures and is not used.
 
-    Fits are by maximum likelihood. Intervals are Wald's for the logarithms of shape and scale, from the observed
-    information. The Kolmogorov-Smirnov distance has no table once parameters are fitted, so its probability comes from
-    draws of the fitted distribution, stamped as coarsely as the log and fitted again (Stute et al. 1993).
+    Fits are by maximum likelihood. Intervals are Wald intervals for the logarithms of shape and scale, from the
+    observed information. The Kolmogorov-Smirnov distance has no table once parameters are fitted, so its p-value comes
+    from draws of the fitted distribution, rounded to the resolution of the log and fitted again (Stute et al. 1993).
 
-    ``memoryless_p`` is twice the smaller of two probabilities, at most 1: that of the likelihood ratio of Weibull to
-    exponential (chi-square, 1 degree of freedom) and that of the exponential's Kolmogorov-Smirnov distance. Of
-    memoryless logs at most 5% fall below 0.05 (``benchmarks/fit_coverage.py``).
+    ``memoryless_p`` is twice the smaller of two p-values, at most 1: that of the likelihood ratio of Weibull to
+    exponential (chi-square, 1 degree of freedom) and that of the exponential's Kolmogorov-Smirnov distance
+    (Bonferroni). Of memoryless logs at most 5% fall below 0.05 (``benchmarks/fit_coverage.py``).
 
     Examples
     --------
@@ -211,10 +211,10 @@ def fit_gaps(
         raise InputError(f"draws must be >= 19, got {draws:g}")
     firsts = merge_starts(start, within / 60)
     rng = np.random.default_rng(seed)
-    every = _measure(firsts, window, within / 60, resolution)
-    used = every.sample(rng, _MOST_FITTED)
-    values, n_gaps = every.placed, every.length_h.size
-    about: dict[str, Any] = {
+    gaps = _measure(firsts, window, within / 60, resolution)
+    sample = gaps.sample(rng, _MOST_FITTED)
+    values, n_gaps = gaps.placed, gaps.length_h.size
+    description: dict[str, Any] = {
         "within_min": within,
         "n_incidents": firsts.size,
         "n_gaps": n_gaps,
@@ -224,26 +224,27 @@ def fit_gaps(
         "too_coarse": bool(n_gaps and resolution > values.mean() / 5),
         "level": float(level),
     }
-    distinct = used.n_distinct
+    distinct = sample.n_distinct
     if distinct < MIN_GAPS:
-        reason = f"{distinct} distinct gaps are too few to fit a distribution to; it takes {MIN_GAPS}"
+        reason = f"a fit takes at least {MIN_GAPS} different times between failures, this log has {distinct}"
         empty = pd.DataFrame(columns=list(COLUMNS))
-        return GapFit(table=empty, draws=0, n_bootstrap_gaps=0, memoryless_p=None, reason=reason, **about)
-    table = fit_distributions(used, rng, draws, _MOST_DRAWN, level)
-    n_bootstrap = min(used.length_h.size, _MOST_DRAWN)
-    return GapFit(table=table, draws=draws, n_bootstrap_gaps=n_bootstrap, memoryless_p=_memoryless_p(table), **about)
+        return GapFit(table=empty, draws=0, n_bootstrap_gaps=0, memoryless_p=None, reason=reason, **description)
+    table = fit_distributions(sample, rng, draws, _MOST_DRAWN, level)
+    n_bootstrap = min(sample.length_h.size, _MOST_DRAWN)
+    p = _memoryless_p(table)
+    return GapFit(table=table, draws=draws, n_bootstrap_gaps=n_bootstrap, memoryless_p=p, **description)
 
 
 def _measure(firsts: np.ndarray, window: float, within: float, step: float) -> CensoredGaps:
-    """Gaps from the end of a merge window, which stamps cut to whole steps, to the next incident."""
+    """Gaps from the end of a merge window to the next incident, with what the resolution censors."""
     raw = np.diff(firsts)
     raw[raw < _ROUNDING_H] = 0.0
     if within == 0:
-        # a stamp's difference lies half a step about the gap: none at all means less than half a step
+        # a difference of stamps is the gap to half a step: a zero means a gap below half a step
         zero = raw < step / 2 if step else raw == 0
         limit = step / 2 if step else float(np.min(raw[raw > 0], initial=np.inf))
         return CensoredGaps(raw, zero, limit, _open(window - firsts[-1:]), step, phase=True)
-    # stamps are cut down, so an incident takes in all that starts before the end of the last step within its reach
+    # stamps are rounded down, so an incident contains all starts before the end of the last step in its merge window
     reach = (np.floor(within / step + 1e-9) + 1) * step if step else within
     since = np.maximum(raw - reach, 0.0)
     open_h = _open(window - firsts[-1:] - reach)
@@ -251,11 +252,12 @@ def _measure(firsts: np.ndarray, window: float, within: float, step: float) -> C
 
 
 def _open(lengths_h: np.ndarray) -> np.ndarray:
-    """The time without an incident at the end of the window, if there is any."""
+    """The open gap at the end of the window, if its length is positive."""
     return lengths_h[lengths_h > 0]
 
 
 def _memoryless_p(table: pd.DataFrame) -> float:
+    """Twice the smaller p-value of likelihood ratio and Kolmogorov-Smirnov test (Bonferroni)."""
     by_name = table.set_index("distribution")
     gain = 2 * (by_name.loc["weibull", "log_likelihood"] - by_name.loc["exponential", "log_likelihood"])
     return float(min(1.0, 2 * min(scipy.stats.chi2.sf(max(gain, 0.0), 1), by_name.loc["exponential", "ks_p"])))

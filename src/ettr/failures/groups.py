@@ -1,4 +1,4 @@
-"""Failure rates by component, by cause and by cohort, and whether cohorts share one rate."""
+"""Failure rates by component, cause and cohort, and a test of equal rates of cohorts."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from ettr.failures.window import checked_level
 
 UNKNOWN, OTHER = "(unknown)", "(other)"
 MOST_GROUPS = 50
-"""Groups that are shown by name; the smaller ones are summed."""
+"""Groups listed by name; the others are summed. [count]"""
 _DENSE, _DRAWS = 5.0, 9_999
 
 
 @dataclass(frozen=True)
 class CohortTest:
-    """Do cohorts share one failure rate?
+    """Test of equal failure rates of cohorts.
 
     Attributes
     ----------
     ratio, low, high : float
-        Highest rate over lowest, and the ends of its interval, widened for having looked for the extremes; infinite if
-        the lowest is of no failures.
+        Highest rate over lowest, and its interval, corrected for choosing the extremes; infinite if the cohort with the
+        lowest rate had no failures.
     level : float
         Coverage of the interval.
     p : float
-        Probability of counts this uneven if all cohorts have one rate.
+        P-value of equal rates.
     highest, lowest : str
-        Those two cohorts.
+        The two cohorts compared.
     """
 
     ratio: float
@@ -51,14 +51,14 @@ class CohortTest:
 
 @dataclass(frozen=True)
 class Spread:
-    """How failure counts of the nodes of one cohort scatter.
+    """Dispersion of failure counts between nodes of the same cohort.
 
     Attributes
     ----------
     index : float
-        Variance over mean of the counts, at least 1, where 1 is what nodes of one rate give; 1 where nothing tells.
+        Variance over mean of the counts, at least 1 (the value of nodes of equal rate); 1 if it cannot be estimated.
     dof : float or None
-        Degrees of freedom behind the index; None where nothing tells.
+        Degrees of freedom of the index; None if it cannot be estimated.
     """
 
     index: float
@@ -66,19 +66,19 @@ class Spread:
 
 
 def group_labels(values: Any, most: int = MOST_GROUPS) -> pd.Series:
-    """Name each event's group, so that there are not too many.
+    """Return the name of each event's group, with the smallest groups under one name.
 
     Parameters
     ----------
     values : array or categorical
-        Group of each event; missing where unknown.
+        Group of each event; missing if unknown.
     most : int
-        Groups to keep by name: those with the most events, ties by name. [count]
+        Number of groups to keep: those with the most events, ties in order of name. [count]
 
     Returns
     -------
     Series of str
-        With ``"(unknown)"`` where missing, and ``"(other)"`` for the smallest groups if there are more than ``most``.
+        ``"(unknown)"`` where missing, and ``"(other)"`` for the smallest groups if there are more than ``most``.
 
     Examples
     --------
@@ -99,26 +99,26 @@ def rates_by(
     level: float = 0.95,
     exposure: Mapping[Any, float] | None = None,
 ) -> pd.DataFrame:
-    """Failure rate of each group, with its exact interval.
+    """Return the failure rate of each group, with its exact interval.
 
     Parameters
     ----------
     values : array or categorical
-        Group of each failure (component, cause, cohort); missing where unknown.
+        Group of each failure (component, cause, cohort); missing if unknown.
     node_days : float
         Exposure of the whole log. [node-days]
     level : float
-        Coverage.
+        Coverage of the intervals.
     exposure : mapping, optional
-        Exposure of each group, for cohorts of nodes; groups named here and without a failure are shown too. Without
-        it every group has the whole exposure, as parts of every node have. [node-days]
+        Exposure of each group, for cohorts of nodes; groups in it without a failure are listed too. If not given, every
+        group has the exposure of the log, as for parts that every node has. [node-days]
 
     Returns
     -------
     DataFrame
-        The most failures first, 50 of them by name, then ``(other)`` and ``(unknown)``: ``group`` (str), ``n_events``
-        [count], ``share`` of all failures, ``node_days``, ``rate``, ``low``, ``high`` [1 / (1000 node-days)],
-        ``known_exposure``. Where that is False the exposure and the rates are NaN.
+        One row per group, most failures first: 50 groups by name, then ``(other)`` and ``(unknown)``. Columns:
+        ``group`` (str), ``n_events`` [count], ``share`` of all failures, ``node_days``, ``rate``, ``low``, ``high``
+        [1 / (1000 node-days)], ``known_exposure`` (if False, exposure and rates are NaN).
 
     Raises
     ------
@@ -131,12 +131,12 @@ def rates_by(
     [['B', nan], ['A', 10.0], ['C', 0.0]]
     """
     checked_level(level)
-    whole = float(above_zero("node_days", node_days))
+    log_days = float(above_zero("node_days", node_days))
     days_of = {str(name): float(above_zero(f"exposure of {name}", days)) for name, days in (exposure or {}).items()}
     labels = group_labels(values, most=len(values) + 1)
     n_events = labels.value_counts()
     table = pd.DataFrame({"n_events": n_events.reindex(n_events.index.union(list(days_of)), fill_value=0)})
-    table["node_days"] = [days_of.get(name, np.nan) if exposure is not None else whole for name in table.index]
+    table["node_days"] = [days_of.get(name, np.nan) if exposure is not None else log_days for name in table.index]
     table = _few_rows(table.rename_axis("group").reset_index(), shared=exposure is None)
     days = table["node_days"].to_numpy(dtype=float)
     counts = table["n_events"].to_numpy(dtype=float)
@@ -148,6 +148,7 @@ def rates_by(
 
 
 def _few_rows(table: pd.DataFrame, *, shared: bool) -> pd.DataFrame:
+    """The largest groups, the sum of the others, and the unknown one."""
     unknown = table["group"] == UNKNOWN
     named = table[~unknown].sort_values(["n_events", "group"], ascending=[False, True])
     parts = [named.iloc[:MOST_GROUPS]]
@@ -159,32 +160,32 @@ def _few_rows(table: pd.DataFrame, *, shared: bool) -> pd.DataFrame:
 
 
 def within_cohorts(node: Any, values: Any, sizes: Mapping[Any, int]) -> Spread:
-    r"""Index of dispersion of the counts of nodes that share a cohort.
+    r"""Return the index of dispersion of failure counts between nodes of the same cohort.
 
     Parameters
     ----------
     node : array of int
-        Number of each failure's node; -1 where it is unknown, which is left out.
+        Number of each failure's node; -1 if unknown. Failures of unknown nodes are left out.
     values : array or categorical
-        Cohort of each failure; left out where missing or not in ``sizes``.
+        Cohort of each failure; failures are left out if it is missing or not in ``sizes``.
     sizes : mapping
-        Nodes of each cohort, the healthy ones included. [count]
+        Nodes of each cohort, including healthy ones. [count]
 
     Returns
     -------
     Spread
-        Index 1 without ``dof`` where no cohort of two nodes or more has a failure.
+        Index 1 without ``dof`` if no cohort of at least two nodes has a failure.
 
     Raises
     ------
     InputError
-        Columns of different lengths, a cohort without nodes, or with more that failed than it has.
+        Columns of different lengths, a cohort without nodes, or one with more failed nodes than nodes.
 
     Notes
     -----
     :math:`\sum_c \sum_{i \in c} (n_i - \bar n_c)^2 / \bar n_c` over its degrees of freedom, :math:`\sum_c (N_c - 1)`
-    for the cohorts of :math:`N_c` nodes that have failures (Pearson's estimate). Nodes of one cohort whose rates differ
-    raise it, and repairs that do not hold.
+    for the cohorts of :math:`N_c` nodes that have failures (Pearson's estimate). Unequal rates of nodes of one cohort
+    raise it, and so do repeat failures.
 
     Examples
     --------
@@ -204,7 +205,7 @@ def within_cohorts(node: Any, values: Any, sizes: Mapping[Any, int]) -> Spread:
         size, n_events = nodes[cohort], of_node.sum()
         if len(of_node) > size:
             raise InputError(f"nodes of {cohort} must be >= {len(of_node)}, which failed, got {size:g}")
-        # healthy nodes have no row: the sum of squares knows them by the size
+        # Pearson's sum with the square expanded; healthy nodes only enter by the size of the cohort
         squares += float((of_node**2).sum() * size / n_events - n_events)
         dof += size - 1
     return Spread(max(1.0, squares / dof), dof) if dof else Spread(1.0, None)
@@ -219,31 +220,31 @@ def cohorts_differ(
     level: float = 0.95,
     seed: int = 0,
 ) -> CohortTest | None:
-    r"""Test that cohorts share one failure rate.
+    r"""Test whether cohorts share one failure rate.
 
     Parameters
     ----------
     n_events : array of int
         Failures of each cohort. [count]
     node_days : array
-        Exposure of each. [node-days]
+        Exposure of each cohort. [node-days]
     names : sequence, optional
-        What to call them; by default 0, 1, ...
+        Names of the cohorts; 0, 1, ... if not given.
     dispersion : float
-        Variance over mean of counts, the larger of two: of stretches of time
-        (:func:`~ettr.failures.dispersion.over_dispersion`), and of the nodes within a cohort (:func:`within_cohorts`),
-        since a cohort may have the higher rate by the chance of its nodes alone. Below 1 is taken as 1.
+        Index of dispersion, the larger of two: over time (:func:`~ettr.failures.dispersion.over_dispersion`), and
+        between nodes of a cohort (:func:`within_cohorts`), since a cohort may have the higher rate because of a few
+        nodes. Values below 1 count as 1.
     dof : float, optional
-        Degrees of freedom behind ``dispersion``. None: it is known.
+        Degrees of freedom of ``dispersion``; if not given, it is treated as exact.
     level : float
         Coverage of the ratio's interval.
     seed : int
-        Of the Monte Carlo p-value.
+        Seed of the Monte Carlo p-value.
 
     Returns
     -------
     CohortTest or None
-        None with fewer than two cohorts or no failure at all: nothing to compare.
+        None with fewer than two cohorts, or without failures.
 
     Raises
     ------
@@ -252,14 +253,14 @@ def cohorts_differ(
 
     Notes
     -----
-    Given their sum, counts are multinomial with the shares of exposure. Two cohorts: the exact binomial test. More:
-    Pearson's :math:`X^2` on :math:`k - 1` degrees of freedom if at least 5 failures are expected in each, else from
-    9,999 draws. With a dispersion :math:`\phi`, :math:`X^2 / (\phi (k-1))` is compared with :math:`F_{k-1, d}` for
-    :math:`d` degrees of freedom (:math:`\chi^2` without), if that is less significant. The interval is Clopper and
-    Pearson's for counts divided by :math:`\phi\,(t/z)^2`, see :func:`~ettr.failures.dispersion.widening`, at a level
-    corrected for all pairs (Bonferroni). In cohorts of one rate whose nodes
-    differ (index 2.5) the p-value is below 0.05 in 4 to 6% of logs for two or three cohorts, where without a dispersion
-    it is in 17 to 30%; for ten cohorts of a dozen failures each, in 9%.
+    Given their sum, the counts are multinomial with the shares of exposure. Two cohorts: the exact binomial test. More:
+    Pearson's :math:`X^2` with :math:`k - 1` degrees of freedom if at least 5 failures are expected in each cohort, else
+    9,999 multinomial draws. With a dispersion :math:`\phi`, :math:`X^2 / (\phi (k-1))` is also compared with
+    :math:`F_{k-1, d}` for :math:`d` degrees of freedom (:math:`\chi^2` without), and the larger p-value counts. The
+    interval is that of Clopper and Pearson for counts divided by :math:`\phi\,(t/z)^2` (see
+    :func:`~ettr.failures.dispersion.widening`) at a level corrected for all pairs (Bonferroni). For cohorts of equal
+    rate whose nodes differ (index 2.5), the p-value is below 0.05 in 4 to 6% of logs with two or three cohorts (17 to
+    30% without allowing for dispersion), and in 9% with ten cohorts of a dozen failures each.
 
     Examples
     --------
@@ -276,15 +277,16 @@ def cohorts_differ(
     if len(counts) < 2 or counts.sum() == 0:
         return None
     phi = max(1.0, float(above_zero("dispersion", dispersion)))
-    order = np.lexsort((days, counts / days))  # of equal rates, the one best known
+    order = np.lexsort((days, counts / days))  # of equal rates, the one with the most exposure
     highest = order[-1]
     lowest = np.lexsort((-days, counts / days))[0]
     if highest == lowest:  # all rates are equal
         lowest = order[-2]
     n_pairs = len(counts) * (len(counts) - 1) // 2
-    each = 1 - (1 - level) / n_pairs
-    paid = phi * widening(dof, each) ** 2
-    shares = binomial_interval(counts[highest] / paid, counts[lowest] / paid, each)
+    pair_level = 1 - (1 - level) / n_pairs  # Bonferroni
+    widened = phi * widening(dof, pair_level) ** 2
+    # given both counts, that of the higher is binomial; share / (1 - share) times the exposures is the ratio of rates
+    shares = binomial_interval(counts[highest] / widened, counts[lowest] / widened, pair_level)
     odds = [_over(share, 1 - share) for share in shares]
     scale = float(days[lowest] / days[highest])
     return CohortTest(
@@ -292,13 +294,14 @@ def cohorts_differ(
         low=odds[0] * scale,
         high=odds[1] * scale,
         level=level,
-        p=_uneven(counts, days, phi, dof, seed),
+        p=_equal_rates_p(counts, days, phi, dof, seed),
         highest=labels[highest],
         lowest=labels[lowest],
     )
 
 
-def _uneven(counts: np.ndarray, days: np.ndarray, phi: float, dof: float | None, seed: int) -> float:
+def _equal_rates_p(counts: np.ndarray, days: np.ndarray, phi: float, dof: float | None, seed: int) -> float:
+    """P-value of equal rates: exact, chi-square or Monte Carlo, and with dispersion the larger of it and the F test."""
     total, shares = counts.sum(), days / days.sum()
     expected = total * shares
     squares = float(((counts - expected) ** 2 / expected).sum())
@@ -318,4 +321,5 @@ def _uneven(counts: np.ndarray, days: np.ndarray, phi: float, dof: float | None,
 
 
 def _over(first: float, second: float) -> float:
+    """Ratio of two numbers; infinite for a second of 0."""
     return float(first / second) if second else float("inf")

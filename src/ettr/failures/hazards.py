@@ -1,4 +1,4 @@
-"""How the failure rate of a job changes while it runs: burn-in, and nodes that start new."""
+"""Failure rates that change while a job runs: burn-in, and nodes that start new."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _INVERTED_POINTS = 2000
 
 
 def burn_in_count(t_h: Any, settled_rate_per_h: Any, factor: Any, decay_h: Any, age_h: Any = 0.0) -> Any:
-    r"""Expected failures of a fleet that settles, since the job started. [count]
+    r"""Return the expected failures of a fleet with burn-in since the job started. [count]
 
     Parameters
     ----------
     t_h : float or ndarray
-        Exposed time since the job started. [h]
+        Exposed time since the start of the job. [h]
     settled_rate_per_h : float or ndarray
-        Rate in the long run. [1/h]
+        Long-run failure rate. [1/h]
     factor : float or ndarray
-        Rate of a fleet of age 0, as a multiple of the settled one; below 1 for a rate that grows.
+        Rate of a fleet of age 0, as a multiple of the long-run rate; below 1 for a rate that grows.
     decay_h : float or ndarray
-        Exposed time in which the excess falls to 37%, θ. [h]
+        Time constant θ: exposed time in which the excess falls to 1/e (37%). [h]
     age_h : float or ndarray
-        Exposed time behind the fleet when the job started. [h]
+        Exposed time of the fleet before the job started. [h]
 
     Returns
     -------
@@ -54,11 +54,12 @@ def burn_in_count(t_h: Any, settled_rate_per_h: Any, factor: Any, decay_h: Any, 
     excess, decay = at_least_zero("factor", factor) - 1, above_zero("decay_h", decay_h, unit="h")
     age = at_least_zero("age_h", age_h, unit="h")
     time = at_least_zero("t_h", t_h, unit="h")
+    # the integral of the rate from 0 to t, see Notes
     return plain(settled * (time - excess * decay * np.exp(-age / decay) * np.expm1(-time / decay)))
 
 
 def settled_rate(n_events: Any, n_nodes: Any, window_h: Any, shape: float) -> Any:
-    r"""Long-run failure rate of a node, from failures of nodes that were new when the window began. [1/h]
+    r"""Return the long-run failure rate of a node, from failures of nodes that were new when the window began. [1/h]
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def settled_rate(n_events: Any, n_nodes: Any, window_h: Any, shape: float) -> An
     n_nodes : float or ndarray
         Nodes, all new at the start, N. [count]
     window_h : float or ndarray
-        Exposed time that was watched, T. [h]
+        Exposed time in the window, T. [h]
     shape : float
         Weibull shape of lifetimes, 0.2 to 5.
 
@@ -83,8 +84,9 @@ def settled_rate(n_events: Any, n_nodes: Any, window_h: Any, shape: float) -> An
 
     Notes
     -----
-    The rate for which :math:`N m(T)` is what was seen, with m of `ettr.failures.renewal.renewal_count`; events over
-    node-hours for shape 1. For shapes below 1 it is less than that: new nodes fail more often than old ones.
+    The rate for which :math:`N m(T)` equals the failures counted, with the renewal function m of
+    `ettr.failures.renewal.renewal_count`. For shape 1 it is failures over node-hours; for shapes below 1 it is lower,
+    because new nodes fail more often than old ones.
 
     Examples
     --------
@@ -93,13 +95,13 @@ def settled_rate(n_events: Any, n_nodes: Any, window_h: Any, shape: float) -> An
     """
     window = above_zero("window_h", window_h, unit="h")
     count = at_least_zero("n_events", n_events) / above_zero("n_nodes", n_nodes)
-    renewal_count(0.0, shape, 1.0)  # refuses a shape out of range
+    renewal_count(0.0, shape, 1.0)  # raises if the shape is out of range
     if shape == 1 or not np.any(count > 0):
         return plain(count / window)
-    seen = count[count > 0]
-    # by this age, in mean lifetimes, no more than the fewest failures are expected: m <= F / (1 - F)
-    first = math.log1p(seen.min()) ** (1 / shape) / math.gamma(1 + 1 / shape)
-    lives = np.geomspace(0.99 * first, seen.max() + 1, _INVERTED_POINTS)
+    positive = count[count > 0]
+    # invert m on a grid of ages; it starts where m <= F / (1 - F) is below the smallest count
+    first = math.log1p(positive.min()) ** (1 / shape) / math.gamma(1 + 1 / shape)
+    lives = np.geomspace(0.99 * first, positive.max() + 1, _INVERTED_POINTS)
     inverse = scipy.interpolate.PchipInterpolator(np.log(renewal_count(lives, shape, 1.0)), np.log(lives))
-    rate = np.exp(inverse(np.log(np.where(count > 0, count, seen.min()))))
+    rate = np.exp(inverse(np.log(np.where(count > 0, count, positive.min()))))
     return plain(np.where(count > 0, rate, 0.0) / window)

@@ -1,4 +1,4 @@
-"""Are some nodes worse than others, and do they stay worse?"""
+"""Lemon test: whether some nodes fail more than others, and whether they stay bad."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from ettr.core.validity import above_zero
 from ettr.failures.outages import seen_nodes, starts_in_window
 
 TOP_SHARE = 0.05
-"""Share of nodes that is called the worst."""
+"""Share of nodes in the worst group."""
 DRAWS = 999
-"""Random redistributions behind a Monte Carlo p-value."""
+"""Random permutations behind a Monte Carlo p-value."""
 _DENSE, _MOST_DRAWN, _MOST_PLACED, _BLOCK = 5.0, 10_000, 5_000, 1_000_000
 _SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)
 class LemonTest:
-    """Whether some nodes fail more than chance explains, and whether the same ones do later.
+    """Test of equal failure rates of nodes, and of whether the same nodes stay bad.
 
     Attributes
     ----------
     n_events, n_unknown : int
-        Failures of known nodes, which all of this is about, and of unknown ones. [count]
+        Failures of named nodes, which are tested, and failures without a node. [count]
     n_nodes : int
         Nodes watched. [count]
     dispersion_index : float
-        Variance over mean of the failures per node; 1 if every node has the same rate and failures are independent.
+        Variance over mean of the failures per node; 1 for independent failures at one rate.
     dispersion_p : float
-        Probability of an index as high by chance.
+        P-value of the index.
     rank_correlation : float or None
-        Spearman's, over all nodes, between failures in the first and in the second half of the window; None if a half
-        has no failures, or all nodes have equally many.
+        Spearman's rank correlation, over all nodes, between failures in the first and in the second half of the window;
+        None if a half has no failures, or all nodes have the same number.
     rank_p : float
-        Probability of a correlation as high if halves had nothing to do with each other.
+        P-value of the correlation, for independent halves.
     n_worst : int
         Worst nodes of the first half: 5% of all, at least one. [count]
     worst_share : float or None
-        Share of the second half's failures on them; None if a half has no failures.
+        Share of these nodes in the failures of the second half; None if a half has no failures.
     chance_share : float
-        That share by chance: ``n_worst / n_nodes``.
+        Expected share for independent halves: ``n_worst / n_nodes``.
     worst_p : float
-        Probability of a share as high if halves had nothing to do with each other.
+        P-value of the share, for independent halves.
     """
 
     n_events: int
@@ -63,56 +63,55 @@ class LemonTest:
 
     @property
     def overdispersed(self) -> bool:
-        """Whether failures pile up on nodes more than chance explains, at 5%."""
+        """Whether failures concentrate on some nodes more than chance explains (at 5%)."""
         return self.dispersion_p < _SIGNIFICANT
 
     @property
     def persistent(self) -> bool:
-        """Whether bad nodes stay bad: either test of the halves, at 5% for both together."""
+        """Whether bad nodes stay bad: either test of the halves, at a family-wise 5%."""
         return min(self.rank_p, self.worst_p) < _SIGNIFICANT / 2
 
 
-def nothing_known(n_unknown: int, n_nodes: int) -> LemonTest:
-    """What is known where no failure has a node that can be compared: nothing."""
+def no_comparison(n_unknown: int, n_nodes: int) -> LemonTest:
+    """Return the test for a log without failures of nodes that can be compared: no dispersion, p-values of 1."""
     return LemonTest(0, n_unknown, n_nodes, 1.0, 1.0, None, 1.0, 1, None, 0.0, 1.0)
 
 
 def find_lemons(start_h: Any, node: Any, window_h: float, n_nodes: int, seed: int = 0) -> LemonTest:
-    r"""Look for nodes that fail more than others, and keep doing so.
+    r"""Test whether nodes have equal failure rates, and whether bad nodes stay bad.
 
-    De-duplicate first (`repeats.deduplicate`): repeats soon after a repair raise the dispersion of any log.
+    Remove repeats first (`repeats.deduplicate`): repeats soon after a repair raise the dispersion of any log.
 
     Parameters
     ----------
     start_h : array
         Starts of failures since the window's start. [h]
     node : array of int or str, or categorical
-        Node of each failure; unknown ones are counted apart.
+        Node of each failure; failures without a node are counted separately.
     window_h : float
         Length of the window. [h]
     n_nodes : int
-        Nodes watched, the healthy ones included. [count]
+        Nodes watched, including healthy ones. [count]
     seed : int
-        Of the Monte Carlo p-values.
+        Seed of the Monte Carlo p-values.
 
     Returns
     -------
-    LemonTest
     LemonTest
 
     Raises
     ------
     InputError
-        A start outside the window, more nodes seen than watched, or no failure of a known node.
+        A start outside the window, more nodes in the log than watched, or no failure of a named node.
 
     Notes
     -----
-    :math:`(N-1)` times the index is compared with :math:`\chi^2_{N-1}` if at least 5 failures are expected on a node
-    or there are more than 10,000; else with 999 random spreads of the failures over the nodes.
+    :math:`(N-1)` times the index is compared with :math:`\chi^2_{N-1}` if at least 5 failures per node are expected or
+    there are more than 10,000; else with 999 random allocations of the failures to the nodes.
 
-    The p-values of the halves come from giving the first half's counts to the nodes at random, 999 times, which keeps
-    the ties and the clusters of either half; with over 5,000 failed nodes in each half, from the normal limit of the
-    same. Nodes equal at the edge of the worst 5% share the places left, so that their order decides nothing.
+    The p-values of the halves come from 999 random permutations of the first half's counts over the nodes, which keep
+    the ties and clusters of either half; with over 5,000 failed nodes in each half, from the normal limit. Nodes tied
+    at the edge of the worst 5% share the places left, so that their order does not matter.
 
     Examples
     --------
@@ -123,46 +122,47 @@ def find_lemons(start_h: Any, node: Any, window_h: float, n_nodes: int, seed: in
     (7.7, True, True)
     """
     start = starts_in_window(start_h, window_h, node=node)
-    watched = int(above_zero("n_nodes", n_nodes))
-    seen = seen_nodes(node, watched)
-    named = seen.codes >= 0
+    n_watched = int(above_zero("n_nodes", n_nodes))
+    numbered = seen_nodes(node, n_watched)
+    named = numbered.codes >= 0
     if not named.any():
         raise InputError(
-            "node must be known for a failure at least: name the column of nodes, or do not look for lemons"
+            "node must be given for at least one failure: name the column of nodes, or leave the lemon test out"
         )
     first, second = (
-        np.bincount(seen.codes[named & half], minlength=len(seen.names))
+        np.bincount(numbered.codes[named & half], minlength=len(numbered.names))
         for half in (start < window_h / 2, start >= window_h / 2)
     )
     rng = np.random.default_rng(seed)
     counts = first + second
     n_events = int(counts.sum())
-    index, p = _dispersion(counts, watched, rng)
-    n_worst = max(1, round(TOP_SHARE * watched))
+    index, p = _dispersion(counts, n_watched, rng)
+    n_worst = max(1, round(TOP_SHARE * n_watched))
     correlation = share = None
     rank_p = worst_p = 1.0
     if first.any() and second.any():
-        correlation = _correlation(_ranks(first, watched), _ranks(second, watched), watched)
-        rank_p = _p_value(_ranks(first, watched), _ranks(second, watched), watched, rng)
-        weight, share_of_others = _weights(first, watched, n_worst)
+        correlation = _correlation(_ranks(first, n_watched), _ranks(second, n_watched), n_watched)
+        rank_p = _p_value(_ranks(first, n_watched), _ranks(second, n_watched), n_watched, rng)
+        weight, share_of_others = _weights(first, n_watched, n_worst)
         share = float((weight * second).sum()) / float(second.sum())
-        worst_p = _p_value(weight - share_of_others, second.astype(float), watched, rng)
+        worst_p = _p_value(weight - share_of_others, second.astype(float), n_watched, rng)
     return LemonTest(
         n_events=n_events,
         n_unknown=int((~named).sum()),
-        n_nodes=watched,
+        n_nodes=n_watched,
         dispersion_index=index,
         dispersion_p=p,
         rank_correlation=correlation,
         rank_p=rank_p,
         n_worst=n_worst,
         worst_share=share,
-        chance_share=n_worst / watched,
+        chance_share=n_worst / n_watched,
         worst_p=worst_p,
     )
 
 
 def _dispersion(counts: np.ndarray, n_nodes: int, rng: np.random.Generator) -> tuple[float, float]:
+    """Index of dispersion (sum n_i^2 - n m) / ((N - 1) m) with m = n / N, and its p-value."""
     n_events = int(counts.sum())
     mean = n_events / n_nodes
     if n_nodes == 1:
@@ -178,7 +178,7 @@ def _dispersion(counts: np.ndarray, n_nodes: int, rng: np.random.Generator) -> t
 
 
 def _drawn_squares(n_events: int, n_nodes: int, rng: np.random.Generator) -> np.ndarray:
-    """Sums of squared failures per node, for failures that fall on any node alike."""
+    """Sums of squared failures per node, for failures allocated to nodes at random."""
     squares = []
     for draws in np.array_split(np.arange(DRAWS), max(1, DRAWS * n_events // _BLOCK)):
         places = rng.integers(0, n_nodes, (len(draws), n_events)) + n_nodes * np.arange(len(draws))[:, None]
@@ -188,7 +188,7 @@ def _drawn_squares(n_events: int, n_nodes: int, rng: np.random.Generator) -> np.
 
 
 def monte_carlo_p(observed: float, drawn: np.ndarray) -> float:
-    """Share of random values as high as the observed one, which counts as one of them.
+    """Return the Monte Carlo p-value: the share of values at least as high as the observed one, itself included.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def monte_carlo_p(observed: float, drawn: np.ndarray) -> float:
 
 
 def _weights(first: np.ndarray, n_nodes: int, n_worst: int) -> tuple[np.ndarray, float]:
-    """Each seen node's part in the ``n_worst`` places of the worst, and that of a node without a failure."""
+    """Share of each failed node in the ``n_worst`` places (ties share them), and that of a node without a failure."""
     ranked = np.sort(np.append(first, np.zeros(max(n_worst - len(first), 0), dtype=first.dtype)))[::-1]
     edge = ranked[n_worst - 1]
     above = int((first > edge).sum())
@@ -210,7 +210,7 @@ def _weights(first: np.ndarray, n_nodes: int, n_worst: int) -> tuple[np.ndarray,
 
 
 def _ranks(half: np.ndarray, n_nodes: int) -> np.ndarray:
-    """Ranks among all nodes of those seen, above the rank that nodes without a failure in this half share."""
+    """Ranks of failed nodes among all nodes, minus the shared rank of the nodes without a failure in this half."""
     others = n_nodes - int((half > 0).sum())
     ranks = np.zeros(len(half))
     ranks[half > 0] = scipy.stats.rankdata(half[half > 0]) + (others - 1) / 2
@@ -218,29 +218,30 @@ def _ranks(half: np.ndarray, n_nodes: int) -> np.ndarray:
 
 
 def _comoment(first: np.ndarray, second: np.ndarray, n_nodes: int) -> float:
-    """Sum over all nodes of the product of two values less their means; nodes not listed have 0."""
+    """Sum over all nodes of the product of two values minus their means; nodes not listed have values of 0."""
     mean_first, mean_second = first.sum() / n_nodes, second.sum() / n_nodes
     listed = ((first - mean_first) * (second - mean_second)).sum()
     return float(listed + (n_nodes - len(first)) * mean_first * mean_second)
 
 
 def _correlation(first: np.ndarray, second: np.ndarray, n_nodes: int) -> float | None:
+    """Pearson's correlation over all nodes; None if one of the values is constant."""
     spread = float(np.sqrt(_comoment(first, first, n_nodes) * _comoment(second, second, n_nodes)))
     return _comoment(first, second, n_nodes) / spread if spread > 1e-9 else None
 
 
 def _p_value(first: np.ndarray, second: np.ndarray, n_nodes: int, rng: np.random.Generator) -> float:
-    """Probability of a sum of products as high when the halves have nothing to do with each other."""
+    """P-value of the sum of products for independent halves, by permutation."""
     correlation = _correlation(first, second, n_nodes)
     if correlation is None:
         return 1.0
-    # only nodes that differ from the rest change the sum, so only these need a random place
+    # only nonzero values change the sum, so only the fewer of them need a random node
     few, many = sorted((first[first != 0], second[second != 0]), key=len)
     if len(few) > _MOST_PLACED:
         return float(scipy.stats.norm.sf(correlation * np.sqrt(n_nodes - 1)))
     drawn = np.empty(DRAWS)
     for draw in range(DRAWS):
         place = rng.choice(n_nodes, len(few), replace=False)
-        met = place < len(many)
-        drawn[draw] = (few[met] * many[place[met]]).sum()
+        both = place < len(many)
+        drawn[draw] = (few[both] * many[place[both]]).sum()
     return monte_carlo_p(float((first * second).sum()), drawn)

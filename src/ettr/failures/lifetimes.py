@@ -1,4 +1,4 @@
-"""How long nodes live: lifetimes with censoring, survival, and Weibull shape."""
+"""Lifetimes with censoring: times between a node's repairs and failures, survival curves, and Weibull fits."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from ettr.failures.window import checked_level
 Hazard = Literal["falling", "rising", "flat"]
 
 FEWEST = 5
-"""Distinct observed lifetimes below which no shape is given."""
+"""Different observed lifetimes below which no Weibull shape is fitted."""
 MOST_EXACT = 1000
-"""Units whose survival has an exact interval; that of more is the same to two digits without."""
+"""Most units with an exact interval of survival; for more units the log-log interval agrees to two digits."""
 LARGEST_SHAPE = 50.0
-"""Shapes above this are those of a schedule, and are not given."""
+"""Shapes above this come from a schedule rather than from failures, and are not reported."""
 
 
 @dataclass(frozen=True)
 class LifetimeFit:
-    """Weibull lifetimes.
+    """Weibull fit of lifetimes.
 
     Attributes
     ----------
@@ -39,11 +39,11 @@ class LifetimeFit:
     level : float
         Coverage of the interval.
     scale_h : float
-        Age that a share 1/e outlives. [h]
+        Scale: the age that a share 1/e outlives. [h]
     mean_h : float
-        Mean lifetime, extrapolated where most lifetimes are censored. [h]
+        Mean lifetime, extrapolated if most lifetimes are censored. [h]
     hazard : str
-        ``"falling"``, ``"rising"``, or ``"flat"`` where the interval holds 1.
+        ``"falling"``, ``"rising"``, or ``"flat"`` if the interval contains 1.
     """
 
     shape: float
@@ -56,18 +56,18 @@ class LifetimeFit:
 
 
 def node_lifetimes(outages: Outages) -> pd.DataFrame:
-    """Times in service from a return to service until a failure, or until the watch ended.
+    """Return the times in service from a node's return until its next failure or the end of the window.
 
     Parameters
     ----------
     outages : Outages
-        From `find_outages`. Failures of unknown nodes end no known lifetime and are left out: count them.
+        From `find_outages`. Failures without a node are left out.
 
     Returns
     -------
     DataFrame
-        By node and time: ``node`` (number), ``duration_h`` [h], ``observed`` (False where the node still ran when the
-        watch ended). A node that never failed has none.
+        Sorted by node and time: ``node`` (number), ``duration_h`` [h], ``observed`` (False if the node was still in
+        service at the end of the window). A node that never failed has no rows.
 
     Examples
     --------
@@ -76,42 +76,43 @@ def node_lifetimes(outages: Outages) -> pd.DataFrame:
     [4.0, 2.0]
     """
     out = outages.incidents[outages.incidents["node"] >= 0]
-    later = out.groupby("node")["start_h"].shift(-1)
+    next_h = out.groupby("node")["start_h"].shift(-1)
     until = outages.seen_h["until_h"].reindex(out["node"]).to_numpy()
-    lasted = np.maximum(later.fillna(pd.Series(until, index=out.index)) - out["end_h"], 0.0)
-    rows = pd.DataFrame({"node": out["node"], "duration_h": lasted, "observed": later.notna()})
-    # an outage that lasts until the window's end is followed by no time in service
+    duration_h = np.maximum(next_h.fillna(pd.Series(until, index=out.index)) - out["end_h"], 0.0)
+    rows = pd.DataFrame({"node": out["node"], "duration_h": duration_h, "observed": next_h.notna()})
+    # after an outage that lasts until the end of the window there is no time in service
     return rows[rows["observed"] | (rows["duration_h"] > 0)].reset_index(drop=True)
 
 
 def _checked_lifetimes(duration_h: Any, observed: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Lifetimes and whether each ended in a failure, as arrays of the same length."""
     duration = at_least_zero("duration_h", duration_h, unit="h")
-    seen = np.asarray(observed, dtype=bool)
-    if len(seen) != len(duration):
-        raise InputError(f"observed must have {len(duration)} values, as duration_h has, got {len(seen)}")
-    return duration, seen
+    ended = np.asarray(observed, dtype=bool)
+    if len(ended) != len(duration):
+        raise InputError(f"observed must have {len(duration)} values, as duration_h has, got {len(ended)}")
+    return duration, ended
 
 
 def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95, ages_h: Any = None) -> pd.DataFrame:
-    r"""Share of lifetimes that last longer, by age.
+    r"""Return the Kaplan-Meier estimate of survival by age, with pointwise intervals.
 
     Parameters
     ----------
     duration_h : array
         Lifetimes. [h]
     observed : array of bool
-        False where the lifetime was still running.
+        False for censored lifetimes, which had not ended.
     level : float
         Coverage of the pointwise intervals.
     ages_h : array, optional
-        Ages to evaluate; if not given, 0 h and each age at a failure. [h]
+        Ages at which to evaluate; if not given, 0 h and each age at a failure. [h]
 
     Returns
     -------
     DataFrame
-        A row for each age: ``time_h`` [h], ``survival``, ``low``, ``high`` in [0, 1], ``method`` of the interval
-        (``"exact"`` or ``"log-log"``), ``n_events`` at that age, ``at_risk`` until then [count]. The first row at 0 h
-        is that of any age before the first lifetime ends.
+        One row per age: ``time_h`` [h], ``survival``, ``low``, ``high`` in [0, 1], ``method`` of the interval
+        (``"exact"`` or ``"log-log"``), ``n_events`` at that age, ``at_risk`` just before it [count]. The first row, at
+        0 h, holds for any age before the first lifetime ends.
 
     Raises
     ------
@@ -120,11 +121,11 @@ def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95, ages_h: An
 
     Notes
     -----
-    :math:`S(t) = \prod_{t_i \le t} (1 - d_i / n_i)` (Kaplan and Meier 1958), from :func:`scipy.stats.ecdf`. Until a
-    unit is censored the survivors are a binomial count, and so they are among the units still watched until one fails:
-    there the interval is exact (Clopper and Pearson 1934). Later there is no exact one, and it is Greenwood's on the
-    scale of :math:`\log(-\log S)`, as it is for more than 1,000 units of which some failed; where :math:`S` reaches 0
-    that scale ends, ``low`` is 0 and ``high`` stays where it was.
+    :math:`S(t) = \prod_{t_i \le t} (1 - d_i / n_i)` (Kaplan and Meier 1958), from :func:`scipy.stats.ecdf`. Before the
+    first censored unit the survivors are a binomial count, and before the first failure so are those among the units
+    still at risk: there the interval is exact (Clopper and Pearson 1934). Elsewhere, and for more than 1,000 units of
+    which some failed, it is Greenwood's interval on the scale of :math:`\log(-\log S)`. Where :math:`S` reaches 0 that
+    scale ends: ``low`` is 0 and ``high`` keeps its last value.
 
     Examples
     --------
@@ -134,18 +135,19 @@ def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95, ages_h: An
     [[0.478, 1.0]]
     """
     checked_level(level)
-    duration, seen = _checked_lifetimes(duration_h, observed)
-    failed, censored = np.sort(duration[seen]), np.sort(duration[~seen])
-    # the curve begins before 0 h, at which lifetimes may end already
+    duration, ended = _checked_lifetimes(duration_h, observed)
+    failed, censored = np.sort(duration[ended]), np.sort(duration[~ended])
+    # the curve starts before 0 h, because lifetimes may end at 0 h
     age = np.append(-1.0, np.unique(failed)) if ages_h is None else at_least_zero("ages_h", ages_h, unit="h")
     curve = scipy.stats.ecdf(scipy.stats.CensoredData(uncensored=failed, right=censored)).sf
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # it has no interval before the first failure and at the end
+        warnings.simplefilter("ignore", RuntimeWarning)  # no interval before the first failure and at the end
         ends = curve.confidence_interval(level, method="log-log")
     survival, low, high = (end.evaluate(age) for end in (curve, ends.low, ends.high))
     before_last = failed[failed < duration.max(initial=0.0)][-1:]
     low[survival == 0], high[survival == 0] = 0.0, (*ends.high.evaluate(before_last), 1.0)[0]
     n_failed, n_left = np.searchsorted(failed, age, side="right"), np.searchsorted(censored, age)
+    # Clopper-Pearson where survivors are binomial: no failure yet, or nothing censored yet
     exact = (n_failed == 0) | ((n_left == 0) & (len(duration) <= MOST_EXACT))
     n_alive = len(duration) - n_left - n_failed
     low[exact], high[exact] = binomial_interval(n_alive[exact], n_failed[exact], level)
@@ -166,21 +168,21 @@ def kaplan_meier(duration_h: Any, observed: Any, level: float = 0.95, ages_h: An
 
 
 def fit_lifetimes(duration_h: Any, observed: Any, level: float = 0.95) -> LifetimeFit | None:
-    r"""Weibull fit of lifetimes, those still running included.
+    r"""Fit a Weibull distribution to lifetimes, some of which may be censored.
 
     Parameters
     ----------
     duration_h : array
         Lifetimes. [h]
     observed : array of bool
-        False where the lifetime was still running.
+        False for censored lifetimes, which had not ended.
     level : float
         Coverage of the shape's interval.
 
     Returns
     -------
     LifetimeFit or None
-        None with fewer than five distinct observed lifetimes: too few to tell a shape.
+        None with fewer than five different observed lifetimes.
 
     Raises
     ------
@@ -190,9 +192,9 @@ def fit_lifetimes(duration_h: Any, observed: Any, level: float = 0.95) -> Lifeti
     Notes
     -----
     Maximum likelihood with censoring by :class:`scipy.stats.CensoredData`, the same fit as that of the times between
-    failures (`fitted_distributions`). The interval is Wald's on the scale of :math:`\ln k`, from the curvature
-    of the likelihood. Rows are taken as independent; nodes with rates of their own lower the shape of the pooled
-    lifetimes although no node's hazard falls.
+    failures (`fitted_distributions`). The interval is Wald's for :math:`\ln k`, from the curvature of the likelihood.
+    Lifetimes are treated as independent. Nodes of unequal rates lower the shape of the pooled lifetimes even if the
+    hazard of no node falls.
 
     Examples
     --------
@@ -202,15 +204,15 @@ def fit_lifetimes(duration_h: Any, observed: Any, level: float = 0.95) -> Lifeti
     (0.7, 'falling')
     """
     checked_level(level)
-    duration, seen = _checked_lifetimes(duration_h, observed)
-    if (duration[seen] == 0).any():
-        raise InputError("duration_h must be > 0 h where observed, got 0; join failures at one instant first")
-    if len(np.unique(duration[seen])) < FEWEST:
+    duration, ended = _checked_lifetimes(duration_h, observed)
+    if (duration[ended] == 0).any():
+        raise InputError("duration_h must be > 0 h where observed, got 0; merge failures at the same time first")
+    if len(np.unique(duration[ended])) < FEWEST:
         return None
-    lives = CensoredGaps.of_lifetimes(duration[seen], duration[~seen & (duration > 0)])
+    lives = CensoredGaps.of_lifetimes(duration[ended], duration[~ended & (duration > 0)])
     family = FAMILIES["weibull"]
     shape, scale = family.fit(lives)
-    if shape > LARGEST_SHAPE:  # lifetimes all but equal, as from a schedule
+    if shape > LARGEST_SHAPE:  # practically equal lifetimes, as from a schedule
         return None
     ends = wald(family, lives, shape, scale, level)
     low, high = ends["shape_low"], ends["shape_high"]

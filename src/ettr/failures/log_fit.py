@@ -1,4 +1,4 @@
-"""All statistics of a failure log, in one pass."""
+"""Fitting a failure log: all statistics in one pass."""
 
 from __future__ import annotations
 
@@ -41,20 +41,33 @@ from ettr.failures.window import SIGNIFICANT
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit(LogStatistics, Answer):
-    """A failure log in numbers, with its report; the attributes are those of :class:`LogStatistics`."""
+    """The fit of a failure log: the statistics of :class:`LogStatistics`, with a report and an answer as JSON.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from ettr import failures, logs
+    >>> table = pd.DataFrame({"start": ["2024-01-02", "2024-01-09"], "node": ["a", "b"]})
+    >>> fit = failures.fit(logs.from_frame(table, n_nodes=10, window=("2024-01-01", "2024-01-31")))
+    >>> fit.nodes[["node", "n_failures", "first_failure_h"]].to_numpy().tolist()
+    [['a', 1, 24.0], ['b', 1, 192.0]]
+    """
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the events as plain values, for JSON; what is missing or infinite is None."""
-        parts = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "log"}
-        return {"log": self.log.to_dict(), **plain_values(parts)}
+        """Return everything but the events as plain values, for JSON; missing and infinite values are None."""
+        parts = plain_values({field.name: getattr(self, field.name) for field in fields(self) if field.name != "log"})
+        if self.node_statistics is not None:
+            parts["node_statistics"]["bad"]["table"] = plain_values(self.node_statistics.bad.worst)
+        renamed = {"nodes" if name == "node_statistics" else name: value for name, value in parts.items()}
+        return {"log": self.log.to_dict(), **renamed}
 
     @property
     def headline(self) -> str:
-        """The log, and its rate."""
+        """The name of the log and its failure rate."""
         return f"{self.log.source}: {number(self.rate.per_1000_node_days)} failures per 1,000 node-days"
 
     def report(self) -> Report:
-        """What was read, the rate, each verdict, repairs and a forecast."""
+        """Return the report: the data, the rate, each verdict, repairs and a forecast."""
         return words.report(self)
 
 
@@ -66,30 +79,39 @@ def fit(
     seed: Seed = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Fit:
-    """Fit rates, shapes, trend, nodes and repairs of a log, and draw the conclusions.
+    """Fit failure rate, distributions, trend, nodes and repairs of a log, with verdicts.
 
     Parameters
     ----------
     log : FailureLog
         From :func:`ettr.logs.read` or :func:`ettr.logs.from_frame`.
     split : str, optional
-        Column of the log to compare cohorts by.
+        Column whose values are compared as cohorts.
     level : float
         Coverage of all intervals.
     seed : int or numpy.random.Generator
-        Of the bootstrap and of samples of very long logs.
+        Seed of the bootstrap, and of samples from very long logs.
     progress : callable, optional
-        Called with what is done next, in a few words.
+        Called with the name of each step.
 
     Returns
     -------
     Fit
-        A log without failures gives a rate with its upper bound and no shapes.
+        For a log without failures, the upper bound of the rate, and no distributions.
 
     Raises
     ------
     InputError
-        An unknown column to split by, or a level outside (0, 1).
+        If the column to split by is unknown, or the level is outside (0, 1).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from ettr import failures, logs
+    >>> table = pd.DataFrame({"start": pd.date_range("2024-01-02", periods=12, freq="60h")})
+    >>> fit = failures.fit(logs.from_frame(table, n_nodes=40, window=("2024-01-01", "2024-01-30")))
+    >>> fit.rate.per_1000_node_days, fit.verdict("trend").answer
+    (10.0, 'too few')
     """
     columns = [column for column in log.events.columns if column not in LOG_COLUMNS]
     if split is not None and split not in (*columns, "component", "cause"):
@@ -107,17 +129,17 @@ def fit(
         for within_min in gaps.MERGE_RULES_MIN
     )
     report("trend")
-    moved = trend.find_trend(start_h, log.window_h, log.node_days * 24 / log.window_h, level=level)
-    cohorts, cohort_test = _cohorts(log, failures, split, moved.dispersion, level)
-    sized = cohorts is not None and bool(cohorts["known_exposure"].sum() > 1)
-    apart = verdicts.separate(cohort_test, split, sized)
+    rate_trend = trend.find_trend(start_h, log.window_h, log.node_days * 24 / log.window_h, level=level)
+    cohorts, cohort_test = _cohorts(log, failures, split, rate_trend.dispersion, level)
+    has_exposure = cohorts is not None and bool(cohorts["known_exposure"].sum() > 1)
+    cohort_verdict = verdicts.separate(cohort_test, split, has_exposure)
     report("nodes")
-    end_h, of_all = log.hours("end"), (log.window_h, log.n_nodes, log.stays)
-    out = find_outages(start_h, end_h, failures["node"], *of_all)
-    by_cohort = cohorts if apart.answer == "separate" else None
-    nodes = _nodes(failures, out, seed, level, _Expected(log, failures, split, by_cohort))
-    # where some failures name no node, those that do say little of the ends that are missing
-    lasted = find_outages(start_h, end_h, None, *of_all) if failures["node"].isna().any() else out
+    end_h, watched = log.hours("end"), (log.window_h, log.n_nodes, log.stays)
+    outages = find_outages(start_h, end_h, failures["node"], *watched)
+    by_cohort = cohorts if cohort_verdict.answer == "separate" else None
+    nodes = _nodes(failures, outages, seed, level, _Expected(log, failures, split, by_cohort))
+    # if some failures name no node, missing ends cannot be judged by later failures of the same node
+    repaired = find_outages(start_h, end_h, None, *watched) if failures["node"].isna().any() else outages
     between_nodes = nodes.dispersion.paid(level) if nodes and scatter else 1.0
     over_time = scatter.paid(level) if scatter else 1.0
     report("forecasts")
@@ -127,7 +149,7 @@ def fit(
     n_past, past_days = n_events, log.node_days
     if past is not None and changed:
         n_past, past_days = past.n_events, log.node_days * past.share
-    # the scatter between nodes over the whole window is at least that over a part of it
+    # dispersion between nodes can only grow with the length of the window, so that of the whole log is an upper bound
     index = max(past.index, between_nodes) if past else 1.0
     return Fit(
         log=log,
@@ -139,35 +161,35 @@ def fit(
         dispersion=scatter,
         gaps=fits,
         rules=_rules(fits, log.node_days, level),
-        trend=moved,
+        trend=rate_trend,
         components=groups.rates_by(failures["component"], log.node_days, level),
         split=split,
         cohorts=cohorts,
         cohort_test=cohort_test,
-        nodes=nodes,
-        repairs=repairs.repair_times(lasted, failures["component"]),
+        node_statistics=nodes,
+        repairs=repairs.repair_times(repaired, failures["component"]),
         forecast=forecast,
         score=score,
         verdicts=(
             verdicts.memoryless(fits),
-            verdicts.trending(moved, n_events),
+            verdicts.trending(rate_trend, n_events),
             replace_or_retest(
                 nodes.apart if nodes else None,
                 nodes.bad if nodes else None,
                 nodes.risk if nodes else None,
                 nodes.role if nodes else None,
-                apart,
+                cohort_verdict,
                 n_events,
             ),
-            apart,
+            cohort_verdict,
         ),
     )
 
 
 def _rules(fits: tuple[gaps.GapFit, ...], node_days: float, level: float) -> pd.DataFrame:
-    """The merge rules side by side."""
+    """One row per merge rule: its rate and its fits."""
 
-    def known(name: str) -> list[Any]:
+    def of_fits(name: str) -> list[Any]:
         return [None if gap_fit.too_coarse else getattr(gap_fit, name) for gap_fit in fits]
 
     n_incidents = [gap_fit.n_incidents for gap_fit in fits]
@@ -177,11 +199,11 @@ def _rules(fits: tuple[gaps.GapFit, ...], node_days: float, level: float) -> pd.
             "within_min": [gap_fit.within_min for gap_fit in fits],
             "n_incidents": n_incidents,
             **rates_of(n_incidents, node_days, level),
-            "weibull_shape": known("weibull_shape"),
-            "shape_low": known("weibull_low"),
-            "shape_high": known("weibull_high"),
-            "best": known("best"),
-            "memoryless_p": known("memoryless_p"),
+            "weibull_shape": of_fits("weibull_shape"),
+            "shape_low": of_fits("weibull_low"),
+            "shape_high": of_fits("weibull_high"),
+            "best": of_fits("best"),
+            "memoryless_p": of_fits("memoryless_p"),
         }
     )
 
@@ -189,7 +211,7 @@ def _rules(fits: tuple[gaps.GapFit, ...], node_days: float, level: float) -> pd.
 def _cohorts(
     log: FailureLog, failures: pd.DataFrame, split: str | None, scatter: dispersion.Dispersion | None, level: float
 ) -> tuple[pd.DataFrame | None, groups.CohortTest | None]:
-    """Rates by cohort, and the test of their equality where the nodes of every cohort are known."""
+    """Rates by cohort, and the test of equal rates if the number of nodes is known for at least two cohorts."""
     if split is None:
         return None, None
     days = log.node_days / log.n_nodes
@@ -208,13 +230,13 @@ def _cohorts(
     )
 
 
-_ALWAYS = 0.99
-"""A node that was there for this share of the window counts as watched all the time."""
+_THROUGHOUT = 0.99
+"""A node in service for at least this share of the window counts as watched throughout."""
 
 
 @dataclass(frozen=True)
 class _Expected:
-    """How often each node should fail, by what explains a part of it."""
+    """Expected failures of each node, relative to an ordinary node, from its cohort or role and its time in service."""
 
     log: FailureLog
     failures: pd.DataFrame
@@ -222,14 +244,14 @@ class _Expected:
     by_cohort: pd.DataFrame | None
 
     def weights(self, names: np.ndarray, role: roles.RoleCheck | None) -> tuple[np.ndarray, float]:
-        """Weights of the nodes that failed, 1 for an ordinary one, and their sum over all nodes."""
-        by_kind, total = self._by_kind(names, role)
+        """Return the weight of each node that failed (1 is an ordinary node) and the sum of weights over all nodes."""
+        by_group, total = self._by_group(names, role)
         if self.log.stays is None:
-            return by_kind, total
+            return by_group, total
         hours = (self.log.stays["out_h"] - self.log.stays["in_h"]).groupby(self.log.stays["node"]).sum()
-        return by_kind * np.maximum(hours.reindex(names).fillna(hours.mean()) / hours.mean(), 1e-9), total
+        return by_group * np.maximum(hours.reindex(names).fillna(hours.mean()) / hours.mean(), 1e-9), total
 
-    def _by_kind(self, names: np.ndarray, role: roles.RoleCheck | None) -> tuple[np.ndarray, float]:
+    def _by_group(self, names: np.ndarray, role: roles.RoleCheck | None) -> tuple[np.ndarray, float]:
         n_nodes = self.log.n_nodes
         if self.by_cohort is not None:
             rates = self.by_cohort.set_index("group")["rate"] / (NODE_DAYS * len(self.failures) / self.log.node_days)
@@ -244,54 +266,60 @@ class _Expected:
         return np.ones(len(names)), float(n_nodes)
 
 
-def _nodes(failures: pd.DataFrame, out: Outages, seed: int, level: float, expected: _Expected) -> NodeStatistics | None:
+def _nodes(
+    failures: pd.DataFrame, outages: Outages, seed: int, level: float, expected: _Expected
+) -> NodeStatistics | None:
+    """All statistics by node; None if the log names no nodes."""
     if failures["node"].isna().all():
         return None
-    seen, rows = seen_nodes(failures["node"]), out.failures
-    apart = bad_nodes.failures_apart(out)
-    apart = apart[apart["apart"]]
-    role = roles.check_roles(seen.names, np.bincount(apart["node"], minlength=len(seen.names)), out.n_nodes, seed)
-    lives = lifetimes.node_lifetimes(out)
+    names, rows = seen_nodes(failures["node"]).names, outages.failures
+    distinct = bad_nodes.failures_apart(outages)
+    distinct = distinct[distinct["apart"]]
+    role = roles.check_roles(names, np.bincount(distinct["node"], minlength=len(names)), outages.n_nodes, seed)
+    lives = lifetimes.node_lifetimes(outages)
     columns = lives["duration_h"], lives["observed"]
-    weights, total = expected.weights(seen.names, role)
-    bad = bad_nodes.find_bad_nodes(out, seen.names, weights, total)
-    is_bad = np.isin(seen.names, bad.table.loc[bad.table["p"] < SIGNIFICANT, "node"])
-    counts = np.bincount(rows["node"][rows["node"] >= 0], minlength=len(seen.names))
+    weights, total = expected.weights(names, role)
+    bad = bad_nodes.find_bad_nodes(outages, names, weights, total)
+    is_bad = np.isin(names, bad.table.loc[bad.table["p"] < SIGNIFICANT, "node"])
+    counts = np.bincount(rows["node"][rows["node"] >= 0], minlength=len(names))
     return NodeStatistics(
-        as_logged=_lemons(rows, out, expected.log.stays, seed),
-        apart=_lemons(apart, out, expected.log.stays, seed),
-        n_repeats=int((rows["node"] >= 0).sum()) - len(apart),
+        as_logged=_lemons(rows, outages, expected.log.stays, seed),
+        apart=_lemons(distinct, outages, expected.log.stays, seed),
+        n_repeats=int((rows["node"] >= 0).sum()) - len(distinct),
         bad=bad,
         dispersion=dispersion.node_dispersion(
             counts[~is_bad],
-            out.n_nodes - int(is_bad.sum()),
-            out.window_h,
+            outages.n_nodes - int(is_bad.sum()),
+            outages.window_h,
             weights[~is_bad],
             total - float(weights[is_bad].sum()),
         ),
-        hazard=repeats.hazard_after_repair(out, level=level),
-        risk=repeats.repeat_risk(out, level=level),
+        hazard=repeats.hazard_after_repair(outages, level=level),
+        risk=repeats.repeat_risk(outages, level=level),
         role=role,
         survival=lifetimes.kaplan_meier(*columns, level=level),
         lifetime=lifetimes.fit_lifetimes(*columns, level=level),
     )
 
 
-def _lemons(rows: pd.DataFrame, out: Outages, stays: pd.DataFrame | None, seed: int) -> LemonTest:
-    """Unevenness between the nodes that were watched all the time, of which there are as many as the halves need."""
-    n_nodes = out.n_nodes
+def _lemons(rows: pd.DataFrame, outages: Outages, stays: pd.DataFrame | None, seed: int) -> LemonTest:
+    """Lemon test of the nodes watched throughout: only they can be compared between the halves of the log."""
+    n_nodes = outages.n_nodes
     if stays is not None:
         throughout = stays.groupby("node").agg(from_h=("in_h", "min"), until_h=("out_h", "max"), n=("in_h", "size"))
-        always = (throughout["n"] == 1) & (throughout["until_h"] - throughout["from_h"] > _ALWAYS * out.window_h)
-        here = (out.seen_h["until_h"] - out.seen_h["from_h"] > _ALWAYS * out.window_h).to_numpy()
-        rows = rows[(rows["node"] < 0) | here[rows["node"]]]
-        n_nodes = max(int(always.sum()), int((rows["node"] >= 0).any()))
+        least_h = _THROUGHOUT * outages.window_h
+        is_watched = (throughout["n"] == 1) & (throughout["until_h"] - throughout["from_h"] > least_h)
+        by_number = (outages.seen_h["until_h"] - outages.seen_h["from_h"] > least_h).to_numpy()
+        rows = rows[(rows["node"] < 0) | by_number[rows["node"]]]
+        n_nodes = max(int(is_watched.sum()), int((rows["node"] >= 0).any()))
     if not (rows["node"] >= 0).any():
-        return lemons.nothing_known(len(rows), n_nodes)
-    return lemons.find_lemons(rows["start_h"], rows["node"], out.window_h, max(n_nodes, rows["node"].nunique()), seed)
+        return lemons.no_comparison(len(rows), n_nodes)
+    n_nodes = max(n_nodes, rows["node"].nunique())
+    return lemons.find_lemons(rows["start_h"], rows["node"], outages.window_h, n_nodes, seed)
 
 
 def _forecast(start_h: np.ndarray, window_h: float, level: float) -> tuple[Forecast | None, ForecastScore | None]:
+    """The forecast and its backtest; None for both if there are too few failures."""
     if len(start_h) < dispersion.MIN_EVENTS:
         return None, None
     score = prediction.score_forecasts(start_h, window_h, level=level)

@@ -1,4 +1,4 @@
-"""What to do about nodes that fail often, and what it rests on."""
+"""The verdict on nodes that fail often: which to replace, test or watch, and the evidence."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ettr.core.sentences import Finding, capital, count, duration, listed, numbe
 from ettr.failures.bad_nodes import REPLACE_LIFT, BadNodes
 from ettr.failures.lemons import LemonTest
 from ettr.failures.log_statistics import LogStatistics, NodeStatistics, Verdict
-from ettr.failures.log_words import between, counted, failures, named, probability, times, too_few
+from ettr.failures.log_words import between, counted, coverage, failures, named, probability, times, too_few
 from ettr.failures.repeats import RepeatRisk
 from ettr.failures.roles import RoleCheck
-from ettr.failures.window import LEAST_EVENTS, SIGNIFICANT
+from ettr.failures.window import MIN_VERDICT_EVENTS, SIGNIFICANT
 
 _MOST_NAMED = 6
 _TITLES = {
     "replace": "Replace the nodes that keep failing",
-    "re-test": "Test nodes after repair, before replacing any",
-    "both": "Replace the nodes that keep failing, and test after repair",
+    "re-test": "Test nodes after repair before replacing any",
+    "both": "Replace the nodes that keep failing, and test nodes after repair",
     "watch": "Watch the nodes that fail most",
-    "look first": "Look at what bad nodes share before replacing any",
+    "look first": "Look for what the bad nodes share before replacing any",
     "nothing": "No node stands out",
 }
 
@@ -37,23 +37,22 @@ def replace_or_retest(
     cohorts: Verdict,
     n_events: int,
 ) -> Verdict:
-    """What to do about nodes that fail often.
+    """Return the verdict on nodes that fail often.
 
     Answers
     -------
-    ``replace``, ``re-test``, ``both`` or ``watch``: what is advised for the nodes that are beyond chance, each by
-    itself (see `find_bad_nodes`); ``re-test`` also where failures follow repairs on all nodes. ``look first``: no node
-    is beyond chance by itself, but bad nodes stay bad and nodes have no memory, or bad nodes share a role or a cohort.
-    ``nothing``; ``too few``;
-    ``no nodes`` where the log names none.
+    ``replace``, ``re-test``, ``both`` or ``watch``: the advice for the nodes that fail significantly more than the
+    others (see `find_bad_nodes`); ``re-test`` also if failures cluster after repairs on all nodes. ``look first``: no
+    single node is significant, but bad nodes stay bad in a log without memory, or bad nodes share a role or a cohort.
+    ``nothing``: no node stands out. ``too few`` failures. ``no nodes``: the log names no nodes.
     """
     if lemons is None or bad is None:
         return Verdict("nodes", "no nodes" if n_events else "too few")
     advised = set(bad.table["advice"]) - {""}
-    if lemons.n_events < LEAST_EVENTS and not advised:
+    if lemons.n_events < MIN_VERDICT_EVENTS and not advised:
         return Verdict("nodes", "too few", {"n_events": lemons.n_events})
     retest = "re-test" in advised or (risk is not None and risk.repairs_fail)
-    # a node that remembers keeps failing for a while, so that halves of a log resemble each other without bad nodes
+    # memory alone makes a node fail repeatedly for a while, so the halves of a log correlate even without bad nodes
     as_a_group = lemons.overdispersed and lemons.persistent and not bad.has_memory
     shared = (role is not None and role.p < SIGNIFICANT) or cohorts.answer == "separate"
     answer = {(True, True): "both", (True, False): "replace", (False, True): "re-test"}.get(
@@ -88,12 +87,13 @@ def replace_or_retest(
 
 
 def nodes(fit: LogStatistics) -> Finding:
-    """What to do with which nodes, then why."""
-    answer, statistics = fit.verdict("nodes").answer, fit.nodes
+    """Return the finding on nodes: the advice for each, then the evidence."""
+    answer, statistics = fit.verdict("nodes").answer, fit.node_statistics
     if statistics is None and len(fit.start_h):
-        return Finding(title="The log names no nodes", text="The log names no nodes, so lemons cannot be told.")
+        title = "No nodes in the log"
+        return Finding(title=title, text="The log has no node names, so lemon nodes cannot be identified.")
     if statistics is None or answer == "too few":
-        few = too_few("to tell lemons from chance", statistics.apart.n_events if statistics else 0)
+        few = too_few("A verdict on nodes", statistics.apart.n_events if statistics else 0)
         silent = f" {_silent(statistics)}" if statistics else ""
         return Finding(title="Too few failures to judge nodes", text=f"{few}{silent}".rstrip())
     sentences = [*_to_do(fit, statistics, answer), _soon(fit), _uneven(statistics), _clustered(statistics)]
@@ -104,52 +104,61 @@ def nodes(fit: LogStatistics) -> Finding:
 
 
 def _to_do(fit: LogStatistics, statistics: NodeStatistics, answer: str) -> list[str]:
-    """Two lines for whoever acts: what to ask first, and what to do with which nodes."""
+    """The advice: what to check first, and what to do with which nodes."""
     bad, risk = statistics.bad, statistics.risk
     replace, retest, watch = (bad.advised(advice) for advice in ("replace", "re-test", "watch"))
     lines = [_present(fit, statistics)]
     if replace:
         lines.append(
-            f"**Replace {_names(replace)}**: {_each(replace, 'it fails', 'each fails')} more than {REPLACE_LIFT:g} "
-            "times as often as the others, failures soon after a repair left out."
+            f"**Replace {listed_nodes(replace)}**: {_each(replace, 'it fails', 'each fails')} more than "
+            f"{REPLACE_LIFT:g} times as often as the others, even without failures soon after a repair."
         )
     if retest:
-        lines.append(f"**Test {_names(retest)} again**: {_each(retest, 'it fails', 'they fail')} soon after repairs.")
+        lines.append(
+            f"**Re-test {listed_nodes(retest)}**: {_each(retest, 'it fails', 'they fail')} soon after repairs."
+        )
     if risk is not None and risk.repairs_fail:
-        lines.append("**Test nodes before they go back**: repairs do not hold.")
+        lines.append("**Test nodes before returning them to service**: failures cluster after repairs.")
     if watch:
-        lines.append(f"**Watch {_names(watch)}**: more failures than chance, not yet enough to replace.")
+        lines.append(
+            f"**Watch {listed_nodes(watch)}**: more failures than chance explains, but not enough to replace "
+            f"{_each(watch, 'it', 'them')}."
+        )
     if answer == "look first":
         lines.append(
-            "**Look at what bad nodes share**, hardware, place, use or time in service: no node is beyond chance by "
-            "itself, but as a group some keep failing more than others."
+            "**Look for what the bad nodes share**, such as hardware, location, use or age: no single node is "
+            "significant, but as a group some nodes keep failing more than others."
         )
     if answer == "nothing":
-        hold = ", and repairs hold" if risk is not None else ""
-        lines.append(f"**Nothing to do**: no node fails more than chance explains{hold}.")
+        repaired = ", and failures do not cluster after repairs" if risk is not None else ""
+        lines.append(f"**Nothing to do**: no node fails more than chance explains{repaired}.")
     return lines
 
 
 def _present(fit: LogStatistics, statistics: NodeStatistics) -> str:
-    """Nodes whose failures all lie in one part of the window may not have been there in the other."""
+    """A check of nodes whose failures all lie in one part of the window: were they in service throughout?"""
     table = statistics.bad.table
-    odd = table[(table["advice"] != "") & (table["remark"] != "")].head(_MOST_NAMED)
-    if odd.empty:
+    one_sided = table[(table["advice"] != "") & (table["remark"] != "")].head(_MOST_NAMED)
+    if one_sided.empty:
         return ""
     nodes = [
         f"{named(row.node)} (all {count(row.n_failures)} since {_day(fit, row.first_h)})"
         if row.remark == "late"
         else f"{named(row.node)} (none of its {count(row.n_failures)} after {_day(fit, row.last_h)})"
-        for row in odd.itertuples()
+        for row in one_sided.itertuples()
     ]
-    return f"First ask whether {listed(nodes)} {_each(nodes, 'was', 'were')} there all the time: new, moved or renamed?"
+    return (
+        f"First check that {listed(nodes)} {_each(nodes, 'was', 'were')} in service for the whole window: a new, moved "
+        "or renamed node looks like this."
+    )
 
 
-def _each(nodes: list[Any], one: str, more: str) -> str:
-    return one if len(nodes) == 1 else more
+def _each(nodes: list[Any], singular: str, plural: str) -> str:
+    return singular if len(nodes) == 1 else plural
 
 
-def _names(nodes: list[Any]) -> str:
+def listed_nodes(nodes: list[Any]) -> str:
+    """Return the names of nodes as a list; from the seventh on only how many more there are."""
     more = len(nodes) - _MOST_NAMED
     return listed([*(named(node) for node in nodes[:_MOST_NAMED]), *([f"{count(more)} more"] if more > 0 else [])])
 
@@ -161,10 +170,10 @@ def _day(fit: LogStatistics, at_h: float) -> str:
 
 
 def node_table(fit: LogStatistics) -> Table | None:
-    """The nodes with the most failures: how many, against how many, since when, and what came after repairs."""
-    if fit.nodes is None:
+    """Return a table of the nodes that stand out: failures, expected failures, failures after repairs and advice."""
+    if fit.node_statistics is None:
         return None
-    bad = fit.nodes.bad
+    bad = fit.node_statistics.bad
     table = bad.table[bad.table["beyond"]].head(2 * _MOST_NAMED)
     if table.empty:
         return None
@@ -181,112 +190,125 @@ def node_table(fit: LogStatistics) -> Table | None:
         ]
         for row in table.itertuples()
     ]
-    again = f"again in {bad.within_d:g} d"
-    columns = ("node", "failures", "expected", "times as many", "by chance", "since", again, "do")
-    return Table(columns, rows, words=("node", "since", "do"))
+    repeats = f"repeats within {bad.within_d:g} d"
+    columns = ("node", "failures", "expected", "ratio (95% CI)", "p-value", "since", repeats, "advice")
+    return Table(columns, rows, words=("node", "since", "advice"))
 
 
 def _soon(fit: LogStatistics) -> str:
-    risk = fit.nodes.risk if fit.nodes else None
+    risk = fit.node_statistics.risk if fit.node_statistics else None
     if risk is None:
         return ""
+    were = "was" if risk.n_soon == 1 else "were"
     return (
-        f"In the {risk.within_d:g} days after {_since(fit)} there are {failures(risk.n_soon)}, "
-        f"{times(risk.ratio, 'as many as')} the same nodes have at other times ({between(risk.low, risk.high)})."
+        f"There {were} {failures(risk.n_soon)} within {risk.within_d:g} days of {_since(fit)}, against "
+        f"{number(risk.n_expected)} expected from the rates of the same nodes (ratio {number(risk.ratio)}, "
+        f"{coverage(risk.level)} CI {between(risk.low, risk.high)})."
     )
 
 
 def _since(fit: LogStatistics) -> str:
-    """What the days are counted from: where no end is known, a node counts as back at once."""
+    """The event that the days are counted from: without end times a node counts as back in service at once."""
     return "a repair" if np.isfinite(fit.log.hours("end")).any() else "a failure"
 
 
 def _uneven(statistics: NodeStatistics) -> str:
-    raw, clean, n = statistics.as_logged, statistics.apart, statistics.n_repeats
-    chance = f"Failures per node vary {times(raw.dispersion_index, 'as much as')} chance lets them"
-    if not n:
-        return f"{chance}; none follows another of its node within {statistics.bad.within_d:g} days."
-    without = f"{counted(n, 'repeat')} within {statistics.bad.within_d:g} days"
-    return f"{chance}, and {times(clean.dispersion_index, 'as much')} without {without}."
+    n_repeats, within = statistics.n_repeats, f"within {statistics.bad.within_d:g} days"
+    variance = (
+        f"The variance of failures per node is {times(statistics.as_logged.dispersion_index, 'that of')} independent "
+        "failures at one rate"
+    )
+    if not n_repeats:
+        return f"{variance}; no node failed twice {within}."
+    index = number(statistics.apart.dispersion_index)
+    return f"{variance} ({index} without the {counted(n_repeats, 'repeat')} {within})."
 
 
 def _clustered(statistics: NodeStatistics) -> str:
-    """Memory that single nodes are judged with, where there is any."""
+    """The overdispersion that a node must exceed to stand out, where failures of a node cluster."""
     index = statistics.bad.index
     if index == 1:
         return ""
     return (
-        "Failures of one node come in clusters, so nodes are called bad only beyond counts that vary "
-        f"{times(index, 'as much as')} independent ones."
+        "Failures of a node come in clusters, so a node stands out only if it also exceeds counts with "
+        f"{times(index, 'the variance of')} independent ones."
     )
 
 
 def _lasting(clean: LemonTest) -> str:
-    """Whether bad nodes stay bad, from the halves of the log."""
+    """Evidence from the two halves of the log on whether bad nodes stay bad."""
     if clean.rank_correlation is None or clean.worst_share is None:
         return ""
     return (
-        f"The worst {pct(clean.chance_share, 0)} of nodes of the first half have {pct(clean.worst_share, 0)} of the "
-        f"failures of the second ({probability(clean.worst_p)})."
+        f"The worst {pct(clean.chance_share, 0)} of nodes in the first half of the log have "
+        f"{pct(clean.worst_share, 0)} of the failures in the second half ({probability(clean.worst_p)})."
     )
 
 
 def _role(role: RoleCheck | None) -> str:
     if role is None or role.p >= 0.05:
         return ""
-    where = f"whose number is {role.value}" if role.kind == "number" else f"named {named(role.value)}"
-    often = f"fail {times(role.ratio, 'as often as')} others" if math.isfinite(role.ratio) else "alone fail"
-    return f"Nodes {where} {often}: look at what they are used for. Single nodes are judged with that allowed for."
+    which = f"whose number is {role.value}" if role.kind == "number" else f"named {named(role.value)}"
+    rate = (
+        f"fail {times(role.ratio, 'as often as')} the others"
+        if math.isfinite(role.ratio)
+        else "are the only ones to fail"
+    )
+    return f"Nodes {which} {rate}: check their role. The comparison of single nodes allows for this."
 
 
 def _silent(statistics: NodeStatistics) -> str:
     n = statistics.as_logged.n_unknown
-    return f"{capital(failures(n))} without a node are left out." if n else ""
+    return f"{capital(failures(n))} without a node {'is' if n == 1 else 'are'} left out." if n else ""
 
 
 def after_repair(fit: LogStatistics) -> Finding:
-    """How the failure rate depends on the time since a repair."""
-    risk = fit.nodes.risk if fit.nodes else None
+    """Return the finding on the failure rate soon after a repair."""
+    risk = fit.node_statistics.risk if fit.node_statistics else None
     if risk is None:
-        unknown = "Nothing is known of the time after repairs"
-        return Finding(title=unknown, text=f"{unknown}.")
+        title = "The log has no failures after a repair"
+        return Finding(title=title, text=f"{title}.")
     days = f"in the {risk.within_d:g} days after {_since(fit)}"
     if risk.n_soon == 0:
-        often = f"No node failed {days}"
+        title = f"No node failed {days}"
     elif risk.repairs_fail:
-        often = f"{capital(days)} nodes fail {times(risk.ratio, 'as often as')} the same nodes do by themselves"
+        title = f"Nodes fail {times(risk.ratio, 'as often as')} usual {days}"
     else:
-        often = f"{capital(days)} nodes fail no more often than the same nodes do by themselves"
-    return Finding(title=often, text=f"{often}.")
+        title = f"Nodes fail no more often than usual {days}"
+    return Finding(title=title, text=f"{title}.")
 
 
 def lives(fit: LogStatistics) -> Finding:
-    """How long a repair holds, and whether the hazard falls or rises with the time since it."""
-    lifetime, table = (fit.nodes.lifetime, fit.nodes.survival) if fit.nodes else (None, None)
+    """Return the finding on the time from a repair to the node's next failure, and its hazard."""
+    nodes = fit.node_statistics
+    lifetime, table = (nodes.lifetime, nodes.survival) if nodes else (None, None)
     if lifetime is None or table is None:
         return Finding(
-            title="How long repairs hold is not known",
-            text="Too few nodes failed again after a repair to say how long repairs hold.",
+            title="Too few failures after repairs",
+            text="Too few nodes failed again after a repair to estimate the time from repair to next failure.",
         )
     half = table.loc[table["survival"] <= 0.5, "time_h"]
     last = table.iloc[-1]
     median = (
-        f"Half of the repairs hold for less than {duration(half.iloc[0])}"
+        f"The median time from repair to the node's next failure is {duration(half.iloc[0])}"
         if len(half)
-        else f"{pct(last['survival'], 0)} of the repairs hold longer than {duration(last['time_h'])}"
+        else f"{pct(last['survival'], 0)} of repaired nodes run longer than {duration(last['time_h'])}"
     )
-    differ = fit.nodes is not None and fit.nodes.apart.overdispersed
+    differ = nodes is not None and nodes.apart.overdispersed
     title, meaning = {
         "falling": (
-            "The longer a repair has held, the longer it will",
+            "The longer a node has run since its repair, the lower its failure rate",
             "the hazard falls with the time since the repair",
         ),
         "rising": (
-            "The longer a repair has held, the sooner it fails",
+            "The longer a node has run since its repair, the higher its failure rate",
             "the hazard rises with the time since the repair",
         ),
-        "flat": ("Repairs fail at any age alike", "the hazard does not visibly change with the time since the repair"),
+        "flat": (
+            "The failure rate does not depend on the time since the repair",
+            "the hazard does not significantly change with the time since the repair",
+        ),
     }[lifetime.hazard]
-    mixed = ", which a mix of better and worse nodes does too" if lifetime.hazard == "falling" and differ else ""
+    mixed = " (a mix of better and worse nodes has the same effect)" if lifetime.hazard == "falling" and differ else ""
     shape = f"{lifetime.shape:.2f} ({lifetime.low:.2f} to {lifetime.high:.2f})"
-    return Finding(title=title, text=f"{median}. With a Weibull shape of {shape}, {meaning}{mixed}.")
+    return Finding(title=title, text=f"{median}. The Weibull shape is {shape}: {meaning}{mixed}.")

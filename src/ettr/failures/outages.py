@@ -1,4 +1,4 @@
-"""When nodes were out of service: overlapping failures of one node are one outage."""
+"""Outages of nodes: overlapping failures of a node are joined, and missing ends are settled."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from ettr.core.errors import InputError
 from ettr.core.validity import above_zero
 
 MISSING_MEANS_OUT = 0.10
-"""Up to this share of missing ends, a missing one is read as an outage that lasts beyond the window."""
+"""Up to this share of missing ends, a missing end means that the outage lasts beyond the window."""
 
 SAME_WITHIN_H = 1 / 6
-"""What begins this soon after a node's return is the same failure, logged again. [h]"""
+"""A failure within this time of a node's return is the same failure, logged again. [h]"""
 SAME_WITHOUT_END_H = 24.0
-"""So is what begins this soon after a failure whose end is not known. [h]"""
+"""So is a failure within this time of one whose end is not known. [h]"""
 
 
 @dataclass(frozen=True)
 class Outages:
-    """When the nodes of a log were out of service.
+    """Outages of the nodes of a log.
 
     Attributes
     ----------
     failures : DataFrame
-        A row a failure, see `settled_ends`.
+        One row per failure, see `settled_ends`.
     joined : DataFrame
-        A row an outage, which overlapping failures of a node share, sorted by node and start: ``node`` (number, -1
+        One row per outage (overlapping failures of a node), sorted by node and start: ``node`` (number, -1 if
         unknown), ``start_h``, ``end_h`` [h], ``n_events`` [count].
     incidents : DataFrame
-        The same, where a row that begins within 10 min of the node's return, or within a day of a failure whose end
-        is unknown, is the same failure logged again. What is said of nodes and repairs counts these.
+        Outages, with those that start within 10 min of the node's return, or within a day of a failure whose end is
+        unknown, joined to the previous one. Statistics of nodes and repairs count these.
     window_h : float
         Length of the window. [h]
     n_nodes : int
-        Nodes watched, the healthy ones included. [count]
+        Nodes watched, including healthy ones. [count]
     exposure_h : float
-        Time for which they were watched. [node-h]
+        Exposure: time for which nodes were watched. [node-h]
     seen_h : DataFrame
-        By number of a node: ``from_h`` and ``until_h``, between which it was watched. [h]
+        By number of a node: ``from_h`` and ``until_h``, between which the node was watched. [h]
     """
 
     failures: pd.DataFrame
@@ -54,12 +54,12 @@ class Outages:
 
     @property
     def downtime_h(self) -> float:
-        """Time out of service, overlaps on a node counted once; a lower bound where ends are unknown. [node-h]"""
+        """Time out of service, with overlaps on a node counted once; a lower bound if ends are unknown. [node-h]"""
         return float((self.joined["end_h"] - self.joined["start_h"]).sum())
 
     @property
     def availability(self) -> float | None:
-        """Share of the nodes' time in service, in [0, 1]; None where a failure names no node, or none has an end."""
+        """Share of the nodes' time in service, in [0, 1]; None if a failure has no node, or no failure has an end."""
         if (self.failures["node"] < 0).any() or self.failures["unknown"].all():
             return None
         return 1 - self.downtime_h / self.exposure_h
@@ -67,14 +67,14 @@ class Outages:
 
 @dataclass(frozen=True)
 class SeenNodes:
-    """Nodes as numbers.
+    """Nodes by number.
 
     Attributes
     ----------
     codes : ndarray of int
-        Number of each event's node, from 0 in order of appearance; -1 where the node is unknown.
+        Number of each event's node, from 0 in order of appearance; -1 if the node is unknown.
     names : ndarray
-        What the caller calls each number.
+        Name of each number.
     """
 
     codes: np.ndarray
@@ -82,12 +82,12 @@ class SeenNodes:
 
 
 def seen_nodes(node: Any, n_nodes: int | None = None) -> SeenNodes:
-    """Number the nodes that failed.
+    """Return the nodes that failed as numbers, with their names.
 
     Parameters
     ----------
     node : array of int or str, or categorical
-        Node of each event; missing or negative where unknown.
+        Node of each event; missing or negative if unknown.
     n_nodes : int, optional
         Nodes watched, to check against. [count]
 
@@ -114,13 +114,13 @@ def seen_nodes(node: Any, n_nodes: int | None = None) -> SeenNodes:
     codes[has_name], names = pd.factorize(values[has_name])
     if n_nodes is not None and len(names) > n_nodes:
         raise InputError(
-            f"n_nodes must be >= {len(names)}, the nodes that failed, got {n_nodes}; count the healthy nodes too"
+            f"n_nodes must be >= {len(names)}, the nodes that failed, got {n_nodes}; it includes the healthy nodes"
         )
     return SeenNodes(codes, np.asarray(names))
 
 
 def starts_in_window(start_h: Any, window_h: float, **same_length: Any) -> np.ndarray:
-    """Starts as float64, known to lie in the window.
+    """Return start times as floats, after checking that they lie in the window.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def starts_in_window(start_h: Any, window_h: float, **same_length: Any) -> np.nd
     window_h : float
         Length of the window. [h]
     **same_length : array or None
-        Other columns, which must be as long.
+        Other columns, which must have the same length.
 
     Raises
     ------
@@ -151,18 +151,17 @@ def starts_in_window(start_h: Any, window_h: float, **same_length: Any) -> np.nd
 
 
 def settled_ends(start_h: Any, end_h: Any, node: Any, window_h: float) -> pd.DataFrame:
-    """Decide what a missing end means.
+    """Return the failures with every missing end settled as open or unknown.
 
-    An end after the window is open. A missing end is *unknown* if the node failed again later: it must have come back.
-    Otherwise it is *open* (out until the window's end) if the log keeps its ends well, that is if at most a tenth of
-    the failures whose node failed again lack theirs (of all failures, if no node failed twice or nodes are not given),
-    and unknown if it does not.
+    A failure that ends after the window is *open*. A missing end is *unknown* if the node failed again later, because
+    the node must have returned. Otherwise it is *open* (out until the window's end) if the log has nearly all ends,
+    that is if at most 10% of the failures whose node failed again lack one (of all failures, if no node failed twice or
+    nodes are not given), and *unknown* if not.
 
     Parameters
     ----------
     start_h, end_h : array
-        Start and end of each failure since the window's start, NaN where the end is missing; ``end_h`` may be None.
-        [h]
+        Start and end of each failure since the window's start, NaN if the end is missing; ``end_h`` may be None. [h]
     node : array of int or str, categorical, or None
         Node of each failure.
     window_h : float
@@ -171,8 +170,8 @@ def settled_ends(start_h: Any, end_h: Any, node: Any, window_h: float) -> pd.Dat
     Returns
     -------
     DataFrame
-        In the order given: ``node`` (number, -1 unknown), ``start_h``, ``end_h`` [h] (the window's end where open, the
-        start where unknown), ``open``, ``unknown`` (bool).
+        In the same order: ``node`` (number, -1 if unknown), ``start_h``, ``end_h`` [h] (the window's end if open, the
+        start if unknown), ``open``, ``unknown`` (bool).
 
     Raises
     ------
@@ -193,10 +192,10 @@ def settled_ends(start_h: Any, end_h: Any, node: Any, window_h: float) -> pd.Dat
         raise InputError(f"end_h must be >= start_h, {start[place]:g} h, got {end[place]:g} (event {place})")
     codes = np.full(len(start), -1) if node is None else seen_nodes(node).codes
     missing = np.isnan(end)
-    again = (codes >= 0) & (start < pd.Series(start).groupby(codes).transform("max").to_numpy())
-    judged = again if again.any() else np.ones(len(start), dtype=bool)
-    kept_well = len(start) > 0 and missing[judged].mean() <= MISSING_MEANS_OUT
-    is_open = (end > window_h) | (missing & ~again & kept_well)
+    fails_again = (codes >= 0) & (start < pd.Series(start).groupby(codes).transform("max").to_numpy())
+    sample = fails_again if fails_again.any() else np.ones(len(start), dtype=bool)
+    has_most_ends = len(start) > 0 and missing[sample].mean() <= MISSING_MEANS_OUT
+    is_open = (end > window_h) | (missing & ~fails_again & has_most_ends)
     unknown = missing & ~is_open
     end = np.where(is_open, window_h, np.where(unknown, start, end))
     return pd.DataFrame({"node": codes, "start_h": start, "end_h": end, "open": is_open, "unknown": unknown})
@@ -205,21 +204,21 @@ def settled_ends(start_h: Any, end_h: Any, node: Any, window_h: float) -> pd.Dat
 def find_outages(
     start_h: Any, end_h: Any, node: Any, window_h: float, n_nodes: int, stays: pd.DataFrame | None = None
 ) -> Outages:
-    """Find when nodes were out of service, from a log's failures.
+    """Find the outages of nodes from a log's failures.
 
     Parameters
     ----------
     start_h, end_h : array
-        Start and end of each failure since the window's start, NaN where the end is missing (see `settled_ends`);
+        Start and end of each failure since the window's start, NaN if the end is missing (see `settled_ends`);
         ``end_h`` may be None. [h]
     node : array of int or str, categorical, or None
-        Node of each failure; those of unknown nodes are never joined.
+        Node of each failure; failures of unknown nodes are never joined.
     window_h : float
         Length of the window. [h]
     n_nodes : int
-        Nodes watched, the healthy ones included. [count]
+        Nodes watched, including healthy ones. [count]
     stays : DataFrame, optional
-        When each node was watched: ``node``, ``in_h``, ``out_h`` [h]; for the whole window if not given.
+        Times in which each node was watched: ``node``, ``in_h``, ``out_h`` [h]; the whole window if not given.
 
     Returns
     -------
@@ -228,8 +227,8 @@ def find_outages(
     Raises
     ------
     InputError
-        A start outside the window, an end before its start, columns of different lengths, or more nodes seen than
-        watched.
+        A start outside the window, an end before its start, columns of different lengths, or more nodes in the log
+        than watched.
 
     Examples
     --------
@@ -254,13 +253,13 @@ def find_outages(
 
 
 def _joined(ends: pd.DataFrame, until: pd.Series) -> pd.DataFrame:
-    """A row an outage, with all failures of its node that begin before those before it are over (``until``)."""
+    """One row per outage: consecutive failures of a node, each of which starts before the last ``until`` so far."""
     order = np.lexsort((ends["start_h"].to_numpy(), ends["node"].to_numpy()))
     codes, start, end = (ends[name].to_numpy()[order] for name in ("node", "start_h", "end_h"))
-    lasting = pd.Series(until.to_numpy()[order])
-    back = lasting.groupby(codes).cummax().to_numpy() if len(end) else end
+    sorted_until = pd.Series(until.to_numpy()[order])
+    latest = sorted_until.groupby(codes).cummax().to_numpy() if len(end) else end
     new = np.ones(len(start), dtype=bool)
-    new[1:] = (codes[1:] != codes[:-1]) | (codes[1:] < 0) | (start[1:] > back[:-1])
+    new[1:] = (codes[1:] != codes[:-1]) | (codes[1:] < 0) | (start[1:] > latest[:-1])
     first = np.flatnonzero(new)
     return pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""How many failures the coming weeks bring, and how such forecasts did on the log itself."""
+"""Forecasts of failure counts, and a backtest of such forecasts on the log itself."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from ettr.failures.window import checked_level, checked_starts
 
 @dataclass(frozen=True)
 class Forecast:
-    """Failures expected over a horizon.
+    """Forecast of the failures over a horizon.
 
     Attributes
     ----------
     horizon_d : float
-        Time ahead. [d]
+        Length of the forecast. [d]
     mean : float
         Expected failures. [count]
     poisson_low, poisson_high : float
-        Interval if failures were independent at one constant rate, that of the whole window. [count]
+        Interval for independent failures at one constant rate, that of the whole window. [count]
     low, high : float
-        Interval that allows for the scatter seen in the past, and for a change of the rate. [count]
+        Interval that allows for overdispersion and for a change of the rate. [count]
     past : Recent
-        How much of the past it rests on, and the index of dispersion that it allows for.
+        Part of the log used, and the index of dispersion.
     level : float
         Coverage of both intervals.
     """
@@ -47,22 +47,22 @@ class Forecast:
 
 @dataclass(frozen=True)
 class ForecastScore:
-    """How forecasts from the past of a log met what then came.
+    """Backtest: forecasts from earlier parts of a log, compared with the outcomes.
 
     Attributes
     ----------
     horizon_d : float
-        Time ahead, shorter than asked for if the window was shorter than three horizons. [d]
+        Length of the forecasts, shortened if the window is shorter than three horizons. [d]
     n_forecasts : int
-        Forecasts made. They overlap: see ``n_independent``.
+        Number of forecasts. They overlap: see ``n_independent``.
     n_independent : int
-        Horizons that fit side by side into the time forecast.
+        Number of horizons that fit side by side into the time forecast.
     poisson_coverage, over_dispersed_coverage : float
-        Share of forecasts whose interval held the count that came.
+        Share of forecasts whose interval covered the outcome.
     level : float
-        Coverage that both promise.
+        Nominal coverage of both intervals.
     table : DataFrame
-        One row a forecast: ``origin_h`` [h], ``n_events`` that came, ``mean``, ``poisson_low``, ``poisson_high``,
+        One row per forecast: ``origin_h`` [h], ``n_events`` (the outcome), ``mean``, ``poisson_low``, ``poisson_high``,
         ``low``, ``high`` [count], ``poisson_hit``, ``hit`` (bool).
     """
 
@@ -76,7 +76,7 @@ class ForecastScore:
 
 
 def predict_count(start_h: Any, window_h: float, horizon_d: float = 30.0, level: float = 0.95) -> Forecast:
-    r"""Failures to expect over the time that follows the window.
+    r"""Forecast the failures over the time that follows the window.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def predict_count(start_h: Any, window_h: float, horizon_d: float = 30.0, level:
     window_h : float
         Length of the window. [h]
     horizon_d : float
-        Time ahead. [d]
+        Length of the forecast. [d]
     level : float
         Coverage of the intervals.
 
@@ -96,10 +96,10 @@ def predict_count(start_h: Any, window_h: float, horizon_d: float = 30.0, level:
 
     Notes
     -----
-    With n failures in T, the part of the past that `recent_past` chooses, the count of the next h is negative binomial
-    with mean :math:`\mu = (n + 1/2) h/T` and variance :math:`\phi \mu (1 + h/T)`: the scatter to come and that of the
-    estimated rate, with the index :math:`\phi` of the same choice. The Poisson interval has :math:`\phi = 1`, and T the
-    whole window. The same nodes in the same use are assumed; a regime never seen is not foretold.
+    With n failures in the part T of the log that `recent_past` chooses, the count of the next h is negative binomial
+    with mean :math:`\mu = (n + 1/2) h/T` and variance :math:`\phi \mu (1 + h/T)`: the variation to come plus the
+    uncertainty of the estimated rate, with the index of dispersion :math:`\phi` of the same choice. The Poisson
+    interval has :math:`\phi = 1` and uses the whole window. The forecast assumes the same nodes in the same use.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def predict_count(start_h: Any, window_h: float, horizon_d: float = 30.0, level:
 
 
 def _forecast(start: np.ndarray, window: float, horizon: float, level: float) -> Forecast:
-    """As `predict_count`, for times that are known to be in order and in the window."""
+    """Forecast from times that are already checked, see `predict_count`."""
     past = recent_of(start, window, horizon, level)
     mean = (past.n_events + 0.5) * horizon / past.window_h
     poisson = _count_interval((start.size + 0.5) * horizon / window, 1 + horizon / window, level)
@@ -124,10 +124,10 @@ def _forecast(start: np.ndarray, window: float, horizon: float, level: float) ->
 
 
 def score_forecasts(start_h: Any, window_h: float, horizon_d: float = 30.0, level: float = 0.95) -> ForecastScore:
-    """Forecast the log's own later months from its earlier ones, and count hits.
+    """Backtest forecasts: predict later parts of the log from earlier ones, and count covered outcomes.
 
-    Origins run from a third of the window to one horizon before its end, a step of a 200th of the window apart, at
-    least a day. At each only the failures before it are used.
+    The origins of the forecasts run from a third of the window to one horizon before its end, 1/200 of the window but
+    at least a day apart. Each forecast uses only the failures before its origin.
 
     Parameters
     ----------
@@ -136,14 +136,14 @@ def score_forecasts(start_h: Any, window_h: float, horizon_d: float = 30.0, leve
     window_h : float
         Length of the window. [h]
     horizon_d : float
-        Time ahead; a sixth of the window where that is shorter than three horizons. [d]
+        Length of the forecasts; a sixth of the window if the window is shorter than three horizons. [d]
     level : float
         Coverage of the intervals.
 
     Raises
     ------
     InputError
-        As :func:`predict_count`.
+        Times out of order or outside the window, a horizon that is not positive, a level outside (0, 1).
 
     Examples
     --------
@@ -173,24 +173,26 @@ def score_forecasts(start_h: Any, window_h: float, horizon_d: float = 30.0, leve
 
 
 def _forecast_row(start: np.ndarray, origin: float, horizon: float, level: float) -> dict[str, Any]:
+    """A forecast from the failures before ``origin``, and its outcome."""
     past, later = np.searchsorted(start, [origin, origin + horizon])
     forecast = _forecast(start[:past], origin, horizon, level)
-    came = int(later - past)
+    outcome = int(later - past)
     return {
         "origin_h": float(origin),
-        "n_events": came,
+        "n_events": outcome,
         "mean": forecast.mean,
         "poisson_low": forecast.poisson_low,
         "poisson_high": forecast.poisson_high,
         "low": forecast.low,
         "high": forecast.high,
-        "poisson_hit": forecast.poisson_low <= came <= forecast.poisson_high,
-        "hit": forecast.low <= came <= forecast.high,
+        "poisson_hit": forecast.poisson_low <= outcome <= forecast.poisson_high,
+        "hit": forecast.low <= outcome <= forecast.high,
     }
 
 
 def _count_interval(mean: float, index: float, level: float) -> tuple[float, float]:
     """Central interval of a negative binomial count with variance ``index`` times its mean, index > 1."""
+    # variance = mean + mean^2 / size = index * mean, success probability 1 / index
     size = mean / (index - 1)
     tails = (1 - level) / 2, (1 + level) / 2
     low, high = scipy.stats.nbinom.ppf(tails, size, 1 / index)

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 
 NODE_DAYS = 1000.0
+"""Exposure that failure rates refer to. [node-days]"""
 
 
 @dataclass(frozen=True)
 class FailureRate:
-    """A failure rate with its interval.
+    """A failure rate with its confidence interval.
 
     Attributes
     ----------
@@ -29,6 +30,12 @@ class FailureRate:
         Estimate and the ends of the interval. [1 / (1000 node-days)]
     level : float
         Coverage of the interval, e.g. 0.95.
+
+    Examples
+    --------
+    >>> rate = failure_rate(20, 5000)
+    >>> rate.per_1000_node_days, round(rate.low, 2), round(rate.high, 2)
+    (4.0, 2.44, 6.18)
     """
 
     per_1000_node_days: float
@@ -38,7 +45,7 @@ class FailureRate:
 
 
 def poisson_interval(n_events: Any, level: float = 0.95) -> tuple[Any, Any]:
-    r"""Exact central interval for the mean of a Poisson count.
+    r"""Return the exact central interval for the mean of a Poisson count.
 
     Parameters
     ----------
@@ -77,7 +84,7 @@ def poisson_interval(n_events: Any, level: float = 0.95) -> tuple[Any, Any]:
 
 
 def rates_of(n_events: Any, node_days: Any, level: float = 0.95) -> dict[str, np.ndarray]:
-    """Columns ``rate``, ``low`` and ``high`` of counts and their exposures, with exact intervals.
+    """Return failure rates of counts and exposures, with exact intervals, as columns.
 
     Parameters
     ----------
@@ -89,7 +96,12 @@ def rates_of(n_events: Any, node_days: Any, level: float = 0.95) -> dict[str, np
     Returns
     -------
     dict of ndarray
-        [1 / (1000 node-days)]
+        ``rate``, ``low`` and ``high`` [1 / (1000 node-days)].
+
+    Examples
+    --------
+    >>> rates_of([3, 0], [1000.0, 500.0])["rate"].tolist()
+    [3.0, 0.0]
     """
     low, high = poisson_interval(n_events, level)
     exposure = np.asarray(node_days, dtype=float) / NODE_DAYS
@@ -97,7 +109,7 @@ def rates_of(n_events: Any, node_days: Any, level: float = 0.95) -> dict[str, np
 
 
 def binomial_interval(hits: Any, misses: Any, level: float) -> tuple[Any, Any]:
-    """Clopper and Pearson's interval of a share, or of one at each point of arrays; counts need not be whole.
+    """Return the Clopper-Pearson interval of a share, from hits and misses that need not be whole numbers.
 
     Examples
     --------
@@ -106,14 +118,14 @@ def binomial_interval(hits: Any, misses: Any, level: float) -> tuple[Any, Any]:
     (0.187, 0.813)
     """
     tail = (1 - level) / 2
-    with np.errstate(invalid="ignore"):  # a count of none has no inverse, and its end is known
+    with np.errstate(invalid="ignore"):  # the beta quantile is undefined for a count of 0, whose end is 0 or 1
         low = np.where(np.greater(hits, 0), scipy.stats.beta.ppf(tail, hits, np.add(misses, 1)), 0.0)
         high = np.where(np.greater(misses, 0), scipy.stats.beta.isf(tail, np.add(hits, 1), misses), 1.0)
     return plain(low), plain(high)
 
 
 def failure_rate(n_events: float, node_days: float, level: float = 0.95) -> FailureRate:
-    """Failures per 1,000 node-days with the exact Poisson interval.
+    """Return the failures per 1,000 node-days with the exact Poisson interval.
 
     Parameters
     ----------
@@ -141,7 +153,7 @@ def failure_rate(n_events: float, node_days: float, level: float = 0.95) -> Fail
 
 
 def gamma_interval(shape: float, node_days: float, level: float = 0.95) -> FailureRate:
-    """Failure rate with the central interval of its gamma distribution.
+    """Return a failure rate with the central interval of its gamma distribution.
 
     With ``shape = n + 1/2`` this is the posterior of a count ``n`` under Jeffreys' prior.
 
@@ -150,7 +162,7 @@ def gamma_interval(shape: float, node_days: float, level: float = 0.95) -> Failu
     shape : float
         Shape of the gamma distribution. [count]
     node_days : float
-        Its inverse scale. [node-days]
+        Inverse scale of the gamma distribution. [node-days]
     level : float
         Probability inside the interval.
 
@@ -167,7 +179,7 @@ def gamma_interval(shape: float, node_days: float, level: float = 0.95) -> Failu
 
 
 def job_mttf_h(rate_per_1000_node_days: Any, n_gpus: Any, gpus_per_node: Any = 8) -> Any:
-    r"""Mean time to failure of a job on ``n_gpus``. [h]
+    r"""Return the mean time to failure of a job on ``n_gpus`` GPUs, in hours.
 
     Parameters
     ----------
@@ -179,7 +191,7 @@ def job_mttf_h(rate_per_1000_node_days: Any, n_gpus: Any, gpus_per_node: Any = 8
     Returns
     -------
     float or ndarray
-        Infinite where the rate is zero. [h]
+        MTTF, infinite for a rate of zero. [h]
 
     Notes
     -----
@@ -197,40 +209,48 @@ def job_mttf_h(rate_per_1000_node_days: Any, n_gpus: Any, gpus_per_node: Any = 8
 
 
 def count_intervals(frame: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """Add the exact interval of each count.
+    """Add the exact Poisson interval of each count.
 
     Parameters
     ----------
     frame : DataFrame
         With a column ``n_events``. [count]
     level : float
-        Coverage.
+        Coverage of the intervals.
 
     Returns
     -------
     DataFrame
-        The same rows with ``low`` and ``high``. [count]
+        ``frame`` with the columns ``low`` and ``high``. [count]
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> counts = count_intervals(pd.DataFrame({"n_events": [0, 10]}))
+    >>> counts[["low", "high"]].round(1).to_numpy().tolist()
+    [[0.0, 3.7], [4.8, 18.4]]
     """
     low, high = poisson_interval(frame["n_events"].to_numpy(dtype=float), level)
     return frame.assign(low=low, high=high)
 
 
 def without_each(frame: pd.DataFrame, window_h: float, level: float = 0.95) -> pd.DataFrame:
-    """Mean time between interruptions if one category never failed.
+    """Return the mean time between interruptions if one category never failed, for each category.
 
     Parameters
     ----------
     frame : DataFrame
         ``category`` and ``n_events``.
     window_h : float
-        Length of the observation. [h]
+        Length of the observation window. [h]
     level : float
         Coverage of the interval.
 
     Returns
     -------
     DataFrame
-        ``category`` (first the row ``nothing``: all as observed), ``mtbi_h``, ``low``, ``high`` [h].
+        One row per category that is left out, after the row ``nothing`` (all failures): ``category``, ``mtbi_h``,
+        ``low``, ``high`` [h].
 
     Examples
     --------
@@ -251,7 +271,7 @@ def without_each(frame: pd.DataFrame, window_h: float, level: float = 0.95) -> p
 
 
 def rate_intervals(published: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """Add the interval of each published rate: exact where a count is published, else the range stated.
+    """Add the interval of each published rate: exact if a count is published, else the stated range.
 
     Parameters
     ----------
@@ -263,13 +283,21 @@ def rate_intervals(published: pd.DataFrame, level: float = 0.95) -> pd.DataFrame
     Returns
     -------
     DataFrame
-        The same rows with ``low`` and ``high``, which hold the stated range too. [1 / (1000 node-days)]
+        ``published`` with the columns ``low`` and ``high``, which include the stated range. [1 / (1000 node-days)]
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> columns = ["n_events", "node_days", "rate", "rate_low", "rate_high"]
+    >>> published = pd.DataFrame([[10, 1000, 10, None, None], [None, None, 5, 4, 6]], columns=columns, dtype=float)
+    >>> rate_intervals(published)[["low", "high"]].round(1).to_numpy().tolist()
+    [[4.8, 18.4], [4.0, 6.0]]
     """
     counted = published["n_events"].notna() & published["node_days"].notna()
     events = published["n_events"].astype(float).where(counted, 0.0).to_numpy(dtype=float)
     low, high = poisson_interval(events, level)
     exposure = published["node_days"].astype(float).where(counted, NODE_DAYS).to_numpy(dtype=float) / NODE_DAYS
-    # both kinds of doubt are shown: the count's interval, widened by what is stated of its exposure
+    # the interval of the count is widened by the stated range of its exposure
     shortest = (published["rate_high"] / published["rate"]).fillna(1.0)
     longest = (published["rate_low"] / published["rate"]).fillna(1.0)
     return published.assign(

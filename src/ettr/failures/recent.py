@@ -1,4 +1,4 @@
-"""How much of the past a forecast should rest on: all of it, unless the rate has changed."""
+"""The part of a log that a forecast should use: all of it, unless the rate has changed."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from ettr.failures.dispersion import MIN_EVENTS, N_BLOCKS, local_dispersion, ove
 from ettr.failures.window import checked_level, checked_starts
 
 SHARES = (1.0, 1 / 2, 1 / 4, 1 / 8)
-"""Parts of the window, up to its end, that are tried."""
-LEAST_GAIN = 5.0
-"""A part must make the log's own counts this much more probable than the whole does. [nats]"""
+"""Last parts of the window that are tried, as shares of the window."""
+MIN_GAIN = 5.0
+"""Gain in log-likelihood over the whole window that a part must reach to be used. [nats]"""
 _BLOCKS, _FEWEST_BLOCKS = 200, 20
 _FIRST = 1 / 3
-"""From this share of the window on past forecasts are made."""
+"""Share of the window at which the backtest starts."""
 
 
 @dataclass(frozen=True)
 class Recent:
-    """The part of the past that a forecast rests on.
+    """The last part of a log that a forecast uses.
 
     Attributes
     ----------
     window_h : float
-        Its length, up to the end of the log. [h]
+        Length of the part, up to the end of the log. [h]
     n_events : int
-        Failures in it. [count]
+        Failures in the part. [count]
     share : float
-        Its share of the whole window.
+        Length as a share of the window.
     gain : float
-        By how much it made the log's own counts more probable than the whole window did; 0 for that. [nats]
+        Gain in log-likelihood of the log's counts over forecasts from the whole window; 0 for the whole window. [nats]
     index : float
-        Index of dispersion to allow for, at least 1, with what is uncertain of it.
+        Index of dispersion, at least 1, widened for its own uncertainty.
     """
 
     window_h: float
@@ -46,12 +46,12 @@ class Recent:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is all that the log has."""
+        """Whether the part is the whole log."""
         return self.share == 1.0
 
 
 def recent_past(start_h: Any, window_h: float, horizon_h: float, level: float = 0.95) -> Recent:
-    r"""Find how much of the past forecasts of a log should rest on, from how they did on the log itself.
+    r"""Find the last part of a log that forecasts should use, by a backtest on the log itself.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def recent_past(start_h: Any, window_h: float, horizon_h: float, level: float = 
     window_h : float
         Length of the window. [h]
     horizon_h : float
-        Time ahead. [h]
+        Length of the forecasts. [h]
     level : float
-        Coverage of the intervals for which the index is made right.
+        Coverage of the intervals for which the index is widened.
 
     Returns
     -------
@@ -76,15 +76,16 @@ def recent_past(start_h: Any, window_h: float, horizon_h: float, level: float = 
 
     Notes
     -----
-    From a third of the window on the count of each of 200 blocks is forecast from the time before it: from all of it,
-    and from the last half, quarter and eighth of a window. The part whose forecasts make the counts most probable is
-    taken if that is by ``LEAST_GAIN`` more than the whole does, with a likelihood of Poisson counts divided by the
-    index of dispersion of neighbouring blocks, so that a burst is no change of the rate. Where nothing changes the
-    whole is best, as it knows the rate best. A part must hold ``MIN_EVENTS`` failures.
+    From a third of the window on, the count of each of 200 blocks is forecast from the time before it: from all of it,
+    and from the last half, quarter and eighth of a window. The part with the largest likelihood of the counts is used
+    if its log-likelihood exceeds that of the whole window by ``MIN_GAIN``. The likelihood is that of Poisson counts,
+    with the log-likelihood divided by the index of dispersion of neighbouring blocks, so that a burst does not count as
+    a change of the rate. At a constant rate the whole window is best, because it gives the most precise rate. A part
+    must contain ``MIN_EVENTS`` failures.
 
-    The index is that of equal blocks of the window, or where a part is taken the larger of that of neighbouring blocks
-    and the mean square error of past forecasts of a horizon over what independent failures would give. What so few
-    blocks leave uncertain is paid for by Student's t, except where counts scatter no more than by chance.
+    The index is that of equal blocks of the window. If a part is used, it is the larger of that of neighbouring blocks
+    and the mean squared error of past forecasts over its expectation for independent failures. The uncertainty of an
+    index from few blocks widens it by Student's t, unless the test finds no overdispersion.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def recent_past(start_h: Any, window_h: float, horizon_h: float, level: float = 
 
 
 def recent_of(start: np.ndarray, window: float, horizon: float, level: float) -> Recent:
-    """As `recent_past`, for times that are known to be in order and in the window."""
+    """Return the part to use for times that are already checked, see `recent_past`."""
     if start.size < MIN_EVENTS:
         return Recent(window, start.size, 1.0, 0.0, 1.0)
     share, gain = _best_share(start, window)
@@ -111,10 +112,10 @@ def recent_of(start: np.ndarray, window: float, horizon: float, level: float) ->
 
 
 def _best_share(start: np.ndarray, window: float) -> tuple[float, float]:
-    """The part of the window to rest on, and its gain over the whole."""
+    """Share of the window with the best forecasts, and its gain in log-likelihood over the whole window."""
     n_blocks = int(np.clip(window / H_PER_DAY, _FEWEST_BLOCKS, _BLOCKS))
     passed = np.searchsorted(start, np.linspace(0, window, n_blocks + 1))
-    passed[-1] = start.size  # the end of the window is in it
+    passed[-1] = start.size  # the end of the window belongs to the last block
     counts, block = np.diff(passed), np.arange(int(_FIRST * n_blocks), n_blocks)
     scatter = local_dispersion(start, window).index
     gains = {}
@@ -123,26 +124,28 @@ def _best_share(start: np.ndarray, window: float) -> tuple[float, float]:
         first = np.maximum(block - length, 0)
         mean = (passed[block] - passed[first] + 0.5) / (block - first)
         if start.size - passed[n_blocks - length] >= MIN_EVENTS:
+            # Poisson log-likelihood without its constant, divided by the index of dispersion
             gains[share] = float((counts[block] * np.log(mean) - mean).sum()) / scatter
     best = max(gains, key=lambda share: gains[share])
     gain = gains[best] - gains[1.0]
-    return (best, gain) if gain >= LEAST_GAIN else (1.0, 0.0)
+    return (best, gain) if gain >= MIN_GAIN else (1.0, 0.0)
 
 
 def _scatter_beside(start: np.ndarray, window: float, level: float) -> float:
-    """Index of dispersion of neighbouring blocks, each pair at its own rate, with what is uncertain of it."""
+    """Index of dispersion of neighbouring blocks, each pair at its own rate, widened for its own uncertainty."""
     passed = np.searchsorted(start, np.linspace(0, window, N_BLOCKS + 1))
     passed[-1] = start.size
     counts = np.diff(passed)
     both = counts[1:] + counts[:-1]
+    # the squared difference of two Poisson counts of one rate has the mean of their sum
     squares = np.diff(counts)[both > 0] ** 2 / both[both > 0]
     steps = squares.size
-    dof = 2 * steps**2 / (3 * steps - 1)  # as of von Neumann's ratio: neighbouring pairs share a block
+    dof = 2 * steps**2 / (3 * steps - 1)  # as for von Neumann's ratio: neighbouring pairs share a block
     return max(1.0, float(squares.mean())) * widening(dof, level) ** 2
 
 
 def _error_index(start: np.ndarray, window: float, part: float, horizon: float) -> float:
-    """Mean square error of past forecasts, side by side, over the variance that independent failures would give."""
+    """Mean squared error of past non-overlapping forecasts over its expectation for independent failures."""
     origins = np.arange(window - horizon, max(_FIRST * window, part / 2), -horizon)
     if origins.size < 2:
         return 1.0

@@ -1,4 +1,4 @@
-"""How long nodes are out, with the repairs that were still open when the watch ended."""
+"""Repair times, with repairs that were still open at the end of the window as censored."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from ettr.failures.outages import Outages
 ALL = "(all)"
 
 _TAIL = 0.025
-"""Probability beyond each end of an interval."""
+"""Probability beyond each end of a 95% interval."""
 
 
 @dataclass(frozen=True)
 class RepairTimes:
-    """Times out of service.
+    """Repair times of a log.
 
     Attributes
     ----------
     table : DataFrame
-        A row for all failures (``(all)``) and one a group, the most failures first: ``group``; ``n_events``, ``n_open``
+        A row for all failures (``(all)``) and one per group, most failures first: ``group``; ``n_events``, ``n_open``
         (still out at the window's end), ``n_unknown`` (no end, and not open), ``n_zero`` (ended when they began)
         [count]; ``mean_h`` with its 95% interval ``mean_low_h`` and ``mean_high_h``, ``median_h``,
         ``p90_h`` [h].
     downtime_h : float
-        Node-hours out of service, overlaps on a node counted once. A lower bound if ends are unknown. [node-h]
+        Time out of service, overlaps on a node counted once. A lower bound if ends are unknown. [node-h]
     availability : float or None
-        Share of the nodes' time in service; None where that is not known.
+        Share of the nodes' time in service; None if not known.
     cv : float
-        Coefficient of variation of all times out of service, from Kaplan and Meier's curve up to the longest seen; NaN
-        if no repair has ended after some time.
+        Coefficient of variation of all repair times, from the Kaplan-Meier curve up to the longest repair; NaN if no
+        repair has ended after a positive time.
     """
 
     table: pd.DataFrame
@@ -48,32 +48,32 @@ class RepairTimes:
 
     @property
     def section(self) -> dict[str, Any]:
-        """A scenario's section ``repair`` with the mean and the spread of all repairs, taken as log-normal.
+        """Section ``repair`` of a scenario: mean and coefficient of variation of all repairs, taken as log-normal.
 
         Raises
         ------
         InputError
-            No repair has ended, or none took time.
+            No repair has ended after a positive time.
         """
         if math.isnan(self.cv):
-            raise InputError("no repair in the log has ended after some time: how long they take is not known")
+            raise InputError("repair times are not known: no repair in the log has an end after its start")
         return {"manual_h": float(self.overall["mean_h"]), "cv": self.cv}
 
     @property
     def overall(self) -> pd.Series:
-        """The row of all failures."""
+        """Row of all failures."""
         return self.table.iloc[0]
 
 
 def repair_times(outages: Outages, group: Any = None) -> RepairTimes:
-    r"""How long failures lasted, by group.
+    r"""Return the repair times, of all failures and by group.
 
     Parameters
     ----------
     outages : Outages
-        From `find_outages`. Without nodes no two failures overlap, and fewer missing ends can be told from open ones.
+        From `find_outages`. Without nodes, failures do not overlap, and fewer missing ends can be settled as open.
     group : array or categorical, optional
-        Group of each failure, e.g. its component; at most 50 are kept apart.
+        Group of each failure, e.g. its component; at most 50 are listed.
 
     Returns
     -------
@@ -82,14 +82,15 @@ def repair_times(outages: Outages, group: Any = None) -> RepairTimes:
     Raises
     ------
     InputError
-        A group for more or fewer failures than there are.
+        If ``group`` does not have one value per failure.
 
     Notes
     -----
-    Quantiles are Kaplan and Meier's, open repairs censored at the window's end; infinite where the curve does not fall
-    that far. The mean is the area under the curve up to the longest time seen, an underestimate where repairs longer
-    than all finished ones are open; its interval is Student's with Greenwood's error (0 to infinity for one finished
-    repair). Repairs of unknown length are left out of all three and counted; all three are NaN where no repair ended.
+    Quantiles are those of the Kaplan-Meier curve, with open repairs censored at the window's end; infinite if the curve
+    does not fall that far. The mean is the area under the curve up to the longest time, an underestimate if open
+    repairs are longer than all finished ones; its interval uses Student's t with Greenwood's error (0 to infinity for
+    one finished repair). Repairs of unknown length are left out of mean and quantiles and counted; mean and quantiles
+    are NaN if no repair ended.
 
     Examples
     --------
@@ -116,34 +117,35 @@ def repair_times(outages: Outages, group: Any = None) -> RepairTimes:
 
 
 def _cv(ends: pd.DataFrame) -> float:
-    """Coefficient of variation by the first two moments of the curve."""
-    lasted, ended = _known(ends)
-    if not (lasted[ended] > 0).any():
+    """Coefficient of variation from the first two moments of the survival curve."""
+    duration, ended = _known_durations(ends)
+    if not (duration[ended] > 0).any():
         return np.nan
-    curve = kaplan_meier(lasted, ended)
+    curve = kaplan_meier(duration, ended)
     survival, time_h = curve["survival"].to_numpy(), curve["time_h"].to_numpy()
-    until_h = np.append(time_h[1:], max(lasted.max(), time_h[-1]))
+    until_h = np.append(time_h[1:], max(duration.max(), time_h[-1]))
+    # E[T] = int S dt and E[T^2] = int 2 t S dt, with S constant between the ages of the curve
     mean, square = survival @ (until_h - time_h), survival @ (until_h**2 - time_h**2)
     return float(np.sqrt(max(square / mean**2 - 1, 0.0)))
 
 
-def _known(ends: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Times out of service that are known, and whether each of them has ended."""
+def _known_durations(ends: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Repair times that are known or censored, and whether each has ended."""
     with_length = ends[~ends["unknown"]]
     return (with_length["end_h"] - with_length["start_h"]).to_numpy(), ~with_length["open"].to_numpy()
 
 
 def _lengths(ends: pd.DataFrame) -> dict[str, float]:
-    """A row of the table, but for its group."""
-    lasted, ended = _known(ends)
+    """A row of the table without its group."""
+    duration, ended = _known_durations(ends)
     row: dict[str, float] = {
         "n_events": len(ends),
         "n_open": int((~ended).sum()),
         "n_unknown": int(ends["unknown"].sum()),
-        "n_zero": int((lasted[ended] == 0).sum()),
+        "n_zero": int((duration[ended] == 0).sum()),
     }
-    curve = kaplan_meier(lasted, ended) if ended.any() else None
-    means = (np.nan,) * 3 if curve is None else _mean(curve, lasted)
+    curve = kaplan_meier(duration, ended) if ended.any() else None
+    means = (np.nan,) * 3 if curve is None else _mean(curve, duration)
     row |= dict(zip(("mean_h", "mean_low_h", "mean_high_h"), means, strict=True))
     for column, share in (("median_h", 0.5), ("p90_h", 0.1)):
         row[column] = np.nan if curve is None else _age_at(curve, share)
@@ -151,22 +153,22 @@ def _lengths(ends: pd.DataFrame) -> dict[str, float]:
 
 
 def _age_at(curve: pd.DataFrame, share: float) -> float:
-    """First age at which the curve is down at a share; rounding of the product must not delay it."""
+    """First age at which the curve has fallen to a share, with a tolerance for the rounding of its product."""
     reached = (curve["survival"] <= share + 1e-12).to_numpy()
     return float(curve["time_h"].to_numpy()[reached.argmax()]) if reached.any() else float("inf")
 
 
-def _mean(curve: pd.DataFrame, lasted: np.ndarray) -> tuple[float, float, float]:
-    """Area under the curve up to the longest time seen, with the ends of its 95% interval."""
+def _mean(curve: pd.DataFrame, duration: np.ndarray) -> tuple[float, float, float]:
+    """Area under the curve up to the longest time (restricted mean), with the ends of its 95% interval."""
     time_h = curve["time_h"].to_numpy()
-    areas = curve["survival"].to_numpy() * np.diff(time_h, append=max(lasted.max(), time_h[-1]))
+    areas = curve["survival"].to_numpy() * np.diff(time_h, append=max(duration.max(), time_h[-1]))
     mean, n_ended = float(areas.sum()), float(curve["n_events"].sum())
     if n_ended < 2:
         return mean, 0.0, float("inf")
     failed, at_risk = (curve[name].to_numpy()[1:] for name in ("n_events", "at_risk"))
     beyond, left = mean - np.cumsum(areas)[:-1], at_risk - failed
     inside = left > 0
-    # Greenwood's variance of the area, with Student's quantile
+    # Greenwood's variance of the area: sum over ages of (area beyond)^2 d / (n (n - d)), with Student's quantile
     variance = float((beyond**2 * failed / (at_risk * np.where(inside, left, 1)))[inside].sum())
     spread = float(scipy.stats.t.isf(_TAIL, n_ended - 1)) * np.sqrt(variance * n_ended / (n_ended - 1))
     return mean, max(mean - spread, 0.0), mean + spread

@@ -1,4 +1,4 @@
-"""Failures that come back: de-duplication, and the failure rate by the time since a node's last repair."""
+"""Repeat failures: de-duplication, and the failure rate by time since a node's last repair."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from ettr.failures.rates import poisson_interval, rates_of
 from ettr.failures.window import SIGNIFICANT
 
 EDGES_D = (0, 1, 3, 7, 14, 30, 90)
-"""Days since a repair at which the hazard is looked at."""
+"""Edges of the time since a repair in the table of the hazard. [d]"""
 RETEST_LIFT = 1.5
-"""Failures soon after repairs that are surely more than this many times those expected make repairs worth testing."""
+"""Repairs should be tested if the low end of the ratio of repeats to those expected is at least this."""
 _MOST_PLACES = 5_000
 
 
 @dataclass(frozen=True)
 class RepeatRisk:
-    """Failures soon after a repair against those that the same nodes would have by themselves.
+    """Failures soon after a repair, compared with those expected from the rates of the same nodes.
 
     Attributes
     ----------
     within_d : float
-        What "soon" means. [d]
+        Longest time after a return to service that counts as soon. [d]
     n_soon : int
-        Failures within that time of the node's last return to service. [count]
+        Failures within ``within_d`` of the node's last return to service. [count]
     n_expected : float
-        As many if the fleet's failures were dealt out to the same nodes at random, to each as many as it had. Nodes
-        with a high rate of their own, and weeks with many failures, raise this as they raise ``n_soon``. [count]
+        Expected number if the failures were allocated to the same nodes at random, keeping each node's count. Nodes
+        with a high rate, and weeks with many failures, raise it as they raise ``n_soon``. [count]
     ratio, low, high : float
-        How many times as many, and the ends of its exact interval.
+        ``n_soon`` over ``n_expected``, and its exact interval.
     level : float
         Coverage of the interval.
     p : float
-        Probability of ``n_soon`` or more if ``n_expected`` were all there is.
+        P-value: Poisson probability of ``n_soon`` or more with mean ``n_expected``.
     """
 
     within_d: float
@@ -57,15 +57,15 @@ class RepeatRisk:
 
     @property
     def repairs_fail(self) -> bool:
-        """Whether failures follow repairs so often that repairs should be tested: at 5%, and by enough to matter."""
+        """Whether failures cluster after repairs, significantly (5%) and enough to matter (``RETEST_LIFT``)."""
         return self.p < SIGNIFICANT and self.low >= RETEST_LIFT
 
 
 def deduplicate(start_h: Any, node: Any, within_h: float = 24.0, end_h: Any = None) -> np.ndarray:
-    """Mark the failures that are no repeat of one just before on the same node.
+    """Mark the failures that are not repeats of an earlier failure of the same node.
 
-    A failure is a repeat if it starts at most ``within_h`` after the start (or the end, if that is given) of its node's
-    last failure that was kept. So a chain of failures an hour apart is kept once every ``within_h``, not just once.
+    A failure is a repeat if it starts at most ``within_h`` after the start (or the end, if given) of the node's last
+    failure that was kept. A chain of hourly failures is therefore kept once per ``within_h``, not only once.
 
     Parameters
     ----------
@@ -76,12 +76,12 @@ def deduplicate(start_h: Any, node: Any, within_h: float = 24.0, end_h: Any = No
     within_h : float
         Longest time to a repeat. [h]
     end_h : array, optional
-        Ends of failures to count from; where missing, from the start. [h]
+        Ends of failures, from which ``within_h`` counts; the start if missing. [h]
 
     Returns
     -------
     ndarray of bool
-        True where kept, in the order given.
+        True for failures that are kept, in the same order.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def deduplicate(start_h: Any, node: Any, within_h: float = 24.0, end_h: Any = No
     within = float(at_least_zero("within_h", within_h, unit="h"))
     start = np.asarray(start_h, dtype=float)
     if not np.isfinite(start).all():
-        raise InputError("start_h must be finite h; leave out failures without a start, and count them")
+        raise InputError("start_h must be a finite number of hours; leave out failures without a start")
     for name, values in (("node", node), ("end_h", end_h)):
         if values is not None and len(values) != len(start):
             raise InputError(f"{name} must have {len(start)} values, as start_h has, got {len(values)}")
@@ -105,20 +105,20 @@ def deduplicate(start_h: Any, node: Any, within_h: float = 24.0, end_h: Any = No
     kept = codes < 0
     order = np.lexsort((start, codes))[int(kept.sum()) :]
     if len(order):
-        # stamps on a grid lie exactly this far apart, but for the rounding of a sum
+        # stamps on a grid lie exactly this far apart, apart from rounding
         kept[order] = _chain(codes[order], start[order], since[order] + within * (1 + 1e-9))
     return kept
 
 
 def _chain(codes: np.ndarray, start: np.ndarray, blocked_until: np.ndarray) -> np.ndarray:
-    """Follow each node's failures from one kept to the next; sorted by node and start."""
-    # complex numbers sort by the real part, then the imaginary: an exact search within a node
+    """Mark each node's kept failures by pointer doubling; rows are sorted by node and start."""
+    # complex numbers sort by the real part, then the imaginary part: an exact search within a node
     following = np.searchsorted(codes + 1j * start, codes + 1j * blocked_until, side="right")
     kept = np.zeros(len(codes) + 1, dtype=bool)
     kept[np.flatnonzero(np.diff(codes, prepend=-1))] = True
-    # a failure that blocks its whole node points past its end, at another's first, which is kept anyway
+    # a failure that blocks the rest of its node points at the first of the next node, which is kept anyway
     jump = np.append(following, len(codes))
-    # doubling: after k rounds everything within 2^k steps of a node's first failure is marked
+    # after k rounds, all kept failures within 2^k steps of a node's first are marked
     while (jump != len(codes)).any():
         kept[jump[kept]] = True
         jump = jump[jump]
@@ -126,12 +126,12 @@ def _chain(codes: np.ndarray, start: np.ndarray, blocked_until: np.ndarray) -> n
 
 
 def hazard_after_repair(outages: Outages, edges_d: Any = EDGES_D, level: float = 0.95) -> pd.DataFrame:
-    """Failure rate by the time since the node's last return to service.
+    """Return the failure rate by time since the node's last return to service.
 
     Parameters
     ----------
     outages : Outages
-        From `find_outages`; where an end is unknown the node counts as back at once.
+        From `find_outages`; if an end is unknown, the node counts as returned at once.
     edges_d : sequence
         Edges of the time since the return, from 0. [d]
     level : float
@@ -140,11 +140,10 @@ def hazard_after_repair(outages: Outages, edges_d: Any = EDGES_D, level: float =
     Returns
     -------
     DataFrame
-        ``when``: ``"after repair"`` (a row for each pair of edges), ``"remaining"`` (not failed yet, or last back
-        longer ago than the last edge), ``"while out"`` and ``"unknown node"``; ``from_d``, ``to_d`` [d] (NaN in the
-        last three); ``node_days``; ``n_events``; ``rate``, ``low``, ``high`` [1 / (1000 node-days)]. All failures and
-        all node-days are in one of the rows. The two last rows are there for that and have no rate (NaN), as have rows
-        without exposure.
+        ``when``: ``"after repair"`` (a row for each pair of edges), ``"remaining"`` (not failed yet, or returned longer
+        ago than the last edge), ``"while out"`` and ``"unknown node"``; ``from_d``, ``to_d`` [d] (NaN in the last
+        three); ``node_days``; ``n_events``; ``rate``, ``low``, ``high`` [1 / (1000 node-days)]. Each failure and each
+        node-day is in exactly one row. The last two rows and rows without exposure have no rate (NaN).
 
     Raises
     ------
@@ -153,8 +152,8 @@ def hazard_after_repair(outages: Outages, edges_d: Any = EDGES_D, level: float =
 
     Notes
     -----
-    Nodes with a high rate of their own are repaired more often, so they alone raise the first rows; `repeat_risk`
-    tells the two apart.
+    Nodes with a high failure rate are repaired more often, which alone raises the first rows; `repeat_risk` corrects
+    for this.
 
     Examples
     --------
@@ -170,15 +169,15 @@ def hazard_after_repair(outages: Outages, edges_d: Any = EDGES_D, level: float =
         raise InputError(f"edges_d must rise from 0 d, got {edges.tolist()}")
     out, lives = outages.incidents, node_lifetimes(outages)
     named = out["node"].to_numpy() >= 0
-    lasted, seen = lives["duration_h"].to_numpy() / H_PER_DAY, lives["observed"].to_numpy()
-    soon_days = [float(np.clip(lasted - a, 0, b - a).sum()) for a, b in itertools.pairwise(edges)]
+    duration_d, observed = lives["duration_h"].to_numpy() / H_PER_DAY, lives["observed"].to_numpy()
+    soon_days = [float(np.clip(duration_d - a, 0, b - a).sum()) for a, b in itertools.pairwise(edges)]
     out_days = float((out["end_h"] - out["start_h"])[named].sum()) / H_PER_DAY
     total_days = outages.exposure_h / H_PER_DAY
     remaining = total_days - out_days - sum(soon_days)
-    remaining = remaining if remaining > 1e-9 * total_days else 0.0  # not the rounding of a difference
-    # histogram closes its last bin; a failure at the very last edge belongs to the remaining time
-    soon = np.histogram(lasted[seen & (lasted < edges[-1])], edges)[0]
-    n_known = int(out["n_events"][named].sum())
+    remaining = remaining if remaining > 1e-9 * total_days else 0.0  # not a rounding error
+    # numpy's last bin is closed, but a failure at the last edge belongs to the remaining time
+    soon = np.histogram(duration_d[observed & (duration_d < edges[-1])], edges)[0]
+    n_named = int(out["n_events"][named].sum())
     n_bins, n_outages = len(soon), int(named.sum())
     table = pd.DataFrame(
         {
@@ -186,44 +185,45 @@ def hazard_after_repair(outages: Outages, edges_d: Any = EDGES_D, level: float =
             "from_d": np.append(edges[:-1], [np.nan] * 3),
             "to_d": np.append(edges[1:], [np.nan] * 3),
             "node_days": [*soon_days, remaining, out_days, 0.0],
-            "n_events": [*soon, n_outages - int(soon.sum()), n_known - n_outages, int((~named).sum())],
+            "n_events": [*soon, n_outages - int(soon.sum()), n_named - n_outages, int((~named).sum())],
         }
     )
     return _with_rates(table, n_bins, level)
 
 
 def _with_rates(table: pd.DataFrame, n_bins: int, level: float) -> pd.DataFrame:
+    """The table with rates and intervals where there is exposure."""
     days = table["node_days"].to_numpy(dtype=float)
     rated = (np.arange(len(table)) <= n_bins) & (days > 0)
     return table.assign(**rates_of(table["n_events"].to_numpy(dtype=float), np.where(rated, days, np.nan), level))
 
 
 def repeat_risk(outages: Outages, within_d: float = 7.0, level: float = 0.95) -> RepeatRisk | None:
-    r"""Do nodes fail again soon after a repair?
+    r"""Test whether nodes fail again soon after a repair more often than their rates explain.
 
     Parameters
     ----------
     outages : Outages
-        As for `hazard_after_repair`.
+        From `find_outages`.
     within_d : float
-        What "soon" means. [d]
+        Longest time after a return to service that counts as soon. [d]
     level : float
         Coverage of the exact interval.
 
     Returns
     -------
     RepeatRisk or None
-        None where no node failed twice, or none ever was back in service: nothing to compare.
+        None if no node failed twice, or none returned to service.
 
     Notes
     -----
-    For ``n_expected`` each outage of a node with :math:`n` of them is followed soon by another of the same node unless
-    all of those fall among the fleet's outages that do not begin within ``within_d`` of its end, a hypergeometric
-    chance; what begins while the node is out could not be its own. With a steady rate and short repairs that tends to
-    :math:`\sum_i (n_i - 1)[1 - (1 - x/T)^{n_i}]`, the spacings of uniform points. Short gaps of
-    independent failures vary less than a Poisson count, so that ``p`` then errs towards 1. It errs towards 0
-    where one incident strikes several nodes at once, since their repeats come together too; and where nodes were
-    swapped in within the window, since failures are dealt out over all of it, which spreads a short life too thinly.
+    ``n_expected``: an outage of a node with :math:`n` outages is followed soon by another one unless the node's
+    :math:`n - 1` other outages all fall among those outages of the fleet that do not start within ``within_d`` of its
+    end. This has a hypergeometric probability; outages that start while the node is out cannot be its own. For a
+    constant rate and short repairs the sum tends to :math:`\sum_i (n_i - 1)[1 - (1 - x/T)^{n_i}]`, the spacings of
+    uniform points. Counts of short gaps of independent failures vary less than Poisson counts, so ``p`` errs towards 1.
+    It errs towards 0 if incidents hit several nodes at once, since their repeats coincide too, and if nodes were added
+    within the window, since failures are allocated over all of it.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def repeat_risk(outages: Outages, within_d: float = 7.0, level: float = 0.95) ->
 
 
 def expected_soon_of(n: Any, within_h: float, window_h: float) -> Any:
-    r"""Failures of a node within a time of its last one, if its n failures fell at any time alike. [count]
+    r"""Return the expected failures of a node soon after its previous one, for n failures at random times. [count]
 
     Notes
     -----
@@ -270,7 +270,7 @@ def expected_soon_of(n: Any, within_h: float, window_h: float) -> Any:
 
 
 def _expected_soon(out: pd.DataFrame, within_h: float) -> float:
-    """Outages soon after another of their node, if all were dealt out to the nodes at random."""
+    """Expected outages soon after another of the same node, for outages allocated to the nodes at random."""
     counts = np.bincount(out["node"])
     several, place, n_nodes = np.unique(counts, return_inverse=True, return_counts=True)
     start, end = out["start_h"].to_numpy(), out["end_h"].to_numpy()
@@ -279,15 +279,16 @@ def _expected_soon(out: pd.DataFrame, within_h: float) -> float:
     def begun(time: np.ndarray) -> np.ndarray:
         return np.searchsorted(begin, time, side="right")
 
-    # none of a node's outages begins while it is out
+    # outages of the fleet that start while the node is out, which cannot be its own
     while_out = np.bincount(place[out["node"]], begun(end) - begun(start)) / n_nodes
-    # ends at even steps of their rank stand for all of a long log
-    some = np.sort(end)[:: max(1, len(end) // _MOST_PLACES)]
-    soon = begun(some + within_h) - begun(some)
+    # a long log is sampled: ends at even steps of their rank
+    sample = np.sort(end)[:: max(1, len(end) // _MOST_PLACES)]
+    soon = begun(sample + within_h) - begun(sample)
     expected = 0.0
     for n, nodes, never in zip(several, n_nodes, while_out, strict=True):
         others = np.maximum(len(begin) - 1 - never, n - 1)
         elsewhere = np.maximum(others - soon, 0)
+        # hypergeometric probability that all n - 1 others lie elsewhere: C(elsewhere, n - 1) / C(others, n - 1)
         log_gamma = scipy.special.gammaln
         log_ways = log_gamma(elsewhere + 1) - log_gamma(np.maximum(elsewhere - n + 2, 1)) + log_gamma(others - n + 2)
         none = np.where(elsewhere >= n - 1, np.exp(log_ways - log_gamma(others + 1)), 0.0)

@@ -1,4 +1,4 @@
-"""Does a node's place in the numbering, or its kind, explain who fails?"""
+"""Failures by role: whether the number or the prefix in a node's name explains which nodes fail."""
 
 from __future__ import annotations
 
@@ -13,29 +13,28 @@ from ettr.core.validity import at_least_zero
 from ettr.failures.lemons import monte_carlo_p
 
 MODULI = (2, 4, 8, 16, 18, 32, 36, 64, 72)
-"""Sizes of groups (trays, racks, switches) in which a node's number is looked at."""
+"""Sizes of groups (trays, racks, switches): the number of a node is taken modulo each."""
 _FEWEST_NAMES, _DRAWS, _MOST_NODES = 10, 499, 20_000
 
 
 @dataclass(frozen=True)
 class RoleCheck:
-    """The position or kind of node, read from its name, whose nodes fail more than the others.
+    """The position or kind of node, read from its name, that stands out by its failures.
 
     Attributes
     ----------
     kind : str
-        ``"number"``, the remainder of the name's last number, or ``"prefix"``, what stands before it.
+        ``"number"``: the last number in the name, modulo a group size; ``"prefix"``: the text before the number.
     value : str
-        E.g. ``"0 mod 32"`` or ``"login"``.
+        The class, e.g. ``"0 mod 32"`` or ``"login"``.
     ratio : float
-        Failures per node there over those per node elsewhere.
+        Failures per node in the class over failures per other node.
     p : float
-        Probability of a class that stands out as much among all that were tried, if names had nothing to do with
-        failures.
+        P-value, corrected for all classes tried.
     n_nodes : int
-        Nodes there, of those that the check could use. [count]
+        Nodes in the class, among those used in the check. [count]
     share : float
-        The same as a share of them.
+        Share of nodes in the class, among those used in the check.
     """
 
     kind: str
@@ -46,52 +45,55 @@ class RoleCheck:
     share: float
 
     def holds(self, names: Any) -> np.ndarray:
-        """Which of some nodes are of this position or kind. Shape (n,), bool."""
+        """Return whether each node is in the class. Shape (n,), bool."""
         parts = _parts(names)
         if self.kind == "prefix":
-            of_kind: np.ndarray = (_kind(parts[0]).map(_shown, na_action="ignore") == self.value).to_numpy(dtype=bool)
-            return of_kind
+            has_prefix: np.ndarray = (_kind(parts[0]).map(_prefix, na_action="ignore") == self.value).to_numpy(
+                dtype=bool
+            )
+            return has_prefix
         rest, modulus = map(int, self.value.split(" mod "))
         numbers = parts[1].astype(float).to_numpy()
-        there: np.ndarray = numbers % modulus == rest
-        return there
+        has_rest: np.ndarray = numbers % modulus == rest
+        return has_rest
 
 
 def check_roles(names: Any, counts: Any, n_nodes: int | None = None, seed: int = 0) -> RoleCheck | None:
-    """Does a node's place in the numbering, or the kind in its name, explain who fails?
+    """Find the position or kind of node that stands out by its failures, from the names of the nodes.
 
-    The last number in a name (of a host name: of its part before the first dot) is looked at modulo 2, 4, 8, 16, 18,
-    32, 36, 64 and 72, as far as there are four nodes a class, and what stands before it as a kind (``login``, ``gpu``).
+    Classes are the last number in a name (for a host name, in the part before the first dot) modulo 2, 4, 8, 16, 18,
+    32, 36, 64 and 72, as long as there are four nodes per class, and the text before the number (``login``, ``gpu``).
 
     Parameters
     ----------
     names : sequence of str or int
         Names of the nodes that failed, each once.
     counts : array of int
-        Failures of each. [count]
+        Failures of each node. [count]
     n_nodes : int, optional
-        Nodes watched, the healthy ones included. [count]
+        Nodes watched, including healthy ones. [count]
     seed : int
-        Of the random redistribution.
+        Seed of the permutations.
 
     Returns
     -------
     RoleCheck or None
-        The class that stands out most, significant or not. None if names hold no numbering: fewer than half of them
-        carry a number, or most have a beginning of their own, as random identifiers do, or fewer than ten nodes failed.
+        The class that stands out most, significant or not. None if fewer than half of the names contain a number, if
+        most names have different beginnings, as random identifiers do, or if fewer than ten nodes failed.
 
     Raises
     ------
     InputError
-        Counts that are negative, or not one for each name.
+        Counts that are negative, or not one per name.
 
     Notes
     -----
-    Healthy nodes are not in a log. If the numbers seen span no more nodes than were watched, or were seen for half of
-    that span or more, the gaps in each numbering are taken as healthy nodes; else only nodes that failed are compared,
-    which finds less. At most 20,000 of them, at random. A class stands out by :math:`z` of its failures against its
-    share of the nodes. The p-value is the share of 499 permutations of the counts over the names with as high a
-    :math:`z` in any class, so neither a single bad node nor the number of classes tried makes a role.
+    Healthy nodes are not in a log. If the range of the numbers is no larger than the number of nodes watched, or if at
+    least half of the range failed, the missing numbers are taken as healthy nodes; otherwise only nodes that failed are
+    compared, with less power. At most 20,000 nodes are used, at random. The statistic of a class is :math:`z`, its
+    failures against its share of the nodes. The p-value is the share of 499 permutations of the counts over the names
+    with such a high :math:`z` in any class, so neither a single bad node nor the number of classes causes a false
+    alarm.
 
     Examples
     --------
@@ -120,7 +122,7 @@ def check_roles(names: Any, counts: Any, n_nodes: int | None = None, seed: int =
 
 
 def _parts(names: Any) -> pd.DataFrame:
-    """What stands before the last number of each name, and the number; of a host name before its first dot."""
+    """Text before the last number of each name, and the number; for host names in the part before the first dot."""
     labels = pd.Series(np.asarray(names)).astype(str)
     if labels.str.contains(".", regex=False).any():
         labels = labels.str.replace(r"^([^.]*[A-Za-z][^.]*)\..*$", r"\1", regex=True)
@@ -132,33 +134,34 @@ def _kind(beginnings: pd.Series) -> pd.Series:
     return beginnings.str.replace(r"\d+", "#", regex=True)
 
 
-def _shown(kind: str) -> str:
+def _prefix(kind: str) -> str:
+    """A kind as it is written in a sentence."""
     return kind.strip("-_# ")
 
 
 def _numbered_nodes(
     beginning: np.ndarray, kind: np.ndarray, number: np.ndarray, failures: np.ndarray, n_nodes: int | None
 ) -> pd.DataFrame:
-    """``kind``, ``number``, ``n_events`` of all nodes of the numbering, or of those that failed.
+    """``kind``, ``number`` and ``n_events`` of all nodes, or of those that failed if healthy ones cannot be inferred.
 
-    A node that never failed is taken to exist where its number lies among those of its beginning. Of several beginnings
-    of a kind, such as racks, it must also be a number that one of them is known to have.
+    A healthy node is assumed to exist if its number lies in the range of the numbers with the same beginning. If a kind
+    has several beginnings, such as racks, the number must also occur with one of them.
     """
-    seen = pd.DataFrame({"beginning": beginning, "kind": kind, "number": number, "n_events": failures})
-    spans = seen.groupby("beginning").agg(kind=("kind", "first"), lowest=("number", "min"), highest=("number", "max"))
+    failed = pd.DataFrame({"beginning": beginning, "kind": kind, "number": number, "n_events": failures})
+    spans = failed.groupby("beginning").agg(kind=("kind", "first"), lowest=("number", "min"), highest=("number", "max"))
     size = int((spans["highest"] - spans["lowest"] + 1).sum())
-    if size > max(n_nodes or 0, 2 * len(seen)):
-        return seen
-    counts = seen.groupby(["beginning", "number"], as_index=False)["n_events"].sum()
-    found = [_existing(span, seen.loc[seen["kind"] == kind, "number"]) for kind, span in spans.groupby("kind")]
-    everyone = pd.concat(found, ignore_index=True)
-    return everyone.merge(counts, "left", on=["beginning", "number"]).fillna({"n_events": 0})
+    if size > max(n_nodes or 0, 2 * len(failed)):
+        return failed
+    counts = failed.groupby(["beginning", "number"], as_index=False)["n_events"].sum()
+    kinds = [_existing(span, failed.loc[failed["kind"] == kind, "number"]) for kind, span in spans.groupby("kind")]
+    population = pd.concat(kinds, ignore_index=True)
+    return population.merge(counts, "left", on=["beginning", "number"]).fillna({"n_events": 0})
 
 
-def _existing(spans: pd.DataFrame, seen: pd.Series) -> pd.DataFrame:
-    """``kind``, ``beginning`` and ``number`` of the nodes of one kind that are taken to exist."""
+def _existing(spans: pd.DataFrame, failed: pd.Series) -> pd.DataFrame:
+    """``kind``, ``beginning`` and ``number`` of the nodes of one kind that are assumed to exist."""
     lowest, highest = spans["lowest"].to_numpy(), spans["highest"].to_numpy()
-    numbers = np.unique(seen) if len(spans) > 1 else np.arange(lowest[0], highest[0] + 1)
+    numbers = np.unique(failed) if len(spans) > 1 else np.arange(lowest[0], highest[0] + 1)
     first, last = np.searchsorted(numbers, lowest), np.searchsorted(numbers, highest, side="right")
     n = last - first
     place = np.repeat(first - (np.cumsum(n) - n), n) + np.arange(n.sum())
@@ -168,6 +171,7 @@ def _existing(spans: pd.DataFrame, seen: pd.Series) -> pd.DataFrame:
 
 
 def _standing_out(population: pd.DataFrame, rng: np.random.Generator) -> RoleCheck | None:
+    """The class with the highest z, with its permutation p-value over all classes."""
     n = len(population)
     counts = population["n_events"].to_numpy(dtype=float)
     number = population["number"].to_numpy()
@@ -180,7 +184,7 @@ def _standing_out(population: pd.DataFrame, rng: np.random.Generator) -> RoleChe
     kind, kinds = pd.factorize(population["kind"])
     if len(kinds) > 1:
         labels.append(kind + len(meaning))
-        meaning += [("prefix", _shown(str(name))) for name in kinds]
+        meaning += [("prefix", _prefix(str(name))) for name in kinds]
     if not labels or counts.sum() == 0:
         return None
     classes = np.concatenate(labels)
@@ -188,6 +192,7 @@ def _standing_out(population: pd.DataFrame, rng: np.random.Generator) -> RoleChe
     usable = (size >= 2) & (size < n)
     if not usable.any():
         return None
+    # z of each class: failures minus expected, over the binomial standard error
     expected = counts.sum() * size / n
     error = np.sqrt(np.where(usable, expected * (1 - size / n), 1.0))
 

@@ -1,4 +1,4 @@
-"""Whether failures come more often as time goes by, less often, or in a way that no trend describes."""
+"""Trend of the failure rate: rising, falling, steady, or changing without a direction."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Laplace:
     Attributes
     ----------
     z : float
-        Positive: failures lean to the end of the window (the rate rises). [standard errors]
+        Test statistic, positive for a rising rate. [standard errors]
     p : float
-        Two-sided, against a constant rate.
+        Two-sided p-value of a constant rate.
     n_events : int
-        Failures used.
+        Failures used. [count]
     """
 
     z: float
@@ -38,18 +38,18 @@ class Laplace:
 
 @dataclass(frozen=True)
 class CrowAmsaa:
-    """The power law of Crow and AMSAA: expected failures by t are proportional to t ** beta.
+    """Fit of the Crow-AMSAA power law: expected failures by t are proportional to t ** beta.
 
     Attributes
     ----------
     beta, low, high : float
-        Exponent, free of its bias, and the ends of its interval. Above 1 the rate rises.
+        Exponent (unbiased estimate) and its interval. Above 1 the rate rises.
     beta_mle : float
-        The maximum-likelihood estimate.
+        Maximum-likelihood estimate of the exponent.
     p : float
-        Two-sided, against beta = 1.
+        Two-sided p-value of beta = 1.
     n_events : int
-        Failures used: those after the first instant of the window.
+        Failures used: those after the start of the window. [count]
     level : float
         Coverage of the interval.
     """
@@ -65,26 +65,26 @@ class CrowAmsaa:
 
 @dataclass(frozen=True)
 class Trend:
-    """What the failure rate did over the window.
+    """Trend of the failure rate over the window.
 
     Attributes
     ----------
     direction : str
-        ``rising`` or ``falling`` (both tests say so), ``not monotone`` (uneven, but no direction is agreed),
-        ``steady`` (nothing speaks against a constant rate), or ``unknown``: fewer than ten failures, or all of them in
-        the first or the last instant of the window.
+        ``rising`` or ``falling`` (both tests agree), ``not monotone`` (the rate changes, but the tests do not agree on
+        a direction), ``steady`` (consistent with a constant rate), or ``unknown``: fewer than ten failures, or all of
+        them at the start or the end of the window.
     laplace : Laplace or None
-        Test of the mean time of failures; None where the direction is unknown, as are the next three.
+        Laplace's test; None if the direction is unknown.
     crow_amsaa : CrowAmsaa or None
-        Test and fit of the power law.
+        Fit and test of the power law; None if the direction is unknown.
     uneven_p : float or None
-        Probability of rates over time at least as uneven as these under a constant rate.
+        P-value of the chi-square test of a constant rate; None if the direction is unknown.
     dispersion : Dispersion or None
-        What the tests allowed for bursts and repeats.
+        Dispersion by bursts and repeats that the tests allow for; None if the direction is unknown.
     rates : DataFrame
-        The rate over time, see :func:`rate_over_time`.
+        Rate over time, see :func:`rate_over_time`.
     level : float
-        Coverage of the intervals; ``steady`` is wrong for a share ``1 - level`` of steady logs at most.
+        Coverage of the intervals. At most a share ``1 - level`` of steady logs gets another direction.
     """
 
     direction: str
@@ -97,7 +97,7 @@ class Trend:
 
 
 def laplace(start_h: Any, window_h: float, index: float = 1.0, dof: float | None = None) -> Laplace:
-    r"""Laplace's test of a constant failure rate against a rising or falling one.
+    r"""Test a constant failure rate against a rising or falling one (Laplace's test).
 
     Parameters
     ----------
@@ -106,9 +106,9 @@ def laplace(start_h: Any, window_h: float, index: float = 1.0, dof: float | None
     window_h : float
         Length of the window. [h]
     index : float
-        Index of dispersion of the counts; below 1 is taken as 1.
+        Index of dispersion of the counts; values below 1 count as 1.
     dof : float, optional
-        Degrees of freedom behind the index. None: it is known.
+        Degrees of freedom of the index; if not given, it is treated as exact.
 
     Raises
     ------
@@ -117,9 +117,9 @@ def laplace(start_h: Any, window_h: float, index: float = 1.0, dof: float | None
 
     Notes
     -----
-    :math:`z = (\bar t - T/2) / (T \sqrt{\phi / 12 n})` (Cox and Lewis 1966). Bursts and repeats scatter the mean time
-    of failures as they scatter counts, so the index :math:`\phi` scales its variance; without it a steady log of
-    bursts looks like a trend far too often.
+    :math:`z = (\bar t - T/2) / (T \sqrt{\phi / 12 n})` (Cox and Lewis 1966). Bursts and repeats raise the variance of
+    the mean failure time as they raise that of counts, by the index :math:`\phi`; without it, a steady log with bursts
+    too often looks like a trend.
 
     Examples
     --------
@@ -128,6 +128,7 @@ def laplace(start_h: Any, window_h: float, index: float = 1.0, dof: float | None
     (2.98, 0.003)
     """
     start, window = _enough(start_h, window_h)
+    # standard error of the mean of n uniform times, times the square root of the dispersion
     error = window * np.sqrt(_at_least_one(index) / (12 * start.size))
     z = float((start.mean() - window / 2) / error)
     return Laplace(z, two_sided_p(z, dof), start.size)
@@ -136,20 +137,20 @@ def laplace(start_h: Any, window_h: float, index: float = 1.0, dof: float | None
 def crow_amsaa(
     start_h: Any, window_h: float, level: float = 0.95, index: float = 1.0, dof: float | None = None
 ) -> CrowAmsaa:
-    r"""Fit of the power law process, with the interval of its exponent.
+    r"""Fit the Crow-AMSAA power law process, with an interval of its exponent.
 
     Parameters
     ----------
     start_h : array of float
-        Starts of failures since the start of the window, in order. A failure at 0 h sets the clock and is not used. [h]
+        Starts of failures since the start of the window, in order. Failures at 0 h are not used. [h]
     window_h : float
         Length of the window. [h]
     level : float
         Coverage of the interval.
     index : float
-        Index of dispersion of the counts; below 1 is taken as 1.
+        Index of dispersion of the counts; values below 1 count as 1.
     dof : float, optional
-        Degrees of freedom behind the index. None: it is known.
+        Degrees of freedom of the index; if not given, it is treated as exact.
 
     Raises
     ------
@@ -159,9 +160,9 @@ def crow_amsaa(
     Notes
     -----
     :math:`\hat\beta = n / \sum \ln(T/t_i)`, its unbiased form :math:`\hat\beta (n-1)/n`, and
-    :math:`2 n \beta / \hat\beta \sim \chi^2_{2n}` (Crow 1975, time-truncated). With an index of dispersion
-    :math:`n/\phi` stands for n in the degrees of freedom.
-    Time 0 must mean something (installation, a new release): the exponent depends on it.
+    :math:`2 n \beta / \hat\beta \sim \chi^2_{2n}` (Crow 1975, time-truncated). With an index of dispersion,
+    :math:`n/\phi` replaces n in the degrees of freedom. The exponent depends on the choice of time 0, which should be
+    an event such as the installation or a new release.
 
     Examples
     --------
@@ -173,9 +174,10 @@ def crow_amsaa(
     n = start.size
     logs = float(np.log(window / start).sum())
     if logs == 0:
-        raise InputError(f"start_h must hold a failure before window_h = {window:g} h")
+        raise InputError(f"start_h must contain a failure before window_h = {window:g} h")
     mle = n / logs
     degrees = 2 * n / _at_least_one(index)
+    # a Student quantile for the estimated dispersion, as the tail probability of the chi-square
     tail = scipy.stats.norm.sf(tail_quantile(level, dof))
     low, high = (
         mle * float(q) / degrees for q in (scipy.stats.chi2.ppf(tail, degrees), scipy.stats.chi2.isf(tail, degrees))
@@ -184,13 +186,13 @@ def crow_amsaa(
 
 
 def _beta_p(mle: float, degrees: float, dof: float | None) -> float:
-    """The chi-square's tail as standard errors, so that Student's tail can stand for it."""
+    """Two-sided p-value of beta = 1: the chi-square tail as standard errors, and these by Student's t."""
     below, above = (tail(degrees / mle, degrees) for tail in (scipy.stats.chi2.cdf, scipy.stats.chi2.sf))
     return min(1.0, two_sided_p(float(scipy.stats.norm.isf(min(below, above))), dof))
 
 
 def rate_over_time(start_h: Any, window_h: float, n_nodes: float, level: float = 0.95) -> pd.DataFrame:
-    """Failure rate of equal stretches of the window, one for each 20 failures from 6 to 24, with exact intervals.
+    """Return the failure rate over equal periods of the window, one per 20 failures (6 to 24), with exact intervals.
 
     Parameters
     ----------
@@ -199,7 +201,7 @@ def rate_over_time(start_h: Any, window_h: float, n_nodes: float, level: float =
     window_h : float
         Length of the window. [h]
     n_nodes : float
-        Nodes watched.
+        Nodes watched. [count]
     level : float
         Coverage of each interval.
 
@@ -223,7 +225,7 @@ def rate_over_time(start_h: Any, window_h: float, n_nodes: float, level: float =
 
 
 def find_trend(start_h: Any, window_h: float, n_nodes: float, level: float = 0.95) -> Trend:
-    """What the failure rate did over the window: two tests for a trend, one for unevenness, and the verdict.
+    """Find the trend of the failure rate: two tests of a trend, one of a constant rate, and the direction.
 
     Parameters
     ----------
@@ -232,14 +234,14 @@ def find_trend(start_h: Any, window_h: float, n_nodes: float, level: float = 0.9
     window_h : float
         Length of the window. [h]
     n_nodes : float
-        Nodes watched.
+        Nodes watched. [count]
     level : float
         Coverage of the intervals.
 
     Returns
     -------
     Trend
-        Without tests, but with the rate over time, where failures are too few.
+        Without tests, but with the rate over time, if there are too few failures.
 
     Raises
     ------
@@ -248,10 +250,10 @@ def find_trend(start_h: Any, window_h: float, n_nodes: float, level: float = 0.9
 
     Notes
     -----
-    A direction needs both tests at ``p < 1 - level`` and on one side; without it the rate is uneven at
-    ``p < (1 - level) / 2``. Together at most ``1 - level`` of steady logs are not called steady
-    (``benchmarks/fit_coverage.py``). Bursts and repeats within a fortieth of the window are allowed for; what lasts
-    longer is a change of the rate, and shows as ``not monotone`` or as a direction.
+    A direction takes both tests at ``p < 1 - level`` with the same sign; otherwise the rate is ``not monotone`` if the
+    chi-square test has ``p < (1 - level) / 2``. In all, at most a share ``1 - level`` of steady logs gets another
+    direction (``benchmarks/fit_coverage.py``). Bursts and repeats within 1/40 of the window are allowed for; longer
+    ones are a change of the rate.
 
     Examples
     --------
@@ -275,6 +277,7 @@ def find_trend(start_h: Any, window_h: float, n_nodes: float, level: float = 0.9
 
 
 def _direction(mean_time: Laplace, power_law: CrowAmsaa, uneven_p: float, error: float) -> str:
+    """The direction by the rule of `find_trend`, at a significance level ``error``."""
     agreed = (mean_time.z > 0) == (power_law.beta_mle > 1)
     if agreed and max(mean_time.p, power_law.p) < error:
         return "rising" if mean_time.z > 0 else "falling"
@@ -282,7 +285,7 @@ def _direction(mean_time: Laplace, power_law: CrowAmsaa, uneven_p: float, error:
 
 
 def _uneven_p(counts: np.ndarray, scatter: Dispersion) -> float:
-    """Chi-square of the counts against a constant rate, in units of the dispersion: F where that is an estimate."""
+    """P-value of a constant rate: chi-square over the dispersion, or F if the dispersion is an estimate."""
     free = counts.size - 1
     ratio = float(((counts - counts.mean()) ** 2).sum() / counts.mean() / free / scatter.index)
     return float(
@@ -291,13 +294,15 @@ def _uneven_p(counts: np.ndarray, scatter: Dispersion) -> float:
 
 
 def _enough(start_h: Any, window_h: float, after_zero: bool = False) -> tuple[np.ndarray, float]:
+    """Checked start times, at least two of them, and the window."""
     start, window = checked_starts(start_h, window_h)
     used = start[start > 0] if after_zero else start
     if used.size < 2:
         where = " after 0 h" if after_zero else ""
-        raise InputError(f"start_h must hold at least 2 failures{where} to test for a trend, got {used.size}")
+        raise InputError(f"start_h must have at least 2 failures{where} to test for a trend, got {used.size}")
     return used, window
 
 
 def _at_least_one(index: float) -> float:
+    """An index of dispersion, at least 1."""
     return max(1.0, float(above_zero("index", index)))

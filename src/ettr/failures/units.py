@@ -1,4 +1,4 @@
-"""How long units live: survival, Weibull shape, and cohorts side by side."""
+"""Lifetimes of units: survival, Weibull shape, and a comparison of cohorts."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from ettr.logs.lifetimes import Lives
 
 AGES_D = (30.0, 90.0, 365.0)
-"""Ages at which survival is told. [d]"""
+"""Ages at which survival is reported. [d]"""
 _MOST_COHORTS, _STEPS = 12, 200
 _ROUNDING = 1e-9
 _METHODS = (
-    "Intervals of survival are exact (Clopper-Pearson) until a unit leaves without failing, and before the first "
-    f"failure; elsewhere, and where some of more than {MOST_EXACT:,} units failed, log-log."
+    "Intervals of survival are exact (Clopper-Pearson) before the first failure and before the first censored unit, "
+    f"and log-log (Greenwood) after that or if more than {MOST_EXACT:,} units include failures."
 )
 _HAZARDS = {
-    "falling": "the older a unit, the rarer its failures",
-    "rising": "the older a unit, the more frequent its failures",
-    "flat": "age does not visibly change how often a unit fails",
+    "falling": "the failure rate falls with age",
+    "rising": "the failure rate rises with age",
+    "flat": "the failure rate does not significantly change with age",
 }
 
 
@@ -42,20 +42,20 @@ class Survival:
     Attributes
     ----------
     name : str
-        Of the cohort; ``all`` for all units.
+        Name of the cohort; ``all`` for all units.
     n, n_failed : int
-        Units, and those whose life ended in a failure. [count]
+        Units, and units that failed. [count]
     shortest_h : float
-        The shortest life. [h]
+        The shortest lifetime. [h]
     median_h, low_h, high_h : float
-        Age that half of them outlive, and the ends of its interval; infinite where the curve does not fall so far. [h]
+        Median lifetime and the ends of its interval; infinite where the survival curve stays above one half. [h]
     curve : DataFrame
-        Kaplan and Meier's estimate, thinned, see :func:`~ettr.failures.lifetimes.kaplan_meier`.
+        Kaplan-Meier estimate, thinned to 200 points, see :func:`~ettr.failures.lifetimes.kaplan_meier`.
     at_ages : DataFrame
-        ``age_d`` [d], ``survival``, ``low``, ``high``, ``method`` and ``at_risk`` [count] at some ages, as far as units
-        were watched.
+        ``age_d`` [d], ``survival``, ``low``, ``high``, ``method`` and ``at_risk`` [count] at 30, 90 and 365 days, up to
+        the longest lifetime.
     weibull : LifetimeFit or None
-        Its fit; None for fewer than five different ages at failure.
+        Weibull fit; None for fewer than five different ages at failure.
     """
 
     name: str
@@ -77,19 +77,19 @@ class UnitLifetimes(Answer):
     Attributes
     ----------
     source : str
-        File that they come from.
+        File name of the table.
     whole : Survival
         All units.
     split : str or None
         Column of the cohorts.
     cohorts : tuple of Survival
-        The most units first.
+        Largest first.
     cohorts_p : float or None
-        Probability of curves as different by chance (log-rank); None for fewer than two cohorts, or without a failure.
+        Log-rank p-value of equal survival; None for fewer than two cohorts, or without a failure.
     level : float
         Coverage of all intervals.
     notes : tuple of str
-        What was left out or assumed, a sentence each.
+        Omissions and assumptions, one sentence each.
     """
 
     source: str
@@ -101,16 +101,16 @@ class UnitLifetimes(Answer):
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
+        """Return the whole answer as plain values, for JSON."""
         return dict(plain_values({field.name: getattr(self, field.name) for field in fields(self)}))
 
     @property
     def headline(self) -> str:
-        """How long half of the units live."""
+        """The file name and the median lifetime."""
         return f"{self.source}: {_half(self.whole, self.level)}"
 
     def report(self) -> Report:
-        """How long units live, what their age does, and cohorts side by side."""
+        """Return the report: median lifetime, effect of age, and a comparison of cohorts."""
         sections: Report = [
             Headline(self.source),
             Note(f"{capital(_half(self.whole, self.level))}. {_hazard(self.whole)}"),
@@ -124,7 +124,7 @@ class UnitLifetimes(Answer):
 
 
 def unit_lifetimes(lives: Lives, level: float = 0.95) -> UnitLifetimes:
-    """Survival of units, as a whole and by cohort.
+    """Return the survival of units, of all together and of each cohort.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def unit_lifetimes(lives: Lives, level: float = 0.95) -> UnitLifetimes:
 def _survival(name: str, rows: pd.DataFrame, level: float) -> Survival:
     duration, observed = rows["duration_h"].to_numpy(), rows["observed"].to_numpy(dtype=bool)
     curve = kaplan_meier(duration, observed, level)
-    # the bounds also move when a unit is censored, just after its age
+    # the bounds also move just after the age at which a unit is censored
     ages = np.unique(np.concatenate([[0.0], duration, np.nextafter(duration, np.inf)]))
     bounds = kaplan_meier(duration, observed, level, ages)
     ends = []
@@ -184,7 +184,7 @@ def _survival(name: str, rows: pd.DataFrame, level: float) -> Survival:
 
 
 def log_rank(groups: Sequence[tuple[Any, Any]]) -> float:
-    r"""Probability of survival curves at least as different if all groups fail alike.
+    r"""Return the log-rank p-value: the probability of such different survival curves if all groups fail alike.
 
     Parameters
     ----------
@@ -193,10 +193,11 @@ def log_rank(groups: Sequence[tuple[Any, Any]]) -> float:
 
     Notes
     -----
-    Written here because cohorts may be more than two, and :func:`scipy.stats.logrank` compares two. At each age at
-    which units fail the failures of a group are hypergeometric given all of them; observed less expected, summed over
-    the ages, with the covariance summed as well, are :math:`\chi^2` with one degree of freedom less than there are
-    groups (Mantel 1966; Peto and Peto 1972).
+    :func:`scipy.stats.logrank` compares two groups; this one compares any number. At each age with failures, the
+    failures of a group are hypergeometric given the failures of all groups. With observed minus expected failures
+    :math:`O - E` summed over the ages, and their covariance :math:`V` summed too, the statistic
+    :math:`(O - E)^T V^{-1} (O - E)` is :math:`\chi^2` with one degree of freedom less than there are groups
+    (Mantel 1966; Peto and Peto 1972).
 
     Examples
     --------
@@ -205,7 +206,7 @@ def log_rank(groups: Sequence[tuple[Any, Any]]) -> float:
     (1.0, 0.007)
     """
     duration = np.concatenate([np.asarray(times, dtype=float) for times, _ in groups])
-    observed = np.concatenate([np.asarray(seen, dtype=bool) for _, seen in groups])
+    observed = np.concatenate([np.asarray(ended, dtype=bool) for _, ended in groups])
     group = np.repeat(np.arange(len(groups)), [len(times) for times, _ in groups])
     ages = np.unique(duration[observed])
     failed, at_risk = np.zeros((len(ages), len(groups))), np.zeros((len(ages), len(groups)))
@@ -215,19 +216,22 @@ def log_rank(groups: Sequence[tuple[Any, Any]]) -> float:
         failed[:, place] = np.bincount(
             np.searchsorted(ages, duration[(group == place) & observed]), minlength=len(ages)
         )
+    # hypergeometric moments at each age: d of n units at risk fail, a share of the units at risk is in each group
     n, d = at_risk.sum(axis=1), failed.sum(axis=1)
     share = at_risk / n[:, None]
     weight = np.where(n > 1, d * (n - d) / np.maximum(n - 1, 1), 0.0)
     excess = (failed - d[:, None] * share).sum(axis=0)
     covariance = np.diag((weight[:, None] * share).sum(axis=0)) - (share * weight[:, None]).T @ share
+    # the excesses sum to zero, so one group is redundant
     statistic = float(excess[:-1] @ np.linalg.pinv(covariance[:-1, :-1]) @ excess[:-1])
     return float(scipy.stats.chi2.sf(statistic, len(groups) - 1))
 
 
 def _half(survival: Survival, level: float) -> str:
     if not survival.n_failed:
-        most = f"at least {pct(survival.curve['low'].iloc[0])} of such units live longer ({coverage(level)}, exact)"
-        return f"none of {counted(survival.n, 'unit')} failed in {duration(survival.shortest_h)} or more: {most}"
+        bound = f"at least {pct(survival.curve['low'].iloc[0])} of such units live longer ({coverage(level)}, exact)"
+        none = f"none of {counted(survival.n, 'unit')} failed in {duration(survival.shortest_h)} of service or more"
+        return f"{none}: {bound}"
     if np.isfinite(survival.median_h):
         high = f"to {duration(survival.high_h)}" if np.isfinite(survival.high_h) else "or more"
         ends = (
@@ -235,25 +239,26 @@ def _half(survival: Survival, level: float) -> str:
             if survival.low_h or high != "or more"
             else "too few units for an interval"
         )
-        return f"half of the units live longer than {duration(survival.median_h)} ({ends})"
+        label = f"{coverage(level)} CI " if ends != "too few units for an interval" else ""
+        return f"the median lifetime is {duration(survival.median_h)} ({label}{ends})"
     last = survival.curve.iloc[-1]
-    lived = f"{pct(last['survival'], 0)} of the units live longer than {duration(last['time_h'])}"
-    return f"{lived}, the last age at a failure"
+    share = f"{pct(last['survival'], 0)} of the units live longer than {duration(last['time_h'])}"
+    return f"{share}, the last age at which one failed"
 
 
 def _hazard(survival: Survival) -> str:
     counts = ""
     if survival.n_failed:
         counts = f"{count(survival.n_failed)} of {counted(survival.n, 'unit')} failed; "
-        counts += "the others still lived, or left, when last seen. "
+        counts += "the others were in service, or removed for another reason, when last observed. "
     if survival.weibull is None:
-        return f"{counts}It takes five different ages at failure to tell what age does."
+        return f"{counts}A Weibull fit takes at least five different ages at failure."
     shape = f"{number(survival.weibull.shape)} ({number(survival.weibull.low)} to {number(survival.weibull.high)})"
     return f"{counts}The Weibull shape is {shape}: {_HAZARDS[survival.weibull.hazard]}."
 
 
 def _at_ages(groups: Sequence[Survival]) -> Table:
-    """Survival of each cohort at some ages, with its shape."""
+    """Table of the survival of each cohort at some ages, with its Weibull shape."""
     ages = sorted({age for group in groups for age in group.at_ages["age_d"]})
     rows = []
     for group in groups:
@@ -263,7 +268,7 @@ def _at_ages(groups: Sequence[Survival]) -> Table:
             f"{group.weibull.shape:.2f} ({group.weibull.low:.2f} to {group.weibull.high:.2f})" if group.weibull else ""
         )
         rows.append([group.name, count(group.n), count(group.n_failed), *cells, shape])
-    return Table(("units", "all", "failed", *(f"alive at {age:g} d" for age in ages), "Weibull shape"), rows)
+    return Table(("units", "all", "failed", *(f"survive {age:g} d" for age in ages), "Weibull shape"), rows)
 
 
 def _between(row: pd.Series) -> str:
@@ -274,5 +279,5 @@ def _differ(lifetimes: UnitLifetimes) -> str:
     names = listed([cohort.name for cohort in lifetimes.cohorts[:4]])
     if lifetimes.cohorts_p is None:
         return f"Cohorts by {lifetimes.split} ({names}) cannot be compared: no unit failed."
-    differ = "live for different times" if lifetimes.cohorts_p < SIGNIFICANT else "may live alike"
+    differ = "have different lifetimes" if lifetimes.cohorts_p < SIGNIFICANT else "may have the same lifetimes"
     return f"Cohorts by {lifetimes.split} ({names}) {differ} (log-rank, {probability(lifetimes.cohorts_p)})."

@@ -1,4 +1,4 @@
-"""What every statistic takes: failure times in order, inside one window, and what counts as a finding."""
+"""Checks shared by all failure statistics: sorted failure times inside one window, and a confidence level."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ettr.core.errors import InputError
 from ettr.core.validity import above_zero, at_least_zero
 
 SIGNIFICANT = 0.05
-"""A chance smaller than this is taken as a finding."""
+"""Level of every verdict: a p-value below this rejects chance."""
 
-LEAST_EVENTS = 20
-"""Fewer failures than this carry no verdict on shape, trend or nodes."""
+MIN_VERDICT_EVENTS = 20
+"""Failures below which there is no verdict on distribution, trend or nodes. [count]"""
 
 
 def checked_starts(start_h: Any, window_h: float) -> tuple[np.ndarray, float]:
-    """Check failure times and their window, and return both as floats.
+    """Return failure times and their window as floats, after checking both.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def checked_starts(start_h: Any, window_h: float) -> tuple[np.ndarray, float]:
 
 
 def in_order(start_h: Any) -> np.ndarray:
-    """Check that failure times are numbers from 0 h on, in order, and return them as floats. [h]"""
+    """Return failure times as floats, after checking that they are numbers from 0 h on, in order. [h]"""
     start = np.atleast_1d(at_least_zero("start_h", start_h, unit="h"))
     if start.ndim != 1:
         raise InputError(f"start_h must be a list of times, got an array of shape {start.shape}")
@@ -53,7 +53,7 @@ def in_order(start_h: Any) -> np.ndarray:
 
 
 def checked_level(level: float) -> float:
-    """Check that a level of confidence lies inside (0, 1)."""
+    """Return a confidence level, after checking that it lies inside (0, 1)."""
     if not 0 < level < 1:
         raise InputError(f"level must be between 0 and 1, got {level:g}")
     return float(level)

@@ -124,10 +124,10 @@ def truth(fit: failures.Fit) -> pd.DataFrame:
     rows = [_row("Failures per 1,000 node-days, in the year", mean, *_ends(fit.fair_rate))]
     latest = _ends(fit.recent_rate) if fit.recent_rate else ("not told apart from the year's",)
     rows.append(_row("The same, at its end", times * rules["later_rate"], *latest))
-    if fit.nodes is not None:
-        named = ", ".join(map(str, sorted(fit.nodes.bad.advised("replace")))) or "none"
+    if fit.node_statistics is not None:
+        named = ", ".join(map(str, sorted(fit.node_statistics.bad.advised("replace")))) or "none"
         rows.append(_row("Nodes to replace", ", ".join(bad), named))
-        rows.append(_row("Share of failures that are repeats", share, fit.nodes.n_repeats / len(fit.start_h)))
+        rows.append(_row("Share of failures that are repeats", share, fit.node_statistics.n_repeats / len(fit.start_h)))
     rows.append(_row("Mean repair [h]", rules["repair_h"], *(repairs[f"mean_{end}h"] for end in ("", "low_", "high_"))))
     rows.append(_row("Share of failures by GPUs", _COMPONENTS["GPU"], gpu["share"]))
     return pd.DataFrame(rows)

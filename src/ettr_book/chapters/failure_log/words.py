@@ -116,7 +116,7 @@ def little(fit: Fit) -> Finding:
 
 def asked(fit: Fit) -> Finding:
     """Two exercises."""
-    risk = fit.nodes.risk if fit.nodes else None
+    risk = fit.node_statistics.risk if fit.node_statistics else None
     return exercises(
         Exercise(
             "A node failed five times. What do you look at before you replace it?",
