@@ -66,9 +66,9 @@ def test_fit_answers_in_words(in_words, log):
     n = len(text().splitlines()) - 1
     lines = out.splitlines()
     assert lines[0] == "odd.csv (csv)" and lines[1].startswith("odd.csv has ")
-    sections = ("What was read", "Failure rate", "Times between failures", "Are failures memoryless?")
-    sections += ("Do failures become more or fewer?", "Replace nodes, or test them after repair?", "Repairs")
-    sections += ("Next 10 days", "Plan")
+    sections = ("Data", "Failure rate", "Times between failures", "Are failures memoryless?")
+    sections += ("Is the failure rate rising or falling?", "Which nodes to replace, and which to test after repair?")
+    sections += ("Repairs", "Next 10 days", "Plan")
     assert [line for line in lines if line in sections] == list(sections)
     assert f"{n} failures on 100 nodes for 60 days, 6,000 node-days." in out
     assert re.search(r"^GPU +\d+ +[\d.]+% +[\d.]+ +[\d.]+ to [\d.]+$", out, re.M)

@@ -338,4 +338,4 @@ def rule_table(fit: LogStatistics) -> Table:
             best = "none fits" if verdicts.none_fits(gap_fit) else verdicts.distribution(gap_fit.best)
             cells = [shape, best, probability(gap_fit.memoryless_p or 0.0)]
         rows.append([str(row.rule), count(row.n_incidents), _cell(row.rate), *cells])
-    return Table(("merged", "incidents", "per 1,000 node-days", "Weibull shape", "best fit", "if memoryless"), rows)
+    return Table(("merged", "incidents", "per 1,000 node-days", "Weibull shape", "best fit", "exponential test"), rows)
