@@ -1,4 +1,4 @@
-"""The paper says what the package computes, in the form that its journal asks for."""
+"""The numbers of the paper are computed, and its form is that of the journal."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SECTIONS = [
     "Acknowledgements",
     "References",
 ]
-"""What the Journal of Open Source Software asks for, in its order."""
+"""Sections required by the Journal of Open Source Software, in order."""
 WORDS = 800, 1200
 OTHER_TOOLS = [
     "pattabiraman2026airesim",
@@ -45,7 +45,7 @@ OTHER_TOOLS = [
 ]
 
 
-# --------------------------------------------------------------------------- what it states
+# --------------------------------------------------------------------------- numbers
 
 
 def the_run() -> dict[str, Any]:
@@ -62,14 +62,14 @@ def calculators() -> dict[str, Any]:
         "draws": comparing.DRAWS,
         "daly": near["daly"],
         "young": near["young"],
-        "seldom": (near < 0.5).sum(),
+        "rarely": (near < 0.5).sum(),
     }
 
 
 def verdicts(*sources: str) -> dict[str, Any]:
     rows = published()
     rows = rows[rows["source"].isin(sources)] if sources else rows
-    n = {word.replace(" ", "_"): (rows["verdict"] == word).sum() for word in validation.VERDICTS}
+    n = {verdict.replace(" ", "_"): (rows["verdict"] == verdict).sum() for verdict in validation.VERDICTS}
     return n | {"n": len(rows), "n_sources": rows["source"].nunique()}
 
 
@@ -100,34 +100,34 @@ def contents() -> dict[str, Any]:
 STATED: dict[str, Callable[[], dict[str, Any]]] = {
     "a run on {n_gpus:,} GPUs was interrupted unexpectedly {n_events} times in {days:.0f} days": the_run,
     "with {notebooks} notebooks that take parameters": contents,
-    "The package holds {n} of them and": calculators,
-    "over {draws:,} runs drawn from what is plausible": calculators,
-    "is within one point of the exact ETTR in {daly:.0%} of these runs": calculators,
-    "to first order [@young1974], is within one point in {young:.0%}, and {seldom} of the formulas": calculators,
+    "The package implements {n} of them and": calculators,
+    "over {draws:,} runs drawn from plausible ranges": calculators,
+    "is within one percentage point of the exact ETTR in {daly:.0%} of these runs": calculators,
+    "to first order [@young1974], is within one point in {young:.0%}, and {rarely} of the formulas": calculators,
     "Here {figures} figures and a catalogue of {mitigations} mitigations are data": contents,
     "Of {n} results that AIReSim, goodput-mtbi, netcap, MLSysim and its textbook [@reddi2026mlsysbook] print, "
-    "{reproduced} are derived anew, {follows_from_the_same_input} follow from the same input, and {not_reproduced} are "
+    "{reproduced} are reproduced, {follows_from_the_same_input} follow from the same input, and {not_reproduced} are "
     "not reproduced": lambda: verdicts(*OTHER_TOOLS),
     "must lie within {errors} standard errors": contents,
-    "Of {n} published results from {n_sources} sources, {reproduced} are derived anew from published inputs, "
+    "Of {n} published results from {n_sources} sources, {reproduced} are reproduced from published inputs, "
     "{bound_met} printed bounds are met, {follows_from_the_same_input} follow from the same input, "
     "{order_of_magnitude} agree in order of magnitude, {fitted} were fitted, and {not_reproduced} are not "
     "reproduced": verdicts,
     "{n} training jobs on one machine, stopped {stops} times": drilled,
     "the time of {near} of them to within {points:.0f} points": drilled,
-    "the run above reaches {small:.0%} on {n:,} GPUs and {ettr:.0%} on 100,000 GPUs, where the assumptions allow "
+    "the run above reaches {small:.0%} on {n:,} GPUs and {ettr:.0%} on 100,000 GPUs, with a plausible range of "
     "{low100:.0f} to {high:.0%}": lambda: sizes() | {"low100": 100 * sizes()["low"]},
     "{forecasts} forecasts are on record": contents,
 }
-"""Every phrase of the paper that holds a number, with what computes it."""
+"""Every phrase of the paper with a number, and the function that computes it."""
 
 
 @pytest.mark.parametrize("template", STATED)
-def test_a_number_of_the_paper_is_the_one_that_is_computed(template):
+def test_a_number_of_the_paper_is_computed(template):
     assert template.format(**STATED[template]()) in TEXT
 
 
-def test_no_other_number_stands_in_the_paper():
+def test_the_paper_contains_no_other_number():
     left = TEXT
     for template in STATED:
         words = re.split(r"\{[^}]*\}", template)
@@ -136,14 +136,14 @@ def test_no_other_number_stands_in_the_paper():
     assert re.findall(r"(?<![\w@])\d[\d.,]*", re.sub(r"@\w+", "", left)) == ["2024"]  # the year of the run
 
 
-# --------------------------------------------------------------------------- its form
+# --------------------------------------------------------------------------- form
 
 
 def test_the_paper_has_the_sections_of_its_journal():
     assert re.findall(r"(?m)^# (.*)$", BODY) == SECTIONS
 
 
-def test_the_paper_is_as_long_as_its_journal_asks():
+def test_the_paper_has_the_length_that_its_journal_requires():
     prose = re.sub(r"\[?@[\w; @]+\]?|(?m:^#.*$)", "", BODY)
     assert WORDS[0] <= len(prose.split()) <= WORDS[1]
 
@@ -154,7 +154,7 @@ def test_every_source_of_the_paper_is_in_the_bibliography():
     assert len(set(CITED)) >= 15 and set(CITED) <= set(evidence.bibliography()["key"])
 
 
-def test_the_paper_is_about_what_is_cited():
+def test_authors_tags_and_date_agree_with_the_citation():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert [author["name"] for author in ABOUT["authors"]] == [author["name"] for author in citation["authors"]]
     assert ABOUT["tags"] == ["Python", *citation["keywords"]]
