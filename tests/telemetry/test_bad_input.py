@@ -22,7 +22,7 @@ GOOD = [(t, 500, 60) for t in range(40)]
     ("row", "reason", "column"),
     [
         ((50, 0, 60), "power is 0 W", "power_w"),
-        ((50, 2147483.632e6, 60), "power is over 10,000 W", "power_w"),
+        ((50, 2147483.632e6, 60), "power is above 10,000 W", "power_w"),
         ((50, 500, 2147483632), "temperature outside -60 to 150 °C", "temperature_c"),
         ((50, 500, -1), "temperature is -1: a blank", "temperature_c"),
     ],
@@ -46,7 +46,7 @@ def test_time_that_stands_still_or_goes_back(read, count):
     rows = [*GOOD, (39, 500, 60), (39, 400, 60), (20, 300, 60), (40, 500, 60)]
     recorded = read(table(rows))
     assert count(recorded, "merged", "the same sample twice") == 1
-    assert count(recorded, "dropped", "time stamp seen before") == 1
+    assert count(recorded, "dropped", "repeated time stamp") == 1
     assert count(recorded, "dropped", "time goes backwards") == 1
     assert recorded.samples["t_s"].is_monotonic_increasing and len(recorded.samples) == 41
 
@@ -54,15 +54,15 @@ def test_time_that_stands_still_or_goes_back(read, count):
 def test_a_file_from_newest_to_oldest_is_sorted(read):
     recorded = read(table([(t, 100 + t, 60) for t in reversed(range(40))]))
     assert recorded.samples["power_w"].tolist() == [100 + t for t in range(40)]
-    assert recorded.notes[0].startswith("samples do not stand in order of time")
+    assert recorded.notes[0].startswith("samples were not in order of time")
     ahead = read(table([(1e6, 500, 60), *GOOD]))  # one stamp from the future does not cost the rest
     assert len(ahead.samples) == 41 and ahead.gaps.n == 1
 
 
 def test_rows_that_are_cut_or_spoilt_are_counted(read, count):
     recorded = read(table(GOOD) + "\n50\nsoon,500,60\n51,much,60\n52,\x00500,60\n")
-    assert count(recorded, "not parsed", "row that is too short") == 1
-    assert count(recorded, "not parsed", "time is no number") == 1
+    assert count(recorded, "not parsed", "row is too short") == 1
+    assert count(recorded, "not parsed", "time is neither a number") == 1
     assert count(recorded, "not parsed", "power_w: no number") == 1
     assert any("NUL" in note for note in recorded.notes)
 
@@ -70,23 +70,23 @@ def test_rows_that_are_cut_or_spoilt_are_counted(read, count):
 BAD = {
     "all too hot": (
         table([(t, 500, 333) for t in range(9)]),
-        "temperature must be within -60 and 150 °C; all 9 in .*333",
+        "temperature must be from -60 to 150 °C; all 9 in .*333",
     ),
     "partly too hot": (
         table([(t, 500, 130 + 2 * t) for t in range(20)]),
-        "9 of 20 in .* are outside, e.g. 152. Fahrenheit or Kelvin",
+        "9 of 20 in .* are outside, e.g. 152. Are they in Fahrenheit or Kelvin",
     ),
     "by its name": (
         table(GOOD, "t_s,power_w,temperature_f"),
         "temperatures must be in °C, got the column 'temperature_f'",
     ),
     "no power": (table([(t, 60) for t in range(9)], "t_s,temperature_c"), "the format of telemetry.csv is not known"),
-    "power silent": (table([(t, "[N/A]", 60) for t in range(9)]), "holds no power of a GPU.*9 x power_w: no value"),
+    "power silent": (table([(t, "[N/A]", 60) for t in range(9)]), "has no power of a GPU.*9 x power_w: no value"),
     "foreign": ("hello\nworld\n", "it begins 'hello'. Name it with --format: dcgm, nvidia-smi, csv"),
     "pickle": (pickle.dumps([1, 2]), "is a Python pickle, which is never unpickled"),
     "two clocks": (
         "timestamp,power_w\n5,500\n2025-01-01T00:00:00Z,500\n",
-        "times must all be dates or all count from one",
+        "times must be either all dates or all numbers",
     ),
 }
 
@@ -128,7 +128,7 @@ def test_a_fit_that_cannot_be_is_refused(recording, options, message):
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
-        ([], "steps must hold at least one Step"),
+        ([], "steps must have at least one Step"),
         ([telemetry.Step("a", 1.2, 10)], r"duty must be between 0 and 1, or None, got 1.2 \(step 1, 'a'\)"),
         ([telemetry.Step("a", 0.2, 0)], "seconds must be > 0 and <= 86400 s, got 0"),
         ([telemetry.Step("a,b", 0.2, 5)], "name must be a word without commas"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ettr import telemetry
 from ettr.scenario import Gpu
 from ettr.telemetry import Step, plateaus
-from ettr.telemetry.phases import Seen, phases_of
+from ettr.telemetry.phases import Pattern, phases_of
 
 H100 = Gpu.load("h100")
 
@@ -56,7 +56,7 @@ def test_visits_as_short_as_the_time_between_samples_count():
 
 
 def seen(power_w, load=np.nan, *, step="", every_s=np.nan, only_first=False):
-    return Seen(step, power_w, load, every_s, only_first)
+    return Pattern(step, power_w, load, every_s, only_first)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_what_has_no_name_does_not_enter_the_gpu():
     job = [step for s in stays for step in (Step("compute", 1.0, s), Step("stall", 0.0, 1.7 * s % 97 + 20))]
     fit = telemetry.fit(bare(job))
     assert {level.phase for level in fit.levels} == {""}
-    assert any("gives no name: 2" in note for note in fit.notes)
+    assert any("unnamed levels: 2" in note for note in fit.notes)
     assert fit.to_part("mine").levels == H100.levels
 
 
@@ -95,4 +95,4 @@ def test_the_start_is_no_checkpoint():
     job = [Step("stall", 0.0, 240), *([Step("compute", 1.0, 900)] * 3)]
     fit = telemetry.fit(bare(job))
     assert [level.phase for level in fit.levels] == ["", "start-up"]
-    assert fit.level("start-up") is None and any("is start-up" in note for note in fit.notes)
+    assert fit.level("start-up") is None and any("start-up" in note for note in fit.notes)

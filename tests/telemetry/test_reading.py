@@ -45,7 +45,7 @@ def test_an_unknown_unit_is_counted_and_not_guessed(read, count):
     recording = read(SMI.replace("512.40 W", "512.40 BTU"))
     assert count(recording, "not parsed", "unknown unit 'btu'") == 1
     assert recording.of("0")["power_w"].isna().tolist() == [False, True]
-    assert count(read(SMI + "soon, 0, 71.85 W, 31, [N/A], 345 MHz, 0 %\n"), "not parsed", "stamp is no time") == 1
+    assert count(read(SMI + "soon, 0, 71.85 W, 31, [N/A], 345 MHz, 0 %\n"), "not parsed", "time stamp is not a time") == 1
 
 
 def test_a_zone_moves_the_start_and_nothing_else(read):
@@ -65,7 +65,7 @@ def test_instant_power_is_preferred_to_the_average(read):
 def test_appended_recordings_begin_with_a_header_again(read, count):
     again = SMI.replace("00:22", "00:23")
     recording = read(SMI + again)
-    assert len(recording.samples) == 8 and count(recording, "dropped", "header again") == 1
+    assert len(recording.samples) == 8 and count(recording, "dropped", "repeated header") == 1
     assert recording.gaps.n == 2 and recording.gaps.longest_s == pytest.approx(59)
 
 
@@ -81,7 +81,7 @@ def unnamed(sizes, step_s=1.0, within_s=0.004):
 @pytest.mark.parametrize("within_s", [0.0, 0.004])
 @pytest.mark.parametrize("n_gpus", [2, 4])
 def test_several_gpus_without_a_name_are_refused(read, n_gpus, within_s):
-    with pytest.raises(InputError, match="several rows at a time: which row is of which GPU cannot be known"):
+    with pytest.raises(InputError, match="several rows at the same time"):
         read(unnamed([n_gpus] * 30, within_s=within_s))
 
 
@@ -175,15 +175,15 @@ def test_blanks_of_dcgm_are_counted(read, count, blank):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('DCGM_FI_DEV_POWER_USAGE{gpu="0"} 70', "one scrape has no time; 1 samples carry no time stamp"),
-        (text_of([1], "DCGM_FI_DEV_FB_USED"), "holds no power or temperature of a GPU"),
+        ('DCGM_FI_DEV_POWER_USAGE{gpu="0"} 70', "1 samples have no time stamp"),
+        (text_of([1], "DCGM_FI_DEV_FB_USED"), "has no power or temperature of a GPU"),
         (
             '{"status":"error","errorType":"bad_data","error":"oops"}',
             "Prometheus answered with an error.*bad_data: oops",
         ),
         (
             '{"status":"success","data":{"resultType":"vector","result":[]}}',
-            "holds no power or temperature|a range of time",
+            "has no power or temperature|a range of time",
         ),
     ],
 )
@@ -227,9 +227,9 @@ def test_columns_under_other_names_are_mapped(read):
 
 
 def test_what_cannot_be_mapped_is_said(read):
-    with pytest.raises(InputError, match=r"--map power=volts: telemetry.csv has no column 'volts'\. .*power_w"):
+    with pytest.raises(InputError, match=r"telemetry.csv has no column 'volts' for power\. .*power_w"):
         read(LONG, columns={"power": "volts"})
     with pytest.raises(UnknownName, match="unknown quantity 'watts'"):
         read(LONG, columns={"watts": "power_w"})
-    with pytest.raises(InputError, match="--map is for tables"):
+    with pytest.raises(InputError, match="columns can be mapped only in tables"):
         read(LONG, format="dcgm", columns={"power": "power_w"})

@@ -175,8 +175,8 @@ def record(
 
         done = recordings.record(out, steps, load=load, gpu=gpu, progress=report_progress)
     path, gpus = shlex.quote(str(done.path)), "; ".join(done.gpus)
-    ended = "" if done.whole else ", stopped before the end of the plan"
+    ended = "" if done.completed else ", stopped before the end of the plan"
     written = f"{done.n_samples:,} samples over {done.length_s:,.0f} s of GPU {gpus}{ended}"
     terminal.render([Note(written), Note(f"The recording is at {path}: ettr telemetry {path}")])
-    if not done.whole:
+    if not done.completed:
         raise typer.Exit(130)

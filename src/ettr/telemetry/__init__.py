@@ -1,4 +1,4 @@
-"""Recordings of power, temperature and clock: made, read, fitted, and simulated."""
+"""Recordings of GPU power, temperature and clock: record, read, fit and simulate them."""
 
 from ettr.telemetry.estimates import Estimate
 from ettr.telemetry.fitted import Level, TelemetryFit

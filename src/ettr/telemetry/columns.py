@@ -1,4 +1,4 @@
-"""The columns of a table of telemetry: what quantities they hold, and in which units."""
+"""Columns of a telemetry table: their quantities and units."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ettr.files.tables import first_line, header_of, rows
 from ettr.telemetry.format import QUANTITIES
 
 SILENT = frozenset({"", "-", "n/a", "na", "nan", "null", "none", "err!", "unknown", "not supported", "not available"})
-"""What a tool writes where it has no value; with or without brackets."""
+"""Cells that mean no value, with or without brackets."""
 
 NAN = float("nan")
 _CELL = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\D*)", re.ASCII)
@@ -28,46 +28,47 @@ _UNITS = {
     "utilisation": {"": 1.0, "%": 0.01, "pct": 0.01, "percent": 0.01},
     "t_s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
 }
-"""Units of each quantity, in lower case, and what one is in ours. ``mW`` is milliwatt: nothing here draws megawatts."""
+"""Units of each quantity in lower case, with their scale. ``mW`` is milliwatt, as no GPU draws megawatts."""
 _FOREIGN = re.compile(
     r"(?:.*[_. ])?temp(?:erature)?(?:[_. ].*)?[_. \[(]°?(?:f|fahrenheit|k|kelvin)[\])]?", re.IGNORECASE
 )
-"""A heading of temperatures in another unit: they fit as well as others, and give wrong figures."""
+"""Heading of a temperature column in Fahrenheit or Kelvin, which would fit without an error and give wrong figures."""
 
 
 def scale_of(quantity: str, unit: str) -> float | None:
-    """What one of a unit is in the quantity's own; None if it is no unit of it."""
+    """Return the scale of a unit relative to the unit of a quantity; None if it is not a unit of that quantity."""
     return _UNITS[quantity].get(unit.strip().lower())
 
 
 class Cells:
-    """Reads the cells of one column, and counts in the ledger what it could not.
+    """Reader of the cells of a column, which counts unreadable cells in the ledger.
 
     Parameters
     ----------
     quantity : str
-        What the column holds, such as ``power_w``.
+        Quantity of the column, such as ``power_w``.
     column : str
-        Its name in the file, for the ledger.
+        Name of the column in the file, for the ledger.
     unit : str
-        The unit of cells that carry none; empty for the quantity's own.
+        Unit of cells without one; empty for the unit of the quantity.
     ledger : Ledger
-        Takes the counts.
+        Ledger for the counts.
     """
 
     def __init__(self, quantity: str, column: str, unit: str, ledger: Ledger) -> None:
         self._column, self._ledger = column, ledger
         self._units = _UNITS[quantity]
-        self._plain = scale_of(quantity, unit) if unit else 1.0
+        self._scale = scale_of(quantity, unit) if unit else 1.0
 
     def read(self, text: str, place: str) -> float:
-        """A cell's number; NaN where it is silent or not understood, which is counted."""
+        """Return the number in a cell; NaN, and a count in the ledger, if it is empty or not readable."""
         try:
-            return number_of(text) * (self._plain or NAN) if text[-1:].isdigit() else self._careful(text, place)
+            return number_of(text) * (self._scale or NAN) if text[-1:].isdigit() else self._with_unit(text, place)
         except ValueError:
-            return self._careful(text, place)
+            return self._with_unit(text, place)
 
-    def _careful(self, text: str, place: str) -> float:
+    def _with_unit(self, text: str, place: str) -> float:
+        """Number of a cell that is empty or has a unit."""
         cell = text.strip()
         if cell.startswith("[") or cell.lower() in SILENT:
             self._ledger.dropped(f"{self._column}: no value", place=place)
@@ -77,7 +78,7 @@ class Cells:
             self._ledger.not_parsed(f"{self._column}: no number", place=place)
             return NAN
         number, unit = float(match[1]), match[2].strip().lower()
-        scale = self._units.get(unit) if unit else self._plain
+        scale = self._units.get(unit) if unit else self._scale
         if scale is None:
             self._ledger.not_parsed(f"{self._column}: unknown unit {unit[:12]!r}", place=place)
             return NAN
@@ -87,12 +88,12 @@ class Cells:
 _HEADING = re.compile(r"^(.*?)\s*[\[(]([^\])]*)[\])]$")
 
 Names = Mapping[str, Sequence[str]]
-"""Of each quantity the names that its column may have, the best first."""
+"""Accepted column names of each quantity, in order of preference."""
 
 
 @dataclass(frozen=True)
 class Heading:
-    """One column: where it stands, its name in lower case, the unit in brackets behind it, and all of its text."""
+    """Heading of a column: its index, name in lower case, unit in brackets, and full text."""
 
     at: int
     name: str
@@ -101,7 +102,7 @@ class Heading:
 
 
 def _headings(cells: Iterable[str]) -> list[Heading]:
-    """A header's columns."""
+    """Headings of a header row."""
     headings = []
     for at, cell in enumerate(cells):
         text = cell.strip()
@@ -112,34 +113,34 @@ def _headings(cells: Iterable[str]) -> list[Heading]:
 
 
 def names_in(head: list[str]) -> set[str]:
-    """Names of the columns, if the first line of a file is a header."""
+    """Return the column names in the first line of a file."""
     return {heading.name for heading in _headings(header_of(first_line(head))[0])}
 
 
 def _find(headings: list[Heading], names: Names) -> dict[str, Heading]:
-    """Of each quantity the best column that is there; one that is there twice is refused."""
+    """Preferred column of each quantity; raises if a column name occurs twice."""
     names_used = {name for accepted in names.values() for name in accepted}
     counts = Counter(heading.name for heading in headings if heading.name in names_used)
     if twice := next((name for name, n in counts.items() if n > 1), None):
         raise InputError(f"columns must have different names, got {twice!r} twice")
     by_name = {heading.name: heading for heading in headings}
-    best = {quantity: next((by_name[each] for each in names[quantity] if each in by_name), None) for quantity in names}
+    best = {quantity: next((by_name[name] for name in names[quantity] if name in by_name), None) for quantity in names}
     return {quantity: heading for quantity, heading in best.items() if heading}
 
 
 class Columns:
-    """A header understood: turns a row into the values of a sample.
+    """Parsed header, which converts rows to the values of a sample.
 
     Parameters
     ----------
     cells : sequence of str
-        The header.
+        Header row.
     names : mapping
-        Of each quantity the names that its column may have.
+        Accepted column names of each quantity.
     ledger : Ledger
-        Takes what is not understood.
+        Ledger for cells that cannot be read.
     units : mapping of str to str
-        Unit of columns whose heading names none, by the column's name.
+        Units of columns without one in the heading, by column name.
     """
 
     def __init__(self, cells: Sequence[str], names: Names, ledger: Ledger, units: Mapping[str, str]) -> None:
@@ -158,20 +159,20 @@ class Columns:
         }
 
     def __contains__(self, quantity: str) -> bool:
-        """Whether the table has a column of it."""
+        """Return True if the table has a column of a quantity."""
         return quantity in self.by_quantity
 
     def unit(self, quantity: str) -> str:
-        """The unit that the heading of a quantity names; empty if none."""
+        """Return the unit in the heading of a quantity; empty if there is none."""
         heading = self.by_quantity[quantity]
         return heading.unit or self._units.get(heading.name, "")
 
     def text(self, quantity: str, row: Sequence[str]) -> str:
-        """A cell as it stands; empty if the table has no such column."""
+        """Return the text of a cell; empty if the table has no such column."""
         return row[self.by_quantity[quantity].at].strip() if quantity in self.by_quantity else ""
 
     def values(self, row: Sequence[str], place: str) -> dict[str, float]:
-        """The quantities of a row that are there."""
+        """Return the quantities of a row."""
         return {name: cells.read(row[self.by_quantity[name].at], place) for name, cells in self._cells.items()}
 
 
@@ -183,34 +184,34 @@ def table(
     units: Mapping[str, str] | None = None,
     again: str | None = None,
 ) -> Iterator[tuple[str, Columns, list[str]]]:
-    """Yield every whole row below a header, with its place and what the header says.
+    """Yield every complete row below a header, with its place in the file and the parsed header.
 
     Parameters
     ----------
     source : Source
-        The file.
+        File to read.
     ledger : Ledger
-        Takes rows that are cut off, and what is not understood in cells.
+        Ledger for truncated rows and unreadable cells.
     names : mapping
-        Of each quantity the names that its column may have.
+        Accepted column names of each quantity.
     needed : mapping
-        What the table must have, in words for its refusal, and the quantities of which one will do.
+        Descriptions of required columns, each with the quantities of which one is enough.
     units : mapping of str to str or None
-        Unit of columns whose heading names none, by the column's name.
+        Units of columns without one in the heading, by column name.
     again : str or None
-        First cell of a row that is a header again, as where recordings were appended; in lower case.
+        First cell, in lower case, of a repeated header, as in appended recordings.
     """
     columns = None
     for place, row in rows(source, ledger):
         if columns is None or row[0].strip().lower() == again:
             if columns is not None:
-                ledger.dropped("header again", place=place)
+                ledger.dropped("repeated header", place=place)
             columns = Columns(row, names, ledger, units or {})
-            for what, quantities in needed.items():
+            for requirement, quantities in needed.items():
                 if not any(quantity in columns for quantity in quantities):
-                    listed = ", ".join(repr(each.strip()) for each in row[:20])
-                    raise InputError(f"{source.name} must have {what}. Columns found: {listed}")
+                    listed = ", ".join(repr(cell.strip()) for cell in row[:20])
+                    raise InputError(f"{source.name} must have {requirement}. Its columns: {listed}")
         elif len(row) < columns.width:
-            ledger.not_parsed("row that is too short", place=place)
+            ledger.not_parsed("row is too short", place=place)
         else:
             yield place, columns, row

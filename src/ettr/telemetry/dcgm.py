@@ -1,4 +1,4 @@
-"""DCGM exporter: its gauges as Prometheus text with time stamps, or as the JSON of a range query."""
+"""Reader of DCGM exporter metrics: Prometheus text with time stamps, or the JSON of a range query."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ METRICS = {
     "DCGM_FI_DEV_SM_CLOCK": ("clock_mhz", 1.0),
     "DCGM_FI_DEV_GPU_UTIL": ("utilisation", 0.01),
 }
-"""Of each metric what it is here, and what one of it is in ours."""
+"""Quantity of each metric, and its scale."""
 
 _HOSTS = (*HOSTS, "instance")
 _GPUS = ("gpu", "pci_bus_id", "device", "UUID", "uuid")
 _UUIDS = ("UUID", "uuid", "pci_bus_id")
 _PARTS = ("GPU_I_ID", "gpu_i_id")
 _MOST_MIXED = 0.1
-"""Series of one GPU that take turns at more than this share of their samples are of two GPUs."""
+"""Series that alternate at more than this share of their samples belong to two GPUs."""
 
 
 _QUERY = (
@@ -48,22 +48,24 @@ _QUERY = (
 )
 
 _Gpu = tuple[str, str, str, str]
-"""What names a GPU: its host, its number there, its instance if it is shared, and its own name."""
+"""Identity of a GPU: host, index, MIG instance, and UUID."""
 
 
 def _sniff(head: list[str]) -> bool:
+    """True for a file with DCGM metrics."""
     return speaks_of(head, METRICS)
 
 
 def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger) -> None:
+    """Read all series of a file, then merge the metrics of each GPU into samples."""
     gauges = _Gauges(ledger)
     for series, sample in samples_in(source, ledger, lambda: gauges.n_samples, _QUERY):
         gauges.take(series, sample)
     if not gauges.n_kept:
         raise InputError(
-            f"{source.name}: one scrape has no time; {gauges.n_samples:,} samples carry no time stamp. Give {_QUERY}"
+            f"{source.name}: {gauges.n_samples:,} samples have no time stamp, as in a single scrape. Use {_QUERY}"
             if gauges.n_samples
-            else f"{source.name} holds no power or temperature of a GPU: give {_QUERY}"
+            else f"{source.name} has no power or temperature of a GPU. Use {_QUERY}"
         )
     samples.power_window_s = 0.0 if gauges.instant else AVERAGED_S
     gauges.fill(samples, source.name)
@@ -74,7 +76,7 @@ FORMAT = Format("dcgm", "DCGM exporter: Prometheus range JSON, or text with time
 
 @dataclass
 class _Series:
-    """Samples of one metric of one GPU, in the order of the file."""
+    """Samples of a metric of a GPU, in file order."""
 
     labels: Mapping[str, str]
     at_s: array[float] = field(default_factory=lambda: array("d"))
@@ -82,7 +84,7 @@ class _Series:
 
 
 class _Gauges:
-    """All series of a file, by GPU and metric; with the samples that passed, and those that hold a time and a value."""
+    """All series of a file by GPU and metric, with the number of samples and of those with a time and a value."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
@@ -91,25 +93,23 @@ class _Gauges:
 
     @property
     def instant(self) -> bool:
-        """Whether power is that of an instant."""
+        """True if power readings are instantaneous."""
         return any(_INSTANT in metrics for metrics in self._series.values())
 
     def take(self, series: LabelledSeries, sample: list[str]) -> None:
-        """Take one time and value, or say why not."""
+        """Add a time and value, or record in the ledger why they were left out."""
         metric, place = series.labels.get("__name__", ""), series.place
         if metric not in METRICS:
-            return self.ledger.dropped(
-                "another metric" if metric else "series without the name of its metric", 1, place
-            )
+            return self.ledger.dropped("another metric" if metric else "series without a metric name", 1, place)
         if len(sample) != 2:
             return self.ledger.not_parsed("sample in an unknown form", place=place)
         if series.known is None:
-            series.known = self._begun(metric, series.labels)
+            series.known = self._new_series(metric, series.labels)
         self.n_samples += 1
         try:
             at, value = epoch_s(number_of(sample[0])) if sample[0] else None, number_of(sample[1])
         except ValueError:
-            return self.ledger.not_parsed("sample that is no number", place=place)
+            return self.ledger.not_parsed("sample is not a number", place=place)
         if at is None:
             return self.ledger.not_parsed("no time stamp", place=place)
         if not value > -BLANK:  # NaN as well
@@ -119,11 +119,11 @@ class _Gauges:
         series.known.value.append(value)
         return None
 
-    def _begun(self, metric: str, labels: Mapping[str, str]) -> _Series:
-        """A new series, of the GPU that its labels name."""
+    def _new_series(self, metric: str, labels: Mapping[str, str]) -> _Series:
+        """New series of the GPU in its labels."""
         self._n_series += 1
         if self._n_series > MOST_SERIES:
-            raise InputError(f"a file may hold at most {MOST_SERIES:,} series of GPUs")
+            raise InputError(f"a file must have at most {MOST_SERIES:,} series of GPUs")
         host, gpu, part, uuid = (
             next((labels[name] for name in names if labels.get(name)), "") for names in (_HOSTS, _GPUS, _PARTS, _UUIDS)
         )
@@ -132,28 +132,28 @@ class _Gauges:
         return series
 
     def fill(self, samples: Samples, source: str) -> None:
-        """One sample for each GPU and instant, from all of its metrics.
+        """Add one sample per GPU and time, merged from all metrics of the GPU.
 
         Raises
         ------
         InputError
-            Series that differ in value and not in the labels that name a GPU.
+            If series with the same GPU labels have different values.
         """
         for gpu, name in _names(list(self._series)):
             frame = self._together(
                 {metric: self._joined(series, metric, name, source) for metric, series in self._series[gpu].items()}
             )
-            for model in {each.labels.get("modelName", "") for each in itertools.chain(*self._series[gpu].values())}:
+            for model in {part.labels.get("modelName", "") for part in itertools.chain(*self._series[gpu].values())}:
                 samples.model(name, model)
             columns = [column for column in QUANTITIES if column in frame]
             for row in zip(frame.index, *(frame[column] for column in columns), strict=True):
                 samples.add(row[0], name, dict(zip(columns, row[1:], strict=True)))
 
     def _joined(self, series: list[_Series], metric: str, gpu: str, source: str) -> pd.Series:
-        """Values by time; series that follow each other, as where a pod's name is a label, become one."""
-        number = np.repeat(np.arange(len(series)), [len(each.at_s) for each in series])
+        """Values by time; consecutive series, as with a pod name among the labels, become one."""
+        number = np.repeat(np.arange(len(series)), [len(part.at_s) for part in series])
         at_s, value = (
-            np.concatenate([np.frombuffer(getattr(each, name), dtype=float) for each in series])
+            np.concatenate([np.frombuffer(getattr(part, name), dtype=float) for part in series])
             for name in ("at_s", "value")
         )
         at_s = np.round(at_s, 3)
@@ -166,15 +166,16 @@ class _Gauges:
         same = frame["t"].duplicated(keep="last")
         if max(turns, 2 * int(same.sum())) > max(_MOST_MIXED * len(frame), 2 * len(series)):
             raise InputError(
-                f"{source} holds several series of {metric} for GPU {gpu} at the same times, with different values"
-                f"{_differ(series)}: which is of which GPU cannot be known. Ask for series with the label Hostname, "
-                "UUID or GPU_I_ID, or for one host at a time"
+                f"{source} has several series of {metric} for GPU {gpu} at the same times with different values"
+                f"{_differ(series)}, so they cannot be assigned to GPUs. Query series with the label Hostname, UUID or "
+                "GPU_I_ID, or query one host at a time"
             )
         self.ledger.dropped("another value of the same GPU at the same time", int(same.sum()), metric)
         frame = frame[~same]
         return pd.Series(frame["v"].to_numpy(), index=frame["t"].to_numpy())
 
     def _together(self, metrics: Mapping[str, pd.Series]) -> pd.DataFrame:
+        """Metrics of a GPU as columns of quantities, without DCGM's blank values."""
         columns: dict[str, pd.Series] = {}
         for metric, (quantity, scale) in METRICS.items():
             if metric in metrics and metrics[metric].size and quantity not in columns:
@@ -186,19 +187,19 @@ class _Gauges:
 
 
 def _names(gpus: list[_Gpu]) -> Iterator[tuple[_Gpu, str]]:
-    """Each GPU with a name: its number, and whatever else sets it apart from the others."""
+    """Name of each GPU: its index, and what distinguishes it from the others."""
     several_hosts = len({host for host, *_ in gpus}) > 1
-    without_uuid = Counter(each[:3] for each in gpus)
-    for each in gpus:
-        host, gpu, part, uuid = each
-        named = [host if several_hosts else "", gpu, f"instance {part}" if part else ""]
-        if without_uuid[each[:3]] > 1:
-            named.append(uuid or "no UUID")
-        yield each, "/".join(filter(None, named))
+    without_uuid = Counter(identity[:3] for identity in gpus)
+    for identity in gpus:
+        host, gpu, part, uuid = identity
+        parts = [host if several_hosts else "", gpu, f"instance {part}" if part else ""]
+        if without_uuid[identity[:3]] > 1:
+            parts.append(uuid or "no UUID")
+        yield identity, "/".join(filter(None, parts))
 
 
 def _differ(series: list[_Series]) -> str:
-    """The labels by which series differ, for a refusal."""
-    names = sorted({name for each in series for name in each.labels})
-    differing = [name for name in names if len({each.labels.get(name, "") for each in series}) > 1]
+    """Labels by which series differ, for an error message."""
+    names = sorted({name for part in series for name in part.labels})
+    differing = [name for name in names if len({part.labels.get(name, "") for part in series}) > 1]
     return f" (they differ in {', '.join(differing[:6])})" if differing else ""

@@ -1,4 +1,4 @@
-"""An estimate with its interval, and how it is found from samples that follow each other."""
+"""Estimates with 95% intervals, from samples that are correlated in time."""
 
 from __future__ import annotations
 
@@ -10,32 +10,38 @@ import numpy as np
 import scipy
 
 LEVEL = 0.95
-"""Of all intervals."""
+"""Confidence level of all intervals."""
 
 _STRONGEST = 0.97
-"""Correlation from sample to sample that prewhitening stops at."""
+"""Largest autoregression coefficient of the prewhitening."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """One figure found from a recording, or why there is none.
+    """Estimate of a figure from a recording, or the reason why there is none.
 
     Attributes
     ----------
     name : str
-        What it is.
+        Name of the figure.
     unit : str
-        Its unit; empty for none.
+        Unit; empty for none.
     value : float or None
-        The figure; None where it is not identified.
+        Estimate; None if the data do not determine it.
     low, high : float or None
-        Ends of the 95% interval.
+        Ends of the 95% confidence interval.
     n : int
-        Samples that it rests on.
+        Number of samples.
     why_not : str
-        Why the data cannot say; empty where they can.
+        Reason why there is no estimate; empty if there is one.
     note : str
-        What the figure rests on besides.
+        Further assumptions.
+
+    Examples
+    --------
+    >>> tau = Estimate("tau", "s", 60.1, 59.2, 61.0, n=900)
+    >>> tau.identified, tau.with_ends
+    (True, (60.1, 59.2, 61.0))
     """
 
     name: str
@@ -49,12 +55,12 @@ class Estimate:
 
     @property
     def identified(self) -> bool:
-        """Whether there is a figure."""
+        """True if there is an estimate."""
         return self.value is not None
 
     @property
     def with_ends(self) -> tuple[float, float, float] | None:
-        """The figure and the ends of its interval; None where it is not identified."""
+        """Estimate and the ends of its interval; None if there is none."""
         if self.value is None or self.low is None or self.high is None:
             return None
         return self.value, self.low, self.high
@@ -62,18 +68,18 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Solution:
-    """Least squares with errors that allow for residuals that follow each other.
+    """Least-squares solution with standard errors for autocorrelated residuals.
 
     Attributes
     ----------
     values : ndarray
-        The parameters.
+        Parameters.
     errors : ndarray
-        Their standard errors.
+        Standard errors.
     n : int
-        Samples.
+        Number of samples.
     n_effective : float
-        Independent samples that would know the parameters as well.
+        Effective number of independent samples.
     """
 
     values: np.ndarray
@@ -82,52 +88,54 @@ class Solution:
     n_effective: float
 
     def interval(self, i: int) -> tuple[float, float]:
-        """The 95% interval of one parameter, by Student's t."""
+        """Return the 95% interval of a parameter, by Student's t."""
         freedom = max(self.n_effective - len(self.values), 1.0)
         half = float(scipy.stats.t.ppf((1 + LEVEL) / 2, freedom) * self.errors[i])
         return float(self.values[i]) - half, float(self.values[i]) + half
 
     def estimate(self, name: str, unit: str, i: int = 0) -> Estimate:
-        """One parameter as a figure."""
+        """Return a parameter as an estimate."""
         return Estimate(name, unit, float(self.values[i]), *self.interval(i), self.n)
 
 
 def with_errors(
     values: np.ndarray, jacobian: np.ndarray, residuals: np.ndarray, rounded: np.ndarray | None = None
 ) -> Solution:
-    """Standard errors of a least-squares solution whose residuals are correlated in time.
+    """Return a least-squares solution with standard errors for residuals that are correlated in time.
 
-    The sandwich H⁻¹ S H⁻¹ with H = JᵀJ, and S the long-run variance of the scores, prewhitened by a first-order
-    autoregression and summed with Bartlett's weights over Andrews' automatic width (Andrews and Monahan 1992). Where
-    few samples decide a parameter the sandwich is too narrow, so that an error is no less than that of residuals which
-    are alike everywhere, times the root of their integrated autocorrelation time (Geyer's initial positive sequence).
-    ``rounded``, readings that are whole numbers, adds what rounding hides: all samples with one reading are taken to
+    The covariance is the sandwich H⁻¹ S H⁻¹ with H = JᵀJ, and S the long-run variance of the scores, prewhitened by a
+    first-order autoregression and summed with Bartlett weights over Andrews' automatic bandwidth (Andrews and Monahan
+    1992). The sandwich is too narrow if few samples determine a parameter. An error is therefore at least the
+    homoscedastic one times the square root of the integrated autocorrelation time (Geyer's initial positive sequence).
+    ``rounded``, readings in whole numbers, adds the rounding error: all samples with the same reading are assumed to
     share an error of variance 1/12.
     """
     n = len(residuals)
     scale = np.sqrt((jacobian**2).sum(axis=0))
     scale[scale == 0] = 1.0
-    j = jacobian / scale
+    j = jacobian / scale  # columns of unit length, so that the inverse is well conditioned
     bread = np.linalg.pinv(j.T @ j)
     meat = _long_run(j * residuals[:, None])
-    plain = np.diag(bread) * float(residuals @ residuals) / max(n - len(values), 1)
-    even = plain * integrated_time(residuals)
-    own = np.maximum(np.diag(bread @ meat @ bread), even)
-    inflation = max(float(np.max(own / np.where(plain > 0, plain, 1.0), initial=1.0)), 1.0)
-    hidden = np.zeros(len(values))
-    if rounded is not None:  # of a variance that is known, so that it costs no freedom
+    # Variances: independent residuals, those inflated by autocorrelation, and the larger of these and the sandwich.
+    independent = np.diag(bread) * float(residuals @ residuals) / max(n - len(values), 1)
+    correlated = independent * integrated_time(residuals)
+    variance = np.maximum(np.diag(bread @ meat @ bread), correlated)
+    inflation = max(float(np.max(variance / np.where(independent > 0, independent, 1.0), initial=1.0)), 1.0)
+    rounding = np.zeros(len(values))
+    if rounded is not None:  # its variance is known, so that it costs no degrees of freedom
         _, reading = np.unique(rounded, return_inverse=True)
         shared = np.zeros((int(reading.max()) + 1, j.shape[1]))
         np.add.at(shared, reading, j)
-        hidden = np.diag(bread @ (shared.T @ shared / 12) @ bread)
-    errors = np.sqrt(np.clip(own + hidden, 0, None)) / scale
+        rounding = np.diag(bread @ (shared.T @ shared / 12) @ bread)
+    errors = np.sqrt(np.clip(variance + rounding, 0, None)) / scale
     return Solution(values, errors, n, max(n / inflation, len(values) + 1.0))
 
 
 def integrated_time(residuals: np.ndarray) -> float:
-    """Samples that are worth one independent sample; 1 or more.
+    """Return the integrated autocorrelation time in samples, at least 1.
 
-    One and twice the sum of the autocorrelations, in pairs of lags for as long as a pair is positive (Geyer 1992).
+    It is 1 plus twice the sum of the autocorrelations, over pairs of lags up to the first pair that is not positive
+    (Geyer 1992). The autocorrelations come from the inverse Fourier transform of the power spectrum.
     """
     n = residuals.size
     centred = residuals - residuals.mean()
@@ -139,30 +147,32 @@ def integrated_time(residuals: np.ndarray) -> float:
     rho = np.fft.irfft(spectrum * np.conj(spectrum), width)[: n // 2] / power
     pairs = rho[: rho.size // 2 * 2].reshape(-1, 2).sum(axis=1)
     ends = np.flatnonzero(pairs <= 0)
-    kept = pairs[: int(ends[0])] if ends.size else pairs
-    return max(2 * float(kept.sum()) - 1, 1.0)
+    positive = pairs[: int(ends[0])] if ends.size else pairs
+    return max(2 * float(positive.sum()) - 1, 1.0)
 
 
 def _long_run(scores: np.ndarray) -> np.ndarray:
-    """Sum of the autocovariances of the scores, times their number."""
+    """Long-run variance of the scores times their number, by prewhitening and Bartlett weights."""
     n, k = scores.shape
+    # Prewhiten with a first-order autoregression of each score.
     past, now = scores[:-1], scores[1:]
     power = (past**2).sum(axis=0)
     rho = np.where(power > 0, (past * now).sum(axis=0) / np.where(power > 0, power, 1.0), 0.0)
     rho = np.clip(rho, -_STRONGEST, _STRONGEST)
     white = now - past * rho
+    # Sum the autocovariances of the white scores with weights that fall linearly to 0 at the bandwidth.
     width = _width(white)
     total = white.T @ white
     for lag in range(1, width + 1):
         cross = white[lag:].T @ white[:-lag] * (1 - lag / (width + 1))
         total += cross + cross.T
-    recolour = np.diag(1 / (1 - rho))
+    recolour = np.diag(1 / (1 - rho))  # undo the prewhitening
     sums: np.ndarray = recolour @ total @ recolour * n / max(n - k, 1)
     return sums
 
 
 def _width(white: np.ndarray) -> int:
-    """Andrews' width for Bartlett's weights, from a first-order autoregression of each score."""
+    """Andrews' bandwidth for Bartlett weights, from a first-order autoregression of each score."""
     n = len(white)
     past, now = white[:-1], white[1:]
     power = (past**2).sum(axis=0)
@@ -172,10 +182,10 @@ def _width(white: np.ndarray) -> int:
 
 
 def mean_of(values: np.ndarray) -> tuple[float, float, float]:
-    """Mean of samples in order of time, with its 95% interval by means of batches.
+    """Return the mean of samples in order of time, with its 95% interval by batch means.
 
-    Between 5 and 30 batches, as many as the square root of the samples: batches are then longer than what
-    correlates neighbours, and Student's t is of as many degrees as there are batches less one.
+    The number of batches is the square root of the number of samples, between 5 and 30, so that batches are longer
+    than the correlation time. The interval uses Student's t with one degree of freedom fewer than batches.
     """
     n = len(values)
     mean = float(np.mean(values))
@@ -188,39 +198,41 @@ def mean_of(values: np.ndarray) -> tuple[float, float, float]:
 
 
 def together(estimates: Sequence[Estimate]) -> Estimate:
-    """One estimate from those of several GPUs: their mean, with what differs from GPU to GPU in the interval.
+    """Return the mean of the estimates of several GPUs, with an interval that includes their differences.
 
-    The variance of the mean is that between the GPUs over their number, but no less than what their own intervals
-    imply. GPUs where the figure is not identified are left out, and counted in the note.
+    The variance of the mean is the variance between GPUs divided by their number, but at least the variance implied by
+    their intervals. GPUs without an estimate are left out and counted in the note.
     """
     first = estimates[0]
     if len(estimates) == 1:
         return first
-    known = [each.with_ends for each in estimates if each.with_ends]
-    if not known:
-        return replace(first, why_not=f"{first.why_not} (the first of {len(estimates)} GPUs, none of which can say)")
-    values, lows, highs = np.array(known).T
-    half = float(((highs - lows) ** 2).sum()) ** 0.5 / 2 / len(known)
-    if len(known) > 1:
-        between = float(np.std(values, ddof=1)) / math.sqrt(len(known))
-        half = max(half, between * float(scipy.stats.t.ppf((1 + LEVEL) / 2, len(known) - 1)))
+    intervals = [estimate.with_ends for estimate in estimates if estimate.with_ends]
+    if not intervals:
+        return replace(first, why_not=f"{first.why_not} (first of {len(estimates)} GPUs, none with an estimate)")
+    values, lows, highs = np.array(intervals).T
+    n_gpus = len(intervals)
+    half = float(((highs - lows) ** 2).sum()) ** 0.5 / 2 / n_gpus
+    if n_gpus > 1:
+        between = float(np.std(values, ddof=1)) / math.sqrt(n_gpus)
+        half = max(half, between * float(scipy.stats.t.ppf((1 + LEVEL) / 2, n_gpus - 1)))
     mean = float(values.mean())
-    missing = len(estimates) - len(known)
-    note = f"mean of {len(known)} GPUs" + (f"; {missing} could not say" if missing else "")
-    own = next(each.note for each in estimates if each.identified)
-    n = sum(each.n for each in estimates if each.identified)
-    whole = "; ".join(filter(None, (own, note)))
-    return Estimate(first.name, first.unit, mean, mean - half, mean + half, n, note=whole)
+    missing = len(estimates) - n_gpus
+    note = f"mean of {n_gpus} GPUs" + (f"; {missing} without an estimate" if missing else "")
+    assumption = next(estimate.note for estimate in estimates if estimate.identified)
+    n = sum(estimate.n for estimate in estimates if estimate.identified)
+    notes = "; ".join(filter(None, (assumption, note)))
+    return Estimate(first.name, first.unit, mean, mean - half, mean + half, n, note=notes)
 
 
-def if_sure(each: Estimate) -> Estimate:
-    """The estimate, or why it says nothing: its interval holds 0, or is wider than its value."""
-    if each.with_ends is None:
-        return each
-    value, low, high = each.with_ends
-    span = f"{value:.3g}{f' {each.unit}' if each.unit else ''} ({low:.3g} to {high:.3g})"
+def if_significant(estimate: Estimate) -> Estimate:
+    """Return the estimate, or a reason against it if its interval contains 0 or is wider than its value."""
+    if estimate.with_ends is None:
+        return estimate
+    value, low, high = estimate.with_ends
+    span = f"{value:.3g}{f' {estimate.unit}' if estimate.unit else ''} ({low:.3g} to {high:.3g})"
     if low <= 0 <= high:
-        return Estimate(each.name, each.unit, n=each.n, why_not=f"the interval holds 0: {span}")
+        return Estimate(estimate.name, estimate.unit, n=estimate.n, why_not=f"the interval contains 0: {span}")
     if high - low > abs(value):
-        return Estimate(each.name, each.unit, n=each.n, why_not=f"the interval is wider than the value: {span}")
-    return each
+        why = f"the interval is wider than the value: {span}"
+        return Estimate(estimate.name, estimate.unit, n=estimate.n, why_not=why)
+    return estimate

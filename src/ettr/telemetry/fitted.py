@@ -1,4 +1,4 @@
-"""The figures that follow from a recording, and the GPU with them."""
+"""Result of a fit to a recording: levels and figures with intervals, and a GPU with them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ettr.telemetry.format import short
 from ettr.telemetry.phases import PHASES
 
 OVER = 1.02
-"""A level so far over the base GPU's power limit is of another GPU."""
+"""A level this far above the power limit of the base GPU means another GPU model."""
 _NOTE = 380
-_LEVELS = ("level", "mean", "95%", "share", "visits", "load", "clock", "die", "base", "into the GPU")
+_LEVELS = ("level", "mean", "95% CI", "share", "visits", "load", "clock", "die", "base", "used")
 """Columns of the table of levels."""
 _FIGURES = (
     ("resistance", "resistance", "cooling.{medium}.resistance_k_per_w"),
@@ -32,28 +32,28 @@ _FIGURES = (
     ("spread of the resistance", "spread", "cooling.{medium}.spread"),
     ("leakage", "leakage", "leakage.power_w"),
 )
-"""What a figure is called, its name in a fit, and its path in a GPU; empty where a GPU has none."""
+"""Title of each figure, its name in a fit, and its path in a GPU file; empty if it has none."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """One plateau of power.
+    """Plateau of power in a recording.
 
     Attributes
     ----------
     phase : str
-        ``compute``, ``communication``, ``checkpoint``, ``idle`` and so on, as in a GPU's levels; ``start-up`` for what
-        occurs only at the beginning; empty where the recording does not say.
+        ``compute``, ``communication``, ``checkpoint``, ``idle`` and so on, as in the levels of a GPU; ``start-up`` for
+        a level that occurs only at the beginning; empty if unknown.
     step : str
-        The recorded step's name; empty where none is recorded.
+        Name of the recorded step; empty if none is recorded.
     mean : Estimate
-        Its mean power. [W]
+        Mean power. [W]
     share : float
         Share of the samples.
     n_visits : int
-        How often it was come to.
+        Number of visits.
     utilisation, clock_mhz, temperature_c : float
-        Means on it; NaN where not recorded.
+        Means over the plateau; NaN if not recorded.
     """
 
     phase: str
@@ -67,42 +67,42 @@ class Level:
 
     @property
     def title(self) -> str:
-        """The phase, and the recorded step where it is called otherwise."""
+        """Phase, followed by the recorded step if its name differs."""
         if self.phase and self.step and self.step != self.phase:
             return f"{self.phase} ({self.step})"
-        return self.phase or self.step or "no name"
+        return self.phase or self.step or "unnamed"
 
 
 @dataclass(frozen=True, repr=False)
 class TelemetryFit(Answer):
-    """Figures of a GPU, found from a recording.
+    """Power levels and thermal figures of a GPU, fitted to a recording.
 
     Attributes
     ----------
     source, format : str
-        The file, and its format.
+        File and format.
     base : Gpu
-        What the rest is taken from.
+        GPU that supplies all other figures.
     medium : str
-        What cooled it.
+        Cooling medium.
     gpus : tuple of str
-        The GPUs.
+        Names of the GPUs.
     n_samples : int
-        Samples with power.
+        Number of samples with power.
     levels : tuple of Level
-        Plateaus of power, from the highest down.
+        Plateaus of power, highest first.
     resistance, tau, inlet : Estimate
-        Warming of the die over its inlet per watt [K/W], its time constant [s], and the inlet [°C].
+        Thermal resistance from die to inlet [K/W], its time constant [s], and the inlet temperature [°C].
     memory_resistance : Estimate
-        Warming of the memory per watt of the whole GPU. [K/W]
+        Thermal resistance of the memory, per watt of the whole GPU. [K/W]
     spread : Estimate
-        Coefficient of variation of the resistance from GPU to GPU.
+        Coefficient of variation of the resistance between GPUs.
     leakage : Estimate
-        Leakage at the base GPU's ``leakage.at_c``, if it rises with temperature as the base GPU's. [W]
+        Leakage at ``leakage.at_c`` of the base GPU, assuming the temperature dependence of the base GPU. [W]
     residual_k : float
-        Root mean square of what the model of warming leaves; NaN if there is none. [K]
+        Root mean square residual of the thermal model; NaN if there is none. [K]
     notes : tuple of str
-        What was assumed, and what is not seen.
+        Assumptions, and phases missing from the recording.
     """
 
     source: str
@@ -122,19 +122,19 @@ class TelemetryFit(Answer):
     notes: tuple[str, ...]
 
     def level(self, phase: str) -> Level | None:
-        """The plateau of a phase that goes into the GPU; None if it is not seen.
+        """Return the plateau that supplies the level of a phase; None if the recording has none.
 
-        Of several the longest; but a context that nothing runs in stands for a checkpoint only where no stall is seen.
+        The longest plateau counts, except that an idle context stands for a checkpoint only if there is no stall.
         """
         levels = [level for level in self.levels if level.phase == phase in PHASES and level.mean.identified]
         return max(levels, key=lambda level: (level.step.lower() != "context", level.share)) if levels else None
 
     def figures(self) -> dict[str, Estimate]:
-        """Figures that replace those of the base GPU, by dotted path; only what is identified."""
-        return {path: each for _, path, each in self.all_figures() if path and each.identified}
+        """Return the identified figures, which replace those of the base GPU, by dotted path."""
+        return {path: figure for _, path, figure in self.all_figures() if path and figure.identified}
 
     def all_figures(self) -> list[tuple[str, str, Estimate]]:
-        """Each figure with what it is called, and its path in the GPU; an empty path for what does not enter it."""
+        """Return title, path in the GPU file (empty if it has none) and estimate of each figure."""
         levels = [
             (level.title, f"levels.{level.phase}_w" if level is self.level(level.phase) else "", level.mean)
             for level in self.levels
@@ -144,7 +144,7 @@ class TelemetryFit(Answer):
         ]
 
     def to_part(self, name: str) -> Gpu:
-        """The base GPU with the figures that were found.
+        """Return the base GPU with the fitted figures.
 
         Parameters
         ----------
@@ -159,8 +159,8 @@ class TelemetryFit(Answer):
         Raises
         ------
         InputError
-            A level more than 2% over the base GPU's power limit: it is another GPU. Or figures that break a rule of
-            GPUs together.
+            If a level is more than 2% above the power limit of the base GPU, which means another GPU model, or the
+            figures together break a rule of GPU files.
 
         Examples
         --------
@@ -172,79 +172,81 @@ class TelemetryFit(Answer):
         """
         raw = self.base.model_dump(exclude_none=True)
         raw |= {"name": name, "title": f"{self.base.title}, fitted"}
-        for path, each in self.figures().items():
-            *above, last = path.split(".")
+        for path, figure in self.figures().items():
+            *parents, last = path.split(".")
             section = raw
-            for name_above in above:
-                section = section[name_above]
-            value, note = self._taken(path, each)
+            for parent in parents:
+                section = section[parent]
+            value, note = self._entry(path, figure)
             section[last] = value
             raw["evidence"][path] = {"status": "derived", "note": note}
         return Gpu.of(raw, f"the fit to {self.source}")
 
-    def _taken(self, path: str, each: Estimate) -> tuple[float, str]:
-        """The value that the GPU takes, and the note beside it."""
-        assert each.with_ends is not None
-        value, low, high = each.with_ends
+    def _entry(self, path: str, figure: Estimate) -> tuple[float, str]:
+        """Value and note of a figure for the GPU file."""
+        assert figure.with_ends is not None
+        value, low, high = figure.with_ends
         interval, limit = f"fitted to {Path(self.source).name}, 95%: {low:.4g} to {high:.4g}", self.base.limits.power_w
         if path == "levels.compute_w" and value > limit:
             if value > OVER * limit:
                 raise InputError(
                     f"levels.compute_w must be <= {limit:g} W, the power limit of {self.base.name}, got {value:.1f} W "
-                    f"in {self.source}: name the GPU model that was recorded"
+                    f"in {self.source}: set part to the GPU model that was recorded"
                 )
-            interval += f"; {value:.1f} W is over the power limit, which is taken instead"
+            interval += f"; {value:.1f} W exceeds the power limit, which is used instead"
             value = limit
-        note = f"{interval}; {each.note}" if each.note else interval
+        note = f"{interval}; {figure.note}" if figure.note else interval
         return float(f"{value:.6g}"), cut(note, _NOTE)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a figure: ``figure``, ``path`` (of the GPU; empty for none), ``value``, ``low``, ``high``, ``unit``,
-        ``n``, ``base`` (the base GPU's value; NaN for none), ``identified``, ``note`` (also why not)."""
+        """Return one row per figure: ``figure``, ``path`` (in the GPU file; empty for none), ``value``, ``low``,
+        ``high``, ``unit``, ``n``, ``base`` (value of the base GPU; NaN for none), ``identified``, ``note`` (or the
+        reason why there is no estimate)."""
         flat = self.base.flat()
         return pd.DataFrame(
             [
                 {
                     "figure": title,
-                    "path": path if each.identified else "",
-                    **{name: np.nan if getattr(each, name) is None else getattr(each, name) for name in _ENDS},
-                    "unit": each.unit,
-                    "n": each.n,
-                    "base": flat.get(path, np.nan) if each.identified else np.nan,
-                    "identified": each.identified,
-                    "note": each.why_not or each.note,
+                    "path": path if figure.identified else "",
+                    **{name: np.nan if getattr(figure, name) is None else getattr(figure, name) for name in _ENDS},
+                    "unit": figure.unit,
+                    "n": figure.n,
+                    "base": flat.get(path, np.nan) if figure.identified else np.nan,
+                    "identified": figure.identified,
+                    "note": figure.why_not or figure.note,
                 }
-                for title, path, each in self.all_figures()
+                for title, path, figure in self.all_figures()
             ]
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for machines; None for what is not identified."""
-        parts = {field.name: getattr(self, field.name) for field in fields(self)}
-        own = {"base": self.base.name, "levels": [_record_of(level) for level in self.levels]}
-        return dict(plain_values({**parts, **own}))
+        """Return all fields as plain values for JSON; None for estimates that are not identified."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values |= {"base": self.base.name, "levels": [_record_of(level) for level in self.levels]}
+        return dict(plain_values(values))
 
     @property
     def headline(self) -> str:
-        """The file, and how many figures it gives."""
-        return f"{self.source}: {len(self.figures())} figures of a GPU, the rest as in {self.base.name}"
+        """File and number of fitted figures, in a sentence."""
+        return f"{self.source}: {len(self.figures())} figures fitted, the others as in {self.base.name}"
 
     def report(self) -> Report:
-        """Plateaus of power, figures with their intervals, and what was assumed."""
-        cooled = {"cold_plate": "a cold plate"}.get(self.medium, self.medium)
+        """Return the report: power levels, figures with intervals, and assumptions."""
+        cooling = {"cold_plate": "cold-plate"}.get(self.medium, self.medium)
         figures = _figures(self)
         return [
-            Headline("Levels of power", apart=True),
+            Headline("Power levels", apart=True),
             Table(_LEVELS, [_level(self, level) for level in self.levels]),
-            Headline(f"Figures, with {self.base.title} cooled by {cooled} as the base", apart=True),
+            Headline(f"Figures (base GPU: {self.base.title}, {cooling} cooling)", apart=True),
             *([figures] if figures.rows else []),
             *map(Note, _unknown(self)),
-            Headline("Assumed, and not seen", apart=True),
+            Headline("Assumptions and missing data", apart=True),
             *(Note(f"- {note}", dim=True) for note in self.notes),
         ]
 
 
 def _record_of(level: Level) -> dict[str, Any]:
+    """Plateau as plain values for JSON."""
     mean = level.mean
     return {
         "phase": level.phase or None,
@@ -266,6 +268,7 @@ _ENDS = ("value", "low", "high")
 
 
 def _level(fitted: TelemetryFit, level: Level) -> list[str]:
+    """Row of the table of levels."""
     mean = level.mean
     base = getattr(fitted.base.levels, f"{level.phase}_w", None) if level.phase else None
     return [
@@ -283,25 +286,26 @@ def _level(fitted: TelemetryFit, level: Level) -> list[str]:
 
 
 def _figures(fitted: TelemetryFit) -> Table:
-    """What is identified, beside the base GPU."""
+    """Table of the identified figures, next to those of the base GPU."""
     flat, rows = fitted.base.flat(), []
-    for title, path, each in fitted.all_figures()[len(fitted.levels) :]:
-        if each.with_ends:
-            unit = f" {each.unit}" if each.unit else ""
-            value, low, high = map(short, each.with_ends)
+    for title, path, figure in fitted.all_figures()[len(fitted.levels) :]:
+        if figure.with_ends:
+            unit = f" {figure.unit}" if figure.unit else ""
+            value, low, high = map(short, figure.with_ends)
             base = f"{flat[path]:g}{unit}" if path in flat else ""
-            rows.append([title, f"{value}{unit}", f"{low} to {high}", base, f"{each.n:,}"])
-    return Table(("figure", "value", "95%", "base", "samples"), rows)
+            rows.append([title, f"{value}{unit}", f"{low} to {high}", base, f"{figure.n:,}"])
+    return Table(("figure", "value", "95% CI", "base", "samples"), rows)
 
 
 def _unknown(fitted: TelemetryFit) -> Iterator[str]:
+    """Notes on the figures, and reasons for those without an estimate."""
     figures = fitted.all_figures()[len(fitted.levels) :]
-    alike = f"mean of {len(fitted.gpus)} GPUs"
+    usual_note = f"mean of {len(fitted.gpus)} GPUs"
     if len(fitted.gpus) > 1:
-        yield f"Levels and figures are means of {len(fitted.gpus)} GPUs; how they differ is in the intervals."
-    for title, _, each in figures:
-        if each.identified and each.note and each.note != alike:
-            yield f"{title}: {each.note}"
-    for title, _, each in figures:
-        if not each.identified:
-            yield f"{title} is not identified: {each.why_not}"
+        yield f"Levels and figures are means of {len(fitted.gpus)} GPUs; the intervals include their differences."
+    for title, _, figure in figures:
+        if figure.identified and figure.note and figure.note != usual_note:
+            yield f"{title}: {figure.note}"
+    for title, _, figure in figures:
+        if not figure.identified:
+            yield f"{title}: no estimate, because {figure.why_not}"

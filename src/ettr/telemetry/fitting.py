@@ -1,4 +1,4 @@
-"""From a recording to the figures of a GPU."""
+"""Fit of power levels, thermal figures and leakage to a recording."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ import scipy
 from ettr.core.errors import InputError
 from ettr.scenario.gpu import Gpu
 from ettr.telemetry import leakage, plateaus, thermal_fit
-from ettr.telemetry.estimates import Estimate, if_sure, mean_of, together
+from ettr.telemetry.estimates import Estimate, if_significant, mean_of, together
 from ettr.telemetry.fitted import OVER, Level, TelemetryFit
 from ettr.telemetry.format import Telemetry
-from ettr.telemetry.phases import PHASES, START_UP, Seen, phases_of, seen_of
+from ettr.telemetry.phases import PHASES, START_UP, Pattern, phases_of, returns_of
 
 LEAST_SAMPLES = 20
-"""Fewer samples of power are no recording."""
+"""Fewest samples with power that can be fitted."""
 _MOST_SPREAD = 0.5
-"""A GPU takes none of this or more."""
-_UNTOLD = ("hang", "restart")
+"""Spread from which GPUs are not of the same kind."""
+_UNIDENTIFIABLE = ("hang", "restart")
 _MODEL = re.compile(r"(?<![A-Z0-9])(GB300|GB200|B200|H200|H100|A100)(?![0-9])")
-"""The preset in a GPU's name."""
+"""Preset within the name of a GPU."""
 _INSTANT = "a100"
-"""The GPU whose power is that of an instant, where others since Ampere give a mean."""
-_OF_NVML = ("nvidia-smi", "dcgm")
-"""Formats whose power is as NVML gives it."""
+"""The only GPU since Ampere whose power reading is instantaneous; the others report a mean."""
+_NVML_FORMATS = ("nvidia-smi", "dcgm")
+"""Formats with the power readings of NVML."""
 
 
 def fit(
@@ -40,37 +40,39 @@ def fit(
     power_window_s: float | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> TelemetryFit:
-    """Fit phase levels, warming and leakage to a recording.
+    """Fit power levels, thermal figures and leakage to a recording.
 
     Parameters
     ----------
     telemetry : Telemetry
-        What ``telemetry.read`` gives.
+        Recording, as from ``telemetry.read``.
     part : str or Gpu
-        The base: its power limit, names of its phases, and whatever the recording cannot say are taken from it.
+        Base GPU: it supplies the power limit, the names of the phases, and every figure that is not identified.
     medium : str
-        What cools the GPU: ``air``, ``cold_plate`` or ``immersion``. It decides which figures of the base are replaced.
+        Cooling medium: ``air``, ``cold_plate`` or ``immersion``. It determines which figures of the base are replaced.
     gpu : str or None
-        One GPU by its name; all if not given, each fitted by itself and then taken together.
+        Name of a single GPU; by default all, each fitted separately and then averaged.
     power_window_s : float or None
-        What one reading of power is the mean of; what the format says if not given. [s]
+        Averaging time of a power reading; by default that of the format. [s]
     progress : callable or None
         Called with the name of each step.
 
     Returns
     -------
     TelemetryFit
-        Each figure with its 95% interval, or with why the recording cannot say.
+        Each figure with its 95% interval, or the reason why there is no estimate.
 
     Raises
     ------
     InputError
-        Unknown GPU or base, a medium that the base has no figures for, or fewer than 20 samples of power.
+        If the GPU or the base is unknown, the base has no figures for the medium, or there are fewer than 20 samples
+        with power.
 
     Notes
     -----
     :math:`C\\,dT/dt = P - (T - T_{in})/R` with :math:`\\tau = RC`, driven by the measured power;
-    :math:`P = P_0 + L e^{(T - T_0)/T_s}` at one clock and load. The page on methods says how, and what is assumed.
+    :math:`P = P_0 + L e^{(T - T_0)/T_s}` at a constant clock and load. The methods page explains the fit and its
+    assumptions.
 
     Examples
     --------
@@ -85,106 +87,111 @@ def fit(
     base = part if isinstance(part, Gpu) else Gpu.load(part)
     base.cooled_by(medium)
     samples = telemetry.samples if gpu is None else telemetry.of(gpu)
-    model = _one_model({each: name for each, name in telemetry.models.items() if gpu in (None, each)}, telemetry.source)
+    models = {index: model for index, model in telemetry.models.items() if gpu in (None, index)}
+    model = _one_model(models, telemetry.source)
     preset = _preset(model) or _preset(base.name) or _preset(base.title)
     window_s = power_window_s
     if window_s is None:
-        window_s = 0.0 if telemetry.format in _OF_NVML and preset == _INSTANT else telemetry.power_window_s
+        window_s = 0.0 if telemetry.format in _NVML_FORMATS and preset == _INSTANT else telemetry.power_window_s
     if not 0 <= window_s < 3600:
         raise InputError(f"power_window_s must be from 0 to 3600 s, got {window_s:g}")
     n = int(samples["power_w"].notna().sum())
     if n < LEAST_SAMPLES:
-        raise InputError(f"{telemetry.source} must hold {LEAST_SAMPLES} samples of power or more, got {n}")
+        raise InputError(f"{telemetry.source} must have >= {LEAST_SAMPLES} samples with power, got {n}")
     report = progress or (lambda _: None)
-    report("warming")
-    standing = plateaus.find(samples, window_s, telemetry.step_s)
-    each = _each(samples, standing.label, window_s)
+    report("thermal figures")
+    found = plateaus.find(samples, window_s, telemetry.step_s)
+    gpus = _gpus(samples, found.label, window_s)
     report("leakage")
-    leak = if_sure(together([one.leak(base, window_s) for one in each]))
-    thermal = {name: together([getattr(one.warm, name) for one in each]) for name in ("resistance", "tau", "inlet")}
-    thermal |= {name: if_sure(thermal[name]) for name in ("resistance", "tau")}  # 0 °C is no nought
+    leak = if_significant(together([device.leakage(base, window_s) for device in gpus]))
+    names = ("resistance", "tau", "inlet")
+    thermal = {name: together([getattr(device.thermal, name) for device in gpus]) for name in names}
+    # An inlet of 0 °C is a valid temperature, so only the other two must differ from 0.
+    thermal |= {name: if_significant(thermal[name]) for name in ("resistance", "tau")}
     tau_s = thermal["tau"].value
-    levels = _levels(each, standing, window_s, tau_s)
+    levels = _levels(gpus, found, window_s, tau_s)
+    averaging = f"means over the last {window_s:g} s" if window_s else "instantaneous"
     return TelemetryFit(
         source=telemetry.source,
         format=telemetry.format,
         base=base,
         medium=medium,
-        gpus=tuple(one.name for one in each),
+        gpus=tuple(device.name for device in gpus),
         n_samples=n,
         levels=levels,
         resistance=thermal["resistance"],
         tau=thermal["tau"],
         inlet=thermal["inlet"],
-        memory_resistance=if_sure(together([one.memory for one in each])),
-        spread=_spread([one.warm.resistance for one in each]),
+        memory_resistance=if_significant(together([device.memory for device in gpus])),
+        spread=_spread([device.thermal.resistance for device in gpus]),
         leakage=leak,
-        residual_k=float(pd.Series([one.warm.residual_k for one in each]).max()),
+        residual_k=float(pd.Series([device.thermal.residual_k for device in gpus]).max()),
         notes=(
             *_other_model(model, base),
             *_over_limit(levels, base),
-            "power readings are taken as " + (f"means of the {window_s:g} s before them" if window_s else "instants"),
-            *_notes(telemetry, each, standing, levels),
+            f"power readings are assumed to be {averaging}",
+            *_notes(telemetry, gpus, found, levels),
         ),
     )
 
 
 @dataclass(frozen=True)
 class _Gpu:
-    """One GPU's samples with the number of each one's plateau, and how power warms its die and its memory."""
+    """Samples of a GPU with their plateaus, and the thermal fits of its die and memory."""
 
     name: str
     samples: pd.DataFrame
     label: np.ndarray
-    warm: thermal_fit.Warming
+    thermal: thermal_fit.ThermalFit
     memory: Estimate
 
     @classmethod
-    def of(cls, name: str, one: pd.DataFrame, label: np.ndarray, window_s: float) -> _Gpu:
-        t_s, power_w, warm_c, memory_c = one[["t_s", "power_w", "temperature_c", "memory_c"]].to_numpy().T
-        warm = thermal_fit.fit(t_s, power_w, warm_c, window_s)
+    def of(cls, name: str, samples: pd.DataFrame, label: np.ndarray, window_s: float) -> _Gpu:
+        """Fit the thermal model to the die and to the memory of a GPU."""
+        t_s, power_w, die_c, memory_c = samples[["t_s", "power_w", "temperature_c", "memory_c"]].to_numpy().T
+        thermal = thermal_fit.fit(t_s, power_w, die_c, window_s)
         if np.isfinite(memory_c).any():
             memory = thermal_fit.fit(t_s, power_w, memory_c, window_s).resistance
         else:
             memory = Estimate("resistance", "K/W", why_not="the memory temperature is not recorded")
-        return cls(name, one, label, warm, memory)
+        return cls(name, samples, label, thermal, memory)
 
     def settled(self, window_s: float, tau_s: float | None = None) -> np.ndarray:
+        """Which samples have settled on their plateau."""
         return plateaus.settled(self.samples["t_s"].to_numpy(), self.label, window_s=window_s, tau_s=tau_s)
 
-    def leak(self, base: Gpu, window_s: float) -> Estimate:
+    def leakage(self, base: Gpu, window_s: float) -> Estimate:
+        """Leakage, fitted to the settled samples."""
         return leakage.fit(self.samples, np.where(self.settled(window_s), self.label, -1), base)
 
 
 def _preset(name: str) -> str:
-    """The preset that a name of a GPU is of; empty if of none."""
+    """Preset of a GPU name; empty if there is none."""
     match = _MODEL.search(name.upper())
     return match[1].lower() if match else ""
 
 
 def _one_model(models: Mapping[str, str], source: str) -> str:
-    """The model of all GPUs, empty if the file names none; several are refused, as their mean is of none."""
+    """Model of all GPUs, empty if the file has none; raises if there are several, whose mean has no meaning."""
     names = list(dict.fromkeys(models.values()))
     if len(names) > 1:
-        listed = "; ".join(f"{name}: {next(gpu for gpu in models if models[gpu] == name)}" for name in names)
-        raise InputError(
-            f"{source} holds {len(names)} models of GPU, and a fit is of one: name one GPU with --gpu, e.g. of {listed}"
-        )
+        listed = "; ".join(f"{next(gpu for gpu in models if models[gpu] == name)} ({name})" for name in names)
+        raise InputError(f"{source} has {len(names)} models of GPU: fit a single gpu at a time, e.g. {listed}")
     return names[0] if names else ""
 
 
 def _other_model(model: str, base: Gpu) -> list[str]:
-    """The recorded model, and that the base GPU is another."""
+    """Note on the recorded model, with a warning if the base GPU is another model."""
     if not model:
         return []
-    own, theirs = _preset(base.name) or _preset(base.title), _preset(model)
-    if theirs and own and theirs != own:
-        return [f"the file says {model}, and the base GPU is {base.title}: give --part {theirs}"]
-    return [f"the file says {model}{'' if theirs else ', which no preset describes'}"]
+    base_preset, preset = _preset(base.name) or _preset(base.title), _preset(model)
+    if preset and base_preset and preset != base_preset:
+        return [f"the recorded GPU is {model}, but the base GPU is {base.title}: use part {preset}"]
+    return [f"the recorded GPU is {model}{'' if preset else ', which has no preset'}"]
 
 
-def _each(samples: pd.DataFrame, label: np.ndarray, window_s: float) -> list[_Gpu]:
-    """Every GPU by itself, with the plateaus of its samples."""
+def _gpus(samples: pd.DataFrame, label: np.ndarray, window_s: float) -> list[_Gpu]:
+    """Samples by GPU, each with its plateaus and thermal fits."""
     positions = samples.reset_index(drop=True).groupby("gpu", sort=False).indices
     return [
         _Gpu.of(str(gpu), samples.iloc[positions[gpu]].reset_index(drop=True), label[positions[gpu]], window_s)
@@ -192,87 +199,90 @@ def _each(samples: pd.DataFrame, label: np.ndarray, window_s: float) -> list[_Gp
     ]
 
 
-def _levels(each: list[_Gpu], standing: plateaus.Plateaus, window_s: float, tau_s: float | None) -> tuple[Level, ...]:
-    """Every plateau with its mean, from the highest down."""
-    total = sum(int((one.label >= 0).sum()) for one in each)
-    came = [plateaus.visits(one.samples["t_s"].to_numpy(), one.label) for one in each]
-    levels, seen = [], []
-    for number, step in enumerate(standing.names):
-        means = [_mean(one, number, window_s, tau_s) for one in each]
-        whole = together(means) if any(mean.identified for mean in means) else means[0]
-        visits = sum(int((one["level"] == number).sum()) for one in came)
-        here = pd.concat([one.samples[one.label == number] for one in each])
-        load, clock_mhz, warm_c = (float(here[name].mean()) for name in ("utilisation", "clock_mhz", "temperature_c"))
-        levels.append(Level("", step, whole, len(here) / total, visits, load, clock_mhz, warm_c))
-        seen.append(Seen(step, float(here["power_w"].mean()), load, *seen_of(came, number)))
-    phases = phases_of(seen)
+def _levels(gpus: list[_Gpu], found: plateaus.Plateaus, window_s: float, tau_s: float | None) -> tuple[Level, ...]:
+    """Plateaus with their means and phases, highest first."""
+    total = sum(int((device.label >= 0).sum()) for device in gpus)
+    visits = [plateaus.visits(device.samples["t_s"].to_numpy(), device.label) for device in gpus]
+    levels, patterns = [], []
+    for number, step in enumerate(found.names):
+        means = [_mean(device, number, window_s, tau_s) for device in gpus]
+        mean = together(means) if any(mean.identified for mean in means) else means[0]
+        n_visits = sum(int((table["level"] == number).sum()) for table in visits)
+        rows = pd.concat([device.samples[device.label == number] for device in gpus])
+        load, clock_mhz, die_c = (float(rows[name].mean()) for name in ("utilisation", "clock_mhz", "temperature_c"))
+        levels.append(Level("", step, mean, len(rows) / total, n_visits, load, clock_mhz, die_c))
+        patterns.append(Pattern(step, float(rows["power_w"].mean()), load, *returns_of(visits, number)))
+    phases = phases_of(patterns)
     return tuple(replace(level, phase=phase) for level, phase in reversed(list(zip(levels, phases, strict=True))))
 
 
-def _mean(one: _Gpu, number: int, window_s: float, tau_s: float | None) -> Estimate:
-    here = one.label == number
-    settled = here & one.settled(window_s, tau_s)
+def _mean(device: _Gpu, number: int, window_s: float, tau_s: float | None) -> Estimate:
+    """Mean power of a GPU on a plateau, over the settled samples if there are enough."""
+    on_level = device.label == number
+    used = on_level & device.settled(window_s, tau_s)
     note = ""
-    if settled.sum() < min(LEAST_SAMPLES, max(here.sum() // 4, 1)):
-        settled, note = here, "with the samples beside changes: it changes faster than it is sampled"
-    if not settled.any():
-        return Estimate("level", "W", why_not="the GPU is never there")
-    mean, low, high = mean_of(one.samples["power_w"].to_numpy()[settled])
-    n = int(settled.sum())
+    if used.sum() < min(LEAST_SAMPLES, max(on_level.sum() // 4, 1)):
+        used, note = on_level, "samples next to changes are included, because power changes faster than it is sampled"
+    if not used.any():
+        return Estimate("level", "W", why_not="the GPU has no samples on it")
+    mean, low, high = mean_of(device.samples["power_w"].to_numpy()[used])
+    n = int(used.sum())
     if not np.isfinite(low):
-        return Estimate("level", "W", why_not=f"{n} samples: too few for an interval", n=n)
+        return Estimate("level", "W", why_not=f"{n} samples are too few for an interval", n=n)
     return Estimate("level", "W", mean, low, high, n, note=note)
 
 
 def _spread(resistances: list[Estimate]) -> Estimate:
-    """Coefficient of variation of the resistance from GPU to GPU."""
-    values = np.array([each.value for each in resistances if each.value is not None])
+    """Coefficient of variation of the resistance between GPUs, with its chi-squared interval."""
+    values = np.array([resistance.value for resistance in resistances if resistance.value is not None])
     if values.size < 3:
-        why = f"it takes three GPUs with a known resistance, got {values.size}"
+        why = f"it needs three GPUs with a known resistance, got {values.size}"
         return Estimate("spread", "", n=int(values.size), why_not=why)
     cv, freedom = float(np.std(values, ddof=1) / values.mean()), values.size - 1
     low, high = (cv * float(np.sqrt(freedom / scipy.stats.chi2.ppf(p, freedom))) for p in (0.975, 0.025))
     if cv >= _MOST_SPREAD:
-        why = f"{cv:.2g} is not how GPUs of one kind differ: each has a place and an inlet of its own"
+        why = f"{cv:.2g} is too large for GPUs of one kind: their positions and inlet temperatures differ"
         return Estimate("spread", "", n=int(values.size), why_not=why)
     return Estimate("spread", "", cv, low, high, int(values.size))
 
 
 def _over_limit(levels: tuple[Level, ...], base: Gpu) -> list[str]:
-    """That the recorded GPU is another than the base."""
-    most_w = max((level.mean.value or 0.0 for level in levels), default=0.0)
-    if most_w <= OVER * base.limits.power_w:
+    """Warning that a level is above the power limit of the base GPU."""
+    highest_w = max((level.mean.value or 0.0 for level in levels), default=0.0)
+    if highest_w <= OVER * base.limits.power_w:
         return []
     return [
-        f"a level of {most_w:,.1f} W is over the power limit of {base.name}, {base.limits.power_w:g} W: name the GPU "
-        "model that was recorded"
+        f"a level of {highest_w:,.1f} W exceeds the power limit of {base.name}, {base.limits.power_w:g} W: set part to "
+        "the GPU model that was recorded"
     ]
 
 
 def _notes(
-    telemetry: Telemetry, each: list[_Gpu], standing: plateaus.Plateaus, levels: tuple[Level, ...]
+    telemetry: Telemetry, gpus: list[_Gpu], found: plateaus.Plateaus, levels: tuple[Level, ...]
 ) -> tuple[str, ...]:
+    """Notes on the thermal model, unnamed levels, and phases missing from the recording."""
     notes = list(telemetry.notes)
-    if any(not one.warm.one_constant_is_enough for one in each):
-        worst = float(pd.Series([one.warm.residual_k for one in each]).max())
+    if any(not device.thermal.fits_well for device in gpus):
+        worst = float(pd.Series([device.thermal.residual_k for device in gpus]).max())
         notes.append(
-            f"one time constant leaves {worst:.1f} K, more than whole degrees hide: the die follows power faster than "
-            "its sink, or the inlet moved; the interval of the time constant does not know of that"
+            f"with one time constant the residual is {worst:.1f} K, more than rounding to whole degrees explains: the "
+            "die follows power faster than its heat sink, or the inlet temperature changed. The interval of the time "
+            "constant does not include this"
         )
-    if len(standing.names) > plateaus.MOST and not any(standing.names):
-        notes.append(f"{len(standing.names)} levels of power: it wanders rather than standing on plateaus")
-    seen = {level.phase for level in levels}
-    nameless = sum(not level.phase for level in levels)
-    if nameless:
+    if len(found.names) > plateaus.MOST and not any(found.names):
+        notes.append(f"power has {len(found.names)} levels: it drifts instead of forming plateaus")
+    phases = {level.phase for level in levels}
+    n_unnamed = sum(not level.phase for level in levels)
+    if n_unnamed:
         notes.append(
-            f"levels that the recording gives no name: {nameless}; they do not enter the GPU. A column of steps or of "
-            "utilisation, or a checkpoint that comes back regularly, would name them"
+            f"unnamed levels: {n_unnamed}, not used for the GPU. A column of steps or of utilisation, or regular "
+            "checkpoints, would identify them"
         )
-    if START_UP in seen:
-        notes.append("a level that occurs only at the beginning is start-up, and enters nothing")
-    unseen = [phase for phase in PHASES if phase not in seen and phase not in _UNTOLD]
-    if unseen:
-        notes.append(f"not seen: {', '.join(unseen)}")
-    if not seen & set(_UNTOLD):
-        notes.append("hang and restart cannot be told from power alone, and stay as in the base GPU")
+    if START_UP in phases:
+        notes.append("a level that occurs only at the beginning counts as start-up and is not used")
+    missing = [phase for phase in PHASES if phase not in phases and phase not in _UNIDENTIFIABLE]
+    if missing:
+        notes.append(f"not in the recording: {', '.join(missing)}")
+    if not phases & set(_UNIDENTIFIABLE):
+        notes.append("hang and restart cannot be identified from power alone; the base GPU's levels are kept")
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""What a recording is."""
+"""Data model of a recording."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from ettr.core.sentences import duration
 from ettr.core.units import S_PER_H
 
 QUANTITIES = ("power_w", "temperature_c", "memory_c", "clock_mhz", "utilisation")
-"""What is measured, in the order of the columns."""
+"""Measured quantities, in the order of the columns."""
 
 AVERAGED_S = 1.0
-"""Power of NVML is the mean of the last second on Ampere and later, but for the A100. [s]"""
+"""Averaging time of NVML's power reading on Ampere and later, except on the A100. [s]"""
 GAP_STEPS = 3.0
-"""A pause longer than so many sampling steps is a gap."""
+"""Longest pause in sampling steps that is not a gap."""
 
 
 @dataclass(frozen=True)
 class Gaps:
-    """Pauses in a recording.
+    """Gaps in a recording.
 
     Attributes
     ----------
     n : int
-        Pauses longer than three sampling steps, over all GPUs.
+        Number of pauses longer than three sampling steps, over all GPUs.
     lost_s : float
-        Their length together, beyond one step each. [s]
+        Total length beyond one step each. [s]
     longest_s : float
-        The longest of them; 0 if there is none. [s]
+        Length of the longest gap; 0 without gaps. [s]
     """
 
     n: int = 0
@@ -50,29 +50,29 @@ class Telemetry(Answer):
     Attributes
     ----------
     samples : DataFrame
-        A row a sample, by GPU and time: ``t_s`` since the start [s], ``gpu`` (a name), ``power_w`` [W],
+        One row per sample, by GPU and time: ``t_s`` since the start [s], ``gpu`` (a name), ``power_w`` [W],
         ``temperature_c`` and ``memory_c`` [°C], ``clock_mhz`` [MHz], ``utilisation`` (a fraction), ``step`` (of a
-        recorded plan; empty where there is none). NaN where the file is silent.
+        recorded plan; empty without one). NaN for missing values.
     start : Timestamp or None
-        The time at ``t_s`` = 0, UTC; None if the file counts from an origin that it does not name.
+        Time at ``t_s`` = 0, UTC; None if the times of the file have no known origin.
     n_gpus : int
-        Series of samples: GPUs, or one where the file holds their mean.
+        Number of GPUs; 1 if the file has a mean over GPUs.
     step_s : float
         Median time between two samples of a GPU; NaN if no GPU has two. [s]
     gaps : Gaps
-        Pauses.
+        Gaps between samples.
     power_window_s : float
-        What one reading of power is the mean of, so far as the format says; 0 for readings of an instant. [s]
+        Averaging time of a power reading for this format; 0 for instantaneous readings. [s]
     format : str
-        Format that it was read as.
+        Format of the file.
     source : str
-        The file.
+        Path of the file.
     ledger : DataFrame
         ``action``, ``reason``, ``n``, ``example``: rows and values that were merged, dropped, or not parsed.
     notes : tuple of str
-        What was assumed while reading.
+        Assumptions made while reading.
     models : mapping of str to str
-        What each GPU is called by its maker, where the file says it.
+        Model name of each GPU, if the file has it.
 
     Examples
     --------
@@ -96,36 +96,36 @@ class Telemetry(Answer):
 
     @property
     def gpus(self) -> tuple[str, ...]:
-        """Names of the GPUs, in the order of the file."""
+        """Names of the GPUs, in file order."""
         return tuple(self.samples["gpu"].unique())
 
     @property
     def length_s(self) -> float:
-        """From the first sample to the last. [s]"""
+        """Time from the first sample to the last. [s]"""
         return float(self.samples["t_s"].max())
 
     @property
     def headline(self) -> str:
-        """The file, and how much it holds."""
+        """File, number of samples and length, in a sentence."""
         return f"{self.source}: {len(self.samples):,} samples over {self.length_s:,.0f} s"
 
     def to_dict(self) -> dict[str, Any]:
-        """What was read, without the samples, as plain values for JSON."""
+        """Return everything but the samples as plain values for JSON."""
         names = ("source", "format", "start", "n_gpus", "length_s", "step_s", "power_window_s", "gaps", "ledger")
         record = {name: getattr(self, name) for name in names}
         return dict(plain_values({**record, "n_samples": len(self.samples)}))
 
     def report(self) -> Report:
-        """What was read, and what was set aside."""
+        """Return the report: samples, gaps, and rows that were left out."""
         return [Headline(f"{self.source} ({self.format})"), *map(Note, _reading(self))]
 
     def of(self, gpu: str) -> pd.DataFrame:
-        """The samples of one GPU.
+        """Return the samples of a GPU.
 
         Raises
         ------
         UnknownName
-            No such GPU; the message names those that there are.
+            If there is no such GPU.
         """
         if gpu not in self.gpus:
             raise UnknownName("GPU", str(gpu), self.gpus, self.source)
@@ -133,13 +133,13 @@ class Telemetry(Answer):
 
 
 def steps_of(samples: pd.DataFrame) -> np.ndarray:
-    """Times between the samples of each GPU [s]."""
+    """Return the times between the samples of each GPU. [s]"""
     steps: np.ndarray = samples.groupby("gpu", sort=False)["t_s"].diff().dropna().to_numpy()
     return steps
 
 
 def gaps_of(samples: pd.DataFrame, step_s: float) -> Gaps:
-    """Pauses longer than three steps."""
+    """Return the gaps, pauses longer than three sampling steps."""
     steps = steps_of(samples)
     long = steps[steps > GAP_STEPS * step_s]
     if not long.size:
@@ -148,19 +148,20 @@ def gaps_of(samples: pd.DataFrame, step_s: float) -> Gaps:
 
 
 def _reading(recording: Telemetry) -> Iterator[str]:
+    """Sentences on the samples, the gaps and the ledger."""
     gpus = f"{recording.n_gpus:,} GPU{'' if recording.n_gpus == 1 else 's'}"
     every = f", one every {short(recording.step_s)} s" if math.isfinite(recording.step_s) else ""
     since = f", from {recording.start:%Y-%m-%d %H:%M:%S} UTC" if recording.start is not None else ""
     yield f"{len(recording.samples):,} samples of {gpus} over {duration(recording.length_s / S_PER_H)}{every}{since}."
     gaps = recording.gaps
     if gaps.n:
-        each = "1 gap" if gaps.n == 1 else f"{gaps.n:,} gaps"
-        yield f"{each}, {duration(gaps.lost_s / S_PER_H)} in all, the longest {duration(gaps.longest_s / S_PER_H)}."
+        count = "1 gap" if gaps.n == 1 else f"{gaps.n:,} gaps"
+        yield f"{count}, {duration(gaps.lost_s / S_PER_H)} in total, longest {duration(gaps.longest_s / S_PER_H)}."
     for row in recording.ledger.to_dict("records"):
         place = f" (first: {row['example']})" if row["example"] else ""
         yield f"{row['n']:,} {row['action']}: {row['reason']}{place}"
 
 
 def short(value: float) -> str:
-    """Four digits, or whole."""
+    """Return a number in four digits, or rounded to a whole number from 1,000 on."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -1,6 +1,6 @@
-"""A load of matrix products with a duty cycle, in a process of its own, so that its end frees the GPU.
+"""GPU load of matrix products with a duty cycle, in a separate process, so that ending it frees the GPU.
 
-Run as a program, with the index of the GPU, it takes duties on standard input, a line each, and ends with its input.
+Run as a program with the index of the GPU, it reads one duty cycle per line from standard input, until the input ends.
 """
 
 from __future__ import annotations
@@ -18,54 +18,52 @@ from typing import Any, Protocol
 from ettr.core.errors import EttrError, InputError, UnknownName
 
 LOADS = ("torch", "none")
-"""``none`` watches what runs anyway."""
+"""``none`` adds no load and records whatever runs already."""
 PERIOD_S = 0.05
-"""One cycle of work and rest: shorter than power sensors average over, longer than a matrix product."""
+"""Cycle of work and rest: shorter than the averaging time of power sensors, longer than a matrix product. [s]"""
 _SIZE = 8192
 _READY = "ready"
 _READY_WITHIN_S = 120.0
 
 
 class LoadFailed(EttrError):
-    """The load ended while it was needed."""
+    """The load process ended during a recording."""
 
 
 class Load(Protocol):
-    """What a recording drives."""
+    """Load that a recording controls."""
 
     def duty(self, share: float | None) -> None:
-        """Work for this share of the time from now on; None: leave the GPU."""
+        """Work for this share of the time from now on; None releases the GPU."""
 
     def close(self) -> None:
-        """Leave the GPU for good."""
+        """Release the GPU for good."""
 
 
 def checked(name: str) -> str:
-    """The name of a load that this machine can run.
+    """Return the name of a load, if this machine can run it.
 
     Raises
     ------
     InputError
-        No such load, or its library is not installed.
+        If there is no such load, or its library is not installed.
     """
     if name not in LOADS:
-        raise UnknownName("load", name, LOADS, "--load")
+        raise UnknownName("load", name, LOADS)
     if name == "torch" and importlib.util.find_spec("torch") is None:
-        raise InputError(
-            "--load torch needs torch, which is not installed here; with --load none what runs anyway is recorded"
-        )
+        raise InputError("load torch needs torch, which is not installed; use load none to record without a load")
     return name
 
 
 class ProcessLoad:
-    """The load in a child process, started when first needed and ended when the GPU is to be left.
+    """Load in a child process, started when first needed and ended to release the GPU.
 
     Parameters
     ----------
     gpu : int
-        Index of the GPU among those that the library sees.
+        Index of the GPU among those visible to the library.
     command : list of str or None
-        Another program that takes duties on standard input, for tests.
+        Another program that reads duty cycles from standard input, for tests.
     """
 
     def __init__(self, gpu: int, command: list[str] | None = None) -> None:
@@ -73,7 +71,7 @@ class ProcessLoad:
         self._child: subprocess.Popen[str] | None = None
 
     def duty(self, share: float | None) -> None:
-        """Work for this share of the time; None ends the process."""
+        """Work for this share of the time; None ends the process and releases the GPU."""
         if share is None:
             return self.close()
         child = self._child or self._started()
@@ -82,11 +80,11 @@ class ProcessLoad:
             child.stdin.write(f"{share:.6f}\n")
             child.stdin.flush()
         except OSError as error:
-            raise LoadFailed(f"the load ended by itself, with status {child.poll()}") from error
+            raise LoadFailed(f"the load process ended unexpectedly, with status {child.poll()}") from error
         return None
 
     def close(self) -> None:
-        """End the process; killed if it does not end by itself."""
+        """End the process; kill it if it does not end within 10 s."""
         child, self._child = self._child, None
         if child is None:
             return
@@ -102,6 +100,7 @@ class ProcessLoad:
             child.stdout.close()
 
     def _started(self) -> subprocess.Popen[str]:
+        """Start the process and wait until it is ready."""
         child = subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
@@ -114,7 +113,7 @@ class ProcessLoad:
         if line != _READY:
             status = child.wait()
             self.close()
-            raise LoadFailed(f"the load did not start; it ended with status {status}")
+            raise LoadFailed(f"the load process did not start; it ended with status {status}")
         return child
 
 
@@ -124,16 +123,16 @@ def cycle(
     clock: Callable[[], float] = time.perf_counter,
     rest: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Work and rest in turns.
+    """Alternate work and rest.
 
     Parameters
     ----------
     work : callable
-        One piece of work, which returns when it is done.
+        Unit of work, which returns when it is done.
     duties : iterable
-        The duty of each period; None ends it.
+        Duty cycle of each period; None ends the loop.
     clock, rest : callable
-        The time, and how to wait. [s]
+        Functions that return the time and that wait. [s]
     """
     for duty in duties:
         if duty is None:
@@ -141,7 +140,7 @@ def cycle(
         begin = clock()
         while duty > 0 and clock() - begin < duty * PERIOD_S:
             work()
-        # a piece that ends late is paid back with rest, so that the mean is the duty
+        # work that ends late is followed by a longer rest, so that the mean is the duty cycle
         spent = clock() - begin
         pause = spent * (1 - duty) / duty if duty > 0 and spent > 0 else PERIOD_S
         if pause > 0 and duty < 1:
@@ -149,7 +148,7 @@ def cycle(
 
 
 def _product(gpu: int) -> Callable[[], Any]:
-    """One matrix product, waited for."""
+    """Function that computes a matrix product and waits for it."""
     import torch
 
     device = torch.device("cuda", gpu)
@@ -164,7 +163,7 @@ def _product(gpu: int) -> Callable[[], Any]:
 
 
 def _latest_duties(lines: Iterable[str]) -> Iterator[float | None]:
-    """The last duty read, for each period; None once the input has ended."""
+    """Latest duty cycle read, for each period; None once the input has ended."""
     waiting: queue.SimpleQueue[float | None] = queue.SimpleQueue()
 
     def listen() -> None:

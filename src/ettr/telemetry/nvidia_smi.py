@@ -1,4 +1,4 @@
-"""The CSV of ``nvidia-smi --query-gpu=... --format=csv -l 1``, with or without units in the cells."""
+"""Reader of the CSV of ``nvidia-smi --query-gpu=... --format=csv -l 1``, with or without units in the cells."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ _NAMES = {
 _NEEDED = {"a header with the column timestamp": ("time",), "the column power.draw": ("power_w",)}
 _UNITS = {"utilization.gpu": "%"}
 _WITHIN, _MOST_WITHIN = 0.25, 0.02
-"""Stamps of one GPU rarely lie nearer than this share of the usual step: for so few of the steps at most."""
+"""Time stamps of a GPU may be closer than this share of the usual step, for at most this share of the steps."""
 
 
 def _sniff(head: list[str]) -> bool:
+    """True for a header with a time stamp and a quantity of nvidia-smi."""
     names = names_in(head)
     return "timestamp" in names and any(
         name.startswith(("power.draw", "temperature.", "clocks.", "utilization.")) for name in names
@@ -39,15 +40,15 @@ def _sniff(head: list[str]) -> bool:
 
 
 def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger) -> None:
-    """Rows after a header; a header again begins an appended recording."""
-    ledger.note("temperatures of nvidia-smi are whole degrees, so a level of temperature is good to half of one")
+    """Read the rows after a header; a repeated header starts an appended recording."""
+    ledger.note("nvidia-smi reports whole degrees, so temperatures are accurate to half a degree")
     stamps, named = Stamps(zone, ledger), True
     for place, columns, row in table(source, ledger, _NAMES, _NEEDED, _UNITS, again="timestamp"):
         named = named and "gpu" in columns
         samples.power_window_s = 0.0 if columns.by_quantity["power_w"].name.endswith("instant") else AVERAGED_S
         at = stamps.read(columns.text("time", row))
         if at is None:
-            ledger.not_parsed("stamp is no time", place=place)
+            ledger.not_parsed("time stamp is not a time", place=place)
             continue
         gpu = columns.text("gpu", row) or "0"
         samples.add(at, gpu, columns.values(row, place))
@@ -55,8 +56,8 @@ def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger)
     steps_s = np.abs(np.diff(samples.times))
     if not named and steps_s.size and (steps_s <= _WITHIN * np.quantile(steps_s, 0.9)).mean() > _MOST_WITHIN:
         raise InputError(
-            f"{source.name} has no column of the GPU, and several rows at a time: which row is of which GPU cannot be "
-            "known. Ask nvidia-smi for the column index as well"
+            f"{source.name} has several rows at the same time and no column of the GPU, so rows cannot be assigned to "
+            "GPUs. Add the column index to the nvidia-smi query"
         )
 
 

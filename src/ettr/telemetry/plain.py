@@ -1,4 +1,4 @@
-"""A plain table: ``t_s,power_w`` and what else there is, in the names of this package or near them."""
+"""Reader of CSV tables with ``t_s,power_w`` and further columns, under the names of this package or similar ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAMES = {
     "step": ("step", "phase", "state"),
     "window": ("power_window_s",),
 }
-_NEEDED = {"a time: t_s": ("t_s", "time"), "a power: power_w": ("power_w",)}
+_NEEDED = {"a time column (t_s)": ("t_s", "time"), "a power column (power_w)": ("power_w",)}
 _UNITS = {
     name: unit
     for unit, names in {
@@ -40,25 +40,26 @@ _UNITS = {
     }.items()
     for name in names
 }
-_OURS = {"power": "power_w", "temperature": "temperature_c", "memory": "memory_c", "clock": "clock_mhz"}
-"""Shorter names of quantities, as ``--map`` takes them."""
+_ALIASES = {"power": "power_w", "temperature": "temperature_c", "memory": "memory_c", "clock": "clock_mhz"}
+"""Short names of quantities, for the mapping of columns."""
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 
 def _sniff(head: list[str]) -> bool:
+    """True for a header with a time and a power."""
     names = names_in(head)
     return bool(names & {*_NAMES["t_s"], *_NAMES["time"]}) and bool(names & set(_NAMES["power_w"]))
 
 
 def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger) -> None:
-    """Every row after the header."""
+    """Read every row after the header."""
     stamps, window_s, kinds, columns = Stamps(zone, ledger), Cells("t_s", "power_window_s", "", ledger), set(), None
-    names = _named(samples.columns, source)
+    names = _column_names(samples.columns, source)
     for place, columns, row in table(source, ledger, names, _NEEDED, _UNITS):
         elapsed = "t_s" in columns
         at, calendar = _seconds(columns.text("t_s" if elapsed else "time", row), stamps)
         if at is None:
-            ledger.not_parsed("time is no number and no stamp", place=place)
+            ledger.not_parsed("time is neither a number nor a time stamp", place=place)
             continue
         if elapsed and not calendar:
             at *= scale_of("t_s", columns.unit("t_s") or "s") or NAN
@@ -75,31 +76,31 @@ def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger)
             step=columns.text("step", row),
         )
     if len(kinds) > 1:
-        raise InputError(f"times must all be dates or all count from one origin; {source.name} has both")
+        raise InputError(f"times must be either all dates or all numbers; {source.name} has both")
     samples.absolute = kinds == {True}
     if columns is not None and "utilisation" in columns:
         _check_load(samples, columns)
 
 
-def _named(columns: Mapping[str, str], source: Source) -> Names:
-    """The names of columns, with those that the user gives in place of others."""
+def _column_names(mapping: Mapping[str, str], source: Source) -> Names:
+    """Accepted column names of each quantity, with the user's mapping in place of the defaults."""
     header = header_of(first_line(source.head()))[0]
     names: dict[str, Sequence[str]] = dict(_NAMES)
-    for ours, theirs in columns.items():
-        quantity = _OURS.get(ours, ours)
+    for alias, column in mapping.items():
+        quantity = _ALIASES.get(alias, alias)
         if quantity not in _NAMES:
-            raise UnknownName("quantity", ours, [*_OURS, *_NAMES], "--map")
-        found = same_name(theirs, [re.sub(r"\s*[\[(].*?[)\]]$", "", cell.strip()) for cell in header])
-        if found is None:
-            raise InputError(f"--map {ours}={theirs}: {source.name} has no column {theirs!r}. {columns_found(header)}")
-        names[quantity] = (found.lower(),)
-        if quantity == "time":  # a column of times is one, whether they are dates or count from an origin
+            raise UnknownName("quantity", alias, [*_ALIASES, *_NAMES])
+        match = same_name(column, [re.sub(r"\s*[\[(].*?[)\]]$", "", cell.strip()) for cell in header])
+        if match is None:
+            raise InputError(f"{source.name} has no column {column!r} for {alias}. {columns_found(header)}")
+        names[quantity] = (match.lower(),)
+        if quantity == "time":  # the mapped column supplies the times, whether they are dates or numbers
             names["t_s"] = ()
     return names
 
 
 def _seconds(text: str, stamps: Stamps) -> tuple[float | None, bool]:
-    """Return a stamp, or a number, as seconds, None if it is neither; and whether it counts from 1970."""
+    """Seconds of a time stamp or a number, None if it is neither; and True if they count from 1970."""
     if not _NUMBER.fullmatch(text):
         return stamps.read(text), True
     number = float(text)
@@ -110,10 +111,10 @@ def _seconds(text: str, stamps: Stamps) -> tuple[float | None, bool]:
 
 
 def _check_load(samples: Samples, columns: Columns) -> None:
-    """A column of per cent without the sign is told from fractions by its size."""
+    """Convert a utilisation without a unit from percent, if it exceeds 1."""
     if not columns.unit("utilisation") and samples.largest("utilisation") > 1.5:
         samples.scale("utilisation", 0.01)
-        samples.ledger.note(f"{columns.by_quantity['utilisation'].text} is over 1 and taken as per cent")
+        samples.ledger.note(f"{columns.by_quantity['utilisation'].text} exceeds 1 and is assumed to be in percent")
 
 
-FORMAT = Format("csv", "a table: t_s, power_w, and temperature_c, clock_mhz, gpu, ... if there are", _sniff, _read)
+FORMAT = Format("csv", "table: t_s, power_w, optionally temperature_c, clock_mhz, gpu, ...", _sniff, _read)

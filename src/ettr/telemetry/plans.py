@@ -1,4 +1,4 @@
-"""Plans of a recording: what the GPU is made to do, one step after another."""
+"""Plans of a recording: the sequence of loads that the GPU runs."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ from ettr.core.errors import InputError
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a plan.
+    """Step of a recording plan.
 
     Attributes
     ----------
     name : str
-        Written beside each sample. ``idle``, ``context``, ``stall`` and ``compute`` are known to a fit.
+        Name recorded with each sample. A fit recognises ``idle``, ``context``, ``stall`` and ``compute``.
     duty : float or None
-        Share of the time in which matrix products run, from 0 (a process holds the GPU and runs nothing) to 1; None
-        where no process holds it.
+        Share of the time in which matrix products run, from 0 (a process occupies the GPU and runs nothing) to 1; None
+        without a process on the GPU.
     seconds : float
-        How long. [s]
+        Duration. [s]
+
+    Examples
+    --------
+    >>> Step("duty 50%", duty=0.5, seconds=60.0).seconds
+    60.0
     """
 
     name: str
@@ -40,26 +45,26 @@ _SHARES: tuple[tuple[str, float | None, float], ...] = (
     ("compute", 1.0, 0.10),
     ("idle", None, 0.10),
 )
-"""Name, duty, and share of the time: large steps up and down for the time constant, levels between for leakage."""
+"""Name, duty cycle and share of the time: large steps to fit the time constant, levels between to fit leakage."""
 
 
 def schedule(minutes: float = 20.0) -> tuple[Step, ...]:
-    """The usual plan of a recording.
+    """Return the default plan of a recording.
 
     Parameters
     ----------
     minutes : float
-        Its whole length; about eight time constants of the cooling or more let each step settle. [min]
+        Total length. Each step settles if it is at least about eight time constants of the cooling. [min]
 
     Returns
     -------
     tuple of Step
-        Nine steps: idle, a context alone, full load, a stall as for a checkpoint, partial loads, and back.
+        Nine steps: idle, an idle context, full load, a checkpoint stall, partial loads, full load and idle.
 
     Raises
     ------
     InputError
-        Fewer than 0.1 or more than 1440 minutes.
+        If it is shorter than 0.1 min or longer than 1440 min.
 
     Examples
     --------
@@ -72,9 +77,9 @@ def schedule(minutes: float = 20.0) -> tuple[Step, ...]:
 
 
 def check_steps(steps: Sequence[Step]) -> None:
-    """Refuse a plan that cannot be run."""
+    """Raise if a plan cannot be run."""
     if not steps:
-        raise InputError("steps must hold at least one Step, got none")
+        raise InputError("steps must have at least one Step, got none")
     for i, step in enumerate(steps, 1):
         if not (math.isfinite(step.seconds) and 0 < step.seconds <= 86_400):
             raise InputError(f"seconds must be > 0 and <= 86400 s, got {step.seconds:g} (step {i}, {step.name!r})")

@@ -1,4 +1,4 @@
-"""From a file to a recording: one door for every format."""
+"""Reading recordings from files of any supported format."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ FORMATS = Formats(
 
 
 def formats() -> pd.DataFrame:
-    """Formats of telemetry that can be read.
+    """Return the supported formats of telemetry files.
 
     Returns
     -------
     DataFrame
-        ``name`` (as in ``format=``) and ``title``, in the order in which they are tried.
+        ``name`` (for ``format=``) and ``title``, in the order in which they are tried.
 
     Examples
     --------
@@ -48,21 +48,21 @@ def read(
     columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Telemetry:
-    """Read a recording of power, temperature and clock, of any format that ``formats`` lists.
+    """Read a recording of power, temperature and clock in any format listed by ``formats``.
 
     Parameters
     ----------
     path : str or path
-        The file, plain, ``.gz`` or ``.xz``.
+        File, uncompressed, ``.gz`` or ``.xz``.
     format : str or None
-        Its format; found from the first lines if not named.
+        Format; by default detected from the first lines.
     zone : str, tzinfo or None
-        Zone of stamps that carry none, ``"Europe/Berlin"`` or ``"+08:00"``; UTC if not given.
+        Zone of time stamps without one, such as ``"Europe/Berlin"`` or ``"+08:00"``; by default UTC.
     columns : mapping of str to str or None
-        Of a table: ``time``, ``power``, ``temperature``, ``memory``, ``clock``, ``utilisation``, ``gpu`` or ``step`` to
-        the column that holds it.
+        For CSV tables: the column of ``time``, ``power``, ``temperature``, ``memory``, ``clock``, ``utilisation``,
+        ``gpu`` or ``step``.
     progress : callable or None
-        Called now and then with the bytes read and the bytes there are.
+        Called from time to time with the bytes read and the total.
 
     Returns
     -------
@@ -71,9 +71,9 @@ def read(
     Raises
     ------
     UnknownName
-        A format that does not exist.
+        If the format does not exist.
     InputError
-        A file that cannot be read, that holds no power, or whose temperatures are all impossible.
+        If the file cannot be read, has no power, or its temperatures are impossible.
 
     Examples
     --------
@@ -86,10 +86,10 @@ def read(
     >>> recording.format, recording.step_s, recording.samples["power_w"].tolist()
     ('nvidia-smi', 2.0, [71.85, 72.0])
     """
-    named = format or (plain.FORMAT.name if columns else None)
-    if columns and named != plain.FORMAT.name:
-        raise InputError(f"--map is for tables ({plain.FORMAT.name}), not for {named}")
-    source, chosen = FORMATS.open(path, named, progress)
+    format = format or (plain.FORMAT.name if columns else None)
+    if columns and format != plain.FORMAT.name:
+        raise InputError(f"columns can be mapped only in tables (format {plain.FORMAT.name}), got format {format}")
+    source, chosen = FORMATS.open(path, format, progress)
     ledger = Ledger()
     samples = Samples(ledger, columns)
     chosen.read(source, zone_of(zone), samples, ledger)

@@ -1,4 +1,4 @@
-"""Recording the GPUs of this machine while they run through a plan."""
+"""Recording of the GPUs of this machine while they run a plan of loads."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from ettr.telemetry.format import AVERAGED_S
 from ettr.telemetry.plans import Step, check_steps, schedule
 
 COLUMNS = "timestamp,t_s,gpu,power_w,temperature_c,memory_c,clock_mhz,utilisation,power_window_s,step"
-"""The header of what is written; the format ``csv`` of ``telemetry.read`` reads it."""
+"""Header of a recording, in the format ``csv`` of ``telemetry.read``."""
 
 SHORTEST_S, LONGEST_S = 0.02, 60.0
-"""Between two samples: NVML answers in some milliseconds."""
+"""Shortest and longest sampling interval: NVML responds within milliseconds. [s]"""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What was written.
+    """Summary of a recorded file.
 
     Attributes
     ----------
     path : Path
-        The file.
+        File.
     n_samples : int
-        Rows in it.
+        Number of rows.
     length_s : float
-        From the first to the last. [s]
-    whole : bool
-        Whether the plan came to its end; False after Ctrl-C.
+        Time from the first sample to the last. [s]
+    completed : bool
+        True if the plan was completed; False after Ctrl-C.
     gpus : tuple of str
         Index and name of each GPU.
     """
@@ -48,7 +48,7 @@ class Recording:
     path: Path
     n_samples: int
     length_s: float
-    whole: bool
+    completed: bool
     gpus: tuple[str, ...]
 
 
@@ -64,30 +64,30 @@ def record(
     clock: Callable[[], float] = time.monotonic,
     rest: Callable[[float], None] = time.sleep,
 ) -> Recording:
-    """Record power, temperature and clock of this machine's NVIDIA GPUs into a file that ``telemetry.read`` reads.
+    """Record power, temperature and clock of this machine's NVIDIA GPUs to a file for ``telemetry.read``.
 
-    The load multiplies matrices for a share of the time that the plan gives, in a process of its own. No setting of
-    the GPU is changed: clocks and limits stay as they are. Rows are written as they come, and Ctrl-C keeps them.
+    The load multiplies matrices with the duty cycle of the plan, in a separate process. Clocks, limits and other
+    settings of the GPU are not changed. Rows are written as they are sampled, and Ctrl-C keeps them.
 
     Parameters
     ----------
     path : str or path
-        A file that is not there yet.
+        New file.
     steps : sequence of Step or None
-        The plan; that of ``telemetry.schedule()`` if not given.
+        Plan; by default ``telemetry.schedule()``.
     load : str or object
-        ``torch``, or ``none``, which runs nothing and watches what runs anyway; or an object with the methods
-        ``duty(share)`` and ``close()``.
+        ``torch``, or ``none`` to record without adding a load; or an object with the methods ``duty(share)`` and
+        ``close()``.
     gpu : int or None
-        The GPU by its index in nvidia-smi. If not given: the first with a load, all without one.
+        Index of the GPU in nvidia-smi. By default the first with a load, all without one.
     interval_s : float
         Time between samples, from 0.02 to 60. [s]
     progress : callable or None
-        Called with the step's name, the seconds done and all of them.
+        Called with the name of the step, the seconds done and the total.
     nvml : module or None
-        In place of ``pynvml``.
+        Replacement for ``pynvml``.
     clock, rest : callable
-        The time, and how to wait. [s]
+        Functions that return the time and that wait. [s]
 
     Returns
     -------
@@ -96,53 +96,62 @@ def record(
     Raises
     ------
     InputError
-        A file that is there already, a plan or interval that cannot be, no driver, no such GPU, or no library for the
+        If the file exists, the plan or interval is invalid, or there is no driver, no such GPU, or no library for the
         load.
     LoadFailed
-        The load ended by itself; what was written until then is kept.
+        If the load process ends during the recording; the rows written so far are kept.
 
     Notes
     -----
-    Power is that of an instant where the driver gives it, else NVML's mean of the last second; the column
-    ``power_window_s`` says which. The columns are ``timestamp`` (UTC), ``t_s``, ``gpu``, ``power_w``,
+    Power is instantaneous if the driver supports it, otherwise NVML's mean of the last second; the column
+    ``power_window_s`` records which. The columns are ``timestamp`` (UTC), ``t_s``, ``gpu``, ``power_w``,
     ``temperature_c``, ``memory_c``, ``clock_mhz``, ``utilisation`` (a fraction), ``power_window_s`` and ``step``.
+
+    Examples
+    --------
+    >>> from ettr import telemetry
+    >>> done = telemetry.record("h100.csv", telemetry.schedule(minutes=10), gpu=0)  # doctest: +SKIP
+    >>> telemetry.fit(telemetry.read(done.path)).resistance.value  # doctest: +SKIP
+    0.071
     """
-    chosen = tuple(schedule() if steps is None else steps)
-    check_steps(chosen)
+    plan = tuple(schedule() if steps is None else steps)
+    check_steps(plan)
     target = _target(path)
     if not SHORTEST_S <= interval_s <= LONGEST_S:
         raise InputError(f"interval_s must be from {SHORTEST_S:g} to {LONGEST_S:g} s, got {interval_s:g}")
-    named = loads.checked(load) if isinstance(load, str) else "given"
+    load_name = loads.checked(load) if isinstance(load, str) else ""
     driver = _library(nvml)
-    driven: loads.Load | None = None
+    running: loads.Load | None = None
     try:
-        gpus = _gpus(driver, gpu, named)
-        driven = _load(load, named, gpus)
+        gpus = _gpus(driver, gpu, load_name)
+        running = _load(load, gpus)
         try:
             with target.open("x", encoding="utf-8", newline="\n") as file:
-                run = _Run(file, gpus, driven, interval_s, progress, clock, rest)
-                whole = run.through(chosen)
+                run = _Run(file, gpus, running, interval_s, progress, clock, rest)
+                completed = run.through(plan)
         except OSError as error:
             raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-        names = tuple(f"{each.index} {each.name}" for each in gpus)
-        return Recording(target, run.n, run.last_s, whole, names)
+        names = tuple(f"{device.index} {device.name}" for device in gpus)
+        return Recording(target, run.n, run.last_s, completed, names)
     finally:
-        if driven is not None:
-            driven.close()
+        if running is not None:
+            running.close()
         with suppress(driver.NVMLError):
             driver.nvmlShutdown()
 
 
 def _target(path: str | Path) -> Path:
+    """Path of a new file in an existing folder."""
     target = Path(path)
     if target.exists():
-        raise InputError(f"a recording is not written over: {target} is there already")
+        raise InputError(f"{target} exists, and recordings are not overwritten: choose another file")
     if not target.parent.is_dir():
         raise InputError(f"cannot write {target}: No such file or directory")
     return target
 
 
 def _gpus(nvml: Any, gpu: int | None, load: str) -> list[_NvmlGpu]:
+    """The chosen GPU, or all without a load, or the first."""
     if gpu is not None:
         return [_NvmlGpu(nvml, gpu)]
     n = int(nvml.nvmlDeviceGetCount())
@@ -151,14 +160,15 @@ def _gpus(nvml: Any, gpu: int | None, load: str) -> list[_NvmlGpu]:
     return [_NvmlGpu(nvml, index) for index in range(n if load == "none" else 1)]
 
 
-def _load(load: str | loads.Load, named: str, gpus: list[_NvmlGpu]) -> loads.Load | None:
+def _load(load: str | loads.Load, gpus: list[_NvmlGpu]) -> loads.Load | None:
+    """Load to run; None to record without one."""
     if not isinstance(load, str):
         return load
-    if named == "none":
+    if load == "none":
         return None
     if os.environ.get("CUDA_VISIBLE_DEVICES"):
         raise InputError(
-            "with a load CUDA_VISIBLE_DEVICES must not be set, as it numbers GPUs otherwise than --gpu; unset it"
+            "unset CUDA_VISIBLE_DEVICES to record with a load: it renumbers GPUs, so that gpu would name another one"
         )
     os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # the order of nvidia-smi, for the child
     return loads.ProcessLoad(gpus[0].index)
@@ -166,7 +176,7 @@ def _load(load: str | loads.Load, named: str, gpus: list[_NvmlGpu]) -> loads.Loa
 
 @dataclass
 class _Run:
-    """One way through a plan."""
+    """State of a recording in progress."""
 
     file: TextIO
     gpus: list[_NvmlGpu]
@@ -179,7 +189,7 @@ class _Run:
     last_s: float = 0.0
 
     def through(self, steps: tuple[Step, ...]) -> bool:
-        """Write rows, and say whether the plan came to its end."""
+        """Write rows, and return True if the plan was completed."""
         self.file.write(COLUMNS + "\n")
         total = sum(step.seconds for step in steps)
         begin, due = self.clock(), 0.0
@@ -194,7 +204,7 @@ class _Run:
                     self._sample(self.clock() - begin, step.name)
                     if self.progress:
                         self.progress(step.name, due, total)
-                    # samples that were missed are a gap, not a burst
+                    # missed samples leave a gap instead of a burst
                     due = max(
                         due + self.interval_s, math.floor((self.clock() - begin) / self.interval_s) * self.interval_s
                     )
@@ -204,6 +214,7 @@ class _Run:
         return True
 
     def _sample(self, t_s: float, step: str) -> None:
+        """Write a row per GPU."""
         for gpu in self.gpus:
             at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             written = ",".join("" if math.isnan(value) else f"{value:.6g}" for value in gpu.read().values())
@@ -212,64 +223,65 @@ class _Run:
         self.last_s = t_s
 
 
-def _library(given: Any) -> Any:
-    """The module ``pynvml`` of the package nvidia-ml-py, with a driver."""
+def _library(nvml: Any) -> Any:
+    """Initialised ``pynvml`` of the package nvidia-ml-py, or its replacement."""
     with extras.needed("record"):
-        nvml = given or importlib.import_module("pynvml")
+        nvml = nvml or importlib.import_module("pynvml")
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
-        raise InputError(f"recording needs an NVIDIA GPU and its driver; NVML says: {error}") from error
+        raise InputError(f"recording needs an NVIDIA GPU and its driver; error of NVML: {error}") from error
     return nvml
 
 
 class _NvmlGpu:
-    """One GPU by its index in nvidia-smi, as NVIDIA's library sees it. Nothing here changes a setting."""
+    """GPU by its index in nvidia-smi, read through NVML without changing any setting."""
 
     def __init__(self, nvml: Any, index: int) -> None:
         n = int(nvml.nvmlDeviceGetCount())
         if not 0 <= index < n:
-            raise InputError(f"--gpu must be from 0 to {n - 1}, as this machine has {n}, got {index}")
+            raise InputError(f"gpu must be from 0 to {n - 1} (this machine has {n}), got {index}")
         self._nvml, self.index = nvml, index
         self._handle = nvml.nvmlDeviceGetHandleByIndex(index)
 
     @property
     def name(self) -> str:
-        """What the maker calls it."""
+        """Model name."""
         name = self._nvml.nvmlDeviceGetName(self._handle)
         return name.decode() if isinstance(name, bytes) else str(name)
 
     def read(self) -> dict[str, float]:
-        """All of it, now; NaN where it does not answer.
+        """Return the current values; NaN for those the GPU does not report.
 
         Returns
         -------
         dict of str to float
             ``power_w`` [W], ``temperature_c`` of the die and ``memory_c`` [°C], ``clock_mhz`` of the streaming
-            multiprocessors [MHz], ``utilisation`` (share of time with a kernel), and ``power_window_s``, what power is
-            the mean of; 0 for an instant [s].
+            multiprocessors [MHz], ``utilisation`` (share of time with a kernel), and ``power_window_s``, the averaging
+            time of power, 0 if instantaneous [s].
         """
         nvml, handle = self._nvml, self._handle
         instant = self._field("NVML_FI_DEV_POWER_INSTANT")
         averaged = math.isnan(instant)
-        power_mw = self._ask(lambda: nvml.nvmlDeviceGetPowerUsage(handle)) if averaged else instant
+        power_mw = self._query(lambda: nvml.nvmlDeviceGetPowerUsage(handle)) if averaged else instant
         return {
             "power_w": power_mw / 1000,
-            "temperature_c": self._ask(lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)),
+            "temperature_c": self._query(lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)),
             "memory_c": self._field("NVML_FI_DEV_MEMORY_TEMP"),
-            "clock_mhz": self._ask(lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)),
-            "utilisation": self._ask(lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu) / 100,
+            "clock_mhz": self._query(lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)),
+            "utilisation": self._query(lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu) / 100,
             "power_window_s": AVERAGED_S if averaged else 0.0,
         }
 
-    def _ask(self, question: Callable[[], Any]) -> float:
+    def _query(self, call: Callable[[], Any]) -> float:
+        """Value of a call to NVML; NaN if it fails."""
         try:
-            return float(question())
+            return float(call())
         except self._nvml.NVMLError:
             return math.nan
 
     def _field(self, name: str) -> float:
-        """One of the library's numbered fields; NaN if it, the driver or the GPU does not have it."""
+        """Value of an NVML field; NaN if the library, the driver or the GPU does not support it."""
         number = getattr(self._nvml, name, None)
         if number is None:
             return math.nan
