@@ -1,5 +1,5 @@
-// The formulas that people use for the share of time that trains, written once more by hand: each of a run in hours, and
-// null where it has no answer. The package has whose they are and what they leave out (ettr_book.validation.calculators).
+// Formulas in use for ETTR or goodput, a second implementation: each for a run in hours, null without an answer. Authors
+// and limits are in the package (ettr_book.validation.calculators).
 (function (global) {
   "use strict";
 
@@ -7,7 +7,7 @@
 
   const { growth, restartAfter } = ettr;
   const recovery = (run) => run.detection + run.queue + restartAfter(run);
-  // Time in tries until one lives through a cycle, over one without failures in recoveries.
+  // Expected time until a cycle completes, with failures in attempts but not in recoveries.
   const renewed = (run, h) => growth(run.rate, h) * (1 + run.rate * recovery(run));
 
   const FORMULAS = {
@@ -22,8 +22,8 @@
       return (1 - run.stall / cycle) / (1 + run.rate * (recovery(run) + cycle / 2));
     },
     google(run) {
-      const there = 1 - run.rate * (run.detection + run.queue);
-      return there > 0 ? 1 - (run.rate * (run.tau / 2 + restartAfter(run))) / there : 0;
+      const available = 1 - run.rate * (run.detection + run.queue);
+      return available > 0 ? 1 - (run.rate * (run.tau / 2 + restartAfter(run))) / available : 0;
     },
     tco_cold: (run) => 1 - run.rate * (recovery(run) + run.tau / 2),
     tco_hot: (run) => 1 - run.rate * (run.detection + run.tau / 2 + restartAfter(run) + run.queue / run.nodes),
@@ -37,7 +37,7 @@
     ubc: (run) => run.tau / (run.stall + renewed(run, run.tau)),
   };
 
-  // The steady state of a scenario without what no formula knows.
+  // The steady state of a scenario without features that no formula covers.
   function steadyOf(scenario) {
     return {
       ...scenario,
@@ -48,13 +48,13 @@
     };
   }
 
-  // What each formula says of the steady state of a scenario, and the exact form: { exact, said: { name: share or null } }.
+  // The result of each formula for the steady state, and the exact ETTR: { exact, results: { name: share or null } }.
   ettr.calculators = function (scenario) {
     const run = ettr.inHours(steadyOf(scenario));
-    const said = Object.entries(FORMULAS).map(([name, of]) => {
+    const results = Object.entries(FORMULAS).map(([name, of]) => {
       const share = of(run);
       return [name, share > 0 ? share : null];
     });
-    return { exact: ettr.exact(run).ettr, said: Object.fromEntries(said) };
+    return { exact: ettr.exact(run).ettr, results: Object.fromEntries(results) };
   };
 })(typeof window === "undefined" ? globalThis : window);

@@ -1,5 +1,5 @@
-// Draws the charts of a page. Each figure holds a Vega-Lite specification and a still picture of it; the picture
-// stays until the chart is drawn, and comes back if drawing fails. Nothing is fetched but vega-bundle.js beside this file.
+// Draws the charts of a page. Each figure has a Vega-Lite specification and a still picture, which stays until the chart
+// is drawn and returns if drawing fails. The only file loaded is vega-bundle.js in the same folder.
 (function () {
   "use strict";
 
@@ -35,7 +35,7 @@
     text: { color: "#dfe3e6" },
   };
 
-  // Colours of the theme that a dark page would swallow, and what they are there.
+  // Colours of the theme that are too dark for a dark page, and their replacements.
   const BRIGHTER = {
     "#a8480a": "#d97a3a", "#ad470c": "#de7f3f", "#e46d09": "#f58a2e", "#8449bc": "#b184e0", "#8d48b3": "#ba82dc",
     "#825bd7": "#a78bea", "#a27505": "#c99a2c", "#297064": "#4fa899", "#2a7057": "#4ea787", "#2f6d8f": "#5d9fc4",
@@ -69,13 +69,13 @@
       spec.config = Object.assign({}, spec.config);
       spec.config.legend = Object.assign({}, spec.config.legend, { columns: width < 420 ? 1 : 2 });
       spec.config.axisX = Object.assign({}, spec.config.axisX, { titleAnchor: "end" }); // a long title then grows to the left
-      spec.layer = spec.layer && spec.layer.filter(function (one) { return one.name !== "names"; }); // the tooltip has them
+      spec.layer = spec.layer && spec.layer.filter(function (layer) { return layer.name !== "names"; }); // the tooltip has them
       if (!spec.layer) { delete spec.layer; }
     }
     const tall = brokenLabels(spec, width < 560 ? Math.round(width * 0.36) : Infinity, allRows(spec));
     if (typeof spec.height === "number") { spec.height = Math.max(spec.height, tall); }
     if (!grid) {
-      if (spec.width === "container") { // in numbers: Vega-Lite would follow the window by itself, beside what is done here
+      if (spec.width === "container") { // a number: otherwise Vega-Lite would follow the window as well
         spec.width = width;
         spec.autosize = Object.assign({ type: "fit-x", contains: "padding" }, spec.autosize);
       }
@@ -99,11 +99,11 @@
     return rows.concat(inside(part).flatMap(allRows));
   }
 
-  function inside(part) { // the charts that a chart is made of
+  function inside(part) { // the charts inside a composed chart
     return ["layer", "concat", "hconcat", "vconcat"].flatMap(function (key) { return part[key] || []; }).concat(part.spec || []);
   }
 
-  // Long names would leave no room for the marks: they go on in lines of their own. Returns the height that these take.
+  // Break long names into several lines, to leave room for the marks. Returns the height that the lines need.
   function brokenLabels(part, limit, rows) {
     const y = part.encoding && part.encoding.y, axis = y && y.axis;
     const room = Math.min(limit, (axis && axis.labelLimit) || LABEL_LIMIT_PX);
@@ -113,7 +113,7 @@
       names.forEach(function (name) {
         if (typeof name === "string" && name.length * LABEL_CHARACTER_PX > room) { lines[name] = inLines(name, room); }
       });
-      const most = Math.max.apply(null, [0].concat(Object.values(lines).map(function (one) { return one.length; })));
+      const most = Math.max.apply(null, [0].concat(Object.values(lines).map(function (parts) { return parts.length; })));
       if (most && names.size > MOST_LABELS && limit < Infinity) {
         y.axis = Object.assign({}, axis, { labels: false });
       } else if (most) {
@@ -145,7 +145,7 @@
     this.built = { subtitle: textOf(figure, ".book-chart-subtitle"), below: textOf(figure, ".book-chart-source"), rows: {} };
     this.built.description = this.source.description;
     this.below = this.built.below;
-    this.isBehind = false; // whether the rows or the caption are newer than what is drawn
+    this.isBehind = false; // the rows or the caption are newer than the drawing
     this.result = null;
     this.work = Promise.resolve();
     this.width = 0;
@@ -153,15 +153,15 @@
     figure.bookChart = this;
   }
 
-  // Other rows for datasets of these names, with the subtitle and the source that are true of them, in the specification,
-  // in what is saved and on the page. No caption: that of the built chart; no rows: those of the built chart.
+  // Replace the rows of named datasets, with their subtitle and source, in the specification, in saved files and on the
+  // page. Without a caption or rows those of the built chart are used.
   Chart.prototype.follow = function (rows, caption) {
     const chart = this, source = this.source, built = this.built;
     const subtitle = caption ? caption.subtitle : built.subtitle, beside = (source.usermeta || {}).beside;
-    namedData(source).forEach(function (one) {
-      if (rows && Array.isArray(rows[one.name])) { built.rows[one.name] = built.rows[one.name] || one.values; }
-      const now = (rows || built.rows)[one.name];
-      if (Array.isArray(now)) { one.values = now.map(function (row) { return Object.assign({}, row, { scenario: subtitle }); }); }
+    namedData(source).forEach(function (dataset) {
+      if (rows && Array.isArray(rows[dataset.name])) { built.rows[dataset.name] = built.rows[dataset.name] || dataset.values; }
+      const now = (rows || built.rows)[dataset.name];
+      if (Array.isArray(now)) { dataset.values = now.map(function (row) { return Object.assign({}, row, { scenario: subtitle }); }); }
     });
     source.title.subtitle = subtitle;
     source.description = (caption ? caption.subtitle + ". " : "") + built.description;
@@ -170,13 +170,13 @@
     return this.next(function () { return chart.catchUp(); });
   };
 
-  // What is drawn, with the newest rows and their caption.
+  // Update the drawing to the newest rows and their caption.
   Chart.prototype.catchUp = function () {
     const view = this.result && this.result.view;
     if (!view || !this.isBehind) { return; }
     this.isBehind = false;
     const followed = this.built.rows;
-    namedData(this.source).forEach(function (one) { if (one.name in followed) { view.data(one.name, one.values); } });
+    namedData(this.source).forEach(function (dataset) { if (dataset.name in followed) { view.data(dataset.name, dataset.values); } });
     this.say(this.source.title.subtitle, this.below, this.source.description);
     return view.runAsync();
   };
@@ -196,8 +196,8 @@
   }
 
   function namedData(part) {
-    const own = part.data && part.data.name && part.data.values ? [part.data] : [];
-    return own.concat(inside(part).flatMap(namedData));
+    const named = part.data && part.data.name && part.data.values ? [part.data] : [];
+    return named.concat(inside(part).flatMap(namedData));
   }
 
   Chart.prototype.draw = function () {
@@ -205,8 +205,8 @@
     return chart.next(function () { return chart.drawNow(); });
   };
 
-  // One step at a time: the page's own script may switch the theme, or the reader move a value, while the chart is drawn.
-  // After a failure the still picture is back, and so is its caption.
+  // One step at a time: the theme may change, or the reader may move a value, while the chart is drawn. After a failure
+  // the still picture returns with its caption.
   Chart.prototype.next = function (step) {
     const chart = this, built = this.built;
     chart.work = chart.work.then(step).catch(function (error) {
@@ -224,7 +224,7 @@
     this.width = this.figure.clientWidth;
     this.figure.classList.add("is-drawn");
     await this.embedOnce(embed);
-    for (let round = 0; this.isPanels && round < 3; round += 1) { // labels take room that is only known once drawn
+    for (let round = 0; this.isPanels && round < 3; round += 1) { // the room for labels is known only after drawing
       const over = Number(this.target.querySelector("svg").getAttribute("width")) - this.target.clientWidth;
       if (over <= 0 && over > -12) { break; }
       this.correction -= over + 2;
@@ -302,13 +302,13 @@
       return;
     }
     const embed = await loadBundle();
-    const box = document.createElement("div"); // drawn anew, with its title, on the light theme
+    const box = document.createElement("div"); // drawn again, with its title, on the light theme
     box.style.cssText = "position:absolute;left:-9999px;width:720px";
     document.body.appendChild(box);
     const spec = fitted(this.source, SAVED_PX, this.isPanels ? -60 : 0);
     spec.config = Object.assign({}, spec.config, { background: "white" });
     spec.padding = 20; // the label at the end of an axis stands half beyond it
-    if (spec.title) { // over the whole picture, in lines: it does not break them by itself
+    if (spec.title) { // Vega does not break lines of titles
       const room = SAVED_PX - 2 * spec.padding;
       spec.title = Object.assign({}, spec.title, { frame: "bounds", text: inLines(spec.title.text, room * LINE_PX / SAVED_TITLE_PX) });
       if (spec.title.subtitle) { spec.title.subtitle = inLines(spec.title.subtitle, room); }
@@ -321,10 +321,10 @@
   };
 
   function tables(spec) {
-    const own = spec.data && !spec.data.name && Array.isArray(spec.data.values) ? [spec.data.values] : [];
+    const unnamed = spec.data && !spec.data.name && Array.isArray(spec.data.values) ? [spec.data.values] : [];
     const named = {}; // layers may share one
-    namedData(spec).forEach(function (one) { named[one.name] = one.values; });
-    return own.concat(Object.values(named), Object.values(spec.datasets || {})).filter(function (rows) {
+    namedData(spec).forEach(function (dataset) { named[dataset.name] = dataset.values; });
+    return unnamed.concat(Object.values(named), Object.values(spec.datasets || {})).filter(function (rows) {
       return rows.length && typeof rows[0] === "object";
     });
   }
@@ -339,15 +339,15 @@
     document.querySelectorAll("figure.book-chart").forEach(function (figure) { charts.set(figure, new Chart(figure)); });
     if (!charts.size) { return; }
 
-    const seen = new IntersectionObserver(function (entries) {
+    const observer = new IntersectionObserver(function (entries) {
       entries.forEach(function (entry) {
         if (entry.isIntersecting && entry.target.clientWidth) {
-          seen.unobserve(entry.target);
+          observer.unobserve(entry.target);
           charts.get(entry.target).draw();
         }
       });
     }, { rootMargin: "400px" });
-    charts.forEach(function (_, figure) { seen.observe(figure); });
+    charts.forEach(function (_, figure) { observer.observe(figure); });
 
     new MutationObserver(function () {
       const theme = isDark() ? "dark" : "light";

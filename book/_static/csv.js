@@ -1,4 +1,4 @@
-// Rows as CSV that is safe to open in a spreadsheet: what ettr/files/spreadsheet.py does for files of the package.
+// Rows as CSV that is safe to open in a spreadsheet, as in ettr/files/spreadsheet.py.
 window.ettrCsv = (function () {
   "use strict";
 
@@ -17,7 +17,7 @@ window.ettrCsv = (function () {
   };
 })();
 
-// Lets the reader save what an address leads to.
+// Offer the content of an address as a download.
 window.ettrOffer = function (address, name) {
   const link = document.createElement("a");
   link.href = address;

@@ -1,5 +1,5 @@
-// The reader's own numbers: kept in the address, carried from page to page, and said in a banner. On a page with inputs
-// this loads the model, what the build knows, and the parts of the page that answer. Nothing is sent anywhere.
+// The reader's numbers: kept in the address, carried from page to page, and listed in a banner. On a page with inputs
+// this loads the model, the data of the build, and the widgets of the page. Nothing is sent anywhere.
 (function () {
   "use strict";
 
@@ -15,45 +15,45 @@
     try {
       return texts.map(decodeURIComponent);
     } catch {
-      return null; // what was cut off in the middle of a character
+      return null; // cut off in the middle of a character
     }
   }
 
-  // What the address says: parts with "=" are ours, one without is a place on the page.
+  // The state in an address: parts with "=" are values, a part without is a place on the page.
   function read(hash) {
-    const found = { start: null, hold: null, values: {}, more: {}, left: [], anchor: "" };
+    const parts = { start: null, hold: null, values: {}, more: {}, left: [], anchor: "" };
     for (const part of hash.replace(/^#/, "").slice(0, LONGEST).split("&").filter(Boolean)) {
       const cut = part.indexOf("=");
       if (cut < 0) {
-        found.anchor = part;
+        parts.anchor = part;
         continue;
       }
       const decoded = decode([part.slice(0, cut), part.slice(cut + 1).replace(/\+/g, " ")]);
       if (!decoded) {
-        found.left.push(part);
+        parts.left.push(part);
         continue;
       }
       const [name, text] = decoded;
       if (name === "start" && /^[\w .-]{1,80}$/.test(text)) {
-        found.start = text;
+        parts.start = text;
         continue;
       }
       if (name === "hold" && (text === "job" || text === "node")) {
-        found.hold = text === "job" ? text : null; // what another size leaves as it is: of nodes unless it says so
+        parts.hold = text === "job" ? text : null; // what another size keeps: the node failure rate unless "job"
         continue;
       }
       const value = text === "best" ? text : text.trim() !== "" && isFinite(text) ? Number(text) : undefined;
       if (/^(with|price|ask)\.[\w-]{1,64}$/.test(name) && typeof value === "number") {
-        found.more[name] = value;
+        parts.more[name] = value;
         continue;
       }
       if (PATH.test(name) && value !== undefined) {
-        found.values[name] = value;
+        parts.values[name] = value;
         continue;
       }
-      found.left.push(part);
+      parts.left.push(part);
     }
-    return found;
+    return parts;
   }
 
   const pairs = () =>
@@ -85,14 +85,14 @@
   // Links inside the book lead on with the same numbers.
   function carry() {
     document.querySelectorAll("a[href]").forEach(function (link) {
-      const plain = link.dataset.plain === undefined ? link.getAttribute("href") : link.dataset.plain;
-      if (!/^(?![a-z]+:|\/\/)[^#]*\.html(#|$)/i.test(plain)) {
+      const original = link.dataset.original === undefined ? link.getAttribute("href") : link.dataset.original;
+      if (!/^(?![a-z]+:|\/\/)[^#]*\.html(#|$)/i.test(original)) {
         return;
       }
-      link.dataset.plain = plain;
-      const mine = pairs(),
-        [page, anchor] = plain.split("#");
-      link.setAttribute("href", mine ? page + "#" + [anchor, mine].filter(Boolean).join("&") : plain);
+      link.dataset.original = original;
+      const values = pairs(),
+        [page, anchor] = original.split("#");
+      link.setAttribute("href", values ? page + "#" + [anchor, values].filter(Boolean).join("&") : original);
     });
   }
 
@@ -109,7 +109,7 @@
         made.setAttribute(name, value === true ? "" : value);
       }
     }
-    made.append(...inside.flat(9).filter((one) => one !== null && one !== undefined && one !== false));
+    made.append(...inside.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
     return made;
   }
 
@@ -128,25 +128,25 @@
     }
     const has = document.querySelector("[data-ettr]") !== null,
       n = Object.keys(state.values).length + Object.keys(state.more).length + (state.hold ? 1 : 0);
-    const said = has
-      ? "What has inputs on this page uses them; everything else speaks of the book's own run."
-      : "This page has no inputs, and speaks of the book's own run.";
-    const known = box.querySelector(".ettr-said") || element("span", { class: "ettr-said" });
-    known.replaceChildren(
+    const scope = has
+      ? "The interactive parts of this page use them; all other text and charts are about the book's run."
+      : "This page has no inputs; it is about the book's run.";
+    const summary = box.querySelector(".ettr-said") || element("span", { class: "ettr-said" });
+    summary.replaceChildren(
       element("strong", {}, "Your numbers"),
       n === 1 ? " (1 value). " : " (" + n + " values). ",
-      said
+      scope
     );
     box.replaceChildren(
       ...[
-        isYours() && known,
+        isYours() && summary,
         isYours() &&
-          element("button", { type: "button", class: "ettr-button", on: { click: reset } }, "Back to the book’s"),
+          element("button", { type: "button", class: "ettr-button", on: { click: reset } }, "Reset to the book’s run"),
         state.left.length > 0 &&
           element(
             "span",
             { class: "ettr-notice", role: "status" },
-            "Left out, as it is no number of a field of this book: " +
+            "Ignored, because it is not a valid value of a field: " +
               state.left.map((part) => part.slice(0, 60)).join(", ")
           ),
       ].filter(Boolean)
@@ -185,7 +185,7 @@
     Object.assign(state, read(location.hash));
     const widgets = document.querySelectorAll("[data-ettr]");
     if (widgets.length) {
-      await Promise.all(["model.js", "data.js"].map(load));
+      await Promise.all(["model.js", "data.js", "quantities.js"].map(load));
       await Promise.all(["plan.js", "calculators.js"].map(load));
       await load("widgets.js");
       if ([...widgets].some((el) => el.dataset.ettr === "what_if")) {
@@ -207,13 +207,13 @@
   }
 
   window.addEventListener("hashchange", function () {
-    const found = read(location.hash);
+    const parsed = read(location.hash);
     if (!location.hash.includes("=") && isYours()) {
       save();
       return;
     } // a place on this page: the numbers stay
     if (location.hash.includes("=")) {
-      const { start, hold, values, more, left } = found;
+      const { start, hold, values, more, left } = parsed;
       Object.assign(state, { start, hold, values, more, left });
       listeners.forEach((listener) => listener("address"));
       carry();

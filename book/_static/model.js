@@ -1,9 +1,9 @@
-// The model of the book, in the reader's browser: the closed forms of the methods page, written once more by hand.
+// The exact model in the reader's browser: a second implementation of the methods page.
 //
 // Everything is a function of a scenario, an object of sections and fields as in a scenario file with every default
-// filled in (`complete`). `inHours` makes it a run: numbers with all times in hours. What the script has no form for it
-// refuses by name (`NotHere`), and a run that would practically never end is `Endless`. Tests hold every answer against
-// the package `ettr`. No module and no dependency, so that it works from a file.
+// filled in (`complete`). `inHours` converts it to a run, with all times in hours. Features that the script does not
+// cover raise `NotHere`, and a run that would practically never end raises `Endless`. Tests compare every answer with
+// the package `ettr`. It has no modules and no dependencies, so that it works from a file.
 (function (global) {
   "use strict";
 
@@ -34,8 +34,8 @@
 
   const copy = (value) => JSON.parse(JSON.stringify(value));
   const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
-  const own = (object, key) => Object.prototype.hasOwnProperty.call(object, key);
-  const given = (value) => value !== undefined && value !== null && !(Array.isArray(value) && !value.length);
+  const has = (object, key) => Object.prototype.hasOwnProperty.call(object, key);
+  const isSet = (value) => value !== undefined && value !== null && !(Array.isArray(value) && !value.length);
 
   const LISTS = ["failures.modes", "checkpoint.tiers"];
   const leadsIntoList = (path) => LISTS.find((list) => path.startsWith(list + "."));
@@ -58,24 +58,24 @@
       return scenario[path];
     }
     const [holder, field] = place(scenario, path);
-    return holder && own(holder, field) ? holder[field] : undefined;
+    return holder && has(holder, field) ? holder[field] : undefined;
   }
 
-  // Nodes of the job before another size is asked about, whose failures and recovery the written values describe;
-  // undefined where that is known already, or where the job's failures are given anew for the size asked about.
+  // Nodes of the original job, to which its failures and recovery refer; undefined if the scenario states that size, or
+  // if the reader enters the failures for the new size.
   function observedBefore(written, values) {
     const { n_gpus, gpus_per_node } = written.cluster,
       size = values["cluster.n_gpus"],
       per = values["cluster.gpus_per_node"] || gpus_per_node || 8;
     const isKnown =
-      given(written.failures.observed_nodes) ||
-      own(values, "failures.observed_nodes") ||
-      given(values["failures.job_mttf_h"]);
-    return given(size) && size !== n_gpus && !isKnown ? Math.max(1, Math.round(n_gpus / per)) : undefined;
+      isSet(written.failures.observed_nodes) ||
+      has(values, "failures.observed_nodes") ||
+      isSet(values["failures.job_mttf_h"]);
+    return isSet(size) && size !== n_gpus && !isKnown ? Math.max(1, Math.round(n_gpus / per)) : undefined;
   }
 
-  // A scenario as written, with other values: a way to give the failure rate replaces the others, another size keeps
-  // the rate of a node, and a measured ETTR is of the run that it was measured on.
+  // A scenario as written, with other values: a new form of the failure rate replaces the others, another size keeps the
+  // rate per node, and a measured ETTR refers to the size at which it was measured.
   function override(written, values) {
     const changed = copy(written),
       observed = observedBefore(written, values),
@@ -102,14 +102,14 @@
         delete f[field];
       }
     }
-    if (rates.length || own(values, "failures.node_days")) {
+    if (rates.length || has(values, "failures.node_days")) {
       delete changed.failures.exposed_share;
     }
     const sections = Object.keys(values).map((path) => path.split(".")[0]);
     if (!sections.includes("measured") && sections.some((name) => OF_TIME.includes(name))) {
       delete changed.measured;
     }
-    if (own(values, "measured.ettr")) {
+    if (has(values, "measured.ettr")) {
       delete changed.measured;
     }
     for (const [path, value] of Object.entries(values)) {
@@ -144,8 +144,8 @@
     return changed;
   }
 
-  // With every default, and with what follows from the scenario as it was written: the share of the wall clock in which
-  // failures could be counted, and the nodes on which they were.
+  // Fill in every default, and the derived values: the share of wall-clock time in which failures could be counted, and
+  // the nodes on which they were counted.
   function complete(written, defaults) {
     const scenario = copy(written);
     for (const [section, fields] of Object.entries(defaults)) {
@@ -155,11 +155,11 @@
     }
     const f = scenario.failures,
       nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node;
-    if (MEANS.some((way) => given(f[way])) && !own(written.failures || {}, "rate_clock")) {
+    if (MEANS.some((way) => isSet(f[way])) && !has(written.failures || {}, "rate_clock")) {
       f.rate_clock = "wall";
     }
-    const wall = f.rate_clock === "wall" && !given(f.exposed_share);
-    if (!given(f.observed_nodes) && (wall || given(f.job_mttf_h))) {
+    const wall = f.rate_clock === "wall" && !isSet(f.exposed_share);
+    if (!isSet(f.observed_nodes) && (wall || isSet(f.job_mttf_h))) {
       f.observed_nodes = nodes;
     }
     if (wall) {
@@ -169,13 +169,13 @@
       }
       f.exposed_share = 1 - dead;
     }
-    if (scenario.measured && !given(scenario.measured.n_gpus)) {
+    if (scenario.measured && !isSet(scenario.measured.n_gpus)) {
       scenario.measured.n_gpus = scenario.cluster.n_gpus;
     }
     return scenario;
   }
 
-  // Share of the observed wall clock in which no failure could strike.
+  // Share of the observed wall-clock time in which no failure could strike.
   function deadShare(scenario) {
     const exposed = { ...scenario, failures: { ...scenario.failures, exposed_share: 1 } };
     const run = inHours(exposed),
@@ -189,7 +189,7 @@
     return run.modes.reduce((down, mode, i) => down + shares[i] * mode.detection, run.queue);
   }
 
-  // Hours between two failures of the job at its own size, by the clock of its rate: what somebody would observe there.
+  // MTBF of the job at its own size, by the clock of its rate, as it would be observed. [h]
   function observableMttf(scenario) {
     const run = inHours(scenario),
       exposed = 1 / run.rate;
@@ -203,19 +203,19 @@
     ...["failures.burn_in", "failures.lifetime", "failures.lemons"],
   ];
 
-  // What the script has no form for, by the path that asks for it.
+  // Paths of the features that the script does not cover.
   function refused(scenario) {
     const f = scenario.failures,
       r = scenario.recovery,
       c = scenario.checkpoint,
-      found = [];
-    const refuse = (path, there) => {
-      if (there) {
-        found.push(path);
+      paths = [];
+    const refuse = (path, isPresent) => {
+      if (isPresent) {
+        paths.push(path);
       }
     };
     for (const path of NO_FORM) {
-      refuse(path, given(at(scenario, path)));
+      refuse(path, isSet(at(scenario, path)));
     }
     refuse("recovery.false_alarms_per_day", r.false_alarms_per_day > 0);
     refuse("recovery.exposed", r.exposed === false);
@@ -229,20 +229,20 @@
     }
     for (const tier of c.tiers || []) {
       refuse("checkpoint.tiers." + tier.name + ".corrupt", tier.corrupt > 0);
-      for (const mode of given(tier.copies) ? f.modes || [] : []) {
+      for (const mode of isSet(tier.copies) ? f.modes || [] : []) {
         refuse("failures.modes." + mode.name + ".n_lost_nodes", mode.n_lost_nodes >= tier.copies);
       }
     }
-    refuse("checkpoint.persist_slowdown", given(c.tiers) && c.persist_slowdown * c.persist_s > 0);
-    refuse("prediction", scenario.prediction && given(c.tiers));
-    return found;
+    refuse("checkpoint.persist_slowdown", isSet(c.tiers) && c.persist_slowdown * c.persist_s > 0);
+    refuse("prediction", scenario.prediction && isSet(c.tiers));
+    return paths;
   }
 
   // ---- a run in hours
 
   function modeShares(f) {
     const shares = (f.modes || []).map((mode) =>
-      given(mode.share) ? mode.share : mode.n_events / Math.max(f.n_events, 1e-300)
+      isSet(mode.share) ? mode.share : mode.n_events / Math.max(f.n_events, 1e-300)
     );
     return shares.concat(Math.max(0, 1 - shares.reduce((a, b) => a + b, 0)));
   }
@@ -251,20 +251,20 @@
   function failureRate(scenario) {
     const f = scenario.failures,
       per = scenario.cluster.gpus_per_node;
-    if (given(f.rate_per_1000_node_days)) {
+    if (isSet(f.rate_per_1000_node_days)) {
       return f.rate_per_1000_node_days;
     }
-    if (given(f.n_events)) {
+    if (isSet(f.n_events)) {
       return (1000 * f.n_events) / f.node_days;
     }
     let perNodeH = 0;
-    if (given(f.job_mttf_h)) {
+    if (isSet(f.job_mttf_h)) {
       perNodeH += 1 / (f.observed_nodes || scenario.cluster.n_gpus / per) / f.job_mttf_h;
     }
-    if (given(f.node_mttf_h)) {
+    if (isSet(f.node_mttf_h)) {
       perNodeH += 1 / f.node_mttf_h;
     }
-    if (given(f.gpu_mttf_h)) {
+    if (isSet(f.gpu_mttf_h)) {
       perNodeH += per / f.gpu_mttf_h;
     }
     return 1000 * H_PER_DAY * perNodeH;
@@ -276,9 +276,9 @@
   // The scenario with all times in hours; `nGpus` replaces its size, which need not be whole nodes then. The rate of a
   // node is that of the scenario, or with `scenario.hold` "job" the rate of the whole job.
   function inHours(scenario, nGpus) {
-    const found = refused(scenario);
-    if (found.length) {
-      throw new NotHere(found.join(", "));
+    const paths = refused(scenario);
+    if (paths.length) {
+      throw new NotHere(paths.join(", "));
     }
     const { cluster, job, failures: f, checkpoint: c, recovery: r } = scenario;
     const gpus = nGpus === undefined ? cluster.n_gpus : nGpus,
@@ -287,9 +287,9 @@
     const general = { factor: 1, n_lost_nodes: 1 };
     const listed = (f.modes || []).concat([general]),
       shares = modeShares(f);
-    const exposure = listed.map((mode, i) => shares[i] * (given(mode.factor) ? mode.factor : 1) * atRisk);
+    const exposure = listed.map((mode, i) => shares[i] * (isSet(mode.factor) ? mode.factor : 1) * atRisk);
     const exposed = exposure.reduce((a, b) => a + b, 0);
-    const hours = (mode, field) => (given(mode[field]) ? mode[field] : r[field]) / MIN_PER_H;
+    const hours = (mode, field) => (isSet(mode[field]) ? mode[field] : r[field]) / MIN_PER_H;
     const beyond = gpus - observedGpus(scenario);
     const atSize = (restart) => restartAt(restart, r.init_s_per_1000_gpus, beyond);
     const modes = listed.map((mode, i) => ({
@@ -297,11 +297,11 @@
       detection: hours(mode, "detection_min"),
       observed: hours(mode, "restart_min"),
       restart: atSize(hours(mode, "restart_min")),
-      hasRestart: given(mode.restart_min),
+      hasRestart: isSet(mode.restart_min),
       survives: (c.tiers || []).map((tier) => survives(tier, mode)),
     }));
     const restarts = restartsOf(modes, r.restart_min / MIN_PER_H, atSize);
-    const ends = given(job.productive_h),
+    const ends = isSet(job.productive_h),
       stops = scenario.maintenance || { per_day: 0, duration_min: 0 };
     const prediction = scenario.prediction;
     const run = {
@@ -332,7 +332,7 @@
         stall: (tier.stall_s || 0) / S_PER_H,
         persist: (tier.write_s || 0) / S_PER_H,
         load: (tier.load_s || 0) / S_PER_H,
-        kept: restarts.map((one) => one.of.reduce((sum, mode) => sum + mode.weight * mode.survives[i], 0)),
+        kept: restarts.map((restart) => restart.of.reduce((sum, mode) => sum + mode.weight * mode.survives[i], 0)),
       })),
       prediction: prediction
         ? {
@@ -353,12 +353,12 @@
 
   // GPUs of the run whose failures and recovery the values describe.
   const observedGpus = ({ cluster, failures }) =>
-    given(failures.observed_nodes) ? failures.observed_nodes * cluster.gpus_per_node : cluster.n_gpus;
+    isSet(failures.observed_nodes) ? failures.observed_nodes * cluster.gpus_per_node : cluster.n_gpus;
 
-  // A restart as observed, at the size of the job: longer by what the GPUs beyond the observed ones add, or shorter.
+  // The restart time at the size of the job: it grows with the GPUs beyond the observed size. [h]
   const restartAt = (observed, sPer1000, beyond) => Math.max(observed + (sPer1000 * beyond) / (1000 * S_PER_H), 0);
 
-  // The restart times that failures have, the general one first, with the modes of each.
+  // The distinct restart times, the general one first, with the modes of each.
   function restartsOf(modes, general, atSize) {
     const times = [...new Set(modes.filter((mode) => mode.hasRestart).map((mode) => mode.observed))].sort(
       (a, b) => a - b
@@ -373,15 +373,15 @@
     return groups;
   }
 
-  // Share of a mode's failures that a tier survives: fewer lost nodes than there are copies leave one.
+  // Share of a mode's failures that a tier survives: a copy remains if fewer nodes are lost than there are copies.
   function survives(tier, mode) {
-    if (!given(tier.survives)) {
+    if (!isSet(tier.survives)) {
       return 1;
     }
     const of = isObject(tier.survives) ? tier.survives : { "*": tier.survives };
-    const all = own(of, "*") ? of["*"] : own(of, "all") ? of.all : 0;
+    const all = has(of, "*") ? of["*"] : has(of, "all") ? of.all : 0;
     const names = mode.name === undefined ? ["other"] : [mode.name, mode.category || "other"];
-    const named = names.find((name) => own(of, name));
+    const named = names.find((name) => has(of, name));
     return named === undefined ? all : of[named];
   }
 
@@ -393,7 +393,7 @@
   const head = (run) => (1 - run.slowdown) * run.persist;
   const startOf = (run) => run.restart + run.load;
   const overRestarts = (run, of) =>
-    run.restarts.reduce((sum, one) => sum + one.share * of(one.restart + run.load), 0);
+    run.restarts.reduce((sum, group) => sum + group.share * of(group.restart + run.load), 0);
   const surviveRestart = (run) => overRestarts(run, (h) => Math.exp(-run.rate * h));
   const cutRestart = (run) => overRestarts(run, (h) => -Math.expm1(-run.rate * h));
   const restartAfter = (run) => overRestarts(run, (h) => h);
@@ -408,7 +408,7 @@
   function severity(run) {
     const kept = [0].concat(
       run.tiers.map((tier) => sum(tier.kept)),
-      sum(run.restarts.map((one) => one.share))
+      sum(run.restarts.map((group) => group.share))
     );
     return kept.slice(1).map((more, i) => more - kept[i]);
   }
@@ -429,7 +429,7 @@
 
   const excess = (rate, h) => (rate > 0 ? curve(rate * h) / rate : 0); // (e^λx - 1)/λ - x
 
-  // Exposed hours of a stage that needs `first` at its first try and `again` after a recovery, and how much more that is.
+  // Exposed hours of a stage that takes `first` at its first attempt and `again` after a recovery, and their excess.
   function stage(rate, first, again) {
     const repeat = Math.expm1(rate * (again - first));
     const more = excess(rate, first) * (1 + repeat) + first * repeat;
@@ -530,13 +530,13 @@
     };
   }
 
-  // Where failures go back to, a row for the tier that was being loaded, the first while training.
+  // The tiers to which failures return: one row per tier that was being loaded, the first row while training.
   function recoveries(run) {
-    const hours = run.restarts.map((one) => loads(run).map((load) => one.restart + load));
-    const kept = run.restarts.map((one, i) =>
+    const hours = run.restarts.map((group) => loads(run).map((load) => group.restart + load));
+    const kept = run.restarts.map((group, i) =>
       [0].concat(
         run.tiers.map((tier) => tier.kept[i]),
-        one.share
+        group.share
       )
     );
     const answered = (group, floor, tier) =>
@@ -554,7 +554,7 @@
     };
   }
 
-  // Hours of restart and load at each tier, from those of the first tries.
+  // Hours of restart and load at each tier, from those of the first attempts.
   function loading(first, rate, back) {
     const hours = [];
     first.forEach((firstH, tier) => {
@@ -667,7 +667,7 @@
 
   // ---- the whole budget
 
-  // Failures, and hours of restarts, of hours at risk with planned restarts in them.
+  // Failures and restart hours in a number of hours at risk that includes planned restarts.
   function recover(run, risk, planned) {
     const plannedH = planned * meanUntil(run.rate, startOf(run)),
       atRisk = risk + plannedH;
@@ -748,7 +748,7 @@
     return Object.assign(hours, { total_h: total, n_failures: failures, ettr: run.work / total });
   }
 
-  // How many requests for maintenance find another waiting.
+  // Share of maintenance requests that arrive while another is waiting.
   function sharedStops(run, of, nFailures, total) {
     const n = Math.max(of.durable, 1),
       queue = run.starts ? run.stopsPerH * run.firstQueue : 0;
@@ -841,23 +841,23 @@
         best = costs.indexOf(Math.min(...costs));
       let left = Math.log(from) + Math.max(best - 1, 0) * width,
         right = Math.log(from) + Math.min(best + 1, 8) * width;
-      let one = right - golden * (right - left),
-        two = left + golden * (right - left),
-        costOne = at(one),
-        costTwo = at(two);
+      let inner = right - golden * (right - left),
+        outer = left + golden * (right - left),
+        costInner = at(inner),
+        costOuter = at(outer);
       while (right - left > 1e-6) {
-        if (costOne <= costTwo) {
-          [right, two, costTwo] = [two, one, costOne];
-          one = right - golden * (right - left);
-          costOne = at(one);
+        if (costInner <= costOuter) {
+          [right, outer, costOuter] = [outer, inner, costInner];
+          inner = right - golden * (right - left);
+          costInner = at(inner);
         } else {
-          [left, one, costOne] = [one, two, costTwo];
-          two = left + golden * (right - left);
-          costTwo = at(two);
+          [left, inner, costInner] = [inner, outer, costOuter];
+          outer = left + golden * (right - left);
+          costOuter = at(outer);
         }
       }
-      const found = Math.exp((left + right) / 2);
-      return [from, Math.min(Math.max(found, from), to), to].reduce((a, b) => (cost(b) < cost(a) ? b : a));
+      const nearest = Math.exp((left + right) / 2);
+      return [from, Math.min(Math.max(nearest, from), to), to].reduce((a, b) => (cost(b) < cost(a) ? b : a));
     };
     if (!(heed > low && heed < high)) {
       return lowest(low, high);
@@ -908,7 +908,7 @@
     return { tau, low: firstAbove(loss, tau, low), high: firstAbove(loss, tau, Math.max(longest, tau)) };
   }
 
-  // Where a loss first passes half a point on a grid of 2000 points, a straight line between two of them.
+  // The first point at which a loss exceeds half a point, by linear interpolation on a grid of 2000 points.
   function firstAbove(loss, from, to) {
     if (from === to) {
       return to;
@@ -997,17 +997,17 @@
   // Exact 95% interval of the mean of a Poisson count (Garwood 1936).
   const poissonInterval = (n) => [n > 0 ? gammaQuantile(n, 0.025) : 0, gammaQuantile(n + 1, 0.025, true)];
 
-  // What is known of the failure rate: a gamma distribution, from a count by Jeffreys' prior; null where nothing is.
+  // The gamma distribution of the failure rate, from a count by Jeffreys' prior; null without one.
   function posterior(scenario) {
     const f = scenario.failures;
-    return given(f.n_events) ? { shape: f.n_events + 0.5, node_days: f.node_days } : f.rate_gamma || null;
+    return isSet(f.n_events) ? { shape: f.n_events + 0.5, node_days: f.node_days } : f.rate_gamma || null;
   }
 
   // ---- spares
 
   const poissonUpTo = (k, mean) => gammaTails(k + 1, mean)[1];
 
-  // The least whole number from 0 on that is enough, where more never hurts.
+  // The smallest whole number >= 0 that is enough, for a monotone condition.
   function leastWhole(isEnough, guess) {
     let low = -1,
       high = Math.max(0, Math.round(guess)),
@@ -1028,11 +1028,11 @@
     return high;
   }
 
-  // Least spares that are enough for a share of the time, if the number in repair is Poisson distributed.
+  // The fewest spares that suffice for a share of the time, for a Poisson number of nodes in repair.
   const enoughSpares = (inRepair, level) =>
     inRepair > 0 ? leastWhole((s) => poissonUpTo(s, inRepair) >= level, inRepair) : 0;
 
-  // Nodes of a job in repair on average, if each failure takes one out for so many hours.
+  // Mean number of nodes in repair, for a repair time in hours.
   function inRepair(scenario, repairH) {
     const run = inHours(scenario),
       of = exact(run),
@@ -1040,7 +1040,7 @@
     const out = sum(
       run.modes.map((mode, i) => {
         const named = (scenario.failures.modes || [])[i];
-        return mode.weight * (named && given(named.n_out_nodes) ? named.n_out_nodes : 1);
+        return mode.weight * (named && isSet(named.n_out_nodes) ? named.n_out_nodes : 1);
       })
     );
     return perH * out * repairH;
@@ -1079,7 +1079,7 @@
     };
   }
 
-  // The stages of a finite run, or of whole intervals, whose hours are scaled to the work: [first, again] of each.
+  // The stages of a finite run, or of complete intervals scaled to the work: [first, again] of each. [h]
   function datedStages(run) {
     const of = stagesOf(run),
       step = [cycle(run), of.again];
@@ -1137,8 +1137,8 @@
     return [x, y];
   }
 
-  // Mean, standard deviation and skewness of the hours at a failure rate, from differences of the logarithm at small
-  // steps; null where the run would practically never end.
+  // Mean, standard deviation and skewness of the hours at a failure rate, from finite differences of the logarithm; null
+  // if the run would practically never end.
   function momentsAt(run, stages, rate) {
     const once = Math.min(run.tau, run.work) + run.stall + run.persist + restartAfter(run);
     if (!(rate * once <= MOST_IN_ONE_GO)) {
@@ -1181,21 +1181,21 @@
     return normal < 0 ? tail : 1 - tail;
   }
 
-  // Failure rates that a count leaves possible, over the one that is given, each with its probability.
+  // Failure rates over the stated one, with their posterior probabilities after a count.
   function possibleRates(scenario, { shape, node_days }) {
     const low = Math.log(gammaQuantile(shape, BEYOND)),
       high = Math.log(gammaQuantile(shape, BEYOND, true)),
-      given = (failureRate(scenario) * node_days) / 1000;
+      statedRate = (failureRate(scenario) * node_days) / 1000;
     const rates = Array.from({ length: RATES_MIXED }, (_, i) => {
       const counted = Math.exp(low + ((high - low) * (i + 0.5)) / RATES_MIXED);
-      return { over: counted / given, weight: poisson(shape, counted) };
+      return { over: counted / statedRate, weight: poisson(shape, counted) };
     });
     const all = sum(rates.map((rate) => rate.weight));
     return rates.map(({ over, weight }) => ({ over, weight: weight / all }));
   }
 
-  // When a run is done: { quantile(p), doneBy(hours) }, over the failure rates that a count leaves possible. `tau`
-  // replaces the interval.
+  // The finishing date: { quantile(p), doneBy(hours) }, averaged over the posterior of the failure rate. `tau` replaces
+  // the interval.
   function finishing(scenario, tau) {
     const run = Object.assign(inHours(scenario), tau === undefined ? {} : { tau });
     if (run.tiers.length || run.prediction) {
@@ -1212,15 +1212,15 @@
     if (moments.skew > MOST_SKEW) {
       throw new NotHere("the dates of a run with few failures");
     }
-    const known = posterior(scenario),
-      isMixed = known && known.shape >= 1 && scenario.failures.n_events !== 0,
+    const rateDistribution = posterior(scenario),
+      isMixed = rateDistribution && rateDistribution.shape >= 1 && scenario.failures.n_events !== 0,
       parts = isMixed
-        ? possibleRates(scenario, known)
+        ? possibleRates(scenario, rateDistribution)
             .map(({ over, weight }) => ({ weight, ...momentsAt(run, stages, run.rate * over) }))
             .filter((part) => part.mean)
         : [{ weight: 1, ...moments }];
     const meanOf = (i) => parts[Math.min(Math.max(i, 0), parts.length - 1)].mean,
-      // each stands for the rates around it as well
+      // each point represents the rates around it as well
       spread = parts.map((part, i) => ({ ...part, sd: Math.hypot(part.sd, (meanOf(i + 1) - meanOf(i - 1)) / 4) }));
     const doneBy = (hours) => sum(spread.map((part) => part.weight * chanceBy(part, hours)));
     function quantile(p) {
@@ -1246,7 +1246,7 @@
   const usdPerH = (scenario) =>
     scenario.cluster.n_gpus * scenario.cost.usd_per_gpu_h + scenario.cost.usd_per_day / H_PER_DAY;
 
-  // What is lost a month, by part: { part, share, h, usd }, and in total; and the bill of a month.
+  // Losses per month, by part: { part, share, h, usd }, and in total; and the bill of a month.
   function losses(scenario, hours) {
     const bill = usdPerH(scenario) * H_PER_MONTH,
       of = (part, share) => ({ part, share, h: share * H_PER_MONTH, usd: share * bill });
@@ -1256,19 +1256,19 @@
     return { parts, total: of("total", 1 - hours.ettr), bill };
   }
 
-  // What a measured ETTR leaves unexplained: null where nothing was measured on this size, or it agrees within half a
-  // point; a negative share where the run does better than the model allows.
+  // The gap between a measured ETTR and the model: null without a measurement at this size, or within half a point;
+  // negative if the run does better than the model.
   function unexplained(scenario, modelled) {
-    const known = scenario.measured;
-    if (!known || !given(known.ettr) || known.n_gpus !== scenario.cluster.n_gpus) {
+    const measured = scenario.measured;
+    if (!measured || !isSet(measured.ettr) || measured.n_gpus !== scenario.cluster.n_gpus) {
       return null;
     }
-    const share = modelled - known.ettr;
+    const share = modelled - measured.ettr;
     if (Math.abs(share) < HALF_A_POINT) {
       return null;
     }
     return {
-      measured: known.ettr,
+      measured: measured.ettr,
       modelled,
       share,
       h: share * H_PER_MONTH,
@@ -1276,16 +1276,16 @@
     };
   }
 
-  // ---- the range over what is assumed
+  // ---- the plausible range
 
-  // A run with other values of fields that it holds as they are; all else, and what was observed, stays.
+  // A run with other values of some fields; everything else, and observed values, are unchanged.
   function patched(run, scenario, values) {
     const changed = { ...run },
       r = scenario.recovery;
     const general = sum(
       run.modes.map((mode, i) =>
         // share of the failures without a detection time of their own
-        given(((scenario.failures.modes || [])[i] || {}).detection_min) ? 0 : mode.weight
+        isSet(((scenario.failures.modes || [])[i] || {}).detection_min) ? 0 : mode.weight
       )
     );
     const set = {
@@ -1308,13 +1308,13 @@
       "maintenance.duration_min": (v) => ({ stop: v / MIN_PER_H }),
     };
     for (const [path, value] of Object.entries(values)) {
-      if (!own(set, path)) {
+      if (!has(set, path)) {
         throw new NotHere(path);
       }
       Object.assign(changed, set[path](value));
     }
     const [restart, growth] = ["recovery.restart_min", "recovery.init_s_per_1000_gpus"].map((path) =>
-      own(values, path) ? values[path] : at(scenario, path)
+      has(values, path) ? values[path] : at(scenario, path)
     );
     changed.restart = restartAt(restart / MIN_PER_H, growth, run.beyond);
     changed.restarts = run.restarts.map((of, i) => ({
@@ -1336,16 +1336,16 @@
     return Array.from({ length: n }, (_, i) => primes.map((p) => (0.5 + (after + i + 1) * Math.sqrt(p)) % 1));
   }
 
-  // What is assumed in a scenario: inputs { field, value, low, high, unit, ... } of the page that still stand.
+  // The assumed inputs { field, value, low, high, unit, ... } that the reader has not replaced.
   function assumedIn(scenario, inputs) {
     return inputs.filter(
-      (one) =>
-        at(scenario, one.field) === one.value &&
+      (input) =>
+        at(scenario, input.field) === input.value &&
         !(
-          one.field === "checkpoint.persist_slowdown" &&
-          (scenario.checkpoint.persist_s === 0 || given(scenario.checkpoint.tiers))
+          input.field === "checkpoint.persist_slowdown" &&
+          (scenario.checkpoint.persist_s === 0 || isSet(scenario.checkpoint.tiers))
         ) &&
-        !(one.field === "recovery.init_s_per_1000_gpus" && observedGpus(scenario) === scenario.cluster.n_gpus)
+        !(input.field === "recovery.init_s_per_1000_gpus" && observedGpus(scenario) === scenario.cluster.n_gpus)
     );
   }
 
@@ -1361,15 +1361,16 @@
       : input.low + (input.high - input.low) * u;
   }
 
-  // Whether the failure rate is assumed, or that of another cluster used at another size.
+  // True if the failure rate is assumed, or comes from another cluster at another size.
   function rateIsFromElsewhere(scenario) {
-    const way = RATES.find((name) => given(scenario.failures[name])),
+    const way = RATES.find((name) => isSet(scenario.failures[name])),
       origin = (scenario.evidence || {})["failures." + way],
       isOfAnotherSize = observedGpus(scenario) !== scenario.cluster.n_gpus;
-    return given(origin) && (origin.status === "assumed" || (given(origin.source) && isOfAnotherSize));
+    return isSet(origin) && (origin.status === "assumed" || (isSet(origin.source) && isOfAnotherSize));
   }
 
-  // The range over the failure rates of published clusters as well, with the same draws; null of a run's own rate.
+  // The plausible range that includes the failure rates of published clusters, with the same draws; null for a run with
+  // its own rate.
   function acrossClusters(scenario, inputs, rate, n) {
     if (!rateIsFromElsewhere(scenario) || !(nodeRate(scenario) > 0)) {
       return null;
@@ -1378,23 +1379,23 @@
     return overAssumed(scenario, inputs, n, { ...rate, quantiles: rate.quantiles.map((value) => value * per) });
   }
 
-  // ETTR with an interval, or the run's own; 0 without an end, and to first order where maintenance is too frequent.
+  // ETTR with an interval, or the run's own; 0 if it never ends, and first order if maintenance is too frequent.
   function ettrAt(run, tau) {
-    const there = withTau(run, Math.max(tau === undefined ? run.tau : tau, head(run)));
-    if (there.tiers.length && outOfOrder(there)) {
+    const atInterval = withTau(run, Math.max(tau === undefined ? run.tau : tau, head(run)));
+    if (atInterval.tiers.length && outOfOrder(atInterval)) {
       return NaN; // the values together break a rule of the faster tiers
     }
-    let ettr = ettrOf(there);
+    let ettr = ettrOf(atInterval);
     if (!isFinite(ettr) && run.stopsPerH > 0) {
-      ettr = ettrOf({ ...there, stopsPerH: 0 }) * (1 - run.stopsPerH * run.stop);
+      ettr = ettrOf({ ...atInterval, stopsPerH: 0 }) * (1 - run.stopsPerH * run.stop);
     }
     return isFinite(ettr) ? Math.max(ettr, 0) : 0;
   }
 
   const MOST_TRIES = 8; // points tried for each draw
 
-  // The range of the ETTR at the best interval over the plausible ranges of all that is assumed, without draws that
-  // contradict what is known of the run: { inputs, ettr, low, high, values, n, nRedrawn, leading, atHalf, atTwice }.
+  // The plausible range of the ETTR at the best interval over the assumed inputs, without draws that contradict the
+  // measured ETTR: { inputs, ettr, low, high, values, n, nRedrawn, leading, atHalf, atTwice }.
   function overAssumed(scenario, inputs, n, rate) {
     const run = inHours(scenario),
       tau = best(run).tau,
@@ -1406,23 +1407,23 @@
     if (!assumed.length) {
       return result;
     }
-    const known = scenario.measured,
-      measuredOn = known ? inHours(scenario, known.n_gpus) : null;
+    const measured = scenario.measured,
+      measuredOn = measured ? inHours(scenario, measured.n_gpus) : null;
     const rule = typeof scenario.checkpoint.interval_min === "string";
     const agrees = (values) => {
-      if (!known) {
+      if (!measured) {
         return true;
       }
-      const there = patched(measuredOn, scenario, values),
-        mine = ettrAt(there, rule ? best(there).tau : there.tau);
-      return mine >= (known.ettr || known.ettr_above || 0) && mine <= (known.ettr_below || 1);
+      const changed = patched(measuredOn, scenario, values),
+        ettrThere = ettrAt(changed, rule ? best(changed).tau : changed.tau);
+      return ettrThere >= (measured.ettr || measured.ettr_above || 0) && ettrThere <= (measured.ettr_below || 1);
     };
     const points = [],
       all = [],
       kept = [];
     let tried = 0;
     const draw = (u) => {
-      const values = Object.fromEntries(assumed.map((one, j) => [one.field, valueAt(one, u[j])]));
+      const values = Object.fromEntries(assumed.map((input, j) => [input.field, valueAt(input, u[j])]));
       const value = ettrAt(patched(run, scenario, values), tau);
       tried += 1;
       if (isNaN(value)) {
@@ -1430,7 +1431,7 @@
       }
       points.push(u);
       all.push(value);
-      if (agrees(Object.fromEntries(ofTheRun.map((one) => [one.field, values[one.field]])))) {
+      if (agrees(Object.fromEntries(ofTheRun.map((input) => [input.field, values[input.field]])))) {
         kept.push(value);
       }
     };
@@ -1451,10 +1452,10 @@
           all
         ) ** 2
     );
-    const drawn = assumed.filter((one) => one.field !== "checkpoint.interval_min"); // which the plan chooses
+    const drawn = assumed.filter((input) => input.field !== "checkpoint.interval_min"); // the plan chooses the interval
     const order = assumed.map((_, j) => j).sort((a, b) => shares[b] - shares[a] || a - b),
       leading = assumed[order[0]];
-    const isSourced = 2 * drawn.filter((one) => one.source).length >= drawn.length;
+    const isSourced = 2 * drawn.filter((input) => input.source).length >= drawn.length;
     Object.assign(result, {
       inputs: order.map((j) => assumed[j]),
       n: all.length,
@@ -1475,7 +1476,7 @@
         return kept[k] + (i - k) * ((kept[k + 1] || 0) - kept[k]);
       };
       [result.low, result.high] = [part(0.05), part(0.95)];
-      if (agrees(Object.fromEntries(ofTheRun.map((one) => [one.field, one.value])))) {
+      if (agrees(Object.fromEntries(ofTheRun.map((input) => [input.field, input.value])))) {
         result.low = Math.min(result.low, ettr);
         result.high = Math.max(result.high, ettr);
       }
@@ -1511,7 +1512,7 @@
     floor: Math.max,
   };
 
-  // The fields that a change leads to: of every mode, of modes of one name, or else of one category.
+  // The fields of a change: of every mode, of the modes of a name, or else of a category.
   function targets(scenario, path, op) {
     const list = leadsIntoList(path);
     if (!list) {
@@ -1524,7 +1525,7 @@
       named = items.filter((item) => name === "*" || item.name === name);
     const chosen = named.length ? named : items.filter((item) => item.category === name);
     return chosen
-      .filter((item) => op === "set" || given(item[field]) || field === "factor")
+      .filter((item) => op === "set" || isSet(item[field]) || field === "factor")
       .map((item) => list + "." + item.name + "." + field);
   }
 
@@ -1532,19 +1533,19 @@
     !(change.when && !at(scenario, change.when)) &&
     !(change.unless || []).some((path) => {
       const value = at(scenario, path);
-      return given(value) && value !== 0;
+      return isSet(value) && value !== 0;
     });
 
-  // A scenario with changes, each of its strength, in the order of operations.
+  // A scenario with changes, each with its strength, in the order of operations.
   function changed(scenario, changes) {
     let result = scenario;
     for (const stageOf of ORDER) {
       const next = copy(result),
         holding = changes.filter(([change]) => holds(result, change));
       for (const op of stageOf) {
-        for (const [change, strength] of holding.filter(([one]) => one.op === op)) {
+        for (const [change, strength] of holding.filter(([change]) => change.op === op)) {
           for (const path of targets(result, change.path, op)) {
-            const current = path.endsWith(".factor") && !given(at(next, path)) ? 1 : at(next, path);
+            const current = path.endsWith(".factor") && !isSet(at(next, path)) ? 1 : at(next, path);
             const value = change.of === "stall_s" ? change.value * result.checkpoint.stall_s : change.value;
             const [holder, field] = path.includes(".") ? place(next, path) : [next, path];
             if (isObject(value) && op === "add") {
@@ -1565,10 +1566,10 @@
     return result;
   }
 
-  // Whether a mitigation acts on something that the scenario does not have, and does not make it itself.
-  function isMissing(scenario, one) {
-    const made = one.changes.filter((change) => change.op === "set").map((change) => change.path);
-    return one.changes.some(({ path, op, ...more }) => {
+  // True if a mitigation acts on something that the scenario lacks and that it does not add itself.
+  function isMissing(scenario, mitigation) {
+    const made = mitigation.changes.filter((change) => change.op === "set").map((change) => change.path);
+    return mitigation.changes.some(({ path, op, ...more }) => {
       if (!holds(scenario, more)) {
         return false;
       }
@@ -1580,19 +1581,19 @@
     });
   }
 
-  // Why a scenario breaks a rule that mitigations may lead it into; empty if it does not.
+  // The path of a rule that a changed scenario breaks; empty if it breaks none.
   function broken(scenario) {
     const c = scenario.checkpoint,
       tiers = c.tiers || [],
       last = tiers[tiers.length - 1],
       minutes = c.interval_min;
-    const mine = typeof minutes === "number" ? minutes : Infinity;
-    if (mine < (((1 - c.persist_slowdown) * c.persist_s) / 60) * (1 - LAST_DIGITS)) {
+    const intervalMin = typeof minutes === "number" ? minutes : Infinity;
+    if (intervalMin < (((1 - c.persist_slowdown) * c.persist_s) / 60) * (1 - LAST_DIGITS)) {
       return "checkpoint.interval_min";
     }
     if (
       last &&
-      (mine * 60 < last.interval_s * (1 - LAST_DIGITS) || c.persist_s < (last.write_s || 0) * (1 - LAST_DIGITS))
+      (intervalMin * 60 < last.interval_s * (1 - LAST_DIGITS) || c.persist_s < (last.write_s || 0) * (1 - LAST_DIGITS))
     ) {
       return "checkpoint.tiers";
     }
@@ -1610,12 +1611,12 @@
   const apply = (scenario, mitigations, strengths) =>
     changed(
       scenario,
-      mitigations.flatMap((one) =>
-        one.changes.map((change) => [change, strengths && own(strengths, one.id) ? strengths[one.id] : 1])
+      mitigations.flatMap((mitigation) =>
+        mitigation.changes.map((change) => [change, strengths && has(strengths, mitigation.id) ? strengths[mitigation.id] : 1])
       )
     );
 
-  // ETTR at the best interval, and what the work takes there relative to others; null without an answer.
+  // ETTR at the best interval, and the relative cost of the work; null without an answer.
   function atBest(scenario) {
     if (broken(scenario)) {
       return null;
@@ -1631,7 +1632,7 @@
       throw error;
     }
   }
-  // Its own interval is of no matter: a number spares the search for one.
+  // The interval does not matter here: a number avoids the search for the best one.
   const withRule = (scenario) => ({ ...scenario, checkpoint: { ...scenario.checkpoint, interval_min: 1 } });
 
   global.ettr = {

@@ -1,5 +1,5 @@
-// What a plan says beyond the hours, by the model of the pages: which mitigations to choose, what a target takes, and what would
-// have to be different for a run that does better than the model allows.
+// Parts of a plan beyond the hours, with the model of the pages: recommended mitigations, requirements of a target, and
+// inputs that could explain a measured ETTR above the model's.
 (function (ettr) {
   "use strict";
 
@@ -11,7 +11,7 @@
     MONTHS = 12;
   const EFFECTS = ["published", "published in part", "assumed"];
 
-  // Sets of mitigations of one run, with their savings: the package's ettr.recommendation.best_set once more.
+  // Sets of mitigations of one run, with their savings: a second implementation of ettr.recommendation.best_set.
   // `prices` and `strengths` are the reader's, by id. Sets are arrays of ids.
   function setsOf(scenario, catalogue, prices, strengths) {
     const before = atBest(scenario);
@@ -23,11 +23,11 @@
       months = scenario.cost.payback_months || runH / H_PER_MONTH,
       usd = usdPerH(scenario),
       cost = usd * months * H_PER_MONTH,
-      found = new Map(),
+      bests = new Map(),
       values = new Map();
-    const byId = new Map(catalogue.map((one) => [one.id, one]));
-    const text = (one) => JSON.stringify(withRule(one)),
-      mine = text(scenario);
+    const byId = new Map(catalogue.map((mitigation) => [mitigation.id, mitigation]));
+    const text = (mitigation) => JSON.stringify(withRule(mitigation)),
+      written = text(scenario);
     const keyOf = (ids) => [...ids].sort().join(" ");
 
     function atBestWith(ids) {
@@ -35,15 +35,15 @@
       if (!key) {
         return before;
       }
-      if (!found.has(key)) {
+      if (!bests.has(key)) {
         const treated = apply(
           scenario,
           key.split(" ").map((id) => byId.get(id)),
           strengths
         );
-        found.set(key, refused(treated).length ? null : atBest(treated));
+        bests.set(key, refused(treated).length ? null : atBest(treated));
       }
-      return found.get(key);
+      return bests.get(key);
     }
     const priceOf = (id) =>
       prices && Object.hasOwn(prices, id)
@@ -54,7 +54,7 @@
       const [after, other] = [atBestWith(ids), atBestWith(over || [])];
       return after && other ? (other.cost - after.cost) / before.cost : -Infinity;
     }
-    // Net saving as a share of the cost of the run over the horizon; of a job that costs nothing, of its hours.
+    // Net saving as a share of the run's cost over the horizon; without prices, as a share of its hours.
     function value(ids) {
       const key = keyOf(ids);
       if (!values.has(key)) {
@@ -68,22 +68,22 @@
     const perMonth = (share) => share * H_PER_MONTH;
 
     const candidates = catalogue
-      .filter((one) => {
-        if (isMissing(scenario, one)) {
+      .filter((mitigation) => {
+        if (isMissing(scenario, mitigation)) {
           return false;
         }
-        const treated = apply(scenario, [one]);
-        return text(treated) !== mine && !refused(treated).length && atBest(treated) !== null;
+        const treated = apply(scenario, [mitigation]);
+        return text(treated) !== written && !refused(treated).length && atBest(treated) !== null;
       })
-      .map((one) => one.id)
+      .map((mitigation) => mitigation.id)
       .sort();
 
-    function better(one, other) {
-      const gained = value(other) - value(one);
+    function better(current, other) {
+      const gained = value(other) - value(current);
       if (Math.abs(gained) <= ROUNDING) {
-        return keyOf(other) < keyOf(one) ? other : one;
+        return keyOf(other) < keyOf(current) ? other : current;
       }
-      return gained > 0 ? other : one;
+      return gained > 0 ? other : current;
     }
     function* neighbours(chosen) {
       for (const id of chosen) {
@@ -98,7 +98,7 @@
         }
       }
     }
-    // The set that the best single change leads to, again and again, until none improves it; `held` stays.
+    // Repeat the best single change until none improves the set; `held` always stays in it.
     function climbed(start, held) {
       for (let chosen = start; ; ) {
         let best = chosen;
@@ -127,7 +127,7 @@
       return chosen;
     }
 
-    // A set as steps: each with its saving with all the others in place, in the order of what it adds to those above.
+    // A set as steps, ordered by the saving that each adds; `h` is its saving with all others in place.
     function stepsOf(chosen) {
       const steps = [],
         above = [];
@@ -161,12 +161,12 @@
       return steps;
     }
 
-    // Mitigations that would pay in the place of steps: cheaper ones, and those whose effect is better known.
+    // Mitigations that would pay instead of steps: cheaper ones, and those with better evidence.
     function alternativesTo(order) {
       const best = new Map();
       for (const id of candidates.filter((other) => !order.includes(other))) {
         const excluded = order.filter((other) => apart(id, other));
-        for (const replaces of excluded.length ? [excluded] : order.map((one) => [one])) {
+        for (const replaces of excluded.length ? [excluded] : order.map((item) => [item])) {
           const others = order.filter((other) => !replaces.includes(other)),
             gained = value(others.concat([id])) - value(others),
             saved = savedShare(others.concat([id]), others),
@@ -174,9 +174,9 @@
           if (!(gained > ROUNDING) || saved < LEAST_OF_STEP * of) {
             continue;
           }
-          const rank = (one) => EFFECTS.indexOf(byId.get(one).effect),
+          const rank = (item) => EFFECTS.indexOf(byId.get(item).effect),
             isCheaper = priceOf(id) < priceUsd(replaces),
-            isKnown = rank(id) < Math.max(...replaces.map(rank));
+            isBetterKnown = rank(id) < Math.max(...replaces.map(rank));
           const alternative = {
             id,
             title: byId.get(id).title,
@@ -188,7 +188,7 @@
           };
           for (const [kind, applies] of [
             [0, isCheaper],
-            [1, isKnown],
+            [1, isBetterKnown],
           ]) {
             const key = JSON.stringify([replaces, kind]),
               last = best.get(key);
@@ -199,7 +199,7 @@
         }
       }
       const sorted = [...best.values()].sort((a, b) => a.place - b.place || a.kind - b.kind);
-      return [...new Map(sorted.map((one) => [one.alternative.id + one.alternative.replaces, one.alternative])).values()];
+      return [...new Map(sorted.map((item) => [item.alternative.id + item.alternative.replaces, item.alternative])).values()];
     }
 
     return { before, months, candidates, best, stepsOf, alternativesTo, value };
@@ -209,19 +209,19 @@
   function recommend(scenario, catalogue) {
     const sets = setsOf(scenario, catalogue),
       steps = sets.stepsOf(sets.best()),
-      alone = sets.candidates.map((id) => sets.stepsOf([id])[0]).filter((one) => isFinite(one.payback));
+      alone = sets.candidates.map((id) => sets.stepsOf([id])[0]).filter((step) => isFinite(step.payback));
     return {
       ettr: sets.before.ettr,
       months: sets.months,
       steps,
-      alternatives: sets.alternativesTo(steps.map((one) => one.id)),
+      alternatives: sets.alternativesTo(steps.map((step) => step.id)),
       quickest: alone.length ? alone.reduce((a, b) => (b.payback < a.payback ? b : a)) : null,
       hasPrice: usdPerH(scenario) > 0,
     };
   }
 
-  // The largest value of a field that is better small, with the best interval at each, that reaches an ETTR: null where
-  // none does, Infinity where every one does. The field "rate" is the failure rate of the job over what it is.
+  // The largest value of a field that still reaches an ETTR, with the best interval at each value: null if none does,
+  // Infinity if every value does.
   function largestReaching(scenario, path, target) {
     const run = ettr.inHours(ettr.withRule(scenario)),
       mttf = path === "failures.rate_per_1000_node_days";
@@ -260,7 +260,8 @@
     return ettr.leastWhole((nodes) => !(of((nodes + 1) * per) >= target) || nodes > 1e9, 1) * per;
   }
 
-  // Each input that alone would allow a measured ETTR that is more than the model's, with the value that would.
+  // Inputs that alone could explain a measured ETTR above the model's, each with the value needed. The path "rate" is a
+  // factor on the failure rate.
   function couldBe(scenario, measured) {
     const run = ettr.inHours(scenario),
       rule = typeof scenario.checkpoint.interval_min === "string",
@@ -283,15 +284,15 @@
         }
         could.push(
           path === "rate"
-            ? { path: "mttf_h", value: 1 / (run.rate * by), given: 1 / run.rate }
-            : { path, value: ettr.at(scenario, path) * by, given: ettr.at(scenario, path) }
+            ? { path: "mttf_h", value: 1 / (run.rate * by), current: 1 / run.rate }
+            : { path, value: ettr.at(scenario, path) * by, current: ettr.at(scenario, path) }
         );
         break;
       }
     }
     const of = ettr.best(run);
     if (!rule && of.ettr >= measured) {
-      could.push({ path: "interval_h", value: of.tau, given: run.tau });
+      could.push({ path: "interval_h", value: of.tau, current: run.tau });
     }
     return could;
   }

@@ -1,4 +1,4 @@
-// Tables of the reference: a field that leaves the rows with a text, and a button that saves those as CSV.
+// Tables of the reference: a search field that filters the rows, and a button that saves the visible rows as CSV.
 (function () {
   "use strict";
 
@@ -21,15 +21,15 @@
     field.type = "search";
     field.placeholder = "Search this table";
     field.setAttribute("aria-label", "Search: " + caption);
-    const found = document.createElement("span");
-    found.setAttribute("role", "status");
+    const counter = document.createElement("span");
+    counter.setAttribute("role", "status");
     field.addEventListener("input", function () {
       const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
       rows.forEach(function (row) {
         const text = row.textContent.toLowerCase();
         row.hidden = !words.every(function (word) { return text.includes(word); });
       });
-      found.textContent = words.length ? rows.filter(function (row) { return !row.hidden; }).length + " of " + rows.length : "";
+      counter.textContent = words.length ? rows.filter(function (row) { return !row.hidden; }).length + " of " + rows.length : "";
     });
 
     const save = document.createElement("button");
@@ -37,11 +37,11 @@
     save.textContent = "Save as CSV";
     save.setAttribute("aria-label", "Save as CSV: " + caption);
     save.addEventListener("click", function () {
-      const shown = Array.from(box.querySelectorAll("thead tr")).concat(rows.filter(function (row) { return !row.hidden; }));
+      const visible = Array.from(box.querySelectorAll("thead tr")).concat(rows.filter(function (row) { return !row.hidden; }));
       const name = caption.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60) || "table";
-      ettrOffer(URL.createObjectURL(new Blob([csv(shown)], { type: "text/csv" })), name + ".csv");
+      ettrOffer(URL.createObjectURL(new Blob([csv(visible)], { type: "text/csv" })), name + ".csv");
     });
-    tools.append(field, found, save);
+    tools.append(field, counter, save);
     box.before(tools);
   }
 

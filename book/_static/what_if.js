@@ -1,5 +1,5 @@
-// The what-if page: the whole scenario by section, its answers, presets beside it, what a target takes, several mitigations
-// together, and the scenario as a file, a command or a page to keep.
+// The what-if page: all inputs of the scenario by section, its answers, published runs for comparison, requirements of a
+// target, mitigations together, and the scenario as a file or a command.
 (function () {
   "use strict";
 
@@ -111,7 +111,7 @@
     ],
     ["Planned maintenance", ["maintenance.per_day", "maintenance.duration_min"]],
     ["Work", ["job.productive_h", "job.throughput_factor"]],
-    ["Prices, and what you measured", ["cost.usd_per_gpu_h", "cost.usd_per_day", "measured.ettr"]],
+    ["Prices and measured ETTR", ["cost.usd_per_gpu_h", "cost.usd_per_day", "measured.ettr"]],
   ];
   const OPTIONAL = ["job.productive_h", "measured.ettr"];
 
@@ -136,16 +136,16 @@
 
   function modes(model) {
     const list = element("div", { class: "ettr-inputs ettr-row" }),
-      whole = element("details", {}, element("summary", {}, "Kinds of failure: their rate, over what it is"), list);
-    let shown = "";
+      whole = element("details", {}, element("summary", {}, "Kinds of failure: factor on the rate of each"), list);
+    let filledKey = "";
     function fill() {
       const all = (model.now.scenario && model.now.scenario.failures.modes) || [],
         key = (state.start || "") + all.map((mode) => mode.name).join("|");
       whole.hidden = !all.length;
-      if (key === shown) {
+      if (key === filledKey) {
         return;
       }
-      shown = key;
+      filledKey = key;
       list.replaceChildren(
         ...all.map((mode) =>
           input(model, "failures.modes." + mode.name + ".factor", {
@@ -161,10 +161,10 @@
     return whole;
   }
 
-  // Faster tiers as the scenario has them.
+  // Faster tiers of the scenario.
   function tiers(model) {
     const list = element("ul", {}),
-      whole = element("div", {}, element("h4", {}, "Faster tiers, as built"), list);
+      whole = element("div", {}, element("h4", {}, "Faster tiers of this scenario"), list);
     function fill() {
       const all = (model.now.scenario && model.now.scenario.checkpoint.tiers) || [];
       whole.hidden = !all.length;
@@ -185,42 +185,42 @@
   }
 
   function presets(model) {
-    const of = table("Beside published runs", [
+    const of = table("Published runs", [
       "Run",
       "GPUs",
-      "A failure every",
-      "Checkpoint every",
-      "ETTR, as it is",
-      "at the best interval",
+      "MTBF",
+      "Checkpoint interval",
+      "ETTR now",
+      "ETTR at the best interval",
     ]);
-    const known = Object.entries(data.starts)
-      .filter(([id]) => id !== data.own)
+    const published = Object.entries(data.starts)
+      .filter(([id]) => id !== data.mine)
       .map(([, start]) => row(start.title, () => ettr.complete(start.written, data.defaults)));
     function row(title, scenarioOf) {
-      const found = orNull(() => {
+      const cells = orNull(() => {
         const scenario = scenarioOf(),
           run = ettr.inHours(scenario),
           best = ettr.best(run),
-          mine = ettr.ettrOf(run),
+          current = ettr.ettrOf(run),
           hours = ettr.exact(ettr.withTau(run, best.tau));
         return [
           title,
           gpus(scenario.cluster.n_gpus),
           hours.n_failures > 0 ? roughly(hours.total_h / hours.n_failures) : "never",
           typeof scenario.checkpoint.interval_min === "string" ? "best" : roughly(run.tau),
-          isFinite(mine) ? pct(mine, 0) : "no answer",
+          isFinite(current) ? pct(current, 0) : "no answer",
           pct(best.ettr, 0) + ", every " + roughly(best.tau),
         ];
       });
-      return found || [title, "", "", "", "no formula here", ""];
+      return cells || [title, "", "", "", "not covered here", ""];
     }
     const fill = () =>
-      of.show([...(model.now.scenario ? [row("These numbers", () => model.now.scenario)] : []), ...known]);
+      of.show([...(model.now.scenario ? [row("Your numbers", () => model.now.scenario)] : []), ...published]);
     model.follow(fill);
-    return part("Beside published runs", of.whole);
+    return part("Comparison with published runs", of.whole);
   }
 
-  const ASKED = [
+  const NEEDED = [
     "failures.rate_per_1000_node_days",
     "checkpoint.stall_s",
     "recovery.detection_min",
@@ -238,46 +238,46 @@
         "aria-describedby": "ettr-target-note",
       }),
       note = element("span", { id: "ettr-target-note", class: "ettr-note" });
-    const of = table("What a target takes", ["Alone, all else as it is", "now", "at most"]);
+    const of = table("Requirements of a target", ["Single input to change", "now", "must be at most"]);
     function work() {
-      const found = window.ettrWidgets.parts.parsed(box.value, { least: 0.01, most: 0.9999, unit: "" }),
+      const result = window.ettrWidgets.parts.parsed(box.value, { least: 0.01, most: 0.9999 }),
         { scenario, refused, error } = model.now;
-      box.setAttribute("aria-invalid", Boolean(found.error));
-      note.textContent = found.error || "";
-      if (found.error || error || refused.length) {
+      box.setAttribute("aria-invalid", Boolean(result.error));
+      note.textContent = result.error || "";
+      if (result.error || error || refused.length) {
         of.show([]);
         return;
       }
       const at = orNull(() => ettr.atBest(scenario));
       of.show(
-        ASKED.map((path) => {
-          const known = fieldOf(path),
-            now = path === ASKED[0] ? ettr.failureRate(scenario) : ettr.at(scenario, path),
-            need = orNull(() => ettr.largestReaching(scenario, path, found.value));
-          const name = path === ASKED[0] ? "failure rate, per 1,000 node-days" : known.name + ", " + known.unit;
+        NEEDED.map((path) => {
+          const field = fieldOf(path),
+            now = path === NEEDED[0] ? ettr.failureRate(scenario) : ettr.at(scenario, path),
+            need = orNull(() => ettr.largestReaching(scenario, path, result.value));
+          const name = path === NEEDED[0] ? "failures per 1,000 node-days" : field.name + " [" + field.unit + "]";
           return [
             name,
             short(Number(now.toPrecision(3))),
             !need
               ? "no answer"
               : need.value === null
-                ? "not enough alone: " + pct(Math.max(need.best, 0), 1) + " at zero"
+                ? "not enough: ETTR " + pct(Math.max(need.best, 0), 1) + " even at 0"
                 : isFinite(need.value)
                   ? short(Number(need.value.toPrecision(3)))
                   : "any",
           ];
         })
       );
-      const size = orNull(() => ettr.largestSize(scenario, found.value));
+      const size = orNull(() => ettr.largestSize(scenario, result.value));
       of.note.textContent =
-        (at ? `Now it is ${pct(at.ettr, 1)} at the best interval. ` : "") +
-        `${pct(found.value, 1)} ${reachWords(size)} ${heldWords(scenario)}`;
+        (at ? `The current ETTR is ${pct(at.ettr, 1)} at the best interval. ` : "") +
+        `${pct(result.value, 1)} ${reachWords(size)} ${heldWords(scenario)}`;
     }
     box.addEventListener("input", work);
     model.later(work);
     work();
     return part(
-      "What would a target take?",
+      "What does a target ETTR need?",
       element(
         "div",
         { class: "ettr-input" },
@@ -290,13 +290,20 @@
   }
 
   function together(model) {
-    const of = table("Mitigations together", ["Mitigation", "saves per month, with the others", "", "cumulative", "price", "ETTR"]);
+    const of = table("Mitigations together", [
+      "Mitigation",
+      "Saves per month, with the others",
+      "",
+      "Cumulative",
+      "Price",
+      "ETTR",
+    ]);
     function work() {
       const { scenario, refused, error } = model.now,
         rows = error || refused.length ? null : orNull(() => portfolioRows(scenario, model));
       of.show(
         (rows || []).map((row) => [
-          row.order ? row.order + ". " + row.what : "As it is",
+          row.order ? row.order + ". " + row.what : "Current run",
           row.order ? number(about(row.h)) + " h" : "",
           row.order ? usd(about(row.usd)) : "",
           row.order ? number(about(row.totalH)) + " h" : "",

@@ -1,5 +1,5 @@
-// What answers on the pages: the calculator, the what-if page, and charts with inputs. Each is a widget with
-// render({ model, el }), as anywidget has it: the model gives and takes values by name and says when they change.
+// The interactive parts of the pages: the calculator, the what-if page, and charts with inputs. Each is a widget with
+// render({ model, el }), as in anywidget: the model gets and sets values by name and reports changes.
 (function () {
   "use strict";
 
@@ -7,7 +7,7 @@
   const data = window.ettrData,
     ettr = window.ettr;
 
-  // ---- numbers as people read them, as the package writes them
+  // ---- numbers in words, formatted as in the package
 
   const fixed = (value, digits) => {
     const [whole, part] = Math.abs(value).toFixed(digits).split(".");
@@ -29,7 +29,7 @@
   }
   const pct = (share, digits) => fixed(100 * share, digits === undefined ? 1 : digits) + "%";
   function duration(hours, rounded) {
-    const of = rounded || ((value) => value);
+    const round = rounded || ((value) => value);
     if (!isFinite(hours)) {
       return "never";
     }
@@ -42,7 +42,7 @@
       [72, 1, "h"],
       [Infinity, 1 / 24, "days"],
     ].find(([limit]) => hours < limit * 0.9995);
-    return number(of(hours * scale)) + " " + unit;
+    return number(round(hours * scale)) + " " + unit;
   }
   const roughly = (hours) => duration(hours, about);
   function usd(value) {
@@ -67,8 +67,8 @@
     if (!isFinite(n)) {
       return "any number of GPUs";
     }
-    const known = Math.abs(n - Math.round(n)) < 1e-9 * n && n < 1e6;
-    return fixed(n >= 10000 && !known ? Number(n.toPrecision(3)) : n, 0) + (n === 1 ? " GPU" : " GPUs");
+    const isExact = Math.abs(n - Math.round(n)) < 1e-9 * n && n < 1e6;
+    return fixed(n >= 10000 && !isExact ? Number(n.toPrecision(3)) : n, 0) + (n === 1 ? " GPU" : " GPUs");
   }
   const listed = (names) =>
     names.length < 2 ? names[0] || "none" : names.slice(0, -1).join(", ") + " and " + names[names.length - 1];
@@ -79,7 +79,7 @@
   };
   const short = (value) => String(Number(Number(value).toPrecision(6)));
 
-  // ---- the model of a page: values by path, and what follows from them
+  // ---- the model of a page: values by path, and the scenario that they make
 
   const RATES = [
     "failures.job_mttf_h",
@@ -99,10 +99,10 @@
       listeners.add(() => this.changed("all"));
     }
 
-    // what the page begins with, until the reader begins with something else or changes what is fixed there
+    // the start of the page, unless the reader chooses another or changes a value that is fixed in it
     get home() {
-      const mine = data.starts[this.homeId];
-      return mine && !mine.fixed.some((path) => own(state.values, path)) ? this.homeId : data.book;
+      const start = data.starts[this.homeId];
+      return start && !start.fixed.some((path) => has(state.values, path)) ? this.homeId : data.book;
     }
     get startId() {
       return state.start || this.home;
@@ -111,26 +111,26 @@
       return data.starts[this.startId];
     }
     get isMine() {
-      return state.start === data.own;
+      return state.start === data.mine;
     }
 
-    // The reader's values, as they change what the page begins with. A rate of a node needs no size at which it was
-    // observed; where the job's MTBF is held, it is that of the start at any size.
+    // The reader's values as changes of the start. A node rate needs no size of observation; if the job's MTBF is held,
+    // it is that of the start at any size.
     get values() {
       const { values } = state;
-      if (this.isMine && RATES.some((path) => path !== JOB_MTTF && own(values, path))) {
+      if (this.isMine && RATES.some((path) => path !== JOB_MTTF && has(values, path))) {
         return { ...values, [OBSERVED]: null };
       }
-      if (state.hold !== "job" || !own(values, N_GPUS)) {
+      if (state.hold !== "job" || !has(values, N_GPUS)) {
         return values;
       }
       const held = { ...values };
       for (const path of [...RATES, "failures.node_days", OBSERVED]) {
-        if (path !== JOB_MTTF || !own(values, JOB_MTTF)) {
+        if (path !== JOB_MTTF || !has(values, JOB_MTTF)) {
           delete held[path];
         }
       }
-      if (!own(values, JOB_MTTF)) {
+      if (!has(values, JOB_MTTF)) {
         const before = { ...values };
         delete before[N_GPUS];
         const scenario = ettr.complete(ettr.override(this.start.written, before), data.defaults);
@@ -139,31 +139,31 @@
       return held;
     }
 
-    // The scenario as written with the reader's values, and complete; worked out once for each change.
+    // The scenario with the reader's values, as written and complete; computed once per change.
     get now() {
-      if (!this.known || this.known.version !== this.version) {
-        const known = { version: this.version, written: null, scenario: null, refused: [], error: "" };
+      if (!this.cached || this.cached.version !== this.version) {
+        const current = { version: this.version, written: null, scenario: null, refused: [], error: "" };
         try {
-          known.written = ettr.override(this.start.written, this.values);
-          const numbers = numbersInWords(this);
-          if (numbers.given) {
-            known.written.title = numbers.title.slice(0, LONGEST_TITLE);
+          current.written = ettr.override(this.start.written, this.values);
+          const words = numbersInWords(this);
+          if (words.isYours) {
+            current.written.title = words.title.slice(0, LONGEST_TITLE);
           }
-          known.scenario = Object.assign(ettr.complete(known.written, data.defaults), { hold: state.hold });
-          known.refused = ettr.refused(known.scenario);
+          current.scenario = Object.assign(ettr.complete(current.written, data.defaults), { hold: state.hold });
+          current.refused = ettr.refused(current.scenario);
         } catch (error) {
-          known.error = error.message;
+          current.error = error.message;
         }
-        this.known = known;
+        this.cached = current;
       }
-      return this.known;
+      return this.cached;
     }
 
-    // anywidget's: a value by its name, and a change of one
+    // the interface of anywidget: get and set a value by its name
     get(name) {
       return name === "scenario"
         ? this.now.scenario
-        : own(state.values, name)
+        : has(state.values, name)
           ? state.values[name]
           : ettr.at(this.now.scenario || this.start.written, name);
     }
@@ -189,26 +189,26 @@
       }
       this.changed(name);
     }
-    // An MTBF that the reader gave is that of the size it was given at.
+    // An MTBF from the reader refers to the size at which it was entered.
     recordSize(nGpus) {
       const { values } = state,
         per = this.get("cluster.gpus_per_node") || 8,
         now = this.get(N_GPUS);
-      if (own(values, OBSERVED) && values[OBSERVED] * per === nGpus) {
+      if (has(values, OBSERVED) && values[OBSERVED] * per === nGpus) {
         delete values[OBSERVED];
-      } else if (state.hold !== "job" && own(values, JOB_MTTF) && !own(values, OBSERVED) && nGpus !== now) {
+      } else if (state.hold !== "job" && has(values, JOB_MTTF) && !has(values, OBSERVED) && nGpus !== now) {
         values[OBSERVED] = Math.round(now / per);
       }
     }
-    // Hold the "job"'s MTBF when its size changes, or the failure rate of a "node". The answer of now stays as it is.
+    // Hold the MTBF of the "job", or the failure rate of a "node", when the size changes. The current answer is unchanged.
     hold(what) {
-      const mine = own(state.values, JOB_MTTF),
-        isMoved = mine ? own(state.values, OBSERVED) : this.get(N_GPUS) !== this.start.written.cluster.n_gpus,
+      const isJob = has(state.values, JOB_MTTF),
+        isMoved = isJob ? has(state.values, OBSERVED) : this.get(N_GPUS) !== this.start.written.cluster.n_gpus,
         mean = isMoved ? meanTime(this, JOB_MTTF, 6) : undefined,
         { scenario } = this.now;
       state.hold = what === "job" ? what : null;
       if (mean) {
-        // both are then those of the size of now, the restart with what it takes longer there
+        // both then refer to the current size; the restart includes its growth with size
         const beyond = scenario.cluster.n_gpus - ettr.observedGpus(scenario),
           { restart_min, init_s_per_1000_gpus } = scenario.recovery,
           restart = 60 * ettr.restartAt(restart_min / 60, init_s_per_1000_gpus, beyond);
@@ -235,12 +235,12 @@
     on(event, handler) {
       this.watching.push(handler);
     }
-    // Do something now, and again at each change.
+    // Call now, and again at each change.
     follow(handler) {
       this.on("change", handler);
       handler();
     }
-    // Do something once the reader pauses.
+    // Call once the reader pauses.
     later(handler, ms = 60) {
       let pending = null;
       this.on("change", () => {
@@ -254,9 +254,9 @@
       save();
     }
   }
-  const own = (object, key) => Object.prototype.hasOwnProperty.call(object, key);
+  const has = (object, key) => Object.prototype.hasOwnProperty.call(object, key);
 
-  // Values of the address that no field has, or that break its rule, are left out, with a notice.
+  // Values in the address without a field, or outside its rule, are dropped with a notice.
   function checkAddress() {
     for (const [path, value] of Object.entries(state.values)) {
       const field = fieldOf(path),
@@ -268,19 +268,19 @@
     }
     for (const name of Object.keys(state.more)) {
       const id = name.split(".").slice(1).join(".");
-      if (!name.startsWith("ask.") && !data.catalogue.some((one) => one.id === id)) {
+      if (!name.startsWith("ask.") && !data.catalogue.some((mitigation) => mitigation.id === id)) {
         delete state.more[name];
         state.left.push(name);
       }
     }
-    if (state.start !== null && !own(data.starts, state.start)) {
+    if (state.start !== null && !has(data.starts, state.start)) {
       state.left.push("start=" + state.start);
       state.start = null;
     }
   }
 
   function fieldOf(path) {
-    if (own(data.fields, path)) {
+    if (has(data.fields, path)) {
       return data.fields[path];
     }
     const mode = /^failures\.modes\.(.+)\.factor$/.exec(path),
@@ -300,17 +300,17 @@
   const valueInWords = (path, value) =>
     value === "best" ? "best checkpoint interval" : inCaption(fieldOf(path).caption, value);
 
-  // The values that differ from those of the start, of the fields that are read; of an empty start its examples as well.
+  // The values that differ from the start, among the fields that are used; for an empty start, its examples as well.
   function changedValues(model, isRead) {
     const start = startScenario(model),
-      isGiven = (path) => own(state.values, path);
+      isGiven = (path) => has(state.values, path);
     const differs = (path) => model.isMine || RATES.includes(path) || state.values[path] !== ettr.at(start, path),
       needed = model.isMine ? ["cluster.n_gpus", RATES.find(isGiven) || "failures.job_mttf_h"] : [];
     const order = Object.keys(data.fields),
       place = (path) => (order.includes(path) ? order.indexOf(path) : order.length);
     return [...Object.keys(state.values).filter(differs), ...needed.filter((path) => !isGiven(path))]
       .filter(isRead)
-      .filter((path) => path !== OBSERVED || !isGiven(JOB_MTTF)) // which says it itself
+      .filter((path) => path !== OBSERVED || !isGiven(JOB_MTTF)) // the MTBF states it
       .sort((a, b) => place(a) - place(b))
       .map((path) => ({
         text:
@@ -320,7 +320,7 @@
       }))
       .concat(state.hold === "job" && isRead(N_GPUS) ? [{ text: "job MTBF held", isExample: false }] : []);
   }
-  // GPUs of the job whose MTBF is given, if it has another size; else 0.
+  // Size at which the job MTBF was observed, if it differs from the current size; else 0. [GPUs]
   function observedGpus(model) {
     const { scenario } = model.now;
     return scenario ? observedElsewhere(scenario) : 0;
@@ -335,74 +335,69 @@
     return start.complete;
   }
 
-  // Whose numbers something shows: its `title`, whether some are the reader's (`given`), and whether all are those of the
-  // scenario that it begins with (`isStart`). `questions` are values beside the scenario.
+  // The origin of displayed numbers: a `title`, whether some are the reader's (`isYours`), and whether all are those of
+  // the start (`isStart`). `questions` are values outside the scenario.
   function numbersInWords(model, isRead = () => true, questions = []) {
     const values = [...changedValues(model, isRead), ...questions],
-      given = values.some((one) => !one.isExample);
-    const named = values.slice(0, MOST_NAMED).map((one) => one.text + (one.isExample ? " (example)" : "")),
+      isYours = values.some((value) => !value.isExample);
+    const named = values.slice(0, MOST_NAMED).map((value) => value.text + (value.isExample ? " (example)" : "")),
       rest = values.length - named.length;
     const title =
-      (given || model.isMine ? "Your numbers" : model.start.title) +
+      (isYours || model.isMine ? "Your numbers" : model.start.title) +
       (named.length ? ": " + named.join(", ") : "") +
       (rest ? " and " + rest + (rest > 1 ? " other values" : " other value") : "") +
-      (given && !model.isMine ? "; otherwise " + model.start.title : "");
-    return { title, given, isStart: !values.length };
+      (isYours && !model.isMine ? "; otherwise " + model.start.title : "");
+    return { title, isYours, isStart: !values.length };
   }
 
-  // The line below a chart: where its numbers come from.
-  function sourceInWords(model, given) {
+  // The source line below a chart.
+  function sourceInWords(model, isYours) {
     if (model.isMine) {
       return "Source: computed in your browser from your numbers; all other values are assumed.";
     }
     const { cited, assumed_fields } = model.start,
       start = startScenario(model),
       n = assumed_fields.filter(
-        (path) => !own(state.values, path) && ettr.at(model.now.scenario, path) === ettr.at(start, path)
+        (path) => !has(state.values, path) && ettr.at(model.now.scenario, path) === ettr.at(start, path)
       ).length;
     const source = "Source: computed in your browser from";
-    return given
+    return isYours
       ? `${source} your numbers; other values from ${cited}${n ? `, ${n} of them assumed` : ""}.`
       : `${source} ${cited}${n ? `; ${n} of its values are assumed` : ""}.`;
   }
 
   // ---- inputs
 
-  // What is wrong with a value; empty if nothing is.
+  // The rule that a value breaks, with the value; empty if it is valid.
   function complaint(field, value) {
-    const unit = field.unit ? " " + field.unit : "";
     if (typeof value !== "number" || !isFinite(value)) {
-      return "Give a number.";
+      return "Enter a number.";
     }
+    const unit = field.unit && !field.unit.startsWith("(") ? " " + field.unit : "",
+      got = ", got " + short(value) + unit + ".";
     if (value < field.least || (field.open && value === field.least)) {
-      return "Must be " + (field.open ? "more than " : "at least ") + short(field.least) + unit + ".";
+      return "Must be " + (field.open ? "> " : ">= ") + short(field.least) + unit + got;
     }
     if (value > field.most) {
-      return "Must be at most " + short(field.most) + unit + ".";
+      return "Must be <= " + short(field.most) + unit + got;
     }
     if (field.whole && value !== Math.round(value)) {
-      return "Must be a whole number.";
+      return "Must be a whole number" + got;
     }
     return "";
   }
 
-  // A text as a number, or what is wrong with it: 4,096 and 4k, and 90% of what has no unit, as the package reads them.
+  // A text as a number, or an error; spellings such as 4,096, 4k, 90% and 9h are read as in the package.
   function parsed(text, field) {
-    const plain = text.trim().replace(/[\u00a0\u202f ]/g, "");
-    if (plain === "") {
-      return { error: "Give a number." };
+    if (text.trim() === "") {
+      return { error: "Enter a number." };
     }
-    const written = /^([-+]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d*)?|[-+]?\.\d+)([kKMBT%])?$/.exec(plain);
-    if (!written && /^-?\d*,\d+$/.test(plain)) {
-      return { error: "Write " + plain.replace(",", ".") + ", with a point." };
-    }
-    const power = { "%": -2, k: 3, K: 3, M: 6, B: 9, T: 12 },
-      value = Number(written ? written[1].replace(/,/g, "") + "e" + (power[written[2]] || 0) : plain);
-    const isNumber = written
-      ? !(written[2] === "%" && field.unit)
-      : /^[-+]?(\d+\.?\d*|\.\d+)e[-+]?\d+$/i.test(plain);
-    if (!isNumber || !isFinite(value)) {
-      return { error: "“" + plain.slice(0, 20) + "” is no number." };
+    const unit = field.quantity || "",
+      { value, advice } = window.ettrQuantities.parse(text, unit);
+    if (value === undefined || !isFinite(value)) {
+      const noun = window.ettrQuantities.nounOf(unit, field.whole),
+        got = text.trim().slice(0, 20);
+      return { error: `Must be ${noun}, got “${got}”${advice ? ": " + advice : ""}.` };
     }
     const error = complaint(field, value);
     return error ? { error } : { value };
@@ -433,7 +428,7 @@
 
   let made = 0;
 
-  // A labelled number with its slider, its unit, and a place for where it comes from or what is wrong with it.
+  // A labelled number with its slider, its unit, and a note for its origin or an error.
   function controls(label) {
     const id = "ettr-input-" + (made += 1),
       named = { id, type: "text", inputmode: "decimal", autocomplete: "off", "aria-describedby": id + "-note" };
@@ -455,16 +450,16 @@
       note.textContent = error || otherwise;
     }
     function slide(field, value) {
-      const known = typeof value === "number";
-      if (known) {
+      const isNumber = typeof value === "number";
+      if (isNumber) {
         slider.value = toSlider(field, value);
       }
-      slider.setAttribute("aria-valuetext", known ? short(value) + " " + field.unit : "not given");
+      slider.setAttribute("aria-valuetext", isNumber ? short(value) + " " + field.unit : "no value");
     }
     return { row, box, slider, unit, say, slide };
   }
 
-  // An input: label, number, unit, slider, and where its value comes from.
+  // An input: label, number, unit, slider, and the origin of its value.
   function input(model, path, options) {
     const { label, optional, follows, value: valueOf, path: pathOf } = options || {};
     const at = () => (pathOf ? pathOf() : path),
@@ -473,26 +468,26 @@
     row.dataset.path = path;
     const step = () => (at() === "cluster.n_gpus" ? model.get("cluster.gpus_per_node") || 8 : field().whole ? 1 : 0);
 
-    function shown() {
-      const mine = state.values[at()],
-        found = follows ? valueOf() : undefined; // of the size that the job has now
-      return found !== undefined ? found : mine !== undefined ? mine : valueOf ? valueOf() : model.get(at());
+    function currentValue() {
+      const entered = state.values[at()],
+        followed = follows ? valueOf() : undefined; // at the current size of the job
+      return followed !== undefined ? followed : entered !== undefined ? entered : valueOf ? valueOf() : model.get(at());
     }
     function fill() {
-      // what the model holds, unless the reader is writing it
-      const value = shown(),
-        known = field();
-      unit.textContent = known.unit || (at() === "measured.ettr" || known.slider[1] <= 1 ? "(share)" : "");
+      // the value in the model, unless the reader is typing
+      const value = currentValue(),
+        current = field();
+      unit.textContent = current.unit || (at() === "measured.ettr" || current.slider[1] <= 1 ? "(share)" : "");
       if (document.activeElement !== box || !row.classList.contains("is-wrong")) {
         if (document.activeElement !== box) {
           box.value = typeof value === "number" ? short(value) : "";
         }
         say("");
       }
-      slide(known, value);
+      slide(current, value);
       slider.disabled = box.disabled = state.start !== null && model.start.fixed.includes(at());
     }
-    const say = (error) => mark(error, origin(model, at(), shown()));
+    const say = (error) => mark(error, origin(model, at(), currentValue()));
     function take(value) {
       if (optional && value === undefined) {
         model.set(at(), undefined);
@@ -502,7 +497,9 @@
       const error =
         complaint(field(), value) ||
         tooShort(model, at(), value) ||
-        (step() > 1 && value % step() !== 0 ? "Must be a multiple of " + step() + ", the GPUs of a node." : "");
+        (step() > 1 && value % step() !== 0
+          ? `Must be a multiple of ${step()} GPUs (one node), got ${short(value)} GPUs.`
+          : "");
       say(error);
       if (!error) {
         model.set(at(), value);
@@ -513,11 +510,11 @@
         take(undefined);
         return;
       }
-      const found = parsed(box.value, field());
-      if (found.error) {
-        say(found.error);
+      const result = parsed(box.value, field());
+      if (result.error) {
+        say(result.error);
       } else {
-        take(found.value);
+        take(result.value);
       }
     });
     box.addEventListener("change", function () {
@@ -535,7 +532,7 @@
     return row;
   }
 
-  // An interval cannot be shorter than the training during the background write.
+  // The interval cannot be shorter than the training time during the background write.
   function tooShort(model, path, value) {
     const scenario = model.now.scenario;
     if (!scenario || path !== "checkpoint.interval_min") {
@@ -544,45 +541,45 @@
     const c = scenario.checkpoint,
       least = ((1 - c.persist_slowdown) * c.persist_s) / 60;
     return value < least * (1 - 1e-12)
-      ? "Must be at least " + short(least) + " min, the training during the background write."
+      ? `Must be >= ${short(least)} min (training time during the background write), got ${short(value)} min.`
       : "";
   }
 
-  // Where a value comes from, and what is plausible.
+  // The origin of a value, and its plausible range.
   function origin(model, path, value) {
     const field = fieldOf(path),
       unit = field.unit ? " " + field.unit : "";
     const elsewhereGpus = path === JOB_MTTF ? observedGpus(model) : 0,
       onGpus = elsewhereGpus ? short(ettr.at(model.now.scenario, path)) + " h on " + gpus(elsewhereGpus) : "";
-    if (own(state.values, path)) {
+    if (has(state.values, path)) {
       return onGpus ? "from yours, " + onGpus : "yours";
     }
-    const known = (model.start.written.evidence || {})[path],
+    const evidence = (model.start.written.evidence || {})[path],
       [low, high] = (field.plausible || []).map(short),
-      range = field.plausible ? `; ${low} to ${high}${unit} is plausible` : "";
+      range = field.plausible ? `; plausible range ${low} to ${high}${unit}` : "";
     if (model.start.fixed.includes(path)) {
-      const other = state.start === null ? `; another begins with ${data.starts[data.book].title}` : "";
-      return `the hours follow from the tokens at this size${other}`;
+      const other = state.start === null ? `; another size starts from ${data.starts[data.book].title}` : "";
+      return `hours computed from the tokens at this size${other}`;
     }
     if (value === undefined) {
-      return path === "measured.ettr" ? "if known" : "not given" + range;
+      return path === "measured.ettr" ? "optional" : "no value" + range;
     }
-    if (known) {
+    if (evidence) {
       const words = {
         primary: "published",
-        secondary: "published, at second hand",
+        secondary: "published (secondary source)",
         derived: "derived",
         assumed: "assumed",
-      }[known.status];
-      return words + (known.status === "assumed" && range ? range : known.note ? ": " + known.note : "");
+      }[evidence.status];
+      return words + (evidence.status === "assumed" && range ? range : evidence.note ? ": " + evidence.note : "");
     }
     if (path === "failures.job_mttf_h" || path === "failures.node_mttf_h" || path === "failures.gpu_mttf_h") {
       return model.isMine
-        ? "an example" + (onGpus && ", " + onGpus) + ": give yours"
-        : "follows from the failures counted";
+        ? "example" + (onGpus && ", " + onGpus) + ": enter yours"
+        : "computed from the failure count";
     }
     if (path === "cluster.n_gpus" && model.isMine) {
-      return "an example: give yours";
+      return "example: enter yours";
     }
     return "assumed" + range;
   }
@@ -621,16 +618,16 @@
     return row;
   }
 
-  // Hours between failures of the job, a node or a GPU, as given, or else as they would be observed at this size.
+  // MTBF of the job, a node or a GPU: as stated, or else as it would be observed at this size. [h]
   function meanTime(model, path, digits) {
     const { scenario, refused } = model.now;
     return scenario && !refused.length ? meanTimeOf(scenario, path, digits) : undefined;
   }
   function meanTimeOf(scenario, path, digits = 3) {
-    const mine = ettr.at(scenario, path),
+    const stated = ettr.at(scenario, path),
       nodes = scenario.cluster.n_gpus / scenario.cluster.gpus_per_node;
-    if (typeof mine === "number" && !(path === JOB_MTTF && observedElsewhere(scenario))) {
-      return mine;
+    if (typeof stated === "number" && !(path === JOB_MTTF && observedElsewhere(scenario))) {
+      return stated;
     }
     const by = {
       "failures.job_mttf_h": 1,
@@ -643,26 +640,25 @@
 
   function failuresInput(model) {
     const [job, node, gpu] = RATES,
-      choice = select({ "aria-label": "What fails" }, { [job]: "The job", [node]: "A node", [gpu]: "A GPU" });
+      choice = select({ "aria-label": "MTBF of" }, { [job]: "Job", [node]: "Node", [gpu]: "GPU" });
     function follow() {
-      const isGiven = (path) => own(state.values, path) || ettr.at(model.start.written, path) !== undefined,
-        kinds = [job, node, gpu].sort((a, b) => own(state.values, b) - own(state.values, a));
+      const isGiven = (path) => has(state.values, path) || ettr.at(model.start.written, path) !== undefined,
+        kinds = [job, node, gpu].sort((a, b) => has(state.values, b) - has(state.values, a));
       choice.value = kinds.find(isGiven) || choice.value;
     }
-    model.follow(follow); // before the input, which shows the value of what was chosen
+    model.follow(follow); // before the input, which shows the value of the choice
     const kind = () => choice.value;
     const row = input(model, "failures.mttf", {
-      label: "Time between failures",
+      label: "MTBF",
       path: kind,
       follows: true,
       value: () => meanTime(model, kind()),
     });
-    const label = row.querySelector("label"); // read as a sentence, and called by its name
-    label.textContent = "fails every";
+    const label = row.querySelector("label");
     label.before(choice);
-    row.querySelector("input").setAttribute("aria-label", "Time between failures");
+    row.querySelector("input").setAttribute("aria-label", "MTBF");
     choice.addEventListener("change", function () {
-      const value = meanTime(model, choice.value); // the same failures, said of something else
+      const value = meanTime(model, choice.value); // the same failure rate
       if (value) {
         model.set(choice.value, value);
       }
@@ -672,7 +668,7 @@
     return both;
   }
 
-  // What a change of the number of GPUs leaves as it is, and the MTBF that results.
+  // The quantity that stays constant when the number of GPUs changes, and the resulting MTBF.
   function holdInput(model) {
     const id = "ettr-input-" + (made += 1),
       choice = select({ id, "aria-describedby": id + "-note" }, { node: "node failure rate", job: "job MTBF" }),
@@ -691,7 +687,7 @@
     return element(
       "div",
       { class: "ettr-input ettr-hold" },
-      element("label", { for: id }, "Hold across sizes"),
+      element("label", { for: id }, "Constant across sizes"),
       choice,
       note
     );
@@ -700,9 +696,9 @@
   function startInput(model, all) {
     const id = "ettr-input-" + (made += 1),
       choice = element("select", { id });
-    for (const [key, one] of Object.entries(data.starts)) {
-      if (all || key === data.book || key === data.own || key === model.startId) {
-        choice.append(element("option", { value: key }, key === data.own ? "your own cluster" : one.title));
+    for (const [key, start] of Object.entries(data.starts)) {
+      if (all || key === data.book || key === data.mine || key === model.startId) {
+        choice.append(element("option", { value: key }, key === data.mine ? "your own cluster" : start.title));
       }
     }
     const fill = () => {
@@ -710,15 +706,15 @@
     };
     choice.addEventListener("change", () => model.begin(choice.value));
     model.follow(fill);
-    return element("div", { class: "ettr-input ettr-start" }, element("label", { for: id }, "Begin with"), choice);
+    return element("div", { class: "ettr-input ettr-start" }, element("label", { for: id }, "Start from"), choice);
   }
 
   // ---- answers
 
   const hasNoAnswer = (problem) => problem instanceof ettr.Endless || problem instanceof ettr.NotHere;
-  const orNull = (of) => {
+  const orNull = (compute) => {
     try {
-      return of();
+      return compute();
     } catch (problem) {
       if (!hasNoAnswer(problem)) {
         throw problem;
@@ -727,14 +723,14 @@
     }
   };
 
-  // What follows from the scenario of now, or else why nothing does: what it has `refused`, or an `error`.
-  function attempt(model, of) {
+  // The result for the current scenario, or why there is none: the features `refused`, or an `error`.
+  function attempt(model, compute) {
     const { scenario, refused, error } = model.now;
     if (error || refused.length) {
       return error ? { error } : { refused };
     }
     try {
-      return of(scenario);
+      return compute(scenario);
     } catch (problem) {
       if (!hasNoAnswer(problem)) {
         throw problem;
@@ -743,7 +739,7 @@
     }
   }
 
-  // Everything that is said of a scenario; what takes longer comes from `slow`.
+  // The quick answers to a scenario; the others come from `slow`.
   const answerOf = (model) =>
     attempt(model, (scenario) => {
       const run = ettr.inHours(scenario),
@@ -764,7 +760,7 @@
     };
   }
 
-  // The range over what is assumed, as a headline carries it.
+  // The plausible range, as in a headline.
   function rangeWords(assumed, model) {
     if (!assumed || !assumed.inputs.length) {
       return "nothing is assumed";
@@ -772,27 +768,27 @@
     if (!assumed.n) {
       return "no plausible range: every draw of the assumed inputs breaks a rule of the faster tiers";
     }
-    const known = assumed.values.length < assumed.n ? knownWords(model) : "",
-      given = known ? ", given " + known : "";
+    const condition = assumed.values.length < assumed.n ? conditionWords(model) : "",
+      conditional = condition ? ", given " + condition : "";
     const mostly = "the " + assumed.leading.name;
     if (assumed.low === null) {
       const [half, twice] = [assumed.atHalf, assumed.atTwice].map((ettr) => pct(ettr, 0));
       return assumed.atHalf === undefined
-        ? "no range: what is assumed contradicts " + known
+        ? "no range: what is assumed contradicts " + condition
         : `${half} or ${twice} with half or twice ${mostly}, which is assumed`;
     }
     const redrawn = assumed.nRedrawn / (assumed.nRedrawn + assumed.n);
     const noted = redrawn > 0.05 ? "; " + pct(redrawn, 0) + " of the draws broke a rule and were redrawn" : "";
     const where = ettr.rateIsFromElsewhere(model.now.scenario) ? " with this node failure rate" : "";
-    return `plausible range ${span(assumed.low, assumed.high)}${where}${given}; mostly ${mostly}${noted}`;
+    return `plausible range ${span(assumed.low, assumed.high)}${where}${conditional}; mostly ${mostly}${noted}`;
   }
-  // The same, with the range across published clusters where the failure rate is that of another.
+  // The plausible range, and the range across published clusters if the failure rate is from another cluster.
   function rangesWords(more, model) {
     const { clusters } = more,
       across = clusters && clusters.low !== null ? span(clusters.low, clusters.high) + " across published clusters" : "";
     return [rangeWords(more.assumed, model), across].filter(Boolean).join("; ");
   }
-  // What was published for another run of similar size; empty where there is none.
+  // A published result of another run of similar size, or nothing.
   function publishedWords(model) {
     const { scenario } = model.now,
       n = scenario.cluster.n_gpus,
@@ -801,13 +797,13 @@
     const itself = ettr.observedGpus(scenario) === n && (scenario.sources || []).includes(row.source);
     return itself || apart(row) > Math.log(data.similar) ? "" : row.words + ".";
   }
-  function knownWords(model) {
+  function conditionWords(model) {
     const measured = model.now.scenario.measured;
-    return measured && own(state.values, "measured.ettr")
+    return measured && has(state.values, "measured.ettr")
       ? "the " + pct(measured.ettr, 0) + " measured"
-      : model.start.known + elsewhere(model.now.scenario);
+      : model.start.condition + elsewhere(model.now.scenario);
   }
-  // Where the ETTR was measured, if that is another size than the one asked about.
+  // The size at which the ETTR was measured, if it differs from the current size.
   function elsewhere(scenario) {
     const at = scenario.measured && scenario.measured.n_gpus;
     return at && at !== scenario.cluster.n_gpus ? " on " + gpus(at) : "";
@@ -818,7 +814,7 @@
       ? 1
       : 0;
 
-  // A widget's answers, worked out when something changes: at once what is quick, the rest when the page is idle.
+  // A widget's answers after a change: the quick ones at once, the others when the page is idle.
   function answering(model, quick, rest) {
     let pending = null;
     function work() {
@@ -834,13 +830,13 @@
 
   const why = (answer) =>
     answer.refused
-      ? "This page has no formula for " +
+      ? "This page does not cover " +
         listed(answer.refused) +
-        ". What you read here is what the book was built with; on your machine: ettr plan."
+        ". The text and chart are from the build of the book; for your numbers run ettr plan on your machine."
       : "With these numbers " + (answer.error || "there is no answer") + ".";
 
   function bars() {
-    const list = element("table", { class: "ettr-bars" }, element("caption", {}, "Where the time goes, a month"));
+    const list = element("table", { class: "ettr-bars" }, element("caption", {}, "Time per month"));
     const rows = {};
     for (const { part, words, colour } of data.parts) {
       const bar = element("span", { class: "ettr-bar", style: "background:" + colour });
@@ -872,53 +868,53 @@
     return { el: list, show };
   }
 
-  // Saved hours beside those that they take the place of, which may read alike.
+  // Saved hours compared with the hours they replace, which may be equal when rounded.
   function instead(savedH, ofH) {
     const [saved, of] = [savedH, ofH].map((hours) => number(about(hours)));
     return saved === of ? "about the same " + of + " h per month" : saved + " h instead of " + of + " h per month";
   }
-  function recommended(found) {
-    const { steps, hasPrice, quickest } = found,
-      within = found.months >= 3 ? number(found.months) + " months" : roughly(found.months * ettr.H_PER_MONTH),
+  function recommended(recommendation) {
+    const { steps, hasPrice, quickest } = recommendation,
+      within = recommendation.months >= 3 ? number(recommendation.months) + " months" : roughly(recommendation.months * ettr.H_PER_MONTH),
       small = (tag, ...inside) => element(tag, { class: "ettr-small" }, ...inside),
-      payback = (one) => roughly(one.payback * ettr.H_PER_MONTH);
+      payback = (step) => roughly(step.payback * ettr.H_PER_MONTH);
     if (!steps.length) {
       const soonest = quickest && hasPrice ? `; ${quickest.title} would need ${payback(quickest)}` : "";
       return [small("p", `No mitigation pays for itself within ${within}${soonest}.`)];
     }
-    const place = new Map(steps.map((one, i) => [one.id, i + 1])),
+    const place = new Map(steps.map((step, i) => [step.id, i + 1])),
       item = (...inside) => element("li", {}, ...inside);
-    const lines = steps.map((one) => {
-      const saved = number(about(one.h)) + " h" + (hasPrice ? ", " + usd(about(one.usd)) : ""),
-        price = one.price ? ` for ${usd(about(one.price))} once (price assumed)` : "",
-        back = one.price && hasPrice ? ", pays back in " + payback(one) : "";
+    const lines = steps.map((step) => {
+      const saved = number(about(step.h)) + " h" + (hasPrice ? ", " + usd(about(step.usd)) : ""),
+        price = step.price ? ` for ${usd(about(step.price))} once (price assumed)` : "",
+        back = step.price && hasPrice ? ", pays back in " + payback(step) : "";
       return item(
-        element("strong", {}, one.title),
-        `: saves ${saved} per month${price}${back} (effect ${one.effect})`
+        element("strong", {}, step.title),
+        `: saves ${saved} per month${price}${back} (effect ${step.effect})`
       );
     });
-    const others = found.alternatives.slice(0, 3).map((one) => {
-      const replaced = one.replaces.map((id) => place.get(id)).join(" and "),
-        saved = instead(one.h, one.ofH);
+    const others = recommendation.alternatives.slice(0, 3).map((alternative) => {
+      const replaced = alternative.replaces.map((id) => place.get(id)).join(" and "),
+        saved = instead(alternative.h, alternative.ofH);
       return item(
-        `Instead of ${replaced}: ${one.title}, ${usd(about(one.price))}, saves ${saved} (effect ${one.effect})`
+        `Instead of ${replaced}: ${alternative.title}, ${usd(about(alternative.price))}, saves ${saved} (effect ${alternative.effect})`
       );
     });
     const last = steps[steps.length - 1],
-      net = last.totalUsd * found.months - steps.reduce((total, one) => total + one.price, 0),
+      net = last.totalUsd * recommendation.months - steps.reduce((total, step) => total + step.price, 0),
       all = lines.length > 2 ? "all " + lines.length : lines.length > 1 ? "both" : "it",
       saved = number(about(last.totalH)) + " h per month",
       saving = hasPrice ? `, a net saving of ${usd(about(net))} in ${within}` : "",
-      each = lines.length > 1 ? " Each saves what is shown with all the others in place." : "";
+      each = lines.length > 1 ? " Each saving is with all the others in place." : "";
     return [
-      element("p", { class: "ettr-head" }, "Recommended together"),
+      element("p", { class: "ettr-head" }, "Recommended set"),
       element("ol", { class: "ettr-lines" }, ...lines),
       small("p", `With ${all}: ETTR ${pct(last.ettr, 0)}, saves ${saved}${saving}.${each}`),
       ...(others.length ? [element("ul", { class: "ettr-small ettr-lines" }, ...others)] : []),
     ];
   }
 
-  // The same in a terminal.
+  // The equivalent command in a terminal.
   function command(model) {
     const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : "'" + text.replace(/'/g, "'\\''") + "'");
     const flags = {
@@ -937,14 +933,14 @@
       "measured.ettr": "--measured-ettr",
     };
     const values = Object.assign({}, model.isMine ? { [N_GPUS]: model.get(N_GPUS) } : {}, model.values);
-    if (model.isMine && !RATES.some((path) => own(values, path))) {
+    if (model.isMine && !RATES.some((path) => has(values, path))) {
       values[JOB_MTTF] = model.get(JOB_MTTF);
     }
     const observed = model.now.scenario ? observedElsewhere(model.now.scenario) : 0;
     delete values[OBSERVED];
     const words = ["ettr", "plan", ...(model.isMine ? [] : [quoted(model.start.command)])];
     for (const [path, value] of Object.entries(values)) {
-      if (own(flags, path)) {
+      if (has(flags, path)) {
         words.push(flags[path], String(value));
       } else {
         words.push("--set", quoted(path + "=" + value));
@@ -953,33 +949,33 @@
         words.push("--set", "'failures.modes=[]'");
       }
     }
-    if (observed && own(values, JOB_MTTF)) {
+    if (observed && has(values, JOB_MTTF)) {
       words.push("--observed-on-gpus", String(observed));
     }
     return words.join(" ");
   }
 
-  function copyButton(text, label, said) {
+  function copyButton(text, label, report) {
     async function copy({ currentTarget: button }) {
       try {
         await navigator.clipboard.writeText(text());
-        said("Copied.");
+        report("Copied.");
       } catch {
-        // as of pages from files
+        // pages from files have no clipboard access
         const area = element("textarea", { class: "ettr-hidden" });
         area.value = text();
         document.body.append(area);
         area.select();
         const done = document.execCommand("copy");
         area.remove();
-        said(done ? "Copied." : "This browser does not let a page copy.");
+        report(done ? "Copied." : "This browser does not allow copying.");
       }
       button.focus();
     }
     return element("button", { type: "button", class: "ettr-button", on: { click: copy } }, label);
   }
 
-  // What is said to a reader who does not see the page: once, a moment after the last change.
+  // Text for screen readers: once, shortly after the last change.
   function speaker(el) {
     const live = element("output", { class: "ettr-live", "aria-live": "polite" });
     el.append(live);
@@ -1014,7 +1010,7 @@
         first
       );
     const speak = speaker(el),
-      known = {};
+      latest = {};
     el.append(problem, whole);
 
     function headline(answer, assumed) {
@@ -1023,29 +1019,29 @@
         " of the time is useful training (ETTR)"
       );
     }
-    function said(answer, more) {
+    function sentencesOf(answer, more) {
       const { band, lostAtBest: lost, run } = answer,
         out = [];
-      const now = pct(answer.now.ettr, digitsOf(answer.now.ettr, known.assumed)),
-        asItIs = answer.rule ? "" : `; every ${roughly(run.tau)}, as it is, leaves ${now}`,
-        assumed = own(model.now.written.cost || {}, "usd_per_gpu_h") ? "" : ", at an assumed price";
-      out.push(bandWords(band.tau, band.low, band.high) + asItIs + ".");
-      out.push(`Lost a month: ${number(about(lost.total.h))} h and ${usd(about(lost.total.usd))}${assumed}.`);
+      const now = pct(answer.now.ettr, digitsOf(answer.now.ettr, latest.assumed)),
+        current = answer.rule ? "" : `; the current interval of ${roughly(run.tau)} gives ${now}`,
+        assumed = has(model.now.written.cost || {}, "usd_per_gpu_h") ? "" : ", at an assumed price";
+      out.push(bandWords(band.tau, band.low, band.high) + current + ".");
+      out.push(`Lost per month: ${number(about(lost.total.h))} h and ${usd(about(lost.total.usd))}${assumed}.`);
       const every = answer.now.n_failures > 0 ? answer.now.total_h / answer.now.n_failures : Infinity;
-      out.push(isFinite(every) ? "A failure every " + roughly(every) + "." : "No failures.");
+      out.push(isFinite(every) ? "MTBF " + roughly(every) + " (wall clock)." : "No failures.");
       out.push(...[publishedWords(model)].filter(Boolean));
       if (more && more.dates) {
-        const [nine, most] = [0.9, 0.99].map((p) => duration(more.dates.quantile(p)));
-        out.push(`Done after ${nine} (9 in 10), ${most} (99 in 100).`);
+        const [p90, p99] = [0.9, 0.99].map((p) => duration(more.dates.quantile(p)));
+        out.push(`Done after ${p90} (90% of runs), ${p99} (99%).`);
       } else if (more && run.ends) {
         const mean = duration(answer.best.total_h);
-        out.push(`Done after ${mean} on average; other dates are simulated, on your machine: ettr plan.`);
+        out.push(`Done after ${mean} on average; for the distribution run ettr plan on your machine, which simulates it.`);
       } else if (more) {
-        out.push("No date: the job has no end (give the training that it needs).");
+        out.push("No date: enter the training time needed.");
       }
-      const left = answer.scenario.measured && orNull(() => ettr.unexplained(answer.scenario, answer.now.ettr));
-      if (left) {
-        out.push(leftWords(left, answer.scenario));
+      const gap = answer.scenario.measured && orNull(() => ettr.unexplained(answer.scenario, answer.now.ettr));
+      if (gap) {
+        out.push(leftWords(gap, answer.scenario));
       }
       return out;
     }
@@ -1057,17 +1053,17 @@
         speak(problem.textContent);
         return;
       }
-      Object.assign(known, more);
-      headline(answer, known.assumed);
-      const sentences = said(answer, more);
-      if (more || !known.sentences || sentences.length >= known.sentences.length) {
+      Object.assign(latest, more);
+      headline(answer, latest.assumed);
+      const sentences = sentencesOf(answer, more);
+      if (more || !latest.sentences || sentences.length >= latest.sentences.length) {
         lines.replaceChildren(...sentences.map((text) => element("li", {}, text)));
       } else {
         sentences.forEach((text, i) => {
           lines.children[i].textContent = text;
         });
       }
-      known.sentences = sentences;
+      latest.sentences = sentences;
       time.show(answer.best, answer.lostAtBest);
       if (!more) {
         return;
@@ -1080,27 +1076,27 @@
     return speak;
   }
 
-  function leftWords(left, scenario) {
-    if (left.share > 0) {
+  function leftWords(gap, scenario) {
+    if (gap.share > 0) {
       return (
-        `You measured ${pct(left.measured, 0)}; failures and checkpoints alone would leave ${pct(left.modelled, 0)}. ` +
-        `The other ${pct(left.share, 0)} of the time, ${roughly(left.h)} and ${usd(about(left.usd))} a month, ` +
-        "have other causes, or a number is wrong."
+        `You measured ${pct(gap.measured, 0)}; failures and checkpoints alone explain ${pct(gap.modelled, 0)}. ` +
+        `The gap of ${pct(gap.share, 0)} (${roughly(gap.h)} and ${usd(about(gap.usd))} per month) ` +
+        "has other causes, or an input is wrong."
       );
     }
     const words = {
-      mttf_h: (one) => `a time to failure of at least ${roughly(one.value)}, not ${roughly(one.given)}`,
-      interval_h: (one) => `a checkpoint every ${roughly(one.value)}`,
+      mttf_h: (input) => `an MTTF of at least ${roughly(input.value)} instead of ${roughly(input.current)}`,
+      interval_h: (input) => `a checkpoint every ${roughly(input.value)}`,
     };
-    const could = ettr.couldBe(scenario, left.measured).map((one) => {
-      const { name, unit } = fieldOf(one.path) || {};
-      return words[one.path]
-        ? words[one.path](one)
-        : `${name} of at most ${short(about(one.value))} ${unit}, not ${short(one.given)}`;
+    const could = ettr.couldBe(scenario, gap.measured).map((input) => {
+      const { name, unit } = fieldOf(input.path) || {};
+      return words[input.path]
+        ? words[input.path](input)
+        : `${name} of at most ${short(about(input.value))} ${unit} instead of ${short(input.current)}`;
     });
     return (
-      `A measured ETTR of ${pct(left.measured)} is more than the ${pct(left.modelled)} that the other numbers allow` +
-      `${could.length ? ": it takes " + could.join(", or ") : ""}.`
+      `The measured ETTR of ${pct(gap.measured)} is above the ${pct(gap.modelled)} that the other inputs allow` +
+      `${could.length ? "; it would need " + could.join(", or ") : ""}.`
     );
   }
 
@@ -1132,12 +1128,12 @@
         element(
           "p",
           { class: "ettr-small" },
-          "The same in a terminal: ",
+          "In a terminal: ",
           line,
           " ",
           copyButton(() => command(model), "Copy", say),
           " ",
-          element("a", { href: el.dataset.more || "your_cluster/what_if.html" }, "All values, and what would help"),
+          element("a", { href: el.dataset.more || "your_cluster/what_if.html" }, "All inputs and mitigations"),
           "."
         )
       );
@@ -1146,7 +1142,7 @@
 
   // ---- charts with inputs
 
-  // The distribution of the end at the best interval, worked out once for each change.
+  // The distribution of the finishing date at the best interval, computed once per change.
   function datesOf(model) {
     if (!model.dates || model.dates.version !== model.version) {
       const { scenario } = model.now;
@@ -1160,31 +1156,31 @@
 
   const geometric = (low, high, n) => Array.from({ length: n }, (_, i) => low * (high / low) ** (i / (n - 1)));
 
-  // A chart that follows inputs: `rows` makes its data of a scenario, and `say` a sentence. Its caption names the reader's
-  // values: those of the fields that `isRead` admits, the questions of `extra`, and what `chosen` adds.
+  // A chart that follows inputs: `rows` makes its data from a scenario, and `say` a sentence. Its caption lists the
+  // reader's values: fields that pass `isRead`, the questions in `extra`, and the texts of `chosen`.
   function chart({ takes, extra, rows, say, isRead, chosen }) {
     const asking = (model) => (name) => {
-      const value = own(state.more, "ask." + name)
+      const value = has(state.more, "ask." + name)
         ? state.more["ask." + name]
-        : extra.find((one) => one.name === name).value;
+        : extra.find((question) => question.name === name).value;
       return typeof value === "function" ? value(model) : value;
     };
     function questions(model) {
-      const named = (one, isExample) => ({ text: inCaption(one.caption, asking(model)(one.name)), isExample });
+      const named = (question, isExample) => ({ text: inCaption(question.caption, asking(model)(question.name)), isExample });
       const differs = ({ name, value }) =>
-        own(state.more, "ask." + name) &&
+        has(state.more, "ask." + name) &&
         state.more["ask." + name] !== (typeof value === "function" ? value(model) : value);
       return (extra || [])
-        .filter((one) => differs(one) || (one.isExample && one.isExample(model)))
-        .map((one) => named(one, !differs(one)))
+        .filter((question) => differs(question) || (question.isExample && question.isExample(model)))
+        .map((question) => named(question, !differs(question)))
         .concat(chosen ? chosen().map((text) => ({ text, isExample: false })) : []);
     }
-    // What stands over and below the chart; null where it shows what it was built with.
+    // Subtitle and source of the chart; null if it shows the built numbers.
     function caption(model, built) {
       const numbers = numbersInWords(model, isRead, questions(model));
       return numbers.isStart && model.startId === built
         ? null
-        : { subtitle: numbers.title, source: sourceInWords(model, numbers.given) };
+        : { subtitle: numbers.title, source: sourceInWords(model, numbers.isYours) };
     }
     return {
       takes,
@@ -1205,8 +1201,8 @@
           );
         }
         const ask = asking(model);
-        for (const one of extra || []) {
-          inputs.append(question(model, one, ask));
+        for (const item of extra || []) {
+          inputs.append(question(model, item, ask));
         }
         el.prepend(inputs, problem);
         el.append(sentence);
@@ -1215,16 +1211,16 @@
         function work() {
           drawn += 1;
           const turn = drawn,
-            found = attempt(model, (scenario) => rows(scenario, ask, model)),
-            isKnown = !found.error && !found.refused,
-            message = isKnown ? "" : why(found);
+            rowsOrProblem = attempt(model, (scenario) => rows(scenario, ask, model)),
+            hasAnswer = !rowsOrProblem.error && !rowsOrProblem.refused,
+            message = hasAnswer ? "" : why(rowsOrProblem);
           problem.hidden = message === "";
           problem.textContent = message;
-          sentence.textContent = isKnown ? say(found, model.now.scenario, ask, model) : "";
+          sentence.textContent = hasAnswer ? say(rowsOrProblem, model.now.scenario, ask, model) : "";
           speak(message || sentence.textContent);
           if (figure.bookChart) {
-            const said = isKnown ? caption(model, el.dataset.ettrStart) : null;
-            figure.bookChart.follow(isKnown ? found : null, said).then(function () {
+            const newCaption = hasAnswer ? caption(model, el.dataset.ettrStart) : null;
+            figure.bookChart.follow(hasAnswer ? rowsOrProblem : null, newCaption).then(function () {
               if (turn === drawn) {
                 el.dispatchEvent(new CustomEvent("ettr-drawn", { bubbles: true }));
               }
@@ -1239,7 +1235,7 @@
           took = performance.now() - start;
         }
         model.on("change", function () {
-          // what is slow waits for the reader to pause
+          // slow charts wait for the reader to pause
           clearTimeout(pending);
           if (took > 50) {
             pending = setTimeout(timed, 120);
@@ -1252,51 +1248,51 @@
     };
   }
 
-  // An input of one chart alone, such as a date or a service level.
-  function question(model, one, ask) {
-    const parts = controls(one.label);
-    parts.unit.textContent = one.unit;
-    const say = (error) => parts.say(error, one.note || "");
+  // An input of a single chart, such as a date or a service level.
+  function question(model, item, ask) {
+    const parts = controls(item.label);
+    parts.unit.textContent = item.unit;
+    const say = (error) => parts.say(error, item.note || "");
     function fill() {
       if (document.activeElement !== parts.box) {
-        parts.box.value = short(ask(one.name));
+        parts.box.value = short(ask(item.name));
         say("");
       }
-      parts.slide(one, ask(one.name));
+      parts.slide(item, ask(item.name));
     }
     parts.box.addEventListener("input", function () {
-      const found = parsed(parts.box.value, one);
-      say(found.error || "");
-      if (!found.error) {
-        model.setMore("ask." + one.name, found.value);
+      const result = parsed(parts.box.value, item);
+      say(result.error || "");
+      if (!result.error) {
+        model.setMore("ask." + item.name, result.value);
       }
     });
     parts.slider.addEventListener("input", function () {
-      parts.box.value = short(fromSlider(one, Number(parts.slider.value), one.whole ? 1 : 0));
+      parts.box.value = short(fromSlider(item, Number(parts.slider.value), item.whole ? 1 : 0));
       say("");
-      model.setMore("ask." + one.name, Number(parts.box.value));
+      model.setMore("ask." + item.name, Number(parts.box.value));
     });
     model.follow(fill);
     return parts.row;
   }
 
-  // What an answer about other sizes takes as the same on all of them.
-  const heldWords = ({ hold }) => "with the " + (hold === "job" ? "job MTBF" : "node failure rate") + " held.";
+  // The quantity that is constant in an answer about other sizes.
+  const heldWords = ({ hold }) => "at a constant " + (hold === "job" ? "job MTBF" : "node failure rate") + ".";
 
   const reachWords = (most) =>
-    most >= 1e9 ? "holds at any size" : most > 0 ? `holds up to ${gpus(about(most))}` : "holds at no size";
+    most >= 1e9 ? "is reached at any size" : most > 0 ? `is reached up to ${gpus(about(most))}` : "is reached at no size";
 
   const bestAt = (run) => {
     const of = ettr.best(run);
     return isFinite(of.ettr) ? of.ettr : null;
   };
 
-  // ETTR at the best interval, and between which ends it lies over what is assumed: the draws of the built chart.
+  // ETTR at the best interval, and its plausible range with the draws of the built chart.
   function assumedRange(scenario, model) {
     const useful = bestAt(ettr.inHours(scenario)),
       over = useful === null ? null : orNull(() => ettr.overAssumed(scenario, model.start.assumed, 2048));
-    const known = over && over.low !== null;
-    return { ettr: useful, low: known ? over.low : useful, high: known ? over.high : useful };
+    const hasRange = over && over.low !== null;
+    return { ettr: useful, low: hasRange ? over.low : useful, high: hasRange ? over.high : useful };
   }
 
   const scale = chart({
@@ -1308,14 +1304,14 @@
         caption: "target ETTR {}",
         unit: "(share)",
         slider: [0.5, 0.99],
-        value: data.asked.target,
+        value: data.questions.target,
         least: 0.01,
         most: 0.999,
       },
     ],
     rows(scenario, ask, model) {
-      const mine = scenario.checkpoint.interval_min,
-        rule = typeof mine === "string",
+      const interval = scenario.checkpoint.interval_min,
+        rule = typeof interval === "string",
         n = scenario.cluster.n_gpus,
         lines = [];
       for (const size of geometric(64, 1048576, 57)) {
@@ -1323,7 +1319,7 @@
         lines.push({ n_gpus: size, ettr: bestAt(run), interval: "best" });
         if (!rule) {
           const useful = ettr.ettrOf(run);
-          lines.push({ n_gpus: size, ettr: isFinite(useful) ? useful : null, interval: "own" });
+          lines.push({ n_gpus: size, ettr: isFinite(useful) ? useful : null, interval: "current" });
         }
       }
       return {
@@ -1332,14 +1328,14 @@
         target: [{ ettr: ask("target") }],
       };
     },
-    say(found, scenario, ask, model) {
+    say(drawn, scenario, ask, model) {
       const target = ask("target"),
         most = ettr.largestSize(scenario, target),
-        useful = found.here[0].ettr;
+        useful = drawn.here[0].ettr;
       const size = gpus(scenario.cluster.n_gpus),
         best = useful === null ? "no answer" : pct(useful, 0);
       return (
-        `${size}: ${best} with the best interval. ${pct(target, 0)} ${reachWords(most)} ${heldWords(scenario)} ` +
+        `${size}: ETTR ${best} at the best interval. ${pct(target, 0)} ${reachWords(most)} ${heldWords(scenario)} ` +
         publishedWords(model)
       ).trim();
     },
@@ -1358,7 +1354,7 @@
       }));
       const marks = [{ interval_min: 60 * band.tau, what: "best" }];
       if (typeof scenario.checkpoint.interval_min === "number") {
-        marks.push({ interval_min: scenario.checkpoint.interval_min, what: "own" });
+        marks.push({ interval_min: scenario.checkpoint.interval_min, what: "current" });
       }
       return {
         lines: lines.filter((row) => isFinite(row.ettr)),
@@ -1366,13 +1362,13 @@
         marks,
       };
     },
-    say(found, scenario) {
-      const { low_min, high_min } = found.band[0],
+    say(drawn, scenario) {
+      const { low_min, high_min } = drawn.band[0],
         run = ettr.inHours(scenario),
         best = ettr.best(run);
-      const mine = found.marks[1],
+      const current = drawn.marks[1],
         points = number(about(100 * Math.max(best.ettr - ettr.ettrOf(run), 0))),
-        asItIs = mine ? ` Every ${duration(mine.interval_min / 60)}, as it is, costs ${points} points.` : "";
+        asItIs = current ? ` The current interval of ${duration(current.interval_min / 60)} costs ${points} points.` : "";
       return `${bandWords(best.tau, low_min / 60, high_min / 60)}.${asItIs}`;
     },
   });
@@ -1385,6 +1381,7 @@
         label: "Done within",
         caption: "done within {} days",
         unit: "days",
+        quantity: "days",
         slider: [1, 400],
         least: 0,
         open: true,
@@ -1410,15 +1407,15 @@
         by: [{ days: ask("days"), chance: of.doneBy(24 * ask("days")) }],
       };
     },
-    say(found) {
+    say(drawn) {
       const day = (p) => {
-        const row = found.points.find((point) => point.chance === p);
+        const row = drawn.points.find((point) => point.chance === p);
         return row ? duration(24 * row.days) : "no date";
       };
-      const [by] = found.by;
+      const [by] = drawn.by;
       return (
-        `Done after ${day(0.5)} in half of all runs, ${day(0.9)} in 9 of 10, ${day(0.99)} in 99 of 100. ` +
-        `Within ${number(by.days)} days: ${pct(by.chance, 0)}.`
+        `Done after ${day(0.5)} in 50% of runs, ${day(0.9)} in 90%, ${day(0.99)} in 99%. ` +
+        `Within ${number(by.days)} days: ${pct(by.chance, 0)} of runs.`
       );
     },
   });
@@ -1428,11 +1425,12 @@
     extra: [
       {
         name: "repair_h",
-        label: "Until a node is back",
+        label: "Repair time of a node",
         caption: "repair {} h",
         unit: "h",
+        quantity: "h",
         slider: [0.5, 336],
-        value: data.asked.repair_h,
+        value: data.questions.repair_h,
         least: 0,
         open: true,
         most: 1e5,
@@ -1440,11 +1438,11 @@
       },
       {
         name: "level",
-        label: "Enough for this share of the time",
+        label: "Service level of the pool",
         caption: "service level {}",
         unit: "(share)",
         slider: [0.5, 0.9999],
-        value: data.asked.level,
+        value: data.questions.level,
         least: 0.01,
         most: 0.999999,
       },
@@ -1466,12 +1464,12 @@
         out,
       };
     },
-    say(found, scenario, ask) {
+    say(drawn, scenario, ask) {
       const share = pct(ask("level"), ask("level") > 0.99 ? 2 : 0),
-        [out, need] = [about(found.out), found.need[0].n_spares].map(number);
+        [out, need] = [about(drawn.out), drawn.need[0].n_spares].map(number);
       return (
-        `${out} nodes are in repair on average. ${need} spares are enough ${share} of the time. ` +
-        "With fewer it waits more often."
+        `${out} nodes are in repair on average. ${need} spares suffice ${share} of the time. ` +
+        "With fewer spares the job waits more often."
       );
     },
   });
@@ -1483,22 +1481,24 @@
     extra: [
       {
         name: "events",
-        label: "Failures that you counted",
+        label: "Failures counted",
         caption: "failure count {}",
         isExample: hasNoCount,
         unit: "",
+        quantity: "failures",
         slider: [0, 1000],
-        value: (model) => ettr.at(model.start.written, "failures.n_events") || data.asked.events,
+        value: (model) => ettr.at(model.start.written, "failures.n_events") || data.questions.events,
         least: 0,
         most: 1e7,
         whole: true,
       },
       {
         name: "in_days",
-        label: "in so many days",
+        label: "Observation time",
         caption: "observed for {} days",
         isExample: hasNoCount,
         unit: "days",
+        quantity: "days",
         slider: [1, 365],
         least: 0,
         open: true,
@@ -1508,7 +1508,7 @@
             days = ettr.at(w, "failures.node_days");
           return days
             ? Number((days / (w.cluster.n_gpus / (w.cluster.gpus_per_node || 8))).toPrecision(4))
-            : data.asked.in_days;
+            : data.questions.in_days;
         },
       },
     ],
@@ -1523,68 +1523,68 @@
         ],
       };
     },
-    say(found) {
-      const { rate, low, high, n, days } = found.yours[0],
-        every = (count) => (count > 0 ? roughly((24 * days) / count) : "longer than was watched"),
+    say(drawn) {
+      const { rate, low, high, n, days } = drawn.yours[0],
+        every = (count) => (count > 0 ? roughly((24 * days) / count) : "more than the observation time"),
         [a, b] = ettr.poissonInterval(n);
-      const [per1000, least, most] = [rate, low, high].map((value) => number(about(value)));
+      const [per1000, lowest, highest] = [rate, low, high].map((value) => number(about(value)));
       return (
-        `${per1000} failures in 1,000 node-days; the count alone leaves ${least} to ${most} open (95%). ` +
-        `The job fails every ${every(n)}, from ${every(b)} to ${every(a)}.`
+        `${per1000} failures per 1,000 node-days (95% CI ${lowest} to ${highest}). ` +
+        `MTBF of the job: ${every(n)} (95% CI ${every(b)} to ${every(a)}).`
       );
     },
   });
 
-  // ---- several mitigations, each with its effect and price
+  // ---- mitigations together, each with its effect size and price
 
-  // What is chosen, and how much of its effect: the recommended set, until the reader chooses.
+  // The chosen mitigations and their effect sizes: the recommended set, until the reader chooses.
   function chosenOf(scenario, model) {
     const explicit = Object.keys(state.more).some((name) => name.startsWith("with."));
     if (explicit) {
       return new Map(
         data.catalogue
-          .filter((one) => state.more["with." + one.id] > 0)
-          .map((one) => [one.id, state.more["with." + one.id]])
+          .filter((mitigation) => state.more["with." + mitigation.id] > 0)
+          .map((mitigation) => [mitigation.id, state.more["with." + mitigation.id]])
       );
     }
     if (!model.recommended || model.recommended.version !== model.version) {
-      const found = orNull(() => ettr.recommend(scenario, data.catalogue));
-      model.recommended = { version: model.version, ids: found ? found.steps.map((one) => one.id) : [] };
+      const recommendation = orNull(() => ettr.recommend(scenario, data.catalogue));
+      model.recommended = { version: model.version, ids: recommendation ? recommendation.steps.map((mitigation) => mitigation.id) : [] };
     }
     return new Map(model.recommended.ids.map((id) => [id, 1]));
   }
   function choose(model, scenario, id, strength) {
-    // what was a proposal becomes the reader's own choice
+    // the recommendation becomes the reader's choice
     const before = chosenOf(scenario, model);
     for (const [other, value] of before) {
       state.more["with." + other] = value;
     }
     model.setMore("with." + id, strength);
   }
-  const priceFor = (one, scenario) =>
-    own(state.more, "price." + one.id)
-      ? state.more["price." + one.id]
-      : one.usd + one.usd_per_gpu * scenario.cluster.n_gpus;
+  const priceFor = (mitigation, scenario) =>
+    has(state.more, "price." + mitigation.id)
+      ? state.more["price." + mitigation.id]
+      : mitigation.usd + mitigation.usd_per_gpu * scenario.cluster.n_gpus;
 
-  // Hours lost per month without mitigations, and with each of the chosen ones, in an order that is no one's clicks'.
+  // Hours lost per month without mitigations, and with each of the chosen ones; the order of clicks does not matter.
   function portfolioRows(scenario, model) {
     const chosen = chosenOf(scenario, model),
-      prices = Object.fromEntries(data.catalogue.map((one) => [one.id, priceFor(one, scenario)])),
+      prices = Object.fromEntries(data.catalogue.map((mitigation) => [mitigation.id, priceFor(mitigation, scenario)])),
       sets = ettr.setsOf(scenario, data.catalogue, prices, Object.fromEntries(chosen)),
-      // those that the model follows here, together
+      // the chosen ones that the model covers here
       ids = [...chosen.keys()].filter((id) => sets.candidates.includes(id)),
       steps = sets.stepsOf(ids);
     if (!steps) {
       throw new ettr.NotHere("these mitigations together");
     }
-    const first = { order: 0, what: "as it is", ettr: sets.before.ettr, h: 0, usd: 0, totalH: 0, totalUsd: 0, price: 0 };
-    return [first, ...steps.map((one, i) => ({ ...one, order: i + 1, what: one.title }))].map((row) => ({
+    const first = { order: 0, what: "current run", ettr: sets.before.ettr, h: 0, usd: 0, totalH: 0, totalUsd: 0, price: 0 };
+    return [first, ...steps.map((step, i) => ({ ...step, order: i + 1, what: step.title }))].map((row) => ({
       ...row,
       lost: (1 - row.ettr) * ettr.H_PER_MONTH,
     }));
   }
 
-  // A table that is filled again at each change, and a line below it.
+  // A table that is refilled at each change, with a line below it.
   function table(caption, columns, kind = "") {
     const body = element("tbody", {}),
       note = element("p", { class: "ettr-small" }),
@@ -1602,7 +1602,7 @@
   }
 
   function choices(model) {
-    const { whole, body, note, show } = table("Mitigations", ["Mitigation", "Effect", "Price, USD"], "ettr-choices");
+    const { whole, body, note, show } = table("Mitigations", ["Mitigation", "Effect size", "Price [USD]"], "ettr-choices");
     function fill() {
       const active = body.contains(document.activeElement) ? document.activeElement : null;
       if (active && active.type === "text") {
@@ -1616,52 +1616,52 @@
       const chosen = chosenOf(scenario, model),
         sets = orNull(() => ettr.setsOf(scenario, data.catalogue)),
         candidates = sets ? sets.candidates : [],
-        able = data.catalogue.filter((one) => chosen.has(one.id) || candidates.includes(one.id));
+        available = data.catalogue.filter((mitigation) => chosen.has(mitigation.id) || candidates.includes(mitigation.id));
       show(
-        able.map((one) => {
-          const key = one.id,
-            is = chosen.has(key),
-            part = is ? chosen.get(key) : 1,
-            other = is ? null : data.catalogue.find((two) => chosen.has(two.id) && one.conflicts.includes(two.id));
+        available.map((mitigation) => {
+          const key = mitigation.id,
+            isChosen = chosen.has(key),
+            part = isChosen ? chosen.get(key) : 1,
+            other = isChosen ? null : data.catalogue.find((another) => chosen.has(another.id) && mitigation.conflicts.includes(another.id));
           const box = element("input", {
             type: "checkbox",
             "data-key": key,
             disabled: Boolean(other),
             on: { change: (event) => choose(model, scenario, key, event.target.checked ? 1 : 0) },
           });
-          box.checked = is;
+          box.checked = isChosen;
           const effect = element("input", {
             type: "range",
             min: 1,
             max: 100,
             value: 100 * part,
-            disabled: !is,
+            disabled: !isChosen,
             "data-key": "effect-" + key,
-            "aria-label": "Effect of " + one.title,
+            "aria-label": "Effect size of " + mitigation.title,
             "aria-valuetext": pct(part, 0),
             on: { input: (event) => choose(model, scenario, key, Number(event.target.value) / 100) },
           });
           const cost = element("input", {
             type: "text",
             inputmode: "decimal",
-            value: short(priceFor(one, scenario)),
-            disabled: !is,
-            "aria-label": "Price of " + one.title + ", USD",
+            value: short(priceFor(mitigation, scenario)),
+            disabled: !isChosen,
+            "aria-label": "Price of " + mitigation.title + ", USD",
             on: {
               input: function (event) {
-                const found = parsed(event.target.value, { least: 0, most: 1e15, unit: "USD" });
-                event.target.setAttribute("aria-invalid", Boolean(found.error));
-                note.textContent = found.error || "";
-                if (!found.error) {
-                  model.setMore("price." + key, found.value);
+                const result = parsed(event.target.value, { least: 0, most: 1e15, unit: "USD", quantity: "USD" });
+                event.target.setAttribute("aria-invalid", Boolean(result.error));
+                note.textContent = result.error || "";
+                if (!result.error) {
+                  model.setMore("price." + key, result.value);
                 }
               },
             },
           });
           return [
             [
-              element("label", {}, box, " " + one.title),
-              other && element("span", { class: "ettr-note" }, " does not go with " + other.title),
+              element("label", {}, box, " " + mitigation.title),
+              other && element("span", { class: "ettr-note" }, " conflicts with " + other.title),
             ],
             [effect, " ", pct(part, 0)],
             cost,
@@ -1687,12 +1687,12 @@
       ]
         .filter(([prefix]) => Object.keys(state.more).some((name) => name.startsWith(prefix)))
         .map(([, text]) => text),
-    say(found) {
-      const steps = found.steps.slice(1),
-        last = found.steps[found.steps.length - 1],
-        first = found.steps[0];
+    say(drawn) {
+      const steps = drawn.steps.slice(1),
+        last = drawn.steps[drawn.steps.length - 1],
+        first = drawn.steps[0];
       if (!steps.length) {
-        return "As it is, " + number(about(first.lost)) + " h per month are lost. Choose what to do.";
+        return "The current run loses " + number(about(first.lost)) + " h per month. Choose mitigations.";
       }
       const price = steps.reduce((total, row) => total + row.price, 0),
         useless = steps.filter((row) => !row.pays).map((row) => row.title),
@@ -1700,19 +1700,19 @@
         payback = roughly((price / last.totalUsd) * ettr.H_PER_MONTH),
         back = last.totalUsd > 0 && price > 0 ? `, which pays back in ${payback}` : "";
       return (
-        `Together they save ${saved} per month for ${usd(about(price))} once${back}: ` +
+        `Together they save ${saved} per month for a one-time price of ${usd(about(price))}${back}: ` +
         `ETTR ${pct(first.ettr, 0)} becomes ${pct(last.ettr, 0)}.` +
         (useless.length
-          ? ` With the others in place, ${useless.join(" and ")} saves less than it costs: leave it out.`
+          ? ` With the others in place, ${useless.join(" and ")} saves less than its price: leave it out.`
           : "")
       );
     },
   });
   const portfolio = {
     ...portfolioChart,
-    render(given) {
-      portfolioChart.render(given);
-      given.el.querySelector("form").after(choices(given.model));
+    render(widget) {
+      portfolioChart.render(widget);
+      widget.el.querySelector("form").after(choices(widget.model));
     },
   };
 
@@ -1728,32 +1728,32 @@
       "recovery.restart_min",
     ],
     rows(scenario) {
-      const { exact, said } = ettr.calculators(scenario);
+      const { exact, results } = ettr.calculators(scenario);
       const rows = data.formulas.map(({ name, title }) => ({
         what: title,
-        ettr: said[name],
-        points: 100 * (said[name] - exact),
+        ettr: results[name],
+        points: 100 * (results[name] - exact),
       }));
       return {
-        said: rows
+        results: rows
           .filter((row) => row.ettr !== null)
           .map((row) => ({
             ...row,
-            way: row.points <= -1 ? "too little" : row.points <= 1 ? "within a point" : "too much",
+            way: row.points <= -1 ? "too low" : row.points <= 1 ? "within a point" : "too high",
           })),
         exact: [{ ettr: exact }],
       };
     },
-    say(found) {
-      const rows = found.said.slice().sort((a, b) => Math.abs(a.points) - Math.abs(b.points)),
+    say(drawn) {
+      const rows = drawn.results.slice().sort((a, b) => Math.abs(a.points) - Math.abs(b.points)),
         near = rows.filter((row) => Math.abs(row.points) <= 1).length,
         silent = data.formulas.length - rows.length;
-      const told = ({ what, ettr: share, points }) =>
+      const describe = ({ what, ettr: share, points }) =>
         `${what} ${pct(share)} (${points < 0 ? "" : "+"}${fixed(points, 1)} points)`;
-      const ends = rows.length ? ` Nearest ${told(rows[0])}, farthest ${told(rows[rows.length - 1])}.` : "",
+      const ends = rows.length ? ` Smallest error: ${describe(rows[0])}; largest: ${describe(rows[rows.length - 1])}.` : "",
         none = silent ? ` ${silent}${silent > 1 ? " have" : " has"} no answer.` : "";
       const n = data.formulas.length;
-      return `Exact ${pct(found.exact[0].ettr)}; ${near} of ${n} formulas are within a point.${ends}${none}`;
+      return `Exact ETTR ${pct(drawn.exact[0].ettr)}; ${near} of ${n} formulas are within a point.${ends}${none}`;
     },
   });
 
@@ -1794,7 +1794,7 @@
     checkAddress();
     listeners.add(checkAddress);
     const model = new Model(),
-      home = places.map((el) => el.dataset.ettrStart).find((id) => id && own(data.starts, id));
+      home = places.map((el) => el.dataset.ettrStart).find((id) => id && has(data.starts, id));
     model.homeId = home || data.book;
     model.changed("all");
     window.ettrWidgets.model = model;

@@ -32,10 +32,10 @@ LOOSE = {"portfolio": (1e-6, 1e-9), "finishing_date": (1e-4, 1e-3)}
 """Relative and absolute distance of rows, where it is not 1e-9: the pages have dates from their moments."""
 STORY = {
     "GPUs": "4096",
-    "Time between failures": "9",
+    "MTBF": "9",
     "Checkpoint stall": "90",
     "Restart": "12",
-    "Price a GPU-hour": "2.5",
+    "Price per GPU-hour": "2.5",
 }
 ADDRESS = (
     f"#start={page_data.MINE}&cluster.n_gpus=4096&failures.job_mttf_h=9&checkpoint.stall_s=90&recovery.restart_min=12"
@@ -78,7 +78,7 @@ def answers(page):
 
 def test_a_first_question_is_answered_from_the_first_page_as_by_the_command(opened):
     page = opened(INDEX)
-    page.get_by_label("Begin with").select_option(page_data.MINE)
+    page.get_by_label("Start from").select_option(page_data.MINE)
     for label, value in STORY.items():
         entry(page, label).fill(value)
     said = answers(page)
@@ -102,7 +102,7 @@ def test_a_first_question_is_answered_from_the_first_page_as_by_the_command(open
         sentences.number(sentences.about(lost.h_per_month)),
         sentences.usd(sentences.about(lost.usd_per_month)),
     )
-    assert f"Lost a month: {hours} h and {dollars}" in said
+    assert f"Lost per month: {hours} h and {dollars}" in said
     for step in told.recommendation.steps:
         saved = sentences.usd(sentences.about(step.saved_usd))
         assert f"{step.title}: saves {sentences.number(sentences.about(step.saved_h))} h, {saved} per month" in said
@@ -115,9 +115,9 @@ def test_the_first_page_opens_with_the_books_run(opened):
     page, told = opened(INDEX), plan.make("llama3-405b")
     said = answers(page)
     assert told.assumptions.words in said
-    assert f"Done after {sentences.duration(told.dates.finishing.quantile(0.9))} (9 in 10)" in said
+    assert f"Done after {sentences.duration(told.dates.finishing.quantile(0.9))} (90% of runs)" in said
     assert page.query_selector(".ettr-banner") is None and "#" not in page.url
-    for label in ("GPUs", "Checkpoint stall", "Until noticed", "Restart"):
+    for label in ("GPUs", "Checkpoint stall", "Failure detection", "Restart"):
         note = page.locator(f"#{entry(page, label).get_attribute('aria-describedby')}").text_content()
         assert re.match("published|derived|assumed", note), label
 
@@ -247,7 +247,7 @@ def test_a_moved_value_is_in_the_caption_until_the_reader_goes_back(opened):
     (drawing,) = saved(page, place, "SVG picture")
     for text in (drawing, *tables_of_scenarios(page, place)):
         assert "8,192 GPUs" in text
-    page.get_by_role("button", name="Back to the book’s").click()
+    page.get_by_role("button", name="Reset to the book’s run").click()
     settle(page)
     assert page.evaluate(CAPTION, place) == built
     (drawing,) = saved(page, place, "SVG picture")
@@ -310,7 +310,7 @@ def test_a_chart_shows_what_was_built_where_the_readers_numbers_have_no_answer(o
         window.ettrWidgets.model.begin("other"); }"""
     )
     settle(page)
-    assert "no formula for failures.lifetime" in place.query_selector(".ettr-problem").inner_text()
+    assert "does not cover failures.lifetime" in place.query_selector(".ettr-problem").inner_text()
     assert (page.evaluate(CAPTION, place), page.evaluate(drawn_gpus, place)) == (caption, 16384)
     page.evaluate("() => window.ettrWidgets.model.begin('llama3-405b')")
 
@@ -320,9 +320,9 @@ def test_the_legend_lists_the_intervals_that_are_drawn(opened):
     legend = "p => [...p.querySelectorAll('.role-legend-label text')].map(label => label.textContent)"
     page = opened(CHARTS[name], OWN_START)
     place = chart_place(page)
-    assert "best" in page.evaluate(legend, place) and "own" not in page.evaluate(legend, place)
+    assert "best" in page.evaluate(legend, place) and "current" not in page.evaluate(legend, place)
     page = opened(CHARTS[name], f"{OWN_START}&checkpoint.interval_min=20")
-    assert {"best", "own"} <= set(page.evaluate(legend, chart_place(page)))
+    assert {"best", "current"} <= set(page.evaluate(legend, chart_place(page)))
 
 
 def test_numbers_go_from_page_to_page_and_back(opened):
@@ -330,7 +330,7 @@ def test_numbers_go_from_page_to_page_and_back(opened):
     entry(page, "GPUs").fill("8192")
     settle(page)
     assert page.url.endswith("#cluster.n_gpus=8192")
-    page.get_by_role("link", name="All values, and what would help").click()
+    page.get_by_role("link", name="All inputs and mitigations").click()
     page.wait_for_function(READY, polling=50)
     assert "what_if.html#cluster.n_gpus=8192" in page.url and entry(page, "GPUs").input_value() == "8192"
     assert "Your numbers" in page.query_selector(".ettr-banner").text_content()
@@ -341,7 +341,7 @@ def test_numbers_go_from_page_to_page_and_back(opened):
     page.query_selector('a[href*="ettr/scale.html"]').click()
     page.wait_for_function(READY, polling=50)
     assert entry(page, "GPUs").input_value() == "8192"
-    page.get_by_role("button", name="Back to the book’s").click()
+    page.get_by_role("button", name="Reset to the book’s run").click()
     settle(page)
     assert entry(page, "GPUs").input_value() == "16384" and page.query_selector(".ettr-banner") is None
     assert "cluster" not in page.url
@@ -359,12 +359,12 @@ def test_a_place_on_the_page_and_numbers_share_the_address(opened, site):
 
 
 BAD = {
-    "": "Give a number.",
-    "-4": "Must be at least 0 s.",
-    "2,5": "Write 2.5, with a point.",
-    "9%": "“9%” is no number.",
-    "<b>1</b>": "“<b>1</b>” is no number.",
-    "Infinity": "“Infinity” is no number.",
+    "": "Enter a number.",
+    "-4": "Must be >= 0 s, got -4 s",
+    "2,5": "write 2.5",
+    "9%": "Must be a number of seconds, got “9%”",
+    "<b>1</b>": "got “<b>1</b>”",
+    "Infinity": "got “Infinity”",
 }
 
 
@@ -382,8 +382,8 @@ def test_a_bad_value_gets_a_sentence_at_its_input_and_changes_nothing(opened):
     assert box.get_attribute("aria-invalid") == "false" and answers(page) != before
     for label, value, words in (
         ("GPUs", "4097", "Must be a multiple of 8"),
-        ("Checkpoint every", "0.5", "Must be at least 1 min"),
-        ("Measured ETTR", "1.2", "Must be at most 1"),
+        ("Checkpoint interval", "0.5", "Must be >= 1 min"),
+        ("Measured ETTR", "1.2", "Must be <= 1, got 1.2"),
     ):
         box = entry(page, label)
         box.fill(value)
@@ -396,6 +396,8 @@ def test_numbers_are_read_as_people_write_them(opened):
         ("GPUs", "4000000", "cluster.n_gpus=4000000"),  # past the end of its slider
         ("GPUs", "8,192", "cluster.n_gpus=8192"),
         ("GPUs", "4k", "cluster.n_gpus=4000"),
+        ("MTBF", "540min", "failures.job_mttf_h=9"),
+        ("Price per GPU-hour", "$2.5", "cost.usd_per_gpu_h=2.5"),
         ("Measured ETTR", "90%", "measured.ettr=0.9"),
     ):
         entry(page, label).fill(text)
@@ -424,7 +426,7 @@ def test_a_run_that_would_never_end_is_a_sentence(opened):
 def test_an_address_that_was_edited_is_left_out_with_a_notice_and_never_run(opened, fragment):
     page = opened(INDEX, fragment)
     page.wait_for_selector(".ettr-notice")
-    assert "Left out" in page.query_selector(".ettr-notice").text_content()
+    assert "Ignored" in page.query_selector(".ettr-notice").text_content()
     assert entry(page, "GPUs").input_value() == "16384"
     assert page.query_selector(".ettr-notice script") is None
     assert "91%" in answers(page)
@@ -502,8 +504,8 @@ def test_numbers_read_as_the_package_writes_them(opened):
 
 def test_the_time_to_failure_is_that_of_what_the_address_says_fails(opened):
     page = opened(INDEX, "#failures.node_mttf_h=20000")
-    assert page.get_by_label("What fails").first.input_value() == "failures.node_mttf_h"
-    assert entry(page, "Time between failures").input_value() == "20000"
+    assert page.get_by_label("MTBF of").first.input_value() == "failures.node_mttf_h"
+    assert entry(page, "MTBF").input_value() == "20000"
 
 
 def test_it_works_by_keyboard_alone(opened):

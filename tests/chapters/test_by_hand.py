@@ -64,12 +64,12 @@ def test_a_warmer_die_by_hand():
 def test_the_rules_of_the_made_up_log_are_found():
     from ettr import failures
 
-    log = failure_log.tables.made_log()
+    log = failure_log.tables.synthetic_log()
     rules = failure_log.tables.truth(failures.fit(log)).set_index("what")
     assert rules.loc["Nodes to replace", "true"] == rules.loc["Nodes to replace", "found"]
     known = rules[rules["low"].notna()]
     assert len(known) >= 2 and (known["low"] <= known["true"]).all() and (known["true"] <= known["high"]).all()
-    assert log.failures.equals(failure_log.tables.made_log().failures)
+    assert log.failures.equals(failure_log.tables.synthetic_log().failures)
 
 
 def test_what_no_closed_form_follows_is_named_in_the_title():

@@ -344,7 +344,7 @@ def test_the_pages_begin_with_the_scenario_of_the_book():
     data = json.loads(page_data.script(mine, "my run.yml").removeprefix("window.ettrData=").removesuffix(";\n"))
     assert (data["book"], data["starts"]["mine"]["command"]) == ("mine", "my run.yml")
     assert Scenario.of(data["starts"]["mine"]["written"]) == mine
-    assert data["own"] != "mine" and {"llama3-405b", data["own"]} <= data["starts"].keys()
+    assert data["mine"] != "mine" and {"llama3-405b", data["mine"]} <= data["starts"].keys()
 
 
 @pytest.mark.parametrize("name", ["llama3-405b", "h100-100k"])

@@ -186,7 +186,7 @@ def _calculators(apart: Apart, scenario: Scenario, theirs: dict[str, Any] | None
     if not _both(apart, "calculators", scenario, ours, theirs):
         return
     for name, ettr in ours["ettr"].items():
-        told = theirs["said"][name]
+        told = theirs["results"][name]
         if abs(ettr) < LEAST_ETTR or (told is not None and abs(told) < LEAST_ETTR):
             continue  # on the edge of no answer
         apart.note_relative(f"calculator: {name}", None if math.isnan(ettr) else ettr, told, scenario)

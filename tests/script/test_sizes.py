@@ -65,7 +65,7 @@ def useful(page):
 
 
 def shown_mtbf_h(page):
-    return float(entry(page, "Time between failures").input_value())
+    return float(entry(page, "MTBF").input_value())
 
 
 def command(page):
@@ -94,7 +94,7 @@ def test_more_gpus_have_a_lower_ettr_as_the_command_says(opened, ettr, start):
 def test_an_mtbf_is_that_of_the_size_it_was_given_at(opened, ettr):
     page = opened(f"#start={page_data.MINE}")
     entry(page, "GPUs").fill("2048")
-    entry(page, "Time between failures").fill("22")
+    entry(page, "MTBF").fill("22")
     settle(page)
     assert command(page) == ["ettr", "plan", "--gpus", "2048", "--mtbf-h", "22"]
     entry(page, "GPUs").fill("65536")
@@ -109,9 +109,9 @@ def test_an_mtbf_is_that_of_the_size_it_was_given_at(opened, ettr):
     assert "MTBF 22 h on 2,048 GPUs" in again.evaluate("() => window.ettrWidgets.model.now.written.title")
     entry(page, "GPUs").fill("2048")
     settle(page)
-    assert "observed" not in page.url and entry(page, "Time between failures").input_value() == "22"
+    assert "observed" not in page.url and entry(page, "MTBF").input_value() == "22"
     entry(page, "GPUs").fill("65536")
-    entry(page, "Time between failures").fill("3")  # of the size that the job has now
+    entry(page, "MTBF").fill("3")  # of the size that the job has now
     settle(page)
     assert command(page) == ["ettr", "plan", "--gpus", "65536", "--mtbf-h", "3"]
 

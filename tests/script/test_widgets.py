@@ -33,7 +33,7 @@ SAID = {
 }
 """Named numbers of the pages that the sentence of each has too."""
 LAST_WORDS = {
-    "scale": "holds up to",
+    "scale": "is reached up to",
     "checkpoint_interval": "costs at most",
     "finishing_date": "Done after",
     "calculator": "Done after",
@@ -62,7 +62,7 @@ def widgets(browser) -> Iterator[Any]:
     places = "".join(f'<div data-ettr="{name}"><figure class="book-chart"></figure></div>' for name in CHARTS)
     page.set_content(f"<main><article class='bd-article'><h1>A page</h1>{places}</article></main>")
     page.add_script_tag(content=STATE + page_data.script(Scenario.load("llama3-405b")))
-    for name in ("model.js", "plan.js", "calculators.js", "widgets.js"):
+    for name in ("quantities.js", "model.js", "plan.js", "calculators.js", "widgets.js"):
         page.add_script_tag(content=(STATIC / name).read_text(encoding="utf-8"))
     page.evaluate("() => window.ettrWidgets.begin([...document.querySelectorAll('[data-ettr]')])")
     yield page
@@ -94,9 +94,9 @@ def test_a_run_with_warnings_has_a_mean_date_and_keeps_the_chart(widgets):
     begin = "value => { const m = window.ettrWidgets.model; m.start.written.prediction = value; m.begin(null); }"
     widgets.evaluate(begin, warned)
     said = "place => document.querySelector(`[data-ettr=${place[0]}]`).textContent.includes(place[1])"
-    widgets.wait_for_function(said, arg=["calculator", "on average; other dates are simulated, on your machine"])
-    assert "(9 in 10)" not in widgets.locator("[data-ettr=calculator] .ettr-panel").text_content()
-    widgets.wait_for_function(said, arg=["finishing_date", "no formula for prediction. What you read here is what the"])
+    widgets.wait_for_function(said, arg=["calculator", "on average; for the distribution run ettr plan"])
+    assert "(90% of runs)" not in widgets.locator("[data-ettr=calculator] .ettr-panel").text_content()
+    widgets.wait_for_function(said, arg=["finishing_date", "does not cover prediction"])
     widgets.evaluate(begin, None)
 
 

@@ -1,4 +1,4 @@
-"""The chapters of the book, a folder each: what it computes (tables), draws (charts) and says (words)."""
+"""The chapters of the book, one folder each with tables, charts and text."""
 
 from ettr.core import extras
 

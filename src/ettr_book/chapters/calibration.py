@@ -1,6 +1,6 @@
 """Calibration against published runs
 
-Published runs beside what the model of throughput makes of them.
+Published runs compared with the throughput model.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from ettr_book.chapters.common.columns import axis_title, tooltips
 from ettr_book.chapters.common.table import CaptionedTable
 
 AIM_POINTS = 3.0
-"""How far a published run that a fit used may lie off the model. [% of utilisation]"""
+"""Accepted error of the model for a run that its fit used. [% of utilisation]"""
 
 
 def calibrated_runs() -> pd.DataFrame:
-    """Published runs beside what the model makes of them, with the constants fitted to their study.
+    """Return the published runs with the throughput that the model computes, with the constants fitted to their study.
 
     Returns
     -------
     DataFrame
         ``study``, ``run_id``, ``title``, ``n_gpus`` [GPUs], ``measured_pct``, ``computed_pct``, ``residual_points``
         [%], ``relative_to``, ``used``, ``source``, ``status``, ``note``, ``kernel_efficiency``.
-        Rows that others are given relative to are left out: they agree by definition.
+        Reference rows of relative figures are left out: they agree by definition.
     """
     frames = []
     for study in calibration.studies():
@@ -49,19 +49,19 @@ _SHORTER = {
     " on ": " ",
     " 405B": "",
 }
-"""So that a name of a run and its GPUs fit beside a chart on a phone; the tooltip has it whole."""
+"""Shorter run names for a chart on a phone; the tooltip has the full name."""
 _USED = {"used for the fit": (BLUE, "circle"), "left out": (ORANGE, "diamond")}
 
 
 def calibrated_chart(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Residuals of the published runs, those that the fits used apart from those left out.
+    """Draw the residuals of the published runs, fitted and held-out runs apart.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``calibrated_runs``.
     title, subtitle : str
-        The statement, and what is shown.
+        Finding of the chart, and its data.
     """
     used, left_out = _USED
     short = frame["title"].replace(_SHORTER, regex=True)
@@ -81,13 +81,13 @@ def calibrated_chart(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
         layered(rules, stems, dots),
         title=title,
         subtitle=with_marks(subtitle, f"dashed: {AIM_POINTS:g} points"),
-        description=f"Points of computed less measured utilisation, in points, a row a published run: {residuals}.",
+        description=f"Computed minus measured utilisation in points, one row per published run: {residuals}.",
         height=19 * len(runs) + 20,
     )
 
 
 def calibrated_table(frame: pd.DataFrame) -> CaptionedTable:
-    """Every published run beside its computed value.
+    """Return every published run with its computed value.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def calibrated_table(frame: pd.DataFrame) -> CaptionedTable:
         {
             "Study": frame["study"],
             "Run": frame["title"],
-            "Of": ["throughput a GPU" if name else "peak" for name in relative],
+            "Of": ["throughput per GPU" if name else "peak" for name in relative],
             "Measured [%]": frame["measured_pct"],
             "Computed [%]": frame["computed_pct"].round(1),
             "Off [points]": frame["residual_points"].round(1),
@@ -109,15 +109,15 @@ def calibrated_table(frame: pd.DataFrame) -> CaptionedTable:
             "Note": frame["note"].fillna(""),
         }
     )
-    return CaptionedTable(cells, f"{len(frame)} published runs, and what the model makes of them")
+    return CaptionedTable(cells, f"{len(frame)} published runs, measured and computed")
 
 
 def calibrated(frame: pd.DataFrame) -> Finding:
-    """How far the model is off published runs; ``frame`` as from ``calibrated_runs``."""
+    """Return the error of the model on published runs; ``frame`` as from ``calibrated_runs``."""
     off = frame["residual_points"].abs()
     used, left = frame[frame["used"]], frame[~frame["used"]]
     worst, most = frame.loc[off.idxmax()], off[used.index].max()
-    kept = "is kept" if most <= AIM_POINTS else "is missed"
+    kept = "is met" if most <= AIM_POINTS else "is missed"
     low, high = (frame.loc[frame["kernel_efficiency"].agg(which)] for which in ("idxmin", "idxmax"))
     return Finding(
         title=f"Rows in a fit are off by at most {most:.1f} points, the others by up to {off[left.index].max():.1f}",
@@ -125,9 +125,9 @@ def calibrated(frame: pd.DataFrame) -> Finding:
             f"Constants are estimated for each study, from priors and the rows marked as used: {len(used)} of "
             f"{len(frame)}. The aim of "
             f"{AIM_POINTS:g} points on these {kept}, the worst of them being off by {most:.1f}. The {len(left)} rows "
-            f"left out are the test: in the mean they are off by {off[left.index].mean():.1f} points. Worst of all is "
-            f"*{worst['title']}*, by {worst['residual_points']:+.1f} points. No constants hold for all: the "
-            f"efficiency of kernels goes from {low['kernel_efficiency']:.2f} ({low['study']}) to "
-            f"{high['kernel_efficiency']:.2f} ({high['study']}), by GPU, precision and software."
+            f"left out are the test: their mean error is {off[left.index].mean():.1f} points. The worst is "
+            f"*{worst['title']}*, by {worst['residual_points']:+.1f} points. No constants fit all studies: kernel "
+            f"efficiency ranges from {low['kernel_efficiency']:.2f} ({low['study']}) to "
+            f"{high['kernel_efficiency']:.2f} ({high['study']}), depending on GPU, precision and software."
         ),
     )

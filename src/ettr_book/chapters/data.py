@@ -13,7 +13,7 @@ from ettr_book.chapters.common.table import CaptionedTable, heads, named, signif
 
 
 def part_figures() -> pd.DataFrame:
-    """Every figure of the GPUs that are known by name.
+    """Return every figure of the GPUs in ``data/``.
 
     Returns
     -------
@@ -27,38 +27,38 @@ _RULES = ("field", "unit", "rule", "default", "meaning")
 
 
 def scenario_fields(frame: pd.DataFrame) -> CaptionedTable:
-    """The fields of a scenario; columns as from :meth:`ettr.Scenario.dictionary`."""
+    """Return the fields of a scenario; columns as from :meth:`ettr.Scenario.dictionary`."""
     return named(frame, heads(*_RULES), "Fields of a scenario")
 
 
 def data_fields(frame: pd.DataFrame) -> CaptionedTable:
-    """The fields of every table in ``data/``; columns as from :func:`ettr.evidence.dictionary`."""
+    """Return the fields of every table in ``data/``; columns as from :func:`ettr.evidence.dictionary`."""
     names = heads("table", "field", "type", "unit", "description", "rules", description="Meaning")
     return named(frame, names, "Fields of the data tables")
 
 
 def presets(frame: pd.DataFrame) -> CaptionedTable:
-    """The presets side by side; columns as from :func:`ettr.plan.presets`."""
+    """Return the presets side by side; columns as from :func:`ettr.plan.presets`."""
     names = {
         "name": "Name",
         "title": "Run",
         "n_gpus": "GPUs",
         "rate_per_1000_node_days": "Failures per 1,000 node-days",
-        "job_mttf_h": "Time to failure [h]",
+        "job_mttf_h": "MTTF [h]",
         "ettr": "ETTR",
         "best_interval_min": "Best interval [min]",
         "n_assumed": "Assumed values",
     }
-    return named(frame, names, "Presets, with what the exact form makes of them")
+    return named(frame, names, "Presets, with ETTR and best interval from the exact model")
 
 
 def part_fields(frame: pd.DataFrame) -> CaptionedTable:
-    """The fields of a GPU; columns as from :meth:`ettr.Gpu.dictionary`."""
+    """Return the fields of a GPU; columns as from :meth:`ettr.Gpu.dictionary`."""
     return named(frame, heads(*_RULES), "Fields of a GPU")
 
 
 def parts(frame: pd.DataFrame) -> CaptionedTable:
-    """Every figure of several GPUs side by side; columns as from :meth:`ettr.Gpu.to_frame`, and ``part``."""
+    """Return every figure of several GPUs side by side; columns as from :meth:`ettr.Gpu.to_frame`, and ``part``."""
     values = [
         f"({significant(value, 4)})" if status == "assumed" else significant(value, 4)
         for value, status in zip(frame["value"], frame["status"], strict=True)
@@ -71,7 +71,7 @@ def parts(frame: pd.DataFrame) -> CaptionedTable:
 
 
 def cooling(frame: pd.DataFrame) -> CaptionedTable:
-    """Kinds of cooling plants; columns as of the table ``cooling``."""
+    """Return the kinds of cooling plants; columns as in the table ``cooling``."""
     names = {
         "name": "Name",
         "title": "Plant",

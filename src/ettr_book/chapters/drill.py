@@ -1,6 +1,6 @@
 """Drills
 
-The recorded drills, beside what the rules of a run and the package's forms say of them.
+Recorded drills, compared with the model and its predictions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ettr_book.chapters.common.columns import axis_title, tooltips
 from ettr_book.chapters.common.table import CaptionedTable, heads, named
 
 NEAR_POINTS = 2.0
-"""A part of the time is near what the rules say, if their shares differ by no more. [points]"""
+"""Largest difference between measured and predicted shares of a drill that counts as near. [points]"""
 PARTS = {
     "productive_s": "productive_h",
     "checkpoint_s": "checkpoint_h",
@@ -32,11 +32,11 @@ PARTS = {
     "queue_s": "queue_h",
     "restart_s": "restart_h",
 }
-"""Parts of a drill's seconds, by the parts of a time budget."""
+"""Columns of a drill's seconds, and the parts of a time budget that they fill."""
 
 
 def beside(recorded: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Each drill beside what it should have taken.
+    """Return measured and predicted times of each drill.
 
     Parameters
     ----------
@@ -46,23 +46,24 @@ def beside(recorded: pd.DataFrame | None = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a drill: ``setting_id``, ``title``, ``n_stops`` [count], ``took_s`` [s], ``ettr``, ``ettr_given`` (by the
-        rules, with the faults as they struck), ``ettr_expected``; ``points``, measured less given, and
+        One row per drill: ``setting_id``, ``title``, ``n_stops`` [count], ``took_s`` [s], ``ettr``, ``ettr_given``
+        (predicted from the actual fault times), ``ettr_expected``; ``points``, measured minus predicted, and
         ``largest_points``, the largest difference of any part's share [points]; ``is_near``; ``low_s``, ``median_s``,
-        ``high_s`` (95 of 100 runs, faults unknown) [s], ``way`` (of that band), ``is_in_band``; ``is_same``,
-        ``n_lost_steps``.
+        ``high_s`` (95% prediction interval, fault times unknown) [s], ``way`` (of that interval), ``is_in_band``;
+        ``is_same``, ``n_lost_steps``.
     """
     rows = evidence.table("drill") if recorded is None else recorded
     return pd.DataFrame([_beside(row) for row in rows.to_dict("records")])
 
 
 def _beside(row: dict[str, object]) -> dict[str, object]:
-    took, given, n_stops = _budgets(row)
-    known = _settings(row), _calibration(row)
-    expected = band(*known)
+    took, replay, n_stops = _budgets(row)
+    inputs = _settings(row), _calibration(row)
+    expected = band(*inputs)
     took_s = float(S_PER_H * took.total_h)
     largest = max(
-        100 * abs(getattr(took, part) / took.total_h - getattr(given, part) / given.total_h) for part in PARTS.values()
+        100 * abs(getattr(took, part) / took.total_h - getattr(replay, part) / replay.total_h)
+        for part in PARTS.values()
     )
     return {
         "setting_id": row["setting_id"],
@@ -70,9 +71,9 @@ def _beside(row: dict[str, object]) -> dict[str, object]:
         "n_stops": n_stops,
         "took_s": took_s,
         "ettr": float(took.ettr),
-        "ettr_given": float(given.ettr),
+        "ettr_given": float(replay.ettr),
         "ettr_expected": expected.ettr,
-        "points": float(100 * (took.ettr - given.ettr)),
+        "points": float(100 * (took.ettr - replay.ettr)),
         "largest_points": float(largest),
         "is_near": bool(largest <= NEAR_POINTS),
         "low_s": expected.low_s,
@@ -86,23 +87,23 @@ def _beside(row: dict[str, object]) -> dict[str, object]:
 
 
 def lost_parts(recorded: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Shares of the wall clock that each drill lost, by part.
+    """Return the lost shares of wall-clock time of each drill, by part.
 
     Returns
     -------
     DataFrame
-        ``title``, ``part``, ``share`` (measured), ``share_given`` (by the rules, with the faults as they struck),
-        ``points``, the first less the second [points]; without parts that neither has.
+        ``title``, ``part``, ``share`` (measured), ``share_given`` (predicted from the actual fault times),
+        ``points``, their difference [points]; without parts that are zero in both.
     """
     rows = evidence.table("drill") if recorded is None else recorded
-    found = []
+    shares = []
     for row in rows.to_dict("records"):
-        took, given, _ = _budgets(row)
+        took, replay, _ = _budgets(row)
         for part in PARTS.values():
-            share, share_given = (float(getattr(hours, part) / hours.total_h) for hours in (took, given))
+            share, share_given = (float(getattr(hours, part) / hours.total_h) for hours in (took, replay))
             if part != "productive_h" and share + share_given > 0:
-                found.append((row["title"], part.removesuffix("_h"), share, share_given, 100 * (share - share_given)))
-    return pd.DataFrame(found, columns=["title", "part", "share", "share_given", "points"])
+                shares.append((row["title"], part.removesuffix("_h"), share, share_given, 100 * (share - share_given)))
+    return pd.DataFrame(shares, columns=["title", "part", "share", "share_given", "points"])
 
 
 def _settings(row: dict[str, object]) -> Settings:
@@ -114,12 +115,12 @@ def _calibration(row: dict[str, object]) -> DrillCalibration:
 
 
 def _budgets(row: dict[str, object]) -> tuple[TimeBudget, TimeBudget, int]:
-    """Measured, by the rules with the faults as they struck, and how many stops the rules count. [h]"""
+    """Return the measured time budget, the predicted one for the actual fault times, and the predicted stops. [h]"""
     took = TimeBudget(**{part: float(str(row[name])) / S_PER_H for name, part in PARTS.items()})
-    known = _calibration(row)
+    calibration = _calibration(row)
     strikes = [Strike(*strike) for strike in json.loads(str(row["strikes"]))]
-    account = replayed(_settings(row), known, strikes)
-    return took, account.budget(known.step_s), account.n_stops
+    account = replayed(_settings(row), calibration, strikes)
+    return took, account.budget(calibration.step_s), account.n_stops
 
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
@@ -128,17 +129,17 @@ _ROW_PX = 24
 
 
 def finishing_chart(beside: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Finishing time of each drill in the band that was to be expected before.
+    """Draw the finishing time of each drill and the interval predicted for it.
 
     Parameters
     ----------
     beside : DataFrame
         As from ``beside``.
     title, subtitle : str
-        The statement, and what is shown.
+        Finding of the chart, and its data.
     """
     y = builders.rows("title", beside["title"], grid=True)
-    tips = tooltips("title", "took_s", "low_s", "median_s", "high_s", "way", title="Drill", way="Band by")
+    tips = tooltips("title", "took_s", "low_s", "median_s", "high_s", "way", title="Drill", way="Predicted by")
     base = alt.Chart(beside).encode(y=y, tooltip=tips)
     x = alt.X("low_s:Q", title=axis_title("took_s"), scale=alt.Scale(zero=False))
     band = base.mark_bar(height=10, color=PALE_GREY, opacity=0.55).encode(x=x, x2=alt.X2("high_s"))
@@ -149,24 +150,24 @@ def finishing_chart(beside: pd.DataFrame, title: str, subtitle: str = "") -> Any
         band + middle + took,
         title=title,
         subtitle=subtitle,
-        description=f"For each of {len(beside)} drills the band in which 95 of 100 such runs end, its middle, and the "
-        f"time that this one took. Outside: {', '.join(outside) or 'none'}.",
+        description=f"For each of {len(beside)} drills the 95% prediction interval of the finishing time, its median, "
+        f"and the measured time. Outside: {', '.join(outside) or 'none'}.",
         height=_ROW_PX * len(beside) + 20,
     )
 
 
 def parts_chart(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Lost shares of each drill, measured over those by the rules.
+    """Draw the lost shares of each drill, measured against predicted.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``lost_parts``.
     title, subtitle : str
-        The statement, and what is shown.
+        Finding of the chart, and its data.
     """
-    there = builders.present(PART_COLOURS, frame["part"])
-    looks = {part: (colour, shape) for (part, colour), shape in zip(there.items(), _SHAPES, strict=False)}
+    drawn = builders.present(PART_COLOURS, frame["part"])
+    looks = {part: (colour, shape) for (part, colour), shape in zip(drawn.items(), _SHAPES, strict=False)}
     most = 1.05 * float(frame[["share", "share_given"]].max().max())
     line = alt.Chart(pd.DataFrame({"share_given": [0.0, most], "share": [0.0, most]}))
     x = builders.along("share_given", domain=[0, most])
@@ -178,49 +179,48 @@ def parts_chart(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         + builders.shapes(frame, x, y, "part", looks, 60, tips, "Part"),
         title=title,
         subtitle=subtitle,
-        description=f"Each lost part of the time of each drill: measured share over that by the rules, with the line "
-        f"on which they are equal. Farthest from it: {widest['part']} of {widest['title']}, {widest['points']:+.1f} "
-        "points.",
+        description=f"Each lost part of the time of each drill: measured over predicted share, with the line of equal "
+        f"shares. Largest difference: {widest['part']} of {widest['title']}, {widest['points']:+.1f} points.",
         height=320,
     )
 
 
 def drills_table(beside: pd.DataFrame) -> CaptionedTable:
-    """Every drill; columns as from ``beside``."""
-    shown = beside.assign(
+    """Return every drill; columns as from ``beside``."""
+    cells = beside.assign(
         measured=[f"{value:.1%}" for value in beside["ettr"]],
-        given=[f"{value:.1%}" for value in beside["ettr_given"]],
+        predicted=[f"{value:.1%}" for value in beside["ettr_given"]],
         expected=[f"{value:.1%}" for value in beside["ettr_expected"]],
         took=[f"{value:.1f} s" for value in beside["took_s"]],
         band=[f"{low:.0f} to {high:.0f} s" for low, high in zip(beside["low_s"], beside["high_s"], strict=True)],
     )
     names = heads(
-        "title", "n_stops", "measured", "given", "expected", "took", "band", "way", title="Drill", n_stops="Stops"
+        "title", "n_stops", "measured", "predicted", "expected", "took", "band", "way", title="Drill", n_stops="Stops"
     )
-    names |= {"measured": "ETTR measured", "given": "by the rules", "expected": "expected", "way": "Band by"}
-    return named(shown, names, f"{len(beside)} drills, measured and predicted")
+    names |= {"measured": "ETTR measured", "predicted": "predicted", "expected": "expected", "way": "Interval from"}
+    return named(cells, names, f"{len(beside)} drills, measured and predicted")
 
 
 def answer(beside: pd.DataFrame) -> Finding:
-    """What the drills together show; columns as from ``beside``."""
+    """Return the overall result of the drills; columns as from ``beside``."""
     sound = bool(beside["is_same"].all()) and not beside["n_lost_steps"].any()
     ending = (
-        "All ended with the parameters of an undisturbed run, bit for bit, and no restart lost a step that a durable "
-        "checkpoint held."
+        "All ended with the parameters of an undisturbed run, bit for bit, and no restart lost a step from a durable "
+        "checkpoint."
         if sound
-        else "Not all ended with the parameters of an undisturbed run, or a restart lost what a checkpoint held: "
-        "this is a bug."
+        else "Not all ended with the parameters of an undisturbed run, or a restart lost a step from a durable "
+        "checkpoint: this is a bug."
     )
     return Finding(
         title=say(
-            "The rules of a run explain {n_near} of {n} training jobs that were really killed",
+            "The model reproduces {n_near} of {n} training jobs that were really killed",
             n_near=int(beside["is_near"].sum()),
             n=len(beside),
         ),
         text=say(
-            "**{n} training jobs were run on one machine and stopped {n_stops:count} times. Given when the faults "
-            "struck, the rules of a run explain the time of {n_near} of them to within {near:.0f} points in every "
-            "part. Without knowing that, {n_in} ended within the band of the finishing time.** {ending}",
+            "**{n} training jobs were run on one machine and stopped {n_stops:count} times. Given the fault times, "
+            "the model reproduces every loss category within {near:.0f} points in {n_near} jobs. Without the fault "
+            "times, {n_in} jobs ended within the 95% prediction interval.** {ending}",
             n=len(beside),
             n_stops=int(beside["n_stops"].sum()),
             n_near=int(beside["is_near"].sum()),
@@ -232,25 +232,25 @@ def answer(beside: pd.DataFrame) -> Finding:
 
 
 def finishing(beside: pd.DataFrame) -> Finding:
-    """How many runs ended when they should."""
+    """Return how many runs ended within their predicted interval."""
     outside = beside[~beside["is_in_band"]]
     width = float(((beside["high_s"] - beside["low_s"]) / beside["median_s"]).median())
     return Finding(
-        title=say("{n} of {all} runs end within their band", n=int(beside["is_in_band"].sum()), all=len(beside)),
+        title=say("{n} of {all} runs end within their interval", n=int(beside["is_in_band"].sum()), all=len(beside)),
         text=say(
-            "The bands are wide, {width:.0%} of their middle, as few failures scatter much. {told}",
+            "The intervals are wide, {width:.0%} of the median, because each run has few failures. Outside: {titles}.",
             width=width,
-            told=f"Outside: {listed(list(outside['title'].str.lower()) or ['none'])}.",
+            titles=listed(list(outside["title"].str.lower()) or ["none"]),
         ),
     )
 
 
 def parts(frame: pd.DataFrame) -> Finding:
-    """Which part the rules miss most; columns as from ``lost_parts``."""
+    """Return the part with the largest error; columns as from ``lost_parts``."""
     widest = frame.loc[frame["points"].abs().idxmax()]
     by_part = frame["points"].abs().groupby(frame["part"]).sum() / frame["title"].nunique()
     return Finding(
-        title=say("{part} is what the rules miss most", part=str(by_part.idxmax()).capitalize()),
+        title=say("{part} has the largest error", part=str(by_part.idxmax()).capitalize()),
         text=say(
             "On average {part} is off by {mean:.1f} points. The largest difference is {most:.1f} points of {which}: "
             "{title}.",
@@ -264,7 +264,7 @@ def parts(frame: pd.DataFrame) -> Finding:
 
 
 def misses(beside: pd.DataFrame, frame: pd.DataFrame) -> Finding:
-    """The drills that are not near, each with its part that is farthest off.
+    """Return the drills that are off, each with its largest error.
 
     Parameters
     ----------
@@ -273,8 +273,8 @@ def misses(beside: pd.DataFrame, frame: pd.DataFrame) -> Finding:
     """
     lines = []
     for title in beside.loc[~beside["is_near"], "title"]:
-        own = frame[frame["title"] == title]
-        widest = own.loc[own["points"].abs().idxmax()]
+        drill_parts = frame[frame["title"] == title]
+        widest = drill_parts.loc[drill_parts["points"].abs().idxmax()]
         lines.append(
             say(
                 "{title}: {part} {points:+.1f} points.",
@@ -284,6 +284,6 @@ def misses(beside: pd.DataFrame, frame: pd.DataFrame) -> Finding:
             )
         )
     return Finding(
-        title="Where the rules and the drills part",
+        title="Where model and drills differ",
         text="\n".join(f"- {line}" for line in lines) or "All are near.",
     )

@@ -1,6 +1,6 @@
 """What do failures cost a large training run?
 
-What the first page says of one run, and what a failure costs it.
+Answers of the first page on one run, and the cost of a failure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def cost_of_a_failure_h(run: Scenario) -> float:
-    """Hours that a failure takes in the steady state, where no start and no maintenance restarts the job. [h]
+    """Return the hours lost per failure in the steady state, without the first start and maintenance. [h]
 
     Examples
     --------
@@ -31,13 +31,13 @@ def cost_of_a_failure_h(run: Scenario) -> float:
 
 
 def largest_losses(hours: TimeBudget, n: int = 2) -> list[tuple[str, float]]:
-    """Names and shares of the parts that take most of the lost time."""
+    """Return names and shares of the largest losses."""
     lost = {part.removesuffix("_h"): getattr(hours, part) / hours.total_h for part in PARTS[1:]}
     return sorted(lost.items(), key=lambda item: -item[1])[:n]
 
 
 def headline(plan: Plan) -> Finding:
-    """The first answer of the book: what the run is, how often it fails, what is left, and how sure that is."""
+    """Return the first answer of the book: the run, its MTBF, its ETTR, and its uncertainty."""
     run, hours = plan.current
     first = say(
         "{title}: a failure every {#mttf:roughly}; {#ettr:share0} of the time is training",
@@ -49,18 +49,24 @@ def headline(plan: Plan) -> Finding:
     return Finding(
         title=say("It trains {ettr:share0} of the time", ettr=hours.ettr),
         text=" ".join(
-            filter(None, (f"**{first}.**", _sure(plan), _published(plan), fitted_words(plan.original), _interval(plan)))
+            filter(
+                None,
+                (f"**{first}.**", _uncertainty(plan), _published(plan), fitted_words(plan.original), _interval(plan)),
+            )
         ),
     )
 
 
-def _sure(plan: Plan) -> str:
+def _uncertainty(plan: Plan) -> str:
     if not plan.assumptions.inputs:
-        return "Nothing in it is assumed."
+        return "No input is assumed."
     return say(
         "At its best interval that is {#best_ettr:share0}: {range}.",
         best_ettr=plan.budget.ettr,
-        range="; ".join(one.words if i == 0 else one.short_words for i, one in enumerate(plan.ranges)),
+        range="; ".join(
+            plausible_range.words if i == 0 else plausible_range.short_words
+            for i, plausible_range in enumerate(plan.ranges)
+        ),
     )
 
 
@@ -69,17 +75,17 @@ def _published(plan: Plan) -> str:
 
 
 def _interval(plan: Plan) -> str:
-    """What the best interval would change, where that is worth a sentence."""
+    """Return the gain from the best interval, if it is worth a sentence."""
     best = roughly(plan.best.interval_h)
     if plan.budget_as_given is None:
-        return f"That is with a checkpoint every {best}: {no_answer(plan)}"
+        return f"This is with a checkpoint every {best}: {no_answer(plan)}"
     if plan.band.low_min <= plan.scenario.interval_min <= plan.band.high_min:
         return ""
-    return f"It saves every {roughly(plan.scenario.interval_h)}; every {best} would be best."
+    return f"Checkpoints are every {roughly(plan.scenario.interval_h)}; every {best} would be best."
 
 
 def time_budget(plan: Plan) -> Finding:
-    """Where the hours go at the scenario's own interval."""
+    """Return the time budget at the scenario's own interval."""
     run, hours = plan.current
     lost_h = hours.total_h - hours.productive_h
     named = [f"{name} {pct(share, 0)}" for name, share in largest_losses(hours, 3) if share > 0.005]
@@ -90,17 +96,17 @@ def time_budget(plan: Plan) -> Finding:
             filter(
                 None,
                 (
-                    say("Most goes to {named}.", named=listed(named)) if named else "Nothing is lost.",
+                    say("The largest losses are {named}.", named=listed(named)) if named else "Nothing is lost.",
                     say(
-                        "A failure costs {each:roughly} of rework, waiting and restart, and the job meets {n}.",
-                        "The run meets no failure.",
+                        "Each failure costs {each:roughly} of rework, waiting and restart, and the job has {n}.",
+                        "The run has no failure.",
                         each=cost_of_a_failure_h(run) if hours.n_failures > 0 else None,
                         n=count(about(hours.n_failures)) if hours.n_failures >= 1 else "less than one",
                     ),
                     say(
-                        "Together {#lost_share:share} of the time is lost, {lost:roughly} of all GPUs, {usd:usd} of "
-                        "their price.",
-                        "Together {#lost_share:share} of the time is lost, {lost:roughly} of all GPUs.",
+                        "In total {#lost_share:share} of the time is lost: {lost:roughly} of the whole cluster, worth "
+                        "{usd:usd}.",
+                        "In total {#lost_share:share} of the time is lost: {lost:roughly} of the whole cluster.",
                         lost_share=lost_h / hours.total_h,
                         lost=lost_h,
                         usd=lost_h * run.cluster.n_gpus * price if price else None,

@@ -1,6 +1,6 @@
 """Validation
 
-Published results beside those computed here, and the record of forecasts.
+Published results compared with computed ones, and the record of forecasts.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ MEANS = dict(
         VERDICTS,
         (
             "inputs are published, and the result is derived from them",
-            "the same, for a result that is printed as a bound",
-            "the source's own sum, or what the scenario was made from",
-            "more is not meant",
-            "inputs were chosen so that it agrees",
-            "outside its tolerance",
+            "inputs are published, and the derived result meets the printed bound",
+            "the result is the source's own sum, or an input of the scenario",
+            "only the order of magnitude is compared",
+            "inputs were chosen to match the result",
+            "outside the tolerance",
         ),
         strict=True,
     )
 )
-"""What each class of results says, the one that says most first."""
+"""Meaning of each class of results, strongest first."""
 
 
 def by_class(results: pd.DataFrame) -> CaptionedTable:
-    """How many results are of each class; columns as from :func:`ettr_book.validation.run`."""
+    """Return the number of results of each class; columns as from :func:`ettr_book.validation.run`."""
     n = results["verdict"].value_counts()
-    rows = [{"Class": name, "Results": int(n.get(name, 0)), "It means": means} for name, means in MEANS.items()]
+    rows = [{"Class": name, "Results": int(n.get(name, 0)), "Meaning": meaning} for name, meaning in MEANS.items()]
     return CaptionedTable(pd.DataFrame(rows), "Published results by class")
 
 
@@ -50,7 +50,7 @@ _COLOURS = dict(zip(MEANS, (GREEN, BLUE, STEEL, GOLD, VIOLET, BRICK), strict=Tru
 
 
 def validation_chart(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Computed over published: a row a class, and a row each for what is not reproduced.
+    """Draw computed over published values: one row per class, and one for each result not reproduced.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def validation_chart(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
         As from :func:`ettr_book.validation.run`: ``quantity``, ``published``, ``computed``, ``unit``, ``verdict``,
         ``kind``.
     title, subtitle : str
-        The statement, and what is shown.
+        Finding of the chart, and the compared results.
     """
     missed = frame["verdict"] == "not reproduced"
     rows = frame["quantity"].where(missed, frame["verdict"])
@@ -83,28 +83,28 @@ def validation_chart(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
 
 
 def validation_table(frame: pd.DataFrame) -> CaptionedTable:
-    """Every published result; columns as from :func:`ettr_book.validation.run`."""
+    """Return every published result; columns as from :func:`ettr_book.validation.run`."""
     names = heads("quantity", "published", "computed", "unit", "verdict", "kind", "tolerance", quantity="Result")
-    names |= heads("tolerance_reason", "source", "status", "comment", tolerance_reason="Because", comment="Note")
-    return named(frame, names, f"{len(frame)} published results, computed again")
+    names |= heads("tolerance_reason", "source", "status", "comment", tolerance_reason="Reason", comment="Note")
+    return named(frame, names, f"{len(frame)} published results, recomputed")
 
 
 def forecasts_table(frame: pd.DataFrame) -> CaptionedTable:
-    """Every forecast on record; columns as from :func:`ettr_book.validation.forecasts.forecasts`."""
+    """Return every forecast on record; columns as from :func:`ettr_book.validation.forecasts.forecasts`."""
     names = heads("title", "low", "median", "high", "unit", "settles_by", "outcome", "state", title="Forecast")
     return named(frame, names | {"settles_by": "Settles by"}, f"{len(frame)} forecasts on record", digits=3)
 
 
 def validation(results: pd.DataFrame) -> Finding:
-    """How many published results come out; columns as from :func:`ettr_book.validation.run`."""
+    """Return how many published results are reproduced; columns as from :func:`ettr_book.validation.run`."""
     n = results["verdict"].value_counts().reindex([*MEANS], fill_value=0)
     counted = {"n": len(results), "reproduced": int(n["reproduced"]), "missed": int(n["not reproduced"])}
-    rest = [f"{count(int(n[one]))} {words}" for one, words in _REST.items() if n[one]]
+    rest = [f"{count(int(n[verdict]))} {words}" for verdict, words in _REST.items() if n[verdict]]
     return Finding(
-        title=say("Of {n} published results {reproduced} are derived anew from published inputs", **counted),
+        title=say("{reproduced} of {n} published results are reproduced from published inputs", **counted),
         text=say(
-            "**Of {n} published results {reproduced} come out of published inputs, and {missed} do not.** The others "
-            "say less: {rest:list}.",
+            "**{reproduced} of {n} published results are reproduced from published inputs, and {missed} are not.** The "
+            "others are weaker tests: {rest:list}.",
             **counted,
             rest=rest or ["nothing"],
         ),
@@ -120,10 +120,10 @@ _REST = {
 
 
 def forecasts(score: Score) -> Finding:
-    """How many forecasts are open, when the next one settles, and how those did that are settled."""
+    """Return open forecasts, the next due day, and the score of the settled ones."""
     sentences = [
         say(
-            "**Of {n} forecasts on record {n_open} are open{due}.** A band should hold its outcome with a "
+            "**{n_open} of {n} forecasts on record are open{due}.** Each interval should contain its outcome with a "
             "probability of {level:share0}.",
             n=score.n,
             n_open=score.n_open,
@@ -134,12 +134,12 @@ def forecasts(score: Score) -> Finding:
     if score.n_overdue:
         sentences.append(say("Overdue: {n}.", n=score.n_overdue))
     if score.n_lapsed:
-        sentences.append(say("Lapsed, as nothing came that could settle them: {n}.", n=score.n_lapsed))
+        sentences.append(say("Lapsed, because nothing was published to settle them: {n}.", n=score.n_lapsed))
     if score.n_settled:
         sentences.append(
             say(
-                "Of {n} known outcomes {n_inside} lie in their bands, or {inside:share0} where {level:share0} should; "
-                "the count allows {between}.",
+                "{n_inside} of {n} outcomes lie in their intervals: {inside:share0}, where {level:share0} is expected "
+                "(95% CI {between}).",
                 n=score.n_settled,
                 n_inside=score.n_inside,
                 inside=score.inside,

@@ -1,6 +1,6 @@
 """What stopped a 16,384-GPU run, and how often?
 
-What stopped a run of 16,384 GPUs: how often, what a count says, and what one category less would leave.
+Interruptions of a run on 16,384 GPUs: rate, uncertainty of a count, and MTBF without one category.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ettr.failures import poisson_interval
 from ettr.plots.theme import CATEGORY_COLOURS, finish
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import tooltips
-from ettr_book.chapters.common.exercises import Exercise, exercises
+from ettr_book.chapters.common.exercises import Exercise, numbered_exercises
 from ettr_book.chapters.common.table import CaptionedTable, named
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ _TAILS = (0.025, 0.975)
 
 
 def another_count(n: int) -> tuple[float, float]:
-    """Between these lies the count of another window of the same length, with a probability of 95%.
+    """Return the 95% prediction interval of the count of another window of the same length.
 
     Notes
     -----
-    Another count is negative binomial: Poisson around a mean that is known by this one alone (Jeffreys prior).
+    The count of another window is negative binomial: Poisson with the posterior of the mean (Jeffreys prior).
 
     Examples
     --------
@@ -46,13 +46,13 @@ def another_count(n: int) -> tuple[float, float]:
 
 
 def sums_by_hand(shares: pd.DataFrame, window_h: float, n_gpus: float, gpus_per_node: float) -> dict[str, float]:
-    """The rate by three lines of arithmetic.
+    """Return the rate by three lines of arithmetic.
 
     Returns
     -------
     dict
         ``days``, ``n`` (interruptions), ``every_h`` [h]; ``nodes``, ``node_days``, ``per_1000_node_days``;
-        ``n_of_gpus`` (put down to GPUs), ``gpus``, ``gpu_years`` between two of one GPU [years].
+        ``n_of_gpus`` (caused by GPUs), ``gpus``, ``gpu_years`` between two stops by the same GPU [years].
     """
     days, n = window_h / H_PER_DAY, float(shares["n_events"].sum())
     of_gpus = float(shares.loc[shares["category"] == "GPU", "n_events"].sum())
@@ -71,16 +71,16 @@ def sums_by_hand(shares: pd.DataFrame, window_h: float, n_gpus: float, gpus_per_
 
 
 def interruptions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Interruptions by component, with exact intervals.
+    """Draw interruptions by component, with exact intervals.
 
     Parameters
     ----------
     frame : DataFrame
         ``component``, ``category``, ``n_events``, ``low``, ``high`` (ends of the interval of the count).
     title : str
-        The statement that the chart shows.
+        Finding of the chart.
     subtitle : str
-        Whose counts they are.
+        Source of the counts.
     """
     pick = alt.selection_point(fields=["category"], bind="legend")
     ranked = frame.sort_values("n_events", ascending=False)
@@ -98,8 +98,7 @@ def interruptions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         (bars + whiskers).add_params(pick),
         title=title,
-        subtitle=subtitle
-        or "Lines: 95% confidence interval of the mean behind the count. Select a category in the legend.",
+        subtitle=subtitle or "Lines: 95% CI of the mean. Select a category in the legend.",
         description=f"Bar chart of interruptions by {len(frame)} components, coloured by category. Longest: {top}.",
         height=24 * len(frame) + 20,
         sources=["dubey2024"],
@@ -107,7 +106,7 @@ def interruptions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
 
 def without_category(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Mean time between interruptions if one category never failed.
+    """Draw the MTBF if one category never failed.
 
     Parameters
     ----------
@@ -124,7 +123,7 @@ def without_category(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
         .mark_bar()
         .encode(
             y=y,
-            x=alt.X("mtbi_h:Q", title="Mean time between interruptions [h]", scale=alt.Scale(zero=True)),
+            x=alt.X("mtbi_h:Q", title="MTBF [h]", scale=alt.Scale(zero=True)),
             color=alt.Color("category:N", scale=scale, legend=None),
             tooltip=tooltips("category", "mtbi_h", "low", "high", category="Never fails"),
         )
@@ -133,15 +132,15 @@ def without_category(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
     return finish(
         bars + alt.Chart(frame).mark_rule(strokeWidth=1.5).encode(y=y, x="low:Q", x2="high:Q"),
         title=title,
-        subtitle=subtitle or "Lines: 95% confidence interval.",
-        description=f"Bar chart of the mean time between interruptions if one category never failed: {times}.",
+        subtitle=subtitle or "Lines: 95% CI.",
+        description=f"Bar chart of the MTBF if one category never failed: {times}.",
         height=34 * len(frame) + 20,
         sources=["dubey2024"],
     )
 
 
 def elsewhere(causes: pd.DataFrame) -> CaptionedTable:
-    """What other operators put their failures down to.
+    """Return the failure causes that other operators report.
 
     Parameters
     ----------
@@ -154,7 +153,7 @@ def elsewhere(causes: pd.DataFrame) -> CaptionedTable:
 
 
 def answer(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
-    """What stopped the run, and how often.
+    """Return what stopped the run, and its MTBF.
 
     Parameters
     ----------
@@ -170,12 +169,11 @@ def answer(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
     by_category = shares.groupby("category")["n_events"].sum() / n
     values = {"every": window_h / n, "first": by_category.idxmax(), "share": by_category.max()}
     return Finding(
-        title=say("A stop every {every:roughly}, {share:share0} of them put down to {first}s", **values),
+        title=say("A stop every {every:roughly}, {share:share0} attributed to {first}s", **values),
         text=say(
             "**In {days:.0f} days the job on {n_gpus:gpus} was interrupted unexpectedly {#n_stops:count} times, once "
-            "every {#stop_every:roughly}; {share:share0} of the stops are put down to {first}s.** How many GPUs it "
-            "held is assumed: the paper says up to 16,000. The 95% interval of the mean is one every {short:roughly} "
-            "to one every {long:roughly}.",
+            "every {#stop_every:roughly}; {share:share0} of the stops were attributed to {first}s.** The number of "
+            "GPUs is assumed (the paper: up to 16,000). The 95% CI of the mean is {short:roughly} to {long:roughly}.",
             days=window_h / 24,
             n_gpus=n_gpus,
             n_stops=n,
@@ -188,14 +186,14 @@ def answer(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
 
 
 def by_hand(shares: pd.DataFrame, window_h: float, n_gpus: float, gpus_per_node: float) -> Finding:
-    """The same in three lines of arithmetic."""
+    """Return the rate in three lines of arithmetic."""
     return Finding(
         "By hand",
         say(
-            "- {days:.0f} days × 24 h / {n:.0f} = {every_h:about} h from stop to stop.\n"
+            "- {days:.0f} days × 24 h / {n:.0f} = {every_h:about} h between stops (MTBF).\n"
             "- {nodes:count} servers × {days:.0f} days are {node_days:count} server-days: {per_1000_node_days:about} "
-            "stops in 1,000 of them.\n"
-            "- {n_of_gpus:.0f} stops by GPUs in {gpus:count} × {days:.0f} GPU-days: a GPU stops the run once in "
+            "stops per 1,000 server-days.\n"
+            "- {n_of_gpus:.0f} stops by GPUs in {gpus:count} × {days:.0f} GPU-days: each GPU stops the run once in "
             "{gpu_years:about} years.",
             **sums_by_hand(shares, window_h, n_gpus, gpus_per_node),
         ),
@@ -203,29 +201,29 @@ def by_hand(shares: pd.DataFrame, window_h: float, n_gpus: float, gpus_per_node:
 
 
 def components(shares: pd.DataFrame) -> Finding:
-    """Which components lead; columns as in :func:`answer`."""
+    """Return the leading components; columns as in :func:`answer`."""
     ranked = shares.sort_values("n_events", ascending=False)
     total, top = ranked["n_events"].sum(), ranked["component"].iloc[:2].tolist()
     half = int((ranked["n_events"].cumsum() < total / 2).sum()) + 1
-    least, most = another_count(int(total))
+    fewest, most_stops = another_count(int(total))
     return Finding(
         title=f"{top[0]} and {top[1]} stop the run most often",
         text=(
             f"The first {half} of {len(ranked)} components are more than half of all interruptions; {top[0]} alone is "
             f"{pct(ranked['n_events'].iloc[0] / total, 0)}. {int((ranked['n_events'] <= 3).sum())} components failed "
-            f"at most three times each, too few to rank. Another 54 days of the same machine would bring {least:.0f} "
-            f"to {most:.0f} stops (95% prediction interval)."
+            f"at most three times each, too few to rank. The 95% prediction interval for another 54 days on the same "
+            f"machine is {fewest:.0f} to {most_stops:.0f} stops."
         ),
     )
 
 
 def perfect_category(without: pd.DataFrame) -> Finding:
-    """What a perfect category would leave.
+    """Return the MTBF without one category.
 
     Parameters
     ----------
     without : DataFrame
-        As from :func:`ettr.failures.without_each`: ``category``, ``mtbi_h``, and the row ``nothing`` as it was.
+        As from :func:`ettr.failures.without_each`: ``category``, ``mtbi_h``, with the row ``nothing`` for all failures.
     """
     base = without.loc[without["category"] == "nothing", "mtbi_h"].iloc[0]
     others = without[without["category"] != "nothing"].sort_values("mtbi_h", ascending=False)
@@ -233,9 +231,9 @@ def perfect_category(without: pd.DataFrame) -> Finding:
     return Finding(
         title=f"Without any {best['category']} failure the run would still stop every {roughly(best['mtbi_h'])}",
         text=say(
-            "Without {category} failures a run would go on for {mtbi_h:roughly} instead of {base:roughly}. No other "
-            "category alone gains more than {rest:about} times. At this size a run has to live with failures: better "
-            "parts of one kind do not rid it of them.",
+            "Without {category} failures the MTBF would be {mtbi_h:roughly} instead of {base:roughly}. Removing any "
+            "other category raises it at most {rest:about} times. At this size a run has to live with failures: better "
+            "parts of one kind do not remove them.",
             base=base,
             rest=rest["mtbi_h"].max() / base,
             **best[["category", "mtbi_h"]],
@@ -244,15 +242,15 @@ def perfect_category(without: pd.DataFrame) -> Finding:
 
 
 def of_scenario(scenario: Scenario, plan: Plan) -> Finding:
-    """How often the book's own scenario fails."""
+    """Return the MTBF of the book's own scenario."""
     if math.isinf(plan.job_mttf_h):
         none = "has no failures: its rate is 0"
         return Finding(f"{scenario.title} {none}", f"*{literal(scenario.title)}* {none}.")
     return Finding(
         title=say("{title}: a failure every {mttf:roughly}", title=scenario.title, mttf=plan.wall_mttf_h),
         text=say(
-            "*{title}* has {rate:about} failures per 1,000 node-days. On its {size} that is one every {#mttf:roughly} "
-            "of wall clock.",
+            "*{title}* has {rate:about} failures per 1,000 node-days. On its {size} that is an MTBF of {#mttf:roughly} "
+            "(wall clock).",
             title=literal(scenario.title),
             rate=scenario.failure_rate,
             size=gpus(scenario.cluster.n_gpus),
@@ -261,21 +259,21 @@ def of_scenario(scenario: Scenario, plan: Plan) -> Finding:
     )
 
 
-def asked(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
-    """Two exercises."""
+def exercises(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
+    """Return two exercises."""
     half = window_h / shares["n_events"].sum() * 2
     sdc = shares.loc[shares["component"] == "Silent Data Corruption", "n_events"].sum()
     low, high = poisson_interval(int(sdc))
-    return exercises(
+    return numbered_exercises(
         Exercise(
-            say("A job on half as many of these GPUs: how often does it stop?"),
-            say("Half as often: every {half:roughly}. Nodes fail as before, and are half as many.", half=half),
+            say("A job runs on half of these GPUs. How often does it stop?"),
+            say("Half as often: every {half:roughly}. The rate per node is the same, with half the nodes.", half=half),
             {"cluster.n_gpus": n_gpus / 2},
             "../ettr/scale.html",
         ),
         Exercise(
             say("Silent data corruption was counted {n} times. Could its mean be twice that?", n=int(sdc)),
-            say("Yes. The 95% interval of a mean behind a count of {n} reaches from {low:.1f} to {high:.1f}.",
+            say("Yes. The 95% CI of the mean for a count of {n} is {low:.1f} to {high:.1f}.",
                 n=int(sdc), low=low, high=high),
         ),
     )  # fmt: skip

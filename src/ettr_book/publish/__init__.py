@@ -1,8 +1,7 @@
-"""Makes the book: runs the chapters that changed and builds the site from what they printed.
+"""Build the book: run the chapters that changed and make the site from their outputs.
 
-Listed as an extension in ``_config.yml``, this package is what turns ``jupyter-book build .`` into the same
-site that :func:`build` makes: both run the chapters with :func:`execute` and read their outputs from the
-same place.
+Listed as an extension in ``_config.yml``, this package lets ``jupyter-book build .`` make the same site as
+:func:`build`: both run the chapters with :func:`execute` and read their outputs from the same folder.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ __all__ = ["Chapter", "build", "execute", "setup"]
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Connect this package to Sphinx, which calls this by its name."""
+    """Connect this package to Sphinx, which calls this function by its name."""
     from ettr_book.publish import extension
 
     return extension.connect(app)

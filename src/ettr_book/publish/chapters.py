@@ -1,4 +1,4 @@
-"""Runs the notebooks of the book whose outputs are out of date: a sweep of one scenario, a point a chapter."""
+"""Run the notebooks of the book whose outputs are out of date: a sweep of one scenario with one point per chapter."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ SUFFIXES = (".ipynb", ".md", ".rst")
 State = Literal["ran", "kept", "unanswered", "failed"]
 REFUSALS = (NoProgress, OutsideValidity, NotModelled, InputError)
 """Errors by which a chapter refuses its scenario; all others are faults."""
-_NO_ANSWER = re.compile(rf"\): (?:{'|'.join(one.__name__ for one in REFUSALS)}): (.*)")
-"""How the message of a notebook ends that stopped because its scenario has no answer."""
+_NO_ANSWER = re.compile(rf"\): (?:{'|'.join(error.__name__ for error in REFUSALS)}): (.*)")
+"""End of the message of a notebook that stopped because its scenario has no answer."""
 
 
 @dataclass(frozen=True)
@@ -50,25 +50,25 @@ class Chapter:
 
     @property
     def is_good(self) -> bool:
-        """Whether there is an executed copy that is up to date, and whole but for what has no answer."""
+        """True if the executed copy is up to date and complete, except where the scenario has no answer."""
         return self.state in ("ran", "kept", "unanswered")
 
     @property
     def why(self) -> str:
-        """Why the scenario has no answer; empty if it has one."""
-        found = _NO_ANSWER.search(self.error) if self.state == "unanswered" else None
-        return found[1].rstrip(".") if found else ""
+        """Reason why the scenario has no answer; empty if it has one."""
+        refusal = _NO_ANSWER.search(self.error) if self.state == "unanswered" else None
+        return refusal[1].rstrip(".") if refusal else ""
 
 
 Progress = Callable[[int, int, Chapter], None]
-"""Called after each notebook with how many are done, how many there are, and the one that was last."""
+"""Called after each notebook with the number done, the total, and the last notebook."""
 
 
 def docnames(root: Path) -> list[str]:
-    """The pages of the book in the order of its table of contents."""
+    """Return the pages of the book in the order of its table of contents."""
     toc_file = Path(root) / "_toc.yml"
     if not toc_file.is_file():
-        raise InputError(f"there is no book in {root}: it has no _toc.yml; without --root it is that of the package")
+        raise InputError(f"there is no book in {root} (no _toc.yml); leave the root out to build the package's book")
     toc = _toc(root)
     if not isinstance(toc.get("root"), str):
         raise InputError(f"{toc_file} must name the first page as root, e.g. root: book/index")
@@ -76,7 +76,7 @@ def docnames(root: Path) -> list[str]:
 
 
 def contents(root: Path) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The parts of the book: the caption of each, and the name and short title of its pages."""
+    """Return the parts of the book: the caption of each, and the name and short title of its pages."""
     toc = _toc(root)
     return [
         (str(part.get("caption", "")), [(page["file"], page.get("title", Path(page["file"]).name)) for page in pages])
@@ -91,7 +91,7 @@ def _toc(root: Path) -> dict[str, Any]:
 
 
 def source(root: Path, docname: str) -> Path:
-    """The file from which a page is made."""
+    """Return the source file of a page."""
     for suffix in SUFFIXES:
         path = Path(root) / f"{docname}{suffix}"
         if path.is_file():
@@ -100,7 +100,7 @@ def source(root: Path, docname: str) -> Path:
 
 
 def key(parameters: Mapping[str, Any]) -> str:
-    """A folder name for a book with these parameters: readable where that is harmless, unique in any case."""
+    """Return a folder name for a book with these parameters: readable and unique."""
     if not parameters:
         return "default"
     digest = hashlib.sha256(json.dumps(dict(parameters), sort_keys=True).encode()).hexdigest()[:12]
@@ -109,14 +109,14 @@ def key(parameters: Mapping[str, Any]) -> str:
 
 
 class Book(sweep.SweepJob):
-    """The notebooks of a book, each to run once with those of the book's parameters that it declares.
+    """The notebooks of a book, each run once with the book's parameters that it declares.
 
     Attributes
     ----------
     out : Path
-        Where their executed copies are kept.
+        Folder of the executed copies.
     docnames : dict
-        Name of the page of each notebook, by the id of its point, in the order of the book.
+        Page name of each notebook by the id of its point, in the order of the book.
 
     Raises
     ------
@@ -127,7 +127,7 @@ class Book(sweep.SweepJob):
     what, suffix = "the book", ".ipynb"
 
     def __init__(self, root: Path, parameters: Mapping[str, Any]) -> None:
-        self._may_refuse = bool(parameters)  # without any the chapters speak of their own scenario, which has answers
+        self._may_refuse = bool(parameters)  # without parameters each chapter uses its own scenario, which has answers
         self.grid = _grid(parameters)
         self.out = root / EXECUTED / key(parameters)
         self._chapters: dict[str, sweep.NotebookJob] = {}
@@ -152,11 +152,11 @@ class Book(sweep.SweepJob):
 
     def task(self, digest: str, parameters: Mapping[str, Any], elsewhere: bool = False) -> Task:
         chapter = self._chapters[digest]
-        (own,) = chapter.grid.points()
-        return chapter.task(digest, own.parameters, elsewhere)
+        (point,) = chapter.grid.points()
+        return chapter.task(digest, point.parameters, elsewhere)
 
     def chapter(self, digest: str, entry: Entry, done: Literal["ran", "kept"]) -> Chapter:
-        """A notebook as its point left it."""
+        """Return a notebook with the state of its point."""
         docname = self.docnames[digest]
         refused = self._may_refuse and _NO_ANSWER.search(entry.error)
         state: State = done if entry.status == "done" else "unanswered" if refused else "failed"
@@ -172,24 +172,24 @@ def execute(
 ) -> list[Chapter]:
     """Run the notebooks of the table of contents whose outputs are out of date.
 
-    The book is a sweep of one point a chapter, in ``_build/chapters``: whatever was finished before an interruption
-    counts, and a chapter that failed is run again.
+    The book is a sweep with one point per chapter, in ``_build/chapters``: chapters finished before an interruption are
+    kept, and failed chapters run again.
 
     Parameters
     ----------
     root : path
         The repository, with ``_toc.yml``.
     parameters : mapping, optional
-        The book's parameters. A notebook gets those of them that it declares.
+        The book's parameters. A notebook gets the ones it declares.
     progress : callable, optional
-        Told about each notebook as it is done.
+        Called after each notebook.
     workers : int, optional
-        How many run side by side; as many as there are cores, and no fewer than two.
+        Number of parallel processes; by default one per core, at least two.
 
     Returns
     -------
     list of Chapter
-        In the order of the book. A failed notebook does not stop the others.
+        Chapters in the order of the book. A failed notebook does not stop the others.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def execute(
     InputError
         If a parameter does not fit what a notebook declares.
     """
-    evidence.verify()  # once, and not once a chapter
+    evidence.verify()  # once for all chapters
     book = Book(Path(root).resolve(), dict(parameters or {}))
     chapters: dict[str, Chapter] = {}
 
@@ -215,17 +215,17 @@ def execute(
     sweep.run_job(book, book.out, workers or max(2, os.cpu_count() or 2), retry_failed=True, on_progress=tell)
     for path in (book.out / POINTS).glob("*.ipynb"):
         if path.name.partition(".")[0] not in chapters:
-            path.unlink(missing_ok=True)  # of a chapter as it was before
+            path.unlink(missing_ok=True)  # of an earlier version of a chapter
     return [chapters[digest] for digest in book.docnames]
 
 
 def _grid(parameters: Mapping[str, Any]) -> Grid:
-    """The grid of one point."""
+    """Return a grid with a single point."""
     return Grid((Block(tuple(parameters), [tuple(parameters.values())]),))
 
 
 def _files(part: Any) -> Iterator[str]:
-    """Every page that a table of contents names below its root, in order."""
+    """Yield every page of a table of contents below its root, in order."""
     for section in part.get("parts") or []:
         yield from _files(section)
     for name in _LISTS[1:]:

@@ -1,4 +1,4 @@
-"""The Sphinx side: gives Sphinx the scripts, runs the chapters, and puts their outputs into the pages."""
+"""Sphinx extension: provides the scripts, runs the chapters, and puts their outputs into the pages."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ettr.scenario import Scenario
 from ettr_book.publish import chapters, page_data, pages, terms
 
 BUILT_WITH = ("jupyter-book", "sphinx-book-theme", "sphinx-mathjax-offline", "vl-convert-python")
-"""What a site takes beyond what its chapters take."""
+"""Packages that a build needs in addition to those of the chapters."""
 MARK = ".ettr-book.json"
-"""In every site made here; a folder without it is not replaced."""
+"""File in every site made here; a folder without it is not replaced."""
 _ASSETS = Path("_build/.assets")
 
 _SEVERAL_NAMES = re.compile(r"(\w+(?:, \w+)+) : ")
 FIELDS = "book/reference/data"
-"""The page that says what each field of a scenario means."""
+"""Page with the meaning of each scenario field."""
 
 
 def connect(app: Any) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def connect(app: Any) -> dict[str, Any]:
 
 
 def prepare(app: Any) -> None:
-    """Make the scripts and bring every chapter's executed copy up to date, before anything is written."""
+    """Make the scripts and update the executed copy of each chapter before any page is written."""
     root = Path(app.srcdir)
     try:
         if app.builder.format == "html":
@@ -66,7 +66,7 @@ def prepare(app: Any) -> None:
 
 
 def _scripts(root: Path) -> Path:
-    """The folder with Vega and MathJax for these versions of their packages, for ``html_static_path``; made once."""
+    """Return the folder with Vega and MathJax for the installed versions of their packages, making it if needed."""
     made = root / _ASSETS / "-".join(versions_of("vl-convert-python", "sphinx-mathjax-offline"))
     if not made.is_dir():
         made.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ def _scripts(root: Path) -> Path:
 
 
 def _vega() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one classic script: browsers refuse modules from files."""
+    """Return Vega, Vega-Lite and Vega-Embed as a classic script: browsers refuse modules from files."""
     with extras.needed("sweep"):
         import vl_convert
     code = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
@@ -89,7 +89,7 @@ def _vega() -> str:
 
 
 def _mathjax(folder: Path) -> None:
-    """MathJax with its fonts, and not the 24 MB that its package holds altogether."""
+    """Copy MathJax with its fonts, without the rest of its 24 MB package."""
     distribution = importlib.metadata.distribution("sphinx-mathjax-offline")
     entry = "sphinx-mathjax-offline/static/mathjax"
     package = Path(str(distribution.locate_file(entry)))
@@ -101,13 +101,13 @@ def _mathjax(folder: Path) -> None:
 
 
 def versions_of(*names: str) -> list[str]:
-    """Versions of packages that the book is built with; `MissingExtra` where one is not installed."""
+    """Return the installed versions of packages that the build needs; raise `MissingExtra` if one is missing."""
     with extras.needed("book"):
         return [importlib.metadata.version(name) for name in names]
 
 
 def with_names_together(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Keep attributes that share a description, ``low, high : float``, together: Sphinx would take one for the type."""
+    """Join attribute names that share a description (``low, high : float``): Sphinx would read one as the type."""
     section = ""
     for number, line in enumerate(lines):
         if set(line) == {"-"} and number:
@@ -118,30 +118,30 @@ def with_names_together(app: Any, what: str, name: str, obj: Any, options: Any, 
 
 
 def outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]) -> Iterable[str]:
-    """All pages when a style or a script changed: Sphinx alone would not even copy the new one."""
+    """Return all pages when a style or script changed: Sphinx alone would not copy the new file."""
     now = notebook.contents((Path(app.srcdir) / folder, "*") for folder in app.config.html_static_path)
     before, env.ettr_static = getattr(env, "ettr_static", now), now
     return set() if before == now else set(env.found_docs) - added - changed
 
 
 def swap(app: Any, docname: str, source: list[str]) -> None:
-    """Give Sphinx the page with its outputs in place of the notebook without."""
+    """Replace the source notebook by its page with outputs."""
     chapter = app.ettr_chapters.get(docname)
     if chapter is None:
         return
     app.env.note_dependency(str(chapter.path))
     path = chapters.source(Path(app.srcdir), docname).relative_to(app.srcdir).as_posix()
-    shown = pages.page(_merged(app, chapter), path)
-    if docname == app.config.root_doc or chapter.why:  # which speak of the others
+    notebook_page = pages.page(_merged(app, chapter), path)
+    if docname == app.config.root_doc or chapter.why:  # pages with links to the others
         for other in app.ettr_chapters.values():
             app.env.note_dependency(str(other.path))
     if docname == app.config.root_doc:
-        pages.with_answers(shown, _answers(app))
-    source[0] = notebook.text(shown)
+        pages.with_answers(notebook_page, _answers(app))
+    source[0] = notebook.text(notebook_page)
 
 
 def _answers(app: Any) -> list[pages.PageAnswer]:
-    """What each chapter answers, in the order of the book."""
+    """Return the answer of each chapter, in the order of the book."""
     rows = []
     for part, entries in chapters.contents(Path(app.srcdir)):
         for docname, title in entries:
@@ -154,7 +154,7 @@ def _answers(app: Any) -> list[pages.PageAnswer]:
 
 
 def _elsewhere(app: Any, docname: str) -> str:
-    """What to read instead of a page without an answer: those of its part that have one, and what fields mean."""
+    """Return links for a page without an answer: other pages of its part, and the page on fields."""
     answered = [
         f"{{doc}}`{title} </{other}>`"
         for _, entries in chapters.contents(Path(app.srcdir))
@@ -162,26 +162,26 @@ def _elsewhere(app: Any, docname: str) -> str:
         for other, title in entries
         if other in app.ettr_chapters and app.ettr_chapters[other].state in ("ran", "kept")
     ]
-    read = [f"What has one: {listed(answered)}."] if answered else []
-    fields = [f"What its fields mean: {{doc}}`/{FIELDS}`."] if FIELDS in app.ettr_chapters else []
+    read = [f"Pages with an answer: {listed(answered)}."] if answered else []
+    fields = [f"Meaning of the fields: {{doc}}`/{FIELDS}`."] if FIELDS in app.ettr_chapters else []
     return " ".join([*read, *fields])
 
 
 def with_terms(app: Any, doctree: Any) -> None:
-    """Link the terms of the glossary where a page first uses them, on all pages but those of the reference."""
+    """Link glossary terms at their first use, on all pages outside the reference part."""
     path = Path(app.srcdir) / terms.GLOSSARY
     if not app.env.docname.startswith("book/reference") and path.is_file():
         terms.link(doctree, path)
 
 
 def with_known_roles(app: Any, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Call entries of a bibliography items: Docutils gives them a role that WAI-ARIA 1.2 withdrew."""
+    """Give bibliography entries the role ``listitem``: WAI-ARIA 1.2 withdrew the role that Docutils writes."""
     if "body" in context:
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
 
 
 def finish(app: Any, exception: Exception | None) -> None:
-    """Offer the executed notebooks for download, and sign the site."""
+    """Add the executed notebooks as downloads and write the mark file of the site."""
     if exception or app.builder.name != "html":
         return
     out = Path(app.outdir)
@@ -189,7 +189,7 @@ def finish(app: Any, exception: Exception | None) -> None:
         for page in (folder / "book").rglob("*.*"):
             name = page.relative_to(folder).as_posix().partition(".")[0]
             if page.is_file() and name not in app.env.found_docs:
-                page.unlink()  # of a page that the book no longer has
+                page.unlink()  # no longer in the book
     for docname, chapter in app.ettr_chapters.items():
         target = out / "_sources" / f"{docname}.ipynb"
         if target.is_file():

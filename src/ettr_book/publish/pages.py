@@ -1,4 +1,4 @@
-"""Turns a chapter's source and its executed copy into the notebook that becomes its page."""
+"""Turn a chapter's source and its executed copy into the notebook that becomes its page."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from typing import Any
 from ettr import notebook
 from ettr.core.sentences import TITLE, literal
 
-ANSWER = "answer"  # the tag of the cell whose output stands right below the title
-ANSWERS = "<!-- answers -->"  # the line of the first page where those of all chapters stand
+ANSWER = "answer"  # tag of the cell whose output follows the title
+ANSWERS = "<!-- answers -->"  # line of the first page that is replaced by the answers of all chapters
 PARAMETERS = "parameters"
 
 
 def with_outputs(source: Any, executed: Any, root: Path) -> Any:
-    """The notebook as it stands in the repository, with the outputs and the parameters of a run.
+    """Return the source notebook with the outputs and the parameters of a run.
 
-    Text comes from the source, so correcting a sentence needs no new run; outputs come from the executed
-    copy, cell by cell.
+    Text comes from the source, so that a corrected sentence needs no new run; outputs come from the executed copy, cell
+    by cell.
     """
     merged = copy.deepcopy(source)
     ran = {cell.get("id"): cell for cell in executed.cells if cell.cell_type == "code"}
@@ -42,17 +42,17 @@ def with_outputs(source: Any, executed: Any, root: Path) -> Any:
 
 
 def page(merged: Any, path: str) -> Any:
-    """The notebook as a page shows it.
+    """Return the notebook in the form that a page needs.
 
-    The answer stands below the question. The parameters stand in a line of text with the command that sets others,
-    before their cell, which is folded.
+    The answer follows the title. The parameters follow as a line of text with the command to change them, before their
+    folded cell.
 
     Parameters
     ----------
     merged : notebook
         As from :func:`with_outputs`.
     path : str
-        Where the notebook lies in the repository.
+        Path of the notebook in the repository.
     """
     result = copy.deepcopy(merged)
     answers = [cell for cell in result.cells if ANSWER in _tags(cell)]
@@ -66,7 +66,7 @@ def page(merged: Any, path: str) -> Any:
 
 @dataclass(frozen=True)
 class PageAnswer:
-    """What a chapter answers: the part of the book that it is in, the page, its short title, and the sentence."""
+    """The answer of a chapter: its part of the book, page, short title, and sentence."""
 
     part: str
     docname: str
@@ -75,7 +75,7 @@ class PageAnswer:
 
 
 def with_answers(first: Any, answers: Sequence[PageAnswer]) -> None:
-    """Put the answers of all chapters in the place of the first page that waits for them, a row each."""
+    """Put the answers of all chapters into the first page, one row each."""
     rows = ["| | |", "|---|---|"]
     for before, answer in zip([None, *answers], answers, strict=False):
         if before is None or before.part != answer.part:
@@ -89,7 +89,7 @@ def with_answers(first: Any, answers: Sequence[PageAnswer]) -> None:
 
 
 def answered(executed: Any) -> str:
-    """The title of what a chapter answers, in an executed notebook; empty if there is none."""
+    """Return the title of a chapter's answer from an executed notebook; empty if it has none."""
     for cell in executed.cells:
         if ANSWER in _tags(cell):
             for output in reversed(cell.outputs):
@@ -103,14 +103,14 @@ def _tags(cell: Any) -> list[str]:
 
 
 def _keywords(merged: Any) -> list[Any]:
-    """What else the page may be searched by."""
+    """Return the further search words of a page."""
     words = merged.metadata.get("keywords", [])
     text = f"```{{eval-rst}}\n.. meta::\n   :keywords: {' '.join(words)}\n```"
     return [_markdown(text, "keywords")] if words else []
 
 
 def _parameters(cell: Any, path: str) -> list[Any]:
-    """The values as a line of text, with the command that runs the chapter with others; the cell gets folded."""
+    """Return the parameters as a line of text with the command that changes them; the cell gets folded."""
     values = dict(notebook.assigned(cell.source))
     if not values:
         return []
@@ -121,17 +121,17 @@ def _parameters(cell: Any, path: str) -> list[Any]:
     }
     named = ", ".join(f"{name} {_code(value)}" for name, value in values.items())
     last, value = [*values.items()][-1]
-    given = str(ast.literal_eval(value)) if value.startswith(("'", '"')) else value
-    command = f"papermill {path.rpartition('/')[2]} out.ipynb -p {last} {shlex.quote(given)}"
+    text_value = str(ast.literal_eval(value)) if value.startswith(("'", '"')) else value
+    command = f"papermill {path.rpartition('/')[2]} out.ipynb -p {last} {shlex.quote(text_value)}"
     text = (
-        f"Computed for {named}. With other values: {_code(command)}, with the notebook of this page, or a grid of them "
-        f"by `ettr sweep {path}`."
+        f"Computed for {named}. For other values download the notebook of this page and run {_code(command)}; for a "
+        f"grid of values run `ettr sweep {path}`."
     )
     return [_markdown(f":::{{div}} parameters\n{text}\n:::", "parameters-as-text")]
 
 
 def _code(text: str) -> str:
-    """Text as Markdown's code, whatever backticks it holds."""
+    """Return text as Markdown code, also where it contains backticks."""
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     space = " " * (len(fence) > 1)
     return f"{fence}{space}{text}{space}{fence}"
@@ -147,20 +147,20 @@ _KEPT = ("# ", "## Limits", "## Sources", "## Next")
 
 
 def unanswered(merged: Any, why: str, stopped: str = "", elsewhere: str = "") -> Any:
-    """The page of a chapter that has no answer for its scenario, or none from some cell on.
+    """Return the page of a chapter that has no answer for its scenario, or none from some cell on.
 
-    What was computed before that cell stays if the page's answer did; else the question, the limits and the sources.
+    Results before that cell stay if they include the page's answer; else only the title, the limits and the sources.
 
     Parameters
     ----------
     merged : notebook
         As from :func:`with_outputs`.
     why : str
-        What the scenario was refused for.
+        Reason of the refusal.
     stopped : str, optional
-        Id of the cell that refused it.
+        Id of the cell that refused the scenario.
     elsewhere : str, optional
-        What to read instead, in Markdown.
+        Links to other pages, in Markdown.
     """
     ids = [cell.get("id") for cell in merged.cells]
     at = ids.index(stopped) if stopped in ids else 0
@@ -170,7 +170,7 @@ def unanswered(merged: Any, why: str, stopped: str = "", elsewhere: str = "") ->
         before, rest = [cell for cell in merged.cells if _starts(cell, _KEPT[:1])], merged.cells
     after = [cell for cell in rest if _starts(cell, _KEPT[1:]) or PARAMETERS in _tags(cell) or ANSWERS in cell.source]
     what = "From here on this page has no answer" if is_answered else "This page has no answer"
-    text = f"**{what} for this run: {literal(why)}.** What it would compute rests on that, and is left out."
+    text = f"**{what} for this run: {literal(why)}.** The results that depend on it are left out."
     merged.cells = [*before, _markdown(" ".join(filter(None, [text, elsewhere])), "unanswered"), *after]
     return merged
 
@@ -180,7 +180,7 @@ def _starts(cell: Any, words: tuple[str, ...]) -> bool:
 
 
 def _portable(value: Any, root: Path) -> Any:
-    """A path inside the repository as it is written there."""
+    """Return a path inside the repository relative to its root."""
     if isinstance(value, str) and os.path.isabs(value) and Path(value).is_relative_to(root):
         return Path(value).relative_to(root).as_posix()
     return value

@@ -1,4 +1,4 @@
-"""Builds the site and puts it in its place, whole or not at all."""
+"""Build the site and put it in its place in one step."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from ettr_book.publish.extension import BUILT_WITH, MARK, versions_of
 
 DEFAULT = Path("_build/html")
 READ = ("book", "data", "src")
-"""Folders of the repository that a build reads: a site in one of them would become part of the next."""
+"""Folders that a build reads: a site inside them would become part of the next build."""
 UNPACKED, UNPACKED_OUT = Path("_build/ettr-book"), Path("ettr-book")
-"""Where a book that is not here is built, and the site of it."""
+"""Folder in which the package's own book is built, and the folder of its site."""
 EXTENSION = "ettr_book.publish"
-"""By what the configuration of a book that is built here is known."""
+"""Extension in the configuration of every book that this package builds."""
 SHOWN_WARNINGS = 12
 
 
@@ -42,23 +42,23 @@ def build(
 ) -> Path:
     """Run the chapters that changed, build the site with warnings as errors, and put it at `out`.
 
-    A site is replaced when the new one is whole, so a build that is cut off, or in which a chapter fails, leaves the
-    one before. Finished chapters are kept, and pages that a whole build left. Another build for the same scenario is
-    waited for; on Windows, which has no such locks, it is not.
+    A complete new site replaces the old one, so an interrupted build, or one with a failed chapter, keeps the old site.
+    Finished chapters and unchanged pages are reused. A second build for the same scenario waits for the first, except
+    on Windows, which lacks such locks.
 
     Parameters
     ----------
     root : path, optional
-        A folder with ``_config.yml``, which lists the extension ``ettr_book.publish``, and ``_toc.yml``, such as
-        a copy of the repository. If not given, the current folder where it is one, and else the chapters that came
-        with the package, built in ``_build/ettr-book``.
+        A folder with ``_config.yml``, which lists the extension ``ettr_book.publish``, and ``_toc.yml``, such as a copy
+        of the repository. By default the current folder if it is such a folder, else the chapters of the package, built
+        in ``_build/ettr-book``.
     out : path, optional
-        The folder of the site; ``_build/html`` of the root if not given, or ``ettr-book`` for the chapters of the
-        package. An existing site there is replaced.
+        The folder of the site; by default ``_build/html`` of the root, or ``ettr-book`` for the chapters of the
+        package. An existing site is replaced.
     scenario : str or path, optional
-        Name of a preset or a scenario file for the whole book; each chapter's own if not given.
+        Name of a preset or a scenario file for all chapters; by default each chapter's own.
     progress : bool
-        Whether to show which chapter is done or has no answer, and which build is waited for.
+        Whether to report finished chapters, chapters without an answer, and waiting for another build.
 
     Returns
     -------
@@ -68,15 +68,14 @@ def build(
     Raises
     ------
     MissingExtra
-        If a package is not installed that this takes.
+        If a required package is not installed.
     InputError
-        If there is no book at `root`, the scenario is not one, or `out` is a folder that is not a book, belongs to the
+        If there is no book at `root`, the scenario is invalid, or `out` is a folder that is not a book, belongs to the
         repository, or cannot be written.
     NotebookFailed
-        If chapters failed. The site at `out` stays as it was; the executed copies that the message names end where they
-        failed.
+        If chapters failed. The site at `out` is unchanged; the executed copies in the message end at the failed cell.
     EttrError
-        If the pages could not be built without a warning, or a disk did not take them.
+        If the pages could not be built without a warning, or could not be written.
     """
     versions_of(*BUILT_WITH)
     is_unpacked = root is None and not _is_book(Path.cwd())
@@ -93,7 +92,7 @@ def build(
 
     def say() -> None:
         if progress:
-            _say(f"waiting for the build that is at work in {work}")
+            _say(f"waiting for another build in {work}")
 
     with locked(work / "lock", "build", wait=True, on_wait=say):
         ran = chapters.execute(root, parameters, progress=_line if progress else None)
@@ -103,7 +102,7 @@ def build(
         _put(_rendered(root, work, _config(root, parameters, label)), out)
     unanswered = [chapter.docname for chapter in ran if chapter.why]
     if progress and unanswered:
-        _say(f"no answer for this run, as the page says: {', '.join(unanswered)}")
+        _say(f"no answer for this run (see the page): {', '.join(unanswered)}")
     return out / f"{names[0]}.html"
 
 
@@ -112,19 +111,19 @@ def _say(text: str) -> None:
 
 
 def _is_book(root: Path) -> bool:
-    """Whether this is the folder of a book that is built here, and not another Jupyter Book."""
+    """Return True for the folder of a book that this package builds, False for other Jupyter Books."""
     try:
         return EXTENSION in (root / "_config.yml").read_text(encoding="utf-8")
     except (OSError, ValueError):
         return False
 
 
-def _folders(given: str | os.PathLike[str] | None) -> tuple[Path, Path]:
-    """The folder of the book, and where its site goes if nobody says."""
+def _folders(root_argument: str | os.PathLike[str] | None) -> tuple[Path, Path]:
+    """Return the folder of the book and the default folder of its site."""
     here = Path.cwd()
-    if given is None and not _is_book(here):
+    if root_argument is None and not _is_book(here):
         return here / UNPACKED, here / UNPACKED_OUT
-    root = Path(given or here).resolve()
+    root = Path(root_argument or here).resolve()
     return root, root / DEFAULT
 
 
@@ -136,7 +135,7 @@ def _unpack(root: Path) -> None:
 
 
 def unpacked(folder: Path) -> None:
-    """Put the book that came with the package into a folder where it can be built, or bring it up to date there."""
+    """Copy the book that comes with the package into a folder where it can be built, or update it there."""
     wanted = dict(_files())
     for place, source in wanted.items():
         copy = folder / place
@@ -145,11 +144,11 @@ def unpacked(folder: Path) -> None:
             shutil.copyfile(source, copy)
     for page in (folder / "book").rglob("*"):
         if page.is_file() and page.relative_to(folder).as_posix() not in wanted:
-            page.unlink()  # it is no more
+            page.unlink()  # no longer in the book
 
 
 def _files() -> Iterator[tuple[str, Path]]:
-    """Where each file of the book stands in it, and the file."""
+    """Yield the place of each file in the book, and the file."""
     for name in ("_config.yml", "_toc.yml"):
         yield name, BOOK / name
     yield "data/references.bib", evidence.DATA / "references.bib"
@@ -160,23 +159,23 @@ def _files() -> Iterator[tuple[str, Path]]:
 
 
 def _check_place(out: Path, root: Path) -> None:
-    """Refuse a place where something else lives, or that belongs to the book at `root`."""
+    """Refuse an output folder that contains something else or belongs to the book at `root`."""
     if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise InputError(f"the site needs a folder, and {out} is something else")
+        raise InputError(f"out must be a folder, got {out}, which is not one")
     if root.is_relative_to(out.resolve()):
-        raise InputError(f"the site would replace the folder that the book is built in, {out}: name another one")
+        raise InputError(f"out must not contain the book at {root}, got {out}: choose another folder")
     inside = next((name for name in READ if out.resolve().is_relative_to(root / name)), None)
     if inside:
-        raise InputError(f"the site would become part of the book: {out} is in {root / inside}; choose another folder")
+        raise InputError(f"out must not be inside {root / inside}, which the build reads, got {out}: choose another")
     above = next(folder for folder in out.parents if folder.exists())
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise InputError(f"the site cannot be written to {out}: {above} is not a folder that takes new files")
+        raise InputError(f"the site cannot be written to {out}: {above} is not a writable folder")
     if out.is_dir() and any(out.iterdir()) and not (out / MARK).is_file() and out != root / DEFAULT:
-        raise InputError(f"{out} holds something that is not a book made here; choose an empty or a new folder")
+        raise InputError(f"{out} contains files of something other than a book; choose an empty or a new folder")
 
 
 def _put(site: Path, out: Path) -> None:
-    """Put a copy of the site at `out`: two renames exchange it for what is there, which stays if that cannot be."""
+    """Copy the site to `out`; two renames exchange it for the old one, which stays if the copy fails."""
     copy, old = (out.with_name(f".{out.name}.{name}{durable.PART}") for name in ("copy", "old"))
     _settle(out, copy, old)
     try:
@@ -191,7 +190,7 @@ def _put(site: Path, out: Path) -> None:
 
 
 def _settle(out: Path, copy: Path, old: Path) -> None:
-    """Take an exchange back that was cut off between its two renames, and remove what is not the site."""
+    """Undo an exchange that was interrupted between its two renames, and remove leftovers."""
     if old.exists() and not out.exists():
         old.rename(out)
     shutil.rmtree(copy, ignore_errors=True)
@@ -199,7 +198,7 @@ def _settle(out: Path, copy: Path, old: Path) -> None:
 
 
 def _scenario(scenario: str | os.PathLike[str] | None) -> tuple[dict[str, str], str]:
-    """The book's parameters and the words that name the scenario on its pages."""
+    """Return the book's parameters and the title of its scenario."""
     if scenario is None:
         return {}, ""
     from ettr.scenario import Scenario
@@ -211,9 +210,9 @@ def _scenario(scenario: str | os.PathLike[str] | None) -> tuple[dict[str, str], 
 
 
 def _rendered(root: Path, work: Path, config: str) -> Path:
-    """The site that Jupyter Book makes in a folder of its own, of which it keeps what did not change.
+    """Return the site that Jupyter Book makes in its work folder, where unchanged pages are kept.
 
-    It goes on only from what a build left that came to its end without a warning.
+    Pages are reused only from a build that finished without a warning.
     """
     made, log, complete = work / "_build", work / "build.log", work / "complete"
     try:
@@ -232,14 +231,14 @@ def _rendered(root: Path, work: Path, config: str) -> Path:
 
 
 def _config(root: Path, parameters: dict[str, Any], label: str) -> str:
-    """The book's configuration with what this build adds to it."""
+    """Return the book's configuration with the settings of this build."""
     file = root / "_config.yml"
     config = mapping_of(text_of(file, "configuration"), str(file), "configuration")
     added = config.setdefault("sphinx", {}).setdefault("config", {})
     if parameters:
         added["ettr_parameters"] = parameters
         config["title"] = f"{config['title']}: {label}"
-        # What the theme writes as it stands.
+        # The theme does not escape it.
         added.setdefault("html_theme_options", {})["logo"] = {"text": html.escape(config["title"])}
         config.setdefault("html", {})["announcement"] = f"This copy of the book was computed for {html.escape(label)}."
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
@@ -258,19 +257,19 @@ def _not_built(log: Path, missing: list[str]) -> list[str]:
     marked = [line for line in lines if re.search(r"\b(WARNING|ERROR|CRITICAL|not built|[Ee]xception|Error):?", line)]
     warnings = (marked or lines[-SHOWN_WARNINGS:])[:SHOWN_WARNINGS]
     pages = f" without {', '.join(missing)}" if missing else ""
-    return [f"Jupyter Book stopped{pages}; all it said is in {log}:", *(f"  {line}" for line in warnings)]
+    return [f"Jupyter Book stopped{pages}; its full output is in {log}:", *(f"  {line}" for line in warnings)]
 
 
 def _failure(failed: list[chapters.Chapter]) -> list[str]:
     several = f"{len(failed)} chapters failed" if len(failed) > 1 else "a chapter failed"
-    lines = [f"{several}, the site was left as it was:"]
+    lines = [f"{several}; the site was not changed:"]
     for chapter in failed:
-        lines += [f"  {chapter.error}", f"    as far as it ran: {chapter.path}"]
+        lines += [f"  {chapter.error}", f"    partial output: {chapter.path}"]
     return lines
 
 
 def _line(done: int, total: int, chapter: chapters.Chapter) -> None:
-    """Say which chapter is done."""
+    """Report a finished chapter."""
     took = f", {chapter.duration_s:.1f} s" if chapter.state == "ran" else ""
     state = f"no answer, since {chapter.why}" if chapter.why else chapter.state
     _say(f"[{done}/{total}] {chapter.docname}: {state}{took}")

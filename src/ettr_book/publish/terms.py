@@ -1,4 +1,4 @@
-"""Links each term of the glossary where a page first uses it, in generated sentences too."""
+"""Link each glossary term where a page first uses it, also in generated sentences."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _EVERYDAY = {
     "repeat",
     "store",
 }
-"""Terms that sentences use in other senses as well: who reads of one looks it up."""
+"""Terms with other everyday meanings, which are not linked."""
 
 
 @cache
 def glossary(path: Path) -> dict[str, str]:
-    """The terms, by how they are written in lower case; several that share a meaning each by themselves."""
+    """Return the glossary terms by their lower-case spelling; synonyms each have an entry."""
     inside = path.read_text(encoding="utf-8").partition("```{glossary}\n")[2].partition("\n```")[0]
     entries = [line for line in inside.splitlines() if line and not line[0].isspace()]
     return {entry.lower(): entry for entry in entries if entry.lower() not in _EVERYDAY}
@@ -57,34 +57,34 @@ def link(doctree: Any, path: Path) -> None:
     Parameters
     ----------
     doctree : docutils document
-        As Sphinx has read it.
+        Document as read by Sphinx.
     path : Path
         The page with the glossary.
     """
     from docutils import nodes
     from sphinx import addnodes
 
-    known = glossary(path)
+    entries = glossary(path)
     references = doctree.findall(addnodes.pending_xref)
-    linked = {str(one["reftarget"]).lower() for one in references if one["reftype"] == "term"}
+    linked = {str(reference["reftarget"]).lower() for reference in references if reference["reftype"] == "term"}
     for text in list(doctree.findall(nodes.Text)):
         if not _is_prose(text):
             continue
         pieces: list[Any] = []
         end = 0
-        for found in _pattern(path).finditer(text):
-            name = found[1].lower()
+        for match in _pattern(path).finditer(text):
+            name = match[1].lower()
             if name in linked:
                 continue
             linked.add(name)
-            pieces += [nodes.Text(text[end : found.start()]), _reference(known[name], found[0])]
-            end = found.end()
+            pieces += [nodes.Text(text[end : match.start()]), _reference(entries[name], match[0])]
+            end = match.end()
         if pieces:
             text.parent.replace(text, [*pieces, nodes.Text(text[end:])])
 
 
 def _is_prose(text: Any) -> bool:
-    """Whether a text stands in a paragraph, and not in what has a look or a link of its own."""
+    """Return True for text in a paragraph that has no formatting or link."""
     names = []
     node = text.parent
     while node is not None:
@@ -93,12 +93,12 @@ def _is_prose(text: Any) -> bool:
     return "paragraph" in names and not _UNLINKED & set(names)
 
 
-def _reference(term: str, shown: str) -> Any:
+def _reference(term: str, text: str) -> Any:
     from docutils import nodes
     from sphinx import addnodes
 
     made = addnodes.pending_xref(
-        "", nodes.inline("", shown, classes=["xref", "std", "std-term"]),
+        "", nodes.inline("", text, classes=["xref", "std", "std-term"]),
         refdomain="std", reftype="term", reftarget=term, refexplicit=True, refwarn=True,
     )  # fmt: skip
     made["std:program"] = None

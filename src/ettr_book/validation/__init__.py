@@ -1,4 +1,4 @@
-"""Published results, forecasts on record, and the formulas that people use, each beside what is computed here."""
+"""Published results, forecasts on record, and formulas in use, compared with the values computed here."""
 
 from ettr_book.validation import forecasts as forecasts
 from ettr_book.validation.calculators import CALCULATORS, Calculator

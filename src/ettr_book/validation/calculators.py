@@ -1,8 +1,7 @@
-"""The formulas that people use for the share of time that trains, each as its users apply it to a run.
+"""Formulas in use for ETTR or goodput, each applied to a run as its users apply it.
 
-A calculator takes what it has a place for and drops the rest of a run, as whoever types numbers into it would. All
-read the run's mean time to failure M = 1/λ. :data:`CALCULATORS` lists them, with whose they are, where they are printed
-and what they leave out.
+A calculator uses the inputs it has and ignores the others. All use the run's mean time to failure M = 1/λ.
+:data:`CALCULATORS` lists them with author, source and limits.
 """
 
 from __future__ import annotations
@@ -25,29 +24,28 @@ INPUTS = {
     "queue": "recovery.queue_min",
     "restart": "recovery.restart_min",
 }
-"""What a calculator may read beside the time to failure, and the field that holds it."""
+"""Inputs of a calculator besides the MTTF, and their fields."""
 
 _LOSSES = "losses below the whole time"
 
 
 def young(run: JobInHours) -> Any:
-    r"""First order: a stall each interval, and half an interval and a recovery each failure.
+    r"""Return the first-order share: one stall per interval, and half an interval and a recovery per failure.
 
     Notes
     -----
-    :math:`1 - w/\tau - \lambda(\tau/2 + R)`. Young (1974) has the first two losses; the recovery R is added by those
-    who use it.
+    :math:`1 - w/\tau - \lambda(\tau/2 + R)`. Young (1974) has the first two losses; later users added the recovery R.
     """
     return _some("young", 1 - run.stall / run.tau - run.rate * (run.tau / 2 + run.recovery))
 
 
 def daly(run: JobInHours) -> Any:
-    r"""Expected run time of a job whose failures also strike stalls and restarts.
+    r"""Return Daly's share: expected run time of a job whose failures also strike stalls and restarts.
 
     Notes
     -----
-    :math:`\tau / [M e^{\lambda R}(e^{\lambda(\tau+w)} - 1)]`, the solution time over the wall clock. Detection and
-    queue go into R, as there is no other place for them.
+    :math:`\tau / [M e^{\lambda R}(e^{\lambda(\tau+w)} - 1)]`, the solution time over wall-clock time. Detection and
+    queue are part of R.
     """
     with np.errstate(over="ignore"):
         grown = np.exp(run.rate * run.recovery) * growth(run.rate, run.tau + run.stall)
@@ -55,7 +53,7 @@ def daly(run: JobInHours) -> Any:
 
 
 def rsc(run: JobInHours) -> Any:
-    r"""Losses of failures on top of training and stalls, queue apart: :func:`ettr.budget.rsc` in the steady state.
+    r"""Return the RSC share: failure losses on top of training and stalls, with the queue as a separate factor.
 
     Notes
     -----
@@ -66,7 +64,7 @@ def rsc(run: JobInHours) -> Any:
 
 
 def availability(run: JobInHours) -> Any:
-    r"""Time between failures less stalls, over that time, the recovery and half a cycle.
+    r"""Return the availability: MTTF less stalls, over MTTF, recovery and half a cycle.
 
     Notes
     -----
@@ -78,20 +76,20 @@ def availability(run: JobInHours) -> Any:
 
 
 def google(run: JobInHours) -> Any:
-    r"""Runtime goodput: time since the checkpoint and until training goes on, over the time with all machines there.
+    r"""Return the runtime goodput: lost work and restarts, over the time in which all machines are available.
 
     Notes
     -----
-    :math:`1 - \lambda(\tau/2 + r)/(1 - \lambda t_{re})`: a window of the evaluation less what N failures cost in it.
-    Detection and queue are the time to reschedule :math:`t_{re}`, which is no part of the window.
+    :math:`1 - \lambda(\tau/2 + r)/(1 - \lambda t_{re})`: an evaluation window less the cost of its failures. Detection
+    and queue are the time to reschedule :math:`t_{re}`, which the window excludes.
     """
-    there = 1 - run.rate * run.downtime
+    available = 1 - run.rate * run.downtime
     lost = run.rate * (run.tau / 2 + run.restart_after)
-    return valid_only("google", _LOSSES, 1 - lost / np.where(there > 0, there, 1.0), lost >= there)
+    return valid_only("google", _LOSSES, 1 - lost / np.where(available > 0, available, 1.0), lost >= available)
 
 
 def tco_cold(run: JobInHours) -> Any:
-    r"""Goodput expense with cold spares, as a share: all GPUs wait until the node is replaced.
+    r"""Return one minus the goodput expense with cold spares: all GPUs wait until the node is replaced.
 
     Notes
     -----
@@ -101,7 +99,7 @@ def tco_cold(run: JobInHours) -> Any:
 
 
 def tco_hot(run: JobInHours) -> Any:
-    r"""Goodput expense with hot spares, as a share: only the failed node waits for its replacement.
+    r"""Return one minus the goodput expense with hot spares: only the failed node waits for its replacement.
 
     Notes
     -----
@@ -112,7 +110,7 @@ def tco_hot(run: JobInHours) -> Any:
 
 
 def tco_tolerant(run: JobInHours) -> Any:
-    r"""Goodput expense of a job that goes on, as a share: no checkpoint is gone back to.
+    r"""Return one minus the goodput expense of a fault-tolerant job, which never returns to a checkpoint.
 
     Notes
     -----
@@ -122,22 +120,22 @@ def tco_tolerant(run: JobInHours) -> Any:
 
 
 def airesim(run: JobInHours) -> Any:
-    r"""Compute time over training time of a simulator of repairs, as long as it has spares.
+    r"""Return compute time over training time in a repair simulator, while spares last.
 
     Notes
     -----
-    :math:`1/(1 + \lambda R)`: nothing fails in the recovery, and compute that is lost counts as compute.
+    :math:`1/(1 + \lambda R)`: nothing fails during recovery, and lost compute counts as compute.
     """
     return _some("airesim", 1 / (1 + run.rate * run.recovery))
 
 
 def netcap(run: JobInHours) -> Any:
-    r"""Renewal formula: from one failure to the next, less what was lost and what stalls took.
+    r"""Return the renewal formula: time between failures less lost work and stalls.
 
     Notes
     -----
-    :math:`\tau / [(M + R)(e^{\lambda(\tau+w)} - 1)]`, which is its sum of expected losses written as one fraction, with
-    spares enough and no node in repair.
+    :math:`\tau / [(M + R)(e^{\lambda(\tau+w)} - 1)]`, its sum of expected losses as one fraction, with enough spares
+    and no node in repair.
     """
     with np.errstate(over="ignore"):
         tries = growth(run.rate, run.tau + run.stall)
@@ -145,7 +143,7 @@ def netcap(run: JobInHours) -> Any:
 
 
 def mlsysim(run: JobInHours) -> Any:
-    r"""A stall each interval of Young and a recovery each failure, whatever the run's own interval.
+    r"""Return one minus a stall per Young interval and a recovery per failure; the run's own interval is ignored.
 
     Notes
     -----
@@ -156,7 +154,7 @@ def mlsysim(run: JobInHours) -> Any:
 
 
 def mlsysim_checkpoint(run: JobInHours) -> Any:
-    r"""Utilisation less the share of stalls: the checkpoint model beside it, which knows no failures.
+    r"""Return one minus the share of stalls: the checkpoint model of mlsysim, which ignores failures.
 
     Notes
     -----
@@ -166,7 +164,7 @@ def mlsysim_checkpoint(run: JobInHours) -> Any:
 
 
 def mtbi(run: JobInHours) -> Any:
-    r"""Useful hours of a mean time between interruptions, over that time and the recovery.
+    r"""Return the useful hours per mean time between interruptions, over that time and the recovery.
 
     Notes
     -----
@@ -177,7 +175,7 @@ def mtbi(run: JobInHours) -> Any:
 
 
 def ubc(run: JobInHours) -> Any:
-    r"""Renewal formula of a course: an epoch ends in a checkpoint or in a failure.
+    r"""Return the renewal formula of a course, in which an epoch ends in a checkpoint or a failure.
 
     Notes
     -----
@@ -189,34 +187,34 @@ def ubc(run: JobInHours) -> Any:
 
 
 def _some(name: str, share: Any) -> Any:
-    """A share where it is above zero: most of the originals clip it there or go below, and either is no answer."""
+    """Return a share above zero; at or below zero, where most originals clip, there is no answer."""
     return valid_only(name, _LOSSES, share, np.asarray(share) <= 0)
 
 
 @dataclass(frozen=True)
 class Calculator:
-    """A formula, with what a reader must know of it.
+    """A formula in use, with its source and its limits.
 
     Attributes
     ----------
     title : str
-        What people call it.
+        Common name.
     ettr : callable
-        From a run in hours to its share; NaN, or OutsideValidity of one run, where it has none.
+        Function from a run in hours to its share; NaN (OutsideValidity for a single run) without an answer.
     who : str
-        Whose it is.
+        Author.
     year : int
-        When it was printed.
+        Year of publication.
     source : str
         Bibliography key.
     how_read : str
-        Where the formula was seen.
+        Document in which the formula was read.
     formula : str
-        In the symbols of the methods page, with R for the whole recovery.
+        Formula in the symbols of the methods page, with R for the total recovery.
     reads : tuple of str
-        Names of :data:`INPUTS`, beside the time to failure.
+        Its inputs besides the MTTF, by names of :data:`INPUTS`.
     leaves_out : str
-        Of what the exact form counts.
+        Losses of the exact model that it leaves out.
     """
 
     title: str
@@ -241,10 +239,10 @@ CALCULATORS = {
         "Young",
         1974,
         "young1974",
-        "as later papers quote it; the recovery is theirs",
+        "as quoted by later papers, which added the recovery",
         "1 - w/τ - λ(τ/2 + R)",
         _ALL,
-        "that losses meet: it takes failures to be rare; the background write",
+        "overlapping losses (it assumes rare failures); the background write",
     ),
     "daly": Calculator(
         "Expected run time",
@@ -252,10 +250,10 @@ CALCULATORS = {
         "Daly",
         2006,
         "daly2006",
-        "as later papers quote it; its printed cases come out again",
+        "as quoted by later papers; reproduces its printed cases",
         "τ / [M e^(λR) (e^(λ(τ+w)) - 1)]",
         _ALL,
-        "the background write; that nothing fails in detection and queue",
+        "the background write; that no failure strikes in detection and queue",
     ),
     "rsc": Calculator(
         "RSC formula",
@@ -266,7 +264,7 @@ CALCULATORS = {
         "the paper, version 2",
         "[1 - λ(d + r + τ/2)] / [(1 + w/τ)(1 + λq)]",
         _ALL,
-        "that losses meet; failures in restarts; the background write",
+        "overlapping losses; failures in restarts; the background write",
     ),
     "availability": Calculator(
         "Availability",
@@ -274,10 +272,10 @@ CALCULATORS = {
         "NVIDIA",
         2024,
         "saxena2024",
-        "the abstract; the ratio is derived from the interval that it prints",
+        "the abstract; the ratio is derived from its printed interval",
         "M(1 - w/L) / (M + R + L/2), L = τ + w",
         _ALL,
-        "failures in restarts; that short times to failure lose less than half a cycle; the background write",
+        "failures in restarts; the smaller loss at short MTTFs; the background write",
     ),
     "google": Calculator(
         "Runtime goodput",
@@ -285,10 +283,10 @@ CALCULATORS = {
         "Google Cloud",
         2024,
         "google2024goodput",
-        "a text that writes out the article's pictures; another one quotes the formula of a single interval",
+        "a transcript of the article's figures; another text quotes the formula for a single interval",
         "1 - λ(τ/2 + r) / [1 - λ(d + q)]",
         _NO_STALL,
-        "stalls; detection and queue, which its scheduling goodput has; the background write",
+        "stalls; detection and queue (part of its scheduling goodput); the background write",
     ),
     "tco_cold": Calculator(
         "Goodput expense, cold spares",
@@ -310,7 +308,7 @@ CALCULATORS = {
         "a stored copy of the article; the calculator itself not seen",
         "1 - λ(d + τ/2 + r + q/nodes)",
         _NO_STALL,
-        "stalls; the queue, but for one node; failures in restarts; the background write",
+        "stalls; the queue, except for one node; failures in restarts; the background write",
     ),
     "tco_tolerant": Calculator(
         "Goodput expense, fault tolerant",
@@ -321,7 +319,7 @@ CALCULATORS = {
         "a stored copy of the article; the calculator itself not seen",
         "1 - λ(d + r + q/nodes)",
         _RECOVERY,
-        "stalls and lost work, as of a job that never goes back; the queue, but for one node",
+        "stalls and lost work (the job never returns to a checkpoint); the queue, except for one node",
     ),
     "airesim": Calculator(
         "AIReSim's ETR",
@@ -376,7 +374,7 @@ CALCULATORS = {
         "its code",
         "[Mτ/(τ+w) - τ/2] / (M + R)",
         _ALL,
-        "failures in restarts; stalls that are done again; the background write",
+        "failures in restarts; repeated stalls; the background write",
     ),
     "ubc": Calculator(
         "A course's simulator",
@@ -390,4 +388,4 @@ CALCULATORS = {
         "failures in stalls and restarts; the background write",
     ),
 }
-"""Formulas that people use, by name."""
+"""Formulas in use, by name."""

@@ -1,4 +1,4 @@
-"""How far the calculators are from the exact form: on one run, and over scenarios drawn from what is plausible."""
+"""Differences between the calculators and the exact model: for one run, and over scenarios drawn at random."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, PREDICTION, RATE, SLO
 from ettr_book.validation.calculators import CALCULATORS
 
 POINT, TAILS = 1.0, (0.05, 0.5, 0.95)
-"""What counts as near, in hundredths, and the quantiles of a summary."""
+"""Largest error of a near result, in hundredths, and the quantiles of a summary."""
 KEPT = 0.95
-"""Share of scenarios that must be near where a calculator is called safe."""
+"""Share of scenarios that must be near for a calculator to be called safe."""
 _FEWEST = 100
 DRAWS, SEED = 100_000, 0
 DRAWN = (
@@ -32,11 +32,11 @@ DRAWN = (
     "recovery.restart_min",
     "recovery.init_s_per_1000_gpus",
 )
-"""Fields that a draw takes from their plausible ranges; size and failure rate it takes from those of the presets."""
+"""Fields drawn from their plausible ranges; size and failure rate are drawn from the range of the presets."""
 
 
 def steady(scenario: Scenario) -> Scenario:
-    """The steady state of a run without what no calculator knows: maintenance, faster tiers, predictions, silence.
+    """Return the steady state of a run without features that no calculator models.
 
     Examples
     --------
@@ -50,18 +50,18 @@ def steady(scenario: Scenario) -> Scenario:
 
 
 def set_aside(scenario: Scenario) -> list[str]:
-    """What :func:`steady` leaves out of a scenario, in words."""
+    """Return the features that :func:`steady` removes from a scenario, in words."""
     names = {
         "faster tiers": bool(scenario.checkpoint.tiers),
         "predictions": scenario.prediction is not None,
         "silence": any(mode.latency_h for mode in scenario.failures.modes),
         "maintenance": scenario.maintenance_rate_per_h > 0,
     }
-    return [name for name, there in names.items() if there]
+    return [name for name, is_present in names.items() if is_present]
 
 
 def answers(run: JobInHours) -> dict[str, Any]:
-    """What each calculator says of a run, by its name; NaN where it has no answer."""
+    """Return the result of each calculator for a run, by name; NaN where it has no answer."""
     return {name: _answer(name, run) for name in CALCULATORS}
 
 
@@ -75,7 +75,7 @@ def _answer(name: str, run: JobInHours) -> Any:
 
 
 def beside(scenario: Scenario) -> pd.DataFrame:
-    """What every calculator says of the steady state of a run, beside the exact form.
+    """Return the result of each calculator for the steady state of a run, with the exact ETTR.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def beside(scenario: Scenario) -> pd.DataFrame:
     Raises
     ------
     NotModelled
-        As :func:`ettr.budget.exact`.
+        If :func:`ettr.budget.exact` does not cover the run.
     """
     run = steady(scenario)
     exact = float(budget.exact(run).ettr)
@@ -97,7 +97,7 @@ def beside(scenario: Scenario) -> pd.DataFrame:
 
 
 def draw(n: int = DRAWS, seed: int = SEED) -> JobInHours:
-    """Plausible runs in their steady state, log-uniform over the ranges of their fields; uniform from zero on.
+    """Draw plausible runs in their steady state, log-uniform over each field's range; uniform if it starts at zero.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def draw(n: int = DRAWS, seed: int = SEED) -> JobInHours:
     Returns
     -------
     JobInHours
-        Arrays of n. Sizes and failure rates reach as far as those of the presets, the rest as far as the fields say.
+        Arrays of n. Sizes and failure rates span the presets, other fields their plausible ranges.
 
     Examples
     --------
@@ -132,9 +132,9 @@ def draw(n: int = DRAWS, seed: int = SEED) -> JobInHours:
 
 
 def ranges() -> dict[str, tuple[float, float]]:
-    """How far each field of a draw reaches, by its path, in its own unit; rates as presets count them, on any clock."""
+    """Return the range of each drawn field by its path, in its own unit; failure rates as the presets count them."""
     presets = [Scenario.load(name) for name in evidence.scenario_names()]
-    sizes, rates = [one.cluster.n_gpus for one in presets], [one.failure_rate for one in presets]
+    sizes, rates = [preset.cluster.n_gpus for preset in presets], [preset.failure_rate for preset in presets]
     ends = {N_GPUS: (float(min(sizes)), float(max(sizes))), RATE: (min(rates), max(rates))}
     for path in DRAWN:
         plausible = meta_at(path, Scenario).plausible
@@ -149,12 +149,12 @@ def _spread(low: float, high: float, u: np.ndarray) -> np.ndarray:
 
 
 def first_order_loss(run: JobInHours) -> Any:
-    """The share that stalls, half intervals and recoveries take if they only add up: what anybody can reckon."""
+    """Return the sum of the shares of stalls, half intervals and recoveries."""
     return run.stall / run.tau + run.rate * (run.tau / 2 + run.recovery)
 
 
 def referee(n: int = DRAWS, seed: int = SEED) -> pd.DataFrame:
-    """How far each calculator is from the exact form over drawn runs.
+    """Return the error of each calculator against the exact model over drawn runs.
 
     Parameters
     ----------
@@ -164,10 +164,10 @@ def referee(n: int = DRAWS, seed: int = SEED) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a calculator: ``calculator``, ``title``, ``who``, ``within`` (share of runs within a point), ``low``,
-        ``median`` and ``high`` (5%, half and 95% of the error where it answers), in points, ``too_much`` (share of its
-        answers that say too much), ``no_answer`` (share of runs), ``safe_loss`` (the largest :func:`first_order_loss`
-        up to which 95% of runs are within a point; 0 if none).
+        One row per calculator: ``calculator``, ``title``, ``who``, ``within`` (share of runs within a point), ``low``,
+        ``median`` and ``high`` (5%, 50% and 95% quantile of the error), in points, ``too_much`` (share of its answers
+        that are too high), ``no_answer`` (share of runs), ``safe_loss`` (the largest :func:`first_order_loss` up to
+        which 95% of runs are within a point; 0 if none).
 
     Examples
     --------
@@ -180,9 +180,9 @@ def referee(n: int = DRAWS, seed: int = SEED) -> pd.DataFrame:
 
 
 def _summary(name: str, points: np.ndarray, loss: np.ndarray) -> dict[str, Any]:
-    there = points[~np.isnan(points)]
+    answered = points[~np.isnan(points)]
     near = np.abs(points) <= POINT
-    low, median, high = np.quantile(there, TAILS) if there.size else (np.nan,) * 3
+    low, median, high = np.quantile(answered, TAILS) if answered.size else (np.nan,) * 3
     return {
         "calculator": name,
         "title": CALCULATORS[name].title,
@@ -191,14 +191,14 @@ def _summary(name: str, points: np.ndarray, loss: np.ndarray) -> dict[str, Any]:
         "low": low,
         "median": median,
         "high": high,
-        "too_much": (there > 0).mean() if there.size else np.nan,
-        "no_answer": 1 - there.size / points.size,
+        "too_much": (answered > 0).mean() if answered.size else np.nan,
+        "no_answer": 1 - answered.size / points.size,
         "safe_loss": _largest_safe(near, loss),
     }
 
 
 def _largest_safe(near: np.ndarray, loss: np.ndarray) -> float:
-    """The largest loss up to which enough runs are near; 0 where that holds for a few runs at most."""
+    """Return the largest loss up to which enough runs are near; 0 if that covers too few runs."""
     order = np.argsort(loss, kind="stable")
     share = np.cumsum(near[order]) / np.arange(1, order.size + 1)
     good = np.flatnonzero(share >= KEPT)

@@ -1,4 +1,4 @@
-"""Forecasts on record: bands that were computed before the outcome was known, and how they did."""
+"""Forecasts on record: intervals computed before the outcome was known, and their scores."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from ettr.scenario import Scenario
 
 OPEN, OVERDUE, SETTLED, LAPSED = "open", "overdue", "settled", "lapsed"
 STATES = (OPEN, OVERDUE, SETTLED, LAPSED)
-"""Not due yet; due and not settled; settled by an outcome; settled by there being none."""
+"""Not due yet; due but not settled; settled by an outcome; settled because no outcome was published."""
 
 _DRAWS = 4096
 _OF_SHARE = 0.95
-"""Level of the interval of the share of outcomes within their bands."""
+"""Confidence level of the share of outcomes within their intervals."""
 
 
 @dataclass(frozen=True)
 class ForecastBand:
-    """What is forecast: the median, and the band that should hold the outcome at its level; in the row's unit."""
+    """Median and ends of a forecast interval, in the unit of its row."""
 
     low: float
     median: float
@@ -38,20 +38,20 @@ class ForecastBand:
 
 @dataclass(frozen=True)
 class Score:
-    """How the forecasts did.
+    """Counts of the forecasts by state, and the share of outcomes inside their intervals.
 
     Attributes
     ----------
     n, n_open, n_overdue, n_settled, n_lapsed : int
-        Forecasts on record, and those of each state.
+        Forecasts on record, and the number in each state.
     n_inside : int
-        Outcomes within their bands.
+        Outcomes within their intervals.
     inside, low, high : float
-        Share of the outcomes within their bands, and Clopper and Pearson's interval; missing, 0 and 1 without any.
+        Share of outcomes within their intervals, and its Clopper-Pearson interval; NaN, 0 and 1 without any.
     level : float
-        Share that should be: the mean level of the settled ones; missing without any.
+        Expected share: the mean level of the settled forecasts; NaN without any.
     due : str
-        Day by which the next open one settles; empty if none is open.
+        Day by which the next open forecast settles; empty if none is open.
     rows : DataFrame
         Every forecast with ``state``.
     """
@@ -107,16 +107,16 @@ def band(row: Mapping[str, Any]) -> ForecastBand:
     if not np.isfinite(values).all():
         raise DataError(f"{place}: {row['model']} has no number for all of these inputs")
     tail = (1 - row["level"]) / 2
-    return ForecastBand(*(float(one) for one in np.quantile(values, (tail, 0.5, 1 - tail))))
+    return ForecastBand(*(float(value) for value in np.quantile(values, (tail, 0.5, 1 - tail))))
 
 
 def forecasts(today: date | None = None, table: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Every forecast on record, with where it stands.
+    """Return every forecast on record with its state.
 
     Parameters
     ----------
     today : date, optional
-        Day on which to look; the current one by default.
+        Day of the evaluation; today by default.
     table : DataFrame, optional
         Rows as in ``data/forecasts.csv``; that table by default.
 
@@ -132,7 +132,7 @@ def forecasts(today: date | None = None, table: pd.DataFrame | None = None) -> p
 
 
 def score(today: date | None = None, table: pd.DataFrame | None = None) -> Score:
-    """Count the forecasts of each state, and the settled ones whose outcome lies in its band.
+    """Count the forecasts of each state, and the settled ones whose outcome lies in its interval.
 
     Parameters
     ----------
@@ -142,12 +142,12 @@ def score(today: date | None = None, table: pd.DataFrame | None = None) -> Score
     Returns
     -------
     Score
-        Of all that are on record.
+        Score of all forecasts on record.
     """
     rows = forecasts(today, table)
     n = {state: int((rows["state"] == state).sum()) for state in STATES}
-    known = rows[rows["state"] == SETTLED]
-    within = known["outcome"].between(known["low"], known["high"])
+    settled = rows[rows["state"] == SETTLED]
+    within = settled["outcome"].between(settled["low"], settled["high"])
     n_inside = int(within.sum())
     low, high = binomial_interval(n_inside, n[SETTLED] - n_inside, _OF_SHARE)
     return Score(
@@ -157,10 +157,10 @@ def score(today: date | None = None, table: pd.DataFrame | None = None) -> Score
         n_settled=n[SETTLED],
         n_lapsed=n[LAPSED],
         n_inside=n_inside,
-        inside=float(within.mean()) if len(known) else float("nan"),
+        inside=float(within.mean()) if len(settled) else float("nan"),
         low=low,
         high=high,
-        level=float(known["level"].mean()),
+        level=float(settled["level"].mean()),
         due=min(rows.loc[rows["state"] == OPEN, "settles_by"], default=""),
         rows=rows,
     )
@@ -170,7 +170,7 @@ def _state(row: Mapping[str, Any], day: str) -> str:
     if row["settled_on"]:
         return LAPSED if pd.isna(row["outcome"]) else SETTLED
     if not pd.isna(row["outcome"]):
-        raise DataError(f"forecasts.csv, {row['forecast_id']}: an outcome needs the day on which it was settled")
+        raise DataError(f"forecasts.csv, {row['forecast_id']}: settled_on must be a day for a row with an outcome")
     return OVERDUE if row["settles_by"] < day else OPEN
 
 
@@ -189,9 +189,9 @@ def _published_rate(cluster_id: str) -> float:
 
 MODELS: dict[str, Callable[..., Any]] = {
     "ettr": _ettr,
-    "job_mttf_h": lambda drawn, **given: job_mttf_h(**given, **drawn),
+    "job_mttf_h": lambda drawn, **inputs: job_mttf_h(**inputs, **drawn),
     "product": lambda drawn, n_gpus=1: n_gpus * _product(drawn),
     "published_rate": lambda drawn, cluster_id: _published_rate(cluster_id) * _product(drawn),
     "rate_of_gpu_days": lambda drawn: 1000 * 8 * _product({**drawn, "gpu_days": 1 / drawn["gpu_days"]}),
 }
-"""Computations that rows of ``data/forecasts.csv`` name; each takes the drawn inputs, and the given ones by name."""
+"""Computations named by rows of ``data/forecasts.csv``; arguments are the drawn inputs, and fixed ones by name."""

@@ -1,4 +1,4 @@
-"""Published results beside computed ones, what other tools document of their own runs among them."""
+"""Published results compared with computed ones, including examples from other tools."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _NODE_CAUSES = (
     ("hang", 0.30, None, 0),
 )
 _JOB_CAUSES = (("crash", 0.60, 1.0, 0), ("storage", 0.40, None, 0))
-"""Causes of goodput-mtbi: name, share, detection [min] (None: by the watchdog), and whether the node leaves the job."""
+"""Causes in goodput-mtbi: name, share, detection [min] (None: by the watchdog), and nodes that leave the job."""
 
 
 def series_mttf_h(parts: Sequence[tuple[float, float]], n_nodes: float = 1) -> float:
-    """Mean time to the first failure of any of the parts. [h]
+    """Return the mean time to the first failure of any of the parts. [h]
 
     Parameters
     ----------
     parts : sequence of (n, mttf_h)
-        How many of each kind, and the mean time to failure of one. [h]
+        Number of parts of each kind, and the MTTF of a single part. [h]
     n_nodes : float
-        Nodes that have all of them.
+        Number of nodes with all these parts.
     """
     return 1 / (n_nodes * sum(n / mttf_h for n, mttf_h in parts))
 
@@ -55,7 +55,7 @@ def airesim(
     choose: str = "random",
     n_runs: int = 100,
 ) -> simulation.Simulation:
-    """A job on 4,096 servers by the rules of AIReSim: no checkpoints, and nothing fails in a recovery."""
+    """Simulate a job on 4,096 servers by the rules of AIReSim: no checkpoints, no failures during recovery."""
     run = Scenario.of(
         {
             "name": "airesim",
@@ -95,7 +95,7 @@ def netcap(
     window_days: float,
     n_runs: int = 400,
 ) -> simulation.Simulation:
-    """A job of about this window by the rules of netcap: Daly's first-order interval, nothing fails in a recovery."""
+    """Simulate a job by the rules of netcap: Daly's first-order interval, no failures during recovery."""
     mttf_h = job_mttf_h(rate_per_1000_node_days, n_gpus)
     run = Scenario.of(
         {
@@ -127,18 +127,18 @@ def goodput_mtbi(
     days: float,
     n_runs: int = 200,
 ) -> simulation.Simulation:
-    """The job on 128 nodes of goodput-mtbi, by its rules: no failure strikes in a recovery or a spare.
+    """Simulate the 128-node job of goodput-mtbi by its rules: no failures during recovery or of spares.
 
     Parameters
     ----------
     groups : sequence of (n, mttf_h)
-        Nodes of the pool, and the mean time to failure of one; those of a second group are lemons. [h]
+        Nodes of the pool, and the MTTF of a node; nodes of a second group are lemons. [h]
     n_spares : int
         Nodes of the pool that the job does not need.
     interval_min, write_min : float
-        Training between two checkpoints, or "daly", and the time that it stands still for one. [min]
+        Checkpoint interval, or "daly", and checkpoint stall. [min]
     watchdog_min : float
-        Time until a hang is noticed. [min]
+        Time until a hang is detected. [min]
     days : float
         About how long a run is. [d]
     """
@@ -190,14 +190,14 @@ _PEERS: dict[str, Callable[..., float]] = {
     "series_daly_min": lambda stall_s, **parts: 60 * daly_interval(stall_s / 3600, series_mttf_h(**parts)),
     "daly_first_order_s": lambda stall_s, **rate: 3600 * daly_first_order_interval(stall_s / 3600, job_mttf_h(**rate)),
 }
-"""Computations that rows of ``data/validation.csv`` name for what other tools document."""
+"""Computations named by rows of ``data/validation.csv`` on examples of other tools."""
 
 
 REPRODUCED, NOT_REPRODUCED, BOUND_MET = "reproduced", "not reproduced", "bound met"
 OF_KIND = {"same input": "follows from the same input", "order": "order of magnitude", "fitted": "fitted"}
-"""What agreement is called where it says less than that a result follows from published inputs."""
+"""Verdicts for agreement that is weaker than a derivation from published inputs."""
 VERDICTS = (REPRODUCED, BOUND_MET, *OF_KIND.values(), NOT_REPRODUCED)
-"""Every verdict, the one that says most first."""
+"""Every verdict, strongest first."""
 
 
 def _run(scenario: str, set: Mapping[str, Any], interval: str = "") -> Scenario:
@@ -218,7 +218,7 @@ def _failures_in_window(window_days: float, **run: Any) -> float:
 def _heat_loss(
     scenario: str, part: str, cooling: str, mean_c: float, swing_k: float, reference_inlet_c: float
 ) -> float:
-    """Share of its throughput that a job loses on the hottest afternoon, when its hottest GPU sets the pace."""
+    """Return the share of throughput lost on the hottest afternoon, when the hottest GPU sets the pace."""
     heat = {
         "part": part,
         "cooling": cooling,
@@ -232,9 +232,9 @@ def _heat_loss(
 
 
 def _floor_overhead(scenario: str, floor: float) -> float:
-    own = power.profile(Scenario.load(scenario))
-    compute, waiting = own.waveform.phases
-    levels = {"trough": waiting.gpu_w / own.rated_w, "peak": compute.gpu_w / own.rated_w}
+    profile = power.profile(Scenario.load(scenario))
+    compute, waiting = profile.waveform.phases
+    levels = {"trough": waiting.gpu_w / profile.rated_w, "peak": compute.gpu_w / profile.rated_w}
     return float(power.floor_overhead(compute.share, floor=floor, **levels))
 
 
@@ -249,15 +249,15 @@ def _swing_mw(part: str, n_gpus: int, low: str) -> float:
 
 
 def _least_band_share(scenario: str, steps_s: list[float], low_hz: float, high_hz: float) -> float:
-    """The least share over several durations of a step, of ten minutes of training each."""
+    """Return the smallest band share over several step durations, with ten minutes of training each."""
     training = pd.DataFrame({"start_h": [0.0], "end_h": [1 / 6], "state": ["training"]})
     runs = [Scenario.load(scenario).override({"power.step_s": step_s}) for step_s in steps_s]
-    series = [power.series(training, power.profile(one), 0.01) for one in runs]
-    return min(power.band_share(one, low_hz, high_hz) for one in series)
+    series = [power.series(training, power.profile(power_series), 0.01) for power_series in runs]
+    return min(power.band_share(power_series, low_hz, high_hz) for power_series in series)
 
 
 def _scaling_pct(run_id: str) -> float:
-    """Utilisation of a published run, or its throughput a GPU over another's, with its study's constants. [%]"""
+    """Return the computed utilisation (or relative throughput) of a published run, in percent."""
     for study in calibration.studies():
         rows = calibration.fit(study).rows.set_index("run_id")
         if run_id in rows.index:
@@ -266,7 +266,7 @@ def _scaling_pct(run_id: str) -> float:
 
 
 def _iteration_s(run_id: str) -> float:
-    """Duration of a step that follows from the printed utilisation. [s]"""
+    """Return the step duration implied by the printed utilisation. [s]"""
     row = evidence.table("scaling_runs").set_index("run_id").loc[run_id]
     work = flop_per_token(row["n_parameters"], row["n_layers"], row["hidden"], row["sequence_tokens"])
     rate = row["n_gpus"] * row["peak_tflops"] * 1e12 * row["measured_pct"] / 100
@@ -279,7 +279,7 @@ def _million_gpu_h(scenario: str, set: Mapping[str, Any]) -> float:
 
 
 def _power_change_pct(study: str, part: str, before: str, after: str) -> float:
-    """Change of a GPU's power between two published runs, from the shares of a step in which it waits. [%]"""
+    """Return the change of GPU power between two published runs, from their waiting shares of a step. [%]"""
     levels = Gpu.load(part).levels
     waits = calibration.fit(study).rows.set_index("run_id")["waiting_share"]
     power_w = {
@@ -317,11 +317,11 @@ MODELS: dict[str, Callable[..., float]] = {
     "power_change_pct": _power_change_pct,
     "ratio": lambda before_s, after_s: before_s / after_s,
 }
-"""Computations that rows of ``data/validation.csv`` name; each takes the row's inputs and answers in its unit."""
+"""Computations named by rows of ``data/validation.csv``: from the row's inputs to a value in its unit."""
 
 
 def run(table: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Compute every published result.
+    """Compute every published result and compare it.
 
     Parameters
     ----------
@@ -332,9 +332,9 @@ def run(table: pd.DataFrame | None = None) -> pd.DataFrame:
     -------
     DataFrame
         The rows with ``computed`` and ``verdict``, one of ``VERDICTS``: ``reproduced`` (inputs are published, the
-        result is derived and within its tolerance), ``bound met`` (the same, of a result printed as a bound),
-        ``follows from the same input`` (the source's own sum), ``order of magnitude``, ``fitted`` (within it, but
-        inputs were chosen with the result in view), or ``not reproduced``.
+        result is derived and within its tolerance), ``bound met`` (the derived result meets a printed bound),
+        ``follows from the same input`` (the source's own sum), ``order of magnitude``, ``fitted`` (within tolerance,
+        but with inputs chosen to match), or ``not reproduced``.
 
     Raises
     ------

@@ -113,7 +113,7 @@ def test_rungs_are_scenarios_and_their_shares_those_of_the_exact_form(name):
     run = Scenario.load(name)
     frame, rungs = tables.ladder(run, 0.01, 32), tables.rungs(run, 0.01, 32, 16)
     assert frame.groupby("rung")["share"].sum().to_numpy() == pytest.approx(1)
-    assert list(dict.fromkeys(frame["rung"])) == [tables.AS_IT_IS, *rungs]
+    assert list(dict.fromkeys(frame["rung"])) == [tables.CURRENT, *rungs]
     for title, rung in rungs.items():
         hours, rows = budget.exact(rung), frame[frame["rung"] == title].set_index("part")["share"]
         assert rows["rework"] == pytest.approx(hours.rework_h / hours.total_h)
@@ -132,7 +132,7 @@ def test_which_failures_still_need_the_store(llama3):
 
 def test_a_scenario_s_own_tiers_are_one_more_rung_and_not_below_the_others(llama3):
     own = llama3.override({"checkpoint.tiers": [PEER]})
-    with_own, without = (tables.ladder(run).query("rung != 'As it is' and share > 0") for run in (own, llama3))
+    with_own, without = (tables.ladder(run).query("rung != 'Current run' and share > 0") for run in (own, llama3))
     is_own = ~with_own["rung"].isin(without["rung"])
     pd.testing.assert_frame_equal(with_own[~is_own].reset_index(drop=True), without.reset_index(drop=True))
     extra = with_own[is_own]

@@ -26,7 +26,7 @@ def test_the_scenario_s_own_rate_stands_last(name):
     rows = table(tables.rates, name)
     own = rows.iloc[-1]
     assert len(rows) == len(evidence.published_rates()) + 1 and rows["title"].is_unique
-    assert (own["cluster_id"], own["counted"]) == ("scenario", tables.OWN)
+    assert (own["cluster_id"], own["counted"]) == ("scenario", tables.THIS_SCENARIO)
     assert own["rate"] == run.failure_rate and run.title in own["title"]
     assert (rows["low"] <= rows["rate"]).all() and (rows["rate"] <= rows["high"]).all()
     if run.failures.n_events is not None:
@@ -44,7 +44,7 @@ def test_a_gamma_distribution_gives_the_own_interval(plain_run):
 
 def test_a_scenario_without_failures_has_no_row(llama3):
     rows = tables.rates(llama3.override(NO_FAILURES))
-    assert len(rows) == len(evidence.published_rates()) and tables.OWN not in set(rows["counted"])
+    assert len(rows) == len(evidence.published_rates()) and tables.THIS_SCENARIO not in set(rows["counted"])
 
 
 def test_the_points_of_the_paper_imply_rates():
@@ -68,7 +68,7 @@ def test_the_lines_are_those_of_their_rates(name):
     for line, rate in (("RSC-1", 6.50), ("RSC-2", 2.34)):
         rows = lines[lines["line"] == line]
         assert (rows["mttf_h"] * rows["n_gpus"]).to_numpy() == pytest.approx(24_000 * 8 / rate)
-    own = lines[lines["line"] == tables.OWN]
+    own = lines[lines["line"] == tables.THIS_SCENARIO]
     assert own["mttf_h"].to_numpy() * own["n_gpus"].to_numpy() == pytest.approx(
         run.job_mttf_h * run.cluster.n_gpus, rel=1e-9
     )

@@ -58,21 +58,21 @@ def by_line(frame):
 
 def test_lines_are_counted_in_turn_and_the_last_has_a_band():
     frame = table("returns")
-    wide, last = by_line(frame), frame[frame["line"] == "and failures"]
-    assert list(wide.columns) == ["and failures", "linear", "throughput"]
+    wide, last = by_line(frame), frame[frame["line"] == "with failures"]
+    assert list(wide.columns) == ["with failures", "linear", "throughput"]
     assert (wide["linear"] >= wide["throughput"] * (1 - 1e-12)).all()
-    assert (wide["throughput"] > wide["and failures"]).all()
+    assert (wide["throughput"] > wide["with failures"]).all()
     assert np.ptp(wide["linear"] / wide.index) == pytest.approx(0, abs=1e-3)
     assert (last["low"] <= last["high"]).all()
-    assert frame.loc[frame["line"] != "and failures", ["low", "high"]].isna().all(axis=None)
+    assert frame.loc[frame["line"] != "with failures", ["low", "high"]].isna().all(axis=None)
     useful = wide["throughput"] * last.set_index("n_gpus")["ettr"]
     assert last["tokens_per_day"].to_numpy() == pytest.approx(useful.to_numpy())
 
 
 def test_heat_has_a_line_where_it_costs_something():
     wide = by_line(table("returns", "hot"))
-    assert (wide["throughput"] > wide["and heat"]).all()
-    assert (wide["and heat"] > wide["and failures"]).all()
+    assert (wide["throughput"] > wide["with heat"]).all()
+    assert (wide["with heat"] > wide["with failures"]).all()
 
 
 def test_parts_of_a_step_are_all_of_it():

@@ -108,7 +108,7 @@ def test_every_part_speaks_where_nothing_is_recommended_or_nothing_ends(run):
         words.steps(found),
         words.simulated(None, found),
         words.decisive(moved, found),
-        words.asked(found, 1e9),
+        words.exercises(found, 1e9),
     ]
     assert all(one.title and one.text for one in spoken)
     assert not any("nan" in one.text or "inf " in one.text for one in spoken)

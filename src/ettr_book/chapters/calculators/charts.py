@@ -1,4 +1,4 @@
-"""Charts on how far the formulas that people use are from the exact one, and which way."""
+"""Charts of the error of the formulas in use against the exact model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADER_CHARACTERS = 26
 
 
 def maps(regions: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """A map a calculator: which way and how far it is from the exact form, over size and interval.
+    """Draw one map per calculator: sign and size of its error over job size and interval.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def maps(regions: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = 
     best : DataFrame
         As from ``tables.best_line``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     names = list(dict.fromkeys(regions["calculator"]))
     ends_min = [regions["interval_min"].min(), regions["interval_min_end"].max()]
@@ -38,7 +38,7 @@ def maps(regions: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = 
     together["panel"] = [_broken(name) for name in together["calculator"]]
     x = builders.across("n_gpus", ticks=3, domain=[regions["n_gpus"].min(), regions["n_gpus_end"].max()])
     y = builders.up("interval_min", log=True, ticks=3, domain=ends_min)
-    colour = builders.squares("error", _SHADES, "It says [points]", symbolOpacity=1, columns=2)
+    colour = builders.squares("error", _SHADES, "Error [points]", symbolOpacity=1, columns=2)
     alike: Any = colour.to_dict()
     edges = alt.Stroke.from_dict(alike)  # hides the seams between cells
     tips = tooltips("calculator", "error", "n_gpus", "interval_min", n_gpus="GPUs from", interval_min="Interval from")
@@ -74,7 +74,7 @@ def _description(regions: pd.DataFrame, names: list[str], ends_min: list[float])
     reach = "; ".join(f"{name} {near[name]:,.0f}" if name in near else f"{name} none" for name in names)
     return (
         f"Maps over job size and checkpoint interval from {ends_min[0]:.2g} to {ends_min[1]:,.0f} minutes, both "
-        "logarithmic, one for each formula: blue where it says too little, brown where it says too much, pale within a "
+        "logarithmic, one for each formula: blue where its ETTR is too low, brown where it is too high, pale within a "
         "point of the exact ETTR, grey without an answer. A dashed line marks the best interval. Largest size with an "
         f"interval within a point, in GPUs: {reach}."
     )

@@ -1,4 +1,4 @@
-"""How far the formulas that people use are from the exact one: over size and interval."""
+"""Errors of the formulas in use against the exact model, over size and interval."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from ettr_book.validation import CALCULATORS
 from ettr_book.validation.comparing import POINT, answers, steady
 
 LEVELS = (POINT, 5.0, 20.0)
-"""Errors that a map tells apart, either way. [points]"""
+"""Borders of the error classes, for both signs. [points]"""
 NEAR, NO_ANSWER = "within 1 point", "no answer"
 CLASSES = (
-    "over 20 too little",
-    "5 to 20 too little",
-    "1 to 5 too little",
+    "over 20 too low",
+    "5 to 20 too low",
+    "1 to 5 too low",
     NEAR,
-    "1 to 5 too much",
-    "5 to 20 too much",
-    "over 20 too much",
+    "1 to 5 too high",
+    "5 to 20 too high",
+    "over 20 too high",
     NO_ANSWER,
 )
-"""What a map calls an error, from the lowest to the highest."""
+"""Error classes of a map, from the lowest to the highest."""
 
 _INTERVALS_MIN = 0.5, 1440.0
 _FINE = 160
-"""Intervals on which the edges of a map are looked for: closer than a small picture can show."""
+"""Intervals at which a map is computed: a finer grid than a small picture can show."""
 _FAILURES_OF_RUNS = 500_000
-"""What all simulated runs together meet at most."""
+"""Largest number of failures in all simulated runs together."""
 
 
 def regions(scenario: Scenario, n_sizes: int = 36) -> pd.DataFrame:
-    """Which way and how far each calculator is from the exact form, over size and interval.
+    """Return the sign and class of each calculator's error over job size and interval.
 
     Parameters
     ----------
     scenario : Scenario
-        The run; see ``ettr_book.validation.comparing.steady`` for what of it is set aside.
+        The run; ``ettr_book.validation.comparing.steady`` lists the features that are dropped.
     n_sizes : int
         Columns of each map.
 
@@ -62,21 +62,21 @@ def regions(scenario: Scenario, n_sizes: int = 36) -> pd.DataFrame:
     at = {N_GPUS: middles[0][:, None], INTERVAL: middles[1]}
     exact = np.nan_to_num(ettr_at(run, at))  # a run that would never end trains no part of its time
     frames = [
-        _stretches(CALCULATORS[name].title, _classes(100 * (said - exact)), sizes, intervals)
-        for name, said in answers(budget.accepted(run, at)).items()
+        _stretches(CALCULATORS[name].title, _classes(100 * (ettr - exact)), sizes, intervals)
+        for name, ettr in answers(budget.accepted(run, at)).items()
     ]
     return pd.concat(frames, ignore_index=True)
 
 
 def _ends(run: Scenario, n_sizes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of the cells: from half a minute, or the shortest interval that the write allows, to a day."""
+    """Return the cell borders: from half a minute, or the shortest interval that the write allows, to a day."""
     low = max(_INTERVALS_MIN[0], run.least_interval_min * (1 + 1e-9))
     intervals = np.geomspace(low, max(_INTERVALS_MIN[1], 10 * low), _FINE + 1)
     return np.geomspace(smallest_gpus(run), LARGEST_GPUS, n_sizes + 1), intervals
 
 
 def _classes(points: np.ndarray) -> np.ndarray:
-    """Places in :data:`CLASSES`."""
+    """Return indices into :data:`CLASSES`."""
     edges = [*(-level for level in reversed(LEVELS)), *LEVELS]
     return np.where(np.isnan(points), len(CLASSES) - 1, np.digitize(points, edges))
 
@@ -99,17 +99,17 @@ def _stretches(title: str, classes: np.ndarray, sizes: np.ndarray, intervals: np
 
 
 def best_line(scenario: Scenario, n_points: int = 30) -> pd.DataFrame:
-    """The best interval by size: ``n_gpus`` [GPUs], ``interval_min`` [min]."""
+    """Return the best interval by size: ``n_gpus`` [GPUs], ``interval_min`` [min]."""
     run = steady(scenario)
     sizes = np.geomspace(smallest_gpus(run), LARGEST_GPUS, n_points)
     return pd.DataFrame({"n_gpus": sizes, "interval_min": quietly(best_interval_min, run, {N_GPUS: sizes})})
 
 
 def comparable(scenario: Scenario) -> Scenario:
-    """The run as the calculators are compared on it: with faster tiers, near the interval that is best without them.
+    """Return the run on which the calculators are compared: without faster tiers, at the best interval if it had any.
 
-    An interval chosen beside faster tiers may be as long as the run, which then never ends where they are set aside.
-    Simulation keeps the tiers, and needs a whole multiple of their longest interval.
+    With faster tiers the best interval may be as long as the run, which without those tiers would never end.
+    Simulation keeps the tiers and needs a whole multiple of their longest interval.
     """
     if not scenario.checkpoint.tiers:
         return scenario
@@ -119,7 +119,7 @@ def comparable(scenario: Scenario) -> Scenario:
 
 
 def simulated(scenario: Scenario, n_runs: int = 1000, seed: int = 0) -> tuple[TimeBudget, Simulation]:
-    """The exact form and simulated runs of one run, without what the exact form has no term for.
+    """Return the exact ETTR and simulated runs, without features that the exact model lacks.
 
     Parameters
     ----------
@@ -135,8 +135,8 @@ def simulated(scenario: Scenario, n_runs: int = 1000, seed: int = 0) -> tuple[Ti
 
 
 def summary(refereed: pd.DataFrame) -> CaptionedTable:
-    """The referee's summary as a page shows it; ``refereed`` as from :func:`ettr_book.validation.referee`."""
-    shown = refereed.assign(
+    """Return the summary table for the page; ``refereed`` as from :func:`ettr_book.validation.referee`."""
+    cells = refereed.assign(
         near=[f"{share:.0%}" for share in refereed["within"]],
         middle=[f"{points:+.1f}" for points in refereed["median"]],
         ends=[f"{row.low:+.1f} to {row.high:+.1f}" for row in refereed.itertuples()],
@@ -149,18 +149,19 @@ def summary(refereed: pd.DataFrame) -> CaptionedTable:
         "near": "Within a point",
         "middle": "Median error",
         "ends": "5% to 95%",
-        "way": "Says too much",
+        "way": "Too high",
         "none": "No answer",
         "safe": "Safe below",
     }
-    caption = "Errors in points on the same plausible runs; safe below this loss by first order"
-    return named(shown.sort_values("within", ascending=False), heads, caption)
+    caption = "Errors in points on the same plausible runs; safe below this first-order loss"
+    return named(cells.sort_values("within", ascending=False), heads, caption)
 
 
 def facts() -> CaptionedTable:
-    """Each calculator: whose, in symbols, what it leaves out, and where it was read."""
-    shown = [
-        (one.title, f"{one.who}, {one.year}", one.formula, one.leaves_out, one.how_read) for one in CALCULATORS.values()
+    """Return a row per calculator: author, formula, what it leaves out, and where it was read."""
+    rows = [
+        (formula.title, f"{formula.who}, {formula.year}", formula.formula, formula.leaves_out, formula.how_read)
+        for formula in CALCULATORS.values()
     ]
-    heads = ("Formula", "Whose", "In symbols", "Leaves out", "Read")
-    return CaptionedTable(pd.DataFrame(shown, columns=heads), "What each formula counts, and what it does not")
+    heads = ("Formula", "Author", "In symbols", "Leaves out", "Read in")
+    return CaptionedTable(pd.DataFrame(rows, columns=heads), "Formulas and the losses they leave out")

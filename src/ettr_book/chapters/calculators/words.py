@@ -1,4 +1,4 @@
-"""Sentences on how far the formulas that people use are from the exact one."""
+"""Text on the error of the formulas in use."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
     from ettr.scenario import Scenario
     from ettr.simulation import Simulation
 
-_SELDOM = 0.5
-"""Below this share of runs a formula is seldom near."""
+_RARELY = 0.5
+"""Below this share of runs a formula is rarely near."""
 
 
 def answer(refereed: pd.DataFrame, n: int) -> Finding:
-    """Which formula to take; ``refereed`` as from :func:`ettr_book.validation.referee`."""
+    """Return which formula to use; ``refereed`` as from :func:`ettr_book.validation.referee`."""
     first = refereed.loc[refereed["within"].idxmax()]
     young = refereed.set_index("calculator").loc["young"]
-    seldom = refereed[refereed["within"] < _SELDOM]
+    rarely = refereed[refereed["within"] < _RARELY]
     return Finding(
         title="No formula is near everywhere",
         text=(
-            f"Over {n:,} plausible runs {first['who']}'s {first['title'].lower()} is nearest: within a point of the "
-            f"exact ETTR in {pct(first['within'], 0)} of them, and half of its errors lie below {first['median']:.1f} "
-            f"points. First order, by hand, is within a point in {pct(young['within'], 0)}: trust it while it loses "
-            f"less than {pct(young['safe_loss'], 0)}, as beyond that it says too little. {len(seldom)} of the "
+            f"Over {n:,} plausible runs {first['who']}'s {first['title'].lower()} is the most accurate: within a point "
+            f"of the exact ETTR in {pct(first['within'], 0)} of runs, with a median error of {first['median']:.1f} "
+            f"points. The first-order formula is within a point in {pct(young['within'], 0)}: trust it while its loss "
+            f"is below {pct(young['safe_loss'], 0)}; beyond that its ETTR is too low. {len(rarely)} of the "
             f"{len(refereed)} formulas are within a point in fewer than half of the runs: they leave out stalls or "
-            "lost work, and mostly say too much."
+            "lost work, and their ETTR is mostly too high."
         ),
     )
 
 
 def drawn(refereed: pd.DataFrame, n: int) -> Finding:
-    """What the summary rests on, and its tails."""
+    """Return the basis of the summary and its tails."""
     (low, high), rates = ranges()[N_GPUS], ranges()[RATE]
     silent = refereed.loc[refereed["no_answer"].idxmax()]
     worst = refereed.loc[refereed["high"].idxmax()]
@@ -46,41 +46,41 @@ def drawn(refereed: pd.DataFrame, n: int) -> Finding:
         title="",
         text=(
             f"{n:,} runs, log-uniform: {gpus(low).removesuffix(' GPUs')} to {gpus(high)} and {rates[0]:.1f} to "
-            f"{rates[1]:.0f} failures per 1,000 node-days, as the presets have them; all else over the plausible "
-            "ranges of its fields. What first order loses is checked by hand: a stall over the interval, and half an "
-            "interval and a recovery over the time to failure. Below the bound of its row a formula is within a point "
-            f"in 19 of 20 runs. {worst['title']} says over {worst['high']:.0f} points too much in one run of twenty; "
+            f"{rates[1]:.0f} failures per 1,000 node-days, the range of the presets; all other fields over their "
+            "plausible ranges. The first-order loss is stall over interval, plus half an interval and a recovery over "
+            "MTTF. Below the bound in its row a formula is within a point in 95% of runs. In 5% of runs "
+            f"{worst['title']} is more than {worst['high']:.0f} points too high; "
             f"{silent['title'].lower()} has no answer in {pct(silent['no_answer'], 0)}."
         ),
     )
 
 
-def maps(scenario: Scenario, own: pd.DataFrame) -> Finding:
-    """What the formulas say of the run itself; ``own`` as from ``validation.beside``."""
-    near = own[own["points"].abs() <= POINT]
-    said = own.dropna(subset=["ettr"])
-    much, little = (said.loc[place] for place in (said["points"].idxmax(), said["points"].idxmin()))
+def maps(scenario: Scenario, results: pd.DataFrame) -> Finding:
+    """Return the formulas' results for the run itself; ``results`` as from ``validation.beside``."""
+    near = results[results["points"].abs() <= POINT]
+    answered = results.dropna(subset=["ettr"])
+    highest, lowest = (answered.loc[row] for row in (answered["points"].idxmax(), answered["points"].idxmin()))
     at = f"{gpus(scenario.cluster.n_gpus)} and an interval of {duration(scenario.interval_h)}"
     aside = set_aside(scenario)
-    without = f" Set aside here: {listed(aside)}." if aside else ""
+    without = f" Left out here: {listed(aside)}." if aside else ""
     return Finding(
-        title=f"{len(near)} of {len(own)} formulas are within a point at the run's own size and interval",
+        title=f"{len(near)} of {len(results)} formulas are within a point at the run's own size and interval",
         text=(
-            f"At {at} the exact ETTR of the steady state is {pct(own['exact'].iloc[0])}, and {len(near)} of "
-            f"{len(own)} formulas are within a point of it. {much['title']} says most, {much['points']:+.1f} points, "
-            f"and {little['title']} least, {little['points']:+.1f}.{without}"
+            f"At {at} the exact ETTR of the steady state is {pct(results['exact'].iloc[0])}, and {len(near)} of "
+            f"{len(results)} formulas come within a point. The highest is {highest['title']}, "
+            f"{highest['points']:+.1f} points, and the lowest {lowest['title']}, {lowest['points']:+.1f}.{without}"
         ),
     )
 
 
 def simulated(exact: TimeBudget, runs: Simulation) -> Finding:
-    """The ETTR of simulated runs beside the exact one; arguments as from ``tables.simulated``."""
+    """Return the simulated and the exact ETTR; arguments as from ``tables.simulated``."""
     error = runs.ettr_error  # nan where hardly any run met a failure
     about = f", with a standard error of {100 * error:.1g} points" if error > 0 else ""
     return Finding(
         title="",
         text=(
-            f"In {count(runs.n_runs)} simulated runs the ETTR is {100 * runs.ettr:.3f}%{about}; the exact form gives "
+            f"In {count(runs.n_runs)} simulated runs the ETTR is {100 * runs.ettr:.3f}%{about}; the exact model gives "
             f"{100 * float(exact.ettr):.3f}%. The two share the rules of a run but no code. This tests the "
             "computation; {doc}`validation` tests the rules against published runs."
         ),

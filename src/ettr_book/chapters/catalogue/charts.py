@@ -1,4 +1,4 @@
-"""Tables of the catalogue, and the chart of the closed form beside simulation."""
+"""Tables of the catalogue, and the chart of the exact model against simulation."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from ettr_book.chapters.common.columns import tooltips
 from ettr_book.chapters.common.mitigations import ranked, rows_of
 from ettr_book.chapters.common.table import CaptionedTable, heads, named
 
-_WAYS = {"simulated": (MODEL_COLOURS["simulated"], "circle"), "closed form": (MODEL_COLOURS["exact"], "diamond")}
+_WAYS = {"simulation": (MODEL_COLOURS["simulated"], "circle"), "exact model": (MODEL_COLOURS["exact"], "diamond")}
 
 
 def places(frame: pd.DataFrame) -> CaptionedTable:
-    """The place of each mitigation; ``frame`` as from ``tables.places``."""
+    """Return the rank of each mitigation; ``frame`` as from ``tables.places``."""
     ends = ["" if pd.isna(row.low) else f"{row.low:+.2f} to {row.high:+.2f}" for row in frame.itertuples()]
-    names = {"title": "Mitigation", "place": "Place", "days": "Days", "ends": "95%", "group": "Acts on"}
-    names |= {"evidence": "Evidence", "effect": "Its effect is", "why": "Why not"}
-    shown = frame.assign(days=_signed(frame["days"]), ends=ends)
-    return named(shown, names, f"{count(len(frame))} mitigations and their places")
+    names = {"title": "Mitigation", "place": "Rank", "days": "Days saved", "ends": "95% CI", "group": "Acts on"}
+    names |= {"evidence": "Evidence", "effect": "Effect size", "why": "Why not"}
+    cells = frame.assign(days=_signed(frame["days"]), ends=ends)
+    return named(cells, names, f"{count(len(frame))} mitigations and their ranks")
 
 
 def published(frame: pd.DataFrame) -> CaptionedTable:
-    """What was published, and what the model makes of it; ``frame`` as from ``tables.published_pairs``."""
+    """Return published and computed effects; ``frame`` as from ``tables.published_pairs``."""
     units = ["" if unit == "1" else f" {unit}" for unit in frame["unit"]]
     before, after = (
         ["" if math.isnan(value) else f"{value:g}{unit}" for value, unit in zip(frame[name], units, strict=True)]
@@ -43,9 +43,9 @@ def published(frame: pd.DataFrame) -> CaptionedTable:
 
 
 def assumed(values: pd.DataFrame) -> CaptionedTable:
-    """What is assumed of the scenario; ``values`` as from ``tables.assumed_values``."""
+    """Return the assumed inputs of the scenario; ``values`` as from ``tables.assumed_values``."""
     n_assumed = int((values["status"] == "assumed").sum())
-    caption = f"{count(len(values))} values are assumed here, {count(n_assumed)} of them without evidence"
+    caption = f"{count(len(values))} assumed values, {count(n_assumed)} without evidence"
     return named(values, heads("field", "value", "unit", "status", "source", "note"), caption)
 
 
@@ -54,19 +54,19 @@ def _signed(values: pd.Series) -> list[str]:
 
 
 def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Gain of ETTR by the closed form beside the simulated one.
+    """Draw the ETTR gain by the exact model against the simulated gain.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``tables.beside_closed_form``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
 
     Returns
     -------
     altair chart or NoChart
-        The statement alone where there is nothing to draw.
+        The title alone if there is nothing to draw.
     """
     if frame.empty:
         return NoChart(title)
@@ -74,7 +74,7 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     gains = rounded(hundredths, 4)
     y = rows_of(frame["title"])
     long = gains.melt(["title", "apart"], ["simulated", "closed"], "way", "points")
-    long = long.replace({"way": {"closed": "closed form"}})
+    long = long.replace({"way": {"closed": "exact model", "simulated": "simulation"}})
     bars = alt.Chart(gains).mark_rule(strokeWidth=6, opacity=0.35, color=MODEL_COLOURS["simulated"])
     axis = alt.X("points:Q", title="ETTR gained [points]", axis=alt.Axis(tickCount=6))
     tips = tooltips("title", "way", "points", "apart", title="Mitigation", way="By")
@@ -84,7 +84,7 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         len(frame),
         title,
         subtitle,
-        "Points of ETTR gained by the closed form, and for how many simulated ones",
+        "Points of ETTR gained by the exact model, and by simulation",
         (f"{row.title} {100 * row.closed:.2f} for {100 * row.simulated:.2f}" for row in frame.itertuples()),
-        "bars: 95% of the simulation",
+        "bars: 95% CI of the simulation",
     )

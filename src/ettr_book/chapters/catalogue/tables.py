@@ -1,4 +1,4 @@
-"""Tables on what is known of mitigations: what was published, what is assumed, and where each stands."""
+"""Tables on mitigations: published effects, assumed inputs, and ranks."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _LEAST_ETTR = 1e-3
 
 
 def assumed_values(study: Study) -> pd.DataFrame:
-    """What is assumed of the scenario, so that mitigations have something to act on.
+    """Return the values assumed where the scenario lacks an input of a mitigation.
 
     Parameters
     ----------
     study : Study
-        Of some mitigations together; else what any of the catalogue needs is listed.
+        Study of some mitigations together, or of the whole catalogue.
 
     Returns
     -------
     DataFrame
-        A row a value: ``field``, ``value`` (in words), ``unit``, ``status``, ``source``, ``note``.
+        One row per value: ``field``, ``value`` (in words), ``unit``, ``status``, ``source``, ``note``.
     """
     rows: list[dict[str, Any]] = []
     completed = study.together(study.catalogue.ids)
@@ -50,15 +50,15 @@ def assumed_values(study: Study) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["field", "value", "unit", "status", "source", "note"])
 
 
-def rows_to_compute(of: Catalogue) -> pd.DataFrame:
-    """Of the table of validation, the rows that published figures of mitigations name."""
+def rows_to_compute(catalogue: Catalogue) -> pd.DataFrame:
+    """Return the validation rows that published effects of mitigations refer to."""
     table = evidence.table("validation")
-    named = {row for one in of for figure in one.published for row in figure.rows}
+    named = {row for entry in catalogue for figure in entry.published for row in figure.rows}
     return table[table["result_id"].isin(named)].reset_index(drop=True)
 
 
 def published_pairs(comparison: Comparison, computed: pd.DataFrame) -> pd.DataFrame:
-    """Published figures without and with a mitigation, beside what the model makes of them.
+    """Return published figures without and with a mitigation, and the values that the model computes.
 
     Parameters
     ----------
@@ -70,30 +70,32 @@ def published_pairs(comparison: Comparison, computed: pd.DataFrame) -> pd.DataFr
     Returns
     -------
     DataFrame
-        A row a figure of a mitigation that was looked at: ``id``, ``title``, ``quantity``, ``before`` (NaN if only the
-        result was published), ``after``, ``unit``, ``verdict`` (``reproduced``, ``consistent``, ``not derivable``),
-        ``computed`` (by rows of the table of validation, in words; empty if not derivable), ``holds`` (whether the
-        computation bears the verdict out), ``days`` (worth here; NaN without an answer) [d], ``why``, ``source``,
-        ``status``.
+        One row per published figure of a compared mitigation: ``id``, ``title``, ``quantity``, ``before`` (NaN if only
+        the result was published), ``after``, ``unit``, ``verdict`` (``reproduced``, ``consistent``, ``not
+        derivable``), ``computed`` (from validation rows, in words; empty if not derivable), ``holds`` (whether the
+        computation supports the verdict), ``days`` (saved in this run; NaN without an answer) [d], ``why``,
+        ``source``, ``status``.
     """
     verdicts = computed.set_index("result_id")
     days = comparison.compared.set_index("id")["days_gain"]
     rows = []
     for name in comparison.frame["id"]:
-        one = comparison.study.catalogue[name]
-        for figure in one.published:
-            own = verdicts.loc[[row for row in figure.rows if row in verdicts.index]]
+        mitigation = comparison.study.catalogue[name]
+        for figure in mitigation.published:
+            matching = verdicts.loc[[row for row in figure.rows if row in verdicts.index]]
             rows.append(
                 {
                     "id": name,
-                    "title": one.title,
+                    "title": mitigation.title,
                     "quantity": figure.quantity,
                     "before": np.nan if figure.before is None else figure.before,
                     "after": figure.after,
                     "unit": figure.unit,
                     "verdict": figure.verdict,
-                    "computed": "; ".join(f"{row.computed:.4g} for {row.published:.4g}" for row in own.itertuples()),
-                    "holds": _holds(figure.verdict, own["verdict"].tolist()) and len(own) == len(figure.rows),
+                    "computed": "; ".join(
+                        f"{row.computed:.4g} for {row.published:.4g}" for row in matching.itertuples()
+                    ),
+                    "holds": _holds(figure.verdict, matching["verdict"].tolist()) and len(matching) == len(figure.rows),
                     "days": float(days.get(name, np.nan)),
                     "why": figure.why,
                     "source": figure.source or "",
@@ -105,19 +107,19 @@ def published_pairs(comparison: Comparison, computed: pd.DataFrame) -> pd.DataFr
 
 
 def _holds(verdict: str, computed: list[str]) -> bool:
-    """Whether rows bear a verdict out: what is reproduced needs no assumption that was fitted to it."""
+    """Return whether rows support a verdict: a reproduced effect needs no assumption that was fitted to it."""
     return "not reproduced" not in computed and (verdict != "reproduced" or "fitted" not in computed)
 
 
 def places(comparison: Comparison) -> pd.DataFrame:
-    """Where each mitigation stands: its rank, or why it has none.
+    """Return the rank of each mitigation, or why it has none.
 
     Returns
     -------
     DataFrame
-        A row a mitigation, ranked ones first, then those in place, tried without evidence, and without an answer:
+        One row per mitigation, ranked ones first, then those in place, without evidence, and without an answer:
         ``id``, ``title``, ``group``, ``place`` (in words), ``days`` with ``low`` and ``high`` (95%) [d], ``evidence``,
-        ``effect``, ``why`` (of a missing answer).
+        ``effect``, ``why`` (reason for a missing answer).
     """
     columns = ["id", "title", "group", "state", "evidence", "effect", "why", "rank", "rank_low", "rank_high"]
     ends = {"days_gain": "days", "days_low": "low", "days_high": "high"}
@@ -136,15 +138,15 @@ def _place(row: dict[str, Any]) -> str:
     if row["state"] != TRIED:
         return str(row["state"])
     if row["evidence"] == NO_EVIDENCE:
-        return "no rank: nothing published"
+        return "no rank: no published evidence"
     if pd.isna(row["rank"]):
-        return "no rank: within the error of nothing"
+        return "no rank: not distinguishable from zero"
     low, high = int(row["rank_low"]), int(row["rank_high"])
     return f"{int(row['rank'])}" if low == high else f"{int(row['rank'])} ({low} to {high})"
 
 
 def _order(row: dict[str, Any]) -> float:
-    """Ranks in their order; then in place, without evidence, and without an answer."""
+    """Return the sort key: ranks first, then already in place, without evidence, and without an answer."""
     if row["state"] == IN_PLACE:
         return 1e6
     if row["state"] != TRIED:
@@ -153,14 +155,14 @@ def _order(row: dict[str, Any]) -> float:
 
 
 def beside_closed_form(comparison: Comparison) -> pd.DataFrame:
-    """Gain of ETTR by the closed form and by simulation, where the closed form has a term for what changes.
+    """Return the ETTR gain by the exact model and by simulation, where the exact model covers the change.
 
     Returns
     -------
     DataFrame
         ``id``, ``title``, ``closed``, ``simulated`` with ``low`` and ``high`` (95%), ``apart`` (closed less simulated),
-        ``agrees`` (the closed form's lies within the interval); those that move neither by a tenth of a point are
-        left out.
+        ``agrees`` (the exact gain lies within the interval); mitigations that change neither by a tenth of a point
+        are left out.
     """
     frame = comparison.compared
     columns = ["id", "title", "closed", "simulated", "low", "high", "apart", "agrees"]

@@ -26,18 +26,18 @@ _RULES = {
     "Daly, higher order": (DARK_GREEN, [2, 2]),
     "Availability": (PURPLE, [8, 2, 2, 2]),
 }
-_BASES = {"assumed": ORANGE, "counted, 95%": BLUE}
+_BASES = {"assumed": ORANGE, "counted, 95% CI": BLUE}
 
 
 def rules(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """What each published rule for the interval costs against the best one.
+    """Draw the ETTR lost by each published interval rule against the best interval.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``tables.interval_rules``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     across, up = builders.across("n_gpus"), builders.up("loss_points", domainMin=0)
     tips = tooltips("rule", "n_gpus", "interval_min", "loss_points")
@@ -54,18 +54,18 @@ def rules(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
 
 def moved_by(frame: pd.DataFrame, best_min: float, band: tuple[float, float], title: str, subtitle: str = "") -> Any:
-    """The best interval over the range of each input, beside the range of intervals that are as good.
+    """Draw the best interval over the range of each input, with the range of intervals that are as good.
 
     Parameters
     ----------
     frame : DataFrame
-        As from ``tables.moved_by``, with at least a row.
+        As from ``tables.moved_by``, with at least one row.
     best_min : float
         The best interval. [min]
     band : (float, float)
         Ends of the range that costs at most half a point. [min]
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     drawn = rounded(frame)
     drawn["named"] = [
@@ -76,7 +76,9 @@ def moved_by(frame: pd.DataFrame, best_min: float, band: tuple[float, float], ti
     flat = pd.DataFrame({"low_min": [band[0]], "high_min": [band[1]], "what": ["costs at most half a point"]})
     area = alt.Chart(flat).mark_rect(color=GREEN, opacity=0.16).encode(x=x, x2="high_min:Q", tooltip=tooltips("what"))
     tips = tooltips("input", "basis", "low_min", "high_min", low_min="Best from", high_min="to")
-    colour = builders.colours("basis", builders.present(_BASES, frame["basis"]), "Its range is", symbolType="square")
+    colour = builders.colours(
+        "basis", builders.present(_BASES, frame["basis"]), "Basis of the range", symbolType="square"
+    )
     bars = alt.Chart(drawn).mark_bar(size=14).encode(x=x, x2="high_min:Q", y=y, color=colour, tooltip=tips)
     spans = "; ".join(f"{row.input} from {row.low_min:.2g} to {row.high_min:.2g}" for row in frame.itertuples())
     return finish(

@@ -1,4 +1,4 @@
-"""What a checkpoint interval costs, which rule for it comes near, and what moves it."""
+"""Cost of a checkpoint interval, accuracy of the published rules, and inputs that move the best interval."""
 
 from __future__ import annotations
 
@@ -37,35 +37,35 @@ if TYPE_CHECKING:
 
 _POINTS = 120
 _MOST_TIMES = 20.0
-"""Intervals that are drawn, up to so many times shorter or longer than the best."""
+"""Ratio of the shortest and longest interval drawn to the best one."""
 
 
 def parts_by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
-    """Shares of the wall clock over the checkpoint interval, exact, in the steady state.
+    """Return the shares of wall-clock time over the checkpoint interval, exact, in the steady state.
 
     Returns
     -------
     DataFrame
-        ``interval_min`` [min], ``part``, ``share`` in [0, 1]; parts that are nowhere above zero are left out.
+        ``interval_min`` [min], ``part``, ``share`` in [0, 1]; parts that are zero everywhere are left out.
     """
     steady = without_start(scenario)
-    best, given = best_interval_min(steady), steady.interval_min
-    least, most = steady.least_interval_min * (1 + 1e-9), steady.work_h * MIN_PER_H
+    best, current = best_interval_min(steady), steady.interval_min
+    shortest_possible, work_min = steady.least_interval_min * (1 + 1e-9), steady.work_h * MIN_PER_H
     shortest = max(best / _MOST_TIMES, SHORTEST_MIN)
-    low, high = max(min(shortest, given), least), min(max(best * _MOST_TIMES, given), most)
+    low, high = max(min(shortest, current), shortest_possible), min(max(best * _MOST_TIMES, current), work_min)
     intervals = np.geomspace(low, max(high, 2 * low), n_points)
     return part_shares(quietly(budget.exact, steady, {INTERVAL: intervals}), steady, interval_min=intervals)
 
 
 def interval_rules(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
-    """What each published rule for the interval costs against the best one, over the job's size.
+    """Return the ETTR lost by each published interval rule against the best interval, over job size.
 
     Returns
     -------
     DataFrame
-        ``n_gpus`` [GPUs], ``rule``, ``interval_min`` [min], from a second to the whole work, ``loss_points``: ETTR
-        lost against the best interval, in hundredths. Background write, faster tiers, predictions, silence and
-        maintenance are set aside: the rules have no term for them.
+        ``n_gpus`` [GPUs], ``rule``, ``interval_min`` [min], from a second to all work, ``loss_points``: ETTR
+        lost against the best interval, in hundredths. Background write, faster tiers, predictions, silent failures and
+        maintenance are left out: the rules do not cover them.
     """
     run = steady(scenario).override({PERSIST: 0, "checkpoint.store": None})
     n_gpus = sizes_of_curve(run, n_points)
@@ -98,13 +98,13 @@ def _ettr(scenario: Scenario, n_gpus: np.ndarray, tau_h: np.ndarray) -> np.ndarr
 
 
 def losses_by_factor(plan: Plan, factors: Iterable[float]) -> dict[float, float]:
-    """ETTR lost in the steady state, maintenance included, with an interval that is a multiple of the best one.
+    """Return the ETTR lost in the steady state with a multiple of the best interval, maintenance included.
 
     Returns
     -------
     dict
-        Factor to ETTR lost; intervals that are shorter than possible or longer than the work are left out, and so are
-        those for which planned maintenance is too frequent.
+        Factor to ETTR lost; intervals shorter than possible or longer than the work are left out, and so are those for
+        which planned maintenance is too frequent.
     """
     run, best = plan.scenario, plan.band.interval_min
     ends = max(SHORTEST_MIN, run.least_interval_min), run.work_h * MIN_PER_H
@@ -117,31 +117,37 @@ def losses_by_factor(plan: Plan, factors: Iterable[float]) -> dict[float, float]
 
 
 def moved_by(plan: Plan) -> pd.DataFrame:
-    """Best interval over the range of each input that moves it: what is assumed, and the failure rate as counted.
+    """Return the best interval over the range of each assumed input and over the interval of the failure rate.
 
     Returns
     -------
     DataFrame
-        ``input``, ``basis`` (``"assumed"`` or ``"counted, 95%"``), ``low_value``, ``high_value`` and ``unit`` of the
-        input, ``low_min``, ``high_min``: the best interval at its ends. [min] Empty if nothing moves it.
+        ``input``, ``basis`` (``"assumed"`` or ``"counted, 95% CI"``), ``low_value``, ``high_value`` and ``unit`` of
+        the input, ``low_min``, ``high_min``: the best interval at its ends. [min] Empty if no input moves it.
     """
     run = plan.scenario
     rows = [
-        _moved(one.name, "assumed", (one.low, one.high), one.unit, _best_over(run, one.field, one.low, one.high))
-        for one in plan.assumptions.inputs
-        if one.field.startswith("checkpoint.") and one.field != INTERVAL
+        _moved(
+            assumed.name,
+            "assumed",
+            (assumed.low, assumed.high),
+            assumed.unit,
+            _best_over(run, assumed.field, assumed.low, assumed.high),
+        )
+        for assumed in plan.assumptions.inputs
+        if assumed.field.startswith("checkpoint.") and assumed.field != INTERVAL
     ]
     rate, interval = (plan.bands[name] for name in ("job_mttf_h", "best_interval_min"))
     if rate and interval:
         ends = (rate["low_95"], rate["high_95"])
-        rows.append(_moved("time to failure", "counted, 95%", ends, "h", (interval["low_95"], interval["high_95"])))
+        rows.append(_moved("MTTF", "counted, 95% CI", ends, "h", (interval["low_95"], interval["high_95"])))
     columns = ["input", "basis", "low_value", "high_value", "unit", "low_min", "high_min"]
     moved = pd.DataFrame(rows, columns=columns)
     return moved[moved["high_min"] > moved["low_min"] * (1 + 1e-6)].sort_values("high_min", ascending=False)
 
 
 def best_interval_if(run: Scenario, changes: Mapping[str, Any]) -> float:
-    """Best interval of the run with some of its values changed. [min]"""
+    """Return the best interval of the run with some values changed. [min]"""
     return float(best_interval_min(run.override(changes)))
 
 
@@ -159,23 +165,23 @@ def _moved(name: str, basis: str, values: tuple[float, float], unit: str, ends: 
 
 
 def _best_over(run: Scenario, field: str, *values: float) -> tuple[float, float]:
-    """Best interval at the two ends of a field; where an end has none, as it is. [min]"""
-    found = []
+    """Return the best interval at both ends of a field; where an end has none, the current best. [min]"""
+    best_min = []
     for value in values:
         try:
-            found.append(best_interval_if(run, {field: value}))
+            best_min.append(best_interval_if(run, {field: value}))
         except EttrError:
-            found.append(best_interval_if(run, {}))
-    return found[0], found[1]
+            best_min.append(best_interval_if(run, {}))
+    return best_min[0], best_min[1]
 
 
 def by_hand(plan: Plan) -> dict[str, float]:
-    """The best interval by the square root, from what anybody can count.
+    """Return the best interval by Young's rule.
 
     Returns
     -------
     dict
-        ``failures_per_day``, ``mttf_min`` and ``stall_min`` (with what the background write takes) [min],
+        ``failures_per_day``, ``mttf_min`` and ``stall_min`` (including the slowdown by the background write) [min],
         ``interval_min`` [min], and ``lost``: the share of the time that stalls and rework take there.
     """
     run = plan.scenario

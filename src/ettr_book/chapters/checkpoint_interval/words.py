@@ -1,4 +1,4 @@
-"""Sentences of the chapter on the checkpoint interval."""
+"""Text of the chapter on the checkpoint interval."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 from ettr.core.sentences import Finding, capital, listed, literal, points, say
 from ettr.plan.details import no_answer
 from ettr_book.chapters.checkpoint_interval import tables
-from ettr_book.chapters.common.exercises import Exercise, exercises
+from ettr_book.chapters.common.exercises import Exercise, numbered_exercises
 
 if TYPE_CHECKING:
     from ettr.plan import Plan
@@ -20,7 +20,7 @@ _FACTORS = {0.25: "a quarter of", 0.5: "half", 2.0: "twice", 4.0: "four times"}
 
 
 def answer(plan: Plan) -> Finding:
-    """How often to checkpoint."""
+    """Return the best checkpoint interval."""
     run, band = plan.scenario, plan.band
     if math.isinf(plan.job_mttf_h):
         none = f"**{literal(run.title)} has no failures: a checkpoint gains nothing.**"
@@ -39,17 +39,17 @@ def answer(plan: Plan) -> Finding:
             "Checkpoint every {best_interval:roughly}; anything longer costs half a point at most",
             **values,
         ),
-        f"{text} {_sure(plan)} {_own(plan)}",
+        f"{text} {_uncertainty(plan)} {_current(plan)}",
     )
 
 
-def _sure(plan: Plan) -> str:
-    """How far what is assumed and what was counted move the best interval, the former first."""
+def _uncertainty(plan: Plan) -> str:
+    """Return the range of the best interval over the assumed inputs, and over the failure rate."""
     moved = tables.moved_by(plan)
     sentences = []
     for basis, template in (
         ("assumed", "Across the plausible range of the assumed inputs it is {ends:span}, mostly by the {input}."),
-        ("counted, 95%", "Uncertainty in the failure rate moves it from {ends:span} (95% CI)."),
+        ("counted, 95% CI", "Uncertainty in the failure rate moves it from {ends:span} (95% CI)."),
     ):
         rows = moved[moved["basis"] == basis]
         if len(rows):
@@ -59,7 +59,7 @@ def _sure(plan: Plan) -> str:
     return " ".join(sentences)
 
 
-def _own(plan: Plan) -> str:
+def _current(plan: Plan) -> str:
     run, band = plan.scenario, plan.band
     if plan.budget_as_given is None:
         return no_answer(plan).capitalize()
@@ -72,19 +72,19 @@ def _own(plan: Plan) -> str:
 
 
 def by_hand(plan: Plan) -> Finding:
-    """The same in three lines of arithmetic."""
+    """Return Young's rule in three lines of arithmetic."""
     if math.isinf(plan.job_mttf_h) or plan.scenario.stall_h == 0:
-        return Finding("By hand", "Without failures, or without a stall, there is nothing to weigh.")
+        return Finding("By hand", "Without failures, or without a stall, there is no trade-off.")
     hand = tables.by_hand(plan)
     return Finding(
         "By hand",
         say(
             "- Exposed to failures, the job meets {failures_per_day:about} per day: MTTF {mttf_min:about} min (MTBF "
             "{#mttf:roughly} on the wall clock, downtime included).\n"
-            "- The stall and that time under one root: √(2 × {stall_min:about} × {mttf_min:about}) = "
+            "- Young's rule: interval = √(2 × stall × MTTF) = √(2 × {stall_min:about} × {mttf_min:about}) = "
             "{interval_min:about} min.\n"
-            "- Stalls then take {stall_min:about} / {interval_min:about}, and rework as much again: {in_all}.\n\n"
-            "The exact form says {best:about} min{floor}.",
+            "- Stalls then take {stall_min:about} / {interval_min:about}, and rework the same again: {in_all}.\n\n"
+            "The exact model gives {best:about} min{floor}.",
             mttf=plan.wall_mttf_h,
             best=plan.band.interval_min,
             in_all=say("{lost:share} in all", lost=hand["lost"]) if hand["lost"] < 1 else "more than all of the time",
@@ -99,7 +99,7 @@ def _write_sets_it(plan: Plan) -> bool:
 
 
 def wrong(plan: Plan) -> Finding:
-    """What an interval costs that is not the best one."""
+    """Return the cost of a wrong interval."""
     losses = tables.losses_by_factor(plan, _FACTORS)
     if not losses:
         only = "There is no other interval: the work is too short, or the background write too long"
@@ -109,7 +109,7 @@ def wrong(plan: Plan) -> Finding:
 
 
 def parts(plan: Plan) -> Finding:
-    """What is traded at the interval."""
+    """Return the trade-off at the interval."""
     hours = plan.budget
     return Finding(
         title="A short interval pays in stalls, a long one in rework",
@@ -125,9 +125,9 @@ def parts(plan: Plan) -> Finding:
 
 
 def moved(frame: pd.DataFrame, plan: Plan) -> Finding:
-    """Which input moves the best interval; ``frame`` as from ``tables.moved_by``."""
+    """Return which input moves the best interval; ``frame`` as from ``tables.moved_by``."""
     if frame.empty:
-        same = "Nothing that is uncertain here moves the best interval"
+        same = "No uncertain input moves the best interval"
         return Finding(same, f"{same}.")
     ratio = frame["high_min"] / frame["low_min"]
     widest = frame.loc[ratio.idxmax()]
@@ -140,7 +140,7 @@ def moved(frame: pd.DataFrame, plan: Plan) -> Finding:
             ratio=ratio.max(),
             ends=(widest["low_min"] / 60, widest["high_min"] / 60),
             verdict=(
-                "All of these intervals cost at most half a point: nothing here would change the plan."
+                "All these intervals cost at most half a point, so the plan would not change."
                 if outside.empty
                 else f"Only {listed([f'the {name}' for name in outside['input']])} can move it out of the range that "
                 f"costs at most half a point."
@@ -150,29 +150,29 @@ def moved(frame: pd.DataFrame, plan: Plan) -> Finding:
 
 
 def rules(table: pd.DataFrame, n_gpus: int) -> Finding:
-    """Which rule for the interval to use; columns as from ``tables.interval_rules``."""
+    """Return which interval rule to use; columns as from ``tables.interval_rules``."""
     worst = table.groupby("rule")["loss_points"].max().sort_values()
     n_gpus = int(min(n_gpus, table["n_gpus"].max()))
-    here = table.iloc[(np.log(table["n_gpus"]) - math.log(n_gpus)).abs().groupby(table["rule"]).idxmin()]
+    at_size = table.iloc[(np.log(table["n_gpus"]) - math.log(n_gpus)).abs().groupby(table["rule"]).idxmin()]
     return Finding(
         title=say("No rule costs more than {worst:points} up to a million GPUs", worst=worst.iloc[-1] / 100),
         text=say(
-            "On {n_gpus:gpus} the worst of four published rules costs {largest:points}. Over all sizes {first} is "
-            "nearest to the best and {last} farthest.",
+            "On {n_gpus:gpus} the worst of four published rules costs {largest:points}. Over all sizes {first} is the "
+            "most accurate and {last} the least.",
             n_gpus=n_gpus,
-            largest=here["loss_points"].max() / 100,
+            largest=at_size["loss_points"].max() / 100,
             first=worst.index[0],
             last=worst.index[-1],
         ),
     )
 
 
-def asked(plan: Plan) -> Finding:
-    """Two exercises."""
+def exercises(plan: Plan) -> Finding:
+    """Return two exercises."""
     run, stall_s = plan.scenario, plan.scenario.checkpoint.stall_s or 10.0
     slower = tables.best_interval_if(run, {"checkpoint.stall_s": 4 * stall_s})
     larger = tables.best_interval_if(run, {"cluster.n_gpus": 4 * run.cluster.n_gpus})
-    return exercises(
+    return numbered_exercises(
         Exercise(
             say("The store gets slower, and a stall of {stall:number} s becomes one of {four:number} s. How often now?",
                 stall=stall_s, four=4 * stall_s),

@@ -1,4 +1,4 @@
-"""Charts on what tiers below the store buy."""
+"""Charts of checkpoint tiers faster than the store."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SIZES = (BLUE, ORANGE)
 
 
 def ladder(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Lost shares of the wall clock, a stacked bar a set of tiers.
+    """Draw the lost shares of wall-clock time, one stacked bar per set of tiers.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``tables.ladder``: ``rung``, ``part``, ``share``, ``ettr``, ``interval_min`` [min], ``from_store``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     places = {part: i for i, part in enumerate(PART_COLOURS)}
     lost = frame[frame["part"] != "productive"].assign(place=frame["part"].map(places))
@@ -56,14 +56,14 @@ def ladder(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         bars + labels,
         title=title,
-        subtitle=with_marks(subtitle, "at the end of each bar its ETTR"),
-        description=f"Stacked bars of the lost shares of the wall clock, a bar a set of tiers. ETTR: {ettrs}.",
+        subtitle=with_marks(subtitle, "labels: ETTR"),
+        description=f"Stacked bars of the lost shares of wall-clock time, one per set of tiers. ETTR: {ettrs}.",
         height=44 * len(totals) + 10,
     )
 
 
 def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """The best interval over the bandwidth of the store, with the bandwidth below which the write sets it.
+    """Draw the best interval over the store's bandwidth, with the bandwidth below which the write sets it.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
     published : DataFrame
         As from ``tables.published_stores``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     curves = frame.assign(job=[f"{size:,.0f} GPUs" for size in frame["n_gpus"]])
     jobs = list(dict.fromkeys(curves["job"]))
@@ -100,15 +100,15 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
         )
     )
     fastest_first = published.sort_values("write_gb_s", ascending=False)
-    # each rule begins beside its name, so that none crosses the name of a faster store
-    known = alt.Chart(fastest_first.assign(place=[8 + 16 * i for i in range(len(published))]))
-    rules = known.mark_rule(strokeDash=[3, 3]).encode(
+    # each rule starts next to its name, so that none crosses the name of a faster store
+    stores = alt.Chart(fastest_first.assign(place=[8 + 16 * i for i in range(len(published))]))
+    rules = stores.mark_rule(strokeDash=[3, 3]).encode(
         x=alt.X("write_gb_s:Q"),
         y=alt.Y("place:Q", scale=None),
         y2=alt.value("height"),
         tooltip=tooltips("store", "write_gb_s", "write_s"),
     )
-    names = known.mark_text(align="right", dx=-4).encode(
+    names = stores.mark_text(align="right", dx=-4).encode(
         x=alt.X("write_gb_s:Q"), y=alt.Y("place:Q", scale=None), text=alt.Text("store:N")
     )
     bends = "; ".join(f"{row.job} {row.crossing_gb_s:,.3g} GB/s" for row in curves.drop_duplicates("job").itertuples())
@@ -125,14 +125,14 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
 
 
 def found_late(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """ETTR lost to silent failures, over their latency.
+    """Draw the ETTR lost to silent failures over their latency.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``silent_tables.found_late``: ``latency_h`` [h], ``ettr``, ``lost_points``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     if frame.empty:
         return NoChart("to first order this run never ends.")

@@ -1,4 +1,4 @@
-"""Failures that are found long after they struck."""
+"""Silent failures, which are detected long after they struck."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _SILENT = "Silent"
 
 
 def silent_share(scenario: Scenario, mode: str) -> tuple[float, str]:
-    """Share of failures that nobody notices at first, and whose count it is.
+    """Return the share of silent failures and the source of that share.
 
     Parameters
     ----------
     scenario : Scenario
-        Its modes with a latency count, else its mode of the given name; without either, the mode of that name in the
-        published table of Llama 3.
+        Its modes with a latency count as silent, else its mode named `mode`; without either, the mode of that name in
+        the published table of Llama 3.
     mode : str
         Name of the mode.
 
@@ -36,7 +36,9 @@ def silent_share(scenario: Scenario, mode: str) -> tuple[float, str]:
     (0.0143, 'Llama 3')
     """
     modes = scenario.failures.modes
-    names = [one.name for one in modes if one.latency_h is not None] or [one.name for one in modes if one.name == mode]
+    names = [candidate.name for candidate in modes if candidate.latency_h is not None] or [
+        candidate.name for candidate in modes if candidate.name == mode
+    ]
     if names:
         weights = dict(zip(scenario.mode_names, scenario.mode_weights, strict=True))
         return float(sum(weights[name] for name in names)), "the scenario"
@@ -45,17 +47,17 @@ def silent_share(scenario: Scenario, mode: str) -> tuple[float, str]:
 
 
 def found_late(scenario: Scenario, share: float, latency_h: float, n_points: int = 25) -> pd.DataFrame:
-    """ETTR lost to silent failures over their latency, to first order.
+    """Return the ETTR lost to silent failures over their latency, to first order.
 
     Parameters
     ----------
     scenario : Scenario
-        The run, with its store alone, a checkpoint durable at once, and the best interval for failures that are noticed
-        at once.
+        The run; computed with its store alone, checkpoints durable at once, and the best interval for failures that are
+        detected at once.
     share : float
         Share of all failures that are silent.
     latency_h : float
-        A latency that must be among those shown. [h]
+        A latency to include. [h]
     n_points : int
         Latencies, from six minutes to thirty days.
 
@@ -75,7 +77,7 @@ def found_late(scenario: Scenario, share: float, latency_h: float, n_points: int
 
 
 def checkpoints_to_hold(scenario: Scenario, latency_h: float) -> int:
-    """Old checkpoints to keep so that one is clean when a corruption is found so long after it struck. [count]
+    """Return how many old checkpoints to keep so that one is clean after a given latency. [count]
 
     Examples
     --------
@@ -88,7 +90,7 @@ def checkpoints_to_hold(scenario: Scenario, latency_h: float) -> int:
 
 
 def _with_silent(run: Scenario, share: float, latency_h: float) -> Scenario:
-    """The run with one kind of silent failure, all else the mean of its modes."""
+    """Return the run with one kind of silent failure; its other values are the means over the modes."""
     means = {
         "detection_min": run.detection_h * 60,
         "restart_min": max(0.0, run.recovery_h - run.detection_h - run.queue_h - run.load_h) * 60,

@@ -1,4 +1,4 @@
-"""What faster tiers below the store buy, and when the store is too slow."""
+"""Gain from faster checkpoint tiers, and bandwidths at which the store is too slow."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from ettr_book.chapters.common.steady_state import answered, ettr_at
 COMMON_LOSS = "Several nodes at once"
 """Name of the mode that :func:`with_common_losses` adds."""
 
-AS_IT_IS, STORE = "As it is", "Store only, without planned stops"
-"""Names of the first rungs: the run of all other pages, and what the tiers are compared with."""
-OWN = "The scenario's own tiers"
-INSTEAD = ", instead"
-"""How the title of a rung ends that stands in the place of all faster tiers."""
+CURRENT, STORE = "Current run", "Store only, without planned stops"
+"""Names of the first rungs: the run of all other pages, and the baseline of the tiers."""
+SCENARIO_TIERS = "The scenario's own tiers"
+ALONE = ", instead"
+"""End of the title of a rung that replaces all faster tiers."""
 
 
 def store_only(scenario: Scenario) -> Scenario:
-    """The run with the store alone, in the steady state: the lowest rung of :func:`ladder`.
+    """Return the run with the store as its only tier, in the steady state: the baseline of :func:`ladder`.
 
-    Faster tiers are left out, and with them what no closed form combines with tiers: planned maintenance, the slowdown
-    by the background write, announced and silent failures, rates that change, checkpoints that are not kept. Where the
-    scenario's restart holds the loading, the published time to load 405 billion parameters is taken out of it as
-    ``checkpoint.load_s``, or the whole restart where that is shorter: the sum stays, and a faster tier can load faster.
+    Faster tiers are left out, and so are the features that the exact model cannot combine with tiers: planned
+    maintenance, the slowdown by the background write, announced and silent failures, changing rates, and checkpoints
+    that are not kept. If the scenario's restart includes loading, the published time to load 405 billion parameters (or
+    all of a shorter restart) becomes ``checkpoint.load_s``: the sum stays the same, and a faster tier can load faster.
 
     Parameters
     ----------
@@ -62,28 +62,34 @@ def store_only(scenario: Scenario) -> Scenario:
     )
     if run.load_h > 0:
         return run
-    own = {mode.name: mode.restart_min for mode in run.failures.modes if mode.restart_min is not None}
-    load_s = min(evidence.figure("bytecheckpoint_load_s").value, 60 * min([run.recovery.restart_min, *own.values()]))
+    mode_restarts_min = {mode.name: mode.restart_min for mode in run.failures.modes if mode.restart_min is not None}
+    load_s = min(
+        evidence.figure("bytecheckpoint_load_s").value,
+        60 * min([run.recovery.restart_min, *mode_restarts_min.values()]),
+    )
     return run.override(
         {
             "checkpoint.load_s": load_s,
             RESTART: run.recovery.restart_min - load_s / 60,
-            **{f"failures.modes.{name}.restart_min": own_min - load_s / 60 for name, own_min in own.items()},
+            **{
+                f"failures.modes.{name}.restart_min": restart_min - load_s / 60
+                for name, restart_min in mode_restarts_min.items()
+            },
         }
     )
 
 
 def with_common_losses(scenario: Scenario, share: float, n_lost_nodes: int) -> Scenario:
-    """The run with a share of its failures taking the memory of several nodes at once; the rate stays.
+    """Return the run with a share of failures that erase the memory of several nodes; the rate stays the same.
 
     Parameters
     ----------
     scenario : Scenario
-        The run; one with a mode that loses several nodes comes back as it is.
+        The run; returned unchanged if one of its modes already erases several nodes.
     share : float
         Share of all failures, in [0, 1).
     n_lost_nodes : int
-        Nodes lost at once; all of them where the job has fewer. [count]
+        Nodes lost at once, at most the whole job. [count]
 
     Examples
     --------
@@ -98,7 +104,7 @@ def with_common_losses(scenario: Scenario, share: float, n_lost_nodes: int) -> S
 
 
 def rungs(scenario: Scenario, common_share: float, common_nodes: int, nodes_per_replica: int) -> dict[str, Scenario]:
-    """The scenarios of :func:`ladder` by the title of the rung, each with the best interval of its store.
+    """Return the scenarios of :func:`ladder` by title, each with the best interval of its store.
 
     Parameters
     ----------
@@ -107,7 +113,7 @@ def rungs(scenario: Scenario, common_share: float, common_nodes: int, nodes_per_
     common_share, common_nodes : float, int
         As in :func:`with_common_losses`.
     nodes_per_replica : int
-        Nodes that hold one replica of the model: so many failures apart just-in-time checkpoints have a copy. [count]
+        Nodes that hold one replica of the model; just-in-time checkpoints copy from another replica. [count]
     """
     if nodes_per_replica < 1 or common_nodes < 1:
         raise InputError(f"nodes_per_replica and common_nodes must be >= 1, got {nodes_per_replica} and {common_nodes}")
@@ -118,20 +124,20 @@ def rungs(scenario: Scenario, common_share: float, common_nodes: int, nodes_per_
         replicas = max(1, base.n_nodes // nodes_per_replica)
         copies = replicas if pd.isna(row.copies) else int(row.copies)
         if copies > base.n_nodes or (pd.isna(row.copies) and copies < 2):
-            continue  # no room for so many copies
+            continue  # more copies than nodes
         tier = _tier(row, copies, base)
         if row.alone:
-            runs[f"{row.title}{INSTEAD}"] = _with_tiers(base, [tier])
+            runs[f"{row.title}{ALONE}"] = _with_tiers(base, [tier])
         else:
             below = [*below, tier]
             runs[f"+ {row.title.lower()}"] = _with_tiers(base, below)
     if scenario.checkpoint.tiers:
-        runs[OWN] = _with_tiers(base, [tier.model_dump() for tier in scenario.checkpoint.tiers])
+        runs[SCENARIO_TIERS] = _with_tiers(base, [tier.model_dump() for tier in scenario.checkpoint.tiers])
     return {title: run.override({INTERVAL: best_interval_min(run)}) for title, run in runs.items()}
 
 
 def _tier(row: Any, copies: int, base: Scenario) -> dict[str, Any]:
-    """A tier of the table; none writes or loads more slowly than the store."""
+    """Return a tier of the table, never slower than the store."""
     return {
         "name": row.title,
         "interval_s": row.interval_s,
@@ -151,7 +157,7 @@ def _with_tiers(base: Scenario, tiers: list[dict[str, Any]]) -> Scenario:
 def ladder(
     scenario: Scenario, common_share: float = 0.0, common_nodes: int = 2, nodes_per_replica: int = 16
 ) -> pd.DataFrame:
-    """Shares of the wall clock of the run as it is, with the store alone, and with more and more tiers below it, exact.
+    """Return the exact shares of wall-clock time: the current run, the store alone, and further tiers added one by one.
 
     Parameters
     ----------
@@ -162,9 +168,9 @@ def ladder(
     -------
     DataFrame
         ``rung``, in their order, ``part``, ``share`` in [0, 1], ``ettr``, ``interval_min`` (best of the store) [min],
-        ``from_store`` (share of failures that only the store survives). The first, :data:`AS_IT_IS`, has planned stops,
-        the start, and its own interval. Rungs without an answer are left out; parts
-        that are nowhere above zero too.
+        ``from_store`` (share of failures that only the store survives). The first, :data:`CURRENT`, has planned stops,
+        the start, and its own interval. Rungs without an answer are left out, and so are parts that are zero
+        everywhere.
 
     Raises
     ------
@@ -172,9 +178,9 @@ def ladder(
         No rung has an answer: the run practically never ends.
     """
     frames = []
-    as_it_is = {} if scenario.checkpoint.tiers else {AS_IT_IS: scenario}
-    for title, run in (as_it_is | rungs(scenario, common_share, common_nodes, nodes_per_replica)).items():
-        hours = _answer(budget.simplified(run).scenario if title == AS_IT_IS else run)
+    current = {} if scenario.checkpoint.tiers else {CURRENT: scenario}
+    for title, run in (current | rungs(scenario, common_share, common_nodes, nodes_per_replica)).items():
+        hours = _answer(budget.simplified(run).scenario if title == CURRENT else run)
         if hours is None:
             continue
         parts = {part.removesuffix("_h"): float(getattr(hours, part) / hours.total_h) for part in PARTS}
@@ -200,20 +206,22 @@ _SLOWEST_GB_S, _FASTEST_GB_S = (0.01, 1.0), 10_000.0
 
 
 def stored_bytes(scenario: Scenario, n_parameters: float, bytes_per_parameter: float) -> float:
-    """Size of a checkpoint, by the scenario's own store where it has one. [B]"""
-    own = scenario.checkpoint.store
-    if own is None:
+    """Return the size of a checkpoint, from the scenario's own store if it has one. [B]"""
+    store = scenario.checkpoint.store
+    if store is None:
         return float(checkpoint_bytes(n_parameters, bytes_per_parameter))
-    return float(checkpoint_bytes(own.n_parameters, own.bytes_per_parameter, own.changed_share, own.compression_ratio))
+    return float(
+        checkpoint_bytes(store.n_parameters, store.bytes_per_parameter, store.changed_share, store.compression_ratio)
+    )
 
 
 def by_bandwidth(scenario: Scenario, n_bytes: float, n_gpus: int, n_points: int = 80) -> pd.DataFrame:
-    """The best interval over the bandwidth of the store, for the job and for one of another size.
+    """Return the best interval over the store's bandwidth, for the job and for another size.
 
     Parameters
     ----------
     scenario : Scenario
-        The run; its stall stays, its background write is what the bandwidth makes of it.
+        The run; its stall is kept, its background write follows from the bandwidth.
     n_bytes : float
         Size of a checkpoint. [B]
     n_gpus : int
@@ -250,7 +258,7 @@ def by_bandwidth(scenario: Scenario, n_bytes: float, n_gpus: int, n_points: int 
 
 
 def bandwidth_crossings(scenario: Scenario, n_bytes: float, n_gpus: int) -> pd.DataFrame:
-    """The bandwidth below which the write, not the stall, sets the best interval, by size of the job.
+    """Return the bandwidth below which the write, not the stall, sets the best interval, by job size.
 
     Parameters
     ----------
@@ -270,12 +278,12 @@ def bandwidth_crossings(scenario: Scenario, n_bytes: float, n_gpus: int) -> pd.D
 
 
 def with_free_store(scenario: Scenario) -> Scenario:
-    """The run with its store alone, as of :func:`store_only`, which writes at once."""
+    """Return the run with an instant write to its store, otherwise as from :func:`store_only`."""
     return store_only(scenario).override({"checkpoint.store": None, PERSIST: 0})
 
 
 def published_stores(n_bytes: float) -> pd.DataFrame:
-    """Bandwidths of stores that are published, and how long a checkpoint of a size takes there.
+    """Return published store bandwidths, and the time to write a checkpoint of a given size.
 
     Parameters
     ----------
@@ -285,8 +293,8 @@ def published_stores(n_bytes: float) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``store``, ``write_gb_s`` [GB/s], ``write_s`` [s]. What was timed is a whole save of 405 billion parameters,
-        taken as of 12 bytes each.
+        ``store``, ``write_gb_s`` [GB/s], ``write_s`` [s]. The published time is for a full save of 405 billion
+        parameters, assumed to take 12 bytes each.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sentences on tiers below the store, on the store, and on what is found late."""
+"""Text on checkpoint tiers, the store, and silent failures."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ettr.core.sentences import Finding, capital, count, listed, points, say
-from ettr_book.chapters.checkpoint_tiers.tables import AS_IT_IS, INSTEAD, OWN, STORE, store_only
-from ettr_book.chapters.common.exercises import Exercise, exercises
+from ettr_book.chapters.checkpoint_tiers.tables import ALONE, CURRENT, SCENARIO_TIERS, STORE, store_only
+from ettr_book.chapters.common.exercises import Exercise, numbered_exercises
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
 
 _LEAST_POINTS = 5e-4
-"""Smaller differences of ETTR are nothing to speak of."""
+"""Smaller differences of ETTR are not mentioned."""
 
 
 def answer(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
-    """What all tiers together buy; columns as from ``tables.ladder``."""
+    """Return the gain from all tiers together; columns as from ``tables.ladder``."""
     each = _each(rungs)
     by_rung = each.set_index("rung")["ettr"]
     best = by_rung.idxmax()
     values = {
         "best": capital(_named(best)),
-        "tiers_gain": by_rung[best] - by_rung.drop(AS_IT_IS, errors="ignore").iloc[0],
-        "ettr": by_rung.get(AS_IT_IS),
+        "tiers_gain": by_rung[best] - by_rung.drop(CURRENT, errors="ignore").iloc[0],
+        "ettr": by_rung.get(CURRENT),
         "store": by_rung.get(STORE),
         "rest": rungs[(rungs["rung"] == best) & rungs["part"].isin(["detection", "queue", "restart"])]["share"].sum(),
         "aside": _set_aside(scenario),
@@ -37,38 +37,44 @@ def answer(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
         title=title,
         text=bought
         + say(
-            " The run as it is has {#ettr:share0}. Without planned stops, at the best interval, the store alone leaves "
-            "{store:share0}; the tiers are counted from there.",
+            " The current run has {#ettr:share0}. Without planned stops and at the best interval, the store alone "
+            "gives {store:share0}, the baseline of these gains.",
             **values,
         )
         + say(
             " With them, {rest:share} still goes into detection, queue and restart, which no checkpoint saves. The "
-            "costs of tiers are published; which failures they survive is mostly assumed.{aside}",
+            "cost of each tier is published; which failures it survives is mostly assumed.{aside}",
             **values,
         ),
     )
 
 
 def _set_aside(scenario: Scenario) -> str:
-    """What the scenario has and no closed form combines with tiers."""
+    """Return the features of a scenario that the exact model cannot combine with tiers."""
     names = {
         "its announced failures": scenario.prediction is not None,
         "the latency of its silent failures": bool(scenario.latencies_h),
         "the slowdown by its background write": scenario.checkpoint.persist_slowdown * scenario.persist_h > 0,
     }
-    there = [name for name, has in names.items() if has]
-    return f" Set aside, because no closed form has them together with tiers: {listed(there)}." if there else ""
+    dropped = [name for name, is_present in names.items() if is_present]
+    return (
+        f" The exact model cannot combine these with tiers, so they are left out: {listed(dropped)}." if dropped else ""
+    )
 
 
 def _named(rung: str) -> str:
-    """A rung as the subject of a sentence."""
+    """Return a rung as the subject of a sentence."""
     if rung.startswith("+ "):
         return f"tiers up to {rung.removeprefix('+ ')}"
-    return "its own tiers" if rung == OWN else f"{rung.removesuffix(INSTEAD).lower().replace(' ', '-')} checkpoints"
+    return (
+        "its own tiers"
+        if rung == SCENARIO_TIERS
+        else f"{rung.removesuffix(ALONE).lower().replace(' ', '-')} checkpoints"
+    )
 
 
 def ladder(rungs: pd.DataFrame) -> Finding:
-    """What each tier adds; columns as from ``tables.ladder``."""
+    """Return the gain from each tier; columns as from ``tables.ladder``."""
     each = _each(rungs)
     steps = each.assign(gain=each["ettr"].diff())[each["rung"].str.startswith("+")]
     if steps.empty:
@@ -92,13 +98,13 @@ def _each(rungs: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_hand(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
-    """What a copy in memory saves, in three lines."""
+    """Return the gain from a copy in memory in three lines of arithmetic."""
     if scenario.job_rate_per_h == 0 or scenario.stall_h == 0:
-        return Finding("By hand", "Without failures, or without a stall, there is nothing to save.")
+        return Finding("By hand", "Without failures, or without a stall, there is no loss to reduce.")
     each = _each(rungs).set_index("rung")["ettr"]
     mttf_min, stall_min = scenario.job_mttf_h * 60, scenario.stall_h * 60
     load_min = store_only(scenario).load_h * 60
-    # as they are shown, so that they add up
+    # rounded as displayed, so that they add up
     lost, load = round((2 * stall_min / mttf_min) ** 0.5, 4), round(load_min / mttf_min, 4)
     return Finding(
         "By hand",
@@ -107,9 +113,9 @@ def by_hand(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
             "of the time. A copy in memory, taken every few seconds, makes both nearly nothing.\n"
             "- Loading from the store takes {load_min:about} min after each failure: {load_min:about} / "
             "{mttf_min:about} = {load:.2%}. From memory it takes seconds.\n"
-            "- So tiers can save {lost:.2%} + {load:.2%} = {both:.2%}, or less where losses are so large that they do "
-            "not add up.\n\n"
-            "The exact form says {gain:points}.",
+            "- So tiers can save {lost:.2%} + {load:.2%} = {both:.2%}, or less where losses are too large to add "
+            "up.\n\n"
+            "The exact model gives {gain:points}.",
             stall_min=stall_min,
             mttf_min=mttf_min,
             lost=lost,
@@ -122,7 +128,7 @@ def by_hand(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
 
 
 def by_bandwidth(crossings: pd.DataFrame, published: pd.DataFrame, n_bytes: float) -> Finding:
-    """When the write to the store sets the interval.
+    """Return the bandwidth at which the write sets the interval.
 
     Parameters
     ----------
@@ -143,22 +149,21 @@ def by_bandwidth(crossings: pd.DataFrame, published: pd.DataFrame, n_bytes: floa
             crossing_gb_s=crossings["crossing_gb_s"].iloc[0] if sets else None,
         ),
         text=say(
-            "A checkpoint of {tb:about} TB, of the model that this page is given, takes {write_h:roughly} at "
-            "{write_gb_s:about} GB/s ({store}).",
+            "A checkpoint of {tb:about} TB takes {write_h:roughly} at {write_gb_s:about} GB/s ({store}).",
             tb=n_bytes / 1e12,
             write_h=slowest["write_s"] / 3600,
             **slowest[["write_gb_s", "store"]],
         )
         + say(
-            " The write sets the best interval below {bends:list}. What the job gets of a shared store counts, not "
-            "what the store can do.",
+            " The write sets the best interval below {bends:list}. With a shared store, the job's share of the "
+            "bandwidth counts.",
             bends=bends if sets else None,
         ),
     )
 
 
 def found_late(frame: pd.DataFrame, share: float, whose: str, latency_h: float, n_kept: int) -> Finding:
-    """What a late finding costs.
+    """Return the cost of late detection.
 
     Parameters
     ----------
@@ -176,29 +181,29 @@ def found_late(frame: pd.DataFrame, share: float, whose: str, latency_h: float, 
     return Finding(
         title=say(
             "Corruption found after {latency:roughly} costs {lost:points}",
-            "Corruption found after {latency:roughly} costs more than first order can say",
+            "Corruption found after {latency:roughly} costs more than the first-order formula covers",
             **values,
         ),
-        text=say("{share:share} of failures are silent, as {whose} counts them.", **values)
-        + say(" Found {latency:roughly} after they struck (assumed), they cost {lost:points}.", **values)
-        + f" No checkpoint interval changes that: only an earlier discovery does, and {count(n_kept)} old checkpoints "
-        f"have to be kept to have a clean one.",
+        text=say("{share:share} of failures are silent (source: {whose}).", **values)
+        + say(" Detected {latency:roughly} after they struck (assumed), they cost {lost:points}.", **values)
+        + f" Only earlier detection reduces that, not another interval. Keep {count(n_kept)} old checkpoints to have "
+        "a clean one.",
     )
 
 
-def asked(scenario: Scenario, n_bytes: float, crossings: pd.DataFrame) -> Finding:
-    """Two exercises."""
-    own = crossings.iloc[0]
-    return exercises(
+def exercises(scenario: Scenario, n_bytes: float, crossings: pd.DataFrame) -> Finding:
+    """Return two exercises."""
+    crossing = crossings.iloc[0]
+    return numbered_exercises(
         Exercise(
             say("A checkpoint of {tb:about} TB must be written within {interval:roughly}. How fast must the store be?",
-                tb=n_bytes / 1e12, interval=own["interval_min"] / 60),
+                tb=n_bytes / 1e12, interval=crossing["interval_min"] / 60),
             say("{tb:about} TB / {s:about} s = {gb_s:about} GB/s. Below that the write sets the interval.",
-                tb=n_bytes / 1e12, s=own["interval_min"] * 60, gb_s=own["crossing_gb_s"]),
+                tb=n_bytes / 1e12, s=crossing["interval_min"] * 60, gb_s=crossing["crossing_gb_s"]),
         ),
         Exercise(
-            "The stall falls to a tenth. What happens to the best interval, and to the bandwidth that pays?",
-            "The interval falls to a third, as the root of a tenth, and three times the bandwidth pays.",
+            "The stall falls to a tenth. What happens to the best interval, and to the bandwidth the store needs?",
+            "The interval falls to a third (the root of a tenth), so the store needs three times the bandwidth.",
             {"checkpoint.stall_s": (scenario.checkpoint.stall_s or 10.0) / 10},
             "checkpoint_interval.html",
         ),

@@ -1,1 +1,1 @@
-"""What several chapters share: the theme, builders of charts and the table of columns."""
+"""Shared parts of the chapters: chart builders, columns and tables."""

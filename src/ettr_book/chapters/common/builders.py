@@ -1,4 +1,4 @@
-"""Builders of charts: axes from the table of columns, and the marks that chapters draw again and again.
+"""Builders of charts: axes from the table of columns, and common marks.
 
 A builder takes a tidy frame and names of its columns, and returns layers; the chart function lays them on each other,
 and gives them a title and a description with :func:`~ettr.plots.theme.finish`.
@@ -23,38 +23,38 @@ from ettr_book.chapters.common.columns import axis_title, column
 
 _Look = TypeVar("_Look")
 Looks = Mapping[str, tuple[str, list[int]]]
-"""Colour and dash of lines by their names."""
+"""Colour and dash of lines, by name."""
 Colours = Mapping[str, str] | Mapping[str, tuple[str, list[int]]] | Mapping[str, tuple[str, str]]
 """A colour by name, or a look that begins with it: with a dash, a shape or an ink."""
 AT_COMMAS = "split(datum.label, ', ')"
-"""A row's name on lines of its own at its commas, so that the plot keeps room on a phone."""
+"""Breaks the name of a row at its commas, to save width on a phone."""
 
 
 def across(name: str, *, title: str = "", ticks: int = 6, **scale: Any) -> alt.X:
-    """The axis of a column across the chart, logarithmic as sizes and durations need it."""
+    """Return the horizontal axis of a column, logarithmic where its column says so."""
     axis = alt.Axis(format=column(name).axis_format, labelOverlap=True, tickCount=ticks)
     return alt.X(f"{name}:Q", title=title or axis_title(name), scale=_scale(True, scale), axis=axis)
 
 
 def along(name: str, *, title: str = "", **scale: Any) -> alt.X:
-    """The linear axis of a column across the chart."""
+    """Return the horizontal linear axis of a column."""
     return alt.X(f"{name}:Q", title=title or axis_title(name), scale=_scale(False, scale), axis=_axis(name))
 
 
 def up(name: str, *, log: bool = False, title: str = "", ticks: int = 5, **scale: Any) -> alt.Y:
-    """The axis of a column up the chart; `ticks` are of a logarithmic one."""
+    """Return the vertical axis of a column; `ticks` apply to a logarithmic axis."""
     axis = _axis(name, **({"tickCount": ticks} if log else {}))
     return alt.Y(f"{name}:Q", title=title or axis_title(name), scale=_scale(log, scale), axis=axis)
 
 
 def rows(name: str, order: Iterable[str], **axis: Any) -> alt.Y:
-    """The names of a column, one below the other; what else Altair's ``Axis`` takes is passed on."""
+    """Return a vertical axis with one name per row; other arguments go to Altair's ``Axis``."""
     return alt.Y(f"{name}:N", sort=list(order), title=None, axis=alt.Axis(**axis))
 
 
 def _axis(name: str, **others: Any) -> Any:
-    asked = {"format": column(name).axis_format} | others
-    return alt.Axis(**asked) if any(asked.values()) else alt.Undefined
+    options = {"format": column(name).axis_format} | others
+    return alt.Axis(**options) if any(options.values()) else alt.Undefined
 
 
 def _scale(log: bool, scale: Mapping[str, Any]) -> Any:
@@ -73,7 +73,7 @@ def lines(
     title: str | None = None,
     **mark: Any,
 ) -> Any:
-    """Lines told apart by colour and dash, each of whose visible points answers the pointer.
+    """Draw lines that differ by colour and dash, with tooltips at their visible points.
 
     Parameters
     ----------
@@ -84,30 +84,30 @@ def lines(
     by : str
         Column with the line's name.
     looks : sequence of str, or mapping
-        All names that there can be, in order: the place gives colour and dash, or a mapping does. Those without a
-        point are left out.
+        All possible names in order, whose position gives colour and dash, or a mapping to them. Names without a point
+        are left out.
     tips : list
         As from :func:`~ettr_book.chapters.common.columns.tooltips`.
     title : str, optional
         Of the legend.
     **mark
-        What else Altair's ``mark_line`` takes, as ``clip`` for lines that leave the picture.
+        Further arguments of Altair's ``mark_line``, such as ``clip`` for lines that leave the plot.
     """
-    there = present(looks if isinstance(looks, Mapping) else series(looks), frame[by])
-    scale = alt.Scale(domain=[*there], range=[pattern for _, pattern in there.values()])
+    drawn = present(looks if isinstance(looks, Mapping) else series(looks), frame[by])
+    scale = alt.Scale(domain=[*drawn], range=[pattern for _, pattern in drawn.values()])
     second = alt.StrokeDash(f"{by}:N", title=title, scale=scale)
-    chart = alt.Chart(frame).mark_line(**mark).encode(x=x, y=y, color=strokes(by, there, title), strokeDash=second)
+    chart = alt.Chart(frame).mark_line(**mark).encode(x=x, y=y, color=strokes(by, drawn, title), strokeDash=second)
     chart = chart.encode(tooltip=tips)
     return touchable(chart, _visible(frame, y))
 
 
 def series(names: Iterable[str], colours: Sequence[str] = SERIES_COLOURS) -> Looks:
-    """Colours and dashes of lines by their place."""
+    """Return colours and dashes of lines by their position."""
     return dict(zip(names, zip(colours, LINE_DASHES, strict=False), strict=False))
 
 
 def _visible(frame: pd.DataFrame, y: alt.Y) -> pd.DataFrame | None:
-    """The points within the ends of an axis; None if those are all."""
+    """Return the points within the ends of an axis; None if all are."""
     scale = y["scale"]
     if scale is alt.Undefined or scale["domain"] is alt.Undefined:
         return None
@@ -126,7 +126,7 @@ def shapes(
     title: str | None = None,
     **mark: Any,
 ) -> Any:
-    """Points told apart by colour and shape.
+    """Draw points that differ by colour and shape.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def shapes(
     x, y : axes
         As from :func:`across` and :func:`up`.
     by : str
-        Column with what is told apart.
+        Column that sets colour and shape.
     looks : mapping
         A colour and a shape by its values.
     size : int or Undefined
@@ -145,7 +145,7 @@ def shapes(
     title : str, optional
         Of the legend.
     **mark
-        What else Altair's ``mark_point`` takes.
+        Further arguments of Altair's ``mark_point``.
     """
     shape = alt.Scale(domain=[*looks], range=[look[1] for look in looks.values()])
     return (
@@ -162,30 +162,30 @@ def shapes(
 
 
 def present(looks: Mapping[str, _Look], values: Iterable[str]) -> dict[str, _Look]:
-    """The looks of the names that there are, in the order of the looks."""
-    there = set(values)
-    return {name: look for name, look in looks.items() if name in there}
+    """Return the looks of the names that occur, in the order of the looks."""
+    occurring = set(values)
+    return {name: look for name, look in looks.items() if name in occurring}
 
 
 def colours(by: str, of: Colours, title: str | None = None, **legend: Any) -> alt.Color:
-    """Colours by name; what else Altair's ``Legend`` takes is passed on."""
+    """Return a colour scale by name; other arguments go to Altair's ``Legend``."""
     scale = alt.Scale(domain=[*of], range=[look if isinstance(look, str) else look[0] for look in of.values()])
     drawn = alt.Legend(**legend) if legend else alt.Undefined
     return alt.Color(f"{by}:N", title=title, scale=scale, legend=drawn)
 
 
 def squares(by: str, of: Colours, title: str | None = None, **legend: Any) -> alt.Color:
-    """Colours of areas by name, with squares in the legend."""
+    """Return a colour scale for areas, with squares in the legend."""
     return colours(by, of, title, symbolType="square", **legend)
 
 
 def strokes(by: str, of: Colours, title: str | None = None, **legend: Any) -> alt.Color:
-    """Colours of lines by name, with strokes in the legend."""
+    """Return a colour scale for lines, with strokes in the legend."""
     return colours(by, of, title, symbolType="stroke", symbolStrokeWidth=3, symbolSize=300, **legend)
 
 
 def rule(axis: alt.X | alt.Y, value: float, **mark: Any) -> Any:
-    """A line at a value of an axis; as the closed form is drawn, if nothing else is said of the mark."""
+    """Draw a line at a value of an axis, in the style of the exact model by default."""
     look = mark or {"color": MODEL_COLOURS["exact"], "strokeWidth": 2}
     line = alt.Chart(pd.DataFrame({_field(axis): [value]})).mark_rule(**look)
     return line.encode(axis)
@@ -194,7 +194,7 @@ def rule(axis: alt.X | alt.Y, value: float, **mark: Any) -> Any:
 def stacked(
     frame: pd.DataFrame, x: alt.X, y: alt.Y, by: str, shades: Mapping[str, str], tips: list[alt.Tooltip]
 ) -> Any:
-    """Shares of parts, stacked in the order of their colours.
+    """Draw shares of parts, stacked in the order of their colours.
 
     Parameters
     ----------
@@ -205,19 +205,19 @@ def stacked(
     by : str
         Column with the parts.
     shades : mapping
-        A colour a part; those that are nowhere are left out.
+        Colour of each part; parts that do not occur are left out.
     tips : list
         As from :func:`~ettr_book.chapters.common.columns.tooltips`.
     """
-    there = present(shades, frame[by])
-    areas = rounded(frame.assign(order=frame[by].map(list(there).index)), 4)
+    drawn = present(shades, frame[by])
+    areas = rounded(frame.assign(order=frame[by].map(list(drawn).index)), 4)
     return (
         alt.Chart(areas)
         .mark_area(opacity=0.85)
         .encode(
             x=x,
             y=y.stack("zero"),  # noqa: PD013  (of Altair)
-            color=squares(by, there, column(by).title, symbolOpacity=0.85),
+            color=squares(by, drawn, column(by).title, symbolOpacity=0.85),
             order=alt.Order("order:Q"),
             tooltip=tips,
         )

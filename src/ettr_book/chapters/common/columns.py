@@ -1,4 +1,4 @@
-"""The columns of tables, once: what axes and tooltips call each, its unit and how its numbers are written.
+"""Titles, units and number formats of table columns, for axes, tooltips and tables.
 
 A chart names its columns, and their titles, units, formats and tooltips follow from here. A column of another name is
 added to :data:`COLUMNS` with the chart that first draws it.
@@ -15,20 +15,20 @@ from ettr.core.errors import UnknownName, WrongChart
 
 @dataclass(frozen=True)
 class Column:
-    """How a column is shown.
+    """Title, unit and number format of a column.
 
     Attributes
     ----------
     title : str
-        What a tooltip calls it.
+        Title in a tooltip.
     unit : str
-        Stands in brackets behind the title; empty for counts, shares and names.
+        Unit, printed in brackets after the title; empty for counts, shares and names.
     format : str
-        Of its numbers, as d3 writes them; empty for names.
+        Number format of d3; empty for names.
     axis : str
-        What an axis calls it, where that is not the title.
+        Title of an axis, if it differs.
     axis_format : str
-        Of the numbers at an axis.
+        Number format at an axis.
     """
 
     title: str
@@ -38,18 +38,18 @@ class Column:
     axis_format: str = "~g"
 
     def labelled(self, title: str) -> str:
-        """A title with the unit."""
+        """Return a title with its unit."""
         return f"{title} [{self.unit}]" if self.unit else title
 
 
 COLUMNS = {
     "after": Column("After", "h", ",.1f"),
     "alone": Column("Days alone", format=".2f"),
-    "apart": Column("Closed form less simulated", "points", "+.2f"),
+    "apart": Column("Exact model minus simulation", "points", "+.2f"),
     "assumption": Column("Assumes that"),
-    "basis": Column("Its effect is"),
+    "basis": Column("Basis"),
     "before": Column("Before", "h", ",.1f"),
-    "bound": Column("Figure is"),
+    "bound": Column("Kind of figure"),
     "calculator": Column("Formula"),
     "case": Column("Rate"),
     "category": Column("Category"),
@@ -62,28 +62,28 @@ COLUMNS = {
     "counted": Column("Counted"),
     "crossing_gb_s": Column("The write sets the interval below", "GB/s", ",.3~g"),
     "day": Column("Day", format=".2f"),
-    "days": Column("Days", format=",.1f", axis="Until all tokens are trained on [days]"),
-    "effect": Column("Its effect is"),
+    "days": Column("Days", format=",.1f", axis="Time to train on all tokens [days]"),
+    "effect": Column("Effect size"),
     "effective": Column("ETTR x speed", format=".1%", axis_format="%"),
     "end_d": Column("to day", format=".1f"),
     "ends": Column("RSC formula ends at"),
-    "error": Column("It says"),
+    "error": Column("Error [points]"),
     "ettr": Column("ETTR", format=".1%", axis_format="%"),
-    "extra": Column("Extra cost", format=".3~%", axis="Extra cost of a unit of work", axis_format=".2~p"),
-    "extra_high": Column("95%: to", format=".3~%"),
-    "extra_low": Column("95%: from", format=".3~%"),
+    "extra": Column("Extra cost", format=".3~%", axis="Extra cost per unit of work", axis_format=".2~p"),
+    "extra_high": Column("95% CI to", format=".3~%"),
+    "extra_low": Column("95% CI from", format=".3~%"),
     "failure": Column("Failure"),
-    "failures": Column("What fails"),
+    "failures": Column("Failing component"),
     "from_h": Column("From hour", format=".2f"),
     "from_store": Column("Failures that need the store", format=".2~%"),
-    "goal": Column("Size that is"),
+    "goal": Column("Best size"),
     "group": Column("Acts on"),
     "held": Column("Copies"),
-    "high": Column("95%: to", format=",.3~g"),
+    "high": Column("95% CI to", format=",.3~g"),
     "high_days": Column("Too late: to", "days", "+.1f"),
-    "high_min": Column("Half a point: to", "min", ".3~g"),
+    "high_min": Column("Costs half a point from", "min", ".3~g"),
     "high_mw": Column("Highest second", "MW", ".3~g"),
-    "high_s": Column("95%: to", "s", ".3~g"),
+    "high_s": Column("95% prediction interval to", "s", ".3~g"),
     "hottest_c": Column("Hottest die", "°C", ".1f"),
     "hour": Column("Hour", "h", ".1f", axis_format=""),
     "hours": Column("Hours", format=",.1f"),
@@ -92,23 +92,23 @@ COLUMNS = {
     "job": Column("Job"),
     "kind": Column("Row"),
     "lasts_min": Column("For", "min", ",.3~g"),
-    "latency_h": Column("Latency", "h", ",.3~g", "Latency: from the corruption to its discovery"),
+    "latency_h": Column("Latency", "h", ",.3~g", "Detection latency of silent failures"),
     "layout": Column("Layout"),
     "line": Column("Curve"),
     "loss_points": Column("Lost", "points", ".2f", "ETTR lost", ""),
     "lost": Column("Throughput lost", format=".3~%", axis_format=".2~p"),
     "lost_points": Column("Lost", "points", ".2f", "ETTR lost", ""),
-    "low": Column("95%: from", format=",.3~g"),
+    "low": Column("95% CI from", format=",.3~g"),
     "low_days": Column("Too late: from", "days", "+.1f"),
-    "low_min": Column("Half a point: from", "min", ".3~g"),
+    "low_min": Column("Costs half a point up to", "min", ".3~g"),
     "low_mw": Column("Lowest second", "MW", ".3~g"),
-    "low_s": Column("95%: from", "s", ".3~g"),
+    "low_s": Column("95% prediction interval from", "s", ".3~g"),
     "mean_c": Column("Outdoors", "°C", ".1f"),
     "measured_pct": Column("Measured", "%", ".1f"),
-    "median_s": Column("Middle", "s", ".3~g"),
+    "median_s": Column("Median", "s", ".3~g"),
     "million_usd": Column("Costs", "million USD", ",.3~g"),
     "mtbi_h": Column("Mean time between interruptions", "h", ".2f"),
-    "mttf_h": Column("Time to failure", "h", ".3~g"),
+    "mttf_h": Column("MTTF", "h", ".3~g"),
     "musd": Column("Costs", "million USD", ",.3~g"),
     "n_events": Column("Failures", format=",.0f"),
     "n_gpus": Column("GPUs", format=",.0f", axis="Job size [GPUs]", axis_format="~s"),
@@ -118,7 +118,7 @@ COLUMNS = {
     "names": Column("Set"),
     "node_days": Column("Node-days", format=",.0f"),
     "nodes": Column("Phases change"),
-    "off_days": Column("Too late by", "days", "+.1f", "Predicted end less the end that came", ""),
+    "off_days": Column("Too late by", "days", "+.1f", "Predicted minus actual end", ""),
     "option": Column("Option"),
     "order": Column("It explains"),
     "origin_d": Column("Day", format=".1f", axis="Day of the forecast [d]", axis_format=""),
@@ -131,24 +131,24 @@ COLUMNS = {
     "price_usd": Column("Price", "USD", ",.0f"),
     "published": Column("Published", format=",.4~g"),
     "quantity": Column("Result"),
-    "range_days": Column("Nine in ten within", "days", ".3~g", "Range that holds nine dates in ten"),
+    "range_days": Column("90% of runs within", "days", ".3~g", "Width of the 90% prediction interval"),
     "rate": Column("Failures per 1,000 node-days", format=".3~g"),
     "rate_factor": Column("Failures over observed", format=".2f"),
     "ratio": Column("Ratio", format=".2f"),
     "reading": Column("Reading"),
-    "residual_points": Column("Off by", "points", "+.1f", "Computed less measured"),
+    "residual_points": Column("Off by", "points", "+.1f", "Computed minus measured"),
     "rule": Column("Rule"),
     "run": Column("Run"),
     "rung": Column("Tiers"),
-    "saved_usd": Column("USD left over", format=",.3~s"),
+    "saved_usd": Column("Net saving [USD]", format=",.3~s"),
     "says": Column("Simple form"),
     "seconds": Column("Time", "s", ".3g"),
-    "share": Column("Share", format=".2%", axis="Lost share of the wall clock [%]", axis_format="%"),
-    "share_given": Column("By the rules", format=".2%", axis="Share by the rules [%]", axis_format="%"),
+    "share": Column("Share", format=".2%", axis="Lost share of wall-clock time [%]", axis_format="%"),
+    "share_given": Column("Predicted", format=".2%", axis="Predicted share [%]", axis_format="%"),
     "share_pct": Column("Share", "%", ".2f"),
-    "short": Column("Something is missing", format=".3~%", axis_format=".2~p"),
+    "short": Column("Time with a node missing", format=".3~%", axis_format=".2~p"),
     "since": Column("Since the repair", "d"),
-    "since_s": Column("Since", "s", ".1f", "Time since the moment", ""),
+    "since_s": Column("Since", "s", ".1f", "Time from the event", ""),
     "size": Column("Job"),
     "speed": Column("Throughput", format=".2%", axis_format=".1%"),
     "stall_interval_min": Column("Best interval above", "min", ".3~g"),
@@ -159,7 +159,7 @@ COLUMNS = {
     "temperature_c": Column("Temperature", "°C", ".1f", axis_format=""),
     "term": Column("Part"),
     "title": Column("Run"),
-    "tokens_per_day": Column("Billion tokens a day", format=",.3~r", axis_format=",~g"),
+    "tokens_per_day": Column("Billion tokens per day", format=",.3~r", axis_format=",~g"),
     "took_s": Column("Measured", "s", ".3~g", "Finishing time"),
     "unit": Column("Unit"),
     "value": Column("GPUs", format=",.0f"),
@@ -175,11 +175,11 @@ COLUMNS = {
     "write_min": Column("Write", "min", ",.3~g"),
     "write_s": Column("Write", "s", ".2f"),
 }
-"""Every column that is drawn, by its name in the tables."""
+"""Columns of charts, by their names in the tables."""
 
 
 def column(name: str) -> Column:
-    """How a column is shown.
+    """Return title, unit and format of a column.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def column(name: str) -> Column:
 
 
 def axis_title(name: str) -> str:
-    """What an axis calls a column, with its unit.
+    """Return the axis title of a column, with its unit.
 
     Examples
     --------
@@ -204,19 +204,19 @@ def axis_title(name: str) -> str:
 
 
 def tooltips(*names: str, **others: str | Column) -> list[alt.Tooltip]:
-    """What a mark answers to the pointer: these columns, in this order.
+    """Return the tooltip of a mark: these columns, in this order.
 
     Parameters
     ----------
     *names : str
         Columns.
     **others : str or Column
-        Another title, or column, by name, where a chart means something more special by it.
+        Another title or column, by name, for a chart with a special meaning.
 
     Raises
     ------
     WrongChart
-        If two have the same title: Vega-Lite shows the first and drops the other.
+        If two columns have the same title: Vega-Lite would show only the first.
     """
     tips = [_tooltip(name, others.get(name)) for name in names]
     titles = [tip["title"] for tip in tips]

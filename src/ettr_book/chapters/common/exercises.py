@@ -1,4 +1,4 @@
-"""Exercises with folded answers, which the inputs of a page can check."""
+"""Exercises with folded answers that the page's inputs can check."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Exercise:
     question, answer : str
         In Markdown.
     values : mapping
-        Values by path that the inputs of the page take to check the answer; none where they cannot.
+        Input values by path with which a reader can check the answer; empty if the page cannot check it.
     page : str
-        The address of the page with these inputs; empty for the one that asks.
+        Address of the page with these inputs; empty for the page of the exercise itself.
     """
 
     question: str
@@ -30,7 +30,7 @@ class Exercise:
 
     @property
     def link(self) -> str:
-        """A link that sets the values."""
+        """Link that sets the input values of the exercise; empty if it has none."""
         if not self.values:
             return ""
         values = "&".join(f"{quote(path)}={quote(str(value))}" for path, value in self.values.items())
@@ -38,12 +38,12 @@ class Exercise:
         return f' <a class="ettr-check" href="{self.page}#{values}">Set it {where}</a>'
 
 
-def exercises(*asked: Exercise) -> Finding:
-    """The exercises of a page, numbered, with their answers folded."""
+def numbered_exercises(*exercises: Exercise) -> Finding:
+    """Return the exercises of a page, numbered, with folded answers."""
     return Finding(
         "Exercises",
         "\n\n".join(
-            f"**{number}.** {one.question}\n\n:::{{dropdown}} Answer\n{one.answer}{one.link}\n:::"
-            for number, one in enumerate(asked, 1)
+            f"**{number}.** {exercise.question}\n\n:::{{dropdown}} Answer\n{exercise.answer}{exercise.link}\n:::"
+            for number, exercise in enumerate(exercises, 1)
         ),
     )

@@ -1,4 +1,4 @@
-"""What the chapters on mitigations share: rows of charts, names and amounts."""
+"""Shared parts of the chapters on mitigations: chart rows, names and amounts."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from ettr.scenario.fields import amount_of
 from ettr_book.chapters.common import builders
 
 EFFECTS = {PUBLISHED: GREEN, PARTLY: BLUE, ASSUMED: RUST}
-"""Colour of how much of the size of an effect is published."""
+"""Colours by how much of an effect's size is published."""
 DARK_INK, LIGHT_INK = "#1d2327", "#ffffff"
-"""Of the text on a light and on a dark cell."""
+"""Text colours on a light and on a dark cell."""
 _ROW_PX, _BAR_PX = 27, 14
 
 
 def rows_of(titles: Iterable[str]) -> alt.Y:
-    """An axis of mitigations, best first."""
+    """Return an axis of mitigations, best first."""
     return builders.rows("title", titles, labelLimit=260, labelPadding=6)
 
 
 def bars(
     rows: pd.DataFrame, x: alt.X, end: str, colour: Any, tips: list[alt.Tooltip], y: alt.Y | None = None, tick: str = ""
 ) -> list[Any]:
-    """A bar a row, from one column to another, with a tick at a third and a text behind it where they are there.
+    """Draw one bar per row between two columns, with an optional tick at a third column and a label.
 
     Parameters
     ----------
     rows : DataFrame
-        A row a mitigation, best first; with ``label`` and ``right`` where texts stand behind the bars.
+        One row per mitigation, best first; with ``label`` and ``right`` for text next to the bars.
     x : axis
         Of the column at which bars begin.
     end : str
@@ -48,7 +48,7 @@ def bars(
     y : axis, optional
         Of the rows' names, if those are not mitigations.
     tick : str
-        Column that is marked by a tick.
+        Column to mark with a tick.
     """
     base = alt.Chart(rounded(rows)).encode(y=rows_of(rows["title"]) if y is None else y, tooltip=tips)
     ends = {"x2": alt.X2(f"{end}:Q")} if end else {}
@@ -70,22 +70,22 @@ def ranked(
     each: Iterable[str],
     marks: str = "",
 ) -> Any:
-    """Layers on each other, as a chart of so many rows.
+    """Layer marks into a chart with the height of its rows.
 
     Parameters
     ----------
     layers : iterable
         Of charts.
     n_rows : int
-        Mitigations, or what else has a row.
+        Number of rows.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     description : str
-        What the rows are.
+        Description of the rows.
     each : iterable of str
-        What each row shows.
+        Description of each row.
     marks : str
-        What marks mean that are in no legend.
+        Explanation of marks without a legend.
     """
     return finish(
         layered(*layers),
@@ -97,7 +97,7 @@ def ranked(
 
 
 def of_effects(effects: Iterable[str], title: str) -> alt.Color:
-    """Colours by how much of the size of an effect is published."""
+    """Return colours by the share of an effect's size that is published."""
     return builders.squares("effect", builders.present(EFFECTS, effects), title, symbolOpacity=1)
 
 
@@ -112,16 +112,16 @@ PARTS_IN_WORDS = {
     "restart": "restarts",
     "maintenance": "maintenance",
 }
-"""Parts of the time budget in the middle of a sentence."""
+"""Names of the parts of the time budget, for use inside a sentence."""
 
 
 def small(title: str) -> str:
-    """A title in the middle of a sentence, in italics."""
+    """Return a title in italics for the middle of a sentence."""
     return f"*{title}*"
 
 
 def hours(value: float) -> str:
-    """Hours as charts label them and sentences quote them, so that both show the same digits; never ``-0``.
+    """Return hours in the digits of chart labels; never ``-0``.
 
     Examples
     --------
@@ -138,7 +138,7 @@ MONEY, HOURS = "million USD", "h per month"
 
 
 def net_saving(value: float, unit: str) -> str:
-    """A net saving in words.
+    """Return a net saving in words.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def net_saving(value: float, unit: str) -> str:
 
 
 def saved(value: float) -> str:
-    """Days or hours to two digits, without a sign."""
+    """Return days or hours to two digits, without a sign."""
     size = about(abs(value))
     if size < 1:
         return f"{number(about(24 * abs(value)))} h"
@@ -157,11 +157,11 @@ def saved(value: float) -> str:
 
 
 EFFECT = "effect of "
-"""Stands before the name of a mitigation, as an input."""
+"""Prefix of a mitigation's name where its effect is an uncertain input."""
 
 
 def input_name(path: str) -> str:
-    """An uncertain input as a sentence calls it: a field, or the effect of a mitigation.
+    """Return the name of an uncertain input for a sentence: a field, or the effect of a mitigation.
 
     Examples
     --------

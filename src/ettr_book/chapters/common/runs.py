@@ -1,4 +1,4 @@
-"""The run that a chapter speaks of: as closed forms follow it, as much as a page can simulate, and what is added."""
+"""The run of a chapter: with its best interval, simplified for the exact model, shortened for a page, and changed."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ettr.scenario.to_hours import before_interval
 from ettr.simulation.outlook import affordable_runs
 
 _MOST_FAILURES = 2e6
-"""Of all runs with one mitigation together."""
+"""Failures in all simulated runs with one mitigation together."""
 _MOST_OF_ONE, _MOST_CHECKPOINTS = 1e5, 1e6
-"""Failures and checkpoints of a run whose timeline is looked at."""
+"""Failures and checkpoints in a run with a timeline."""
 
 
 _PLANNED = {"status": "derived", "note": "the best one of its plan"}
 
 
 def loaded(name: str) -> Scenario:
-    """A scenario that any model takes: with the interval of its plan where ``best`` has no rule.
+    """Return a scenario for any model: with its plan's interval where ``best`` has no rule.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def loaded(name: str) -> Scenario:
 
 
 def at_best_interval(run: Scenario, answer: plan.Plan) -> Scenario:
-    """The run with the best interval of its plan; what was measured of it and fitted to that stays.
+    """Return the run with its plan's best interval; measured values and fits to them are kept.
 
     Examples
     --------
@@ -53,64 +53,64 @@ def at_best_interval(run: Scenario, answer: plan.Plan) -> Scenario:
     return run.override({INTERVAL: planned_min, "measured": run.measured, "evidence": evidence})
 
 
-def simplified(given: Scenario) -> budget.Simplified:
-    """A run as the closed forms follow it, at its mean rate where they know that, and what they have no term for."""
-    plain = budget.without_extras(given)
+def simplified(scenario: Scenario) -> budget.Simplified:
+    """Return the run that the exact model covers, at its mean rate if known, and the features it drops."""
+    stripped = budget.without_extras(scenario)
     try:
-        rest = budget.simplified(budget.at_mean_rate(plain.scenario))
+        rest = budget.simplified(budget.at_mean_rate(stripped.scenario))
     except NotModelled:
-        rest = budget.simplified(plain.scenario)  # at the settled rate
-    return replace(rest, left_out=(*plain.left_out, *rest.left_out))
+        rest = budget.simplified(stripped.scenario)  # at the settled rate
+    return replace(rest, left_out=(*stripped.left_out, *rest.left_out))
 
 
-def followed(given: Scenario) -> Scenario:
-    """A run as the closed forms follow it; its title says what they have no term for.
+def followed(scenario: Scenario) -> Scenario:
+    """Return the run that the exact model covers; its title lists the features it drops.
 
     Examples
     --------
     >>> followed(Scenario.load("llama3-405b")).title
     'Llama 3 405B on 16,384 H100'
     """
-    plain = simplified(given)
-    if not plain.left_out:
-        return plain.scenario
-    title = f"{given.title}, without {listed(list(plain.left_out))}"
-    return plain.scenario.override({"title": title[:LONGEST_TEXT]})
+    simpler = simplified(scenario)
+    if not simpler.left_out:
+        return simpler.scenario
+    title = f"{scenario.title}, without {listed(list(simpler.left_out))}"
+    return simpler.scenario.override({"title": title[:LONGEST_TEXT]})
 
 
 def in_hours(run: Scenario) -> Scenario:
-    """The run with its work in hours instead of tokens, so that its size may change without another layout."""
+    """Return the run with its work in hours instead of tokens, so that its size can change without another layout."""
     return run.override({"job.productive_h": run.productive_h}) if run.job.tokens else run
 
 
 def affordable(run: Scenario, n_runs: int) -> int:
-    """Runs that a page can simulate with each mitigation, fewer where a run meets very many failures."""
+    """Return how many runs a page can simulate with each mitigation: fewer if a run has very many failures."""
     return affordable_runs(_failures(run), n_runs, _MOST_FAILURES)
 
 
 def shortened(run: Scenario, part: float) -> Scenario:
-    """The run with a part of its work; with all of it from 1 on."""
+    """Return the run with a part of its work; from 1 on with all its work."""
     return run.override({"job.productive_h": part * run.productive_h}) if part < 1 else run
 
 
 def of_failures(run: Scenario, most: float) -> Scenario:
-    """As much of the run as meets so many failures."""
+    """Return the part of the run that has a number of failures."""
     return shortened(run, most / max(_failures(run), 1.0))
 
 
 def for_timeline(run: Scenario) -> Scenario:
-    """As much of the run as a timeline can hold, of failures and of checkpoints."""
+    """Return the part of the run whose failures and checkpoints fit into a timeline."""
     every_h = min([run.interval_h, *(tier.interval_s / S_PER_H for tier in run.checkpoint.tiers)])
     return of_failures(shortened(run, _MOST_CHECKPOINTS * every_h / run.productive_h), _MOST_OF_ONE)
 
 
 def _failures(run: Scenario) -> float:
-    """Failures that a run meets, without stops or at its best interval where it is endless, 0 if still."""
-    plain = budget.simplified(run).scenario
-    without_stops = plain.override({"maintenance": None})
-    for one in (plain, without_stops, without_stops.override({INTERVAL: "best"})):
+    """Return the expected failures of a run, without stops or at its best interval if it would never end, else 0."""
+    simpler = budget.simplified(run).scenario
+    without_stops = simpler.override({"maintenance": None})
+    for candidate in (simpler, without_stops, without_stops.override({INTERVAL: "best"})):
         try:
-            return float(budget.exact(one).n_failures)
+            return float(budget.exact(candidate).n_failures)
         except OutsideValidity:
             continue
     return 0.0
@@ -121,9 +121,9 @@ _OF_RACKS = 0.02
 
 
 def formula_run(scenario: Scenario) -> Scenario:
-    """The run with nothing but what the closed form has a term for, its failure rate given instead of counted.
+    """Return the run that the exact model covers, with its failure rate instead of a count.
 
-    A count would be read as that of new nodes as soon as nodes have a memory; a rate is that of the long run.
+    When node lifetimes depend on age, a count refers to new nodes, but a rate to the long-run mean.
 
     Examples
     --------
@@ -131,21 +131,21 @@ def formula_run(scenario: Scenario) -> Scenario:
     >>> run.failures.n_events is None, round(run.job_mttf_h, 2)
     (True, 3.05)
     """
-    plain = budget.simplified(scenario).scenario
-    return plain.override({RATE: plain.failure_rate})
+    simpler = budget.simplified(scenario).scenario
+    return simpler.override({RATE: simpler.failure_rate})
 
 
 def another_mode(run: Scenario, name: str, share: float, **lost: int) -> dict[str, Any]:
-    """Changes that give a run one more kind of failure, with this share of all; the rate of failures stays."""
+    """Return changes that add a kind of failure with this share of all; the failure rate stays the same."""
     rarer = [
-        {**mode.model_dump(), "n_events": None, "share": own * (1 - share)}
-        for mode, own in zip(run.failures.modes, run.failures.shares, strict=True)
+        {**mode.model_dump(), "n_events": None, "share": mode_share * (1 - share)}
+        for mode, mode_share in zip(run.failures.modes, run.failures.shares, strict=True)
         if mode.name != name
     ]
     return {"failures.modes": [*rarer, {"name": name, **lost, "share": share}]}
 
 
 def rack_failures(run: Scenario, rack_nodes: int) -> dict[str, Any]:
-    """Changes that let 2% of a run's failures take out a rack, or half of the job if that is less; the rate stays."""
+    """Return changes that let 2% of failures take out a rack (at most half the job); the rate stays the same."""
     n_nodes = max(1, min(rack_nodes, run.n_nodes // 2))
     return another_mode(run, "Rack", _OF_RACKS, n_out_nodes=n_nodes, n_lost_nodes=n_nodes)

@@ -1,4 +1,4 @@
-"""Closed forms along a curve: the sizes it goes over, the steady state of a run, and the points that have an answer."""
+"""The exact model along a curve: sizes, the steady state of a run, and the points that have an answer."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ LARGEST_GPUS = 1e6
 
 
 def smallest_gpus(scenario: Scenario) -> float:
-    """128 GPUs, or as many as hold a node for each copy of a checkpoint. [GPUs]"""
+    """Return 128 GPUs, or the GPUs that hold a node for each copy of a checkpoint. [GPUs]"""
     copies = max([1, *(tier.copies or 1 for tier in scenario.checkpoint.tiers)])
     return float(max(128, scenario.cluster.gpus_per_node * copies))
 
 
 def sizes_of_curve(scenario: Scenario, n_points: int) -> np.ndarray:
-    """From 128 GPUs to a million, the powers of ten that sentences speak of among them. [GPUs]"""
+    """Return sizes from 128 GPUs to a million, including the powers of ten that sentences quote. [GPUs]"""
     spread = np.geomspace(smallest_gpus(scenario), LARGEST_GPUS, n_points)
     return np.unique(np.concatenate([spread, [1e4, 1e5]]))
 
 
 def without_start(scenario: Scenario) -> Scenario:
-    """The scenario in its steady state, so that no curve is stepped by the last segment of a run."""
+    """Return the scenario in its steady state, so that the last segment of a run causes no steps in curves."""
     return scenario.override({"job.include_start": False})
 
 
 def quietly(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a closed form on an array; the caller leaves the points out that it marks as NaN."""
+    """Call a model on an array without validity warnings; the caller drops the points that are NaN."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ValidityWarning)
         return function(*arguments)
 
 
 def ettr_at(run: Scenario, at: Mapping[str, Any], formula: str = "exact") -> np.ndarray:
-    """ETTR by a formula at swept fields; NaN where it has no answer."""
+    """Return ETTR by a formula at swept fields; NaN where it has no answer."""
     return np.asarray(quietly(budget.FORMULAS[formula], run, at).ettr)
 
 
 def mtbf_h(run: Scenario, n_gpus: float) -> float:
-    """Mean time between failures on the wall clock of the run at another size, at the best interval; NaN without. [h]
+    """Return the wall-clock MTBF at another size, at the best interval; NaN without an answer. [h]
 
     Examples
     --------
@@ -67,27 +67,27 @@ def mtbf_h(run: Scenario, n_gpus: float) -> float:
 
 
 def answered(points: pd.DataFrame, why: str) -> pd.DataFrame:
-    """The points in which every column has an answer.
+    """Return the rows in which every column has an answer.
 
     Raises
     ------
     OutsideValidity
-        If there is none; `why` says so.
+        If there is none, with `why` as its message.
     """
-    there = points.dropna(ignore_index=True)
-    if there.empty:
+    complete = points.dropna(ignore_index=True)
+    if complete.empty:
         raise OutsideValidity(why)
-    return there
+    return complete
 
 
 def valid_points(frames: list[pd.DataFrame], scenario: Scenario) -> pd.DataFrame:
-    """The points at which a formula holds; OutsideValidity if there is none."""
+    """Return the points at which a formula is valid; raise OutsideValidity if there is none."""
     points = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
-    return answered(points, f"no formula holds anywhere on this curve of {scenario.name}")
+    return answered(points, f"no formula is valid anywhere on this curve of {scenario.name}")
 
 
 def part_shares(hours: TimeBudget, scenario: Scenario, **axis: np.ndarray) -> pd.DataFrame:
-    """Shares of the wall clock by part, along an axis; parts that are nowhere above zero are left out."""
+    """Return shares of wall-clock time by part along an axis, without parts that are zero everywhere."""
     frames = [
         pd.DataFrame({**axis, "part": part.removesuffix("_h"), "share": getattr(hours, part) / hours.total_h})
         for part in PARTS

@@ -1,4 +1,4 @@
-"""Tables as the pages show them: named columns, units in the head, numbers rounded, no index."""
+"""Tables of the pages: named columns, units in the head, rounded numbers, no index."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _LONG = 28
 
 
 class CaptionedTable:
-    """A frame that shows itself as an HTML table with a caption.
+    """A frame that renders as an HTML table with a caption.
 
     Parameters
     ----------
     frame : DataFrame
         Cells; text is escaped.
     caption : str
-        What the table shows.
+        Caption of the table.
     digits : int
-        Significant digits of numbers; whole numbers keep all theirs.
+        Significant digits of numbers; whole numbers keep all digits.
     """
 
     def __init__(self, frame: pd.DataFrame, caption: str, digits: int = 4) -> None:
@@ -59,12 +59,12 @@ def significant(value: float, digits: int) -> str:
 
 
 def named(frame: pd.DataFrame, names: dict[str, str], caption: str, digits: int = 4) -> CaptionedTable:
-    """The columns of a frame that a table shows, under the names it shows them by."""
+    """Return the columns of a frame that a table displays, renamed for display."""
     return CaptionedTable(frame[list(names)].rename(columns=names), caption, digits)
 
 
 def heads(*names: str, **others: str) -> dict[str, str]:
-    """What a table calls its columns: as the frame does, or otherwise where that is said.
+    """Return the column heads of a table, with exceptions by name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Charts on where the hours go, over interval and size."""
+"""Charts of the time budget, over interval and size."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ettr_book.chapters.common.columns import axis_title, tooltips
 
 
 def time_budget(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Where the wall clock goes, a bar a lost part.
+    """Draw the lost time, one bar per part.
 
     Parameters
     ----------
     frame : DataFrame
         As from :meth:`ettr.TimeBudget.to_frame`: ``part``, ``hours`` [h], ``share``.
     title : str
-        The statement that the chart shows.
+        Finding of the chart.
     subtitle : str
         The scenario.
     """
     lost = frame[(frame["part"] != "productive") & (frame["share"] > 0)]
     shares = ", ".join(f"{row.part} {row.share:.1%}" for row in frame.itertuples() if row.share > 0)
     across = alt.X(
-        "share:Q", title="Share of the wall clock [%]", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)
+        "share:Q", title="Share of wall-clock time [%]", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)
     )
     order = lost.sort_values("share", ascending=False)["part"].tolist()
     base = alt.Chart(lost).encode(y=builders.rows("part", order))
@@ -39,13 +39,13 @@ def time_budget(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         bars + labels,
         title=title,
         subtitle=subtitle,
-        description=f"Bars of the lost shares of the wall clock. All parts: {shares}.",
+        description=f"Bars of the lost shares of wall-clock time. All parts: {shares}.",
         height=34 * len(lost) + 20,
     )
 
 
 def parts(frame: pd.DataFrame, axis: str, title: str, subtitle: str = "") -> Any:
-    """Lost shares of the wall clock, stacked, over an interval or a size.
+    """Draw the lost shares of wall-clock time, stacked, over an interval or a size.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def parts(frame: pd.DataFrame, axis: str, title: str, subtitle: str = "") -> Any
     axis : str
         ``"interval_min"`` [min] or ``"n_gpus"`` [GPUs].
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     lost = frame[frame["part"] != "productive"]
     name, ends = axis_title(axis), (lost[axis].min(), lost[axis].max())

@@ -1,4 +1,4 @@
-"""What does my failure log say?"""
+"""What can I learn from my failure log?"""
 
 from ettr_book.chapters.failure_log import charts, tables, words
 

@@ -1,4 +1,4 @@
-"""Charts on one failure log: what came when, on which nodes, and how far it can be trusted."""
+"""Charts of one failure log: times, nodes, repairs and forecasts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ettr.plots.theme import MODEL_COLOURS, NoChart, finish
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import Column, tooltips
 
-_SEEN, _MODEL, _THIRD = MODEL_COLOURS["exact"], MODEL_COLOURS["first_order"], MODEL_COLOURS["rsc"]
+_OBSERVED, _MODEL, _THIRD = MODEL_COLOURS["exact"], MODEL_COLOURS["first_order"], MODEL_COLOURS["rsc"]
 _RATED = ("n_events", "rate", "low", "high")
 _RATED_AS = {
     "rate": Column("Per 1,000 node-days", format=",.3~r"),
@@ -24,7 +24,7 @@ _LONGEST_NAME = 60
 
 
 def components(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Failures by component with the exact interval of each count.
+    """Draw failures by component, with the exact interval of each count.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         As from :func:`~ettr.failures.groups.rates_by`: ``group``, ``n_events``, ``rate``, ``low``, ``high``
         [1 / (1000 node-days)].
     title : str
-        The statement that the chart shows.
+        Finding of the chart.
     subtitle : str
-        Whose failures they are.
+        Source of the failures.
     """
     if frame.empty:
         return NoChart("nothing failed.")
@@ -50,7 +50,7 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         bars + whiskers,
         title=title,
-        subtitle=subtitle or "Lines: exact 95% interval, if failures are independent.",
+        subtitle=subtitle or "Lines: exact 95% CI, if failures are independent.",
         description=(
             f"Bars of failures per 1,000 node-days by component, {len(frame)} in all, with 95% intervals. "
             f"Most failures: {most}."
@@ -60,7 +60,7 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
 
 def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "") -> Any:
-    """Failure rate over time, with the mean of the whole log.
+    """Draw the failure rate over time, with the mean of the whole log.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "") 
         As from :func:`~ettr.failures.trend.rate_over_time`: ``start_h``, ``end_h`` [h], ``n_events``, ``rate``,
         ``low``, ``high`` [1 / (1000 node-days)].
     rate : float
-        Of the whole log. [1 / (1000 node-days)]
+        Rate of the whole log. [1 / (1000 node-days)]
     title, subtitle
         As in :func:`components`.
     """
@@ -98,7 +98,7 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "") 
     return finish(
         bars + whiskers + mean,
         title=title,
-        subtitle=subtitle or "Lines: exact 95% interval of each bar's count, if independent. Dashed: the whole log.",
+        subtitle=subtitle or "Lines: exact 95% CI of each bar, if failures are independent. Dashed: the whole log.",
         description=(
             f"Bars of the failure rate in {len(frame)} equal stretches of {_digits(stretches['end_d'].max())} days, "
             f"with 95% intervals, from {_digits(frame['rate'].min())} to {_digits(frame['rate'].max())} "
@@ -108,7 +108,7 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "") 
 
 
 def nodes(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """How many nodes failed how often, beside what equal nodes would show.
+    """Draw the number of nodes by their number of failures, against identical nodes.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def nodes(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
                 scale=alt.Scale(type="symlog", constant=1),
                 axis=alt.Axis(values=_ladder(frame["nodes"].max(), 1), format=",.0f", labelOverlap="greedy"),
             ),
-            color=builders.colours("kind", {"seen": _SEEN, "equal nodes": _MODEL}),
+            color=builders.colours("kind", {"seen": _OBSERVED, "equal nodes": _MODEL}),
             tooltip=tooltips("failures", "kind", "nodes", failures="Failures", kind="Of", nodes=nodes_of_kind),
         )
     )
@@ -150,15 +150,15 @@ def nodes(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         title=title,
         subtitle=subtitle,
         description=(
-            "Bars of how many nodes failed how often, on a logarithmic axis, beside the numbers expected if all nodes "
-            f"were equal; one panel for the log as it is, one with repeats taken out: {zero}."
+            "Bars of the number of nodes by their number of failures, on a logarithmic axis, and the numbers expected "
+            f"for identical nodes; one panel for the original log, one without repeats: {zero}."
         ),
         height=220,
     )
 
 
 def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Failure rate of a node by the time since its return to service.
+    """Draw the failure rate of a node by the time since its return to service.
 
     Parameters
     ----------
@@ -179,9 +179,9 @@ def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             axis=alt.Axis(labelAngle=0, labelPadding=10),
         )
     )
-    most = float(watched["high"].max())
-    # both layers name the axis: merged with one that does not, it loses half of its marks
-    axis = alt.Axis(values=_ladder(most, most / 400), format=",~r", labelOverlap="greedy")
+    highest = float(watched["high"].max())
+    # both layers need the axis: merged with a layer without it, it loses half of its marks
+    axis = alt.Axis(values=_ladder(highest, highest / 400), format=",~r", labelOverlap="greedy")
     dots = base.mark_point(size=90).encode(
         y=alt.Y(
             "rate:Q",
@@ -190,7 +190,7 @@ def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             axis=axis,
         ),
         shape=alt.Shape("elsewhere:N", legend=None),
-        color=alt.Color("elsewhere:N", legend=None, scale=alt.Scale(domain=[False, True], range=[_SEEN, _THIRD])),
+        color=alt.Color("elsewhere:N", legend=None, scale=alt.Scale(domain=[False, True], range=[_OBSERVED, _THIRD])),
         tooltip=tooltips("since", "node_days", *_RATED, **_RATED_AS),
     )
     whiskers = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", axis=axis), y2="high:Q")
@@ -198,14 +198,14 @@ def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         whiskers + dots,
         title=title,
-        subtitle=subtitle or "Lines: exact 95% interval. The vertical axis is a square root.",
+        subtitle=subtitle or "Lines: exact 95% CI. The vertical axis has a square-root scale.",
         description=f"Dots of failures per 1,000 node-days by days since a node's return to service: {rates}.",
         height=280,
     )
 
 
 def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str = "") -> Any:
-    """What was forecast from the past alone, and what came.
+    """Draw forecasts made from past data alone, and the outcomes.
 
     Parameters
     ----------
@@ -218,47 +218,47 @@ def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str =
         As in :func:`components`.
     """
     if frame.empty:
-        return NoChart("the log holds too few failures to test forecasts on.")
+        return NoChart("the log has too few failures to test forecasts.")
     outcomes = frame.assign(came=frame["inside"].map({True: "inside", False: "outside"}))
     x = builders.along("origin_d", nice=False, padding=6)
     base = alt.Chart(outcomes)
     ahead = f"{horizon_d:.3g} days" if horizon_d >= 2 else f"{24 * horizon_d:.3g} h"
     counts = f"Failures in the next {ahead} [count]"
-    wide = base.mark_area(opacity=0.18, color=_SEEN).encode(x=x, y=alt.Y("low:Q", title=counts), y2="high:Q")
-    narrow = base.mark_area(opacity=0.35, color=_SEEN).encode(x=x, y="poisson_low:Q", y2="poisson_high:Q")
-    whole = {"format": ".0f"}
+    wide = base.mark_area(opacity=0.18, color=_OBSERVED).encode(x=x, y=alt.Y("low:Q", title=counts), y2="high:Q")
+    narrow = base.mark_area(opacity=0.35, color=_OBSERVED).encode(x=x, y="poisson_low:Q", y2="poisson_high:Q")
+    integer = {"format": ".0f"}
     bands = {
-        "low": Column("Forecast from", **whole),
-        "high": Column("to", **whole),
-        "poisson_low": Column("Poisson from", **whole),
-        "poisson_high": Column("Poisson to", **whole),
+        "low": Column("95% prediction interval from", **integer),
+        "high": Column("to", **integer),
+        "poisson_low": Column("Poisson from", **integer),
+        "poisson_high": Column("Poisson to", **integer),
     }
     dots = base.mark_point(size=45).encode(
         x=x,
         y="n_events:Q",
-        color=builders.colours("came", {"inside": _THIRD, "outside": _MODEL}, "What came"),
-        shape=alt.Shape("came:N", title="What came", scale=alt.Scale(domain=["inside", "outside"])),
-        tooltip=tooltips("origin_d", "n_events", *bands, n_events="Failures that came", **bands),
+        color=builders.colours("came", {"inside": _THIRD, "outside": _MODEL}, "Actual number"),
+        shape=alt.Shape("came:N", title="Actual number", scale=alt.Scale(domain=["inside", "outside"])),
+        tooltip=tooltips("origin_d", "n_events", *bands, n_events="Actual failures", **bands),
     )
     return finish(
         wide + narrow + dots,
         title=title,
         subtitle=subtitle
-        or "Wide band: 95% forecast that allows for bursts; narrow: Poisson. Both from the past alone.",
+        or "Wide band: 95% prediction interval with bursts; narrow: Poisson. Both use past data only.",
         description=(
-            f"{len(frame)} forecasts of the failures in the next {ahead} as bands over time, and what came as dots: "
-            f"{int(frame['inside'].sum())} inside the wide band."
+            f"{len(frame)} forecasts of the failures in the next {ahead} as bands over time, and actual numbers as "
+            f"dots: {int(frame['inside'].sum())} inside the wide band."
         ),
     )
 
 
-def _ladder(most: float, least: float) -> list[float]:
-    """Zero, and 1, 2, 5, 10, ... between two values: marks for an axis on which small values have room."""
-    exponents = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
+def _ladder(highest: float, lowest: float) -> list[float]:
+    """Return zero and 1, 2, 5, 10, ... between two values: tick marks that leave room for small values."""
+    exponents = range(math.floor(math.log10(lowest)), math.ceil(math.log10(highest)) + 1)
     steps = [step * 10.0**exponent for exponent in exponents for step in (1, 2, 5)]
-    return [0.0, *(step for step in steps if least <= step <= most)]
+    return [0.0, *(step for step in steps if lowest <= step <= highest)]
 
 
 def _digits(value: float) -> str:
-    """Three digits without an exponent."""
+    """Return a number with three digits and no exponent."""
     return f"{value:,.0f}" if value >= 100 else np.format_float_positional(float(f"{value:.3g}"), trim="-")

@@ -1,4 +1,4 @@
-"""The logs that the chapter reads."""
+"""The failure logs of the chapter."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ettr.logs.training_logs import GROUPS, HARDWARE
 
 
 def diary_log() -> FailureLog:
-    """The stops that the diary of GLM-130B puts down to a node or the network, as a failure log.
+    """Return the stops that GLM-130B's diary attributes to nodes or the network, as a failure log.
 
-    A node that was only suspected of being slow is left out, as in the scenario ``glm-130b``.
+    A node merely suspected of being slow is left out, as in the scenario ``glm-130b``.
 
     Examples
     --------
@@ -32,19 +32,19 @@ def diary_log() -> FailureLog:
     return logs.from_frame(frame, int(n_nodes), window, source="Diary of GLM-130B")
 
 
-def failure_log(path: str = "", **given: Any) -> FailureLog:
-    """The failure log of a file, or the made-up one where no path is given.
+def failure_log(path: str = "", **options: Any) -> FailureLog:
+    """Return the failure log in a file, or the synthetic one if no path is given.
 
     Parameters
     ----------
     path : str
-        As for :func:`ettr.logs.read`; empty for the made-up log.
-    **given
-        As for :func:`ettr.logs.read`. What is empty or 0 is taken as not given, as notebooks have it.
+        As for :func:`ettr.logs.read`; empty for the synthetic log.
+    **options
+        As for :func:`ettr.logs.read`. Empty or zero values count as missing, because notebook parameters need a value.
     """
     if not path:
-        return made_log()
-    return logs.read(path, **{name: value for name, value in given.items() if value})
+        return synthetic_log()
+    return logs.read(path, **{name: value for name, value in options.items() if value})
 
 
 N_NODES, DAYS, FIRST_DAY = 256, 360, "2025-01-01"
@@ -58,17 +58,17 @@ RULES: dict[str, Any] = {
     "again_h": 48.0,
     "repair_h": 24.0,
 }
-"""What is built in: failures of a good node per 1,000 node-days before and after a day, and so on (all assumed)."""
+"""Rules of the synthetic log: failures of a good node per 1,000 node-days before and after a change, etc. (assumed)."""
 _COMPONENTS = {"GPU": 0.45, "HBM": 0.2, "NIC": 0.15, "host": 0.12, "switch": 0.08}
 _SEED, _SPREAD = 27, 1.0
 
 
-def made_log() -> FailureLog:
-    """A made-up year of 256 nodes, drawn from ``RULES``; the same at every call.
+def synthetic_log() -> FailureLog:
+    """Return a synthetic year of 256 nodes, drawn from ``RULES``; identical at every call.
 
     Examples
     --------
-    >>> log = made_log()
+    >>> log = synthetic_log()
     >>> log.n_nodes, len(log.failures) > 300
     (256, True)
     """
@@ -100,7 +100,7 @@ def made_log() -> FailureLog:
     )
     window = day, day + pd.Timedelta(days=DAYS)
     inside = frame[frame["start"] < window[1]].sort_values("start")
-    return logs.from_frame(inside, N_NODES, window, source="A made-up year of 256 nodes")
+    return logs.from_frame(inside, N_NODES, window, source="Synthetic year of 256 nodes")
 
 
 def _repair_h(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -108,13 +108,13 @@ def _repair_h(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def truth(fit: failures.Fit) -> pd.DataFrame:
-    """What was built in beside what a fit of such a log finds.
+    """Return the built-in parameters and their fitted values.
 
     Returns
     -------
     DataFrame
-        ``what``; ``true``, ``found``, ``low``, ``high`` (numbers; the last two missing where no interval is known) or,
-        of what has names, ``true`` and ``found`` as texts.
+        ``what``; ``true``, ``found``, ``low``, ``high`` (numbers; the last two missing without an interval), or
+        ``true`` and ``found`` as text for names.
     """
     rules, changes = RULES, RULES["changes_d"]
     bad, share = rules["bad_nodes"], rules["again_share"]
@@ -122,8 +122,8 @@ def truth(fit: failures.Fit) -> pd.DataFrame:
     mean = times * (rules["rate"] * changes + rules["later_rate"] * (DAYS - changes)) / DAYS
     repairs, gpu = fit.repairs.overall, fit.components.set_index("group").loc["GPU"]
     rows = [_row("Failures per 1,000 node-days, in the year", mean, *_ends(fit.fair_rate))]
-    latest = _ends(fit.recent_rate) if fit.recent_rate else ("not told apart from the year's",)
-    rows.append(_row("The same, at its end", times * rules["later_rate"], *latest))
+    latest = _ends(fit.recent_rate) if fit.recent_rate else ("not significantly different from the year's",)
+    rows.append(_row("Failures per 1,000 node-days, at its end", times * rules["later_rate"], *latest))
     if fit.node_statistics is not None:
         named = ", ".join(map(str, sorted(fit.node_statistics.bad.advised("replace")))) or "none"
         rows.append(_row("Nodes to replace", ", ".join(bad), named))
@@ -133,8 +133,8 @@ def truth(fit: failures.Fit) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _row(what: str, true: Any, found: Any, low: float = np.nan, high: float = np.nan) -> dict[str, Any]:
-    return {"what": what, "true": true, "found": found, "low": low, "high": high}
+def _row(what: str, true: Any, fitted: Any, low: float = np.nan, high: float = np.nan) -> dict[str, Any]:
+    return {"what": what, "true": true, "found": fitted, "low": low, "high": high}
 
 
 def _ends(rate: failures.FailureRate) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""What one failure log says, and how far to believe it."""
+"""Text on one failure log and its limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ettr.failures.verdicts import shape, trend
 from ettr.failures.words import components, forecast, horizon_d, rate, reading, repairs
 from ettr.plan.fitted import advice, trust
 from ettr.plan.fitted import interval as plan
-from ettr_book.chapters.common.exercises import Exercise, exercises
+from ettr_book.chapters.common.exercises import Exercise, numbered_exercises
 from ettr_book.chapters.common.table import CaptionedTable
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 __all__ = [
     "after_repair",
     "answer",
-    "asked",
     "by_hand",
     "components",
+    "exercises",
     "forecast",
     "horizon_d",
     "little",
@@ -39,30 +39,30 @@ __all__ = [
 ]
 
 _QUESTIONS = {
-    "trend": "whether the rate moves",
-    "nodes": "whether nodes differ",
-    "memoryless": "how gaps are distributed",
+    "trend": "a trend of the rate",
+    "nodes": "differences between nodes",
+    "memoryless": "the distribution of gaps",
 }
 
 
 def answer(fit: Fit, fitted: FittedPlan) -> Finding:
-    """The log in a paragraph, under a title that names it."""
+    """Return a summary of the log, under a title that names it."""
     log = advice(fitted)
     return Finding(f"{fit.log.source}: {log.title}", log.text)
 
 
 def by_hand(fit: Fit) -> Finding:
-    """The rate and its interval in three lines."""
+    """Return the rate and its interval in three lines of arithmetic."""
     n, exposure = len(fit.start_h), fit.log.node_days / 1000
     return Finding(
         "By hand",
         say(
             "- {n_nodes:count} nodes over {days:about} days are {exposure:about} thousand node-days.\n"
             "- {n:count} failures / {exposure:about} = {rate:#.2g} per 1,000 node-days.\n"
-            "- A count of {n:count} is uncertain by twice its root, so the rate by 2 × {root:about} / "
-            "{exposure:about} = {off:.2g}, if failures are independent.\n\nThe exact interval is {low:#.2g} to "
+            "- The 95% CI of a count of {n:count} is about twice its root, so that of the rate is ±2 × {root:about} / "
+            "{exposure:about} = {off:.2g}, if failures are independent.\n\nThe exact 95% CI is {low:#.2g} to "
             "{high:#.2g}.",
-            "Nothing failed, and three divided by the exposure is the largest rate that fits.",
+            "Nothing failed, so three divided by the exposure is the upper 95% limit of the rate.",
             n_nodes=fit.log.n_nodes,
             days=fit.log.window_h / 24,
             exposure=exposure,
@@ -77,16 +77,16 @@ def by_hand(fit: Fit) -> Finding:
 
 
 def rules(frame: pd.DataFrame) -> CaptionedTable:
-    """The table of rules; ``frame`` as from ``tables.truth``."""
+    """Return the table of rules; ``frame`` as from ``tables.truth``."""
     rows = [
         {
             "Rule": row.what,
             "Built in": _cell(row.true),
-            "Found": _cell(row.found) + (f" ({_cell(row.low)} to {_cell(row.high)})" if row.low == row.low else ""),
+            "Fitted": _cell(row.found) + (f" ({_cell(row.low)} to {_cell(row.high)})" if row.low == row.low else ""),
         }
         for row in frame.itertuples()
     ]
-    return CaptionedTable(pd.DataFrame(rows), "Rules of the made-up log, and what a fit of it finds")
+    return CaptionedTable(pd.DataFrame(rows), "Rules of the synthetic log and their fitted values")
 
 
 def _cell(value: object) -> str:
@@ -94,13 +94,13 @@ def _cell(value: object) -> str:
 
 
 def little(fit: Fit) -> Finding:
-    """What a log of few failures can and cannot say."""
+    """Return the limits of a log with few failures."""
     silent = [words for question, words in _QUESTIONS.items() if fit.verdict(question).answer == "too few"]
     return Finding(
-        title=f"{count(len(fit.start_h))} failures are a rate, and hardly more",
+        title=f"{count(len(fit.start_h))} failures give a rate and little else",
         text=say(
             "{source}: {n} failures in {days} node-days, so {rate:#.2g} per 1,000 node-days "
-            "({low:#.2g} to {high:#.2g}). It cannot say {silent}.",
+            "({low:#.2g} to {high:#.2g}). That is too few to determine {silent}.",
             "{source}: {n} failures in {days} node-days, so {rate:#.2g} per 1,000 node-days ({low:#.2g} to "
             "{high:#.2g}).",
             source=fit.log.source,
@@ -114,23 +114,22 @@ def little(fit: Fit) -> Finding:
     )
 
 
-def asked(fit: Fit) -> Finding:
-    """Two exercises."""
+def exercises(fit: Fit) -> Finding:
+    """Return two exercises."""
     risk = fit.node_statistics.risk if fit.node_statistics else None
-    return exercises(
+    return numbered_exercises(
         Exercise(
-            "A node failed five times. What do you look at before you replace it?",
+            "A node failed five times. What do you check before you replace it?",
             say(
-                "At when: in the {days:about} days after a repair nodes of this log fail {times:about} times as often "
-                "as by themselves. Five failures in a week are one bad repair; five over the year may be a bad node.",
-                "At when: five failures within days of each repair are a bad repair; five over the year may be a bad "
-                "node.",
+                "The dates: in the {days:about} days after a repair nodes of this log fail {times:about} times as "
+                "often as otherwise. Five failures in a week point to a bad repair; five over a year to a bad node.",
+                "The dates: failures within days of each repair point to a bad repair; five over a year to a bad node.",
                 days=risk.within_d if risk else None,
                 times=risk.ratio if risk else None,
             ),
         ),
         Exercise(
-            "How many failures does it take until the rate is known within a fifth, if they are independent?",
-            f"About 100: twice the root of 100 is a fifth of it. This log has {number(len(fit.start_h))}.",
+            "How many independent failures do you need to know the rate within 20%?",
+            f"About 100: twice the root of 100 is 20% of 100. This log has {number(len(fit.start_h))}.",
         ),
     )

@@ -1,7 +1,7 @@
-"""Clusters side by side: their failure rates, what those mean for jobs of any size, and how they would change with age.
+"""Clusters side by side: failure rates, MTTF over job size, and the effect of age.
 
-Rates of different clusters do not count the same. Each row says what it counts (``counted``), so that nobody compares
-memory errors with interruptions of a job unawares.
+Rates of different clusters count different events. The column ``counted`` has the kind, so that nobody compares
+memory errors with job interruptions by mistake.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ettr.scenario import Scenario
 from ettr_book.chapters.common import steady_state
 from ettr_book.chapters.common.runs import followed, in_hours
 
-STOPS, HARDWARE, MEMORY, OTHER, OWN = (
+STOPS, HARDWARE, MEMORY, OTHER, THIS_SCENARIO = (
     "stops of a job",
     "hardware failures",
     "memory errors only",
     "premise or unknown",
     "this scenario",
 )
-"""What a rate counts, in the order in which rates are shown."""
+"""Kinds of counted events, in display order."""
 
 COUNTED = {
     "interruptions of one job that nobody planned": STOPS,
@@ -50,29 +50,28 @@ COUNTED = {
     "GPU failures": OTHER,
     "failures, definition not known": OTHER,
 }
-"""Scopes of the table ``failure_rates`` by what they count."""
+"""Kind of counted event by scope in the table ``failure_rates``."""
 
 SHAPES = (0.7, 1.0, 1.5)
-"""Weibull shapes to show: failing early, at no age in particular, and wearing out. All are assumed."""
+"""Weibull shapes of the chart: infant mortality, constant hazard, and wear-out. All are assumed."""
 
 _RSC = {"rsc-1": "RSC-1", "rsc-2": "RSC-2"}
 
 
 def rates(scenario: Scenario) -> pd.DataFrame:
-    """Published failure rates and the scenario's own, with intervals.
+    """Return the published failure rates and the scenario's, with intervals.
 
     Parameters
     ----------
     scenario : Scenario
-        Whose rate to add as a last row; left out if it is 0.
+        Scenario whose rate becomes the last row, unless it is 0.
 
     Returns
     -------
     DataFrame
-        ``cluster_id`` (``scenario`` for the own one), ``title``, ``rate``, ``low``, ``high`` [1 / (1000 node-days)],
+        ``cluster_id`` (``scenario`` for the last row), ``title``, ``rate``, ``low``, ``high`` [1 / (1000 node-days)],
         ``counted``, ``scope``, ``n_events``, ``node_days`` (missing without a count), ``at_least``, ``gpus_per_node``,
-        ``status``, ``source``. The ends are those of :func:`ettr.failures.rate_intervals`, equal where nothing is
-        known.
+        ``status``, ``source``. The ends are those of :func:`ettr.failures.rate_intervals`, equal without an interval.
 
     Examples
     --------
@@ -86,14 +85,14 @@ def rates(scenario: Scenario) -> pd.DataFrame:
     published = published[columns.split()]
     if scenario.failure_rate == 0:
         return published
-    rate, failures, known = scenario.failure_rate, scenario.failures, _interval(scenario)
-    own = {
+    rate, failures, interval = scenario.failure_rate, scenario.failures, _interval(scenario)
+    scenario_row = {
         "cluster_id": "scenario",
         "title": f"This scenario: {scenario.title}",
         "rate": rate,
-        "low": known.low if known else rate,
-        "high": known.high if known else rate,
-        "counted": OWN,
+        "low": interval.low if interval else rate,
+        "high": interval.high if interval else rate,
+        "counted": THIS_SCENARIO,
         "scope": "failures of the scenario",
         "n_events": failures.n_events,
         "node_days": failures.node_days,
@@ -102,13 +101,13 @@ def rates(scenario: Scenario) -> pd.DataFrame:
         "status": "as in the scenario",
         "source": ", ".join(scenario.sources),
     }
-    whole = {"n_events": "float64"}  # a scenario may hold a fraction of an event
-    row = pd.DataFrame([own]).astype(published.astype(whole).dtypes.to_dict())
-    return pd.concat([published.astype(whole), row], ignore_index=True)
+    dtypes = {"n_events": "float64"}  # a scenario may count a fraction of an event
+    row = pd.DataFrame([scenario_row]).astype(published.astype(dtypes).dtypes.to_dict())
+    return pd.concat([published.astype(dtypes), row], ignore_index=True)
 
 
 def _interval(scenario: Scenario) -> FailureRate | None:
-    """What is known of the scenario's own rate: exact for a count, else its gamma distribution."""
+    """Return the uncertainty of the scenario's rate: exact for a count, else from its gamma distribution."""
     failures = scenario.failures
     if failures.n_events is not None and failures.node_days is not None:
         return failure_rate(failures.n_events, failures.node_days)
@@ -118,13 +117,13 @@ def _interval(scenario: Scenario) -> FailureRate | None:
 
 
 def mttf_by_size(scenario: Scenario, n_points: int = 60) -> pd.DataFrame:
-    """Mean time to failure of a job over its size, at the rates of RSC-1 and RSC-2 and at the scenario's.
+    """Return the MTTF of a job over its size, at the rates of RSC-1, RSC-2 and the scenario.
 
     Returns
     -------
     DataFrame
-        ``line`` (``RSC-1``, ``RSC-2``, ``this scenario``; the last is left out where it never fails), ``n_gpus``
-        [GPUs], ``mttf_h``, ``low``, ``high`` [h]; the ends are equal where the interval is not known.
+        ``line`` (``RSC-1``, ``RSC-2``, and ``this scenario`` if it fails), ``n_gpus`` [GPUs], ``mttf_h``, ``low``,
+        ``high`` [h]; the ends are equal without an interval.
     """
     n_gpus = np.unique(np.concatenate([np.geomspace(8, 1e6, n_points), [1e4, 1e5]]))
     frames = []
@@ -136,12 +135,12 @@ def mttf_by_size(scenario: Scenario, n_points: int = 60) -> pd.DataFrame:
         mttf_h = budget.job_mttf_h(scenario, n_gpus)
         low, high = plan.mttf_interval_h(scenario) or (scenario.job_mttf_h, scenario.job_mttf_h)
         ends = {"low": mttf_h * low / scenario.job_mttf_h, "high": mttf_h * high / scenario.job_mttf_h}
-        frames.append(pd.DataFrame({"line": OWN, "n_gpus": n_gpus, "mttf_h": mttf_h, **ends}))
+        frames.append(pd.DataFrame({"line": THIS_SCENARIO, "n_gpus": n_gpus, "mttf_h": mttf_h, **ends}))
     return pd.concat(frames, ignore_index=True)
 
 
 def mtbf_h(scenario: Scenario, n_gpus: float) -> float:
-    """MTBF of the scenario at another size on the wall clock; not a number where it has no answer there. [h]"""
+    """Return the scenario's wall-clock MTBF at another size; NaN where it has no answer. [h]"""
     try:
         run = in_hours(followed(scenario))
     except (NotModelled, OutsideValidity):
@@ -150,14 +149,14 @@ def mtbf_h(scenario: Scenario, n_gpus: float) -> float:
 
 
 def rsc_points() -> pd.DataFrame:
-    """The mean times to failure that the RSC paper gives for single sizes, and the rate that each implies.
+    """Return the MTTFs that the RSC paper reports for single sizes, and the rates they imply.
 
     Returns
     -------
     DataFrame
-        ``n_gpus`` [GPUs], ``mttf_h``, ``low``, ``high`` [h] (ends: half a unit of the last printed digit, which is all
-        that is known), ``kind`` (``observed`` or ``projected``), ``rate`` [1 / (1000 node-days)], ``times_rsc1`` (over
-        the published rate of RSC-1), ``status``.
+        ``n_gpus`` [GPUs], ``mttf_h``, ``low``, ``high`` [h] (ends: half a unit of the last printed digit), ``kind``
+        (``observed`` or ``projected``), ``rate`` [1 / (1000 node-days)], ``times_rsc1`` (over the published rate of
+        RSC-1), ``status``.
 
     Examples
     --------
@@ -194,24 +193,24 @@ def rsc_points() -> pd.DataFrame:
 
 
 def comparable(frame: pd.DataFrame) -> pd.Series:
-    """The published rates that count stops of a job or hardware failures; ``frame`` as from :func:`rates`."""
+    """Return the published rates that count job stops or hardware failures; ``frame`` as from :func:`rates`."""
     return frame.loc[frame["counted"].isin((STOPS, HARDWARE)), "rate"]
 
 
 def mttf_ends_h(frame: pd.DataFrame, n_gpus: float) -> tuple[float, float]:
-    """Shortest and longest time to failure of a job at the rates of :func:`comparable`, eight GPUs a node. [h]"""
-    rates_there = comparable(frame)
-    ends = job_mttf_h(np.array([rates_there.max(), rates_there.min()]), n_gpus, 8.0)
+    """Return the shortest and longest job MTTF at the rates of :func:`comparable`, eight GPUs per node. [h]"""
+    published = comparable(frame)
+    ends = job_mttf_h(np.array([published.max(), published.min()]), n_gpus, 8.0)
     return float(ends[0]), float(ends[1])
 
 
 def first_failures(scenario: Scenario, days: float, shapes: Sequence[float] = SHAPES) -> pd.DataFrame:
-    """Failures that a new fleet of the scenario's size meets in its first days, by the shape of its lifetimes.
+    """Return the failures of a new fleet in its first days, by the Weibull shape of its lifetimes.
 
     Returns
     -------
     DataFrame
-        ``shape``, ``n_failures``, ``settled``: what the same nodes meet in as many days later on. [count]
+        ``shape``, ``n_failures``, and ``settled``: the failures in the same time at the long-run rate. [count]
 
     Examples
     --------

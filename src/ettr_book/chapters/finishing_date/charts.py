@@ -1,4 +1,4 @@
-"""Charts of one run, and of finishing dates."""
+"""Charts of one run and of finishing dates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ettr.plots.encodings import rounded, with_marks
 from ettr.plots.theme import MODEL_COLOURS, ORANGE, PART_COLOURS, finish
 from ettr_book.chapters.common import builders
 from ettr_book.chapters.common.columns import Column, tooltips
-from ettr_book.chapters.finishing_date.tables import COUNTED, KNOWN
+from ettr_book.chapters.finishing_date.tables import COUNTED_RATE, KNOWN_RATE
 from ettr_book.chapters.scale.tables import DIARY_SOURCES
 
 _EXACT = MODEL_COLOURS["exact"]
@@ -19,33 +19,33 @@ _STATES = {
     "training" if part == "productive" else part: PART_COLOURS[part]
     for part in ("productive", "checkpoint", "rework", "detection", "queue", "restart", "maintenance")
 }
-_CASES = {KNOWN: (_EXACT, [6, 3]), COUNTED: (ORANGE, [1, 0])}
+_CASES = {KNOWN_RATE: (_EXACT, [6, 3]), COUNTED_RATE: (ORANGE, [1, 0])}
 _WHO = {
     "predicted": (_EXACT, "circle"),
     "at the pace so far": (ORANGE, "diamond"),
 }
 _FAINT = 0.4
-"""Opacity of training, which is nearly all there is, so that the stops stand out."""
+"""Opacity of training, so that the stops stand out."""
 
 
-def rate(frame: pd.DataFrame, own: int | None, title: str, subtitle: str = "") -> Any:
-    """Width of the range of dates over the failures that the rate was counted from.
+def rate(frame: pd.DataFrame, own_count: int | None, title: str, subtitle: str = "") -> Any:
+    """Draw the width of the interval of dates over the number of failures behind the rate.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``tables.range_by_count``.
     own : int or None
-        Failures of the scenario's own count.
+        Number of failures behind the scenario's rate.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
-    x = builders.across("n_events", title="Failures that the rate was counted from [count]")
+    x = builders.across("n_events", title="Failures behind the rate [count]")
     y = builders.up("range_days", zero=True)
     drawn = builders.lines(rounded(frame), x, y, "case", _CASES, tooltips("case", "n_events", "range_days"))
-    at = alt.Chart(pd.DataFrame({"n_events": [float(own)] if own else [], "name": "this run's count"})).encode(
-        x=alt.X("n_events:Q")
-    )
+    at = alt.Chart(
+        pd.DataFrame({"n_events": [float(own_count)] if own_count else [], "name": "this run's count"})
+    ).encode(x=alt.X("n_events:Q"))
     name = at.mark_text(align="right", dx=-5, baseline="top").encode(y=alt.value(4), text=alt.Text("name:N"))
     marked = [at.mark_rule(strokeDash=[3, 3]), name]
     widths = "; ".join(
@@ -57,20 +57,20 @@ def rate(frame: pd.DataFrame, own: int | None, title: str, subtitle: str = "") -
         alt.layer(drawn, *marked),
         title=title,
         subtitle=subtitle,
-        description=f"Days between which nine dates in ten lie, over the number of failures counted: {widths}.",
+        description=f"Width of the 90% prediction interval in days, over the number of failures counted: {widths}.",
         height=260,
     )
 
 
 def forecasts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """What was predicted of published runs, beside what came.
+    """Draw predicted and actual finishing dates of published runs.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``run_tables.published_forecasts``.
     title, subtitle : str
-        The statement, and what is compared.
+        Finding of the chart, and the compared runs.
     """
     y = builders.rows("run", frame["run"], labelLimit=170, labelExpr="split(datum.label, ' on ')")
     x = builders.along("off_days", zero=False, padding=20)
@@ -92,7 +92,7 @@ def forecasts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         alt.layer(*layers),
         title=title,
-        subtitle=with_marks(subtitle, "line: as it came; bars: nine in ten"),
+        subtitle=with_marks(subtitle, "line: actual end; bars: 90% prediction interval"),
         description=f"Days by which the end of published runs was predicted too late, or too early below zero. {late}.",
         height=70 * len(frame) + 20,
         sources=DIARY_SOURCES,
@@ -100,14 +100,14 @@ def forecasts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
 
 def days(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """A run as a strip a day, coloured by what it did.
+    """Draw a run with one strip per day, coloured by activity.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``run_tables.days_of_run``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     present = builders.present(_STATES, frame["state"])
     rows = sorted(frame["day"].unique())

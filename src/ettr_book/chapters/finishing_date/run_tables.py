@@ -1,4 +1,4 @@
-"""Days of one simulated run, and forecasts of published runs from what was seen of them."""
+"""Days of one simulated run, and forecasts of published runs from the first part of their diaries."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from ettr_book.chapters.scale.tables import (
 _RUNS_TO_CHOOSE_FROM = 25
 _MOST_FAILURES = 200_000
 _SHORTEST_H = 1 / MIN_PER_H
-"""A shorter stall is thinner than a picture of a day can show."""
+"""Shortest stall that is visible in a chart of a day."""
 _MOST_STRETCHES = 2000
 
 
 def typical_run(scenario: Scenario, seed: int = 0) -> tuple[Simulation, int]:
-    """Simulated runs, and the number of the one among them whose hours are in the middle, which is written down.
+    """Return simulated runs, and the number of the run with the median duration.
 
-    Only the beginning of a run that meets more failures than can be written down.
+    A run with too many failures for a timeline is cut short.
     """
     scenario = for_timeline(scenario)
     failures = float(budget.exact(budget.simplified(scenario).scenario).n_failures)
@@ -45,17 +45,16 @@ def typical_run(scenario: Scenario, seed: int = 0) -> tuple[Simulation, int]:
 
 
 def days_of_run(simulation: Simulation, run: int = 0, n_days: int = 14) -> pd.DataFrame:
-    """The stretches of the first days of one run, a row a stretch of one day.
+    """Return the stretches of the first days of one run, one row per stretch and day.
 
     Parameters
     ----------
     simulation : Simulation
-        With this run in its ``timeline``.
+        Simulation whose ``timeline`` includes this run.
     run : int
         Number of the run.
     n_days : int
-        Days shown from submission on, or fewer if the run ends before, or if a page cannot hold so many
-        stretches. [days]
+        Days from submission, fewer if the run ends earlier or has too many stretches for a page. [days]
 
     Returns
     -------
@@ -66,15 +65,15 @@ def days_of_run(simulation: Simulation, run: int = 0, n_days: int = 14) -> pd.Da
     Raises
     ------
     InputError
-        The run was not written down.
+        The run is not in the timeline.
     """
-    own = simulation.timeline[simulation.timeline["run"] == run]
-    if own.empty:
+    timeline = simulation.timeline[simulation.timeline["run"] == run]
+    if timeline.empty:
         raise InputError(f"run {run} is not in the timeline: simulate(..., timeline=[{run}])")
     if n_days < 1:
         raise InputError(f"n_days must be >= 1, got {n_days}")
-    until_h = min(n_days * H_PER_DAY, float(own["end_h"].iloc[-1]))
-    state, start_h = _merged(own)
+    until_h = min(n_days * H_PER_DAY, float(timeline["end_h"].iloc[-1]))
+    state, start_h = _merged(timeline)
     edges = np.union1d(start_h[start_h < until_h], np.arange(0.0, until_h, H_PER_DAY))
     ends = np.append(edges[1:], until_h)
     day = np.floor(edges / H_PER_DAY + ROUNDING).astype(int)
@@ -90,40 +89,40 @@ def days_of_run(simulation: Simulation, run: int = 0, n_days: int = 14) -> pd.Da
     return _whole_days(stretches)
 
 
-def _merged(own: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """States and beginnings of the stretches, those of one state in a row as one."""
-    state, lasts_h = own["state"].astype(str), own["end_h"] - own["start_h"]
+def _merged(timeline: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return states and starts of the stretches, with consecutive stretches of one state merged."""
+    state, lasts_h = timeline["state"].astype(str), timeline["end_h"] - timeline["start_h"]
     state = np.where((state == "checkpoint") & (lasts_h < _SHORTEST_H), "training", state)
     begins = np.append(True, state[1:] != state[:-1])
-    return state[begins], own["start_h"].to_numpy()[begins]
+    return state[begins], timeline["start_h"].to_numpy()[begins]
 
 
 def _whole_days(stretches: pd.DataFrame) -> pd.DataFrame:
-    """The first days that a page can hold; the beginning of the first if even that is too much."""
+    """Return the first days that a page can hold, or the start of the first day."""
     if len(stretches) <= _MOST_STRETCHES:
         return stretches
-    whole = stretches["day"] < stretches["day"].iloc[_MOST_STRETCHES]
-    return stretches[whole] if whole.any() else stretches.iloc[:_MOST_STRETCHES]
+    complete = stretches["day"] < stretches["day"].iloc[_MOST_STRETCHES]
+    return stretches[complete] if complete.any() else stretches.iloc[:_MOST_STRETCHES]
 
 
-def published_forecasts(seen: float = 0.2) -> pd.DataFrame:
-    """What would have been predicted for published runs from what their diaries had by then, and what came.
+def published_forecasts(share: float = 0.2) -> pd.DataFrame:
+    """Return forecasts for published runs from the first part of their diaries, and the outcomes.
 
     Parameters
     ----------
-    seen : float
-        Share of a run's wall clock, in (0, 1); the forecast is made at the last entry within it. Runs without an entry
-        there are left out.
+    share : float
+        Share of a run's wall-clock time before the forecast, in (0, 1). The forecast uses the last diary entry in that
+        time; runs without an entry are left out.
 
     Returns
     -------
     DataFrame
         ``run`` (title), ``day`` of the forecast [days since the first entry at full speed], ``n_events`` (failures in
         the diary by then), ``days_watched`` [days], ``done`` (share of the work), ``ettr`` (realised by then);
-        ``low_days``, ``middle_days``, ``high_days`` (the rest, by 5, 50 and 95%; missing where no failure was there to
-        count), ``pace_days`` (the rest at the pace so far), ``came_days`` (the rest as it came) [days];
-        ``lost_days`` in the whole run, and ``other_days`` of them to what no model of failures has a term for, or
-        without a reason [days].
+        ``low_days``, ``middle_days``, ``high_days`` (remaining time with 5, 50 and 95% probability; missing without a
+        failure), ``pace_days`` (remaining time at the pace so far), ``came_days`` (actual remaining time) [days];
+        ``lost_days`` in the whole run, and its part ``other_days`` with causes outside the model or without a cause
+        [days].
 
     Raises
     ------
@@ -132,21 +131,21 @@ def published_forecasts(seen: float = 0.2) -> pd.DataFrame:
 
     Notes
     -----
-    The rate is the count by then (Jeffreys prior), mixed over; stall, detection and restart are those of the preset of
-    the same name, which knew the whole diary.
+    The date is averaged over the posterior of the failure rate (Jeffreys prior, count by then); stall, detection and
+    restart come from the preset of the same name, which uses the whole diary.
     """
-    if not 0 < seen < 1:
-        raise InputError(f"seen, a share of the wall clock, must be above 0 and below 1, got {seen:g}")
-    rows = [_forecast(published_run(name), name, seen) for name in published_run_names()]
+    if not 0 < share < 1:
+        raise InputError(f"seen, a share of the wall-clock time, must be > 0 and < 1, got {share:g}")
+    rows = [_forecast(published_run(name), name, share) for name in published_run_names()]
     if not any(rows):
-        raise InputError(f"seen must reach the first entry of a diary, got {seen:g}: e.g. 0.2")
+        raise InputError(f"seen must reach the first entry of a diary, e.g. 0.2, got {share:g}")
     return pd.DataFrame([row for row in rows if row])
 
 
-def _forecast(published: PublishedRun, name: str, seen: float) -> dict[str, Any]:
+def _forecast(published: PublishedRun, name: str, share: float) -> dict[str, Any]:
     realised, run = published.realised, published.scenario
     passed = realised.segments.assign(day=realised.segments["wall_h"].cumsum() / H_PER_DAY)
-    passed = passed[passed["day"] <= seen * realised.wall_h / H_PER_DAY]
+    passed = passed[passed["day"] <= share * realised.wall_h / H_PER_DAY]
     if passed.empty:
         return {}
     now, day = passed["end"].iloc[-1], float(passed["day"].iloc[-1])
@@ -177,7 +176,7 @@ def _forecast(published: PublishedRun, name: str, seen: float) -> dict[str, Any]
 
 
 def _hardware_failures(name: str, published: PublishedRun) -> tuple[pd.Timestamp, pd.Series]:
-    """Since when a diary tells of failures of hardware and network, and when they struck."""
+    """Return when a diary starts to record hardware and network failures, and when they struck."""
     if name == "glm-130b":
         log = diary_log()
         return log.window[0], log.failures["start"]

@@ -1,4 +1,4 @@
-"""When a run is done: its date, exactly and simulated, and what that rests on."""
+"""Finishing date of a run: exact, simulated, and by hand."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ettr.simulation import Simulation
 from ettr.simulation.outlook import affordable_runs
 
 ENDS = (0.05, 0.5, 0.95)
-"""Probabilities of being done by the dates that are shown."""
-KNOWN, COUNTED = "rate known", "rate from a count"
+"""Probabilities of being done by the displayed dates."""
+KNOWN_RATE, COUNTED_RATE = "rate known", "rate from a count"
 
 _FAILURES_OF_RUNS = 5_000_000
 _COUNTS = (3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -28,20 +28,20 @@ _COUNTS = (3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 @dataclass(frozen=True)
 class FinishingDates:
-    """When a run is done, by the exact form as far as it follows the run, and by simulated runs.
+    """Finishing date of a run by the exact model (for the part it covers) and by simulation.
 
     Attributes
     ----------
     scenario, followed : Scenario
-        The run, and the same without what the exact form does not follow.
+        The run, and its part that the exact date covers.
     left_out : tuple of str
-        What that is, in words; empty if nothing.
+        Features that the exact date drops, in words.
     exact : Finishing
         Hours to the end of :attr:`followed`.
     counted : Finishing or None
-        The same where its failure rate is known from a count only; None where nothing is known of that.
+        Hours to the end of :attr:`followed` with the uncertainty of a counted failure rate; None without a count.
     closed : TimeBudget
-        Mean hours of what :func:`ettr.budget.exact` has terms for.
+        Mean hours by :func:`ettr.budget.exact`.
     runs : Simulation
         Simulated runs of :attr:`scenario`.
     """
@@ -56,23 +56,23 @@ class FinishingDates:
 
     @property
     def of_run(self) -> Finishing:
-        """The finishing date of the run: exact if nothing had to be left out, of the simulated runs otherwise."""
+        """Finishing date of the run: exact if no feature was dropped, else of the simulated runs."""
         return finishing.of_runs(self.runs.total_h) if self.left_out else self.exact
 
     @property
     def reported(self) -> Finishing:
-        """The finishing date as a plan reports it: the failure rate no better known than it was counted."""
+        """Finishing date as in a plan, with the uncertainty of the failure rate."""
         return self.of_run if self.left_out or self.counted is None else self.counted
 
     @property
     def ends_h(self) -> tuple[float, float, float]:
-        """Hours by which the run is done with 5, 50 and 95% probability. [h]"""
+        """Duration with 5%, 50% and 95% probability. [h]"""
         low, middle, high = (float(hours) for hours in self.of_run.quantile(np.array(ENDS)))
         return low, middle, high
 
 
 def finishing_dates(scenario: Scenario, n_runs: int = 10_000, seed: int = 0) -> FinishingDates:
-    """When a run is done.
+    """Return the finishing date of a run.
 
     Parameters
     ----------
@@ -104,11 +104,11 @@ def finishing_dates(scenario: Scenario, n_runs: int = 10_000, seed: int = 0) -> 
 
 
 def _followed(scenario: Scenario) -> tuple[Scenario, tuple[str, ...], Finishing]:
-    """As much of a run as the exact form of the finishing date follows, what it is left without, and that date."""
+    """Return the part of a run that the exact date covers, the features it drops, and that date."""
     *simpler, last = _ever_simpler(scenario)
-    for one in simpler:
+    for simplified in simpler:
         try:
-            return one.scenario, one.left_out, budget.finishing(one.scenario)
+            return simplified.scenario, simplified.left_out, budget.finishing(simplified.scenario)
         except (NotModelled, OutsideValidity):
             continue
     return last.scenario, last.left_out, budget.finishing(last.scenario)
@@ -123,23 +123,23 @@ def _ever_simpler(scenario: Scenario) -> list[budget.Simplified]:
         best_min = float(budget.best_interval_min(last.scenario.override({paths.TIERS: ()})))
         last = last.without(f"faster tiers ({paths.TIERS})", {paths.TIERS: (), paths.INTERVAL: best_min})
     if last.scenario.latencies_h:
-        noticed = "silent failures, noticed at once here (failures.modes)"
+        noticed = "late detection of silent failures (failures.modes)"
         last = budget.Simplified(budget.with_immediate_detection(last.scenario), (*last.left_out, noticed))
     return [*simple, last]
 
 
 @dataclass(frozen=True)
 class ByHand:
-    """Mean and spread of a finishing date, as anybody can reckon them.
+    """Mean and spread of a finishing date by hand.
 
     Attributes
     ----------
     work_h, ettr, n_failures : float
-        Of the closed form. [h, 1, count]
+        Work, ETTR and failures by the exact model. [h, 1, count]
     spread_h : float
-        Root of the mean square of what a failure loses. [h]
+        Root mean square of the loss per failure. [h]
     n_stops, stop_h : float
-        Stops for maintenance, and what one of them takes. [count, h]
+        Number and duration of maintenance stops. [count, h]
     """
 
     work_h: float
@@ -151,17 +151,17 @@ class ByHand:
 
     @property
     def mean_h(self) -> float:
-        """Work over ETTR. [h]"""
+        """Mean duration: work over ETTR. [h]"""
         return self.work_h / self.ettr
 
     @property
     def sd_h(self) -> float:
-        """Square root of the sum over failures and stops, each as if without the others. [h]"""
+        """Standard deviation: root of the summed variances of failures and stops. [h]"""
         return math.sqrt(self.n_failures * self.spread_h**2 + self.n_stops * self.stop_h**2)
 
 
 def by_hand(dates: FinishingDates) -> ByHand:
-    """The date of a run by three lines of arithmetic.
+    """Return the finishing date by three lines of arithmetic.
 
     Parameters
     ----------
@@ -170,8 +170,8 @@ def by_hand(dates: FinishingDates) -> ByHand:
 
     Notes
     -----
-    The sum of a Poisson number of losses has the variance :math:`n\\,E[c^2]`. A failure loses what recovery takes, and
-    work that is uniform between nothing and twice its mean.
+    The sum of a Poisson number of losses has the variance :math:`n\\,E[c^2]`. A failure costs the recovery, and lost
+    work with a uniform distribution between zero and twice its mean.
     """
     run = budget.simplified(dates.followed).scenario
     closed = budget.exact(run)
@@ -192,7 +192,7 @@ def by_hand(dates: FinishingDates) -> ByHand:
 
 
 def range_by_count(dates: FinishingDates) -> pd.DataFrame:
-    """How wide the range of dates is over the number of failures that the rate was counted from; exact.
+    """Return the width of the interval of dates over the number of failures behind the rate; exact.
 
     Parameters
     ----------
@@ -202,26 +202,26 @@ def range_by_count(dates: FinishingDates) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``case`` (:data:`KNOWN` or :data:`COUNTED`), ``n_events`` (failures counted), ``range_days`` between 5 and 95%
-        [days]. Counts from which the run may practically never end are left out, and so are all without failures. The
-        rate is the scenario's own throughout.
+        ``case`` (:data:`KNOWN_RATE` or :data:`COUNTED_RATE`), ``n_events`` (failures counted), ``range_days``
+        between 5 and 95% [days]. Counts with which the run may practically never end are left out,
+        and so are all without failures. The rate is always the scenario's.
     """
-    run, own = dates.followed, own_count(dates)
-    counts = sorted({*_COUNTS, *([own] if own else [])})
-    rows = [(KNOWN, count, _range_days(dates.exact)) for count in counts]
+    run, n_own = dates.followed, own_count(dates)
+    counts = sorted({*_COUNTS, *([n_own] if n_own else [])})
+    rows = [(KNOWN_RATE, count, _range_days(dates.exact)) for count in counts]
     for count in counts if run.failure_rate > 0 else ():
-        known = {"shape": count + 0.5, "node_days": 1000 * (count + 0.5) / run.failure_rate}
-        counted = run.override({paths.RATE: run.failure_rate, "failures.rate_gamma": known})
-        own_dates = dates.counted if count == own else None
-        rows.append((COUNTED, count, _range_days(own_dates or budget.finishing(counted, rate_known=False))))
+        gamma = {"shape": count + 0.5, "node_days": 1000 * (count + 0.5) / run.failure_rate}
+        counted = run.override({paths.RATE: run.failure_rate, "failures.rate_gamma": gamma})
+        counted_dates = dates.counted if count == n_own else None
+        rows.append((COUNTED_RATE, count, _range_days(counted_dates or budget.finishing(counted, rate_known=False))))
     frame = pd.DataFrame(rows, columns=["case", "n_events", "range_days"])
     return frame[np.isfinite(frame["range_days"])].reset_index(drop=True)
 
 
 def own_count(dates: FinishingDates) -> float | None:
-    """From how many failures the scenario's rate was counted, or as from how many it is known; None if nobody says."""
-    known = dates.followed.failures.posterior
-    return dates.scenario.failures.n_events or (round(known.shape) if known else None)
+    """Return the number of failures behind the scenario's rate, or its equivalent; None for a rate known exactly."""
+    posterior = dates.followed.failures.posterior
+    return dates.scenario.failures.n_events or (round(posterior.shape) if posterior else None)
 
 
 def _range_days(dates: Finishing) -> float:
@@ -229,6 +229,6 @@ def _range_days(dates: Finishing) -> float:
 
 
 def quarter_of(dates: FinishingDates) -> float:
-    """Standard deviation of the date of a quarter of the work. [h]"""
+    """Return the standard deviation of the date of a quarter of the work. [h]"""
     run = dates.followed
     return float(budget.finishing(run.override({"job.productive_h": run.work_h / 4, "job.tokens": None})).sd_h)

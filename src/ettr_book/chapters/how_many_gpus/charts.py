@@ -1,4 +1,4 @@
-"""Charts on the number of GPUs: what a size yields and costs, where a step goes, and other ways to train."""
+"""Charts on the number of GPUs: yield, cost, step time, and other training methods."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from ettr_book.chapters.common.columns import Column, tooltips
 _LINES = {
     "linear": (GREY, [2, 3]),
     "throughput": (BLUE, [8, 2]),
-    "and heat": (ORANGE, [6, 3]),
-    "and failures": (GREEN, [1, 0]),
+    "with heat": (ORANGE, [6, 3]),
+    "with failures": (GREEN, [1, 0]),
 }
 TERM_COLOURS = {
     "computing, at the peak": PART_COLOURS["productive"],
     "kernels below the peak": PART_COLOURS["slowdown"],
-    "computing again": PART_COLOURS["maintenance"],
-    "exchange within layers": PART_COLOURS["checkpoint"],
-    "exchange within sequences": PART_COLOURS["degraded"],
-    "empty pipeline": PART_COLOURS["queue"],
-    "hand-over between stages": PART_COLOURS["restart"],
-    "exchange between replicas": PART_COLOURS["detection"],
+    "recomputation": PART_COLOURS["maintenance"],
+    "tensor-parallel communication": PART_COLOURS["checkpoint"],
+    "context-parallel communication": PART_COLOURS["degraded"],
+    "pipeline bubble": PART_COLOURS["queue"],
+    "pipeline send/recv": PART_COLOURS["restart"],
+    "data-parallel all-reduce": PART_COLOURS["detection"],
     "waiting for the slowest node": PART_COLOURS["rework"],
 }
 _GOALS = {
@@ -51,7 +51,7 @@ _GOALS = {
 
 
 def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, title: str, subtitle: str = "") -> Any:
-    """Tokens a day by size: without and with waiting, heat and failures.
+    """Draw tokens per day by size, with and without waiting, heat and failures.
 
     Parameters
     ----------
@@ -60,17 +60,17 @@ def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, ti
     own_gpus : float
         The scenario's size. [GPUs]
     turning_gpus : float or None
-        Where the next GPU stops paying, if it does. [GPUs]
+        Size at which the next GPU stops paying, if any. [GPUs]
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     billions = frame.assign(**{name: frame[name] / 1e9 for name in ("tokens_per_day", "low", "high")})
-    useful = rounded(billions.loc[frame["line"] == "and failures", ["n_gpus", "tokens_per_day", "low", "high"]], 4)
+    useful = rounded(billions.loc[frame["line"] == "with failures", ["n_gpus", "tokens_per_day", "low", "high"]], 4)
     x, y = builders.across("n_gpus"), builders.up("tokens_per_day", log=True, ticks=6)
-    bands = alt.Chart(useful).mark_area(color=_LINES["and failures"][0]).encode(x=x, y=alt.Y("low:Q"), y2="high:Q")
-    tips = tooltips("line", "n_gpus", "tokens_per_day", "ettr", "layout", line="Counting")
+    bands = alt.Chart(useful).mark_area(color=_LINES["with failures"][0]).encode(x=x, y=alt.Y("low:Q"), y2="high:Q")
+    tips = tooltips("line", "n_gpus", "tokens_per_day", "ettr", "layout", line="Throughput")
     drawn = rounded(billions.drop(columns=["low", "high"]), 4)
-    lines = builders.lines(drawn, x, y, "line", _LINES, tips, "Counting")
+    lines = builders.lines(drawn, x, y, "line", _LINES, tips, "Throughput")
     at = {"this job": float(own_gpus)} | ({} if turning_gpus is None else {"turning point": float(turning_gpus)})
     marks = pd.DataFrame({"name": [*at], "n_gpus": [*at.values()], "line": range(len(at))})
     rules = alt.Chart(marks).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("n_gpus:Q"))
@@ -80,10 +80,10 @@ def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, ti
         title=title,
         subtitle=with_marks(but_size(subtitle), "band: 90%"),
         description=(
-            f"Lines of tokens a day over the number of GPUs, both axes logarithmic, counting in turn: "
+            f"Lines of tokens per day over the number of GPUs, both axes logarithmic: "
             f"{', '.join(builders.present(_LINES, frame['line']))}. "
-            f"With failures most at {last['n_gpus']:,.0f} GPUs, {last['tokens_per_day']:,.0f} "
-            f"billion tokens a day. Dashed rules: "
+            f"With failures, the maximum is at {last['n_gpus']:,.0f} GPUs: {last['tokens_per_day']:,.0f} "
+            f"billion tokens per day. Dashed rules: "
             f"{', '.join(f'{row.name} {row.n_gpus:,.0f}' for row in marks.itertuples(index=False))}."
         ),
         height=360,
@@ -91,7 +91,7 @@ def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, ti
 
 
 def _names(marks: pd.DataFrame, middle_gpus: float) -> list[Any]:
-    """Names beside their rules, on the side that has more room."""
+    """Draw names next to their rules, on the side with more room."""
     right = marks["n_gpus"] < middle_gpus
     sides: tuple[tuple[pd.DataFrame, Literal["left", "right"], int], ...] = (
         (marks[right], "left", 5),
@@ -107,14 +107,14 @@ def _names(marks: pd.DataFrame, middle_gpus: float) -> list[Any]:
 
 
 def step(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Shares of a step by size, stacked.
+    """Draw the shares of a step by size, stacked.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``tables.step_by_size``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     present = builders.present(TERM_COLOURS, frame["term"])
     y = builders.up("share", title="Share of a step [%]", domain=[0, 1])
@@ -132,7 +132,7 @@ def step(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
 
 def cost(frame: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Days against cost, a curve by size, with the best sizes.
+    """Draw days against cost, one curve over size, with the best sizes.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def cost(frame: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = ""
     best : DataFrame
         ``goal``, ``n_gpus``, ``days`` and ``cost`` of the sizes to be marked.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     unit = frame["unit"].iloc[0]
     name, scale = ("Cost [million USD]", 1e6) if unit == "USD" else ("Electricity [GWh]", 1e3)
@@ -149,11 +149,11 @@ def cost(frame: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = ""
     points = rounded(best.assign(cost=best["cost"] / scale), 4)
     x = builders.across("days")
     y = alt.Y("cost:Q", title=name, scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format=",~g", tickCount=5))
-    asked, of_cost = ("n_gpus", "days", "cost"), {"cost": Column(name, format=",.3~r")}
+    columns, of_cost = ("n_gpus", "days", "cost"), {"cost": Column(name, format=",.3~r")}
     line = alt.Chart(sizes).mark_line(color=GREY)
-    curve = line.encode(x=x, y=y, order="n_gpus:Q", tooltip=tooltips(*asked, "power_mw", **of_cost))
+    curve = line.encode(x=x, y=y, order="n_gpus:Q", tooltip=tooltips(*columns, "power_mw", **of_cost))
     looks = builders.present(_GOALS, points["goal"])
-    dots = builders.shapes(points, x, y, "goal", looks, 150, tooltips("goal", *asked, **of_cost))
+    dots = builders.shapes(points, x, y, "goal", looks, 150, tooltips("goal", *columns, **of_cost))
     marked = "; ".join(
         f"{row.goal}: {row.n_gpus:,.0f} GPUs, {row.days:,.0f} days, {row.cost:.3g}" for row in points.itertuples()
     )
@@ -161,7 +161,7 @@ def cost(frame: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = ""
         layered(touchable(curve), dots),
         title=title,
         subtitle=but_size(subtitle),
-        description=f"A curve of {name} over the days of the job, both logarithmic, a point a size. Marked: {marked}.",
+        description=f"A curve of {name} over the days of the job, both logarithmic, over size. Marked: {marked}.",
         height=340,
     )
 
@@ -174,18 +174,18 @@ _WAYS = [
     (RUST, [2, 3]),
     (AZURE, [12, 3, 2, 3]),
 ]
-_TOKENS = "Billion useful tokens a day"
+_TOKENS = "Billion useful tokens per day"
 
 
 def ways_out(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Useful tokens a day by size, a line a way to train.
+    """Draw useful tokens per day by size, one line per training method.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``way_tables.ways_out``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     billions = frame.assign(tokens_per_day=frame["tokens_per_day"] / 1e9)
     looks = dict(zip(dict.fromkeys(frame["way"]), _WAYS, strict=False))
@@ -197,6 +197,6 @@ def ways_out(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         builders.lines(rounded(billions, 4), builders.across("n_gpus"), y, "way", looks, tips),
         title=title,
         subtitle=but_size(subtitle),
-        description=f"Lines of billions of useful tokens a day over GPUs, logarithmic; most of each: {most}.",
+        description=f"Lines of billions of useful tokens per day over GPUs, logarithmic; maxima: {most}.",
         height=340,
     )

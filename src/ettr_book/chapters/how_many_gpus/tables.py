@@ -1,4 +1,4 @@
-"""Tables on the number of GPUs: what a size yields and costs, where a step goes, and the published runs beside it."""
+"""Tables on the number of GPUs: yield and cost by size, step time, and published runs."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ettr.sizing.yields import throughput_of
 from ettr_book.chapters.common.runs import simplified
 
 FASTEST, CHEAPEST, GREENEST = sizing.FASTEST, sizing.CHEAPEST, sizing.GREENEST
-"""Goals that a size can be best for."""
+"""Goals of a best size."""
 THIS_JOB = "this job"
-LINEAR, THROUGHPUT, HEAT, USEFUL = "linear", "throughput", "and heat", "and failures"
-"""What is counted, each with the one before: GPUs alone, waiting for each other, the hottest, and all stops."""
+LINEAR, THROUGHPUT, HEAT, USEFUL = "linear", "throughput", "with heat", "with failures"
+"""Lines of the chart, each with one more loss: linear scaling, communication, the hottest GPU, and failures."""
 TERMS = {
     "ideal_s": "computing, at the peak",
     "kernels_s": "kernels below the peak",
-    "recompute_s": "computing again",
-    "tensor_s": "exchange within layers",
-    "context_s": "exchange within sequences",
-    "bubble_s": "empty pipeline",
-    "handover_s": "hand-over between stages",
-    "data_s": "exchange between replicas",
+    "recompute_s": "recomputation",
+    "tensor_s": "tensor-parallel communication",
+    "context_s": "context-parallel communication",
+    "bubble_s": "pipeline bubble",
+    "handover_s": "pipeline send/recv",
+    "data_s": "data-parallel all-reduce",
     "stragglers_s": "waiting for the slowest node",
 }
 """Parts of a step in words, in the order of a chart."""
@@ -40,19 +40,19 @@ _MOST_ROUNDED = 128
 _SIZES_OF_COST, _BEYOND_FASTEST = 120, 2.0
 _WHOLE_LAYERS = 8
 _NEAR_SHARE = 0.2
-"""A size may be rounded by this much; where no such size will do, the model is too large for it."""
+"""Largest relative change of a size by rounding; if no such size fits, a smaller model is tried."""
 
 
 @dataclass(frozen=True)
 class GivenByTokens:
-    """A job whose throughput is known at any size.
+    """A job whose throughput can be computed at any size.
 
     Attributes
     ----------
     scenario : Scenario
-        The job, given by its tokens.
+        The job, with its work in tokens.
     changes : tuple of str
-        What had to be assumed, changed or left out for that, in words; empty if nothing.
+        Assumptions, changes and dropped features, in words.
     """
 
     scenario: Scenario
@@ -60,30 +60,30 @@ class GivenByTokens:
 
 
 def given_by_tokens(scenario: Scenario, n_tokens: float = 15.6e12, n_parameters: float = 405e9) -> GivenByTokens:
-    """A scenario as this chapter needs it: by tokens, on a number of GPUs that a layout divides, closed forms at hand.
+    """Return the scenario in tokens, on a number of GPUs that fits a layout, for the exact model.
 
     Parameters
     ----------
     scenario : Scenario
         The run.
     n_tokens : float
-        Tokens to train on, where the scenario gives hours. [tokens]
+        Tokens to train on, if the scenario has hours. [tokens]
     n_parameters : float
-        Weights of the model there; smaller ones are tried where it does not fit.
+        Weights of the model in that case; smaller models are tried if it does not fit.
 
     Returns
     -------
     GivenByTokens
-        The job, and what was changed.
+        The job and its changes.
 
     Raises
     ------
     InputError
-        Neither the model nor a smaller one fits; or a number that makes no sense.
+        Neither the model nor a smaller one fits, or a number is invalid.
     """
-    plain = simplified(scenario)
-    changes = tuple(f"without {words}" for words in plain.left_out)
-    run = plain.scenario
+    simpler = simplified(scenario)
+    changes = tuple(f"without {words}" for words in simpler.left_out)
+    run = simpler.scenario
     if run.throughput is not None:
         return GivenByTokens(run, changes)
     node, size = run.cluster.gpus_per_node, run.cluster.n_gpus
@@ -103,24 +103,24 @@ def given_by_tokens(scenario: Scenario, n_tokens: float = 15.6e12, n_parameters:
 
 
 def _model(n_parameters: float, factor: int) -> dict[str, float]:
-    """A model whose depth many pipelines divide; the usual one may be a prime."""
+    """Return a model whose depth suits many pipeline sizes; the usual depth may be a prime."""
     layers = max(round(usual_layers(n_parameters) / _WHOLE_LAYERS), 1) * _WHOLE_LAYERS
     batch = {"batch_tokens": factor * 2.0**24} if factor > 1 else {}
     return {"n_parameters": n_parameters, "n_layers": layers, **batch}
 
 
 def _near(size: int, node: int) -> list[int]:
-    """The size, and the nearest to it of whole multiples of 1, 2, 4 to 128 nodes, as far as they are near. [GPUs]"""
+    """Return the size and the nearest multiples of 1, 2, 4 to 128 nodes that are close enough. [GPUs]"""
     steps = [node * 2**i for i in range(_MOST_ROUNDED.bit_length())]
     near = [size, *(max(round(size / step), 1) * step for step in steps)]
-    return list(dict.fromkeys(one for one in near if abs(one - size) <= _NEAR_SHARE * size))
+    return list(dict.fromkeys(candidate for candidate in near if abs(candidate - size) <= _NEAR_SHARE * size))
 
 
 def _changes_made(job: Scenario, run: Scenario, n_parameters: float, factor: int) -> list[str]:
     model = job.model
     assert model is not None
     assert job.job.tokens is not None
-    changes = [f"{job.job.tokens / 1e12:.3g} trillion tokens, since the scenario gives hours"]
+    changes = [f"{job.job.tokens / 1e12:.3g} trillion tokens, since the scenario has hours"]
     weights = f"a dense model of {model.n_parameters / 1e9:.3g} billion parameters in {model.n_layers} layers"
     if model.n_parameters < n_parameters:
         weights += f", since {n_parameters / 1e9:.3g} billion do not fit"
@@ -135,21 +135,21 @@ def _changes_made(job: Scenario, run: Scenario, n_parameters: float, factor: int
 
 
 def returns_by_size(run: Scenario, n_draws: int = 200) -> pd.DataFrame:
-    """Tokens a day by size: of GPUs that wait for nobody, of the job at full speed, in the heat, and with failures.
+    """Return tokens per day by size: ideal, at full speed, in the heat, and with failures.
 
     Parameters
     ----------
     run : Scenario
-        A job given by its tokens.
+        A job with its work in tokens.
     n_draws : int
         Draws of the band.
 
     Returns
     -------
     DataFrame
-        ``n_gpus`` [GPUs], ``line`` (``linear``, ``throughput``, ``and heat``, ``and failures``), ``tokens_per_day``,
-        ``low`` and ``high`` (90%, of the last line alone) [tokens/d], ``ettr``, ``layout``. The line with heat is left
-        out where it costs nothing; sizes that yield nothing are, too.
+        ``n_gpus`` [GPUs], ``line`` (``linear``, ``throughput``, ``with heat``, ``with failures``), ``tokens_per_day``,
+        ``low`` and ``high`` (90%, of the last line only) [tokens/d], ``ettr``, ``layout``. The line with heat is left
+        out if heat costs nothing; sizes without yield are left out, too.
     """
     curve = sizing.curve(run, n_draws=n_draws)
     curve = curve[curve["useful_tokens_per_day"] > 0]
@@ -177,22 +177,22 @@ def returns_by_size(run: Scenario, n_draws: int = 200) -> pd.DataFrame:
 
 
 def step_by_size(run: Scenario, also: Iterable[float] = (), n_sizes: int = 60) -> pd.DataFrame:
-    """Where the time of a step goes, by size, each with its fastest layout; its own with the one that divides it.
+    """Return the parts of a step by size, each with its fastest layout.
 
     Parameters
     ----------
     run : Scenario
-        A job given by its tokens.
+        A job with its work in tokens.
     also : iterable of float
-        Sizes to have among them, beside its own. [GPUs]
+        Further sizes to include. [GPUs]
     n_sizes : int
-        How many others.
+        Number of other sizes.
 
     Returns
     -------
     DataFrame
         ``n_gpus`` [GPUs], ``term`` (in words), ``seconds`` [s], ``share``, ``layout``; without sizes that no layout
-        fits, and without terms that no size has.
+        fits, and without terms that are zero everywhere.
     """
     through = throughput_of(run)
     sizes = np.union1d(np.geomspace(*sizing.range_gpus(run), n_sizes), [run.cluster.n_gpus, *also])
@@ -217,7 +217,7 @@ def step_by_size(run: Scenario, also: Iterable[float] = (), n_sizes: int = 60) -
 
 
 def on_size(run: Scenario, n_gpus: float) -> sizing.Yields:
-    """What a job yields on a size: its own with the layout that divides it, others with their fastest.
+    """Return the yield of a job on a size, with its own layout at its own size, else the fastest.
 
     Returns
     -------
@@ -229,17 +229,17 @@ def on_size(run: Scenario, n_gpus: float) -> sizing.Yields:
 
 
 def gain_of_doubling(run: Scenario) -> float | None:
-    """Useful tokens a day on twice the GPUs over those of the job; None where either yields nothing or is not known."""
-    own = run.cluster.n_gpus
-    least, most = sizing.range_gpus(run)
-    if not least <= own <= most / 2:
+    """Return useful tokens per day on twice the GPUs over those of the job; None if either is missing."""
+    n_gpus = run.cluster.n_gpus
+    smallest, largest = sizing.range_gpus(run)
+    if not smallest <= n_gpus <= largest / 2:
         return None
-    now, then = (_useful(run, size) for size in (own, 2 * own))
+    now, then = (_useful(run, size) for size in (n_gpus, 2 * n_gpus))
     return then / now if now > 0 and then > 0 else None
 
 
 def _useful(run: Scenario, size: int) -> float:
-    """Useful tokens a day with the fastest layout that divides a size; 0 where none does."""
+    """Return useful tokens per day with the fastest layout of a size; 0 if it has none."""
     try:
         layout = throughput_of(run).fastest_dividing(size)
     except InputError:
@@ -248,21 +248,23 @@ def _useful(run: Scenario, size: int) -> float:
 
 
 def _with_own(chosen: Layout, sizes: np.ndarray, run: Scenario) -> Layout:
-    """The layouts, with that of the job at its own size."""
-    own = run.layout_of_job
-    assert own is not None
-    is_own = sizes == run.cluster.n_gpus
-    return Layout(**{name: np.where(is_own, getattr(own, name), value) for name, value in vars(chosen).items()})
+    """Return the layouts, with the job's own at its own size."""
+    layout = run.layout_of_job
+    assert layout is not None
+    is_size_of_job = sizes == run.cluster.n_gpus
+    return Layout(
+        **{name: np.where(is_size_of_job, getattr(layout, name), value) for name, value in vars(chosen).items()}
+    )
 
 
 def cost_by_size(run: Scenario) -> pd.DataFrame:
-    """Days and cost by size.
+    """Return days and cost by size.
 
     Returns
     -------
     DataFrame
-        ``n_gpus`` [GPUs], ``days``, ``cost``, ``unit`` of the cost (``USD``; ``MWh`` of electricity where nothing has a
-        price), ``power_mw`` [MW]. Up to twice the size of the fewest days; sizes that never end are left out.
+        ``n_gpus`` [GPUs], ``days``, ``cost``, ``unit`` of the cost (``USD``, or ``MWh`` of electricity without a
+        price), ``power_mw`` [MW]. Up to twice the fastest size; sizes that never end are left out.
 
     Raises
     ------
@@ -284,11 +286,11 @@ def cost_by_size(run: Scenario) -> pd.DataFrame:
 
 
 _PATIENCE = 2.0
-"""How many times as long as the fastest a job in time may take (assumed)."""
+"""Longest acceptable duration, as a multiple of the shortest (assumed)."""
 
 
 def in_time(run: Scenario, answer: sizing.Sizing) -> sizing.BestSize | None:
-    """The cheapest size that takes at most twice as long as the fastest, or the greenest where nothing has a price."""
+    """Return the cheapest size within twice the shortest time, or the one with least CO2 if there is no price."""
     goal = next((goal for goal in (CHEAPEST, GREENEST) if goal in answer.best), None)
     if goal is None:
         return None
@@ -297,12 +299,14 @@ def in_time(run: Scenario, answer: sizing.Sizing) -> sizing.BestSize | None:
 
 
 def marked_sizes(run: Scenario, answer: sizing.Sizing, patient: sizing.BestSize | None, unit: str) -> pd.DataFrame:
-    """The sizes that a chart of cost marks: ``goal`` (in words), ``n_gpus`` [GPUs], ``days``, ``cost``."""
+    """Return the sizes that the cost chart marks: ``goal`` (in words), ``n_gpus`` [GPUs], ``days``, ``cost``."""
     cost = "usd" if unit == "USD" else "mwh"
-    own = on_size(run, run.cluster.n_gpus)
-    rows = [(THIS_JOB, float(run.cluster.n_gpus), float(own.days[0]), float(getattr(own, cost)[0]))]
-    for goal, one in (("fastest", answer.best[FASTEST]), ("in twice the time of the fastest", patient)):
-        if one is not None and one.n_gpus != run.cluster.n_gpus:
-            rows.append((goal, float(one.n_gpus), float(one.yields.days), float(getattr(one.yields, cost))))
+    yields = on_size(run, run.cluster.n_gpus)
+    rows = [(THIS_JOB, float(run.cluster.n_gpus), float(yields.days[0]), float(getattr(yields, cost)[0]))]
+    for goal, best_size in (("fastest", answer.best[FASTEST]), ("in twice the time of the fastest", patient)):
+        if best_size is not None and best_size.n_gpus != run.cluster.n_gpus:
+            rows.append(
+                (goal, float(best_size.n_gpus), float(best_size.yields.days), float(getattr(best_size.yields, cost)))
+            )
     marked = pd.DataFrame(rows, columns=["goal", "n_gpus", "days", "cost"])
     return marked[np.isfinite(marked["days"])].drop_duplicates("n_gpus")

@@ -1,4 +1,4 @@
-"""Ways to make more GPUs pay, and the size at which each yields most."""
+"""Training methods that make more GPUs pay, and the best size of each."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ettr.scenario import Scenario
 from ettr.scenario.paths import N_GPUS, RESTART
 from ettr.sizing.yields import yields
 
-AS_IT_IS = "as it is"
+UNCHANGED = "current method"
 _DOUBLINGS = 12
 _COARSE, _FINE = 300, 200
 
 
 def peak(run: Scenario, rate_factor: float = 1.0) -> tuple[float, float]:
-    """The size where a job yields most, sizes taken as continuous [GPUs], and its useful tokens there [tokens/d].
+    """Return the size with the highest yield, on a continuous scale [GPUs], and its useful tokens [tokens/d].
 
     Found on two grids, to about a thousandth of the size; ``rate_factor`` is the failure rate over the scenario's.
     """
@@ -36,16 +36,16 @@ def peak(run: Scenario, rate_factor: float = 1.0) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Way:
-    """Another way to train.
+    """Another training method.
 
     Attributes
     ----------
     name : str
-        In a few words.
+        Short name.
     changes : mapping
-        Path of a scenario's field to value.
+        New values by field path.
     rate_factor, restart_factor : float
-        Multiply failure rate and restart.
+        Factors on failure rate and restart time.
     """
 
     name: str
@@ -62,24 +62,24 @@ def ways(
     restart_factor: float = 0.2,
     rate_factor: float = 0.5,
 ) -> tuple[Way, ...]:
-    """Ways to make more GPUs pay, each alone.
+    """Return training methods that make more GPUs pay, one change each.
 
     Parameters
     ----------
     local_sgd_steps, local_sgd_efficiency : float
-        Steps between exchanges, and tokens that synchronous training needs over those that this needs (assumed).
+        Steps between synchronisations, and tokens of synchronous training over tokens of local SGD (assumed).
     compression_ratio, compression_share : float
-        Of gradients: bytes over compressed bytes, and time to compress over that of computing (assumed).
+        Compression of gradients, and compression time over computing time (assumed).
     restart_factor, rate_factor : float
-        Restart and failure rate over the scenario's.
+        Factors on the scenario's restart time and failure rate.
 
     Examples
     --------
     >>> [way.name for way in ways()]
-    ['as it is', 'local SGD', 'compressed gradients', 'faster restart', 'fewer failures', 'sequences cut in two']
+    ['current method', 'local SGD', 'compressed gradients', 'faster restart', 'fewer failures', 'sequences cut in two']
     """
     return (
-        Way(AS_IT_IS),
+        Way(UNCHANGED),
         Way("local SGD", {"sync.every_steps": local_sgd_steps, "sync.efficiency": local_sgd_efficiency}),
         Way(
             "compressed gradients",
@@ -92,7 +92,7 @@ def ways(
 
 
 def ways_out(run: Scenario, tried: Iterable[Way], from_gpus: float = 0.0, n_sizes: int = 80) -> pd.DataFrame:
-    """Useful tokens a day by size, for each way to train.
+    """Return useful tokens per day by size, for each training method.
 
     Parameters
     ----------
@@ -101,15 +101,15 @@ def ways_out(run: Scenario, tried: Iterable[Way], from_gpus: float = 0.0, n_size
     tried : iterable of Way
         As from :func:`ways`.
     from_gpus : float
-        Smallest size; that which holds the model if this is larger. [GPUs]
+        Smallest size, at least the one that holds the model. [GPUs]
     n_sizes : int
-        How many.
+        Number of sizes.
 
     Returns
     -------
     DataFrame
-        ``way``, ``n_gpus`` [GPUs], ``tokens_per_day`` [tokens/d]; sizes that yield nothing are left out, and so is a
-        way for which no layout fits.
+        ``way``, ``n_gpus`` [GPUs], ``tokens_per_day`` [tokens/d]; sizes without yield are left out, and so are
+        methods that no layout fits.
     """
     low, high = sizing.range_gpus(run)
     sizes = np.geomspace(min(max(low, from_gpus), high), high, n_sizes)
@@ -125,13 +125,13 @@ def ways_out(run: Scenario, tried: Iterable[Way], from_gpus: float = 0.0, n_size
 
 
 def peaks_of_ways(run: Scenario, tried: Iterable[Way]) -> pd.DataFrame:
-    """Where each way to train yields most.
+    """Return the best size of each training method.
 
     Returns
     -------
     DataFrame
-        ``way``, ``n_gpus`` [GPUs], ``tokens_per_day`` [tokens/d], ``gain`` (of tokens a day, over the first way's). NaN
-        where no layout fits.
+        ``way``, ``n_gpus`` [GPUs], ``tokens_per_day`` [tokens/d], ``gain`` (of tokens per day, over the first method).
+        NaN where no layout fits.
     """
     rows = []
     for way in tried:
@@ -142,7 +142,7 @@ def peaks_of_ways(run: Scenario, tried: Iterable[Way]) -> pd.DataFrame:
 
 
 def _changed(run: Scenario, way: Way) -> Scenario | None:
-    """The run that trains that way; on more GPUs where no layout of that way fits its own, None if none does there."""
+    """Return the run with a training method, on more GPUs if needed; None if no layout fits."""
     changes = {**way.changes, RESTART: run.recovery.restart_min * way.restart_factor}
     for mode in run.failures.modes:
         if mode.restart_min is not None:

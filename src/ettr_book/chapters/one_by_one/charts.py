@@ -1,4 +1,4 @@
-"""Charts on single mitigations: what each saves, which hours it gives back, and where it pays."""
+"""Charts on single mitigations: savings, time budget, and job size."""
 
 from __future__ import annotations
 
@@ -23,57 +23,57 @@ _SHARES = {
     "no progress": (GREY, LIGHT_INK),
     "does not fit": (PALE_GREY, DARK_INK),
 }
-"""Fill and ink of a cell by the share of time that is saved."""
+"""Fill and text colour of a cell by the share of time saved."""
 _MARKS = {"no progress": "×", "does not fit": "–"}
-_SHARE_TIPS = {"saved": "Time saved", "low": "95%: from", "high": "95%: to"}
+_SHARE_TIPS = {"saved": "Time saved", "low": "95% CI from", "high": "95% CI to"}
 
 
 def ranking(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """What mitigations save in a run, with how far each may be off.
+    """Draw the savings of mitigations in a run, with their uncertainty.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``tables.ranking``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
 
     Returns
     -------
     altair chart or NoChart
-        The statement alone where there is nothing to draw.
+        The title alone if there is nothing to draw.
     """
     if frame.empty:
         return NoChart(title)
-    x = alt.X("low:Q", title="Saved per run, after its price [million USD]", axis=alt.Axis(tickCount=6))
-    named = {"musd": "As assumed here", "low": "Plausible range: from", "high": "to", "effect": "Its effect is"}
+    x = alt.X("low:Q", title="Net saving per run [million USD]", axis=alt.Axis(tickCount=6))
+    named = {"musd": "With the values used here", "low": "Plausible range from", "high": "to", "effect": "Effect size"}
     tips = tooltips("title", "musd", "low", "high", "days", "effect", "price_usd", title="Mitigation", **named)
-    colour = of_effects(frame["effect"], "Size of its effect")
+    colour = of_effects(frame["effect"], "Effect size")
     return ranked(
         bars(frame.sort_values("musd", ascending=False), x, "high", colour, tips, tick="musd"),
         len(frame),
         title,
         subtitle,
-        "Ranges of the million dollars that a run saves, a row a mitigation",
+        "Ranges of the net saving per run in million dollars, one row per mitigation",
         (f"{row.title} {row.musd:.2g}, {row.low:.2g} to {row.high:.2g}" for row in frame.itertuples()),
-        "bars: plausible range; ticks: as assumed here",
+        "bars: plausible range; ticks: values used here",
     )
 
 
 def hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Hours of each part of the time budget that mitigations save.
+    """Draw the hours of each part of the time budget that mitigations save.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``tables.hours_given_back``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
 
     Returns
     -------
     altair chart or NoChart
-        The statement alone where there is nothing to draw.
+        The title alone if there is nothing to draw.
     """
     if frame.empty:
         return NoChart(title)
@@ -97,13 +97,13 @@ def hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         title,
         subtitle,
         "Stacked bars of the hours that mitigations save, by part of the time budget",
-        (f"{row.title} most of {row.part}, {row.hours:.1f} h" for row in largest.itertuples()),
-        "left of zero: more of it than before",
+        (f"{row.title} mostly {row.part}, {row.hours:.1f} h" for row in largest.itertuples()),
+        "left of zero: an increase",
     )
 
 
 def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") -> Any:
-    """A map of the share of time that mitigations save, by the size of the job.
+    """Draw a map of the share of time that mitigations save, by job size.
 
     Parameters
     ----------
@@ -112,34 +112,37 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
     own_gpus : int
         The job's size. [GPUs]
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
 
     Returns
     -------
     altair chart or NoChart
-        The statement alone where there is nothing to draw.
+        The title alone if there is nothing to draw.
     """
     if frame.empty:
         return NoChart(title)
     titles = list(dict.fromkeys(frame["title"]))
     names = {value: short_size(value) + ("*" if value == own_gpus else "") for value in sorted(set(frame["value"]))}
     kinds = [_kind(row) for row in frame.to_dict("records")]
-    told = [
+    labels = [
         _MARKS.get(kind, f"{100 * saved + 0:.0f}%".replace("-0%", "0%"))
         for kind, saved in zip(kinds, frame["saved"], strict=True)
     ]
     squares = rounded(
-        frame.assign(kind=kinds, told=told, ink=[_SHARES[kind][1] for kind in kinds], size=frame["value"].map(names)), 3
+        frame.assign(
+            kind=kinds, label=labels, ink=[_SHARES[kind][1] for kind in kinds], size=frame["value"].map(names)
+        ),
+        3,
     )
     sizes = list(names.values())
     x = alt.X("size:N", title="Job size [GPUs]", sort=sizes, axis=alt.Axis(labelAngle=0, labelOverlap=False))
     share = {name: Column(title, format=".1%") for name, title in _SHARE_TIPS.items()}
-    tips = tooltips("title", "value", *share, "saved_usd", "state", "why", title="Mitigation", state="It", **share)
+    tips = tooltips("title", "value", *share, "saved_usd", "state", "why", title="Mitigation", state="Result", **share)
     most = frame[frame["state"] == PAYS].groupby("title", sort=False)["saved"].max()
     base = alt.Chart(squares).encode(x=x, y=rows_of(titles), tooltip=tips)
     colour = builders.squares("kind", builders.present(_SHARES, kinds), "Time saved", symbolOpacity=1)
     drawn = base.mark_rect(stroke=PALE_GREY, strokeWidth=0.5).encode(color=colour)
-    texts = base.mark_text(fontSize=11).encode(text=alt.Text("told:N"), color=alt.Color("ink:N", scale=None))
+    texts = base.mark_text(fontSize=11).encode(text=alt.Text("label:N"), color=alt.Color("ink:N", scale=None))
     return ranked(
         [drawn, texts],
         len(titles),
@@ -161,7 +164,7 @@ def _kind(row: dict[str, Any]) -> str:
 
 
 def short_size(value: float) -> str:
-    """A number of GPUs in few characters, e.g. ``16k``."""
+    """Return a number of GPUs in few characters, e.g. ``16k``."""
     for scale, letter in ((1e6, "M"), (1e3, "k")):
         if value >= scale:
             return f"{value / scale:.2g}{letter}" if value / scale < 10 else f"{value / scale:.0f}{letter}"

@@ -1,4 +1,4 @@
-"""What the chapter on single mitigations says of their worth, their hours, and the sizes at which they pay."""
+"""Text of the chapter on single mitigations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ettr.core.sentences import Finding, about, count, days, gpus, listed, number, pct, roughly, say, usd
-from ettr_book.chapters.common.exercises import Exercise, exercises
+from ettr_book.chapters.common.exercises import Exercise, numbered_exercises
 from ettr_book.chapters.common.mitigations import PARTS_IN_WORDS, saved, small
 from ettr_book.chapters.one_by_one.tables import PAYS
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def answer(comparison: Comparison, ranking: pd.DataFrame) -> Finding:
-    """Which single mitigation saves most; ``ranking`` as from ``tables.ranking``."""
+    """Return the single mitigation that saves most; ``ranking`` as from ``tables.ranking``."""
     base = comparison.baseline
     takes = say(
         "{days} at an ETTR of {#best_ettr:share0}, at its best interval",
@@ -24,7 +24,7 @@ def answer(comparison: Comparison, ranking: pd.DataFrame) -> Finding:
         best_ettr=base.ettr,
     )
     if ranking.empty:
-        return Finding("Nothing saves time", f"**No mitigation saves time here: the run takes {takes}.**")
+        return Finding("No mitigation saves time", f"**No mitigation saves time here: the run takes {takes}.**")
     best = ranking.sort_values("musd", ascending=False)
     first = best.iloc[0]
     if first["musd"] < 0:
@@ -37,20 +37,18 @@ def answer(comparison: Comparison, ranking: pd.DataFrame) -> Finding:
             part
             for part in (
                 say(
-                    "**{first} saves most alone: {#saves_most} (plausible range {span}) of a run of "
-                    "{whole:.0f} million USD.**",
+                    "**{first} saves most alone: {#saves_most} (plausible range {span}) of a run that costs "
+                    "{total:.0f} million USD.**",
                     first=small(first["title"]),
                     saves_most=_musd(first["musd"]),
-                    whole=base.mean("usd") / 1e6,
+                    total=base.mean("usd") / 1e6,
                     span=_span(first),
                 ),
                 f"The size of its effect is {first['effect']}. "
                 f"The run takes {takes}; with it, {saved(first['days'])} less.",
                 f"Next {'come' if len(others) > 1 else 'comes'} {listed(others)}." if others else "",
-                f"{count(n)} inputs that mitigations act on are not published for this run and are assumed."
-                if n
-                else "",
-                "Alone is not together: {doc}`portfolio` has the recommended set.",
+                f"{count(n)} inputs of these mitigations are not published for this run and are assumed." if n else "",
+                "Savings overlap: {doc}`portfolio` has the recommended set.",
             )
             if part
         ),
@@ -61,12 +59,12 @@ _NONE_PAYS = "No mitigation pays for itself in one such run"
 
 
 def _nearest(best: pd.DataFrame) -> str:
-    """What a mitigation saves that does not pay in one run, the nearest to it."""
+    """Return the mitigation that comes nearest to paying back in one run."""
     first = best.iloc[0]
     saved_usd = 1e6 * first["musd"] + first["price_usd"]
     return say(
-        "{title} comes nearest: it saves {days}, worth {worth:usd}, for {price:usd}, which {n} such runs would pay.",
-        "{title} comes nearest: it saves {days}, and costs {loss:usd} more than that is worth.",
+        "{title} comes nearest: it saves {days}, worth {worth:usd}, for {price:usd}; {n} such runs would pay it back.",
+        "{title} comes nearest: it saves {days}, and costs {loss:usd} more than it saves.",
         title=small(first["title"]),
         days=saved(first["days"]),
         worth=saved_usd,
@@ -87,11 +85,11 @@ def _musd(value: float) -> str:
 
 
 def by_hand(comparison: Comparison) -> Finding:
-    """What a faster restart is worth, in three lines."""
+    """Return the saving from a faster restart in three lines of arithmetic."""
     base, run = comparison.baseline, comparison.baseline.scenario
     hours, restart_h = base.budget, run.restart_h
     if not hours.n_failures or not restart_h:
-        return Finding("By hand", "Without failures, or without a restart, there is nothing to save.")
+        return Finding("By hand", "Without failures, or without a restart, there is no loss to reduce.")
     usd_h = run.cluster.n_gpus * run.prices.usd_per_gpu_h
     lost_h = hours.n_failures * restart_h
     return Finding(
@@ -115,31 +113,31 @@ def by_hand(comparison: Comparison) -> Finding:
 
 
 def ranking(frame: pd.DataFrame) -> Finding:
-    """How sure the order is; ``frame`` as from ``tables.ranking``."""
+    """Return the certainty of the order; ``frame`` as from ``tables.ranking``."""
     if frame.empty:
-        return Finding("Nothing saves time", "No mitigation saves time here.")
+        return Finding("No mitigation saves time", "No mitigation saves time here.")
     best = frame.sort_values("musd", ascending=False)
     if best["musd"].iloc[0] < 0:
-        text = "All of each price is charged to this one run; a larger run, or a second one, shares it."
+        text = "The full price is charged to this one run; a larger run, or a second one, would share it."
         return Finding(_NONE_PAYS, f"{_nearest(best)} {text}")
     overlap = int((best["high"].iloc[1:] > best["low"].iloc[0]).sum())
     soft, loses = int((frame["effect"] == "assumed").sum()), int((frame["low"] < 0).sum())
     return Finding(
         title=f"{best['title'].iloc[0]} first, and {count(overlap)} others may be as good"
         if overlap
-        else f"{best['title'].iloc[0]} first, whatever is assumed",
+        else f"{best['title'].iloc[0]} first, across all plausible ranges",
         text=(
-            f"Of {count(len(frame))} that save money {count(soft)} have an effect whose size nobody has published, and "
-            f"{count(loses)} may cost more than they save. Prices and sizes of effects decide the order, not "
+            f"Of {count(len(frame))} mitigations that save money, {count(soft)} have an unpublished effect size and "
+            f"{count(loses)} may cost more than they save. The ranking is sensitive to prices and effect sizes, not to "
             f"simulation noise."
         ),
     )
 
 
 def hours(frame: pd.DataFrame) -> Finding:
-    """Where the saved hours come from; ``frame`` as from ``tables.hours_given_back``."""
+    """Return the sources of the saved hours; ``frame`` as from ``tables.hours_given_back``."""
     if frame.empty:
-        return Finding(title="No hours to give back", text="No mitigation gives hours back.")
+        return Finding(title="No hours saved", text="No mitigation saves hours.")
     by_part = frame.groupby("part")["hours"].sum().sort_values(ascending=False)
     sentences = []
     for _, group in list(frame.groupby("title", sort=False))[:2]:
@@ -148,28 +146,30 @@ def hours(frame: pd.DataFrame) -> Finding:
         if parts:
             sentences.append(f"With {small(group['title'].iloc[0])} they come from {listed(parts)}.")
     return Finding(
-        title=f"Most hours come back from {PARTS_IN_WORDS[str(by_part.index[0])]}",
-        text=f"{' '.join(sentences)} Two that save the same part overlap: their savings do not add up.",
+        title=f"Most hours saved are {PARTS_IN_WORDS[str(by_part.index[0])]}",
+        text=f"{' '.join(sentences)} Mitigations that reduce the same part overlap: their savings do not add up.",
     )
 
 
 def by_size(frame: pd.DataFrame) -> Finding:
-    """Where mitigations pay by size; ``frame`` as from ``tables.worth_by_size``."""
-    known = frame[frame["saved"].notna()] if len(frame) else frame
-    paying = known[known["state"] == PAYS] if len(known) else known
+    """Return the sizes at which mitigations pay; ``frame`` as from ``tables.worth_by_size``."""
+    answered = frame[frame["saved"].notna()] if len(frame) else frame
+    paying = answered[answered["state"] == PAYS] if len(answered) else answered
     if paying.empty:
-        return Finding(title="None pays at any size shown", text="None of them pays at any size shown.")
+        return Finding(title="None pays at any of these sizes", text="No mitigation pays at any of these sizes.")
     leaders = paying.loc[paying.groupby("value")["saved"].idxmax()].sort_values("value")
-    least, most = leaders.iloc[0], leaders.iloc[-1]
-    title = f"On more GPUs {most['title']} saves most"
-    if least["title"] == most["title"]:
-        where = "at every size" if least["value"] == known["value"].min() else f"from {gpus(least['value'])} on"
-        title = f"{most['title']} saves most {where}"
+    smallest, largest = leaders.iloc[0], leaders.iloc[-1]
+    title = f"On more GPUs {largest['title']} saves most"
+    if smallest["title"] == largest["title"]:
+        where = (
+            "at every size" if smallest["value"] == answered["value"].min() else f"from {gpus(smallest['value'])} on"
+        )
+        title = f"{largest['title']} saves most {where}"
     return Finding(
         title=title,
-        text=say("On {value:gpus} most is saved by {title}, {saved:share0} of the time; ", **_leader(least))
-        + say("on {value:gpus} by {title}, {saved:share0}. ", **_leader(most))
-        + "The failure rate of a node and the prices are the same at every size; starts take longer on more GPUs.",
+        text=say("On {value:gpus} {title} saves most, {saved:share0} of the time; ", **_leader(smallest))
+        + say("on {value:gpus} it is {title}, {saved:share0}. ", **_leader(largest))
+        + "Failure rate per node and prices are the same at every size; starts take longer on more GPUs.",
     )
 
 
@@ -177,14 +177,14 @@ def _leader(row: pd.Series) -> dict[str, object]:
     return {"value": row["value"], "title": small(row["title"]), "saved": row["saved"]}
 
 
-def asked(comparison: Comparison) -> Finding:
-    """An exercise."""
+def exercises(comparison: Comparison) -> Finding:
+    """Return an exercise."""
     hours = comparison.baseline.budget
     rework = float(hours.rework_h / hours.total_h)
-    return exercises(
+    return numbered_exercises(
         Exercise(
-            "A mitigation halves all rework and nothing else. Estimate the points of ETTR that it gives.",
-            say("Half of {rework:share}, so {half}, as long as the interval stays. Longer intervals would then "
-                "save stalls too.", rework=rework, half=pct(rework / 2)),
+            "A mitigation halves all rework and nothing else. Estimate its gain in points of ETTR.",
+            say("Half of {rework:share}, so {half}, at the same interval. A longer interval would then save stalls "
+                "too.", rework=rework, half=pct(rework / 2)),
         ),
     )  # fmt: skip

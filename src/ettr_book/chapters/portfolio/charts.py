@@ -1,4 +1,4 @@
-"""Charts on the recommended set: lost hours, steps, and which assumption decides."""
+"""Charts on the recommended set: lost hours, steps, and decisive assumptions."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _MOST_DRAWN = 12
 
 
 def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """A waterfall of the lost hours of a run, without and with the recommended set.
+    """Draw a waterfall of the lost hours of a run, without and with the recommended set.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``tables.lost_hours``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
 
     Returns
     -------
     altair chart or NoChart
-        The statement alone where there is nothing to draw.
+        The title alone if there is nothing to draw.
     """
     if frame.empty:
         return NoChart(title)
@@ -60,19 +60,19 @@ def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
 
 def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """What each mitigation saves with all the others in place, alone, and together with those above it.
+    """Draw the saving of each mitigation with all others in place, alone, and on top of the steps above it.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``tables.steps``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
 
     Returns
     -------
     altair chart or NoChart
-        The statement alone where there is nothing to draw.
+        The title alone if there is nothing to draw.
     """
     if frame.empty:
         return NoChart(title)
@@ -105,50 +105,52 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
 
 def decisive(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Net saving of the recommended set with one assumption at a time at either end of its range.
+    """Draw the net saving of the recommended set with one assumption at a time at either end of its range.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``tables.decisive``; may be empty.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
 
     Returns
     -------
     altair chart or NoChart
-        The statement alone where there is nothing to draw.
+        The title alone if there is nothing to draw.
     """
     moving = frame[(frame["swing"] > 0) | frame["changes_set"]].head(_MOST_DRAWN)
     if moving.empty:
         return NoChart(title)
     nets = moving[["net", "net_low", "net_high"]]
     names, values = [capital(name) for name in moving["name"]], moving["range"].tolist()
-    drawn = pd.DataFrame({"name": names, "range": values, "least": nets.min(axis=1), "most": nets.max(axis=1)})
+    drawn = pd.DataFrame({"name": names, "range": values, "lowest": nets.min(axis=1), "highest": nets.max(axis=1)})
     marks = pd.DataFrame(
         [
-            {"name": name, "range": span, "there": net, "set": ", ".join(ids) or "none"}
+            {"name": name, "range": span, "net": net, "set": ", ".join(ids) or "none"}
             for name, span, row in zip(names, values, moving.itertuples(), strict=True)
             for net, ids in ((row.net_low, row.ids_low), (row.net_high, row.ids_high))
             if row.changes_set and ids is not None and set(ids) != set(row.ids)
         ],
-        columns=["name", "range", "there", "set"],
+        columns=["name", "range", "net", "set"],
     )
     y = builders.rows("name", names, labelLimit=280)
     unit = moving["net_unit"].iloc[0]
-    x = alt.X("least:Q", title=f"Net saving of the recommended set [{unit}]", axis=alt.Axis(tickCount=6))
+    x = alt.X("lowest:Q", title=f"Net saving of the recommended set [{unit}]", axis=alt.Axis(tickCount=6))
     label = {"name": Column("Assumption"), "range": Column("Plausible range")}
-    span = {"least": Column("Net saving: from", unit, ".3~g"), "most": Column("to", unit, ".3~g")}
-    layers = bars(drawn, x, "most", alt.value(BLUE), tooltips(*label, *span, **label, **span), y)
-    given = alt.Chart(rounded(drawn.head(1).assign(net=moving["net"].iloc[0]), 4)).mark_rule(strokeWidth=1.5)
-    layers.append(given.encode(x=alt.X("net:Q")))
+    span = {"lowest": Column("Net saving from", unit, ".3~g"), "highest": Column("to", unit, ".3~g")}
+    layers = bars(drawn, x, "highest", alt.value(BLUE), tooltips(*label, *span, **label, **span), y)
+    current = alt.Chart(rounded(drawn.head(1).assign(net=moving["net"].iloc[0]), 4)).mark_rule(strokeWidth=1.5)
+    layers.append(current.encode(x=alt.X("net:Q")))
     if len(marks):
         other = alt.Chart(rounded(marks, 4)).mark_point(shape="diamond", size=90, color=ORANGE, opacity=1)
-        tips = tooltips(*label, "set", **label, set=Column("Recommended there"))
-        layers.append(other.encode(y=y, x=alt.X("there:Q"), tooltip=tips))
-    note = "line: as assumed here; diamonds: another set is recommended at this end"
+        tips = tooltips(*label, "set", **label, set=Column("Recommended at this end"))
+        layers.append(other.encode(y=y, x=alt.X("net:Q"), tooltip=tips))
+    note = "line: values used here; diamonds: another set is recommended at this end"
     if len(moving) < len(frame):
-        note = f"the {count(len(moving))} of {count(len(frame))} assumptions that move it; {note}"
-    each = (f"{row.name} {net_saving(row.least, unit)} to {net_saving(row.most, unit)}" for row in drawn.itertuples())
-    description = "Ranges of the net saving of the recommended set, one assumption a row"
+        note = f"{count(len(moving))} of {count(len(frame))} assumptions; {note}"
+    each = (
+        f"{row.name} {net_saving(row.lowest, unit)} to {net_saving(row.highest, unit)}" for row in drawn.itertuples()
+    )
+    description = "Ranges of the net saving of the recommended set, one row per assumption"
     return ranked(layers, len(moving), title, subtitle, description, each, note)

@@ -1,4 +1,4 @@
-"""Charts of power over a day and about a failure, of ways to smooth it, and of what waste costs."""
+"""Charts of power over a day and around a failure, of smoothing options, and of the cost of lost hours."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _KINDS = {"electricity_usd": ("electricity", ORANGE), "gpu_usd": ("GPU-hours", B
 
 
 def day(frame: pd.DataFrame, events: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """A day at the grid's meter: range and mean in every few minutes, with what stopped the run.
+    """Draw a day at the grid's meter: range and mean every few minutes, with the stops of the run.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def day(frame: pd.DataFrame, events: pd.DataFrame, title: str, subtitle: str = "
     events : DataFrame
         As from ``tables.stops_of_day``; may be empty.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     span_h = float(frame["hour"].iloc[-1])
     x = builders.along("hour", domain=[0, max(1.0, float(np.ceil(span_h)))], nice=False)
@@ -72,8 +72,8 @@ def day(frame: pd.DataFrame, events: pd.DataFrame, title: str, subtitle: str = "
         title=title,
         subtitle=subtitle,
         description=(
-            f"Power at the grid over {span_h:.3g} hours: a band from the lowest to the highest second of every few "
-            f"minutes, and a line of their mean. The mean is {frame['mean_mw'].mean():.3g} MW, the lowest second "
+            f"Power at the grid over {span_h:.3g} hours: a band from the lowest to the highest second in every few "
+            f"minutes, and a line of the mean. The mean is {frame['mean_mw'].mean():.3g} MW, the lowest second "
             f"{low:.3g} MW and the highest {high:.3g} MW. Ticks below mark stops: {stops}."
         ),
         height=300,
@@ -81,7 +81,7 @@ def day(frame: pd.DataFrame, events: pd.DataFrame, title: str, subtitle: str = "
 
 
 def _ticks(events: pd.DataFrame, x: alt.X) -> Any:
-    """What stopped the run, along the foot of the chart."""
+    """Draw the stops of the run along the bottom of the chart."""
     drawn = rounded(events[["hour", "what"]])
     colour = builders.squares("what", builders.present(_STOPS, drawn["what"]), symbolOpacity=1)
     ticks = alt.Chart(drawn).mark_tick(thickness=2, size=12, yOffset=-6)
@@ -90,14 +90,14 @@ def _ticks(events: pd.DataFrame, x: alt.X) -> Any:
 
 
 def moment(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """The same moment with each option.
+    """Draw the same moment with each option.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``tables.smoothed_moment``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     present = builders.present(OPTION_LOOKS, frame["option"])
     curves = rounded(frame[["option", "since_s", "power_mw"]])
@@ -111,36 +111,36 @@ def moment(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         lines,
         title=title,
         subtitle=subtitle,
-        description=f"Power of the computers in the seconds about a moment, a line an option: {swings}.",
+        description=f"Power of the computers around an event in seconds, one line per option: {swings}.",
         height=320,
     )
 
 
 def costs(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """What a year of each option costs, by kind.
+    """Draw the yearly cost of each option, by kind.
 
     Parameters
     ----------
     frame : DataFrame
         As from :func:`ettr.power.compare`.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     names = [row.option if row.reached else f"{row.option}, misses the target" for row in frame.itertuples()]
     y = builders.rows("option", names, grid=False, labelExpr=builders.AT_COMMAS)
-    bars = _amounts(frame.assign(option=names), y, _COSTS, "A year [million USD]")
+    bars = _amounts(frame.assign(option=names), y, _COSTS, "Cost per year [million USD]")
     by_option = "; ".join(_cost_in_words(row) for row in frame.itertuples())
     return finish(
         bars,
         title=title,
         subtitle=subtitle,
-        description=f"Bars of the cost of a year by option, in energy, throughput and capital: {by_option}.",
+        description=f"Bars of the cost per year by option, in energy, throughput and capital: {by_option}.",
         height=44 * len(frame) + 30,
     )
 
 
 def _amounts(frame: pd.DataFrame, y: alt.Y, kinds: Mapping[str, tuple[str, str]], title: str) -> Any:
-    """Stacked bars of millions of dollars, by columns of the frame with their names and colours."""
+    """Draw stacked bars of millions of dollars, by columns of the frame with their names and colours."""
     row, colours = str(y.shorthand).removesuffix(":N"), dict(kinds.values())
     amounts = frame.melt([row], [*kinds], var_name="kind", value_name="million_usd").dropna()
     amounts = amounts.assign(
@@ -163,27 +163,27 @@ def _amounts(frame: pd.DataFrame, y: alt.Y, kinds: Mapping[str, tuple[str, str]]
 
 def _cost_in_words(row: Any) -> str:
     if pd.isna(row.energy_usd):
-        return f"{row.option} cannot be set for it"
+        return f"{row.option} cannot reach the target"
     parts = [("energy", row.energy_usd), ("throughput", row.throughput_usd), ("capital", row.capital_usd)]
-    known = ", ".join(f"{name} {usd / 1e6:.3g}" for name, usd in parts if not pd.isna(usd))
+    priced = ", ".join(f"{name} {usd / 1e6:.3g}" for name, usd in parts if not pd.isna(usd))
     unpriced = ", capital without a price" if pd.isna(row.capital_usd) else ""
-    return f"{row.option} {known} million USD{unpriced}"
+    return f"{row.option} {priced} million USD{unpriced}"
 
 
 def bill(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """What the lost hours cost, by part and kind.
+    """Draw the cost of the lost hours, by part and kind.
 
     Parameters
     ----------
     frame : DataFrame
-        As from :func:`ettr.power.bill`; only its waste is drawn.
+        As from :func:`ettr.power.bill`; only lost hours are drawn.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     lost = frame[frame["wasted"]].sort_values("gpu_usd", ascending=False)
     parts = lost["part"].tolist()
     y = builders.rows("part", parts, grid=False)
-    bars = _amounts(lost, y, _KINDS, "A year [million USD]")
+    bars = _amounts(lost, y, _KINDS, "Cost per year [million USD]")
     by_part = "; ".join(
         f"{row.part} {row.gpu_usd / 1e6:.3g} for GPU-hours and {row.electricity_usd / 1e6:.3g} for electricity"
         for row in lost.itertuples()
@@ -192,13 +192,13 @@ def bill(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         bars,
         title=title,
         subtitle=subtitle,
-        description=f"Bars of what lost hours of a year cost by part, in million USD: {by_part or 'nothing is lost'}.",
+        description=f"Bars of the yearly cost of lost hours by part, in million USD: {by_part or 'nothing is lost'}.",
         height=34 * max(1, len(parts)) + 30,
     )
 
 
 def limits(frame: pd.DataFrame) -> CaptionedTable:
-    """A run against the limits of several specifications, a row a rule.
+    """Draw a run against the limits of several specifications, one row per rule.
 
     Parameters
     ----------
@@ -206,4 +206,6 @@ def limits(frame: pd.DataFrame) -> CaptionedTable:
         As from ``tables.limits_kept``.
     """
     names = heads("specification", "rule", "limit", "value", "unit", "verdict", value="This run")
-    return named(frame.replace({"unit": {"1": ""}}), names, "The bare job against published limits", digits=3)
+    return named(
+        frame.replace({"unit": {"1": ""}}), names, "The job without smoothing against published limits", digits=3
+    )

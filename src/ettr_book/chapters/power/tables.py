@@ -1,4 +1,4 @@
-"""What the grid sees of one run: a day, the moment of a failure, and what smoothing it takes."""
+"""Power of one run at the grid: a day, the moment of a failure, and smoothing options."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Window:
     Attributes
     ----------
     timeline : DataFrame
-        Stretches of the whole run.
+        Stretches of the full run.
     start_h, end_h : float
-        Since submission. [h]
+        Start and end since submission. [h]
     failure_h : float or None
-        Moment of the first failure in it; none without. [h]
+        Time of the first failure inside, if any. [h]
     """
 
     timeline: pd.DataFrame
@@ -40,7 +40,7 @@ class Window:
     failure_h: float | None = None
 
     def series(self, profile: Profile, step_s: float, at: Place, longest_h: float = 1.0) -> PowerSeries:
-        """Power in the window, or in the longest part of it about its failure. [MW]"""
+        """Return the power in the window, or in the longest possible part around its failure. [MW]"""
         start_h, end_h = self.start_h, self.end_h
         if end_h - start_h > longest_h:
             middle_h = (start_h + end_h) / 2 if self.failure_h is None else self.failure_h
@@ -50,14 +50,14 @@ class Window:
 
 
 def failures_of(timeline: pd.DataFrame) -> np.ndarray:
-    """Failures of a run: when it stops working and is detected, queued or restarted. [h]"""
+    """Return the stops of a run: when it is in detection, queue or restart. [h]"""
     state = timeline["state"].astype(str)
     down, worked = state.isin(_DOWN), state.shift().isin(_WORKING)
     return np.asarray(timeline.loc[down & worked, "start_h"], dtype=float)
 
 
 def day_of_run(timeline: pd.DataFrame) -> Window:
-    """The whole day with a failure whose stops are nearest to the mean of all days; all of a run that is shorter."""
+    """Return the day with a failure whose stops are nearest to the daily mean; the whole run if it is shorter."""
     end_h = float(timeline["end_h"].iloc[-1])
     failures_h = failures_of(timeline)
     if end_h < 2 * H_PER_DAY:
@@ -68,8 +68,8 @@ def day_of_run(timeline: pd.DataFrame) -> Window:
     off = np.abs(failed - failed.mean()) + np.abs(planned - planned.mean())
     off = np.where((failed > 0) | (failed.max() == 0), off, np.inf)
     start_h = float(days[np.argmin(off)] * H_PER_DAY)
-    whole = failures_h[(failures_h >= start_h) & (failures_h < start_h + H_PER_DAY)]
-    return Window(timeline, start_h, start_h + H_PER_DAY, float(whole[0]) if whole.size else None)
+    of_day = failures_h[(failures_h >= start_h) & (failures_h < start_h + H_PER_DAY)]
+    return Window(timeline, start_h, start_h + H_PER_DAY, float(of_day[0]) if of_day.size else None)
 
 
 def _by_day(hours: np.ndarray, end_h: float) -> np.ndarray:
@@ -82,20 +82,21 @@ def _planned_h(timeline: pd.DataFrame) -> np.ndarray:
 
 
 def a_year(bill: pd.DataFrame) -> pd.DataFrame:
-    """The bill of a run's mean hours, as from :func:`ettr.power.bill`, for a year of such running."""
+    """Return the bill of a run's mean hours, as from :func:`ettr.power.bill`, scaled to a year."""
     scale = H_PER_YEAR / float(bill["hours"].sum())
     amounts = [name for name in bill.columns if name not in ("part", "wasted")]
     return bill.assign(**{name: bill[name] * scale for name in amounts})
 
 
 def by_hand(profile: Profile) -> dict[str, float]:
-    """Mean power while training and the fall at a failure, in three lines.
+    """Return the mean power while training and the drop at a failure, in three lines of arithmetic.
 
     Returns
     -------
     dict
-        ``busy_w``: a GPU in the mean of a step, ``other_w`` what else runs for it, ``both_w`` [W], ``n_gpus``, ``pue``,
-        ``training_mw`` [MW], ``waiting_w`` of a GPU after a failure, ``less_w`` [W], ``fall_mw`` [MW].
+        ``busy_w``: mean power of a GPU in a step, ``other_w``: its share of other components, ``both_w`` [W],
+        ``n_gpus``, ``pue``, ``training_mw`` [MW], ``waiting_w``: power of a GPU after a failure, ``less_w`` [W],
+        ``fall_mw`` [MW].
     """
     wave, waiting_w = profile.waveform, profile.levels_w["detection"]
     busy_w = sum(phase.gpu_w * phase.share for phase in wave.phases)
@@ -114,12 +115,12 @@ def by_hand(profile: Profile) -> dict[str, float]:
 
 
 def power_of_day(series: PowerSeries) -> pd.DataFrame:
-    """A day's power as a chart can hold it.
+    """Return the power over a day at a chart's resolution.
 
     Parameters
     ----------
     series : PowerSeries
-        Of the day.
+        Power over the day.
 
     Returns
     -------
@@ -132,7 +133,7 @@ def power_of_day(series: PowerSeries) -> pd.DataFrame:
 
 
 def stops_of_day(window: Window) -> pd.DataFrame:
-    """What stopped a run within a window.
+    """Return the stops of a run within a window.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def stops_of_day(window: Window) -> pd.DataFrame:
 
 
 def moment_h(window: Window) -> float:
-    """A moment of a window that is worth a look: a failure, else a checkpoint, else the start. [h]"""
+    """Return an instructive moment of a window: a failure, else a checkpoint, else the start. [h]"""
     if window.failure_h is not None:
         return window.failure_h
     timeline = window.timeline
@@ -164,9 +165,9 @@ def moment_h(window: Window) -> float:
 
 
 def fine_series(window: Window, profile: Profile) -> PowerSeries:
-    """Power of the computers in bins that show the phases of a step.
+    """Return the power of the computers in bins that resolve the phases of a step.
 
-    If the window has too many of them, half a million about its failure are taken.
+    A window with too many bins is limited to half a million around its failure.
     """
     step_s = min(profile.waveform.shortest_s / _BINS_A_PHASE, 1.0)
     return window.series(profile, step_s, "computers", _MOST_BINS * step_s / S_PER_H)
@@ -177,14 +178,14 @@ _LEAD_S = 600.0
 
 
 def sized_options(series: power.PowerSeries, target: power.Target) -> dict[str, Sized]:
-    """Every option sized for a target, by name."""
+    """Return every option sized for a target, by name."""
     return {name: power.size(series, name, target) for name in power.options()}
 
 
 def smoothed_moment(
     window: Window, profile: Profile, options: Mapping[str, Sized], seconds: float = 30.0
 ) -> pd.DataFrame:
-    """Power of the computers about a failure, bare and with each option as sized.
+    """Return the power around a failure, without smoothing and with each option as sized.
 
     Parameters
     ----------
@@ -193,14 +194,14 @@ def smoothed_moment(
     profile : Profile
         As from :func:`ettr.power.profile`.
     options : mapping of str to Sized
-        As from :func:`sized_options`; those that cannot be set at all are left out.
+        As from :func:`sized_options`; options without a setting are left out.
     seconds : float
-        Shown before and after. [s]
+        Time before and after the event. [s]
 
     Returns
     -------
     DataFrame
-        ``option``, ``since_s`` (since the moment) [s], ``power_mw`` [MW], in about 300 bins a line.
+        ``option``, ``since_s`` (time from the event) [s], ``power_mw`` [MW], in about 300 bins per line.
     """
     at_h = moment_h(window)
     span_h = (seconds + _LEAD_S) / S_PER_H
@@ -215,13 +216,13 @@ def smoothed_moment(
     inside = np.abs(since_s) <= seconds
     n_shown = int(np.count_nonzero(inside))
     per = max(1, n_shown // 300)
-    whole = (n_shown // per - 1) * per
+    n_kept = (n_shown // per - 1) * per
     frames = [
         pd.DataFrame(
             {
                 "option": name,
-                "since_s": since_s[inside][:whole:per],
-                "power_mw": power_mw[inside][:whole].reshape(-1, per).mean(axis=1),
+                "since_s": since_s[inside][:n_kept:per],
+                "power_mw": power_mw[inside][:n_kept].reshape(-1, per).mean(axis=1),
             }
         )
         for name, power_mw in lines.items()
@@ -230,7 +231,7 @@ def smoothed_moment(
 
 
 def limits_kept(window: Window, profile: Profile, day: PowerSeries) -> pd.DataFrame:
-    """A run against every specification: shares of a band in an hour of fine bins, all other rules by the day.
+    """Return a run against every specification: bands in an hour of fine bins, all other rules over the day.
 
     Parameters
     ----------
@@ -251,9 +252,9 @@ def limits_kept(window: Window, profile: Profile, day: PowerSeries) -> pd.DataFr
     for name in power.specifications():
         rules = power.specification(name)
         in_band = rules["metric"] == "band_share"
-        for series, own in ((fine, rules[in_band]), (day, rules[~in_band])):
-            if len(own):
-                kept = power.check(series, own)
+        for series, applicable in ((fine, rules[in_band]), (day, rules[~in_band])):
+            if len(applicable):
+                kept = power.check(series, applicable)
                 kept.insert(0, "specification", name)
                 frames.append(kept)
     return pd.concat(frames, ignore_index=True)

@@ -1,4 +1,4 @@
-"""What the chapter on power says of a run: its day, its failures, what smoothing costs, and what is wasted."""
+"""Text of the chapter on power: a day, failures, the cost of smoothing, and waste."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from ettr.core.sentences import (
     say,
 )
 from ettr.core.units import S_PER_H
-from ettr_book.chapters.common.exercises import Exercise, exercises
+from ettr_book.chapters.common.exercises import Exercise, numbered_exercises
 from ettr_book.chapters.power import tables
 
 if TYPE_CHECKING:
     from ettr.power import Metrics, PowerSeries, Profile, Target
 
-_UNITS = {"of rated": "of the rated power", "J/GPU": "J for each GPU"}
+_UNITS = {"of rated": "of the rated power", "J/GPU": "J per GPU"}
 
 
 def answer(day: PowerSeries, metrics: Metrics, bill: pd.DataFrame, options: pd.DataFrame) -> Finding:
-    """What the grid sees, and what smoothing costs.
+    """Return the power swings at the grid and the cost of smoothing.
 
     Parameters
     ----------
     day : PowerSeries
-        At the grid, in seconds.
+        Power at the grid, in seconds.
     metrics : Metrics
-        Of that day.
+        Metrics of that day.
     bill : DataFrame
         As from ``tables.a_year``.
     options : DataFrame
@@ -47,7 +47,7 @@ def answer(day: PowerSeries, metrics: Metrics, bill: pd.DataFrame, options: pd.D
     lost = bill[bill["wasted"]]
     values = {"mean": day.mean_mw, "swing": metrics.swing_mw, "low": metrics.lowest_mw, "high": metrics.peak_mw}
     waste = say(
-        "Lost hours waste {electricity:usd} of electricity a year, and {#lost_usd_year:usd} of GPU-hours.",
+        "Lost hours waste {electricity:usd} of electricity per year, and {#lost_usd_year:usd} of GPU-hours.",
         "No hour is lost.",
         electricity=float(lost["electricity_usd"].sum()) or None,
         lost_usd_year=float(lost["gpu_usd"].sum()) or None,
@@ -55,8 +55,8 @@ def answer(day: PowerSeries, metrics: Metrics, bill: pd.DataFrame, options: pd.D
     return Finding(
         title=say("{mean:mw} on average, and a swing of {swing:mw} within seconds", **values),
         text=say(
-            "**{size} {draw} {#mean_power:mw} on average, and anything from {low:mw} to {high:mw} in one second or "
-            "another.** Most levels of power are assumed; computing and idling are measured. {waste} {cheapest}",
+            "**{size} {draw} {#mean_power:mw} on average, and between {low:mw} and {high:mw} in single seconds.** Most "
+            "power levels are assumed; computing and idling are measured. {waste} {cheapest}",
             size=capital(gpus(day.profile.n_gpus)),
             draw="draw" if day.profile.n_gpus > 1 else "draws",
             mean_power=day.mean_mw,
@@ -74,23 +74,23 @@ def _cheapest(options: pd.DataFrame) -> str:
         return "No option with a known price keeps the swing within the target."
     first = priced.iloc[0]
     return say(
-        "Keeping the swing within the target costs {cost:usd} a year by {name}.",
+        "Keeping the swing within the target costs {cost:usd} per year with {name}.",
         cost=first["total_usd"],
         name=_article(first["option"]),
     )
 
 
 def by_hand(profile: Profile, day: PowerSeries) -> Finding:
-    """Power and its fall at a failure, in three lines."""
+    """Return the mean power and its drop at a failure in three lines of arithmetic."""
     return Finding(
         "By hand",
         say(
-            "- A GPU draws {busy_w:about} W in the mean of a step, and what else runs for it {other_w:about} W.\n"
+            "- A GPU draws {busy_w:about} W on average over a step, and its other components {other_w:about} W.\n"
             "- {n_gpus:count} × {both_w:about} W × {pue:about} for cooling and losses = {training_mw:mw} while "
             "it trains.\n"
-            "- When one fails, all others wait at {waiting_w:about} W: {n_gpus:count} × {less_w:about} W = "
+            "- When one GPU fails, all others wait at {waiting_w:about} W: {n_gpus:count} × {less_w:about} W = "
             "{fall_mw:mw} less than the mean of a step.\n\n"
-            "The simulated day has a mean of {mean:mw}: some of it is lost time.",
+            "The simulated day has a mean of {mean:mw}, because it includes lost time.",
             mean=day.mean_mw,
             **tables.by_hand(profile),
         ),
@@ -98,7 +98,7 @@ def by_hand(profile: Profile, day: PowerSeries) -> Finding:
 
 
 def day(series: PowerSeries, metrics: Metrics, events: pd.DataFrame) -> Finding:
-    """One day; ``events`` as from ``tables.stops_of_day``."""
+    """Return a summary of one day; ``events`` as from ``tables.stops_of_day``."""
     counted = events["what"].value_counts()
     failed, planned = int(counted.get("failure", 0)), int(counted.get("maintenance", 0))
     stops = [
@@ -124,12 +124,12 @@ def day(series: PowerSeries, metrics: Metrics, events: pd.DataFrame) -> Finding:
 
 
 def moment(frame: pd.DataFrame) -> Finding:
-    """A failure, bare and with each option; ``frame`` as from ``tables.smoothed_moment``."""
+    """Return a failure without smoothing and with each option; ``frame`` as from ``tables.smoothed_moment``."""
     bare = frame.loc[frame["option"] == tables.BARE, "power_mw"]
     return Finding(
         title=say("A failure drops the power from {high:mw} to {low:mw} at once", high=bare.max(), low=bare.min()),
-        text="All GPUs wait for the one that failed. A change that is as fast as that has to be filled or stored: a "
-        "floor burns to do so, a store takes up the energy.",
+        text="All GPUs wait for the failed one. To smooth such a fast change, a power floor burns energy and a battery "
+        "stores it.",
     )
 
 
@@ -141,32 +141,33 @@ _UNCOUNTED = {"rack storage": "storage in the rack"}
 
 
 def options(table: pd.DataFrame, target: Target, series: PowerSeries) -> Finding:
-    """The options at an equal target; ``table`` as from :func:`ettr.power.compare`."""
+    """Return the options at the same target; ``table`` as from :func:`ettr.power.compare`."""
     assert series.profile is not None
     reached = table[table["reached"]].sort_values("total_usd")
     failing = " ".join(
-        f"{capital(_article(row.option))} misses it: {row.why}." for row in table[~table["reached"]].itertuples()
+        f"{capital(_article(row.option))} misses the target: {row.why}."
+        for row in table[~table["reached"]].itertuples()
     )
-    asked = say(
-        "Asked is a swing of at most {mw:mw} within {window:roughly}.",
+    requirement = say(
+        "The target is a swing of at most {mw:mw} within {window:roughly}.",
         mw=target.range_share * series.profile.rated_mw,
         window=target.window_s / S_PER_H,
     )
     if reached.empty:
-        return Finding(title="No option keeps the target", text=f"{asked} {failing}")
+        return Finding(title="No option meets the target", text=f"{requirement} {failing}")
     cheapest, clauses = reached.iloc[0], [_reaching(row) for row in reached.itertuples()]
     return Finding(
-        title=f"{capital(_article(cheapest['option']))} is the cheapest that keeps the target"
+        title=f"{capital(_article(cheapest['option']))} is the cheapest option that meets the target"
         if pd.notna(cheapest["total_usd"])
-        else "What keeps the target has no known price",
-        text=f"{asked} {capital('; '.join(clauses))}. {failing}",
+        else "The options that meet the target have no published price",
+        text=f"{requirement} {capital('; '.join(clauses))}. {failing}",
     )
 
 
 def _reaching(row: Any) -> str:
     size, unit = (1e3 * row.size, "kWh") if row.size_unit == "MWh" and row.size < 0.1 else (row.size, row.size_unit)
     needed = pct(size, 0) if unit == "of rated" else limit(about(size), "at least")
-    cost = say("costs {cost:usd} a year", "has no published price", cost=row.total_usd)
+    cost = say("costs {cost:usd} per year", "has no published price", cost=row.total_usd)
     lost = f" and {pct(row.throughput_loss)} of the throughput" if row.throughput_loss > 0 else ""
     return (
         f"{_article(row.option)} needs {needed} {_UNITS.get(unit, unit)}, wastes {pct(row.wasted_share)} of the "
@@ -175,70 +176,70 @@ def _reaching(row: Any) -> str:
 
 
 def bill(table: pd.DataFrame, carbon: pd.DataFrame) -> Finding:
-    """What lost hours of a year cost.
+    """Return the yearly cost of the lost hours.
 
     Parameters
     ----------
     table : DataFrame
         As from ``tables.a_year``.
     carbon : DataFrame
-        As from :func:`ettr.power.carbon_by_country`, of all of its energy.
+        As from :func:`ettr.power.carbon_by_country`, for all its energy.
     """
     lost = table[table["wasted"]]
     if lost.empty:
         return Finding(title="No hour is lost", text="The run trains from beginning to end, so nothing is wasted.")
     electricity, bought = lost["electricity_usd"].sum(), lost["gpu_usd"].sum()
     share, energy_share = (lost[name].sum() / table[name].sum() for name in ("hours", "facility_mwh"))
-    most, least = carbon.iloc[0], carbon.iloc[-1]
+    highest, lowest = carbon.iloc[0], carbon.iloc[-1]
     return Finding(
         title=say(
-            "Lost hours cost {bought:usd} of GPUs a year, and {electricity:usd} of electricity",
+            "Lost hours cost {bought:usd} of GPU-hours per year, and {electricity:usd} of electricity",
             bought=bought,
             electricity=electricity,
         ),
         text=say(
-            "{#lost_share:share} of the hours are lost, and {energy:share} of the energy, as a job that waits draws "
-            "less than one that trains. The largest part is {part}. A year of this job emits {least_t:about} t of CO2 "
-            "on the grid of {least}, {most_t:about} t on that of {most}.",
+            "{#lost_share:share} of the hours are lost, but only {energy:share} of the energy, because a waiting job "
+            "draws less. The largest part is {part}. A year of this job emits {lowest_t:about} t of CO2 on the grid of "
+            "{lowest}, {highest_t:about} t on the grid of {highest}.",
             lost_share=share,
             energy=energy_share,
             part=lost.loc[lost["gpu_usd"].idxmax(), "part"],
-            least=least["title"],
-            least_t=least["t_co2"],
-            most=most["title"],
-            most_t=most["t_co2"],
+            lowest=lowest["title"],
+            lowest_t=lowest["t_co2"],
+            highest=highest["title"],
+            highest_t=highest["t_co2"],
         ),
     )
 
 
 def limits(table: pd.DataFrame) -> Finding:
-    """Which limits are kept; ``table`` as from ``tables.limits_kept``."""
-    broken = table[table["verdict"] == "exceeded"]
+    """Return the limits that the run meets; ``table`` as from ``tables.limits_kept``."""
+    exceeded = table[table["verdict"] == "exceeded"]
     each = [
-        f"{count(int((broken['specification'] == name).sum()))} of {count(len(rows))} of {name}"
+        f"{count(int((exceeded['specification'] == name).sum()))} of {count(len(rows))} of {name}"
         for name, rows in table.groupby("specification", sort=False)
     ]
     return Finding(
-        title=f"The bare job breaks {count(len(broken))} of {count(len(table))} published limits",
-        text=f"Broken are {listed(each)}. The limits are examples and ranges of plants, not the rules of one grid.",
+        title=f"Without smoothing the job exceeds {count(len(exceeded))} of {count(len(table))} published limits",
+        text=f"It exceeds {listed(each)}. The limits are examples and ranges from several plants, not one grid code.",
     )
 
 
-def asked(profile: Profile, table: pd.DataFrame) -> Finding:
-    """Two exercises; ``table`` as from ``tables.a_year``."""
+def exercises(profile: Profile, table: pd.DataFrame) -> Finding:
+    """Return two exercises; ``table`` as from ``tables.a_year``."""
     hand, lost = tables.by_hand(profile), table[table["wasted"]]
     ratio = float(lost["gpu_usd"].sum() / lost["electricity_usd"].sum()) if lost["electricity_usd"].sum() else None
-    return exercises(
+    return numbered_exercises(
         Exercise(
-            "The same GPUs wait at their idle power after a failure. How much falls away then?",
+            "After a failure the GPUs wait at their idle power instead. How large is the drop?",
             say("{n_gpus:count} × ({busy_w:about} - {idle:about}) W = {fall:mw} instead of {fall_mw:mw}.",
                 idle=profile.levels_w["queue"],
                 fall=profile.n_gpus * (hand["busy_w"] - profile.levels_w["queue"]) / 1e6,
                 **hand),
         ),
         Exercise(
-            "At which price of electricity would the wasted energy cost as much as the wasted GPU-hours?",
-            say("At {ratio:about} times today's: lost hours waste GPUs first, and electricity second.",
-                "At none: nothing is lost.", ratio=ratio),
+            "At which electricity price would the wasted energy cost as much as the wasted GPU-hours?",
+            say("At {ratio:about} times the current price: lost hours waste mostly GPU-hours.",
+                "At no price: nothing is lost.", ratio=ratio),
         ),
     )  # fmt: skip

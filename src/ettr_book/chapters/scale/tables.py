@@ -1,4 +1,4 @@
-"""Tables on scale: the ETTR of each size, what a target needs, and published runs beside the model."""
+"""Tables on scale: ETTR by size, requirements of a target, and published runs against the model."""
 
 from __future__ import annotations
 
@@ -32,53 +32,55 @@ _NO_RANGE = (math.nan, math.nan)
 
 
 def ettr_of_sizes(run: Scenario, sizes: Iterable[float]) -> pd.DataFrame:
-    """ETTR at the best interval of several sizes, and its plausible ranges.
+    """Return the ETTR at the best interval of several sizes, with plausible ranges.
 
     Returns
     -------
     DataFrame
-        ``n_gpus`` [GPUs], in order, the run's own among them, ``ettr``, ``low``, ``high`` at this node failure rate
-        (missing where no range has sources), ``clusters_low``, ``clusters_high`` across published clusters (missing
-        where the rate is the run's own), ``published`` (what was published for another run of similar size; else
-        empty). Sizes without an answer are left out.
+        ``n_gpus`` [GPUs], in order and including the run's own, ``ettr``, ``low``, ``high`` at this node failure rate
+        (missing if no range has sources), ``clusters_low``, ``clusters_high`` across published clusters (missing if the
+        rate is the run's own), ``published`` (published result of another run of similar size, or empty). Sizes
+        without an answer are left out.
     """
     rows = []
     for size in sorted({run.cluster.n_gpus, *(run.cluster.nearest_n_gpus(size) for size in sizes)}):
         grown = run.override({N_GPUS: size})
-        own, others = assumptions(grown), across_clusters(grown)
-        if own.ettr > 0:
-            (low, high), (least, most) = (one.range if one and one.range else _NO_RANGE for one in (own, others))
+        assumed, others = assumptions(grown), across_clusters(grown)
+        if assumed.ettr > 0:
+            (low, high), (clusters_low, clusters_high) = (
+                ranges.range if ranges and ranges.range else _NO_RANGE for ranges in (assumed, others)
+            )
             near = evidence.published_near(size) if size != run.cluster.n_gpus else None
-            ends = {"low": low, "high": high, "clusters_low": least, "clusters_high": most}
-            rows.append({"n_gpus": size, "ettr": own.ettr, **ends, "published": near.words if near else ""})
+            ends = {"low": low, "high": high, "clusters_low": clusters_low, "clusters_high": clusters_high}
+            rows.append({"n_gpus": size, "ettr": assumed.ettr, **ends, "published": near.words if near else ""})
     return pd.DataFrame(rows, columns=["n_gpus", "ettr", "low", "high", "clusters_low", "clusters_high", "published"])
 
 
 def reach_gpus(run: Scenario, target: float) -> dict[str, float]:
-    """The largest size that reaches a target at the best interval, and at the ends of the failure rate's 95% interval.
+    """Return the largest size that reaches a target at the best interval, also at the 95% CI of the failure rate.
 
     Returns
     -------
     dict
-        ``reach``, ``low`` and ``high`` in whole nodes [GPUs]; not a number where no size reaches the target, infinite
-        where every size does. The ends are not a number where nothing is known of the rate.
+        ``reach``, ``low`` and ``high`` in full nodes [GPUs]; NaN if no size reaches the target, infinite if every size
+        does. The ends are NaN without an uncertainty of the rate.
     """
-    known, rates = run.failures.posterior, [run.failure_rate]
-    if known is not None and run.failure_rate > 0:
-        ends = gamma_interval(known.shape, known.node_days, _LEVEL)
+    posterior, rates = run.failures.posterior, [run.failure_rate]
+    if posterior is not None and run.failure_rate > 0:
+        ends = gamma_interval(posterior.shape, posterior.node_days, _LEVEL)
         rates += [ends.high, ends.low]
-    found = last_reaching(run, field_of(run, N_GPUS), target, {RATE: np.array(rates)}).value
-    sizes = [whole_nodes(run, size) if math.isfinite(size) else size for size in found.tolist()]
+    solution = last_reaching(run, field_of(run, N_GPUS), target, {RATE: np.array(rates)}).value
+    sizes = [whole_nodes(run, size) if math.isfinite(size) else size for size in solution.tolist()]
     return {"low": math.nan, "high": math.nan} | dict(zip(("reach", "low", "high"), sizes, strict=False))
 
 
 def parts_by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
-    """Shares of the wall clock over the size of the job, exact, at the best interval of each size.
+    """Return the exact shares of wall-clock time over job size, at the best interval of each size.
 
     Returns
     -------
     DataFrame
-        ``n_gpus`` [GPUs], ``part``, ``share`` in [0, 1]; parts that are nowhere above zero are left out.
+        ``n_gpus`` [GPUs], ``part``, ``share`` in [0, 1]; parts that are zero everywhere are left out.
     """
     steady = without_start(scenario)
     n_gpus = sizes_of_curve(steady, n_points)
@@ -87,7 +89,7 @@ def parts_by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
 
 
 def losses_near(parts: pd.DataFrame, n_gpus: float) -> pd.Series:
-    """Lost shares at the size of the curve nearest to one, the largest first, by part."""
+    """Return the lost shares at the curve's size nearest to a given size, largest first, by part."""
     sizes = parts["n_gpus"].unique()
     nearest = sizes[np.abs(np.log(sizes / n_gpus)).argmin()]
     lost = parts[(parts["n_gpus"] == nearest) & (parts["part"] != "productive")]
@@ -95,19 +97,19 @@ def losses_near(parts: pd.DataFrame, n_gpus: float) -> pd.Series:
 
 
 def by_hand(plan: Plan, n_gpus: int) -> dict[str, float]:
-    """The ETTR of another size from the time between failures, to first order.
+    """Return the ETTR of another size from the MTBF, to first order.
 
     Returns
     -------
     dict
-        ``n_gpus`` [GPUs], ``mttf_min`` of the run there in exposed time and ``mtbf_h`` on the wall clock [h],
+        ``n_gpus`` [GPUs], ``mttf_min`` at this size in exposed time and ``mtbf_h`` on the wall clock [h],
         ``stall_min``, ``recovery_min`` (detection, queue and restart) [min], ``traded`` (lost to stalls and rework),
         ``recovering`` and ``ettr``, as shares, and ``exact``.
     """
     run = plan.scenario
     mttf_min = plan.job_mttf_h * MIN_PER_H * run.cluster.n_gpus / n_gpus
-    there = run.override({N_GPUS: run.cluster.nearest_n_gpus(n_gpus)})
-    stall_min, recovery_min = there.stall_h * MIN_PER_H, there.recovery_h * MIN_PER_H
+    larger = run.override({N_GPUS: run.cluster.nearest_n_gpus(n_gpus)})
+    stall_min, recovery_min = larger.stall_h * MIN_PER_H, larger.recovery_h * MIN_PER_H
     traded, recovering = math.sqrt(2 * stall_min / mttf_min), recovery_min / mttf_min
     return {
         "n_gpus": n_gpus,
@@ -123,13 +125,13 @@ def by_hand(plan: Plan, n_gpus: int) -> dict[str, float]:
 
 
 def needs_alone(needs: Iterable[Requirement]) -> pd.DataFrame:
-    """What each field leaves at its ideal, alone.
+    """Return the ETTR with each field at its ideal, one at a time.
 
     Returns
     -------
     DataFrame
-        ``name`` (with what is needed, where a value reaches the target), ``ettr`` with the field at its ideal,
-        ``reaches``; what is at its ideal already is left out.
+        ``field``, ``name``, ``unit``, ``given`` (current value), ``value`` (needed for the target; NaN if none is
+        enough), ``ettr`` with the field at its ideal; fields already at their ideal are left out.
     """
     rows = [
         {
@@ -149,13 +151,13 @@ def needs_alone(needs: Iterable[Requirement]) -> pd.DataFrame:
 
 MIXED = training_logs.MIXED
 CHECKPOINT, EVALUATION, UNNAMED = "checkpoint", "evaluation", "not named"
-"""Losses of several kinds; reasons that a diary gives, and what it gives none for."""
-MODELLED, NOT_MODELLED, NOT_TOLD = "modelled", "not modelled", "not told"
-"""Whether a model of failures, checkpoints and restarts has a term for a reason."""
+"""Losses of several kinds, losses with a reason in the diary, and losses without one."""
+MODELLED, NOT_MODELLED, NOT_STATED = "modelled", "not modelled", "not stated"
+"""Classes of reasons: covered by a model of failures, checkpoints and restarts or not."""
 
 DIARY_SOURCES = ("bigscience2022chronicles", "zeng2022glm")
 """Keys of the diaries."""
-REASONS = {HARDWARE: MODELLED, CHECKPOINT: MODELLED, MIXED: NOT_TOLD, UNNAMED: NOT_TOLD}
+REASONS = {HARDWARE: MODELLED, CHECKPOINT: MODELLED, MIXED: NOT_STATED, UNNAMED: NOT_STATED}
 
 
 @dataclass(frozen=True)
@@ -165,12 +167,12 @@ class PublishedRun:
     Attributes
     ----------
     realised : RealisedETTR
-        What the run really did.
+        Measured ETTR of the run.
     losses : DataFrame
-        Where its lost hours went, the largest first: ``reason``, ``lost_h`` [h], ``share`` of what is lost, ``n``
-        (stops, checkpoints or evaluations; missing where nobody counted) and ``term`` (``modelled`` where a model of
-        failures, checkpoints and restarts has a term for it, ``not modelled``, or ``not told``: of several kinds, or
-        without a reason). They sum to ``realised.lost_h``, to the minute.
+        Lost hours, largest first: ``reason``, ``lost_h`` [h], ``share`` of all losses, ``n`` (stops, checkpoints or
+        evaluations; missing without a count) and ``term``: ``modelled`` (by a model of failures, checkpoints and
+        restarts), ``not modelled``, or ``not stated`` (several kinds, or without a reason). They add up to
+        ``realised.lost_h``, to the minute.
     scenario : Scenario
         The preset of the same name.
     """
@@ -181,12 +183,12 @@ class PublishedRun:
 
 
 def published_run_names() -> tuple[str, ...]:
-    """Names of the runs whose diary is in ``data/``."""
+    """Return the names of the runs whose diaries are in ``data/``."""
     return tuple(_RUNS)
 
 
 def published_run(name: str) -> PublishedRun:
-    """A run whose diary is public, with what it really did.
+    """Return a run with a public diary, with its measured times.
 
     Parameters
     ----------
@@ -215,7 +217,7 @@ def published_run(name: str) -> PublishedRun:
 
 
 GLM130B_FIRST_STEP = 7300
-"""GLM-130B reached this on 11 May 2022; before it the batch grew, and a step took less time."""
+"""Step of GLM-130B on 11 May 2022; before, the batch size grew and a step took less time."""
 
 
 def _glm130b() -> PublishedRun:
@@ -249,7 +251,7 @@ _RUNS: dict[str, Callable[[], PublishedRun]] = {"bloom-176b": _bloom176b, "glm-1
 def _published(
     name: str, progress: pd.DataFrame, step_s: float, resolution_h: float, named: pd.DataFrame
 ) -> PublishedRun:
-    """A run with its losses made whole: what no reason is given for is a row of its own."""
+    """Return a published run with complete losses: unexplained ones get their own row."""
     realised = realised_ettr(progress["time"], progress["step"], step_s, resolution_h)
     rest_h = realised.lost_h - named["lost_h"].sum()
     losses = named.astype({"n": "Int64"})
@@ -263,14 +265,14 @@ def _published(
 
 
 def against_model() -> pd.DataFrame:
-    """The ETTR that published runs really had, beside the one that hardware failures and checkpoints alone would leave.
+    """Return the measured ETTR of published runs, and the ETTR with hardware failures and checkpoints alone.
 
     Returns
     -------
     DataFrame
         ``name``, ``run`` (title), ``realised``, ``low``, ``high`` (from the resolution of the diary's time stamps),
-        ``modelled`` (:func:`ettr.budget.exact` of the preset of the same name), ``difference`` (modelled less
-        realised), ``lost_h`` and ``modelled_lost_h`` (what the model would lose of the same wall clock) [h].
+        ``modelled`` (:func:`ettr.budget.exact` of the preset of the same name), ``difference`` (modelled minus
+        realised), ``lost_h`` and ``modelled_lost_h`` (modelled loss over the same wall-clock time) [h].
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the chapter on size says."""
+"""Text of the chapter on size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ettr.core.sentences import Finding, about, capital, listed, say
 from ettr.core.units import H_PER_MONTH
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of
-from ettr_book.chapters.common.exercises import Exercise, exercises
+from ettr_book.chapters.common.exercises import Exercise, numbered_exercises
 from ettr_book.chapters.scale import tables
 
 if TYPE_CHECKING:
@@ -23,31 +23,33 @@ _RANGE = "{range:shares} on {n_gpus:gpus}"
 
 
 def answer(run: Scenario, sizes: pd.DataFrame, reach: dict[str, float], target: float) -> Finding:
-    """What a run can reach; ``sizes`` as from ``tables.ettr_of_sizes``, ``reach`` as from ``tables.reach_gpus``."""
+    """Return the reachable ETTR; ``sizes`` from ``tables.ettr_of_sizes``, ``reach`` from ``tables.reach_gpus``."""
     named = [say(_SIZE, **_of(row)) for row in sizes.itertuples()]
-    own = next(row for row in sizes.itertuples() if row.n_gpus == run.cluster.n_gpus)
-    rows = [*(row for row in sizes.itertuples() if row.n_gpus != run.cluster.n_gpus), own]
-    sure = [say(_RANGE, range=(row.low, row.high), **_of(row)) for row in rows]
+    own_row = next(row for row in sizes.itertuples() if row.n_gpus == run.cluster.n_gpus)
+    rows = [*(row for row in sizes.itertuples() if row.n_gpus != run.cluster.n_gpus), own_row]
+    plausible = [say(_RANGE, range=(row.low, row.high), **_of(row)) for row in rows]
     across = [say(_RANGE, range=(row.clusters_low, row.clusters_high), **_of(row)) for row in rows]
     published = list(dict.fromkeys(row.published for row in rows if row.published))
     return Finding(
-        title=", ".join(dict.fromkeys([say(_SIZE, **_of(own)), *named])) + "".join(f"; {one}" for one in published),
+        title=", ".join(dict.fromkeys([say(_SIZE, **_of(own_row)), *named]))
+        + "".join(f"; {text}" for text in published),
         text=" ".join(
             part
             for part in (
-                f"**Changed in its size alone, the run reaches {listed(named)}, at the best interval of each.**",
+                f"**Scaled to other sizes, the run reaches an ETTR of {listed(named)}, with the best interval at each "
+                "size.**",
                 say(
                     "With this node failure rate the plausible range is {ranges:list}.",
-                    ranges=[one for one in sure if one] or None,
+                    ranges=[text for text in plausible if text] or None,
                 ),
                 say(
                     "Across the failure rates of published clusters it is {ranges:list}.",
-                    ranges=[one for one in across if one] or None,
+                    ranges=[text for text in across if text] or None,
                 ),
-                *(f"{one}." for one in published),
+                *(f"{text}." for text in published),
                 say("{target:share0} holds up to {#reach:gpus2}", target=target, reach=reach["reach"])
                 + say(
-                    " ({ends:gpus_span}, 95% interval of the failure rate)",
+                    " ({ends:gpus_span}, 95% CI of the failure rate)",
                     ends=_two_digits(reach["low"], reach["high"]),
                 )
                 + ("." if math.isfinite(reach["reach"]) else say("No size crosses {target:share0}.", target=target)),
@@ -66,11 +68,11 @@ def _of(row: Any) -> dict[str, Any]:
 
 
 def by_hand(plan: Plan, n_gpus: int) -> Finding:
-    """The ETTR of another size in three lines of arithmetic."""
+    """Return the ETTR of another size in three lines of arithmetic."""
     if math.isinf(plan.job_mttf_h):
         return Finding("By hand", "Without failures size costs nothing.")
     hand = tables.by_hand(plan, n_gpus)
-    leaves = "That is more than all of the time." if hand["ettr"] <= 0 else say("That leaves {ettr:share0}.", **hand)
+    ettr = "The losses exceed 100%." if hand["ettr"] <= 0 else say("ETTR is {ettr:share0}.", **hand)
     return Finding(
         "By hand",
         say(
@@ -78,11 +80,11 @@ def by_hand(plan: Plan, n_gpus: int) -> Finding:
             "size.\n"
             "- Stalls and rework at the best interval take √(2 × {stall_min:about} / {mttf_min:about}) = "
             "{traded:share0} of the time.\n"
-            "- Each failure takes {recovery_min:about} min to come back from: "
+            "- Recovery takes {recovery_min:about} min per failure: "
             "{recovery_min:about} / {mttf_min:about} = {recovering:share0}.\n\n"
-            "{leaves} The exact form says {exact:share0}; failures during recoveries make the "
-            "difference.",
-            leaves=leaves,
+            "{result} The exact model gives {exact:share0}; the difference comes from failures during "
+            "recovery.",
+            result=ettr,
             wall=say(
                 " (MTBF {#mtbf_larger:roughly} on the wall clock, since a job that is down cannot fail)",
                 mtbf_larger=hand["mtbf_h"],
@@ -93,46 +95,46 @@ def by_hand(plan: Plan, n_gpus: int) -> Finding:
 
 
 def parts(parts: pd.DataFrame, n_gpus: int) -> Finding:
-    """What takes the time at scale; columns as from ``tables.parts_by_size``."""
+    """Return the largest losses at scale; columns as from ``tables.parts_by_size``."""
     size = min(float(n_gpus), float(parts["n_gpus"].max()))
-    there = tables.losses_near(parts, size)
-    if len(there) < 2:
-        return Finding("Nothing is lost to failures at any size", "Nothing fails, so nothing is lost to failures.")
-    recovery = there.reindex(["detection", "queue", "restart"]).sum() / there.sum()
-    values = {"size": size, "first": there.index[0], "second": there.index[1], "recovery": recovery}
+    losses = tables.losses_near(parts, size)
+    if len(losses) < 2:
+        return Finding("Nothing is lost to failures at any size", "This run has no failures.")
+    recovery = losses.reindex(["detection", "queue", "restart"]).sum() / losses.sum()
+    values = {"size": size, "first": losses.index[0], "second": losses.index[1], "recovery": recovery}
     return Finding(
         title=say("On {size:gpus2} {first} is the largest loss", **values),
         text=say(
             "On {size:gpus2} {first} takes {first_share:share0} of the time and {second} {second_share:share0}. "
-            "Checkpointing more often cuts rework, not the time to come back: that is {recovery:share0} of the losses "
-            "there.",
-            first_share=there.iloc[0],
-            second_share=there.iloc[1],
+            "Checkpointing more often cuts rework, but not recovery, which is {recovery:share0} of the losses at this "
+            "size.",
+            first_share=losses.iloc[0],
+            second_share=losses.iloc[1],
             **values,
         ),
     )
 
 
 def needs(needs: list[Requirement], run: Scenario, ettr: float, target: float) -> Finding:
-    """What a target would take at one size, and what it is worth; ``needs`` as from :func:`ettr.plan.requirements`."""
+    """Return the requirements of a target and their worth; ``needs`` as from :func:`ettr.plan.requirements`."""
     where = {"n_gpus": run.cluster.n_gpus, "target": target}
     if ettr >= target:
-        reached = say("{target:share0} is reached on {n_gpus:gpus} as it is", **where)
+        reached = say("The current run already reaches {target:share0} on {n_gpus:gpus}", **where)
         return Finding(reached, f"{reached}.")
-    able = [amount_of(one.field, Scenario) for one in needs if one.value is not None and one.given > 0]
-    unable = [amount_of(one.field, Scenario) for one in needs if one.value is None and one.given > 0]
+    enough = [amount_of(need.field, Scenario) for need in needs if need.value is not None and need.given > 0]
+    not_enough = [amount_of(need.field, Scenario) for need in needs if need.value is None and need.given > 0]
     gained_h = (target - ettr) * H_PER_MONTH
     return Finding(
         title=say(
-            "{able:list} alone can reach {target:share0} on {n_gpus:gpus}"
-            if able
-            else "Nothing alone reaches {target:share0} on {n_gpus:gpus}",
-            able=[capital(able[0]), *able[1:]] if able else [],
+            "{inputs:list} alone can reach {target:share0} on {n_gpus:gpus}"
+            if enough
+            else "No single input reaches {target:share0} on {n_gpus:gpus}",
+            inputs=[capital(enough[0]), *enough[1:]] if enough else [],
             **where,
         ),
         text=say(
-            "{target:share0} instead of {ettr:share0} on {n_gpus:gpus} would give back {h:about} hours and {usd:usd} "
-            "per month, at {price:number} USD per GPU-hour{assumed}.",
+            "{target:share0} instead of {ettr:share0} on {n_gpus:gpus} would save {h:about} hours and {usd:usd} per "
+            "month, at {price:number} USD per GPU-hour{assumed}.",
             ettr=ettr,
             h=gained_h,
             usd=gained_h * run.usd_per_h,
@@ -140,23 +142,23 @@ def needs(needs: list[Requirement], run: Scenario, ettr: float, target: float) -
             assumed="" if run.cost else " (assumed)",
             **where,
         )
-        + say(" Not enough even at its ideal: {unable:list}.", unable=unable or None),
+        + say(" Not enough even at its ideal: {unable:list}.", unable=not_enough or None),
     )
 
 
-def asked(plan: Plan, target: float) -> Finding:
-    """Two exercises."""
+def exercises(plan: Plan, target: float) -> Finding:
+    """Return two exercises."""
     run = plan.scenario
     twice = run.override({"cluster.n_gpus": 2 * run.cluster.n_gpus})
     faster = run.override({"recovery.restart_min": run.recovery.restart_min / 5})
     doubled = tables.ettr_of_sizes(twice, [])["ettr"]
-    before, after = (tables.reach_gpus(one, target)["reach"] for one in (run, faster))
-    return exercises(
+    before, after = (tables.reach_gpus(scenario, target)["reach"] for scenario in (run, faster))
+    return numbered_exercises(
         Exercise(
             say("Estimate the ETTR on {n:gpus}, twice as many, before you look.", n=twice.cluster.n_gpus),
             say(
-                "{ettr:share0}. As long as losses are small, recovery takes twice the share that it took, stalls and "
-                "rework 1.4 times theirs.",
+                "{ettr:share0}. While losses are small, the share of recovery doubles, and that of stalls and rework "
+                "grows 1.4 times.",
                 "There is no answer: the run would make no progress.",
                 ettr=float(doubled.iloc[0]) if len(doubled) else None,
             ),
@@ -165,7 +167,7 @@ def asked(plan: Plan, target: float) -> Finding:
         Exercise(
             say("A restart five times as fast: up to which size does {target:share0} hold then?", target=target),
             say(
-                "Up to {after:gpus2} instead of {before:gpus2}. Stalls and rework are what is left.",
+                "Up to {after:gpus2} instead of {before:gpus2}. The remaining losses are stalls and rework.",
                 "No size crosses it with one of the two.",
                 after=after,
                 before=before,
@@ -176,19 +178,19 @@ def asked(plan: Plan, target: float) -> Finding:
 
 
 def against_model(runs: pd.DataFrame) -> Finding:
-    """How far real runs stay behind a model of hardware; columns as from ``tables.against_model``."""
+    """Return the gap between published runs and the hardware model; columns as from ``tables.against_model``."""
     times = float(runs["lost_h"].sum() / runs["modelled_lost_h"].sum())
     each = [
-        say("{run} had {realised:share0}, where {modelled:share0} is modelled", **row._asdict())
+        say("{run} reached {realised:share0}, against {modelled:share0} in the model", **row._asdict())
         for row in runs.itertuples()
     ]
     return Finding(
-        title=say("Real runs lost {times:about} times what hardware explains", times=times),
+        title=say("Real runs lost {times:about} times as much as hardware explains", times=times),
         text=say(
-            "The two runs with a public diary lost {#unexplained:about} times the hours that failures of hardware, "
-            "checkpoints and restarts explain: {each}. So read every ETTR of this book as a bound: bugs, experiments "
-            "and people come on top. Give your own measured ETTR on {{doc}}`/book/your_cluster/what_if`, and it says "
-            "how much.",
+            "The two runs with a public diary lost {#unexplained:about} times as many hours as hardware failures, "
+            "checkpoints and restarts account for: {each}. Treat every ETTR in this book as an upper bound; bugs, "
+            "experiments and waiting for people come on top. Enter your measured ETTR on "
+            "{{doc}}`/book/your_cluster/what_if` to see your gap.",
             unexplained=times,
             each="; ".join(each),
         ),

@@ -1,4 +1,4 @@
-"""Charts and tables on what was published: shares, verdicts, and every value's origin."""
+"""Charts and tables on published figures: shares, verdicts, and the origin of every value."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _VERDICTS = {
 
 
 def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Printed shares beside those that the counts imply.
+    """Draw printed shares against those that the counts imply.
 
     Parameters
     ----------
     frame : DataFrame
         ``component``, ``category``, ``n_events``, ``printed_pct``, ``implied_pct``, ``agrees``.
     title, subtitle : str
-        The statement, and whose figures they are.
+        Finding of the chart, and the source of the figures.
     """
     tidy = frame.melt(
         id_vars=["component", "n_events", "agrees"],
@@ -55,21 +55,21 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         links + dots,
         title=title,
         subtitle=subtitle,
-        description=f"Dots of printed and implied share for {len(frame)} components; they part visibly for "
+        description=f"Dots of printed and implied share for {len(frame)} components; they differ visibly for "
         f"{', '.join(odd)}.",
         height=24 * len(frame) + 20,
     )
 
 
 def verdicts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Verdicts on published statements, by document.
+    """Draw verdicts on published statements, by document.
 
     Parameters
     ----------
     frame : DataFrame
-        One row a statement: ``document``, ``claim``, ``verdict``, ``comment``.
+        One row per statement: ``document``, ``claim``, ``verdict``, ``comment``.
     title, subtitle : str
-        The statement, and whose figures they are.
+        Finding of the chart, and the source of the figures.
     """
     colours = builders.present(_VERDICTS, frame["verdict"])
     ranked = frame.assign(rank=frame["verdict"].map({verdict: i for i, verdict in enumerate(colours)}))
@@ -93,7 +93,7 @@ def verdicts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         chart,
         title=title,
-        subtitle=subtitle or "One square a statement; point at it to read it. Select a verdict in the legend.",
+        subtitle=subtitle or "One square per statement; point at it to read it. Select a verdict in the legend.",
         description="Squares for statements by document, coloured by verdict. Disagreeing: "
         + "; ".join(f"{name} {text}" for name, text in disagreeing.items()),
         height=44 * frame["document"].nunique() + 20,
@@ -101,7 +101,7 @@ def verdicts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
 
 def claims(frame: pd.DataFrame) -> CaptionedTable:
-    """Every audited statement; columns as from ``tables.audit``, and ``document``."""
+    """Return every audited statement; columns as from ``tables.audit``, and ``document``."""
     values = {
         name: [_with_unit(value, unit) for value, unit in zip(frame[name], frame["unit"], strict=True)]
         for name in ("stated_value", "implied_value")
@@ -113,11 +113,11 @@ def claims(frame: pd.DataFrame) -> CaptionedTable:
 
 
 def _with_unit(value: float, unit: str) -> str:
-    """A number and its unit as one cell; empty where there is no number, bare where it is a count."""
+    """Return a number and its unit as one cell; empty without a number, no unit for a count."""
     return "" if pd.isna(value) else f"{significant(value, 4)} {'' if unit in ('count', '1') else unit}".strip()
 
 
 def scenario(frame: pd.DataFrame, title: str) -> CaptionedTable:
-    """Every value of a scenario with its origin; columns as from :meth:`ettr.Scenario.to_frame`."""
+    """Return every value of a scenario with its origin; columns as from :meth:`ettr.Scenario.to_frame`."""
     names = heads("field", "value", "unit", "status", "source", "note")
-    return named(frame, names, f"Values of the scenario {title}, and where they come from", digits=8)
+    return named(frame, names, f"Values of the scenario {title}, with their sources", digits=8)

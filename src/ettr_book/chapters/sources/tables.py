@@ -1,7 +1,7 @@
-"""Which published figures agree with each other: each claim against what the published counts imply.
+"""Consistency of published figures: each claim against the value that the published counts imply.
 
-A claim names the quantity that it is about; the quantity is computed from the tables of ``data/``, and the verdict
-is the comparison within the claim's tolerance. A claim that cannot be computed carries a judgement and its reason.
+Each claim names a quantity, which is computed from the tables of ``data/`` and compared within the claim's tolerance.
+A claim that cannot be computed has a judgement and its reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SLACK = 1e-9  # a difference that equals the tolerance up to rounding of binary
 
 
 class _Facts:
-    """The tables that quantities are computed from, read when first needed."""
+    """Tables behind the quantities, read when first needed."""
 
     @cached_property
     def rows(self) -> pd.DataFrame:
@@ -68,7 +68,7 @@ class _Facts:
         return evidence.figure("xai_n_gpus").value / self.figure("n_gpus")
 
     def rsc(self, per_day: str, weight: str) -> float:
-        """Sum over both clusters of two figures' product, over the observed days."""
+        """Return the sum over both clusters of the product of two figures, over the observed days."""
         values = {
             name: evidence.figure(f"{name}_{per_day}").value
             * (evidence.figure(f"{name}_{weight}").value if weight else 1.0)
@@ -144,11 +144,11 @@ _QUANTITIES: dict[str, tuple[str, Callable[[_Facts], float]]] = {
     "rsc_n_jobs": ("count", lambda f: f.rsc("jobs_per_day", "")),
     "rsc_gpu_h": ("GPU h", lambda f: H_PER_DAY * f.rsc("n_gpus", "utilisation")),
 }
-"""Unit of each quantity that a claim may be about, and how the tables give it."""
+"""Unit of each quantity in a claim, and its computation from the tables."""
 
 
 def quantities() -> pd.DataFrame:
-    """All quantities that claims are held against.
+    """Return all quantities that claims are compared with.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def quantities() -> pd.DataFrame:
 
 
 def audit() -> pd.DataFrame:
-    """Every claim with the value that the published counts imply, and a verdict.
+    """Return every claim with the value that the published counts imply, and a verdict.
 
     Returns
     -------
@@ -169,9 +169,9 @@ def audit() -> pd.DataFrame:
         The columns of the table ``claims``, ``implied_value`` and ``verdict`` (``agrees``, ``disagrees`` or a
         judgement); values in the row's unit, missing where the claim has no number or cannot be computed.
     """
-    known = quantities().set_index("quantity")
+    computed = quantities().set_index("quantity")
     claims = evidence.table("claims")
-    implied, values = claims["quantity"].map(known["value"]), known["value"].to_dict()
+    implied, values = claims["quantity"].map(computed["value"]), computed["value"].to_dict()
     agrees = (claims["stated_value"] - implied).abs() <= claims["tolerance"] + _SLACK
     verdicts = claims["judgement"].where(claims["quantity"] == "", agrees.map({True: AGREES, False: DISAGREES}))
     comments = [comment.format(**values) for comment in claims["comment"]]
@@ -179,13 +179,13 @@ def audit() -> pd.DataFrame:
 
 
 def interruption_shares() -> pd.DataFrame:
-    """The printed share of each root cause next to the share that its count implies.
+    """Return the printed share of each root cause and the share that its count implies.
 
     Returns
     -------
     DataFrame
         The columns of the table ``llama3_interruptions`` and ``implied_pct`` [%] and ``agrees`` (bool): whether
-        rounding to one decimal explains how far the printed share is from it.
+        rounding to one decimal explains the difference from the printed share.
     """
     rows = evidence.table("llama3_interruptions")
     implied = 100.0 * rows["n_events"] / rows["n_events"].sum()

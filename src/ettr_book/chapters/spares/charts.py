@@ -1,4 +1,4 @@
-"""Charts on pools of spares: cost by size, and spares in racks."""
+"""Charts on spare pools: cost by size, and spares in racks."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _POOLS = {
 _RACKS = {
     "spares in each rack": (ORANGE, [1, 0]),
     "a pool of servers": (GREEN, [8, 2]),
-    "a pool of whole racks": (BLUE, [6, 3]),
+    "a pool of complete racks": (BLUE, [6, 3]),
 }
 _LEAST_EXTRA = 1e-4
-"""Extra costs below this are drawn as this: the axis is logarithmic."""
+"""Smallest extra cost on the logarithmic axis; smaller values are drawn here."""
 
 
 def cost(closed: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Extra cost over the number of hot spares: the closed form, its band and flat range, and simulated pools.
+    """Draw the extra cost over the number of hot spares: exact model, its uncertainty, and simulated pools.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def cost(closed: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle: st
     simulated : DataFrame
         As from ``tables.simulated_pools``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     columns = ["n_spares", "extra", "extra_low", "extra_high"]
     line = rounded(_drawable(closed, columns[1:])[[*columns, "waiting_share"]], 4)
@@ -69,15 +69,15 @@ def cost(closed: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle: st
     ]
     best = closed.loc[closed["extra"].idxmin()]
     minima = "; ".join(
-        f"{pool}: least at {rows.loc[rows['extra'].idxmin(), 'n_spares']:,.0f} spares, {rows['extra'].min():.2%}"
+        f"{pool}: minimum at {rows.loc[rows['extra'].idxmin(), 'n_spares']:,.0f} spares, {rows['extra'].min():.2%}"
         for pool, rows in simulated.groupby("pool", sort=False)
     )
     return finish(
         layered(*layers),
         title=title,
-        subtitle=with_marks(subtitle, "blue: closed form with 95% of the rate; green: as cheap as the best; bars: 95%"),
+        subtitle=with_marks(subtitle, "blue: exact model, 95% CI of the rate; green: near the minimum; bars: 95% CI"),
         description=(
-            f"Extra cost of a unit of work on a logarithmic axis over the number of hot spares. The closed form falls "
+            f"Extra cost per unit of work on a logarithmic axis over the number of hot spares. The exact model falls "
             f"steeply to {best['extra']:.2%} at {best['n_spares']:,.0f} spares and rises slowly from there. "
             f"Simulated: {minima or 'none'}."
         ),
@@ -86,24 +86,24 @@ def cost(closed: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle: st
 
 
 def _drawable(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
-    """A logarithmic axis has no place for zero."""
+    """Return only values above zero, for a logarithmic axis."""
     return frame.assign(**{name: frame[name].clip(lower=_LEAST_EXTRA) for name in columns})
 
 
 def racks(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """How often something is missing, by the spare GPUs held.
+    """Draw the share of time with a node missing over the spare GPUs held.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``tables.rack_choices``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
-    x = builders.along("held", title="Spare GPUs over GPUs of the job").axis(format="%")
-    y = builders.up("short", log=True, title="Time in which something is missing", ticks=7)
+    x = builders.along("held", title="Spare GPUs over GPUs of the job [%]").axis(format="%")
+    y = builders.up("short", log=True, title="Time with a node missing [%]", ticks=7)
     held = Column("Of the job's GPUs", format=".2~%")
-    tips = tooltips("way", "n_spares", "held", "short", way="Spares", n_spares="How many", held=held)
+    tips = tooltips("way", "n_spares", "held", "short", way="Spares", n_spares="Number", held=held)
     point = alt.OverlayMarkDef(size=26, filled=True)
     lines = builders.lines(rounded(frame, 4), x, y, "way", _RACKS, tips, point=point)
     ends = "; ".join(
@@ -115,8 +115,7 @@ def racks(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         title=title,
         subtitle=subtitle,
         description=(
-            f"Lines of the share of time in which something is missing, on a logarithmic axis, over the spare GPUs "
-            f"held: {ends}."
+            f"Lines of the share of time with a node missing, on a logarithmic axis, over the spare GPUs held: {ends}."
         ),
         height=320,
     )

@@ -1,4 +1,4 @@
-"""Tables on pools of spares: what they cost by size, and spares in racks."""
+"""Tables on spare pools: cost by size, and spares in racks."""
 
 from __future__ import annotations
 
@@ -19,76 +19,75 @@ from ettr.simulation.outlook import REMEDY, affordable_runs
 from ettr_book.chapters.common.runs import formula_run, rack_failures, shortened
 
 _WIDEST = 0.25
-"""Pools whose extra cost is larger than this are off the chart, unless the best is not far below."""
+"""Largest extra cost in the chart, unless the best pool is close to it."""
 
 
 @dataclass(frozen=True)
 class PooledRun:
-    """A run whose nodes go to repair.
+    """A run whose failed nodes go to repair.
 
     Attributes
     ----------
     scenario : Scenario
-        The run with spares and repair: its own, or else nothing but what the closed form has a term for, and a repair
-        that was given.
+        The run with its own spares and repair, or else the part that the exact model covers, with an assumed repair.
     plain : Scenario
-        The same with single nodes that are repaired in one stage, as closed forms take it.
+        The run with failures of single nodes and one-stage repair, as in the exact model.
     asked : Demand
         Nodes in repair.
     own : bool
         Whether spares and repair are the scenario's own.
     rate_low, rate_high : float
-        Ends of the 95% interval of the failure rate over the rate itself; 1 where nothing is known of it.
+        Ends of the 95% CI of the failure rate over the rate itself; 1 without an interval.
     left_out : tuple of str
-        What had to be left out of the scenario, in words.
+        Features of the scenario that were dropped, in words.
     """
 
     scenario: Scenario
-    plain: Scenario
-    asked: spares.Demand
-    own: bool
+    single_nodes: Scenario
+    demand: spares.Demand
+    has_own_pool: bool
     rate_low: float
     rate_high: float
     left_out: tuple[str, ...]
 
     @property
     def in_repair(self) -> float:
-        """Nodes in repair on average, a. [nodes]"""
-        return self.asked.in_repair
+        """Mean number of nodes in repair, a. [nodes]"""
+        return self.demand.in_repair
 
     @property
     def best(self) -> spares.Pool:
-        """The cheapest pool by the closed form."""
+        """Cheapest pool by the exact model."""
         return self.cheapest(self.in_repair)
 
     @property
     def waiting_without(self) -> float:
-        """Share of the time that the job would wait if it had no spares."""
+        """Share of time that the job would wait without spares."""
         return float(spares.waiting_share(0, self.in_repair))
 
     @property
     def missing_without(self) -> float:
-        """Share of the time that a node would be missing if it had none, and failed as if it never waited."""
+        """Share of time that a node would be missing without spares if failures went on while the job waits."""
         return -math.expm1(-self.in_repair)
 
     def cheapest(self, in_repair: float) -> spares.Pool:
-        """The cheapest pool if so many nodes were in repair. [nodes]"""
+        """Return the cheapest pool for a mean number of nodes in repair. [nodes]"""
         return spares.cheapest_pool(in_repair, self.scenario.n_nodes)
 
     def extra_cost(self, n_spares: Any, in_repair: Any) -> Any:
-        """Cost of a unit of work over that of a job that never waits and pays no spares, less 1; arrays broadcast."""
+        """Return the extra cost per unit of work over a job that never waits and pays no spares; arrays broadcast."""
         return np.asarray(spares.pool_cost(n_spares, in_repair, self.scenario.n_nodes)) - 1
 
 
 def pooled_run(scenario: Scenario, repair_h: float = 24.0) -> PooledRun:
-    """A scenario with spares and repair: its own, or a repair that is assumed.
+    """Return a scenario with spares and repair: its own, or an assumed repair.
 
     Parameters
     ----------
     scenario : Scenario
         The run.
     repair_h : float
-        Time until a node is back, where the scenario does not say. [h]
+        Repair time, if the scenario has none. [h]
 
     Raises
     ------
@@ -105,21 +104,21 @@ def pooled_run(scenario: Scenario, repair_h: float = 24.0) -> PooledRun:
     """
     if not 0 < repair_h < math.inf:
         raise InputError(f"repair_h must be > 0 h and finite, got {repair_h:g}")
-    own = scenario.repair is not None
-    left_out = () if own else budget.simplified(scenario).left_out
+    has_own_pool = scenario.repair is not None
+    left_out = () if has_own_pool else budget.simplified(scenario).left_out
     bare = formula_run(scenario)
     if scenario.repair is not None:
         repair_h = max(scenario.repair.mean_h, ROUNDING)
     singles = {f"failures.modes.{mode.name}.n_out_nodes": 1 for mode in bare.failures.modes if mode.n_out_nodes > 1}
-    plain = bare.override({"spares": {"n_nodes": 0}, "repair": {"manual_h": repair_h}, **singles})
-    run = scenario if own else plain
-    known, rate = scenario.failures.posterior, scenario.failure_rate
-    interval = gamma_interval(known.shape, known.node_days) if known and rate > 0 else None
+    single_nodes = bare.override({"spares": {"n_nodes": 0}, "repair": {"manual_h": repair_h}, **singles})
+    run = scenario if has_own_pool else single_nodes
+    posterior, rate = scenario.failures.posterior, scenario.failure_rate
+    interval = gamma_interval(posterior.shape, posterior.node_days) if posterior and rate > 0 else None
     return PooledRun(
         scenario=run,
-        plain=plain,
-        asked=spares.demand(run),
-        own=own,
+        single_nodes=single_nodes,
+        demand=spares.demand(run),
+        has_own_pool=has_own_pool,
         rate_low=interval.low / rate if interval else 1.0,
         rate_high=interval.high / rate if interval else 1.0,
         left_out=left_out,
@@ -127,17 +126,17 @@ def pooled_run(scenario: Scenario, repair_h: float = 24.0) -> PooledRun:
 
 
 def cost_by_pool(run: PooledRun) -> pd.DataFrame:
-    """Cost of a unit of work over the number of hot spares, by the closed form.
+    """Return the cost per unit of work over the number of hot spares, by the exact model.
 
     Returns
     -------
     DataFrame
-        ``n_spares`` [nodes], ``extra`` (cost over that of a job that never waits and pays no spares, less 1),
-        ``extra_low``, ``extra_high`` (95% of the failure rate), ``waiting_share``, ``is_flat`` (whether in the flat
-        range of the cheapest).
+        ``n_spares`` [nodes], ``extra`` (cost over that of a job that never waits and pays no spares, minus 1),
+        ``extra_low``, ``extra_high`` (95% CI of the failure rate), ``waiting_share``, ``is_flat`` (within the flat
+        range around the cheapest).
     """
-    a, best, (least, most) = run.in_repair, run.best, sizes_around(run)
-    sizes = np.arange(least, most + 1)
+    a, best, (smallest, largest) = run.in_repair, run.best, sizes_around(run)
+    sizes = np.arange(smallest, largest + 1)
     return pd.DataFrame(
         {
             "n_spares": sizes,
@@ -151,7 +150,7 @@ def cost_by_pool(run: PooledRun) -> pd.DataFrame:
 
 
 def sizes_around(run: PooledRun) -> tuple[int, int]:
-    """From where a pool is not much dearer than the best to half as much again."""
+    """Return the pool sizes worth drawing: from slightly more expensive than the best to half as large again."""
     best = run.best
     extra = run.extra_cost(np.arange(best.n_spares + 1), run.in_repair)
     near = np.flatnonzero(extra <= max(_WIDEST, 4 * (best.cost - 1)))
@@ -159,7 +158,7 @@ def sizes_around(run: PooledRun) -> tuple[int, int]:
 
 
 ONE_BY_ONE, RACKS = "nodes fail one by one", "racks fail too"
-"""Kinds of pools that are simulated."""
+"""Kinds of simulated pools."""
 _FAILURES_A_SIZE, _FAILURES_A_RUN = 60_000, 10_000
 _MOST_SIZES = 11
 
@@ -170,7 +169,7 @@ def simulated_pools(
     n_runs: int = 200,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Cost, ETTR, waits and money over the number of hot spares, simulated: as it is, and with racks.
+    """Return simulated cost, ETTR, waits and money over the number of hot spares: current, and with racks.
 
     Parameters
     ----------
@@ -179,38 +178,38 @@ def simulated_pools(
     rack_nodes : int
         Nodes of a rack; 2% of failures take one out. [nodes]
     n_runs, seed : int
-        Runs of a size, fewer where they meet many failures, and their seed.
+        Runs per size, fewer if they have many failures, and their seed.
 
     Returns
     -------
     DataFrame
-        ``pool`` (how nodes fail and are repaired), ``extra``, ``extra_low``, ``extra_high`` (cost less 1, 95%), and the
-        columns of :func:`ettr.spares.by_pool_size`. Pools with which the job hardly gets on are left out. Of a run that
-        meets more than 10,000 failures a part is simulated, and its hours and money are scaled to the whole.
+        ``pool`` (kind of failures), ``extra``, ``extra_low``, ``extra_high`` (cost minus 1, 95% CI), and the columns of
+        :func:`ettr.spares.by_pool_size`. Pools without progress are left out. Of a run with more than 10,000 failures
+        only a part is simulated, and its hours and money are scaled up.
     """
-    n_failures = float(run.asked.expected.n_failures)
+    n_failures = float(run.demand.expected.n_failures)
     part = min(1.0, _FAILURES_A_RUN / max(n_failures, 1.0))
     n = affordable_runs(part * n_failures, n_runs, _FAILURES_A_SIZE)
-    scenario, plain = (shortened(one, part) for one in (run.scenario, run.plain))
+    scenario, single_nodes = (shortened(run_of_job, part) for run_of_job in (run.scenario, run.single_nodes))
     sizes = some_sizes(*sizes_around(run), run.best.n_spares)
     frames = [_simulated(ONE_BY_ONE, scenario, sizes, n, seed)]
-    if not run.own and run.scenario.n_nodes > 1:
-        racks = plain.override(rack_failures(plain, rack_nodes))
+    if not run.has_own_pool and run.scenario.n_nodes > 1:
+        racks = single_nodes.override(rack_failures(single_nodes, rack_nodes))
         frames.append(_simulated(RACKS, racks, _wider(sizes, rack_nodes), n, seed))
     pools = pd.concat(frames, ignore_index=True)
     if pools.empty:
-        raise NoProgress(f"no pool of spares is large enough for the job to get on; {REMEDY}")
-    whole = {name: pools[name] / part for name in pools.columns if name.endswith(("_h", "_usd"))}
-    return pools.assign(**whole, **{f"extra{end}": pools[f"cost{end}"] - 1 for end in ("", "_low", "_high")})
+        raise NoProgress(f"no spare pool is large enough for the job to progress; {REMEDY}")
+    scaled = {name: pools[name] / part for name in pools.columns if name.endswith(("_h", "_usd"))}
+    return pools.assign(**scaled, **{f"extra{end}": pools[f"cost{end}"] - 1 for end in ("", "_low", "_high")})
 
 
-def some_sizes(least: int, most: int, best: int) -> list[int]:
-    """Not too many sizes from one to another, the best among them."""
-    return sorted({*np.unique(np.round(np.linspace(least, most, _MOST_SIZES))).astype(int).tolist(), best})
+def some_sizes(smallest: int, largest: int, best: int) -> list[int]:
+    """Return a few sizes between two ends, the best among them."""
+    return sorted({*np.unique(np.round(np.linspace(smallest, largest, _MOST_SIZES))).astype(int).tolist(), best})
 
 
 def _simulated(pool: str, scenario: Scenario, sizes: list[int], n_runs: int, seed: int) -> pd.DataFrame:
-    """A kind of pool from the smallest size on with which the job gets on; empty if with none, or not modelled."""
+    """Return simulated pools from the smallest size at which the job progresses; empty if there is none."""
     for first in range(len(sizes)):
         try:
             return spares.by_pool_size(scenario, sizes[first:], max(2, n_runs), seed).assign(pool=pool)
@@ -221,34 +220,34 @@ def _simulated(pool: str, scenario: Scenario, sizes: list[int], n_runs: int, see
     return pd.DataFrame()
 
 
-def _wider(sizes: list[int], more: int) -> list[int]:
-    """As far as one more block of nodes."""
-    return sorted({*sizes, *(sizes[-1] + math.ceil(more * part) for part in (0.5, 1.0, 1.5))})
+def _wider(sizes: list[int], block: int) -> list[int]:
+    """Return the sizes extended by one more block of nodes."""
+    return sorted({*sizes, *(sizes[-1] + math.ceil(block * part) for part in (0.5, 1.0, 1.5))})
 
 
-IN_RACKS, SERVERS, WHOLE_RACKS = "spares in each rack", "a pool of servers", "a pool of whole racks"
-"""Where spare GPUs are held."""
+IN_RACKS, SERVERS, WHOLE_RACKS = "spares in each rack", "a pool of servers", "a pool of complete racks"
+"""Places of spare GPUs."""
 _RARE = 1e-7
-"""Shares of time below this are not shown."""
+"""Smallest share of time in the chart."""
 _MOST_POOLS = 400
-"""Pools that a line has points for."""
+"""Largest number of points per line."""
 
 
 def rack_choices(run: PooledRun, rack_gpus: int = 72, spare_gpus: int = 8) -> pd.DataFrame:
-    """How often something is missing, by the GPUs held: spares in each rack, a pool of servers, a pool of racks.
+    """Return the share of time with a node missing over the GPUs held: per rack, pooled servers, pooled racks.
 
     Parameters
     ----------
     run : PooledRun
-        The run; its failures are taken to come from single GPUs, evenly.
+        The run; failures are assumed to come from single GPUs, evenly.
     rack_gpus, spare_gpus : int
-        GPUs of a rack, and the most of them that are not used; the job uses the rest of each rack. [GPUs]
+        GPUs per rack, and the largest number of spares among them; the job uses the rest of each rack. [GPUs]
 
     Returns
     -------
     DataFrame
         ``way``, ``held`` (spare GPUs over those of the job), ``n_spares`` (in each rack, servers, or racks), ``short``
-        (share of time in which something is missing); shares below 1e-7 are left out.
+        (share of time with a node missing); shares below 1e-7 are left out.
 
     Raises
     ------
@@ -256,7 +255,7 @@ def rack_choices(run: PooledRun, rack_gpus: int = 72, spare_gpus: int = 8) -> pd
         More spares than a rack has GPUs.
     """
     if not 0 <= spare_gpus < rack_gpus:
-        raise InputError(f"spare_gpus must be between 0 and {rack_gpus - 1}, so that some are used, got {spare_gpus}")
+        raise InputError(f"spare_gpus must be >= 0 and < rack_gpus ({rack_gpus} GPUs), got {spare_gpus}")
     cluster, used = run.scenario.cluster, rack_gpus - spare_gpus
     n_racks = math.ceil(cluster.n_gpus / used)
     load = run.in_repair / cluster.n_gpus
@@ -278,27 +277,27 @@ def _way(name: str, gpus: np.ndarray, n_spares: np.ndarray, short: np.ndarray, n
 
 
 def by_hand(run: PooledRun) -> dict[str, float]:
-    """The pool by three lines of arithmetic.
+    """Return the pool by three lines of arithmetic.
 
     Returns
     -------
     dict
-        ``per_day``: nodes that leave a day, ``repair_h`` [h], ``in_repair`` on average, ``deviation`` of that number,
-        ``n_nodes`` of the job, ``n_deviations``: how many of them are exceeded one part in ``n_nodes`` of the time, and
-        ``n_spares``: so many more than on average. [nodes]
+        ``per_day``: failed nodes per day, ``repair_h`` [h], ``in_repair``: their mean number, ``deviation``: its
+        standard deviation, ``n_nodes`` of the job, ``n_deviations``: the normal quantile of 1 - 1/``n_nodes``, and
+        ``n_spares``: mean plus that many deviations. [nodes]
 
     Notes
     -----
-    The last spare costs one node, and saves the whole job while it is needed, so it pays if it is needed more than one
-    part in ``n_nodes`` of the time. The number in repair is taken as normal.
+    The last spare costs one node and saves the entire job while it is in use, so it pays if it is in use for more than
+    1/``n_nodes`` of the time. The number in repair is approximated as normal.
     """
     a, n_nodes = run.in_repair, max(run.scenario.n_nodes, 2)
     n_deviations = float(scipy.special.ndtri(1 - 1 / n_nodes))
     return {
         "n_nodes": n_nodes,
         "n_deviations": n_deviations,
-        "per_day": a / run.asked.repair_h * H_PER_DAY if run.asked.repair_h else 0.0,
-        "repair_h": run.asked.repair_h,
+        "per_day": a / run.demand.repair_h * H_PER_DAY if run.demand.repair_h else 0.0,
+        "repair_h": run.demand.repair_h,
         "in_repair": a,
         "deviation": math.sqrt(a),
         "n_spares": a + n_deviations * math.sqrt(a),

@@ -34,7 +34,7 @@ _HOURS = alt.X(
 
 
 def afternoon(frame: pd.DataFrame, limits: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Temperatures over the hottest day, with the limits of the GPU.
+    """Draw the temperatures over the hottest day, with the limits of the GPU.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ def afternoon(frame: pd.DataFrame, limits: pd.DataFrame, title: str, subtitle: s
     limits : DataFrame
         As from ``tables.limits_of``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
-    tips = tooltips("what", "hour", "temperature_c", what="Of")
+    tips = tooltips("what", "hour", "temperature_c", what="Temperature of")
     up = builders.up("temperature_c")
     lines = builders.lines(rounded(frame, 4), _HOURS, up, "what", _TEMPERATURES, tips)
     limit = alt.Chart(limits).encode(y=alt.Y("temperature_c:Q"))
@@ -67,17 +67,17 @@ def afternoon(frame: pd.DataFrame, limits: pd.DataFrame, title: str, subtitle: s
 
 
 def by_climate(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Effective throughput over the outdoor temperature, a line a kind of cooling.
+    """Draw effective throughput over the outdoor temperature, one line per kind of cooling.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``tables.by_climate``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     tips = tooltips("plant", "mean_c", "hottest_c", "speed", "rate_factor", "ettr", "effective")
-    across = alt.X("mean_c:Q", title="Outdoors, mean of the day [°C]")
+    across = alt.X("mean_c:Q", title="Mean outdoor temperature [°C]")
     by_plant = "; ".join(
         f"{name} {group['effective'].iloc[0]:.1%} at {group['mean_c'].iloc[0]:.0f} degrees, "
         f"{group['effective'].iloc[-1]:.1%} at {group['mean_c'].iloc[-1]:.0f}"
@@ -93,19 +93,19 @@ def by_climate(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
 
 def by_warming(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """ETTR at the best interval over the warming of all dies, a line a belief about failures and heat.
+    """Draw ETTR at the best interval over the warming of all dies, one line per assumed activation energy.
 
     Parameters
     ----------
     frame : DataFrame
         As from ``tables.by_warming``.
     title, subtitle : str
-        The statement, and the scenario.
+        Finding of the chart, and the scenario.
     """
     looks = dict(zip(dict.fromkeys(frame["case"]), _CASES, strict=False))
-    tips = tooltips("case", "warming_k", "rate_factor", "ettr", case="Activated")
-    across = alt.X("warming_k:Q", title="Warmer than where the failures were counted [K]")
-    up = builders.up("ettr", title="ETTR, best interval", zero=False)
+    tips = tooltips("case", "warming_k", "rate_factor", "ettr", case="Activated by heat")
+    across = alt.X("warming_k:Q", title="Warming of the dies [K]")
+    up = builders.up("ettr", title="ETTR at the best interval", zero=False)
     ettrs = "; ".join(
         f"{case}: {group['ettr'].iloc[0]:.1%} to {group['ettr'].iloc[-1]:.1%}"
         for case, group in frame.groupby("case", sort=False)

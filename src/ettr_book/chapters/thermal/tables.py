@@ -1,4 +1,4 @@
-"""Tables on heat and throughput: an afternoon, what waiting for the hottest GPU costs, and kinds of cooling."""
+"""Tables on heat and throughput: an afternoon, the hottest GPU, and kinds of cooling."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ettr.thermal import arrhenius_factor, speed
 from ettr_book.chapters.common.steady_state import without_start
 
 GPU = "GPU"
-"""Category of the modes whose failures heat may activate."""
+"""Category of failure modes that heat may activate."""
 GPU_MODE = "GPU hardware"
-"""Name of the mode that stands for them where a scenario names none."""
+"""Name of the mode that is added if a scenario has none of this category."""
 PLANTS = {
     "air_economiser": "outdoor air",
     "chiller": "chilled air",
     "cold_plate": "cold plates",
     "immersion": "immersion",
 }
-"""Kinds of cooling as sentences call them."""
+"""Names of the kinds of cooling in sentences."""
 
 
 def warmed(
@@ -39,25 +39,25 @@ def warmed(
     activated_share: float = 0.5,
     energy_ev: float = 0.7,
 ) -> Scenario:
-    """A scenario in a hall, and with failures of GPUs that heat activates; its own section on heat stays as it is.
+    """Return a scenario with cooling and heat-activated GPU failures; its own heat section is kept.
 
     Parameters
     ----------
     scenario : Scenario
-        The run. Where it names no modes of category GPU, one is added with the share that they have in Llama 3's table.
+        The run. Without modes of category GPU, one is added with their share in Llama 3's table.
     part, cooling : str
         GPU, and kind of plant.
     mean_c, swing_k : float
-        Outdoor temperature: mean of the day, and from there to the hottest hour. [°C], [K]
+        Outdoor temperature: mean of the day, and difference to the hottest hour. [°C], [K]
     activated_share : float
-        Share of the GPUs' failures that heat activates; modes that state one keep theirs.
+        Share of GPU failures that heat activates; modes with their own share keep it.
     energy_ev : float
         Their activation energy. [eV]
 
     Returns
     -------
     Scenario
-        With a section on heat. Rates and speed are taken as observed at the mean inlet of this plant.
+        Scenario with a section on heat. Rates and speed refer to the mean inlet temperature of this plant.
     """
     changes: dict[str, object] = {}
     if scenario.heat is None:
@@ -82,7 +82,7 @@ def warmed(
 
 
 def afternoon(run: Scenario) -> pd.DataFrame:
-    """Temperatures over the hottest day of the weather.
+    """Return the temperatures over the hottest day of the weather.
 
     Returns
     -------
@@ -96,13 +96,13 @@ def afternoon(run: Scenario) -> pd.DataFrame:
 
 
 def hottest_day(run: Scenario) -> pd.DataFrame:
-    """The hours of the day with the hottest mean outdoors, of the days of which the most hours are known.
+    """Return the hours of the day with the highest mean outdoor temperature, among the most complete days.
 
     Returns
     -------
     DataFrame
-        As ``hours`` of the scenario's response to heat, with ``mean_speed``, that of the mean GPU over its speed where
-        rates were observed.
+        As ``hours`` of the scenario's heat response, with ``mean_speed``: speed of the mean GPU over its speed at the
+        reference conditions.
     """
     chosen = heat_response_of(run).hottest_day
     reference = heat_response_of(run).reference.clock_mhz
@@ -110,7 +110,7 @@ def hottest_day(run: Scenario) -> pd.DataFrame:
 
 
 def day_losses(run: Scenario) -> dict[str, float]:
-    """Share of the best hour's throughput that the worst hour of the hottest day lacks: ``mean GPU`` and ``job``."""
+    """Return throughput lost in the worst hour of the hottest day against its best: ``mean GPU`` and ``job``."""
     of_mean = hottest_day(run)["mean_speed"]
     return {
         "mean GPU": float(1 - of_mean.min() / of_mean.max()),
@@ -119,14 +119,14 @@ def day_losses(run: Scenario) -> dict[str, float]:
 
 
 def by_hand(run: Scenario) -> dict[str, float]:
-    """What a warmer die leaves of the clock, by leakage alone.
+    """Return the clock of a warmer die, from leakage alone.
 
     Returns
     -------
     dict
-        ``swing_k`` (of the mean die over the hottest day) [K], ``leakage_w`` before and ``more_w`` after it [W],
-        ``power_w`` (limit) [W], ``less`` (share of the power that is left for computing), ``clock`` and ``lost``
-        (throughput), as shares.
+        ``swing_k`` (of the mean die over the hottest day) [K], ``leakage_w`` and its increase ``more_w`` [W],
+        ``power_w`` (for computing) [W], ``less`` (relative loss of that power), ``clock`` and ``lost`` (relative loss
+        of clock and throughput).
     """
     heat, reference, gpu = heat_of(run), heat_response_of(run).reference, gpu_of(run)
     swing_k = float(np.ptp(hottest_day(run)["die_c"]))
@@ -147,7 +147,7 @@ def by_hand(run: Scenario) -> dict[str, float]:
 
 
 def limits_of(run: Scenario) -> pd.DataFrame:
-    """Temperatures that the scenario's GPU keeps within.
+    """Return the temperature limits of the scenario's GPU.
 
     Returns
     -------
@@ -155,13 +155,13 @@ def limits_of(run: Scenario) -> pd.DataFrame:
         ``limit`` (in words), ``temperature_c`` [°C].
     """
     limits = gpu_of(run).limits
-    known = {"throttles": limits.throttle_c, "switches itself off": limits.shutdown_c}
-    there = {name: value for name, value in known.items() if value is not None}
-    return pd.DataFrame({"limit": list(there), "temperature_c": list(there.values())})
+    temperatures_c = {"throttles": limits.throttle_c, "switches itself off": limits.shutdown_c}
+    present_c = {name: value for name, value in temperatures_c.items() if value is not None}
+    return pd.DataFrame({"limit": list(present_c), "temperature_c": list(present_c.values())})
 
 
 def steady_ettr(run: Scenario) -> float:
-    """ETTR in the steady state at the best interval."""
+    """Return the ETTR in the steady state at the best interval."""
     return float(ettr_at_best(without_start(run)))
 
 
@@ -189,21 +189,21 @@ _COLDEST_C, _HOTTEST_C, _CLIMATES = 0.0, 40.0, 17
 
 
 def by_climate(run: Scenario) -> pd.DataFrame:
-    """Effective throughput over the mean outdoor temperature, for the kinds of cooling that the GPU has figures for.
+    """Return effective throughput over the mean outdoor temperature, for the kinds of cooling with figures.
 
     Returns
     -------
     DataFrame
         ``cooling``, ``plant`` (its name in a sentence), ``mean_c`` (of the day) [°C], ``speed``, ``rate_factor``
         (failures of the job over those observed), ``ettr`` (at the best interval), ``effective`` (ETTR times speed),
-        ``hottest_c`` (die of the hottest GPU) [°C]; climates in which no power is left to compute with are left out.
+        ``hottest_c`` (die of the hottest GPU) [°C]; climates that leave no power for computing are left out.
     """
     frames = [cooling_at(run, float(mean)) for mean in np.linspace(_COLDEST_C, _HOTTEST_C, _CLIMATES)]
     return pd.concat(frames, ignore_index=True)
 
 
 def cooling_at(run: Scenario, mean_c: float | None = None) -> pd.DataFrame:
-    """Kinds of cooling in one climate, against the same observation; the scenario's own weather without a mean.
+    """Return kinds of cooling in one climate, against the same observation; without a mean in the scenario's weather.
 
     Returns
     -------
@@ -221,35 +221,35 @@ def cooling_at(run: Scenario, mean_c: float | None = None) -> pd.DataFrame:
         if mean_c is not None:
             changes |= {"heat.weather": None, "heat.starts": None, "heat.mean_c": mean_c, "heat.swing_k": swing}
         try:
-            hall = run.override(changes)
+            cooled = run.override(changes)
         except EttrError:
-            continue  # no power is left to compute with
-        ettr = steady_ettr(hall)
+            continue  # leakage takes all power
+        ettr = steady_ettr(cooled)
         rows.append(
             {
                 "plant": PLANTS[str(plant.name)],
                 "cooling": plant.name,
-                "mean_c": float(hours_of(hall)["ambient_c"].mean()),
-                "speed": hall.speed,
-                "rate_factor": hall.heat_rate_factor,
+                "mean_c": float(hours_of(cooled)["ambient_c"].mean()),
+                "speed": cooled.speed,
+                "rate_factor": cooled.heat_rate_factor,
                 "ettr": ettr,
-                "effective": ettr * hall.speed,
-                "hottest_c": float(hours_of(hall)["hottest_c"].max()),
+                "effective": ettr * cooled.speed,
+                "hottest_c": float(hours_of(cooled)["hottest_c"].max()),
             }
         )
     return pd.DataFrame(rows)
 
 
 def by_warming(run: Scenario, warming_k: Iterable[float] = range(-20, 16, 5)) -> pd.DataFrame:
-    """ETTR at the best interval when all dies run warmer or cooler than where the rates were observed.
+    """Return ETTR at the best interval when all dies run warmer or cooler than where the rates were observed.
 
-    Whatever cools them: the warming is that of the dies, and failures that no case activates stay as observed.
+    The warming applies to the dies, with any cooling; failures that no case activates keep their observed rate.
 
     Returns
     -------
     DataFrame
-        ``warming_k`` [K], ``case``, ``rate_factor``, ``ettr``. The cases: a quarter, half or all of the GPUs' failures,
-        by Arrhenius.
+        ``warming_k`` [K], ``case``, ``rate_factor``, ``ettr``. The cases: none, a quarter, half or all GPU failures
+        follow Arrhenius.
     """
     reference_c = float(heat_response_of(run).reference.die_c)
     cold = {f"failures.modes.{mode.name}.heat_share": 0.0 for mode in run.failures.modes}
@@ -268,6 +268,6 @@ def by_warming(run: Scenario, warming_k: Iterable[float] = range(-20, 16, 5)) ->
 
 
 def titan_ratios() -> pd.Series:
-    """Failures of Titan's GPUs in the top cage over those in the bottom cage, by kind of failure."""
+    """Return failures of Titan's GPUs in the top cage over those in the bottom cage, by kind of failure."""
     rates = evidence.table("titan_cages").pivot_table("rate_per_1000_gpu_years", "failure", "cage", sort=False)
     return rates[rates.columns.max()] / rates[0]

@@ -1,4 +1,4 @@
-"""Charts whose rows the page replaces: datasets have names, and no axis an end that the book's own run would set."""
+"""Charts whose data the page replaces: named datasets, and no axis end that depends on the book's run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ettr_book.chapters.what_if.tables import FORMULAS, VALUE, WAYS, Datasets, e
 
 
 def _chart(rows: Datasets, name: str) -> Any:
-    """A chart of one of the datasets, by its name."""
+    """Return a chart of one of the datasets, by its name."""
     values = rows[name].to_dict("records")
     return alt.Chart(alt.InlineData(values=values, name=name))
 
@@ -35,10 +35,10 @@ def _goal(rows: Datasets, name: str) -> Any:
 
 
 def _intervals(column: str, colours: list[str], dashes: list[list[int]]) -> dict[str, Any]:
-    """Colour and dash of the best and of the own interval.
+    """Return colour and dash of the best and the current interval.
 
-    The scales have no domain: the legend then lists only the intervals that are drawn, and ``best``, which always is,
-    comes first in the alphabet.
+    The scales have no domain, so the legend lists only intervals that occur; ``best`` always does, and comes first in
+    the alphabet.
     """
     return {
         "color": alt.Color(f"{column}:N", title="Interval", scale=alt.Scale(range=colours)),
@@ -47,13 +47,13 @@ def _intervals(column: str, colours: list[str], dashes: list[list[int]]) -> dict
 
 
 def _touched(chart: alt.Chart, tips: list[Any]) -> list[alt.Chart]:
-    """A line, and unseen points on it that answer the pointer."""
-    seen = chart.encode(tooltip=alt.value(None))
-    return [seen, chart.mark_point(size=160).encode(opacity=alt.value(0), tooltip=tips)]
+    """Return a line with invisible points for its tooltips."""
+    visible = chart.encode(tooltip=alt.value(None))
+    return [visible, chart.mark_point(size=160).encode(opacity=alt.value(0), tooltip=tips)]
 
 
 def scale(rows: Datasets, subtitle: str) -> Any:
-    """ETTR over the size of the job, with the job itself and a target."""
+    """Draw ETTR over job size, with the job itself and a target."""
     look = _intervals("interval", [BLUE, ORANGE], [*LINE_DASHES[:2]])
     line = _chart(rows, "lines").mark_line().encode(x=builders.across("n_gpus"), y=_ettr(), **look)
     unseen = line.mark_point(size=160).encode(
@@ -80,23 +80,23 @@ def scale(rows: Datasets, subtitle: str) -> Any:
     named = named.encode(x="n_gpus:Q", y="ettr:Q", text="names:N").properties(name="names")
     return finish(
         layered(_goal(rows, "target"), line.encode(tooltip=alt.value(None)), unseen, reported, named, assumed, here),
-        title="What a job of another size would reach",
+        title="ETTR at other job sizes",
         subtitle=subtitle,
         description=(
-            "ETTR over the number of GPUs on a logarithmic axis, at the best interval and at the given one. The dot is "
-            "the job itself, with its plausible range, the dashed line the target; triangles and squares are "
-            "what other runs reported. The sentence below the chart says the first two in numbers."
+            "ETTR over the number of GPUs on a logarithmic axis, at the best and the current interval. The dot is the "
+            "job itself, with its plausible range, the dashed line the target; triangles and squares are reported by "
+            "other runs. The sentence below the chart has the numbers."
         ),
         beside=ettr_sources(),
     )
 
 
 _NAME_ETTR = 0.05
-"""Within which two names would touch; across within ten times the size."""
+"""Difference in ETTR below which two names would overlap, if their sizes differ by less than a factor of ten."""
 
 
 def checkpoint_interval(rows: Datasets, subtitle: str) -> Any:
-    """ETTR over the interval, with the range that costs half a point."""
+    """Draw ETTR over the interval, with the range that costs half a point."""
     band = _chart(rows, "band").mark_rect(color=GREEN, opacity=0.18)
     band = band.encode(x=alt.X("low_min:Q"), x2="high_min:Q", tooltip=tooltips("low_min", "high_min"))
     line = _chart(rows, "lines").mark_line(color=MODEL_COLOURS["exact"])
@@ -109,21 +109,21 @@ def checkpoint_interval(rows: Datasets, subtitle: str) -> Any:
     )
     return finish(
         layered(band, *_touched(line, tooltips("interval_min", "ettr")), marks),
-        title="What each interval would leave",
+        title="ETTR by checkpoint interval",
         subtitle=subtitle,
         description=(
             "ETTR of the steady state with planned maintenance over the checkpoint interval on a logarithmic axis; "
-            "lines mark the best interval and the given one, the shaded range costs at most half a point. The sentence "
-            "below says them in numbers."
+            "lines mark the best and the current interval, the shaded range costs at most half a point. The sentence "
+            "below has the numbers."
         ),
     )
 
 
 def finishing_date(rows: Datasets, subtitle: str) -> Any:
-    """Probability of being done over the days since submission."""
+    """Draw the probability of being done over the days since submission."""
     tips = [alt.Tooltip("days:Q", title="Days", format=",.2f"), alt.Tooltip("chance:Q", title="Done", format=".1%")]
     line = _chart(rows, "lines").mark_line(color=MODEL_COLOURS["exact"])
-    x = builders.along("days", title="Days since submission", zero=False, nice=False)
+    x = builders.along("days", title="Time since submission [days]", zero=False, nice=False)
     line = line.encode(x=x, y=_chance("Done by then"))
     points = _chart(rows, "points").mark_point(size=90, filled=True, color=MODEL_COLOURS["exact"], opacity=1)
     points = points.encode(x="days:Q", y="chance:Q", tooltip=tips)
@@ -132,17 +132,17 @@ def finishing_date(rows: Datasets, subtitle: str) -> Any:
     runs = f", {count(rows['simulated']['n_runs'].iloc[0])} simulated runs" if "simulated" in rows else ""
     return finish(
         layered(*_touched(line, tips), points, by),
-        title="By when it would be done",
+        title="Probability of being done by a day",
         subtitle=f"{subtitle}{runs}",
         description=(
-            "Probability of being done over the days since submission; dots mark 1 in 2, 9 in 10 and 99 in 100, the "
-            "diamond the day that is asked about. The sentence below the chart says them in numbers."
+            "Probability of being done over the days since submission; dots mark 50%, 90% and 99% of runs, the "
+            "diamond the day in the input. The sentence below the chart has the numbers."
         ),
     )
 
 
 def spares(rows: Datasets, subtitle: str) -> Any:
-    """Probability that no node is missing over the spares that are held."""
+    """Draw the probability that no node is missing over the spares held."""
     tips = [alt.Tooltip("n_spares:Q", title="Spare nodes"), alt.Tooltip("chance:Q", title="Enough", format=".2%")]
     line = _chart(rows, "lines").mark_line(color=MODEL_COLOURS["exact"], interpolate="step-after")
     line = line.encode(x=builders.along("n_spares", title="Spare nodes"), y=_chance("No node is missing"))
@@ -150,40 +150,40 @@ def spares(rows: Datasets, subtitle: str) -> Any:
     need = need.encode(x="n_spares:Q", y="chance:Q", tooltip=tips)
     return finish(
         layered(_goal(rows, "level"), *_touched(line, tips), need),
-        title="How often a pool of spares would be enough",
+        title="Probability that a spare pool is large enough",
         subtitle=subtitle,
         description=(
             "Probability that no node is missing at a random moment over the number of spares; the dashed line is the "
-            "service level, the dot the smallest pool that reaches it. The sentence below says both in numbers."
+            "service level, the dot the smallest pool that reaches it. The sentence below has the numbers."
         ),
     )
 
 
 def failure_rates(rows: Datasets, subtitle: str) -> Any:
-    """A counted failure rate with its interval, beside published ones."""
+    """Draw a counted failure rate with its interval, and published ones."""
     published = rows["published"]
     both = ["yours", *published["who"]]
     y = alt.Y("who:N", sort=both, title=None, axis=alt.Axis(labelLimit=300))
     x = alt.X("rate:Q", title="Failures per 1,000 node-days", scale=alt.Scale(type="log", nice=False, padding=12))
     kinds = list(dict.fromkeys(published["counted"]))
     looks = builders.series(kinds, (BLUE, GREEN))
-    colour = builders.colours("counted", looks, "Published, counting", symbolType="circle")
+    colour = builders.colours("counted", looks, "Published rates of", symbolType="circle")
     theirs = _chart(rows, "published")
     ends = theirs.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colour)
     tips = tooltips("who", "rate", "low", "high", "counted", who="Run")
     dots = theirs.mark_point(size=80, filled=True, opacity=1).encode(x=x, y=y, color=colour, tooltip=tips)
-    own = _chart(rows, "yours")
+    counted_rate = _chart(rows, "yours")
     tips = [alt.Tooltip(f"{name}:Q", format=".3~g") for name in ("rate", "low", "high")]
-    line = own.mark_rule(strokeWidth=3, color=ORANGE).encode(x=alt.X("low:Q"), x2="high:Q", y=y, tooltip=tips)
-    dot = own.mark_point(size=150, filled=True, color=ORANGE, opacity=1).encode(x="rate:Q", y=y, tooltip=tips)
+    line = counted_rate.mark_rule(strokeWidth=3, color=ORANGE).encode(x=alt.X("low:Q"), x2="high:Q", y=y, tooltip=tips)
+    dot = counted_rate.mark_point(size=150, filled=True, color=ORANGE, opacity=1).encode(x="rate:Q", y=y, tooltip=tips)
     return finish(
         layered(ends, dots, line, dot),
-        title="Your count beside published rates",
+        title="Your failure rate and published rates",
         subtitle=subtitle,
         description=(
-            "Failures per 1,000 node-days on a logarithmic axis: of the count that is given, with its exact 95% "
-            "interval, and as published of other clusters, with the interval of their count or the range that is "
-            "stated. The sentence below the chart says the first in numbers."
+            "Failures per 1,000 node-days on a logarithmic axis: of your count, with its exact 95% CI, and of other "
+            "clusters, with the interval of their count or their published range. The sentence below the chart has "
+            "your numbers."
         ),
         height=24 * (len(both) + 1),
         beside=rate_sources(),
@@ -191,7 +191,7 @@ def failure_rates(rows: Datasets, subtitle: str) -> Any:
 
 
 def portfolio(rows: Datasets, subtitle: str) -> Any:
-    """Hours lost per month, without mitigations and with each step on top of those above it."""
+    """Draw hours lost per month, without mitigations and with each step on top of those above it."""
     bar = _chart(rows, "steps").mark_bar(color=RUST)
     bar = bar.encode(
         x=alt.X("lost:Q", title="Lost time [h per month]"),
@@ -208,37 +208,37 @@ def portfolio(rows: Datasets, subtitle: str) -> Any:
         subtitle=subtitle,
         description=(
             "Bars of the hours lost per month: without mitigations, and with each of the chosen ones on top of those "
-            "above it. The sentence below the chart says what they save together, and for what price."
+            "above it. The sentence below the chart has their total saving and price."
         ),
         height=190,
     )
 
 
 def calculators(rows: Datasets, subtitle: str) -> Any:
-    """What each formula says of the run, beside the exact form."""
+    """Draw the result of each formula for the run, and the exact ETTR."""
     looks = dict(zip(WAYS, ((BLUE, "triangle-left"), (GREEN, "circle"), (ORANGE, "triangle-right")), strict=True))
     y = builders.rows("what", FORMULAS, labelLimit=200, grid=True)
     x = alt.X("ettr:Q", title="ETTR", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False, nice=False, padding=12))
     tips = [alt.Tooltip("what:N", title="Formula"), *tooltips("ettr"), alt.Tooltip("points:Q", format="+.1f")]
-    dots = _chart(rows, "said").mark_point(size=120, filled=True, opacity=1)
+    dots = _chart(rows, "results").mark_point(size=120, filled=True, opacity=1)
     shape = alt.Scale(domain=[*looks], range=[look[1] for look in looks.values()])
     dots = dots.encode(
         x=x,
         y=y,
-        color=builders.colours("way", looks, "It says"),
-        shape=alt.Shape("way:N", title="It says", scale=shape),
+        color=builders.colours("way", looks, "Result"),
+        shape=alt.Shape("way:N", title="Result", scale=shape),
         tooltip=tips,
     )
     line = _chart(rows, "exact").mark_rule(strokeWidth=2, color=MODEL_COLOURS["exact"])
     line = line.encode(x="ettr:Q", tooltip=tooltips("ettr", ettr="Exact ETTR"))
     return finish(
         layered(line, dots),
-        title="What each formula says of this run",
+        title="ETTR of this run by each formula",
         subtitle=subtitle,
         description=(
-            "ETTR of the steady state by each formula that people use, a row each; the line is the exact form. "
-            "Triangles point the way in which a formula is off by more than a point. A row without a mark has no "
-            "answer. The sentence below says the nearest and the farthest in numbers."
+            "ETTR of the steady state by each formula, one per row; the line is the exact ETTR. Triangles point in the "
+            "direction of errors above a point. A row without a mark has no answer. The sentence below has the "
+            "smallest and the largest error."
         ),
         height=24 * len(FORMULAS) + 10,
     )
@@ -265,26 +265,26 @@ ALL: Mapping[str, Callable[[Datasets, str], Any]] = {
 
 @dataclass(frozen=True)
 class Place:
-    """A place on the page that answers the reader's numbers, and shows nothing without the script of the pages.
+    """A place on the page for results from the reader's numbers; empty without the script of the pages.
 
     Attributes
     ----------
     name : str
-        Of what answers there.
-    more : str
-        An address that it leads on to.
+        Name of the widget in the script of the pages.
+    address : str
+        Page to link to.
     """
 
     name: str
-    more: str = ""
+    address: str = ""
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        more = f' data-more="{html.escape(self.more, quote=True)}"' if self.more else ""
-        return {"text/html": f'<div data-ettr="{self.name}"{more} hidden></div>', "text/plain": self.name}
+        link = f' data-more="{html.escape(self.address, quote=True)}"' if self.address else ""
+        return {"text/html": f'<div data-ettr="{self.name}"{link} hidden></div>', "text/plain": self.name}
 
 
 def show(name: str, run: Scenario) -> Any:
-    """A chart with inputs that begins with a run.
+    """Return a chart with inputs that starts with a run.
 
     Parameters
     ----------
@@ -296,14 +296,14 @@ def show(name: str, run: Scenario) -> Any:
     Returns
     -------
     altair chart or Finding
-        A sentence where no formula follows the run, or it has no end to ask about.
+        A sentence if no formula covers the run, or a run without an end has no date.
     """
     try:
-        plain = budget.simplified(run)
-        rows = tables.ALL[name](plain.scenario)
+        simpler = budget.simplified(run)
+        rows = tables.ALL[name](simpler.scenario)
     except EttrError as error:
-        return Finding("", f"No formula answers here for {literal(run.title)}: {error}.")
-    without = f", without {listed(list(plain.left_out))}" if plain.left_out else ""
+        return Finding("", f"No formula covers {literal(run.title)} here: {error}.")
+    without = f", without {listed(list(simpler.left_out))}" if simpler.left_out else ""
     chart = ALL[name](rows, f"{run.title}{without}")
     kept = chart.usermeta if isinstance(chart.usermeta, dict) else {}
     chart.usermeta = kept | {rendering.INPUTS: name, f"{rendering.INPUTS}-start": run.name}
@@ -311,10 +311,10 @@ def show(name: str, run: Scenario) -> Any:
 
 
 def calculator() -> Place:
-    """The calculator of the first page."""
-    return Place("calculator", more="your_cluster/what_if.html")
+    """Return the calculator of the first page."""
+    return Place("calculator", address="your_cluster/what_if.html")
 
 
 def whole_scenario() -> Place:
-    """The whole scenario on one page."""
+    """Return the page with all inputs of a scenario."""
     return Place("what_if")
