@@ -128,7 +128,7 @@ def test_without_outcomes_nothing_is_claimed():
 
 
 def test_an_outcome_needs_its_day():
-    with pytest.raises(DataError, match="forecasts.csv, f0: an outcome needs the day on which it was settled"):
+    with pytest.raises(DataError, match="forecasts.csv, f0: settled_on"):
         forecasts(DAY, made_up((3.0, "")))
 
 

@@ -94,9 +94,9 @@ def page_data(scenario: Scenario, named: str = "") -> dict[str, Any]:
     Returns
     -------
     dict
-        ``starts``: scenarios to start from; ``book``: id of the book's scenario, ``mine``: id of the reader's empty one;
-        ``defaults`` of each section; ``fields``: label, units, ends and rules of each input; ``catalogue``: mitigations;
-        ``formulas``: names and titles of the formulas in use.
+        ``starts``: scenarios to start from; ``book``: id of the book's scenario; ``mine``: id of the reader's own;
+        ``defaults`` of each section; ``fields``: label, units, ends and rules of each input; ``catalogue``:
+        mitigations; ``formulas``: names and titles of the formulas in use.
     """
     starts = {scenario.name: start(scenario) | {"command": named or scenario.name}}
     mine = _mine()

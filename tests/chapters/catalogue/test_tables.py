@@ -56,7 +56,7 @@ def test_every_mitigation_has_a_place(compared):
         "other-stall": "3",
         "slower-training": "4",
         "in-place": "in place",
-        "unknown-worth": "no rank: nothing published",
+        "unknown-worth": "no rank: no published evidence",
         "needs-spares": "not applicable",
         "not-a-field": "not modelled",
     }

@@ -56,8 +56,8 @@ def test_bands_hold_their_middle(beside):
 
 def test_the_answer_counts(beside):
     text = drill.answer(beside).text
-    assert f"explain the time of {beside['is_near'].sum()} of them" in text
-    assert f"{beside['is_in_band'].sum()} ended within the band" in text
+    assert f"in {beside['is_near'].sum()} jobs" in text
+    assert f"{beside['is_in_band'].sum()} jobs ended within" in text
     assert "bit for bit" in text
     assert "this is a bug" in drill.answer(beside.assign(is_same=False)).text
 

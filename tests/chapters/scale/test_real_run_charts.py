@@ -10,7 +10,7 @@ from ettr_book.chapters import scale, what_if
 def test_each_reported_share_names_its_bound_its_kind_and_its_size():
     rows = scale.charts.reported(evidence.published_ettr()).frame.set_index("Run or platform")
     assert rows.loc["Llama 3 405B", ["Share", "Size"]].tolist() == ["more than 90%", "16,384 GPUs"]
-    assert rows.loc["SIGMA", ["Share", "Of what", "Size"]].tolist() == [
+    assert rows.loc["SIGMA", ["Share", "Quantity", "Size"]].tolist() == [
         "94.45%",
         "utilisation of a cluster",
         "not stated",

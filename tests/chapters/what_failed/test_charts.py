@@ -51,7 +51,7 @@ def test_interruptions_have_bars_from_zero_and_exact_intervals(encoding_of):
 
 def test_shares_name_the_row_that_is_odd(chart_values):
     chart = spec("shares")
-    assert chart["description"].endswith("they part visibly for Faulty GPU.")
+    assert chart["description"].endswith("for Faulty GPU.")
     values = chart_values(chart)
     assert len(values) == 2 * 18
     faulty = {row["kind"]: row["share_pct"] for row in values if row["component"] == "Faulty GPU"}
