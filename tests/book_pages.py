@@ -27,8 +27,8 @@ _NUMBER = re.compile(r"\[([^\]]+)\]\{#q-([\w-]+)\}")
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What one cell shows: a finding, a chart as its specification, or a table."""
+class Output:
+    """Output of one cell: a finding, a chart as its specification, or a table."""
 
     cell: str
     tags: tuple[str, ...]
@@ -36,14 +36,14 @@ class Shown:
 
 
 def cells(page: str) -> list[dict[str, Any]]:
-    """The cells of a notebook."""
+    """Return the cells of a notebook."""
     return json.loads((ROOT / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
 
 
 @cache
-def shown(page: str, scenario: str = "", quickly: bool = False) -> tuple[Shown, ...]:
-    """What a page shows for a scenario, a preset or a file; without one for its own."""
-    found: list[Shown] = []
+def outputs(page: str, scenario: str = "", quickly: bool = False) -> tuple[Output, ...]:
+    """Return the outputs of a page for a preset or file, by default for the page's own scenario."""
+    collected: list[Output] = []
     space: dict[str, Any] = {}
     for cell in cells(page):
         if cell["cell_type"] != "code":
@@ -52,7 +52,7 @@ def shown(page: str, scenario: str = "", quickly: bool = False) -> tuple[Shown, 
 
         def keep(value: Any, cell_id: str = cell["id"], tags: tuple[str, ...] = tags) -> None:
             if value is not None:
-                found.append(Shown(cell_id, tags, specification(value)))
+                collected.append(Output(cell_id, tags, specification(value)))
 
         space["display"] = keep
         keep(run(source, space))
@@ -60,11 +60,11 @@ def shown(page: str, scenario: str = "", quickly: bool = False) -> tuple[Shown, 
             space["scenario"] = scenario
         if "parameters" in tags and quickly:
             space |= {name: value for name, value in QUICK.items() if name in space}
-    return tuple(found)
+    return tuple(collected)
 
 
 def run(source: str, space: dict[str, Any]) -> Any:
-    """Run the code of a cell, and give what it shows."""
+    """Run the code of a cell and return its output."""
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "cell", "exec"), space)
@@ -72,33 +72,35 @@ def run(source: str, space: dict[str, Any]) -> Any:
 
 
 def specification(value: Any) -> Any:
-    """A chart as Vega-Lite; everything else as it is."""
+    """Return a chart as Vega-Lite, and any other value unchanged."""
     return value.to_dict() if isinstance(value, alt.TopLevelMixin) else value
 
 
 def findings(page: str, scenario: str = "", quickly: bool = False) -> list[Finding]:
-    """The sentences of a page."""
-    return [one.value for one in shown(page, scenario, quickly) if isinstance(one.value, Finding)]
+    """Return the sentences of a page."""
+    return [output.value for output in outputs(page, scenario, quickly) if isinstance(output.value, Finding)]
 
 
 def charts(page: str, scenario: str = "", quickly: bool = False) -> list[dict[str, Any]]:
-    """The charts of a page."""
+    """Return the charts of a page."""
     return [
-        one.value for one in shown(page, scenario, quickly) if isinstance(one.value, dict) and "$schema" in one.value
+        output.value
+        for output in outputs(page, scenario, quickly)
+        if isinstance(output.value, dict) and "$schema" in output.value
     ]
 
 
 def numbers(page: str, scenario: str = "") -> dict[str, set[str]]:
-    """The named numbers of a page, as it writes them."""
-    found: dict[str, set[str]] = {}
+    """Return the named numbers of a page as texts."""
+    texts: dict[str, set[str]] = {}
     for finding in findings(page, scenario):
         for text, name in _NUMBER.findall(f"{finding.title} {finding.text}"):
-            found.setdefault(name, set()).add(text)
-    return found
+            texts.setdefault(name, set()).add(text)
+    return texts
 
 
 def check(page: str, scenario: str, quickly: bool = False) -> None:
-    """Sentences that read as such, and charts with something in them."""
+    """Check that sentences are well formed and charts are not empty."""
     for finding in findings(page, scenario, quickly):
         text = re.sub(r"<a .*?</a>", "", _ROLE.sub("", plain(f"{finding.title} {finding.text}")))
         assert finding.title.strip() or finding.text.strip()
@@ -122,7 +124,7 @@ def check_drawn(chart: dict[str, Any]) -> None:
 
 
 def layers(part: dict[str, Any], data: dict[str, Any] | None = None) -> Iterator[dict[str, Any]]:
-    """The single charts of a specification, however deep, each with the data that it reads."""
+    """Yield the single charts of a specification at any depth, each with its data."""
     data = part.get("data", data)
     below = [*part.get("layer", []), *(part[key] for key in ("spec",) if key in part)]
     for child in below:
@@ -132,12 +134,12 @@ def layers(part: dict[str, Any], data: dict[str, Any] | None = None) -> Iterator
 
 
 def values_of(spec: dict[str, Any], layer: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows that a single chart of a specification reads."""
+    """Return the rows of a single chart of a specification."""
     return layer["data"]["values"] if "values" in layer["data"] else spec["datasets"][layer["data"]["name"]]
 
 
 def fields_of(encoding: object) -> Iterator[str]:
-    """The columns that an encoding reads."""
+    """Yield the columns of an encoding."""
     if isinstance(encoding, dict):
         if isinstance(encoding.get("field"), str):
             yield encoding["field"]

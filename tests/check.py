@@ -1,4 +1,4 @@
-"""Run what takes too long for ``make test``, one after another, and print what each found. Run by ``make check``."""
+"""Run the slow tests one after another and print their results. Run by ``make check``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEPS = {
 
 
 def main() -> int:
-    found = []
+    results = []
     for title, (command, variables) in STEPS.items():
         print(f"== {title}", flush=True)
         started, last = time.monotonic(), ""
@@ -34,11 +34,11 @@ def main() -> int:
             print(line, end="", flush=True)
             last = line.strip(" =\n") or last
         verdict = "passed" if running.wait() == 0 else "FAILED"
-        found.append((title, verdict, f"{(time.monotonic() - started) / 60:.1f} min", last))
-    print("== found")
-    for row in found:
+        results.append((title, verdict, f"{(time.monotonic() - started) / 60:.1f} min", last))
+    print("== results")
+    for row in results:
         print("  ".join(row))
-    return int(any(verdict == "FAILED" for _, verdict, *_ in found))
+    return int(any(verdict == "FAILED" for _, verdict, *_ in results))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from ettr.cli import app
 
 BROWSERS = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome", "msedge")
 TEMPORARY_MB = 1000
-"""What the tests may write to the temporary folder, with the whole book in it."""
+"""Size limit for the temporary folder of the tests, which contains the built book."""
 
 # the same examples each time: what is found at random is for `make check` to find
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
@@ -125,14 +125,14 @@ def ettr(capsys, monkeypatch):
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """Chromium or Chrome of the machine, else the one that Playwright installed."""
+    """Return an installed Chromium or Chrome, else the one that Playwright installed."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        found = next((path for path in map(shutil.which, BROWSERS) if path), None)
-        own = playwright.chromium.executable_path
-        if not found and not Path(own).exists():
+        installed = next((path for path in map(shutil.which, BROWSERS) if path), None)
+        bundled = playwright.chromium.executable_path
+        if not installed and not Path(bundled).exists():
             pytest.fail("no Chromium or Chrome here: install one, or run `playwright install chromium`", pytrace=False)
-        opened = playwright.chromium.launch(executable_path=found or own, args=["--no-sandbox"])
+        opened = playwright.chromium.launch(executable_path=installed or bundled, args=["--no-sandbox"])
         yield opened
         opened.close()

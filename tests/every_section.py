@@ -1,4 +1,4 @@
-"""A scenario of every section that there is, alone and in pairs, and at extremes that are valid."""
+"""Scenarios with every section, alone and in pairs, and at valid extremes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ettr.core.errors import InputError
 BARE: dict[str, Any] = {"cluster": {"n_gpus": 1024}}
 RATE = {"rate_per_1000_node_days": 6.5}
 _WAYS = ("n_events", "rate_per_1000_node_days", "job_mttf_h", "node_mttf_h", "gpu_mttf_h")
-"""How often something fails, of which a scenario gives one."""
+"""Fields that give the failure rate, of which a scenario has one."""
 
 _MODEL = {"n_parameters": 7e9}
 _STORE = {"n_parameters": 70e9, "write_gb_s": 50}
@@ -116,34 +116,34 @@ SECTIONS: dict[str, dict[str, Any]] = {
     "own GPU": {"power": {"part": "mine-gpu.yml"}},
     "price": {"cost": {"usd_per_gpu_h": 2.5, "usd_per_kwh": 0.1, "usd_per_day": 5000, "payback_months": 6}},
 }
-"""What a scenario may say beyond its size and how often it fails, a section or a kind of it each."""
+"""Optional parts of a scenario, by name."""
 
 
 def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Sections over each other; what they say of the same field is that of the last, and kinds of failures add up."""
-    whole: dict[str, Any] = {}
+    """Merge sections: for a field in several of them the last value counts, and failure modes add up."""
+    result: dict[str, Any] = {}
     for part in parts:
         for key, value in part.items():
-            known = whole.get(key)
-            if isinstance(value, Mapping) and isinstance(known, Mapping):
-                whole[key] = merged(known, value)
-            elif key == "modes" and known:
+            current = result.get(key)
+            if isinstance(value, Mapping) and isinstance(current, Mapping):
+                result[key] = merged(current, value)
+            elif key == "modes" and current:
                 names = {mode["name"] for mode in value}
-                whole[key] = [*(mode for mode in known if mode["name"] not in names), *value]
+                result[key] = [*(mode for mode in current if mode["name"] not in names), *value]
             else:
-                whole[key] = value
-    return whole
+                result[key] = value
+    return result
 
 
 def scenario(*parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Sections as a scenario would have them written; it may break a rule."""
-    whole = merged(BARE, *parts)
-    failures = whole.get("failures", {})
-    return whole if any(way in failures for way in _WAYS) else merged(whole, {"failures": RATE})
+    """Return sections as the values of a scenario, which may break a rule."""
+    values = merged(BARE, *parts)
+    failures = values.get("failures", {})
+    return values if any(way in failures for way in _WAYS) else merged(values, {"failures": RATE})
 
 
 def beside(folder: Path) -> None:
-    """The files that sections name: weather of a year, and a GPU."""
+    """Write the files that sections name: weather of a year, and a GPU."""
     times = (f"2025-{month:02d}-{day:02d}T{hour:02d}:00,{10 + hour / 2 + month / 2}" for month in range(1, 13)
              for day in range(1, 29) for hour in range(24))  # fmt: skip
     (folder / "site.csv").write_text("\n".join(["time,temp_c", *times]), encoding="utf-8")
@@ -151,41 +151,41 @@ def beside(folder: Path) -> None:
 
 
 def together(names: Iterable[str], folder: Path) -> bool:
-    """Whether one valid scenario says all of this, with a rule for its interval that there is."""
+    """Return whether these sections together are a valid scenario with a rule for its interval."""
     parts = [SECTIONS[name] for name in names]
-    whole = scenario(*parts)
+    values = scenario(*parts)
     path = folder / "together.yml"
-    path.write_text(yaml.safe_dump(whole), encoding="utf-8")
+    path.write_text(yaml.safe_dump(values), encoding="utf-8")
     try:
         _ = Scenario.load(path).interval_h
     except InputError:
         return False
-    return all(_holds(whole, part) for part in parts)
+    return all(_contains(values, part) for part in parts)
 
 
-def _holds(whole: Any, part: Any) -> bool:
+def _contains(values: Any, part: Any) -> bool:
     if isinstance(part, Mapping):
-        return all(key in whole and _holds(whole[key], value) for key, value in part.items())
+        return all(key in values and _contains(values[key], value) for key, value in part.items())
     if isinstance(part, list) and part and "share" in part[0]:  # kinds of failures, which add up
-        return all(one in whole for one in part)
-    return bool(whole == part)
+        return all(item in values for item in part)
+    return bool(values == part)
 
 
 def pairs(folder: Path) -> list[tuple[str, str]]:
-    """Sections that may stand beside each other."""
+    """Return the pairs of sections that are valid together."""
     return [pair for pair in itertools.combinations(SECTIONS, 2) if together(pair, folder)]
 
 
 @functools.cache
 def covering(folder: Path, most: int) -> list[tuple[str, ...]]:
-    """A few scenarios of at most so many sections each, in one of which every two stand together that may."""
-    left = dict.fromkeys(pairs(folder))
-    found: list[tuple[str, ...]] = []
-    while left:
-        names = list(next(iter(left)))
+    """Return few scenarios of at most ``most`` sections that contain every valid pair of sections."""
+    uncovered = dict.fromkeys(pairs(folder))
+    scenarios: list[tuple[str, ...]] = []
+    while uncovered:
+        names = list(next(iter(uncovered)))
         while len(names) < most:
             gains = {
-                name: sum((one, name) in left or (name, one) in left for one in names)
+                name: sum((other, name) in uncovered or (name, other) in uncovered for other in names)
                 for name in SECTIONS
                 if name not in names
             }
@@ -195,6 +195,6 @@ def covering(folder: Path, most: int) -> list[tuple[str, ...]]:
                 break
             names.append(best)
         for pair in itertools.combinations([name for name in SECTIONS if name in names], 2):
-            left.pop(pair, None)
-        found.append(tuple(names))
-    return found
+            uncovered.pop(pair, None)
+        scenarios.append(tuple(names))
+    return scenarios

@@ -19,7 +19,7 @@ FLOATS = (
     *(5e-324, 1e-320, sys.float_info.min, -5e-324, -1e-320, -1e308, 1e308, sys.float_info.max),
     *(math.nan, math.inf, -math.inf, 10**400, -(10**400)),
 )
-"""The ends of floats, and whole numbers beyond them."""
+"""Limits of floats, and integers beyond them."""
 _SPARES = {"spares": {"n_nodes": 4}}
 _MORE: dict[str, dict[str, Any]] = {
     "everything of a store": {
@@ -37,27 +37,27 @@ _MORE: dict[str, dict[str, Any]] = {
 
 @functools.cache
 def bases() -> tuple[Scenario, ...]:
-    """Valid scenarios, in one of which at least each field may stand."""
-    tried = (scenario(part) for name, part in {**SECTIONS, **_MORE}.items() if "csv" not in str(part))
-    return tuple(Scenario.of(values) for values in tried if "mine-gpu" not in str(values))
+    """Return valid scenarios, so that each field is allowed in at least one of them."""
+    candidates = (scenario(part) for name, part in {**SECTIONS, **_MORE}.items() if "csv" not in str(part))
+    return tuple(Scenario.of(values) for values in candidates if "mine-gpu" not in str(values))
 
 
 def numeric_paths(model: type[Any]) -> tuple[str, ...]:
-    """Dotted paths of all numbers of a model, ``<name>`` for the name of an item."""
+    """Return the dotted paths of all numbers of a model, ``<name>`` for the name of an item."""
     return tuple(path for path, field in paths.each_field(model, items=True) if is_number(field.annotation))
 
 
 def places_of(path: str) -> Iterator[tuple[Scenario, str]]:
-    """Scenarios whose sections hold a field, and the field's path in each."""
+    """Yield scenarios with the section of a field, and the field's path in each."""
     listed = paths.list_of(path)
     for run in bases():
-        found = given_at(run, listed or path.rpartition(".")[0])
-        if found not in (None, ()):
-            yield run, path.replace("<name>", found[-1].name) if listed else path
+        sections = given_at(run, listed or path.rpartition(".")[0])
+        if sections not in (None, ()):
+            yield run, path.replace("<name>", sections[-1].name) if listed else path
 
 
 def accepted(path: str, value: float) -> Scenario | None:
-    """The first of these scenarios with a number in a field that may stand there; None if it may in none of them."""
+    """Return the first of these scenarios that accepts a number in a field; None if all refuse it."""
     for run, place in places_of(path):
         try:
             return run.override({place: value})
@@ -66,25 +66,25 @@ def accepted(path: str, value: float) -> Scenario | None:
     return None
 
 
-def own_ends(path: str, model: type[Any]) -> list[float]:
-    """The smallest and the largest number that a field takes by itself; beside 0 the smallest above it."""
+def bounds_of_field(path: str, model: type[Any]) -> list[float]:
+    """Return the smallest and largest number allowed for a field alone; if 0 is allowed, also the smallest above it."""
     rules = paths.bounds_at(path, model)
     low = max(limit for sign, limit in rules if sign in (">", ">="))
     high = min(limit for sign, limit in rules if sign in ("<", "<="))
     below = math.nextafter(high, -math.inf) if ("<", high) in rules else high
     above = math.nextafter(low, math.inf) if (">", low) in rules else low
-    whole = "int" in str(paths.field_at(path, model).annotation)
-    return [above, below, *([SMALLEST] if low == 0 and not whole else [])]
+    is_integer = "int" in str(paths.field_at(path, model).annotation)
+    return [above, below, *([SMALLEST] if low == 0 and not is_integer else [])]
 
 
 def set_number(gpu: Gpu, path: str, value: float) -> Gpu:
-    """A GPU with another number."""
+    """Return a GPU with another value of a number."""
     raw = gpu.model_dump(exclude_none=True)
     paths.assign(raw, path, value, Gpu)
     return Gpu.of({**raw, "evidence": {}}, "mine.yml")
 
 
 def gpu_with(path: str) -> Gpu:
-    """A preset that has the section of a number."""
+    """Return a preset with the section of a number."""
     gpus = map(Gpu.load, ("h100", "gb300"))
     return next(gpu for gpu in gpus if given_at(gpu, path.rpartition(".")[0]) is not None)

@@ -33,18 +33,18 @@ ODD_YAML = (LAUGHS, MERGED, CHAIN, *(b"a: " + value + b"\n" for value in ODD_VAL
 
 
 class Target(NamedTuple):
-    """Something that reads what people write."""
+    """A reader of user input."""
 
     read: Callable[[bytes, Path], None]
-    """Reads bytes, written to the path where it reads files; lets through whatever breaks a promise."""
+    """Reads bytes, written to the path for readers of files, and raises on a violated guarantee."""
     seeds: Callable[[], Iterator[bytes]]
-    """Inputs that are valid, to begin with."""
-    found: tuple[bytes, ...] = ()
-    """Inputs that broke a promise once, or could."""
+    """Valid inputs to mutate."""
+    regressions: tuple[bytes, ...] = ()
+    """Inputs that failed once, or could."""
 
 
 def scenario(data: bytes, _: Path) -> None:
-    """A scenario is the same when written and read again, and the closed form answers or says why not."""
+    """Check that a scenario survives writing and reading, and that the analytical model answers or refuses it."""
     from ettr import Scenario
 
     check_scenario(Scenario.parse(data.decode("utf-8", "replace")))
@@ -53,15 +53,15 @@ def scenario(data: bytes, _: Path) -> None:
 def check_scenario(run) -> None:
     from ettr import Scenario, budget
 
-    assert Scenario.parse(run.to_yaml()) == run, "written and read again it is another"
-    assert 0 <= budget.exact(run).ettr <= 1, "no share"
+    assert Scenario.parse(run.to_yaml()) == run, "it changes when written and read"
+    assert 0 <= budget.exact(run).ettr <= 1, "ETTR outside 0 to 1"
 
 
 def gpu(data: bytes, _: Path) -> None:
     from ettr import Gpu
 
     read = Gpu.parse(data.decode("utf-8", "replace"))
-    assert Gpu.parse(read.to_yaml()) == read, "written and read again it is another"
+    assert Gpu.parse(read.to_yaml()) == read, "it changes when written and read"
 
 
 def grid(data: bytes, path: Path) -> None:
@@ -71,7 +71,7 @@ def grid(data: bytes, path: Path) -> None:
     read = grid.load(path, 1000)
     points = list(read.points())
     assert len(points) == read.n_points <= 1000
-    assert len({grid.key(point.parameters) for point in points}) == len(points), "a point comes twice"
+    assert len({grid.key(point.parameters) for point in points}) == len(points), "a point occurs twice"
 
 
 def setting(data: bytes, _: Path) -> None:

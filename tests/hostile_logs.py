@@ -77,13 +77,13 @@ def truth_log(generator: str, seed: int = 0) -> Hostile:
     drawn = drawn[drawn["end"] > drawn["start"]].sort_values("start")
     rows = [
         {
-            "opened_at": f"{one.start:%Y-%m-%d %H:%M:%S}",
-            "closed_at": f"{one.end:%Y-%m-%d %H:%M:%S}",
-            "host": f"gpu-{one.node:03d}",
-            "component": one.component,
-            "cause": one.cause,
+            "opened_at": f"{failure.start:%Y-%m-%d %H:%M:%S}",
+            "closed_at": f"{failure.end:%Y-%m-%d %H:%M:%S}",
+            "host": f"gpu-{failure.node:03d}",
+            "component": failure.component,
+            "cause": failure.cause,
         }
-        for one in drawn.itertuples()
+        for failure in drawn.itertuples()
     ]
     return Hostile(rows, list(rows[0]), Counter(row["host"] for row in rows))
 
@@ -225,8 +225,8 @@ def alike_but_for_the_rack(log: Hostile) -> Hostile:
 def placeholders(log: Hostile) -> Hostile:
     words = ("unknown", "N/A", "-", "none", "TBD", "")
     log = _each(log, lambda i, row: row | ({"host": words[i // 4 % 6]} if i % 4 == 0 else {}))
-    known = Counter(row["host"] for i, row in enumerate(log.rows) if i % 4)
-    return replace(log, truth=known + Counter({"": len(log.rows[::4])}))
+    with_host = Counter(row["host"] for i, row in enumerate(log.rows) if i % 4)
+    return replace(log, truth=with_host + Counter({"": len(log.rows[::4])}))
 
 
 def two_systems(log: Hostile) -> Hostile:
@@ -366,19 +366,19 @@ def outcome(hostile: Hostile, text: str, kind: str, folder: Path) -> tuple[str, 
         log = logs.read(path, **{"n_nodes": N_NODES, **hostile.options})
     except EttrError as error:
         return REFUSED, str(error)
-    seen = log.failures["node"].astype(object).where(log.failures["node"].notna(), "").value_counts()
+    counts = log.failures["node"].astype(object).where(log.failures["node"].notna(), "").value_counts()
     # one row that a mishap destroys, and is counted, is no error
-    whole, days = sum(hostile.truth.values()), log.window_h / 24
-    fits = _distance(seen, hostile.truth) <= max(1, 0.01 * whole) and math.isclose(days, DAYS, rel_tol=0.1)
-    said = " | ".join(log.doubts)
-    detail = f"{len(log.failures)} of {whole} failures, {len(seen)} of {len(hostile.truth)} nodes, {days:.0f} d"
+    n_true, days = sum(hostile.truth.values()), log.window_h / 24
+    fits = _distance(counts, hostile.truth) <= max(1, 0.01 * n_true) and math.isclose(days, DAYS, rel_tol=0.1)
+    warnings = " | ".join(log.doubts)
+    detail = f"{len(log.failures)} of {n_true} failures, {len(counts)} of {len(hostile.truth)} nodes, {days:.0f} d"
     if fits and not hostile.doubtful:
         return TRUTH, detail
-    return (SAID, said) if said else (WRONG, detail)
+    return (SAID, warnings) if warnings else (WRONG, detail)
 
 
-def _distance(seen: pd.Series, truth: Counter[str]) -> float:
-    """How many failures stand at other nodes, whatever these are called."""
-    ours, theirs = (np.sort([*counts])[::-1] for counts in (seen, truth.values()))
+def _distance(counts: pd.Series, truth: Counter[str]) -> float:
+    """Return the number of failures at other nodes, whatever their names."""
+    ours, theirs = (np.sort([*values])[::-1] for values in (counts, truth.values()))
     n = max(len(ours), len(theirs))
     return float(np.abs(np.pad(ours, (0, n - len(ours))) - np.pad(theirs, (0, n - len(theirs)))).sum())

@@ -26,7 +26,7 @@ JSON_LOG = '[{"node": "n1", "start": "2026-01-02T03:00:00Z", "cause": "gpu"}]\n'
 RECORDING = "t_s,power_w,temperature_c\n" + "".join(f"{i / 10},{700 - i % 7},{60 + i % 3}\n" for i in range(3000))
 GRID = "cluster.n_gpus: [4096, 8192]\n"
 FILES = {"log.csv": LOG, "log.json": JSON_LOG, "gpu.csv": RECORDING, "grid.yml": GRID}
-"""What the commands are given, by name in their folder."""
+"""Files for the commands, by name in their folder."""
 
 WATCHED = ("--nodes", "64", "--window", "2026-01-01/2026-04-01")
 FEW_SPARES = ("--set", "spares={n_nodes: 4}", "--set", "repair={manual_h: 24}")
@@ -52,7 +52,7 @@ WITHOUT_DATES = (
     ("plan", "llama3-405b", *TIER, "--start", "2027-01-15", "--deadline", "2027-03-08"),
     ("plan", "llama3-405b", "--start", "2027-01-15", "--deadline", "2027-03-06"),
 )
-"""Commands that answer without an extra, and name the one that simulates dates, or what mitigations make of them."""
+"""Commands that answer without an extra, and name the one needed to simulate dates."""
 NEEDS = {
     ("plan", "llama3-405b", *FEW_SPARES): "simulate",
     ("simulate", "llama3-405b", "--runs", "2"): "simulate",
@@ -63,46 +63,46 @@ NEEDS = {
     ("book",): "book",
     ("telemetry", "record", "--out", "new.csv", "--load", "none"): "record",
 }
-"""Commands that need an extra, and which one."""
+"""Commands that need an extra, with the extra."""
 
 
 def sentence(extra: str) -> re.Pattern[str]:
-    """What is said of an extra that is missing, in a line."""
+    """Return the pattern of the message about a missing extra."""
     return re.compile(
         rf"^(?:ettr: )?[^\n]* needs? [\w-]+, which is not installed: pip install 'ettr\[{extra}\]'[^\n]*$"
     )
 
 
-def plain(requirement: str) -> str:
-    """The name of a distribution as all write it."""
+def normalised(requirement: str) -> str:
+    """Return the normalised name of a distribution."""
     return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement)[0]).lower()
 
 
 def declared(extra: str) -> set[str]:
-    """Distributions that an extra names, itself or by another extra of the package."""
-    own = set(PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"])
-    others = {re.match(r"ettr\[(\w+)\]$", one)[1] for one in own if one.startswith("ettr[")}
-    return {plain(one) for one in own if not one.startswith("ettr[")}.union(*map(declared, others))
+    """Return the distributions of an extra, including those of other extras that it names."""
+    requirements = set(PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"])
+    others = {re.match(r"ettr\[(\w+)\]$", name)[1] for name in requirements if name.startswith("ettr[")}
+    return {normalised(name) for name in requirements if not name.startswith("ettr[")}.union(*map(declared, others))
 
 
 def brought(extra: str) -> set[str]:
-    """Distributions that an installation with an extra has, the package itself aside."""
-    found: set[str] = set()
-    waiting = {plain(name): Requirement(name) for name in declared(BASE) | (declared(extra) if extra else set())}
+    """Return the distributions of an installation with an extra, except the package itself."""
+    installed: set[str] = set()
+    waiting = {normalised(name): Requirement(name) for name in declared(BASE) | (declared(extra) if extra else set())}
     while waiting:
         name, wanted = waiting.popitem()
-        found.add(name)
+        installed.add(name)
         environments = [{"extra": each} for each in wanted.extras] or [{"extra": ""}]
         for text in metadata.requires(name) or []:
-            one = Requirement(text)
-            holds = one.marker is None or any(one.marker.evaluate(each) for each in environments)
-            if holds and plain(one.name) not in found:
-                waiting[plain(one.name)] = one
-    return found
+            requirement = Requirement(text)
+            applies = requirement.marker is None or any(requirement.marker.evaluate(each) for each in environments)
+            if applies and normalised(requirement.name) not in installed:
+                waiting[normalised(requirement.name)] = requirement
+    return installed
 
 
 def not_brought(extra: str) -> set[str]:
-    """Modules that are there, and would not be in an installation with no more than an extra."""
+    """Return the importable modules that an installation with only an extra lacks."""
     kept = brought(extra) | {"ettr"}
     of_module = metadata.packages_distributions().items()
-    return {module for module, names in of_module if not {plain(name) for name in names} & kept}
+    return {module for module, names in of_module if not {normalised(name) for name in names} & kept}

@@ -18,15 +18,15 @@ _LONG_AGO = -(10**9)
 
 
 def expected(scenario) -> dict[str, float]:
-    """Hours by part between first arrivals at neighbouring places of the store."""
+    """Return the hours by part between first arrivals at neighbouring checkpoints of the store."""
     run = rules_of(scenario)
     recovery = Recovery(run)
-    whole, rate = run.tiers[-1].every, recovery.rate
-    hours = {place: run.step + run.stall_at(place + 1) for place in range(-whole, whole)}
-    states = [(place, start) for place in range(-whole, whole) for start in range(-whole, place + 1)]
-    # a recovery before place 0, where every tier takes a copy, says nothing once it was passed
+    n_steps, rate = run.tiers[-1].every, recovery.rate
+    hours = {place: run.step + run.stall_at(place + 1) for place in range(-n_steps, n_steps)}
+    states = [(place, start) for place in range(-n_steps, n_steps) for start in range(-n_steps, place + 1)]
+    # a recovery before place 0, where every tier takes a copy, is irrelevant once that was passed
     states = [(place, start) for place, start in states if place < 0 or start >= 0]
-    states += [(place, _LONG_AGO) for place in range(whole)]
+    states += [(place, _LONG_AGO) for place in range(n_steps)]
     index = {state: number for number, state in enumerate(states)}
     moves = np.zeros((len(states), len(states)))
     for number, (place, start) in enumerate(states):
@@ -39,14 +39,14 @@ def expected(scenario) -> dict[str, float]:
                 moves[number, index[back, back]] += probability * success
     visits = np.linalg.solve(np.eye(len(states)) - moves.T, np.eye(len(states))[index[0, _LONG_AGO]])
     n_first = float(sum(-math.expm1(-rate * hours[place]) * n for (place, _), n in zip(states, visits, strict=True)))
-    kept_h = sum(hours[place] for place in range(whole))
-    found = {
-        "productive_h": whole * run.step,
-        "checkpoint_h": sum(run.stall_at(place + 1) for place in range(whole)),
+    kept_h = sum(hours[place] for place in range(n_steps))
+    hours_by_part = {
+        "productive_h": n_steps * run.step,
+        "checkpoint_h": sum(run.stall_at(place + 1) for place in range(n_steps)),
         "rework_h": n_first / rate - kept_h,
         **{name: n_first * value for name, value in recovery.per_failure.items()},
     }
-    return found | {"total_h": sum(value for part, value in found.items() if part.endswith("_h"))}
+    return hours_by_part | {"total_h": sum(value for part, value in hours_by_part.items() if part.endswith("_h"))}
 
 
 def _losses(

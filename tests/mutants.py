@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 REPOSITORY = Path(__file__).parents[1]
 LONGEST_S = 900
-"""A mutant that makes the tests run for longer than this is noticed too."""
+"""Tests that run for longer than this count as failed."""
 
 
 class Mutant(NamedTuple):
@@ -38,7 +38,7 @@ class Mutant(NamedTuple):
     tests: str
     """Folders or files below ``tests``, parted by spaces."""
     known: str
-    """``killed``, or why it lives."""
+    """Column of the CSV: ``killed``, or the reason why it lives."""
 
     @property
     def path(self) -> Path:
@@ -61,7 +61,7 @@ class Mutant(NamedTuple):
         raise LookupError(f"{self.path} has no line {self.line!r}")
 
     def noticed(self, tree: Path) -> str:
-        """The test of it that fails in a copy of the project; empty if none does."""
+        """Return the test that fails in a copy of the project; empty if none does."""
         (tree / self.path).write_text(self.code(), encoding="utf-8")
         try:
             done = run_tests(tree, self.tests)
@@ -84,7 +84,7 @@ def run_tests(tree: Path, tests: str, *options: str) -> subprocess.CompletedProc
 
 
 def missing(mutant: Mutant) -> str:
-    """Why a mutant cannot be made any more, or nothing."""
+    """Return why a mutant no longer applies; empty if it does."""
     try:
         mutant.code()
     except (LookupError, OSError) as error:
@@ -94,14 +94,16 @@ def missing(mutant: Mutant) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", help="only mutants whose file holds one of these")
-    parser.add_argument("-n", type=int, default=os.cpu_count() or 1, help="so many at a time (default: %(default)s)")
+    parser.add_argument("names", nargs="*", help="only mutants whose file name contains one of these")
+    parser.add_argument(
+        "-n", type=int, default=os.cpu_count() or 1, help="mutants to test at a time (default: %(default)s)"
+    )
     options = parser.parse_args()
     with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as rows:
         mutants = [Mutant(**row) for row in csv.DictReader(rows)]
     mutants = [m for m in mutants if not options.names or any(name in m.file for name in options.names)]
     if gone := list(filter(None, map(missing, mutants))):
-        print("code has changed; put other mutants in place of these:", *gone, sep="\n    ")
+        print("the code of these mutants has changed; replace them:", *gone, sep="\n    ")
         return 1
     lives = []
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.n) as workers:

@@ -22,7 +22,7 @@ def written(
     """Write a notebook with these code cells between its parameters and a text."""
     cells = [v4.new_markdown_cell(f"# {title}", id="title")]
     if parameters is not None:
-        cells.append(v4.new_code_cell(parameters, id="given", metadata={"tags": ["parameters"]}))
+        cells.append(v4.new_code_cell(parameters, id="parameters", metadata={"tags": ["parameters"]}))
     cells += [v4.new_code_cell(source, id=f"code-{i}") for i, source in enumerate(sources)]
     if text:
         cells.append(v4.new_markdown_cell(text, id="text"))

@@ -1,4 +1,4 @@
-"""Sentences read back: the numbers and durations that they tell, and what no sentence may hold."""
+"""Read the numbers and durations in sentences, and check for text that no sentence may contain."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ TWO_DECIMALS = {"rel": 5.1e-3, "abs": 5.1e-3}  # of numbers between 0.1 and 1
 
 def numbers(pattern: str, text: str) -> list[float]:
     """The numbers that stand where the pattern has ``#``."""
-    found = re.search(pattern.replace("#", f"({NUMBER})"), text)
-    assert found, f"{pattern!r} is not in {text!r}"
-    return [float(group.replace(",", "")) for group in found.groups()]
+    match = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    assert match, f"{pattern!r} is not in {text!r}"
+    return [float(group.replace(",", "")) for group in match.groups()]
 
 
 def hours(pattern: str, text: str) -> list[float]:
     """The durations that stand where the pattern has ``@``. [h]"""
     units = {"s": 1 / 3600, "min": 1 / 60, "h": 1.0, "days": 24.0}
-    found = re.search(pattern.replace("@", rf"({NUMBER} (?:s|min|h|days))\b"), text)
-    assert found, f"{pattern!r} is not in {text!r}"
-    pairs = (group.split() for group in found.groups())
+    match = re.search(pattern.replace("@", rf"({NUMBER} (?:s|min|h|days))\b"), text)
+    assert match, f"{pattern!r} is not in {text!r}"
+    pairs = (group.split() for group in match.groups())
     return [float(value.replace(",", "")) * units[unit] for value, unit in pairs]
 
 
 def check_words(text: str, *, signed: bool = False) -> None:
     """Sane words: no trace of code, no doubled word or mark, shares within 0 and 100%, pairs that close.
 
-    ``signed``: gains are told, so that a share may be negative or above 100%.
+    ``signed``: for gains, whose share may be negative or above 100%.
     """
     assert text and text == text.strip()
     text = re.sub(r" \{cite:p\}`\w+`", "", text)

@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 
 COMPONENTS = {"GPU": 0.45, "HBM": 0.2, "NIC": 0.15, "Host": 0.12, "Software": 0.08}
-"""Components and their shares of failures, whatever else is asked for."""
+"""Components and their shares of failures."""
 
 BURST_H = 5 / 60
 """All failures of a burst start within this time of its first."""
 
 WINDOW_H = 350 * 24.0
-"""Length of a log, unless told otherwise."""
+"""Default length of a log."""
 
 
 @cache
@@ -125,8 +125,8 @@ def cohort_of_node(n_nodes: int, cohorts: Mapping[str, tuple[float, float]]) -> 
 
 def gap_moments(shape: float, mean: float = 1.0) -> tuple[float, float]:
     """Weibull scale for a mean gap, and the squared coefficient of variation of the gaps."""
-    one, two = math.gamma(1 + 1 / shape), math.gamma(1 + 2 / shape)
-    return mean / one, two / one**2 - 1
+    first, second = math.gamma(1 + 1 / shape), math.gamma(1 + 2 / shape)
+    return mean / first, second / first**2 - 1
 
 
 def _renewal_starts(rng: np.random.Generator, window_h: float, mean_h: float, shape: float) -> np.ndarray:
@@ -146,7 +146,7 @@ def _node_starts(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Failures of nodes that are renewal processes of their own, in order."""
     of_node = [_renewal_starts(rng, window_h, mean, shape) for mean in mean_h]
-    start, node = np.concatenate(of_node), np.repeat(np.arange(len(of_node)), [len(one) for one in of_node])
+    start, node = np.concatenate(of_node), np.repeat(np.arange(len(of_node)), [len(starts) for starts in of_node])
     order = np.argsort(start)
     return start[order], node[order]
 

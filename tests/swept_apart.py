@@ -75,8 +75,8 @@ class Machines:
 def end(process: psutil.Popen) -> None:
     """End a process and all below it, if it has not ended."""
     with contextlib.suppress(psutil.NoSuchProcess):
-        for one in [*process.children(recursive=True), process]:
-            one.kill()
+        for member in [*process.children(recursive=True), process]:
+            member.kill()
     process.wait()
 
 

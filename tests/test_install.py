@@ -33,8 +33,8 @@ def run(*command: str, cwd: Path) -> str:
 
 def files(folder: Path) -> dict[str, int]:
     """Files of an environment by their change, but for what Python compiles."""
-    found = (path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".pyc", ".nbc", ".nbi"))
-    return {str(path): path.stat().st_mtime_ns for path in found}
+    files = (path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".pyc", ".nbc", ".nbi"))
+    return {str(path): path.stat().st_mtime_ns for path in files}
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +50,9 @@ def folder(tmp_path) -> Path:
 
 
 def test_it_has_few_packages(base):
-    code = "from importlib.metadata import distributions as d; print(*{one.name.lower() for one in d()})"
-    there = set(map(lean.plain, run(str(base / "python"), "-c", code, cwd=base).split()))
-    assert there == lean.brought(lean.BASE) | {"ettr"}
+    code = "from importlib.metadata import distributions as d; print(*{dist.name.lower() for dist in d()})"
+    installed = set(map(lean.normalised, run(str(base / "python"), "-c", code, cwd=base).split()))
+    assert installed == lean.brought(lean.BASE) | {"ettr"}
 
 
 DRILL = ("drill", "drilled", "--work", "1", "--workers", "2", "--fault", "crash=1000", "--quiet")

@@ -15,20 +15,21 @@ from generated import is_answer
 RUN = """
 import contextlib, importlib.machinery, io, json, sys
 
-asked = json.load(sys.stdin)
+request = json.load(sys.stdin)
 
 
 class Fewer(importlib.machinery.PathFinder):
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        return None if name.partition(".")[0] in asked["hidden"] else super().find_spec(name, path, target)
+        return None if name.partition(".")[0] in request["hidden"] else super().find_spec(name, path, target)
 
     @classmethod
-    def find_distributions(cls, *given, **named):
-        return (one for one in super().find_distributions(*given, **named) if one.name.lower() not in asked["gone"])
+    def find_distributions(cls, *args, **kwargs):
+        distributions = super().find_distributions(*args, **kwargs)
+        return (dist for dist in distributions if dist.name.lower() not in request["gone"])
 
 
-sys.meta_path[:] = [Fewer if one is importlib.machinery.PathFinder else one for one in sys.meta_path]
+sys.meta_path[:] = [Fewer if finder is importlib.machinery.PathFinder else finder for finder in sys.meta_path]
 from ettr.cli import main
 
 
@@ -52,7 +53,8 @@ def expression(text):
         return [1, "", f"{error}\\n"]
 
 
-answers = [command(*one) for one in asked["commands"]] + [expression(one) for one in asked["expressions"]]
+answers = [command(*arguments) for arguments in request["commands"]]
+answers += [expression(text) for text in request["expressions"]]
 print(json.dumps(answers))
 """
 FEW = "run.override({'spares': {'n_nodes': 4}, 'repair': {'manual_h': 24}})"
@@ -87,7 +89,7 @@ NEEDS = {
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory):
+def answers_of(tmp_path_factory):
     """Answers of commands and expressions in an installation with an extra, all in one process."""
 
     def ask(extra, commands, expressions=()):
@@ -97,9 +99,11 @@ def asked(tmp_path_factory):
         hidden = lean.not_brought(extra)
         of_module = metadata.packages_distributions()
         gone = sorted({name.lower() for module in hidden for name in of_module[module]})
-        told = {"hidden": sorted(hidden), "gone": gone, "commands": commands, "expressions": expressions}
+        request = {"hidden": sorted(hidden), "gone": gone, "commands": commands, "expressions": expressions}
         command = [sys.executable, "-W", "error", "-c", RUN]
-        done = subprocess.run(command, cwd=folder, input=json.dumps(told), capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=folder, input=json.dumps(request), capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
         answers = json.loads(done.stdout.splitlines()[-1])
         return dict(zip([*commands, *expressions], answers, strict=True))
@@ -108,8 +112,8 @@ def asked(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def without_extras(asked):
-    return asked(lean.BASE, [*lean.ANSWERS, *lean.WITHOUT_DATES, *lean.NEEDS], [*WORKS, *NEEDS])
+def without_extras(answers_of):
+    return answers_of(lean.BASE, [*lean.ANSWERS, *lean.WITHOUT_DATES, *lean.NEEDS], [*WORKS, *NEEDS])
 
 
 def test_what_is_hidden_is_what_no_dependency_brings():
@@ -142,19 +146,19 @@ def test_what_needs_an_extra_says_so_in_a_sentence(without_extras, what, extra):
         assert err.endswith("pip install 'ettr[simulate]', or plan without it, by --quick or simulate=False\n")
 
 
-def test_an_answer_in_a_notebook_says_so_in_its_place(asked):
-    shown = f"ettr.plan.make({FEW})._repr_html_()"
-    status, out, _ = asked(lean.BASE, [], [shown])[shown]
+def test_an_answer_in_a_notebook_says_so_in_its_place(answers_of):
+    expression = f"ettr.plan.make({FEW})._repr_html_()"
+    status, out, _ = answers_of(lean.BASE, [], [expression])[expression]
     assert status == 0 and out.count("<p") == 2 and "pip install" in out and "llama3-405b: checkpoint every" in out
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("extra", ["simulate", "sweep"])
-def test_an_extra_brings_what_it_is_for(asked, extra):
-    known = [extra, "simulate"]
-    good = [what for what, needed in lean.NEEDS.items() if needed in known and what[:2] != ("sweep", "scale")]
-    short = [what for what, needed in lean.NEEDS.items() if needed not in known]
-    answers = asked(extra, [*good, *short])
+def test_an_extra_brings_what_it_is_for(answers_of, extra):
+    extras = [extra, "simulate"]
+    good = [what for what, needed in lean.NEEDS.items() if needed in extras and what[:2] != ("sweep", "scale")]
+    short = [what for what, needed in lean.NEEDS.items() if needed not in extras]
+    answers = answers_of(extra, [*good, *short])
     for what in good:
         assert answers[what][0] == 0, answers[what]
     for what in short:

@@ -87,8 +87,8 @@ def test_common_jobs_are_the_functions_of_the_subpackages(tmp_path):
 def wheel(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     python("-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), cwd=REPOSITORY)
-    (found,) = folder.glob("*.whl")
-    return found
+    (path,) = folder.glob("*.whl")
+    return path
 
 
 def test_the_version_of_the_wheel_is_that_of_the_package(wheel):

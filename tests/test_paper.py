@@ -128,12 +128,12 @@ def test_a_number_of_the_paper_is_computed(template):
 
 
 def test_the_paper_contains_no_other_number():
-    left = TEXT
+    rest = TEXT
     for template in STATED:
         words = re.split(r"\{[^}]*\}", template)
-        left, found = re.subn(r"[\d.,]+%?".join(map(re.escape, words)), "", left)
-        assert found == 1, template
-    assert re.findall(r"(?<![\w@])\d[\d.,]*", re.sub(r"@\w+", "", left)) == ["2024"]  # the year of the run
+        rest, n_matches = re.subn(r"[\d.,]+%?".join(map(re.escape, words)), "", rest)
+        assert n_matches == 1, template
+    assert re.findall(r"(?<![\w@])\d[\d.,]*", re.sub(r"@\w+", "", rest)) == ["2024"]  # the year of the run
 
 
 # --------------------------------------------------------------------------- form

@@ -1,4 +1,4 @@
-"""Fixtures of the rooms that read files: a file written on the spot, and what a ledger counts."""
+"""Fixtures for readers of files: a temporary file, and the counts of a ledger."""
 
 from __future__ import annotations
 

@@ -136,7 +136,9 @@ def test_a_page_speaks_at_an_extreme(page, extreme, file_of):
 
 def words_of(page: str) -> int:
     """Words of a page's own text and sentences, exercises, incident and sources apart."""
-    told = [plain(one.value.text) for one in pages.shown(page) if one.cell not in ASIDE and hasattr(one.value, "text")]
+    told = [
+        plain(one.value.text) for one in pages.outputs(page) if one.cell not in ASIDE and hasattr(one.value, "text")
+    ]
     marked = [
         "".join(cell["source"])
         for cell in pages.cells(page)

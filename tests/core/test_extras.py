@@ -13,7 +13,7 @@ import pytest
 
 import ettr
 from ettr.core.extras import EXTRAS, MissingExtra, needed
-from lean import PROJECT, REPOSITORY, declared, plain
+from lean import PROJECT, REPOSITORY, declared, normalised
 
 SOURCES = Path(ettr.__file__).parents[1]
 NEEDED_AS_A_WHOLE = {
@@ -61,7 +61,7 @@ def found() -> Iterator[tuple[str, str, str]]:
         whole = NEEDED_AS_A_WHOLE.get("/".join(place.parts[:2]), "")
         for module, extra in imports(ast.parse(path.read_text(encoding="utf-8"))):
             if module not in FROM_ELSEWHERE:
-                yield place.as_posix(), plain(min(of_module[module])), extra or whole
+                yield place.as_posix(), normalised(min(of_module[module])), extra or whole
 
 
 @pytest.fixture(scope="module")

@@ -67,12 +67,12 @@ def finite(value: Any) -> bool:
 def at_their_ends() -> Iterator[Scenario]:
     """Runs with each number at its own ends, where it may be there."""
     for path in NUMBERS:
-        for value in extreme.own_ends(path, Scenario):
+        for value in extreme.bounds_of_field(path, Scenario):
             if (run := extreme.accepted(path, value)) is not None:
                 yield run
 
 
-def test_at_its_own_ends_a_number_has_a_finite_budget_or_a_named_refusal():
+def test_at_its_bounds_a_number_has_a_finite_budget_or_a_named_refusal():
     for run in at_their_ends():
         with contextlib.suppress(EttrError):
             hours = budget.exact(run)
@@ -80,7 +80,7 @@ def test_at_its_own_ends_a_number_has_a_finite_budget_or_a_named_refusal():
 
 
 @pytest.mark.slow
-def test_at_its_own_ends_a_number_has_a_finite_plan_or_a_named_refusal():
+def test_at_its_bounds_a_number_has_a_finite_plan_or_a_named_refusal():
     for run in at_their_ends():
         with contextlib.suppress(EttrError):
             answer = plan.make(run, simulate=False)
