@@ -225,9 +225,9 @@ def test_all_at_once_is_one_after_the_other(completed):
         (
             ["peer-checkpoint", "just-in-time-checkpoint"],
             InputError,
-            "peer-checkpoint and just-in-time-checkpoint do not go together: both make the fastest tier",
+            "peer-checkpoint and just-in-time-checkpoint do not go together: both define the fastest checkpoint tier",
         ),
-        (["cold-plate-cooling", "immersion-cooling"], InputError, "a part is cooled in one way"),
+        (["cold-plate-cooling", "immersion-cooling"], InputError, "a GPU has one cooling method"),
         (["elastic-shrink", "lemon-removal", "replica-drop"], InputError, "elastic-shrink and replica-drop"),
         ("optical-network", InputError, "optical-network has nothing to apply: A scenario's network"),
         ("burn-in", InputError, "burn-in needs failures.burn_in, which llama3-405b-tokens does not have"),

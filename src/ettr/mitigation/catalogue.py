@@ -136,8 +136,8 @@ class Catalogue:
 
         Examples
         --------
-        >>> catalogue().conflict("just-in-time-checkpoint", "peer-checkpoint")[:26]
-        'both make the fastest tier'
+        >>> catalogue().conflict("just-in-time-checkpoint", "peer-checkpoint")
+        'both define the fastest checkpoint tier'
         """
         one, other = self[first], self[second]
         if first == second:
