@@ -45,7 +45,9 @@ def test_an_unknown_unit_is_counted_and_not_guessed(read, count):
     recording = read(SMI.replace("512.40 W", "512.40 BTU"))
     assert count(recording, "not parsed", "unknown unit 'btu'") == 1
     assert recording.of("0")["power_w"].isna().tolist() == [False, True]
-    assert count(read(SMI + "soon, 0, 71.85 W, 31, [N/A], 345 MHz, 0 %\n"), "not parsed", "time stamp is not a time") == 1
+    assert (
+        count(read(SMI + "soon, 0, 71.85 W, 31, [N/A], 345 MHz, 0 %\n"), "not parsed", "time stamp is not a time") == 1
+    )
 
 
 def test_a_zone_moves_the_start_and_nothing_else(read):

@@ -6,9 +6,10 @@ import functools
 import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
 from ettr.core.search import Entry
 from ettr.core.units import unit_of
@@ -16,6 +17,9 @@ from ettr.scenario.basics import Meta, Section
 from ettr.scenario.bounds import LARGEST_COUNT, bounds, of_unit
 from ettr.scenario.fields import meta_of
 from ettr.scenario.paths import each_field, list_of, model_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -165,3 +169,41 @@ def _choices(annotation: Any) -> Iterator[str]:
     else:
         for part in typing.get_args(annotation):
             yield from _choices(part)
+
+
+def dictionary(model: type[Section]) -> pd.DataFrame:
+    """Return the fields of a model as a table.
+
+    Returns
+    -------
+    DataFrame
+        One row per field: ``field`` (dotted path), ``unit``, ``rule``, ``default``, ``meaning``, ``aliases`` (other
+        common names, comma-separated).
+
+    Examples
+    --------
+    >>> from ettr import Scenario
+    >>> table = dictionary(Scenario).set_index("field")
+    >>> table.loc["recovery.restart_min", ["unit", "rule", "default"]].tolist()
+    ['min', '>= 0, <= 1e+11', '10.0']
+    """
+    import pandas as pd
+
+    rows = [
+        {
+            "field": path,
+            "unit": unit_of(path),
+            "rule": ", ".join(f"{sign} {limit:g}" for sign, limit in bounds(path, field)),
+            "default": _default_of(field),
+            "meaning": field.description or "",
+            "aliases": ", ".join(meta_of(field).aliases),
+        }
+        for path, field in each_field(model, items=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _default_of(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    return "" if field.default in (PydanticUndefined, None) else str(field.default)

@@ -15,7 +15,7 @@ from ettr.core.errors import InputError, UnknownName
 from ettr.core.search import Entry, search
 from ettr.core.validity import MACHINE_C
 from ettr.core.yaml_files import mapping_of, text_of
-from ettr.scenario import fields, paths, writing
+from ettr.scenario import field_list, fields, paths, writing
 from ettr.scenario.basics import Addition, Factor, Number, Origin, Section, Share, Text
 from ettr.scenario.explain import explain
 
@@ -281,8 +281,8 @@ class Gpu(Section):
 
     @classmethod
     def dictionary(cls) -> pd.DataFrame:
-        """The fields of a GPU file: ``field``, ``unit``, ``rule``, ``default``, ``meaning``."""
-        return paths.dictionary(cls)
+        """Return the fields of a GPU file: ``field``, ``unit``, ``rule``, ``default``, ``meaning``, ``aliases``."""
+        return field_list.dictionary(cls)
 
     @classmethod
     def search(cls, words: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ from ettr.core.report import Headline, Table, as_html, one_line
 from ettr.core.sentences import fails, gpus
 from ettr.core.units import LAST_DIGITS, S_PER_H
 from ettr.core.yaml_files import mapping_of, text_of
-from ettr.scenario import fields, paths, writing
+from ettr.scenario import field_list, fields, paths, writing
 from ettr.scenario.basics import ALL
 from ettr.scenario.explain import explain
 from ettr.scenario.failures import MEANS
@@ -421,8 +421,15 @@ class Scenario(RunHours):
 
     @classmethod
     def dictionary(cls) -> pd.DataFrame:
-        """The data dictionary: ``field``, ``unit``, ``rule``, ``default``, ``meaning``."""
-        return paths.dictionary(cls)
+        """Return all fields as a table: ``field``, ``unit``, ``rule``, ``default``, ``meaning``, ``aliases``.
+
+        Examples
+        --------
+        >>> from ettr import Scenario
+        >>> Scenario.dictionary().set_index("field").loc["failures.job_mttf_h", "unit"]
+        'h'
+        """
+        return field_list.dictionary(cls)
 
     def to_frame(self) -> pd.DataFrame:
         """Every value in force with its origin.

@@ -6,20 +6,15 @@ import functools
 import sys
 import typing
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.units import unit_of
 from ettr.scenario.basics import Origin, Section
 from ettr.scenario.bounds import SMALLEST, Bounds, bounds
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 N_GPUS, RATE, INTERVAL = "cluster.n_gpus", "failures.rate_per_1000_node_days", "checkpoint.interval_min"
 RESTART, SPARES, GPU_PRICE = "recovery.restart_min", "spares.n_nodes", "cost.usd_per_gpu_h"
@@ -227,32 +222,3 @@ def _shown(values: np.ndarray) -> str:
     """The first of some numbers; as written where it is below the normal floats, whose digits differ."""
     first = float(values.flat[0])
     return repr(first) if 0 < abs(first) < sys.float_info.min else f"{first:g}"
-
-
-def dictionary(model: type[Section]) -> pd.DataFrame:
-    """Describe every field of a model.
-
-    Returns
-    -------
-    DataFrame
-        One row a field: ``field`` (dotted path), ``unit``, ``rule``, ``default``, ``meaning``.
-    """
-    import pandas as pd
-
-    rows = [
-        {
-            "field": path,
-            "unit": unit_of(path),
-            "rule": ", ".join(f"{sign} {limit:g}" for sign, limit in bounds(path, field)),
-            "default": _default_of(field),
-            "meaning": field.description or "",
-        }
-        for path, field in each_field(model, items=True)
-    ]
-    return pd.DataFrame(rows)
-
-
-def _default_of(field: FieldInfo) -> str:
-    if field.is_required():
-        return "required"
-    return "" if field.default in (PydanticUndefined, None) else str(field.default)

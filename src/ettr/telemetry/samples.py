@@ -187,9 +187,7 @@ def _interned(names: dict[str, str], name: str) -> str:
     """The same object for equal names, to save memory in long recordings."""
     if name not in names:
         if len(names) >= _MOST_GPUS:
-            raise InputError(
-                f"a file must have at most {_MOST_GPUS:,} names of GPUs and steps, got {name[:40]!r}"
-            )
+            raise InputError(f"a file must have at most {_MOST_GPUS:,} names of GPUs and steps, got {name[:40]!r}")
         names[name] = name
     return names[name]
 

@@ -23,12 +23,12 @@ def part_figures() -> pd.DataFrame:
     return pd.concat([Gpu.load(name).to_frame().assign(part=name) for name in evidence.gpu_names()], ignore_index=True)
 
 
-_RULES = ("field", "unit", "rule", "default", "meaning")
+_RULES = ("field", "unit", "rule", "default", "meaning", "aliases")
 
 
 def scenario_fields(frame: pd.DataFrame) -> CaptionedTable:
     """Return the fields of a scenario; columns as from :meth:`ettr.Scenario.dictionary`."""
-    return named(frame, heads(*_RULES), "Fields of a scenario")
+    return named(frame, heads(*_RULES, aliases="Also called"), "Fields of a scenario")
 
 
 def data_fields(frame: pd.DataFrame) -> CaptionedTable:
@@ -54,7 +54,7 @@ def presets(frame: pd.DataFrame) -> CaptionedTable:
 
 def part_fields(frame: pd.DataFrame) -> CaptionedTable:
     """Return the fields of a GPU; columns as from :meth:`ettr.Gpu.dictionary`."""
-    return named(frame, heads(*_RULES), "Fields of a GPU")
+    return named(frame, heads(*_RULES[:-1]), "Fields of a GPU")
 
 
 def parts(frame: pd.DataFrame) -> CaptionedTable:
@@ -66,6 +66,8 @@ def parts(frame: pd.DataFrame) -> CaptionedTable:
     cells = dict(zip(zip(frame["part"], frame["field"], strict=True), values, strict=True))
     fields = frame[["field", "unit"]].drop_duplicates(ignore_index=True)
     columns = {part: [cells.get((part, field), "") for field in fields["field"]] for part in frame["part"].unique()}
+    fields = pd.concat([pd.DataFrame({"field": ["also called"], "unit": [""]}), fields], ignore_index=True)
+    columns = {part: [", ".join(Gpu.load(part).aliases), *cells] for part, cells in columns.items()}
     wide = fields.rename(columns={"field": "Field", "unit": "Unit"}).assign(**columns)
     return CaptionedTable(wide, "Figures of the GPUs; those in brackets are assumed")
 

@@ -23,7 +23,7 @@ def places(frame: pd.DataFrame) -> CaptionedTable:
     """Return the rank of each mitigation; ``frame`` as from ``tables.places``."""
     ends = ["" if pd.isna(row.low) else f"{row.low:+.2f} to {row.high:+.2f}" for row in frame.itertuples()]
     names = {"title": "Mitigation", "place": "Rank", "days": "Days saved", "ends": "95% CI", "group": "Acts on"}
-    names |= {"evidence": "Evidence", "effect": "Effect size", "why": "Why not"}
+    names |= {"evidence": "Evidence", "effect": "Effect size", "why": "Why not", "aliases": "Also called"}
     cells = frame.assign(days=_signed(frame["days"]), ends=ends)
     return named(cells, names, f"{count(len(frame))} mitigations and their ranks")
 

@@ -119,7 +119,7 @@ def places(comparison: Comparison) -> pd.DataFrame:
     DataFrame
         One row per mitigation, ranked ones first, then those in place, without evidence, and without an answer:
         ``id``, ``title``, ``group``, ``place`` (in words), ``days`` with ``low`` and ``high`` (95%) [d], ``evidence``,
-        ``effect``, ``why`` (reason for a missing answer).
+        ``effect``, ``why`` (reason for a missing answer), ``aliases``.
     """
     columns = ["id", "title", "group", "state", "evidence", "effect", "why", "rank", "rank_low", "rank_high"]
     ends = {"days_gain": "days", "days_low": "low", "days_high": "high"}
@@ -127,9 +127,10 @@ def places(comparison: Comparison) -> pd.DataFrame:
     rows = frame.assign(
         place=[_place(row) for row in frame.to_dict("records")],
         order=[_order(row) for row in frame.to_dict("records")],
+        aliases=[", ".join(comparison.study.catalogue[name].aliases) for name in frame["id"]],
     )
     rows = rows.sort_values(["order", "days"], ascending=[True, False], kind="stable", ignore_index=True)
-    return rows[["id", "title", "group", "place", "days", "low", "high", "evidence", "effect", "why"]]
+    return rows[["id", "title", "group", "place", "days", "low", "high", "evidence", "effect", "why", "aliases"]]
 
 
 def _place(row: dict[str, Any]) -> str:
