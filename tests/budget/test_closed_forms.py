@@ -18,7 +18,7 @@ from ettr.core.results import PARTS
 from ettr.core.validity import ValidityWarning
 from written_scenarios import zero_or_up_to
 
-RARE = "maintenance so rare that requests seldom wait for the same checkpoint"
+RARE = "maintenance so rare that requests hardly ever wait for the same checkpoint"
 TABLE = {"failures": {}, "dead": DEAD, "write": WRITE}
 
 

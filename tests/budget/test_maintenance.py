@@ -12,7 +12,7 @@ from ettr.core.errors import OutsideValidity
 from ettr.core.results import PARTS
 from ettr.core.validity import ValidityWarning
 
-RARE = "maintenance so rare that requests seldom wait for the same checkpoint"
+RARE = "maintenance so rare that requests hardly ever wait for the same checkpoint"
 RUNS = {
     "calm": SIZES["calm"],
     "plain": {},

@@ -67,7 +67,7 @@ def test_the_first_order_is_the_limit_of_rare_failures(plain_run):
 @pytest.mark.parametrize(
     ("changes", "name"),
     [
-        ({"failures.modes": [{"name": "sdc", "share": 0.5, "latency_h": 1}]}, "failures that are noticed"),
+        ({"failures.modes": [{"name": "sdc", "share": 0.5, "latency_h": 1}]}, "failures that are detected at once"),
         (silent(1) | {"checkpoint.persist_s": 60}, "checkpoint.persist_s"),
         (silent(1) | {"prediction": {"recall": 0.5, "precision": 0.5, "lead_s": 60, "action_s": 6}}, "prediction"),
         (silent(1) | {"checkpoint.tiers": [{"name": "m", "interval_s": 60, "survives": 0.5}]}, "checkpoint.tiers"),

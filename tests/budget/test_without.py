@@ -39,7 +39,7 @@ EXTRAS = {
     "spares": (FLEET, "spares that run out (spares, repair)"),
     "elastic": (
         FLEET | {"elastic": {"n_replicas": 8, "n_least": 7}},
-        "jobs that go on without some replicas (elastic)",
+        "jobs that continue without some replicas (elastic)",
     ),
     "rolling": (
         FLEET | {"maintenance": {"per_day": 0.1, "duration_min": 30, "rolling_nodes": 2}},
@@ -55,8 +55,7 @@ def test_what_has_no_term_is_refused_by_name(plain_run, extra, formula):
     with pytest.raises(NotModelled) as caught:
         FORMULAS[formula](plain_run.override(changes))
     assert str(caught.value) == (
-        f"budget.{formula} has no term for {words}: use ettr.simulate (ettr simulate on the command line), or leave "
-        "them out with budget.simplified"
+        f"budget.{formula} has no term for {words}: use ettr.simulate, or leave them out with budget.simplified"
     )
 
 
@@ -143,7 +142,7 @@ def test_nothing_else_is_left_out(plain_run):
     assert simple.left_out == (
         "time-outs that kill a healthy job (recovery.false_alarms_per_day)",
         "slow nodes (slow_nodes)",
-        "jobs that go on without some replicas (elastic)",
+        "jobs that continue without some replicas (elastic)",
         "stops for maintenance of a few nodes at a time (maintenance.rolling_nodes)",
         "spares that run out (spares, repair)",
     )
@@ -152,23 +151,23 @@ def test_nothing_else_is_left_out(plain_run):
 def test_the_rate_is_the_settled_one(plain_run):
     young = plain_run.override({"failures.burn_in": {"factor": 3, "decay_days": 2}})
     assert budget.simplified(young) == budget.Simplified(
-        plain_run, ("a rate that changes, settled here (failures.burn_in)",)
+        plain_run, ("a changing failure rate, at its long-run value here (failures.burn_in)",)
     )
     for start in ("new", "stationary"):
         nodes = plain_run.override({"failures.lifetime": {"shape": 0.7, "start": start}})
         assert budget.simplified(nodes) == budget.Simplified(
-            plain_run, ("nodes with a memory, their rate settled here (failures.lifetime)",)
+            plain_run, ("nodes whose failure rate depends on age, at their long-run rate here (failures.lifetime)",)
         )
 
 
 BESIDE = {
-    "tiers with prediction": (TIERS | PREDICTION, TIERS, ["warnings of failures (prediction)"]),
+    "tiers with prediction": (TIERS | PREDICTION, TIERS, ["predicted failures (prediction)"]),
     "silent failures among others": (
         {"failures.modes": [{"name": "SDC", "share": 0.5, "latency_h": 2, "latency_cv": 1}]},
         {"failures.modes": [{"name": "SDC", "share": 0.5}]},
         [
             "latencies that vary (failures.modes.SDC.latency_cv)",
-            "silent failures, noticed at once here (failures.modes.SDC.latency_h)",
+            "silent failures, detected at once here (failures.modes.SDC.latency_h)",
         ],
     ),
     "latencies that differ": (
@@ -186,8 +185,8 @@ BESIDE = {
         TIERS | WRITE | {"failures.modes": [{"name": "SDC", "share": 1.0}]},
         [
             "slowdown by the background write (checkpoint.persist_slowdown)",
-            "warnings of failures (prediction)",
-            "silent failures, noticed at once here (failures.modes.SDC.latency_h)",
+            "predicted failures (prediction)",
+            "silent failures, detected at once here (failures.modes.SDC.latency_h)",
         ],
     ),
 }

@@ -12,7 +12,7 @@ from ettr import Scenario, budget, plan
 from ettr.core import sentences
 from ettr.core.errors import OutsideValidity
 
-RARE = "budget.exact holds only for maintenance so rare that requests seldom wait for the same checkpoint"
+RARE = "budget.exact holds only for maintenance so rare that requests hardly ever wait for the same checkpoint"
 TOO_LONG = "budget.exact holds only for .* productive for at least 1e-06 of their time"
 RUNS = {
     "crowded maintenance": ("llama3-405b", {"cluster.n_gpus": 1_200_000, "recovery.init_s_per_1000_gpus": 0}, RARE),

@@ -42,7 +42,7 @@ def test_simulate_answers_in_words(in_words):
     assert shares == pytest.approx(
         [simulated.ettr, low, high, form.ettr], abs=0.51e-2 * 10 ** -len(figures[1].split(".")[1])
     )
-    assert "The closed form (budget.exact) leaves nothing out.\n" in out
+    assert "The analytical model (budget.exact) covers all mechanisms of this run.\n" in out
     assert f"would have needed {simulated.variance_ratio:.3g} times as many runs" in out
 
 
@@ -109,7 +109,7 @@ def test_every_preset_is_answered_within_a_narrow_terminal(ettr, monkeypatch, na
 
 def test_what_the_closed_form_leaves_out_is_named_and_waits_are_told(in_words):
     out = in_words("simulate", "rsc-1", "--runs", "100", *SPARES)
-    assert "The closed form leaves out:\n  spares that run out (spares, repair)\n" in out
+    assert "The analytical model leaves out:\n  spares that run out (spares, repair)\n" in out
     simulated = simulate(rsc1(spares={"n_nodes": 1}, repair={"manual_h": 24}), 100)
     waits, hours = re.search(r"^Waits for nodes: ([\d.]+) a run, ([\d,.]+) h \(within the queue\)$", out, re.M).groups()
     assert number(waits) == pytest.approx(simulated.runs["n_waits"].mean(), rel=0.005)
@@ -124,7 +124,7 @@ def test_where_the_closed_form_has_no_answer_that_is_said(in_words, as_json):
     asked = ("simulate", "rsc-1", "--runs", "30", "--set", "maintenance={per_day: 40, duration_min: 60}")
     out = in_words(*asked)
     assert "closed form:" not in out and re.search(r"^part +hours +95% +share *$", out, re.M)
-    assert "No closed form beside it: budget.exact holds only for maintenance so rare that " in out
+    assert "The analytical model does not cover this run: budget.exact holds only for maintenance so rare that " in out
     closed_form = as_json(*asked)["closed_form"]
     assert closed_form["ettr"] is None and closed_form["budget"] is None
     assert closed_form["refusal"].startswith("budget.exact holds only")

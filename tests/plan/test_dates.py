@@ -84,7 +84,7 @@ def test_what_has_a_transform_is_followed_in_full(changes):
 
 def test_nodes_with_a_memory_fail_at_their_mean_rate():
     answer = of({"failures.lifetime": {"shape": 0.7}})
-    assert answer.dates.left_out == ("nodes with a memory, at their mean rate",)
+    assert answer.dates.left_out == ("nodes whose failure rate depends on age, at their mean rate",)
     assert answer.dates.finishing.mean_h == pytest.approx(of().dates.finishing.mean_h, rel=0.01)
 
 

@@ -128,20 +128,20 @@ TOGETHER = {
         "repair": {"automatic_h": 1},
         "failures.lifetime": {"shape": 2},
     },
-    "whole part of the next.*memory.*": {
+    "multiple of the faster tier.*memory.*": {
         "checkpoint.tiers": [{"name": "memory", "interval_s": 1000, "survives": 0.9}],
     },
-    "up to 7 checkpoint.tiers, got 8": {
+    "at most 7 checkpoint.tiers, got 8": {
         "checkpoint.interval_min": 128,
         "checkpoint.tiers": [
             {"name": f"tier {i}", "interval_s": 60 * 2**i, "survives": 0.1 * (i + 1)} for i in range(8)
         ],
     },
-    "retire_after within a window up to 16, got 17": {
+    "retire_after <= 16.*retire_window_days, got 17": {
         "spares": {"n_nodes": 1},
         "repair": {"automatic_h": 1, "retire_after": 17, "retire_window_days": 1, "replacement_h": 1},
     },
-    r"up to 1e\+15 checkpoints a run.*are more": {
+    r"at most 1e\+15 checkpoints per run, got": {
         "job.productive_h": 1e9,
         "checkpoint.persist_s": 0,
         "checkpoint.tiers": [{"name": "memory", "interval_s": 1e-6, "survives": 0.9}],
@@ -278,6 +278,6 @@ def test_ctrl_c_ends_a_long_call_within_a_second(small_run):
 
 def test_without_a_folder_for_compiled_code_there_is_a_warning(monkeypatch):
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
-    with pytest.warns(RuntimeWarning, match="compiled code cannot be kept.*set NUMBA_CACHE_DIR") as caught:
+    with pytest.warns(RuntimeWarning, match="compiled code cannot be cached.*set NUMBA_CACHE_DIR") as caught:
         assert compiled(lambda number: number + 1)(2) == 3
     assert len(caught) == 1

@@ -1,8 +1,8 @@
-"""Where the hours of a run go: closed forms from a scenario to a time budget.
+"""Time budgets of a run, its finishing date, and its best checkpoint interval, by analytical models.
 
-Each function takes a scenario and, in ``at``, arrays for some of its fields, so that a whole map is one call::
+Each function takes a scenario and, in ``at``, arrays for some of its fields, so that a map takes one call::
 
-    budget.exact(scenario, {"cluster.n_gpus": n_gpus[:, None], "checkpoint.interval_min": interval_min})
+    budget.exact(scenario, {"cluster.n_gpus": n_gpus, "checkpoint.interval_min": interval_min}, product=True)
 """
 
 from ettr.budget.changing import at_mean_rate, mean_rate_per_h, over_time

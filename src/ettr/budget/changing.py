@@ -1,4 +1,4 @@
-"""Rates that change while the job runs: the steady state of each moment, integrated until the work is done."""
+"""Failure rates that change while the job runs: the steady state at each rate, integrated until the work is done."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ettr.scenario.long_run import changes, steady
 from ettr.scenario.paths import INTERVAL
 
 _STEPS, _FIRST_STEP, _LONGEST = 2000, 1e-4, 1e4
-"""Steps from a ten-thousandth of the work to ten thousand times the work."""
+"""Number of time steps; the first ends at 1e-4, the last at 1e4 times the work."""
 
 IntervalOf = Callable[[np.ndarray], Any]
 """From the job's failure rate [1/h] to the interval to use [min]."""
@@ -27,7 +27,7 @@ IntervalOf = Callable[[np.ndarray], Any]
 
 @dataclass(frozen=True)
 class _Steps:
-    """Stretches of exposed time with the mean rate in each."""
+    """Steps of exposed time, with the mean failure rate in each."""
 
     end_h: np.ndarray
     length_h: np.ndarray
@@ -35,16 +35,16 @@ class _Steps:
 
 
 def over_time(scenario: Scenario | JobInHours, interval_of: IntervalOf | None = None) -> TimeBudget:
-    r"""Expected time budget of a run whose failure rate changes while it lasts.
+    r"""Return the expected time budget of a run whose failure rate changes over time.
 
     Parameters
     ----------
     scenario : Scenario or JobInHours
-        The run; with ``failures.burn_in``, or ``failures.lifetime`` and nodes that start new, its rate changes. In
-        hours it is taken as one that :func:`accepted` gave for ``"over_time"``.
+        The run. Its rate changes with ``failures.burn_in``, or with ``failures.lifetime`` and nodes that start new. A
+        run in hours must come from :func:`accepted` for ``"over_time"``.
     interval_of : callable, optional
-        Interval to use at a failure rate of the job: takes an array of rates [1/h], returns minutes. The scenario's
-        own interval throughout if not given.
+        Checkpoint interval at a failure rate of the job: takes an array of rates [1/h], returns minutes. The scenario's
+        interval throughout if not given.
 
     Returns
     -------
@@ -54,18 +54,18 @@ def over_time(scenario: Scenario | JobInHours, interval_of: IntervalOf | None = 
     Raises
     ------
     NotModelled
-        Burn-in together with lifetimes, or what else :func:`exact` refuses.
+        Burn-in together with lifetimes, or a mechanism that :func:`exact` refuses.
     OutsideValidity
         The run would practically never end, or makes no progress at its start.
 
     Notes
     -----
     With :math:`b(\lambda)` the steady-state hours of a part per exposed hour at rate :math:`\lambda`, each part is
-    :math:`\int_0^{t_W} b(\lambda(t))\,dt`, where :math:`t_W` is when the productive part reaches the work. Each step
-    takes the mean of :math:`\lambda` over it, so no failure is lost. The first restart meets the same rates. Good while
-    the rate changes little from one checkpoint to the next. New nodes: :math:`N m(t)` failures by t, m the renewal
-    function; a rate that was counted is read as the count of nodes that were new, and one that was given as the rate in
-    the long run.
+    :math:`\int_0^{t_W} b(\lambda(t))\,dt`, where :math:`t_W` is the time at which the productive part reaches the work.
+    Each step takes the mean of :math:`\lambda` over its length, so that the number of failures is exact. The first
+    restart passes through the same rates. The result is accurate if the rate changes little from one checkpoint to the
+    next. N new nodes have :math:`N m(t)` failures by t, with the renewal function m; a counted rate is that of nodes
+    which were new, and a rate without a count is the long-run rate.
 
     Examples
     --------
@@ -75,15 +75,18 @@ def over_time(scenario: Scenario | JobInHours, interval_of: IntervalOf | None = 
     (0.879, 0.909)
     """
     run = accepted(scenario, formula="over_time")
+    # steady-state hours at the rate of each step, for the whole work
     steps = _steps(run)
     moments = replace(run, rate=steps.rate_per_h, include_start=False)
     if interval_of is not None:
         interval_min = Scenario.check_values(INTERVAL, interval_of(steps.rate_per_h))
         moments = replace(moments, tau=interval_min / MIN_PER_H)
     steady_hours = quiet_budget(moments, form=exact_at_each_rate)
+    # share of that which falls into each step, where the first restart takes up some of the exposed hours
     share = steps.length_h / _exposed_h(steady_hours)
     start = _start(moments, steps) if run.include_start else {}
     share = share * np.clip((steps.end_h - start.get("restart_h", 0.0)) / steps.length_h, 0.0, 1.0)
+    # the step in which the productive hours reach the work, and the part of it that is needed
     done_h = np.cumsum(steady_hours.productive_h * share)
     reach = int(np.searchsorted(done_h, run.work))
     if reach == done_h.size or not np.isfinite(done_h[reach]):
@@ -102,12 +105,12 @@ def over_time(scenario: Scenario | JobInHours, interval_of: IntervalOf | None = 
 
 
 def _exposed_h(hours: TimeBudget) -> Any:
-    """Hours in which failures can strike. [h]"""
+    """Exposed hours: those in which failures can strike. [h]"""
     return hours.total_h - hours.detection_h - hours.queue_h - hours.maintenance_h
 
 
 def at_mean_rate(scenario: Scenario) -> Scenario:
-    """The same run at the mean failure rate of its exposed hours, which does not change.
+    """Return a run with a constant failure rate, the mean over its exposed hours.
 
     Parameters
     ----------
@@ -117,13 +120,21 @@ def at_mean_rate(scenario: Scenario) -> Scenario:
     Returns
     -------
     Scenario
-        With ``failures.rate_per_1000_node_days`` for what stood there, known as well as that, and without burn-in and
+        With ``failures.rate_per_1000_node_days``, with the same relative uncertainty, and without burn-in and
         lifetimes.
 
     Raises
     ------
     NotModelled, OutsideValidity
-        As :func:`over_time`.
+        As by :func:`over_time`.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, budget
+    >>> run = Scenario.load("llama3-405b")
+    >>> young = run.override({"failures.burn_in": {"factor": 5, "decay_days": 7}})
+    >>> round(budget.at_mean_rate(young).failure_rate / run.failure_rate, 2)
+    1.52
     """
     if scenario.failures.burn_in is None and scenario.failures.lifetime is None:
         return scenario
@@ -141,6 +152,7 @@ def mean_rate_per_h(run: JobInHours) -> float:
 
 
 def _steps(run: JobInHours) -> _Steps:
+    """Steps of exposed time with the mean failure rate in each: of burn-in, of new nodes, or a constant one."""
     from ettr.failures.hazards import burn_in_count
     from ettr.failures.renewal import renewal_count
 
@@ -158,20 +170,21 @@ def _steps(run: JobInHours) -> _Steps:
 
 
 def _start(moments: JobInHours, steps: _Steps) -> dict[str, float]:
-    """Hours and failures of the first queue and the first restart, through the rates that the restart meets.
+    """Hours and failures of the first queue and the first restart, at the rates that the restart passes through.
 
-    A restart that takes R exposed hours on average at some rate ends there with 1/R an hour.
+    A restart that takes R exposed hours on average at a rate ends there at a rate of 1/R.
     """
     with np.errstate(over="ignore", divide="ignore"):
         failures, mean_h = recover_of(moments)(moments, 0.0, 1.0)
         ends = np.broadcast_to(steps.length_h / mean_h, steps.length_h.shape)
+    # probability that the restart still runs at the edges of the steps; expected hours and failures within each step
     left = np.exp(-np.append(0.0, np.cumsum(ends)))
-    with np.errstate(invalid="ignore"):  # where a restart hardly ever ends, all fail that strike
+    with np.errstate(invalid="ignore"):  # where a restart hardly ever ends, failures come at the full rate
         struck_per_h = np.where(np.isfinite(mean_h), failures / mean_h, steps.rate_per_h)
         spent_h = np.where(ends > 1e-12, mean_h * (left[:-1] - left[1:]), steps.length_h * left[:-1])
     n_failures = float((spent_h * np.where(spent_h > 0, struck_per_h, 0.0)).sum())
-    # failures without end that take no time each take none together
-    queue_h, detection_h = (n_failures * each if each else 0.0 for each in (moments.queue, moments.detection))
+    # infinitely many failures without downtime have none together, not NaN
+    queue_h, detection_h = (n_failures * hours if hours else 0.0 for hours in (moments.queue, moments.detection))
     return {
         "queue_h": float(moments.first_queue + queue_h),
         "restart_h": float(spent_h.sum()),

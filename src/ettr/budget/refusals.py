@@ -1,4 +1,4 @@
-"""What the closed forms have no term for, and refuse by name."""
+"""Mechanisms that the analytical models do not cover, refused by name."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.long_run import starts_new
 from ettr.scenario.paths import PERSIST, PREDICTION, SLOWDOWN, TIERS
 
-SILENT, NOTICED = "silent failures (latency_h)", "failures that are noticed"
+SILENT, NOTICED = "silent failures (latency_h)", "failures that are detected at once"
 WRITE = "a background write (checkpoint.persist_s or checkpoint.store)"
-SIMULATE = "use ettr.simulate (ettr simulate on the command line)"
+SIMULATE = "use ettr.simulate"
 
 
 @dataclass(frozen=True)
 class Extra:
-    """Something that only simulation follows.
+    """A mechanism that only the simulator covers.
 
     Attributes
     ----------
     words : str
-        What it is, in a few words.
+        Its name, in a few words.
     found_at : callable
-        From a scenario to the paths of its fields; empty where the scenario does without it.
+        Takes a scenario, returns the paths of the fields that set it; empty if the scenario does not have it.
     """
 
     words: str
@@ -40,7 +40,7 @@ def _if(path: str, occurs: Callable[[Scenario], Any]) -> Callable[[Scenario], tu
 
 
 def _of_modes(scenario: Scenario, field: str, occurs: Callable[[Any], Any]) -> Iterable[str]:
-    """Paths of a field of the modes that occur."""
+    """Paths of a field in the modes that occur and have the mechanism."""
     for mode, weight in zip(scenario.failures.modes, scenario.mode_weights[:-1], strict=True):
         if weight > 0 and occurs(mode):
             yield f"failures.modes.{mode.name}.{field}"
@@ -61,7 +61,7 @@ def _cured_lemons(scenario: Scenario) -> tuple[str, ...]:
 
 
 def silent_modes(scenario: Scenario) -> tuple[str, ...]:
-    """Paths of the silent modes that occur, up to their field."""
+    """Paths of the silent modes that occur."""
     paths = _of_modes(scenario, "latency_h", lambda mode: mode.latency_h is not None)
     return tuple(path.removesuffix(".latency_h") for path in paths)
 
@@ -77,21 +77,21 @@ EXTRAS = (
         _if("checkpoint.n_kept", lambda run: run.checkpoint.n_kept is not None and silent_modes(run)),
     ),
     Extra("slow nodes", _if("slow_nodes", lambda run: run.slow_nodes and run.slow_nodes.per_1000_node_days > 0)),
-    Extra("jobs that go on without some replicas", _if("elastic", lambda run: run.elastic)),
+    Extra("jobs that continue without some replicas", _if("elastic", lambda run: run.elastic)),
     Extra(
         "stops for maintenance of a few nodes at a time",
         _if("maintenance.rolling_nodes", lambda run: run.maintenance and run.maintenance.rolling_nodes),
     ),
-    Extra("restarts in which nothing fails", _if("recovery.exposed", lambda run: not run.recovery.exposed)),
-    Extra("copies that are corrupt", _corrupt_copies),
+    Extra("restarts without failures", _if("recovery.exposed", lambda run: not run.recovery.exposed)),
+    Extra("corrupt copies", _corrupt_copies),
     Extra("lemons that are cured", _cured_lemons),
     Extra("spares that run out", lambda run: ("spares", "repair") if run.spares else ()),
 )
-"""In the order in which they are named."""
+"""Mechanisms of the simulator only, in the order in which refusals name them."""
 
 
 def refuse_extras(formula: str, scenario: Scenario) -> None:
-    """Refuse a scenario with something that only simulation follows."""
+    """Refuse a scenario with a mechanism that only the simulator covers."""
     for extra in EXTRAS:
         if paths := extra.found_at(scenario):
             raise NotModelled(
@@ -101,88 +101,87 @@ def refuse_extras(formula: str, scenario: Scenario) -> None:
 
 
 def refuse_what_changes(formula: str, scenario: Scenario) -> None:
-    """Refuse rates that change and nodes with a memory."""
+    """Refuse changing rates, and lifetimes of nodes that are not exponential."""
     failures, instead = scenario.failures, "budget.over_time"
     if failures.burn_in and failures.burn_in.factor != 1:
-        raise NotModelled(f"{formula} has no form for failures.burn_in, a rate that changes: use {instead}")
+        raise NotModelled(f"{formula} does not cover failures.burn_in, a changing failure rate: use {instead}")
     if failures.lifetime and failures.lifetime.shape != 1:
         if failures.lifetime.start == "new":
-            raise NotModelled(f"{formula} has no form for failures.lifetime, a rate that changes: use {instead}")
+            raise NotModelled(
+                f"{formula} does not cover failures.lifetime with new nodes, a changing failure rate: use {instead}"
+            )
         raise NotModelled(
-            f"{formula} has no form for failures.lifetime, nodes with a memory: {SIMULATE}; {instead} takes the rate "
-            "of many such nodes, which is steady"
+            f"{formula} does not cover failures.lifetime, nodes whose failure rate depends on age: {SIMULATE}, or "
+            f"{instead}, which takes the steady rate of many such nodes"
         )
 
 
 def refuse_without_transform(scenario: Scenario, run: JobInHours) -> None:
-    """Refuse what the distribution of the finishing date is simulated for, though its mean may have a form."""
+    """Refuse mechanisms without a transform of the finishing date, even if there is a model of its mean."""
     burn_in, lifetime = scenario.failures.burn_in, scenario.failures.lifetime
     named = {
-        "failures.burn_in, a rate that changes": burn_in and burn_in.factor != 1,
-        "failures.lifetime, nodes with a memory": lifetime and lifetime.shape != 1,
+        "failures.burn_in, a changing failure rate": burn_in and burn_in.factor != 1,
+        "failures.lifetime, nodes whose failure rate depends on age": lifetime and lifetime.shape != 1,
         f"faster tiers ({TIERS})": run.tiers,
-        f"warnings of failures ({PREDICTION})": run.prediction,
+        f"predicted failures ({PREDICTION})": run.prediction,
         SILENT: np.any(np.asarray(run.silent) > 0),
     }
-    for words, there in named.items():
-        if there:
-            raise NotModelled(f"budget.finishing has no form for {words}: {SIMULATE}")
+    for words, is_present in named.items():
+        if is_present:
+            raise NotModelled(f"budget.finishing does not cover {words}: {SIMULATE}")
 
 
 def together(run: JobInHours) -> list[str]:
-    """Names of mechanisms in a run that no closed form holds for together; none or one name if it holds."""
-    quiet = run.silent > 0
-    names = [
-        name
-        for name, there in {TIERS: bool(run.tiers), PREDICTION: run.prediction is not None, SILENT: quiet}.items()
-        if there
-    ]
+    """Names of mechanisms in a run that the exact model does not cover together; none or one name if it does."""
+    has_silent = run.silent > 0
+    present = {TIERS: bool(run.tiers), PREDICTION: run.prediction is not None, SILENT: has_silent}
+    names = [name for name, is_present in present.items() if is_present]
     if run.tiers and np.any(np.asarray(run.slowdown) * np.asarray(run.persist) > 0):
         names.append(SLOWDOWN)
-    if quiet and run.silent < 1 - LAST_DIGITS:
+    if has_silent and run.silent < 1 - LAST_DIGITS:
         names.append(NOTICED)
-    if quiet and np.any(np.asarray(run.persist) > 0):
+    if has_silent and np.any(np.asarray(run.persist) > 0):
         names.append(WRITE)
     return names
 
 
 def refuse_together(run: JobInHours) -> None:
-    """Refuse mechanisms that no closed form holds for together."""
+    """Refuse mechanisms that the exact model does not cover together."""
     names = together(run)
     if len(names) < 2:
         return
-    instead = "leave one out, or let budget.first_order add up what each costs"
-    if SLOWDOWN in names:  # nor does the simulator hold for it
-        raise NotModelled(f"budget.exact has no form for {TIERS} together with {SLOWDOWN}: {instead}")
-    raise NotModelled(f"budget.exact has no form for {' together with '.join(names[:2])}: {SIMULATE}, {instead}")
+    instead = "leave one out, or use budget.first_order, which adds up their costs"
+    if SLOWDOWN in names:  # which the simulator does not cover either
+        raise NotModelled(f"budget.exact does not cover {TIERS} together with {SLOWDOWN}: {instead}")
+    raise NotModelled(f"budget.exact does not cover {' together with '.join(names[:2])}: {SIMULATE}, {instead}")
 
 
 def refuse_other_latencies(run: JobInHours) -> None:
-    """With one latency the failure that struck first is found first, which the form rests on."""
+    """Refuse different latencies: the model assumes that the failure which struck first is detected first."""
     latencies_h = run.modes.latencies
     if len(latencies_h) > 1:
         raise NotModelled(
-            f"budget.exact has no form for silent failures of different latency_h ({min(latencies_h):g} and "
-            f"{max(latencies_h):g} h): {SIMULATE}; budget.first_order adds up what each costs"
+            f"budget.exact does not cover silent failures of different latency_h ({min(latencies_h):g} and "
+            f"{max(latencies_h):g} h): {SIMULATE}, or budget.first_order, which adds up their costs"
         )
 
 
 def refuse_ageing(scenario: Scenario) -> None:
-    """Refuse what the form of rates that change does not hold for."""
+    """Refuse combinations that :func:`ettr.budget.over_time` does not cover."""
     failures = scenario.failures
     lifetime, new = failures.lifetime, starts_new(scenario)
     if failures.burn_in and lifetime and lifetime.shape != 1:
         raise NotModelled(
-            f"budget.over_time has no form for failures.burn_in together with failures.lifetime: {SIMULATE}"
+            f"budget.over_time does not cover failures.burn_in together with failures.lifetime: {SIMULATE}"
         )
     if new and failures.lemons and failures.lemons.factor > 1:
         raise NotModelled(
-            f"budget.over_time has no form for failures.lifetime together with failures.lemons: {SIMULATE}"
+            f"budget.over_time does not cover failures.lifetime together with failures.lemons: {SIMULATE}"
         )
 
 
 def refuse(scenario: Scenario, run: JobInHours, formula: str = "exact") -> None:
-    """Refuse a scenario, and what it is in hours, that a form has no answer for."""
+    """Refuse a scenario, or its run in hours, that a model does not cover."""
     refuse_extras(f"budget.{formula}", scenario)
     if formula == "over_time":
         refuse_ageing(scenario)
@@ -198,24 +197,24 @@ def refuse(scenario: Scenario, run: JobInHours, formula: str = "exact") -> None:
 def accepted(
     scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None, formula: str = "exact"
 ) -> JobInHours:
-    """A run in hours that a form holds for: all forms take it in place of the scenario, which is not asked again.
+    """Return a run in hours that a model covers; all models take it in place of the scenario, without another check.
 
     Parameters
     ----------
     scenario, at
-        As in :func:`exact`. A run that is in hours already comes back as it is.
+        As in :func:`exact`. A run in hours is returned unchanged.
     formula : str
         ``"exact"``, ``"first_order"``, ``"rsc"``, ``"over_time"`` or ``"finishing"``.
 
     Returns
     -------
     JobInHours
-        For ``dataclasses.replace`` to change: what follows from its fields follows.
+        Change it with ``dataclasses.replace``; derived quantities follow its fields.
 
     Raises
     ------
     InputError, NotModelled
-        As the form itself.
+        As by the model itself.
 
     Examples
     --------
@@ -234,6 +233,6 @@ def accepted(
 
 
 def barred(scenario: Scenario) -> set[str]:
-    """Fields that no closed form holds for beside something else that the scenario has."""
+    """Fields that the exact model does not cover together with another mechanism of the scenario."""
     slowed = {SLOWDOWN} if scenario.checkpoint.tiers else set()
     return slowed | ({PERSIST} if scenario.latencies_h else set())

@@ -9,30 +9,30 @@ import numpy as np
 _POINTS = 9
 _DEGREE = 4
 _SMOOTH_WIDTH = 0.1
-"""Log-width of a window in which any cost here is a polynomial to more digits than its minimum needs."""
+"""Width, in the logarithm, of a window within which the cost is close enough to a polynomial."""
 _FINE_WIDTH = 1e-7
 _RESIDUAL = 1e-4
-"""Misfit, against the cost's range in the window, from which on it has a kink there."""
+"""Misfit of the polynomial, relative to the range of the cost in the window, above which the cost has a kink there."""
 _NOISE = 1e-14
 
 
 def lowest(cost: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Where a cost with one minimum between two positive ends is lowest.
+    """Return the minimum of a cost that has a single one between two positive ends.
 
-    Grids of nine points on a logarithmic scale, each four times narrower, then the minimum of a polynomial through the
-    last; grids to the end where a kink stands in its way.
+    The search uses grids of nine points on a logarithmic scale, each four times narrower, and then the minimum of a
+    polynomial through the last grid. If the cost has a kink there, it continues with grids.
 
     Parameters
     ----------
     cost : callable
-        Takes an array with one axis more, in front, than ``low`` and ``high``; NaN where there is no answer.
+        Takes an array with one more axis, in front, than ``low`` and ``high``; NaN where the cost is not defined.
     low, high : ndarray
-        Ends, of one shape; one point where they are equal.
+        Ends, of the same shape; they may be equal.
     """
     steps = np.linspace(0.0, 1.0, _POINTS).reshape(-1, *(1,) * np.ndim(low))
     left, right = np.log(low), np.log(high)
 
-    def cost_of(log_points: np.ndarray) -> np.ndarray:  # at the ends themselves, where the logarithm rounds
+    def cost_of(log_points: np.ndarray) -> np.ndarray:  # the logarithm rounds, so keep to the ends
         return cost(np.clip(np.exp(log_points), low, high))
 
     grid, values = _narrowed(cost_of, left, right, steps, _SMOOTH_WIDTH)
@@ -61,7 +61,8 @@ def _narrowed(
 
 
 def _minimum_of_fit(values: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Whether a polynomial fits the cost in a window, and its lowest place there, in [0, 1]."""
+    """Whether a polynomial fits the cost in a window, and the place of its minimum there, in [0, 1]."""
+    # least squares in x from -1 to 1, less the lowest value so that no digits are lost
     x = 2 * steps.reshape(-1) - 1
     basis = np.vander(x, _DEGREE + 1, increasing=True)
     finite = np.where(np.isfinite(values), values, 0.0)
@@ -69,6 +70,7 @@ def _minimum_of_fit(values: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, 
     factors = np.tensordot(np.linalg.pinv(basis), finite - lowest_value, axes=1)
     misfit = np.abs(np.tensordot(basis, factors, axes=1) - (finite - lowest_value)).max(axis=0)
     smooth = np.isfinite(values).all(axis=0) & (misfit <= _RESIDUAL * span + _NOISE * np.abs(lowest_value))
+    # Newton's method on the slope, from the lowest point of the grid; downhill where the curve bends the other way
     place = x[values.argmin(axis=0)]
     for _ in range(4):
         slope = factors[1] + place * (2 * factors[2] + place * (3 * factors[3] + place * 4 * factors[4]))

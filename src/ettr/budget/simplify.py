@@ -1,4 +1,4 @@
-"""A scenario without what the closed forms have no term for, and the form that comes closest to it."""
+"""A scenario without the mechanisms that the exact model does not cover, and the analytical model closest to it."""
 
 from __future__ import annotations
 
@@ -25,41 +25,41 @@ from ettr.scenario.to_hours import before_interval
 
 @dataclass(frozen=True)
 class Simplified:
-    """A scenario that the exact form takes, and what was left out for it.
+    """A scenario that the exact model covers, and the mechanisms left out of it.
 
     Attributes
     ----------
     scenario : Scenario
-        Without what is named in ``left_out``.
+        The scenario without the mechanisms in ``left_out``.
     left_out : tuple of str
-        A few words and the fields each; empty if nothing had to go.
+        Name and fields of each mechanism; empty if none had to be left out.
     """
 
     scenario: Scenario
     left_out: tuple[str, ...] = ()
 
     def without(self, words: str, changes: Mapping[str, Any]) -> Simplified:
-        """With one more thing left out."""
+        """Leave out another mechanism."""
         return Simplified(self.scenario.override(changes), (*self.left_out, words))
 
 
 def mechanisms(left_out: Sequence[str]) -> str:
-    """Return in a list what was left out, without how the simplified scenario treats it.
+    """Return the mechanisms left out as a list in words, without how the simplified scenario treats them.
 
     Examples
     --------
-    >>> mechanisms(["slow nodes (slow_nodes)", "silent failures, noticed at once here (failures.modes.SDC.latency_h)"])
+    >>> mechanisms(["slow nodes (slow_nodes)", "silent failures, detected at once here (failures.modes.SDC.latency_h)"])
     'slow nodes (slow_nodes) and silent failures (failures.modes.SDC.latency_h)'
     """
     return listed([re.sub(r", [^()]*( here|at their mean rate)(?= \(|$)", "", words) for words in left_out])
 
 
 def simplified(scenario: Scenario) -> Simplified:
-    """The same scenario without what :func:`exact` has no term for, to set beside a simulation.
+    """Return a scenario without the mechanisms that :func:`exact` does not cover, for comparison with a simulation.
 
-    Spares never run out, the failure rate is the settled one. Silent failures that stand
-    beside something else count as noticed at once; of different latencies all get the mean. Beside tiers the
-    prediction goes.
+    Spares never run out, and the failure rate is the long-run rate. Silent failures count as detected at once if
+    another mechanism excludes them, and different latencies are replaced by their mean. Predictions are left out beside
+    faster tiers.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def simplified(scenario: Scenario) -> Simplified:
     Returns
     -------
     Simplified
-        ``scenario``, and ``left_out`` in words. :func:`exact` answers for it, or raises ``OutsideValidity``.
+        ``scenario``, and ``left_out`` in words. :func:`exact` covers it, unless it raises ``OutsideValidity``.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def simplified(scenario: Scenario) -> Simplified:
 
 
 def without_extras(scenario: Scenario) -> Simplified:
-    """The same scenario without what no closed form has a term for, whatever stands beside it.
+    """Return a scenario without the mechanisms that only the simulator covers.
 
     Parameters
     ----------
@@ -94,7 +94,14 @@ def without_extras(scenario: Scenario) -> Simplified:
     Returns
     -------
     Simplified
-        ``scenario``, which may still hold mechanisms that no form holds for together, or a rate that changes.
+        ``scenario``, which may still have a changing rate, or mechanisms that :func:`exact` does not cover together.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, budget
+    >>> slow = {"slow_nodes": {"per_1000_node_days": 1, "loss": 0.1, "detection_h": 4}}
+    >>> budget.without_extras(Scenario.load("llama3-405b").override(slow)).left_out
+    ('slow nodes (slow_nodes)',)
     """
     changes: dict[str, Any] = {}
     words: list[str] = []
@@ -108,16 +115,16 @@ def without_extras(scenario: Scenario) -> Simplified:
 def _at_the_settled_rate(simple: Simplified) -> Simplified:
     failures = simple.scenario.failures
     if failures.burn_in and failures.burn_in.factor != 1:
-        simple = simple.without("a rate that changes, settled here (failures.burn_in)", {"failures.burn_in": None})
+        words = "a changing failure rate, at its long-run value here (failures.burn_in)"
+        simple = simple.without(words, {"failures.burn_in": None})
     if failures.lifetime and failures.lifetime.shape != 1:
-        simple = simple.without(
-            "nodes with a memory, their rate settled here (failures.lifetime)", settled(simple.scenario)
-        )
+        words = "nodes whose failure rate depends on age, at their long-run rate here (failures.lifetime)"
+        simple = simple.without(words, settled(simple.scenario))
     return simple
 
 
 def _without_what_excludes_others(simple: Simplified) -> Simplified:
-    """Leave out what no closed form holds for beside something else."""
+    """Leave out mechanisms until the exact model covers the others together."""
     run = before_interval(simple.scenario)
     present = set(together(run))
     if SLOWDOWN in present:
@@ -129,12 +136,12 @@ def _without_what_excludes_others(simple: Simplified) -> Simplified:
             simple = simple.without(f"faster tiers ({TIERS})", {TIERS: ()})
     if TIERS in present and PREDICTION in present:
         present.discard(PREDICTION)
-        simple = simple.without(f"warnings of failures ({PREDICTION})", {PREDICTION: None})
+        simple = simple.without(f"predicted failures ({PREDICTION})", {PREDICTION: None})
     if SILENT in present and len(present) > 1:
         modes = silent_modes(simple.scenario)
         immediate = {f"{mode}.latency_h": None for mode in modes} | {f"{mode}.latency_cv": 0.0 for mode in modes}
         named = ", ".join(f"{mode}.latency_h" for mode in modes)
-        simple = simple.without(f"silent failures, noticed at once here ({named})", immediate)
+        simple = simple.without(f"silent failures, detected at once here ({named})", immediate)
     return simple
 
 
@@ -151,7 +158,7 @@ def _without_different_latencies(simple: Simplified) -> Simplified:
 
 
 def with_immediate_detection(scenario: Scenario) -> Scenario:
-    """The scenario with silent failures noticed at once, and survived by no faster tier, whose copies are spoiled."""
+    """Return a scenario with silent failures detected at once; no faster tier survives them, as copies are corrupt."""
     changes: dict[str, Any] = {}
     for mode in scenario.failures.modes:
         if mode.latency_h is not None:
@@ -165,18 +172,18 @@ OVER_TIME = "budget.over_time"
 
 @dataclass(frozen=True, repr=False)
 class ClosedForm(Answer):
-    """What a closed form says of a scenario.
+    """Time budget by an analytical model, with the mechanisms left out.
 
     Attributes
     ----------
     formula : str
-        ``budget.exact``, or ``budget.over_time`` where the failure rate changes and the form takes all the rest.
+        ``budget.exact``, or ``budget.over_time`` if the failure rate changes and that model covers everything else.
     budget : TimeBudget or None
-        Expected time budget; None where the form has no answer.
+        Expected time budget; None outside the model's validity.
     left_out : tuple of str
-        What the form has no term for, a few words and the fields each.
+        Name and fields of each mechanism that the model does not cover.
     refusal : str
-        Why it has no answer; empty if it has one.
+        Reason for no time budget; empty if there is one.
     """
 
     formula: str
@@ -185,7 +192,7 @@ class ClosedForm(Answer):
     refusal: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "formula": self.formula,
             "ettr": float(self.budget.ettr) if self.budget else None,
@@ -196,27 +203,27 @@ class ClosedForm(Answer):
 
     @property
     def headline(self) -> str:
-        """The formula, and its ETTR."""
+        """Formula and ETTR."""
         return f"{self.formula}: {self.budget.headline if self.budget else 'no answer'}"
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What the form leaves out, or why it has no answer, a sentence each."""
+        """Mechanisms that the model leaves out, or why there is no time budget, a sentence each."""
         if self.budget is None:
-            return (f"No closed form beside it: {self.refusal}.",)
+            return (f"The analytical model does not cover this run: {self.refusal}.",)
         if self.left_out:
-            return ("The closed form leaves out:", *(f"  {words}" for words in self.left_out))
-        changing = ", at each moment's failure rate" if self.formula == OVER_TIME else ""
-        maintenance = ", and has maintenance to first order" if self.budget.maintenance_h > 0 else ""
-        return (f"The closed form ({self.formula}) leaves nothing out{changing}{maintenance}.",)
+            return ("The analytical model leaves out:", *(f"  {words}" for words in self.left_out))
+        changing = ", at the failure rate of each moment" if self.formula == OVER_TIME else ""
+        maintenance = ", with maintenance to first order" if self.budget.maintenance_h > 0 else ""
+        return (f"The analytical model ({self.formula}) covers all mechanisms of this run{changing}{maintenance}.",)
 
     def report(self) -> Report:
-        """Its hours, and what they leave out."""
+        """Return the hours by part, and the mechanisms left out."""
         return [*(self.budget.report() if self.budget else []), *map(Note, self.caveats)]
 
 
 def closed_form(scenario: Scenario) -> ClosedForm:
-    """The closed form that leaves least out of a scenario.
+    """Return the time budget by the analytical model that leaves out the fewest mechanisms.
 
     Parameters
     ----------
@@ -226,8 +233,8 @@ def closed_form(scenario: Scenario) -> ClosedForm:
     Returns
     -------
     ClosedForm
-        Of :func:`over_time` if the failure rate changes and the form takes all the rest; else of :func:`exact` for the
-        scenario that :func:`simplified` leaves.
+        By :func:`over_time` if the failure rate changes and that model covers everything else; otherwise by
+        :func:`exact`, for the scenario from :func:`simplified`.
 
     Examples
     --------
@@ -240,11 +247,11 @@ def closed_form(scenario: Scenario) -> ClosedForm:
         if changes(scenario):
             return ClosedForm(OVER_TIME, over_time(scenario))
     except NotModelled:
-        pass  # the settled rate then
+        pass  # then at the long-run rate
     except OutsideValidity as error:
         return ClosedForm(OVER_TIME, None, refusal=str(error))
-    plain = simplified(scenario)
+    simple = simplified(scenario)
     try:
-        return ClosedForm("budget.exact", exact(plain.scenario), plain.left_out)
+        return ClosedForm("budget.exact", exact(simple.scenario), simple.left_out)
     except OutsideValidity as error:
-        return ClosedForm("budget.exact", None, plain.left_out, str(error))
+        return ClosedForm("budget.exact", None, simple.left_out, str(error))

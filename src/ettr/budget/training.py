@@ -1,4 +1,4 @@
-"""One kind of checkpoint: the hours of training that a run takes, beside its recoveries, failures noticed or silent."""
+"""Hours of training of a run with one kind of checkpoint, recoveries aside; failures detected at once or silent."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from ettr.scenario import JobInHours
 
 @dataclass(frozen=True)
 class Training:
-    """The training of a run beside its recoveries, in expected hours.
+    """Expected hours of training of a run, without its recoveries.
 
     Attributes
     ----------
     exposed_h : float or ndarray
-        Hours in which it trains, stalls, or repeats work. [h]
+        Hours of training, stalls and lost work. [h]
     risk_h : float or ndarray
-        Times λ it is the number of failures that strike meanwhile. [h]
+        Hours at risk: λ times these is the number of failures in training. [h]
     last_h : float or ndarray
-        The part of ``exposed_h`` after the last durable checkpoint: no maintenance is served in it. [h]
+        Part of ``exposed_h`` after the last durable checkpoint, in which no maintenance is served. [h]
     rework_h, slowdown_h, checkpoint_h : float or ndarray
         Parts of ``exposed_h``; the rest is productive. [h]
     n_durable : float or ndarray
-        Checkpoints in the store.
+        Number of checkpoints that become durable in the store.
     largest_exponent : float or ndarray
-        Of what overflows where the run would practically never end.
+        Largest exponent in the formulas, which overflows if the run would practically never end.
     redo_share : float or ndarray
-        Share of failures after a planned stop that throw away what it redoes.
+        Share of failures that undo the work repeated after a planned stop.
     """
 
     exposed_h: Any
@@ -46,7 +46,10 @@ class Training:
 
 
 def recover(run: JobInHours, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
-    """Failures, and hours of restarts, of a stretch of training with planned restarts in it."""
+    """Failures and hours of restarts, for a stretch of training with planned restarts.
+
+    Restarts are exposed to failures too: of n attempts a share ``survive_restart`` ends well.
+    """
     planned_h = n_planned * run.planned_restart_h
     at_risk_h = risk_h + planned_h
     survive = run.survive_restart
@@ -54,19 +57,22 @@ def recover(run: JobInHours, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
 
 
 def plain(run: JobInHours) -> Training:
-    """The training of a run with its start and end, or of the steady state."""
+    """Training of a run with its start and end, or in the steady state."""
     return _finite_run(run) if run.include_start else _steady_state(run)
 
 
 def _stage(rate: Any, first_h: Any, again_h: Any) -> tuple[Any, Any]:
-    """Exposed hours of a stage (x = first_h, B = again_h), and how much more they are than x."""
+    """Exposed hours of a stage, (1 - e^{-λx}) e^{λB}/λ with x = first_h and B = again_h, and their excess over x.
+
+    The excess is computed on its own, so that it keeps its digits where failures are rare.
+    """
     repeat = np.expm1(rate * (again_h - first_h))
     more = _excess(rate, first_h) * (1 + repeat) + first_h * repeat
     return first_h + more, more
 
 
 def _excess(rate: Any, duration_h: Any) -> Any:
-    """(e^{λx} - 1)/λ - x, without the loss of digits where λx is small. [h]"""
+    """(e^{λx} - 1)/λ - x, by its series where λx is small and the difference would lose digits. [h]"""
     exponent = np.asarray(rate * duration_h)
     difference = growth(rate, duration_h) - duration_h
     small = exponent < 0.01
@@ -79,10 +85,11 @@ def _excess(rate: Any, duration_h: Any) -> Any:
 
 
 def _steady_state(run: JobInHours) -> Training:
-    """Whole segments only, as many as the work holds, each from one durable checkpoint to the next."""
+    """Steady state: work / τ segments, each from one durable checkpoint to the next."""
     n = run.work / run.tau
     again = run.tau + run.stall + run.persist
     exposed, more = _stage(run.rate, run.cycle, again)
+    # the slowdown of a write is rework if a failure strikes before the next checkpoint is durable
     write = run.slowdown * run.persist
     kept = np.exp(-run.rate * run.cycle)
     return Training(
@@ -99,28 +106,28 @@ def _steady_state(run: JobInHours) -> Training:
 
 @dataclass(frozen=True)
 class Stages:
-    """A run as stages that end with a durable checkpoint, the last one with the work.
+    """A run as a sequence of stages, each ending with a durable checkpoint, and the last with the work.
 
-    Each needs some exposed hours without failure at its first try, and as a rule others after a recovery.
+    A stage needs a number of exposed hours without failure, at the first attempt and after a recovery.
 
     Attributes
     ----------
     first_h : float or ndarray
-        Of the first stage, at each try. [h]
+        Hours of the first stage, at each attempt. [h]
     n_middle : float or ndarray
-        Stages between the first and the last: a cycle at the first try, and ``again_h`` after a recovery.
+        Number of stages between the first and the last: a cycle at the first attempt, ``again_h`` after a recovery.
     again_h : float or ndarray
-        From a checkpoint that was loaded to the next one that is durable. [h]
+        Hours from a loaded checkpoint to the next durable one. [h]
     last_first_h, last_again_h : float or ndarray
-        Of the last stage, at its first try and after a recovery. [h]
+        Hours of the last stage, at its first attempt and after a recovery. [h]
     only_stage : bool or ndarray
         Whether the first stage is the last.
     n : float or ndarray
-        Checkpoints that are taken.
+        Number of checkpoints taken.
     ends_in_write : bool or ndarray
-        Whether the work is done before the last of them is durable.
+        Whether the work is done before the last checkpoint is durable.
     end_h, rest_h : float or ndarray
-        Wall clock and work after the last one, as far as it ends in the write. [h]
+        Wall clock and work after the last checkpoint, if the work ends during its write. [h]
     """
 
     first_h: Any
@@ -136,12 +143,12 @@ class Stages:
 
     @property
     def n_durable(self) -> Any:
-        """Checkpoints in the store."""
+        """Number of checkpoints that become durable."""
         return self.n - self.ends_in_write
 
 
 def stages_of(run: JobInHours) -> Stages:
-    """The stages of a run from its start to its end; the last segment takes no checkpoint."""
+    """Stages of a run from its start to its end; the last segment takes no checkpoint."""
     tau, head = run.tau, run.head
     n = np.maximum(np.ceil(run.work / tau - ROUNDING) - 1, 0)
     rest = np.clip(run.work - n * tau, 0.0, tau)
@@ -165,14 +172,15 @@ def stages_of(run: JobInHours) -> Stages:
 
 
 def _finite_run(run: JobInHours) -> Training:
-    """From submission to the last productive hour."""
+    """Training from submission to the last productive hour: the sum over the first, middle and last stages."""
     rate, write, of = run.rate, run.slowdown * run.persist, stages_of(run)
     first_h, first_more = _stage(rate, of.first_h, of.first_h)
-    # where there is no middle its length may overflow, and a run that ends before has an answer
+    # where there are no middle stages, their length may overflow and must not count
     middle_h, middle_more = (np.where(of.n_middle > 0, hours, 0.0) for hours in _stage(rate, run.cycle, of.again_h))
     last_h, last_more = _stage(rate, of.last_first_h, of.last_again_h)
     last_h, last_more = np.where(of.only_stage, 0.0, last_h), np.where(of.only_stage, 0.0, last_more)
 
+    # the slowdown of a write counts if no failure strikes before the next checkpoint is durable; else it is rework
     kept_middle = np.exp(-rate * run.cycle)
     kept_last = np.where(of.only_stage, 0.0, np.exp(-rate * of.last_first_h))
     lost_last = np.where(of.only_stage, 0.0, -np.expm1(-rate * of.last_first_h))
@@ -193,7 +201,7 @@ def _finite_run(run: JobInHours) -> Training:
 
 
 def silent(run: JobInHours) -> Training:
-    """The training of a run whose failures are all silent, in the steady state: all since they struck is lost."""
+    """Training of a run whose failures are all silent, in the steady state: all work since they struck is lost."""
     n, segment = run.work / run.tau, run.tau + run.stall
     risk = growth(run.rate, segment)
     exposed = risk * (1 + run.rate * run.latency)
@@ -210,6 +218,6 @@ def silent(run: JobInHours) -> Training:
 
 
 def recover_silent(run: JobInHours, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
-    """Silent failures, and hours of restarts, during which nothing is computed that could be corrupted."""
+    """Silent failures and hours of restarts, during which no failure corrupts anything."""
     n_failures = run.rate * risk_h
     return n_failures, n_failures * run.restart_after + n_planned * run.start * np.ones_like(n_failures)

@@ -226,7 +226,10 @@ def _followed(scenario: Scenario) -> tuple[Scenario, tuple[str, ...]]:
     lifetime = kept.scenario.failures.lifetime
     if lifetime is None or lifetime.shape == 1:
         return kept.scenario, kept.left_out
-    return budget.at_mean_rate(kept.scenario), (*kept.left_out, "nodes with a memory, at their mean rate")
+    return budget.at_mean_rate(kept.scenario), (
+        *kept.left_out,
+        "nodes whose failure rate depends on age, at their mean rate",
+    )
 
 
 def _rest(scenario: Scenario, done: float, n_runs: int, rate_is_exact: bool) -> Simulation:

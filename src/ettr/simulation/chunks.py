@@ -1,4 +1,4 @@
-"""Many runs in pieces, in threads."""
+"""Simulate many runs in threads, in pieces."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ettr.simulation.from_scenario import is_straight
 from ettr.simulation.rules import Rules
 
 _EVENTS, _EVENTS_AT_ONCE = 50_000, 100_000
-"""Failures in one piece, some hundredths of a second; and how many are done without any threads."""
+"""Failures in one piece, a few hundredths of a second; and the failures up to which no threads are started."""
 _LOOK_S = 0.05
 OnDone = Callable[[np.ndarray], None]
-"""Takes rows that were simulated; may raise to end it all."""
+"""Takes simulated rows; may raise an error to stop the simulation."""
 
 
 def piece(
     rules: Rules, seed: int, first_run: int, n_runs: int, limit: int, stop: np.ndarray | None = None
 ) -> np.ndarray:
-    """Simulate some runs; answers a row a run."""
+    """Simulate consecutive runs; return one row per run."""
     table = np.zeros((n_runs, N_COLUMNS))
     stop = np.zeros(1, np.int64) if stop is None else stop
     if is_straight(rules):
@@ -37,7 +37,7 @@ def piece(
 
 
 def trace_run(rules: Rules, seed: int, run: int, limit: int) -> np.ndarray:
-    """Write down one run: a row a stretch, with state, start and end. Ctrl-C is heard."""
+    """Record one run: a row per stretch, with state, start and end. Ctrl-C stops it."""
     stop, table = np.zeros(1, np.int64), np.zeros((1, N_COLUMNS))
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
         future = executor.submit(walk, rules, seed, run, limit, stop, table, np.zeros((1024, 3)))
@@ -51,20 +51,20 @@ def trace_run(rules: Rules, seed: int, run: int, limit: int) -> np.ndarray:
 
 
 def simulate_runs(
-    rules: Rules, seed: int, runs: range, limit: int, failures_a_run: float, on_done: OnDone
+    rules: Rules, seed: int, runs: range, limit: int, failures_per_run: float, on_done: OnDone
 ) -> np.ndarray:
-    """Simulate these runs, a row each, in their order whichever thread did them.
+    """Simulate runs and return one row per run, in their order, whichever thread simulated them.
 
     Ctrl-C stops the threads within a fraction of a second.
     """
     table = np.empty((len(runs), N_COLUMNS))
-    if is_straight(rules) and len(runs) * max(failures_a_run, 10.0) <= _EVENTS_AT_ONCE:
+    if is_straight(rules) and len(runs) * max(failures_per_run, 10.0) <= _EVENTS_AT_ONCE:
         table[:] = piece(rules, seed, runs.start, len(runs), limit)
         on_done(table)
         return table
-    size = int(max(1, min(len(runs), _EVENTS // max(failures_a_run, 50.0))))
+    size = int(max(1, min(len(runs), _EVENTS // max(failures_per_run, 50.0))))
     stop = np.zeros(1, np.int64)
-    piece(rules, seed, 0, 0, limit)  # compiled here, where Ctrl-C is heard
+    piece(rules, seed, 0, 0, limit)  # compile in the main thread, where Ctrl-C works
     with concurrent.futures.ThreadPoolExecutor(_n_threads()) as executor:
         futures: dict[Any, slice] = {}
         try:

@@ -1,8 +1,8 @@
-"""Nodes with a memory: when does the next one of many fail?
+"""Lifetimes of nodes: the next failure among many nodes whose failure rate depends on age.
 
-Nodes that never failed are alike, so only the earliest of them is ever drawn: of ``n`` exponential numbers the next
-larger one lies an exponential number over ``n`` further on, and a cumulative hazard of that size gives its time. Nodes
-that failed and were renewed stand in a heap. So neither time nor memory depends on how many nodes there are.
+Nodes that never failed are alike, so only the earliest failure among them is drawn: of ``n`` exponential variates the
+next larger one lies an exponential variate over ``n`` further on, and that is its cumulative hazard, which gives its
+time. Renewed nodes are kept in a heap. So neither time nor memory grows with the number of nodes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _WIDTH = (HIGH - LOW) / (POINTS - 1)
 
 @inner
 def by_hazard(hazard: float, log_time: np.ndarray, slope: np.ndarray) -> float:
-    """Time at which this much of a cumulative hazard is gone through, from a table of logarithms."""
+    """Time at which the cumulative hazard reaches a value, by cubic Hermite interpolation of a table of logarithms."""
     x = (math.log(hazard) - LOW) / _WIDTH
-    if x <= 0.0:
+    if x <= 0.0:  # below and above the table the logarithm is linear
         return math.exp(log_time[0] + slope[0] * x)
     i = int(x)
     if i >= POINTS - 1:
@@ -35,16 +35,16 @@ def by_hazard(hazard: float, log_time: np.ndarray, slope: np.ndarray) -> float:
 
 @inner
 def first_time(hazard: float, rules: np.record) -> float:
-    """Hazard-clock time at which a node of scale 1 has gone through this much of its first cumulative hazard."""
+    """Time, on the hazard clock, at which the cumulative hazard of a node of scale 1 reaches a value."""
     return by_hazard(hazard, rules.first_log, rules.first_slope)
 
 
 @inner
 def next_firsts(times: np.ndarray, j: int, n_nodes: int, seed: int, run: int, rules: np.record) -> None:
-    """Fill in the first failures j, j + 1, ... of nodes that are all alike, of scale 1; the last entry is a hazard.
+    """Draw the first failures j, j + 1, ... of nodes that are alike, of scale 1; the last entry keeps the hazard.
 
-    ``j`` is a multiple of the number of times; infinite once all have failed. They are made together because one after
-    the other each would wait for the last.
+    ``j`` is a multiple of the number of times; a time is infinite once all nodes have failed. Several are drawn at once
+    because they are independent up to the running sum, so that the processor overlaps them.
     """
     n = times.size - 1
     for i in range(0, n, 4):
@@ -64,8 +64,8 @@ def next_firsts(times: np.ndarray, j: int, n_nodes: int, seed: int, run: int, ru
 
 
 @inner
-def lifetime(number: float, shape: float, scale: float) -> float:
-    """Lifetime of a new node, from an exponential number."""
+def lifetime(variate: float, shape: float, scale: float) -> float:
+    """Weibull lifetime of a new node, from an exponential variate."""
     if shape == 1.0:
-        return scale * number
-    return scale * math.exp(math.log(number) / shape)
+        return scale * variate
+    return scale * math.exp(math.log(variate) / shape)

@@ -1,4 +1,4 @@
-"""Columns of what a kernel writes for each run."""
+"""Columns of the row that a kernel writes for each run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CONTROLS = (
     "repairs_less_expected",
     "modes_less_expected",
 )
-"""Sums whose mean is known to be zero: they tell by how much chance favoured a run."""
+"""Control variates: sums of random numbers less their means, so that their expectation is zero."""
 
 PRODUCTIVE, CHECKPOINT, SLOWDOWN, DEGRADED, REWORK, DETECTION, QUEUE, RESTART, MAINTENANCE = range(len(PARTS))
 N_FAILURES, N_PLANNED, N_UNDETECTED, WAITING, N_WAITS, N_ENDED = range(len(PARTS), len(COLUMNS))
@@ -20,4 +20,4 @@ OUTCOME = CONTROL + len(CONTROLS)
 N_COLUMNS = OUTCOME + 1
 
 DONE, STUCK, STOPPED = 0.0, 1.0, 2.0
-"""How a run ended: with its work done, at the limit of failures, or because it was asked to stop."""
+"""Outcome of a run: its work done, stuck at the limit of failures, or stopped from outside."""

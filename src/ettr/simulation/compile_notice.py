@@ -1,4 +1,4 @@
-"""Who is told that the simulator is about to be compiled; apart from the compiler, which takes a second to import."""
+"""A notice before the simulator is compiled; in a module apart from the compiler, which takes a second to import."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _listeners: list[Callable[[], None]] = []
 
 @contextmanager
 def on_compiling(call: Callable[[], None]) -> Iterator[None]:
-    """Call this once, when the first kernel is about to be compiled; never if earlier processes left compiled code."""
+    """Call a function once, before the first kernel is compiled; never if the kernels are in the cache already."""
     _listeners.append(call)
     try:
         yield
@@ -20,6 +20,6 @@ def on_compiling(call: Callable[[], None]) -> Iterator[None]:
 
 
 def give() -> None:
-    """Tell each listener, once."""
+    """Call each listener once."""
     while _listeners:
         _listeners.pop()()

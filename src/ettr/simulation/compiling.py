@@ -1,4 +1,4 @@
-"""How kernels are compiled, and their parts: into the kernel that calls them, and not once more on their own."""
+"""Compilation of kernels and their parts: a part becomes code of the kernel that calls it, and none of its own."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ with extras.needed("simulate"):
     from numba.core.compiler import Compiler
 
 Kernel = Callable[..., Any]
-"""Takes rules, seed, first run, limit of failures a run, a flag to stop and the table to fill."""
+"""Takes rules, seed, first run, limit of failures per run, a flag to stop and the table to fill."""
 
 _Part = TypeVar("_Part", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 _UNCOUNTED: dict[str, Any] = _OPTIONS | {"_nrt": False}
 KNOWN = (63, 68)
-"""First and last 0.x of Numba whose compiler parts know; under any other they are compiled in the ordinary way."""
+"""First and last 0.x version of Numba that parts are adapted to; with any other they are compiled the usual way."""
 _NEEDLESS = {
     "WithLifting",
     "InlineClosureLikes",
@@ -43,7 +43,7 @@ _NEEDLESS = {
     "AnnotateTypes",
     "DumpParforDiagnostics",
 }
-"""Passes of Numba for what no part has, such as exceptions, closures and arrays as terms, and for print-outs."""
+"""Passes of Numba that no part needs: for exceptions, closures, array expressions, and diagnostics."""
 _NOT_COMPILED = {
     "__init__",
     "chunks",
@@ -57,7 +57,7 @@ _NOT_COMPILED = {
 
 
 class _KernelCompiler(Compiler):
-    """Does not look for garbage, which there is none of before the end."""
+    """Compiler without garbage collection, which would find nothing before the end."""
 
     def _compile_bytecode(self) -> Any:
         compile_notice.give()
@@ -71,7 +71,7 @@ class _KernelCompiler(Compiler):
 
 
 class _PartLibrary(JITCodeLibrary):
-    """Code that waits to be optimised, and made into machine code, as a piece of its kernel."""
+    """Library whose code is optimised and turned into machine code only within its kernel."""
 
     def finalize(self) -> None:
         for library in dict.fromkeys(self._linking_libraries):
@@ -81,7 +81,7 @@ class _PartLibrary(JITCodeLibrary):
 
 
 class _PartCompiler(Compiler):
-    """Parts get neither machine code nor a way in from Python."""
+    """Compiler of parts, without machine code or a wrapper for Python."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)  # type: ignore[no-untyped-call]
@@ -90,7 +90,7 @@ class _PartCompiler(Compiler):
 
     def define_pipelines(self) -> Any:
         (usual,) = super().define_pipelines()  # type: ignore[no-untyped-call]
-        usual.passes = [one for one in usual.passes if one[0].__name__ not in _NEEDLESS]
+        usual.passes = [step for step in usual.passes if step[0].__name__ not in _NEEDLESS]
         usual.finalize()
         return [usual]
 
@@ -98,10 +98,11 @@ class _PartCompiler(Compiler):
         state = self.state
         state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)  # type: ignore[no-untyped-call]
         state.library.enable_object_caching()
-        found = super()._compile_bytecode()  # type: ignore[no-untyped-call]
-        refuses = [].__reduce_ex__  # its own for each part, and it raises whatever arguments it is called with
-        state.targetctx.insert_user_function(refuses, found.fndesc, [found.library])
-        return found._replace(entry_point=refuses)
+        result = super()._compile_bytecode()  # type: ignore[no-untyped-call]
+        # an entry point that is unique to the part, and raises an error whatever it is called with
+        refuses = [].__reduce_ex__
+        state.targetctx.insert_user_function(refuses, result.fndesc, [result.library])
+        return result._replace(entry_point=refuses)
 
 
 def _is_known() -> bool:
@@ -116,7 +117,7 @@ def _part(function: _Part, options: dict[str, Any]) -> _Part:
     template = compiled.get_call_template
 
     def of_any_number(args: Any, kws: Any) -> Any:
-        """One part for all whole numbers, not one for each that is known when it is compiled."""
+        """Compile a part once for all integers, not once per literal value."""
         return template([types.unliteral(arg) for arg in args], kws)  # type: ignore[no-untyped-call]
 
     compiled.get_call_template = of_any_number
@@ -124,28 +125,27 @@ def _part(function: _Part, options: dict[str, Any]) -> _Part:
 
 
 def inner(function: _Part) -> _Part:
-    """A part of a kernel that makes no array; it cannot be called from Python.
+    """Compile a part of a kernel that allocates no array; it cannot be called from Python.
 
-    Arrays that it is given are not counted as in use while it runs, as whoever calls it holds them: counting, which
-    threads must do one after another, took three quarters of a kernel's time.
+    References to its arrays are not counted, because the caller keeps them alive. Counting, which synchronises threads,
+    would take three quarters of a kernel's time.
     """
     return _part(function, _UNCOUNTED)
 
 
 def maker(function: _Part) -> _Part:
-    """A part of a kernel that makes arrays, such as one with more room."""
+    """Compile a part of a kernel that allocates arrays, such as a longer copy."""
     return _part(function, _OPTIONS)
 
 
 def compiled(function: Kernel) -> Kernel:
-    """A kernel; what is compiled is kept in a folder for the next process, where there is one that can be written."""
+    """Compile a kernel, and cache it for the next process if there is a folder that can be written."""
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "pipeline_class": _KernelCompiler}
     try:
         return njit(function, cache=True, **options)  # type: ignore[no-any-return]
     except RuntimeError:
         warnings.warn(
-            "compiled code cannot be kept, so that each process compiles for some seconds: set NUMBA_CACHE_DIR to a "
-            "folder that can be written",
+            "compiled code cannot be cached, so each process compiles it: set NUMBA_CACHE_DIR to a writable folder",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -153,7 +153,7 @@ def compiled(function: Kernel) -> Kernel:
 
 
 def sources() -> str:
-    """Digest of what is compiled, so that a change in any file makes compiled kernels void."""
+    """Digest of all files with compiled code, so that a change in any of them voids the cached kernels."""
     digest = hashlib.sha256()
     for path in (*sorted(Path(__file__).parent.glob("*.py")), Path(units.__file__)):
         if path.stem not in _NOT_COMPILED:

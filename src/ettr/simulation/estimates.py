@@ -11,9 +11,10 @@ import scipy
 from ettr.core.units import ROUNDING
 
 _RUNS_PER_CONTROL = 20
-"""Fewer runs than this for each control and its coefficients would be fitted to chance."""
+"""Runs needed per control variate, so that its coefficient is not fitted to noise."""
 _UNSEEN = 2.0
-"""Share of the plain variance that controls leave where so many runs tell of it: what they never saw may differ."""
+"""Factor on the variance that is kept in spite of controls, per effective degree of freedom: rare failures that few
+runs met may cost more than the regression estimates."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,13 @@ class Means:
     Attributes
     ----------
     mean : ndarray of shape (n,)
-        One a quantity.
+        Mean of each quantity.
     covariance : ndarray of shape (n, n)
-        Of the means.
+        Covariance of the means.
     variance_ratio : float
-        How many times more runs the plain mean of the last quantity would need for the same error.
+        Factor on the number of runs that the plain mean of the last quantity would need for the same error.
     freedom : ndarray of shape (n,)
-        Degrees of freedom of the errors: as many as there are runs, fewer where few of them make up the spread.
+        Degrees of freedom of the errors: about the number of runs, and fewer where few runs cause most of the spread.
     """
 
     mean: np.ndarray
@@ -39,40 +40,48 @@ class Means:
 
     @property
     def error(self) -> np.ndarray:
-        """Standard errors."""
+        """Standard errors of the means."""
         return np.asarray(np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0)))
 
 
 def means(values: np.ndarray, controls: np.ndarray | None) -> Means:
-    """Means over runs, less what is explained by sums whose mean is known to be zero.
+    """Return means over runs, with control variates.
 
     Parameters
     ----------
     values : ndarray of shape (runs, n)
-        What is to be averaged; the last column is what ``variance_ratio`` is for.
+        Quantities to average; ``variance_ratio`` is for the last column.
     controls : ndarray of shape (runs, m) or None
-        Control variates of mean zero; None for plain means.
+        Control variates with expectation zero; None for plain means.
 
     Notes
     -----
-    Each quantity is regressed on the controls and its mean taken where these are zero (Glasserman 2003, section 4.1). A
-    regression is linear in what is regressed, so parts still sum to their total.
+    Each quantity is regressed on the controls, and its mean is the value at which these are zero (Glasserman 2003,
+    section 4.1). The regression is linear, so parts still sum to their total.
 
-    Where few runs make up the spread, as few met a failure, its own error counts: the degrees of freedom are
-    :math:`2 n / (\\kappa - 1)` with the kurtosis of the runs, by Satterthwaite's rule, which is n for normal numbers
-    and two for each of few runs that differ. What controls explain away of so few is not trusted to the last: a kind of
-    failure that none of them met may cost more than the regression knows.
+    If few runs cause most of the spread, because few met a failure, the estimated variance is itself uncertain. The
+    degrees of freedom are :math:`2 n / (\\kappa - 1)` with the kurtosis of the runs, by Satterthwaite's rule: n for a
+    normal distribution, and two per run if only few runs differ. The part of the variance that controls explain with so
+    few runs is not removed completely: a kind of failure that none of them met may cost more than the regression
+    estimates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> means(np.array([[1.0], [2.0], [3.0]]), None).mean.tolist()
+    [2.0]
     """
     n_runs = values.shape[0]
     plain = values.mean(axis=0)
     centred = values - plain
-    least = ROUNDING * abs(plain[-1])  # what varies by less is rounding, not chance
-    varies = [] if controls is None else [i for i in range(controls.shape[1]) if controls[:, i].std() > least]
+    rounding = ROUNDING * abs(plain[-1])  # controls that vary by less are constant up to rounding
+    varies = [] if controls is None else [i for i in range(controls.shape[1]) if controls[:, i].std() > rounding]
     if controls is None or n_runs < _RUNS_PER_CONTROL * (len(varies) + 1) or not varies:
         covariance = centred.T @ centred / max(n_runs - 1, 1) / n_runs
         if n_runs == 1:
             covariance = np.full_like(covariance, np.nan)
         return Means(plain, covariance, 1.0, np.minimum(n_runs - 1, _tell(centred)))
+    # least squares of the centred values on the centred controls; left are the residuals
     used = controls[:, varies]
     used = used / used.std(axis=0)
     middle = used.mean(axis=0)
@@ -80,6 +89,7 @@ def means(values: np.ndarray, controls: np.ndarray | None) -> Means:
     left = centred - (used - middle) @ beta
     covariance = left.T @ left / (n_runs - len(varies) - 1) / n_runs
     tell = _tell(centred)
+    # add a share of the plain variance, which vanishes where many runs contribute to the spread
     unseen = centred * np.sqrt(_UNSEEN * np.maximum(1 / tell - 1 / n_runs, 0.0))
     covariance += unseen.T @ unseen / (n_runs - 1) / n_runs
     before = centred[:, -1] @ centred[:, -1] / (n_runs - 1) / n_runs
@@ -88,7 +98,7 @@ def means(values: np.ndarray, controls: np.ndarray | None) -> Means:
 
 
 def _tell(centred: np.ndarray) -> np.ndarray:
-    """Runs that tell of the spread of each column: all of normal numbers, two for each of few that differ."""
+    """Effective degrees of freedom 2 n / (κ - 1) of the variance of each column, with its kurtosis κ."""
     largest = np.abs(centred).max(axis=0)
     scaled = centred / np.where(largest > 0, largest, 1.0)
     squares, fourths = (scaled**2).mean(axis=0), (scaled**4).mean(axis=0)
@@ -98,7 +108,7 @@ def _tell(centred: np.ndarray) -> np.ndarray:
 
 
 def interval(mean: Any, error: Any, freedom: Any) -> tuple[Any, Any]:
-    """The 95% interval by Student's distribution; NaN for a single run."""
+    """Ends of the 95% CI, by Student's distribution; NaN for a single run."""
     freedom = np.asarray(freedom, dtype=float)
     half = np.where(freedom > 0, scipy.special.stdtrit(np.maximum(freedom, 1e-9), 0.975), np.nan) * error
     return mean - half, mean + half

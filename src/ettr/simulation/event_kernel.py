@@ -1,7 +1,8 @@
-"""The kernel for runs with further mechanisms: from event to event, and over whole cycles in between.
+"""The kernel for runs with any mechanism: from event to event, skipping whole checkpoint cycles in between.
 
-The job walks along places, the checkpoints of the fastest tier. What it has done since is a ledger of hours; each tier
-keeps the ledger of its newest durable copy, and a failure gives what the ledger shows beyond the copy to rework.
+The job advances from place to place, the checkpoints of its fastest tier. A ledger adds up the hours of training,
+stalls and slowdown. Each tier keeps the ledger of its newest durable copy; after a failure, the difference between the
+ledger of the job and that of the copy becomes rework.
 """
 
 from __future__ import annotations
@@ -60,18 +61,20 @@ from ettr.simulation.trace import QUEUEING, lose, write
 from ettr.simulation.training import work
 
 _POLL = 0xFFF
+"""The stop flag is read once per 4,096 events."""
 _SPARE_ROWS = 8
-"""Stretches that one event may add to a trace."""
+"""Largest number of stretches that one event adds to a trace."""
 _CRAMPED = -1.0
-"""Not at its end, but in need of more room."""
+"""Outcome of a run that is not at its end, but needs longer arrays."""
 
 
 @inner
 def _begin(rules: np.record, st: np.record, trace: np.ndarray) -> None:
-    """Nodes, spares and the first draws; then the queue and the start, or the middle of a steady run."""
+    """Set up nodes, spares and the first draws; then the queue and the start, or the middle of a steady run."""
     for rank in RANKS:
         st.stock[rank] = st.fresh_spares[rank] = rules.stock[rank]
     n_nodes = rules.n_nodes if rules.aged else 0
+    # numbers of lemons in the job and among the spares, rounded at random so that their mean is exact
     n_lemons = spare_lemons = 0
     if rules.lemon_share > 0.0:
         w0, w1, _, _ = block(st.seed, st.run, 0, LEAVING, 0)
@@ -79,6 +82,7 @@ def _begin(rules: np.record, st: np.record, trace: np.ndarray) -> None:
         spare_lemons = int(math.floor(rules.lemon_share * rules.n_spares + uniform(w1)))
     st.fresh[0], st.fresh[1] = n_nodes - n_lemons, n_lemons
     st.fresh_kinds[0], st.fresh_kinds[1] = rules.n_spares - spare_lemons, spare_lemons
+    # first failures of nodes of each kind, of spares, and by time alone; first request for maintenance
     draw_first(rules, st, 0)
     draw_first(rules, st, 1)
     draw_idle(rules, st, 0.0)
@@ -104,7 +108,7 @@ def _begin(rules: np.record, st: np.record, trace: np.ndarray) -> None:
 
 @inner
 def _begin_in_the_middle(rules: np.record, st: np.record) -> None:
-    """All tiers begin to write at place 0, and keep the copy before, from which the job had come straight."""
+    """Begin in the steady state: every tier starts to write at place 0, and its durable copy is one interval older."""
     for tier in range(rules.n_tiers):
         st.kept[tier, POSITION] = -rules.step * rules.every[tier]
         st.kept[tier, PLACE] = -rules.every[tier]
@@ -118,7 +122,8 @@ def _begin_in_the_middle(rules: np.record, st: np.record) -> None:
 
 @inner
 def _write_down(st: np.record, out: np.ndarray, outcome: float) -> None:
-    # a steady run may do work from before its beginning again, without a checkpoint there
+    """Write the totals of a run to its row."""
+    # a steady run may repeat work from before its beginning, whose stalls are then rework and no checkpoints
     before = min(0.0, st.ledger[0, STALLED])
     out[PRODUCTIVE], out[CHECKPOINT] = st.ledger[0, POSITION], st.ledger[0, STALLED] - before
     out[SLOWDOWN], out[DEGRADED] = st.ledger[0, SLOWED], st.ledger[0, OUT_OF_SPEED]
@@ -133,13 +138,13 @@ def _write_down(st: np.record, out: np.ndarray, outcome: float) -> None:
 
 @inner
 def _room(st: np.record, most: int) -> int:
-    """Places that one event may take: for those who leave, and for those who come."""
+    """Largest number of entries that one event adds: for the nodes that leave, and for those that replace them."""
     return 2 * (most + st.n_found) + 5
 
 
 @inner
 def _stop_here(rules: np.record, st: np.record, hidden: np.ndarray, trace: np.ndarray) -> None:
-    """The run ends before its work is done: what a failure has thrown away is lost, what is in memory stands."""
+    """End a run before its work is done: work undone by a failure becomes rework, work in memory counts."""
     if st.status != WORKING:
         lost = restore(rules, st, hidden)
         st.rework += lost
@@ -161,7 +166,7 @@ def _go_on(
     limit: int,
     stop: np.ndarray,
 ) -> float:
-    """From event to event, to the end of the run or until more room is needed; return which."""
+    """Go from event to event, to the end of the run or until an array is full; return the outcome."""
     while st.status != FINISHED:
         if st.n_events & _POLL == 0 and stop[0] != 0:
             return STOPPED
@@ -175,6 +180,7 @@ def _go_on(
             or (st.traced and st.n_trace + _SPARE_ROWS > trace.shape[0])
         ):
             return _CRAMPED
+        # the job is waiting to recover, restarting, or training; maintenance waits for a checkpoint in the store
         st.n_events += 1
         if st.now >= rules.horizon:
             _stop_here(rules, st, hidden, trace)
@@ -194,10 +200,10 @@ def _go_on(
 
 @cache
 def event_kernel() -> Kernel:
-    """Kernel for every rule; with ``trace`` of more than one row it also writes down where the hours go.
+    """Kernel for every mechanism; with a ``trace`` of more than one row it also records the stretches of a run.
 
-    It makes no arrays: where one is full it returns, and goes on from there with longer ones. Returns the row that it
-    was about, as many as there are when all are done.
+    It allocates no arrays: if one is full it returns the row that it was working on, and continues from there when it
+    is called again with longer arrays. It returns the number of rows when all are done.
     """
     version = sources()
 
@@ -244,12 +250,12 @@ def event_kernel() -> Kernel:
 
 
 def _longer(rows: np.ndarray) -> np.ndarray:
-    """The same rows, with room for as many more."""
+    """Copy of an array, with twice the rows."""
     return np.concatenate((rows, np.zeros_like(rows)))
 
 
 def _roomier(slots: np.ndarray, state: np.void) -> np.ndarray:
-    """The same with twice the room; rings begin at 0 again. Sizes are powers of two, as rings count modulo them."""
+    """Copy with twice the room, whose rings begin at 0. Sizes are powers of two, as rings count modulo the size."""
     more, size = _longer(slots), slots.size
     n, first = state["n_queued"], state["first_queued"]
     more["queued"][:n] = slots["queued"][(first + np.arange(n)) % size]
@@ -271,8 +277,8 @@ def walk(
     trace: np.ndarray,
     state: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Simulate runs with the kernel that knows every rule; return the trace of the last one."""
-    state = np.zeros(1, STATE) if state is None else state  # made here, as compiled code would not keep it alive
+    """Simulate runs with the kernel for every mechanism; return the trace of the last one."""
+    state = np.zeros(1, STATE) if state is None else state  # allocated here, as compiled code would not keep it alive
     slots, clocks, hidden = np.zeros(64, SLOT), np.zeros(64, HEAP), np.zeros((16, ROW))
     row = 0
     while True:

@@ -1,4 +1,8 @@
-"""What strikes next, and on which node: the hazard clock, the clocks of nodes, and the nodes that come and go."""
+"""The next failure, and its node: the hazard clock, the clocks of nodes, and the nodes that come and go.
+
+The hazard clock advances with exposed hours times the current failure rate over the settled one: faster during
+burn-in, slower while replicas are missing. All failures are drawn on that clock.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +30,9 @@ def replicas_share(rules: np.record, st: np.record) -> float:
 
 @inner
 def live(rules: np.record, st: np.record, hours: float) -> None:
-    """Let exposed hours pass on all clocks but that of training."""
+    """Let exposed hours pass on all clocks except that of training."""
     passed = hours
-    if rules.burn_in != 0.0:
+    if rules.burn_in != 0.0:  # the integral of 1 + burn_in * e^(-t / decay)
         passed -= rules.burn_in * math.exp(-st.exposed / rules.decay) * rules.decay * math.expm1(-hours / rules.decay)
     passed *= replicas_share(rules, st)
     st.now += hours
@@ -39,7 +43,7 @@ def live(rules: np.record, st: np.record, hours: float) -> None:
 
 @inner
 def hours_until(rules: np.record, st: np.record, hazard: float) -> float:
-    """Exposed hours until the hazard clock shows this."""
+    """Exposed hours until the hazard clock reaches a time: the inverse of :func:`live`, by Newton's method."""
     if hazard == np.inf:
         return np.inf
     goal = max(0.0, hazard - st.hazard) / replicas_share(rules, st)
@@ -58,7 +62,7 @@ def hours_until(rules: np.record, st: np.record, hazard: float) -> float:
 
 @inner
 def draw_next_time(rules: np.record, st: np.record, word: np.uint64, index: int, purpose: int) -> None:
-    """When something strikes next by the clock alone."""
+    """Draw the next failure by time alone, on the hazard clock."""
     st.next_time = np.inf
     if rules.rate > 0.0:
         st.next_time = st.hazard + exponential(word, st.seed, st.run, index, purpose) / rules.rate
@@ -66,9 +70,13 @@ def draw_next_time(rules: np.record, st: np.record, word: np.uint64, index: int,
 
 @inner
 def draw_first(rules: np.record, st: np.record, kind: int) -> None:
-    """When the next node of a kind fails that never failed."""
+    """Draw the next failure among the nodes of a kind that never failed.
+
+    Of n exponential variates the next larger one lies an exponential variate over n further on.
+    """
     st.next_first[kind] = np.inf
     if st.fresh[kind] > 0:
+        # one block of random numbers serves four nodes
         j, purpose = st.drawn[kind], FIRST + kind
         w0, w1, w2, w3 = block(st.seed, st.run, j >> 2, purpose, 0)
         lane = j & 3
@@ -80,7 +88,7 @@ def draw_first(rules: np.record, st: np.record, kind: int) -> None:
 
 @inner
 def next_strike(rules: np.record, st: np.record, clocks: np.ndarray) -> float:
-    """When something strikes next, on the hazard clock."""
+    """Time of the next failure, on the hazard clock."""
     first = min(st.next_time, min(st.next_first[0], st.next_first[1]))
     return min(first, clocks[0].key) if st.n_clocks > 0 else first
 
@@ -93,7 +101,8 @@ def strike(
     slots: np.ndarray,
     clocks: np.ndarray,
 ) -> int:
-    """Set the mode and node of what strikes now, and move the clocks on; return the node, -1 if none by its clock."""
+    """Set mode and node of the failure that strikes now, and advance the clocks; return the node, or -1 for none."""
+    # the node: a renewed one from the heap, one that never failed, or none for a failure by time alone
     st.k += 1
     st.node = -1
     kind = 1 if st.next_first[1] <= st.next_first[0] else 0
@@ -106,6 +115,7 @@ def strike(
         st.fresh[kind] -= 1
         st.node = new_node(slots, st, kind, kind, st.drawn[kind]) if rules.tracked else 0
         draw_first(rules, st, kind)
+    # the index of its random numbers is the same in a similar scenario: by node if nodes are tracked
     if not rules.tracked:
         st.key = st.k
     elif st.node >= 0:
@@ -126,7 +136,7 @@ def strike(
 
 @inner
 def pick_of_time(word: np.uint64, modes: np.ndarray) -> int:
-    """A mode that strikes by the clock alone."""
+    """Mode of a failure by time alone, by the alias method."""
     x = uniform(word) * modes.size
     i = min(int(x), modes.size - 1)
     return i if x - i < modes[i].keep_of_time else modes[i].else_of_time
@@ -134,24 +144,25 @@ def pick_of_time(word: np.uint64, modes: np.ndarray) -> int:
 
 @inner
 def pick_of_nodes(word: np.uint64, modes: np.ndarray) -> int:
-    """A mode that strikes through nodes."""
+    """Mode of a failure of a node, by the alias method."""
     x = uniform(word) * modes.size
     i = min(int(x), modes.size - 1)
     return i if x - i < modes[i].keep_of_nodes else modes[i].else_of_nodes
 
 
 @inner
-def _life(rules: np.record, st: np.record, slots: np.ndarray, node: int, one: int) -> float:
-    """The exponential number behind the life of a node that enters.
+def _life(rules: np.record, st: np.record, slots: np.ndarray, node: int, number: int) -> float:
+    """Exponential variate behind the lifetime of a node that enters.
 
-    Nodes with a number have their own, whichever failed before. Of the others that of the first comes with the failure.
+    A tracked node has random numbers by its name, independent of other failures. Otherwise the first node that enters
+    after a failure takes those of the failure.
     """
     if rules.tracked:
         slots[node].n_lives += 1
         index = life_of(slots, node)
         w0, _, _, _ = block(st.seed, st.run, index, LIFETIME, 0)
         return exponential(w0, st.seed, st.run, index, LIFETIME)
-    if one == 0 and st.node >= 0:
+    if number == 0 and st.node >= 0:
         w0, _, _, _ = block(st.seed, st.run, st.key, FAILURE, 0)
         return exponential(w0, st.seed, st.run, st.key, FAILURE)
     st.n_lives += 1
@@ -166,20 +177,20 @@ def enter(
     slots: np.ndarray,
     clocks: np.ndarray,
     node: int,
-    one: int,
+    number: int,
 ) -> None:
-    """A new or renewed node, the number ``one`` of an exchange, begins its life; the heap must have room."""
+    """Begin the life of a new or renewed node, one of several numbered in an exchange; the heap must have room."""
     if not rules.aged:
         return
-    number = _life(rules, st, slots, node, one)
+    variate = _life(rules, st, slots, node, number)
     kind = slots[node].kind if rules.tracked else 0
-    push(clocks, st.n_clocks, st.hazard + lifetime(number, rules.shape, rules.scale[kind]), node)
+    push(clocks, st.n_clocks, st.hazard + lifetime(variate, rules.shape, rules.scale[kind]), node)
     st.n_clocks += 1
 
 
 @inner
 def take_any(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray, index: int) -> int:
-    """Take a random node out of the job; 0 where nodes have no numbers."""
+    """Take a random node out of the job; 0 if nodes are not tracked."""
     if not rules.aged:
         return 0
     w0, w1, _, _ = block(st.seed, st.run, st.key, LEAVING, 1 + index)
@@ -189,7 +200,7 @@ def take_any(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndar
         fresh = st.fresh[kind]
         if i < fresh:
             st.fresh[kind] -= 1
-            if uniform(w1) * fresh < 1.0:  # it is the very one that would have failed first
+            if uniform(w1) * fresh < 1.0:  # with probability 1/fresh it was the next to fail, so draw that again
                 draw_first(rules, st, kind)
             return new_node(slots, st, kind, TAKEN, st.n_ids) if rules.tracked else 0
         i -= fresh

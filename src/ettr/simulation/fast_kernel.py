@@ -1,7 +1,11 @@
-"""The kernel for runs without further mechanisms: from failure to failure, whole cycles skipped by arithmetic.
+"""The kernel for runs with the core mechanisms: from failure to failure, skipping whole checkpoint cycles.
 
-Exponential failures of the job (or Weibull nodes), hot spares with stages of repair, waits for a person, maintenance.
-One block of random numbers a failure, and one more for each stage of repair after the first.
+It covers exponential failures of the job or Weibull lifetimes of nodes, hot spares with stages of repair, waits for a
+person, and maintenance. Each failure takes one block of random numbers, plus one per stage of repair after the first.
+
+A segment is tau hours of work and the stall of a checkpoint. The background write of a checkpoint runs into the next
+segment, which it slows down by ``slow`` hours; the checkpoint becomes durable ``head`` hours of training after its
+stall. So checkpoint n is durable ``n * cycle + head`` hours after a restart, with ``cycle = tau + stall + slow``.
 """
 
 from __future__ import annotations
@@ -41,11 +45,12 @@ from ettr.simulation.repair_stages import AUTOMATIC, HOT, MANUAL, TICKET, repair
 from ettr.simulation.rules import MOST_EVENTS
 
 _POLL = 0xFFFF
+"""The stop flag is read once per 65,536 events."""
 
 
 @inner
 def still_out(back: np.ndarray, n: int, now: float) -> int:
-    """Keep those of ``n`` nodes that are not back by now; return how many."""
+    """Drop the nodes that are back by now from the first ``n`` times of return; return how many are left."""
     left = 0
     for i in range(n):
         back[left] = back[i]
@@ -55,7 +60,7 @@ def still_out(back: np.ndarray, n: int, now: float) -> int:
 
 @inner
 def earliest(back: np.ndarray, n: int) -> int:
-    """Which of ``n`` nodes comes back first."""
+    """Index of the node that comes back first, among the first ``n``."""
     first = 0
     for i in range(1, n):
         first = i if back[i] < back[first] else first
@@ -63,9 +68,12 @@ def earliest(back: np.ndarray, n: int) -> int:
 
 
 @inner
-def later_stages(rules: np.record, seed: int, run: int, k: int, one: int) -> tuple[float, float]:
-    """Hours that the stages of a repair after the automatic one take, and by how much they exceed their means."""
-    ticket = (k << TICKET) | one
+def later_stages(rules: np.record, seed: int, run: int, k: int, number: int) -> tuple[float, float]:
+    """Hours of the stages of a repair after the automatic one, and by how much they exceed their means.
+
+    ``number`` numbers the nodes that leave at failure ``k``.
+    """
+    ticket = (k << TICKET) | number
     _, w1, _, _ = block(seed, run, ticket, REPAIR, AUTOMATIC)
     if uniform(w1) < rules.automatic_success:
         return 0.0, 0.0
@@ -78,18 +86,18 @@ def later_stages(rules: np.record, seed: int, run: int, k: int, one: int) -> tup
 
 @maker
 def longer(times: np.ndarray) -> np.ndarray:
-    """Twice as many times."""
-    more = np.empty(2 * times.size)
+    """Copy of an array, with twice the room."""
+    copy = np.empty(2 * times.size)
     for i in range(times.size):
-        more[i] = times[i]
-    return more
+        copy[i] = times[i]
+    return copy
 
 
 @cache
 def fast_kernel(aged: bool, pooled: bool) -> Kernel:
-    """Kernel for the core rules; ``aged`` with node clocks instead of one of the job, ``pooled`` with spares.
+    """Kernel for the core rules: ``aged`` with a clock per node instead of one of the job, ``pooled`` with spares.
 
-    What a run does without is not compiled.
+    Each combination is compiled on its own, without the code of the other mechanism.
     """
     version = sources()
 
@@ -103,7 +111,8 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
         stop: np.ndarray,
         table: np.ndarray,
     ) -> None:
-        assert len(version) > 0
+        assert len(version) > 0  # part of the closure, so that compiled code is void once a source changes
+        # lengths of the first, the middle and the last segment, from one restart to the end of the work
         tau, stall, slow = rules.tau, rules.stall, rules.slowdown * rules.persist
         cycle, head = tau + stall + slow, (1.0 - rules.slowdown) * rules.persist
         if rules.steady:
@@ -113,14 +122,14 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
             last = rules.rest + slow if rules.rest >= head else rules.rest / (1.0 - rules.slowdown)
         staged = rules.pooled != 0 and rules.automatic_success < 1.0 and not math.isnan(rules.automatic)
         mean_repair = rules.manual if math.isnan(rules.automatic) else rules.automatic
-        asked = rules.request_rate > 0.0
+        maintained = rules.request_rate > 0.0
         mean_person = rules.person_share * rules.person
         mttf = 1.0 / rules.rate
         if pooled:
             keys = np.empty(64)
         if aged:
             clocks = new_heap(64)
-            far, ahead = np.empty((64, 2)), np.empty(9)
+            far, ahead = np.empty((64, 2)), np.empty(9)  # renewals beyond the horizon; the next eight first failures
         rate, n_segments = rules.rate, rules.n_segments
         shape, scale = rules.shape, rules.scale[0]
         varies = rules.repair_sigma > 0.0 or rules.tabled != 0
@@ -130,6 +139,7 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
         polled = 0
 
         for row in range(table.shape[0]):
+            # --- start of a run: totals are 0; done counts durable segments, credit is work already in the segment
             run = first_run + row
             done, free, n_repair, k = 0, rules.stock[HOT], 0, 0
             detection = queue = restart = rework = slowed = waiting = maintenance = 0.0
@@ -138,17 +148,20 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
             now = u = strikes_at = 0.0
             pending = 0.0
             credit = 0.0
-            if steady:
+            if steady:  # begins with the stall over and the write of checkpoint 0 still to become durable
                 done, credit = -1, tau + stall
-            else:
+            else:  # begins with the queue and a restart
                 now = queue = rules.queue
                 pending = rules.restart + load
             next_request = np.inf
-            if asked:
+            if maintained:
                 w0, _, _, _ = block(seed, run, 0, PLANNED, 1)
                 next_request = exponential(w0, seed, run, 0, PLANNED) / rules.request_rate
+            # gap is the exposed time to the next failure
             w0, _, _, _ = block(seed, run, 0, FAILURE, 0)
             if aged:
+                # failures by time alone, and those of nodes: the earliest of the nodes that never failed (ahead), of
+                # the renewed nodes in a heap, and of those renewed for longer than the horizon, kept aside unsorted
                 next_time = np.inf
                 if rate > 0.0:
                     next_time = exponential(w0, seed, run, 0, FAILURE) / rate
@@ -164,21 +177,25 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
             outcome = DONE
 
             while True:
-                if exposed and gap < pending:  # a restart that fails
+                # --- one pass: a restart, then training until a failure, a maintenance stop, or the end of the work
+                if exposed and gap < pending:  # a failure during the restart
                     restart += gap
                     now += gap
                 else:
                     restart += pending
                     now += pending
                     pending = pending if exposed else 0.0
+                    # hours until the failure and until the end of the work, both from the start of the segment
                     lived = gap - pending + credit
                     left = n_segments - done
                     finish = only if left == 1 else (left - 1) * (tau + stall) + (left - 2) * slow + last
-                    if asked and next_request < now + min(lived, finish):
-                        # served at the first checkpoint that is durable afterwards
+                    if maintained and next_request < now + min(lived, finish):
+                        # served at the first checkpoint that is durable afterwards: the smallest n with
+                        # n * cycle + head >= the hours until the request
                         n = max(1.0, math.ceil((next_request - now + credit - head) / cycle))
                         at = n * cycle + head
                         if n < left and at < min(lived, finish):
+                            # n segments are done; the training during the last write is repeated after the stop
                             slower = (n - 1.0) * slow
                             slowed += slower
                             rework += at - (n * (tau + stall) + slower)
@@ -202,11 +219,12 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
                                 outcome = STUCK
                                 break
                             continue
-                    if lived >= finish:
+                    if lived >= finish:  # no further failure before the end of the work
                         u += pending + finish - credit
                         if left > 1:
                             slowed += (left - 2) * slow + (last - (tau + stall if steady else rules.rest))
                         break
+                    # the failure undoes all but the durable segments; the slowdown of the last write becomes rework
                     durable = min(max(0.0, math.floor((lived - head) / cycle)), left - 1.0)
                     slower = max(durable - 1.0, 0.0) * slow
                     slowed += slower
@@ -224,15 +242,16 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
                     outcome = STUCK
                     break
 
-                # what failed, and when the next failure comes
+                # --- what failed, and when the next failure comes
                 w0, _, w2, w3 = block(seed, run, k, FAILURE, 0)
                 if aged:
                     number = exponential(w0, seed, run, k, FAILURE)
-                    if next_time <= u:
+                    if next_time <= u:  # a failure by time alone, which renews no node
                         mode = only_mode if only_mode >= 0 else pick_of_time(w3, modes)
                         next_time = u + number / rate
                     else:
                         mode = only_mode if only_mode >= 0 else pick_of_nodes(w3, modes)
+                        # take the node that failed from its list, and put it back with a new lifetime
                         if n_heap > 0 and clocks[0].key <= u:
                             remove(clocks, n_heap, 0)
                             n_heap -= 1
@@ -246,7 +265,7 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
                             clocks = with_room(clocks, n_heap)
                             push(clocks, n_heap, again, 0)
                             n_heap += 1
-                        else:
+                        else:  # only its start and its exponential number are needed before the horizon moves
                             if n_far == far.shape[0]:
                                 far = longer_rows(far)
                             far[n_far, 0], far[n_far, 1] = u, number
@@ -254,7 +273,7 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
                     strikes_at = min(next_time, next_fresh)
                     if n_heap > 0 and clocks[0].key < strikes_at:
                         strikes_at = clocks[0].key
-                    while strikes_at >= horizon and n_far > 0:
+                    while strikes_at >= horizon and n_far > 0:  # double the horizon, and sort in the nodes within it
                         horizon *= 2.0
                         soon = (horizon / scale) ** shape
                         n_left = 0
@@ -274,7 +293,7 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
                     mode = only_mode if only_mode >= 0 else pick_of_time(w3, modes)
                     gap = exponential(w0, seed, run, k, FAILURE) * mttf
 
-                # detection, replacement, queue, restart
+                # --- recovery: detection, replacement of nodes, queue, restart
                 down = modes[mode].detection
                 wait = rules.queue
                 if person_share > 0.0:
@@ -284,7 +303,7 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
                         person = rules.person * exponential(v2, seed, run, k, RECOVERY)
                     less_person += person - mean_person
                     wait += person
-                if not aged:
+                if not aged:  # control variate: excess of the recovery over the mean of the modes
                     less_mix += modes[mode].recovery - mean_recovery
                 detection += down
                 now += down
@@ -295,10 +314,11 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
                         general = math.isnan(mean)
                         if general:
                             mean = mean_repair
+                        # nodes that leave go to repair, each until its time of return in keys
                         ready = now
-                        for one in range(n_out):
+                        for i_out in range(n_out):
                             repair = mean
-                            ticket = 0 if modes[mode].together else one
+                            ticket = 0 if modes[mode].together else i_out
                             if varies:
                                 x2 = w2
                                 if ticket > 0:
@@ -306,13 +326,14 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
                                 repair = repair_time(rules, mean, x2, seed, run, k, FAILURE)
                                 less_repair += repair - mean
                             if staged and general:
-                                more, beyond = later_stages(rules, seed, run, k, ticket)
-                                repair += more
-                                less_repair += beyond
+                                later_h, excess_h = later_stages(rules, seed, run, k, ticket)
+                                repair += later_h
+                                less_repair += excess_h
                             if n_repair == keys.size:
                                 keys = longer(keys)
                             keys[n_repair] = now + repair
                             n_repair += 1
+                        # each is replaced by a free spare, or else by the next node that returns, which is waited for
                         for _ in range(n_out):
                             if free == 0:
                                 n_left = still_out(keys, n_repair, now)
@@ -333,6 +354,7 @@ def fast_kernel(aged: bool, pooled: bool) -> Kernel:
                 now += wait
                 pending = modes[mode].restart + load
 
+            # --- totals of the run; the controls are sums less their expectation: failures less rate times exposure
             out = table[row]
             for i in range(N_COLUMNS):
                 out[i] = 0.0

@@ -1,4 +1,4 @@
-"""A scenario as the plain numbers that kernels take."""
+"""Translate a scenario into the numbers that the kernels read."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from ettr.simulation.repair_stages import IDLE, MOST_RETURNS
 from ettr.simulation.rules import HIGH, LOW, MODE, MOST_TIERS, N_KINDS, POINTS, RULES, Rules
 
 _MOST_PLACES = 1e15
-"""Checkpoints that can be counted without rounding."""
+"""Largest number of checkpoints that is counted without rounding."""
 _AS_IN_HOURS = {field.name for field in fields(JobInHours)} & set(RULES.names or ())
-"""What kernels know by the name, and as the number, that it has in a job in hours, unless they are told otherwise."""
+"""Fields with the same name and value in the rules as in the job in hours, unless they are set below."""
 _CHOICES = ("longest_idle", "random", "fewest_failures")
 
 
 def rules_of(scenario: Scenario, horizon_h: float = math.inf) -> Rules:
-    """Turn a scenario into tables, with the wall clock at which all runs end if the work is not done by then.
+    """Return the rules of a scenario, with the wall clock at which all runs end.
 
     Raises
     ------
     NotModelled
-        More than the kernels have room for, or two mechanisms that have no rule together.
+        More tiers or checkpoints than the kernels have room for, or mechanisms that they do not combine.
     """
     job = scenario.in_hours()
     refuse(scenario, job, horizon_h)
@@ -47,7 +47,7 @@ def rules_of(scenario: Scenario, horizon_h: float = math.inf) -> Rules:
     of_time, of_nodes = np.where(through_nodes, 0.0, rates), np.where(through_nodes, rates, 0.0)
     modes = _modes(scenario, job, of_time, of_nodes)
     slow, elastic, maintenance = scenario.slow_nodes, scenario.elastic, scenario.maintenance
-    run = np.zeros(1, RULES)  # what is not there has no rate, no nodes and no hours
+    run = np.zeros(1, RULES)  # a mechanism that is not in the scenario has rate 0, no nodes and no hours
     values = {
         **{name: getattr(job, name) for name in _AS_IN_HOURS},
         **_work(scenario, job),
@@ -82,48 +82,49 @@ def rules_of(scenario: Scenario, horizon_h: float = math.inf) -> Rules:
 
 
 def refuse(scenario: Scenario, job: JobInHours, horizon_h: float = math.inf) -> None:
-    """Refuse, by name, what there is no rule for."""
+    """Refuse, by name, combinations and sizes that the kernels do not support."""
     tiers, repair = scenario.checkpoint.tiers, scenario.repair
     if len(tiers) >= MOST_TIERS:
-        raise NotModelled(f"ettr.simulate knows up to {MOST_TIERS - 1} checkpoint.tiers, got {len(tiers)}")
+        raise NotModelled(f"ettr.simulate takes at most {MOST_TIERS - 1} checkpoint.tiers, got {len(tiers)}")
     if repair and repair.retire_window_days is not None and (repair.retire_after or 0) > MOST_RETURNS:
         raise NotModelled(
-            f"ettr.simulate knows repair.retire_after within a window up to {MOST_RETURNS}, got {repair.retire_after}"
+            f"ettr.simulate takes repair.retire_after <= {MOST_RETURNS} together with repair.retire_window_days, "
+            f"got {repair.retire_after}"
         )
     shortest_h, longest_h = min(job.taus), max(job.work, job.tau)
     if longest_h > _MOST_PLACES * shortest_h:
         raise NotModelled(
-            f"ettr.simulate knows up to {_MOST_PLACES:g} checkpoints a run, and one every {shortest_h:.3g} h in "
-            f"{longest_h:.3g} h are more"
+            f"ettr.simulate takes at most {_MOST_PLACES:g} checkpoints per run, got one every {shortest_h:.3g} h in "
+            f"{longest_h:.3g} h"
         )
     if tiers and job.slowdown * job.persist > 0:
-        raise NotModelled("ettr.simulate has no rule for checkpoint.tiers together with checkpoint.persist_slowdown")
-    # of nodes without a memory it does not matter which are idle: all clocks slow down alike; those of missing nodes
-    # are not there, so that the rate is too low by their share of the job, a few nodes in thousands
+        raise NotModelled("ettr.simulate does not model checkpoint.tiers together with checkpoint.persist_slowdown")
+    # with exponential lifetimes it does not matter which nodes are idle: all clocks slow down alike. Missing nodes have
+    # no clocks, so the rate is too low by their share of the job, a few nodes in thousands
     lifetime = scenario.failures.lifetime
     if scenario.elastic and lifetime and lifetime.shape != 1:
         raise NotModelled(
-            "ettr.simulate has no rule for elastic together with failures.lifetime: the clocks of idle nodes would "
-            "have to stop"
+            "ettr.simulate does not model elastic together with failures.lifetime: the clocks of idle nodes would have "
+            "to stop"
         )
     if not job.include_start and horizon_h < math.inf:
-        raise NotModelled("ettr.simulate has no rule for horizon_h together with job.include_start: false")
+        raise NotModelled("ettr.simulate does not model horizon_h together with job.include_start: false")
 
 
 def has_clocks(scenario: Scenario) -> bool:
-    """Whether every node has a lifetime of its own."""
+    """Whether nodes have individual lifetimes."""
     failures = scenario.failures
     counted = scenario.repair and scenario.repair.retire_after
     return bool(failures.lifetime or failures.lemons or counted)
 
 
 def is_straight(rules: Rules) -> bool:
-    """Whether the kernel that skips whole cycles knows all that is in the rules."""
+    """Whether the kernel for the core mechanisms covers the rules."""
     run, modes = rules.run, rules.modes
     simple_pool = not run["pooled"] or (
         run["stock"][IDLE:].sum() == run["n_crew"] == run["unreplaced"] == 0 and run["idle_rate"] == 0.0
     )
-    plain = (
+    no_other = (
         run["n_tiers"] == 1
         and np.isnan(modes["latency"]).all()
         and modes["announced"].max() == 0.0
@@ -135,7 +136,7 @@ def is_straight(rules: Rules) -> bool:
         and not run["tracked"]
         and not run["mixes"]
     )
-    return bool(simple_pool and plain)
+    return bool(simple_pool and no_other)
 
 
 def _pool(scenario: Scenario, job: JobInHours) -> dict[str, Any]:
@@ -145,7 +146,7 @@ def _pool(scenario: Scenario, job: JobInHours) -> dict[str, Any]:
         return {"automatic_success": 1.0, **no_stage}
     return {
         "pooled": True,
-        "stock": [spares.n_nodes, spares.n_idle, spares.n_preemptible],  # as HOT and the others
+        "stock": [spares.n_nodes, spares.n_idle, spares.n_preemptible],  # in the order of RANKS
         "spare_wait": [0.0, job.select, job.preempt],
         "choice": _CHOICES.index(spares.choose),
         "idle_rate": spares.per_1000_node_days / 1000 / H_PER_DAY,
@@ -183,8 +184,8 @@ def _tiers(scenario: Scenario, job: JobInHours) -> dict[str, Any]:
         ratio = intervals[level] / intervals[level - 1]
         if abs(ratio - round(ratio)) > 1e-6 * ratio:
             raise NotModelled(
-                f"ettr.simulate needs each interval to be a whole part of the next: that of {names[level]!r} is "
-                f"{ratio:.6g} times that of {names[level - 1]!r}"
+                f"ettr.simulate needs each tier's interval to be a multiple of the faster tier's: that of "
+                f"{names[level]!r} is {ratio:.6g} times that of {names[level - 1]!r}"
             )
 
     def padded(values: Iterable[float]) -> np.ndarray:
@@ -203,7 +204,7 @@ def _tiers(scenario: Scenario, job: JobInHours) -> dict[str, Any]:
 
 
 def _survival(scenario: Scenario) -> np.ndarray:
-    """Share of failures that each tier survives; of a healthy job that was killed, the fastest keeps all."""
+    """Share of failures that each tier survives; a false alarm kills a healthy job, so the fastest tier survives."""
     n_modes = len(scenario.failures.modes) + 1
     shares = np.column_stack([*scenario.survival(), np.ones(n_modes)])
     survival = np.ones((n_modes + 2, MOST_TIERS))
@@ -213,16 +214,16 @@ def _survival(scenario: Scenario) -> np.ndarray:
 
 
 def _modes(scenario: Scenario, job: JobInHours, of_time: np.ndarray, of_nodes: np.ndarray) -> np.ndarray:
-    """One row a mode, then ``other``, false alarms and swaps of slow nodes, which take the general times."""
+    """A row per mode, then ``other``, false alarms and swaps of slow nodes, which have the times of ``other``."""
 
     def padded(values: np.ndarray) -> np.ndarray:
-        """With the row of ``other`` for false alarms and swaps."""
+        """Repeat the row of ``other`` for false alarms and swaps."""
         return np.pad(values, (0, 2), mode="edge")
 
     table = np.zeros(of_time.size, MODE)
     for name in ("detection", "restart", "repair", "latency"):
         table[name] = padded(getattr(job.modes, name))
-    table["detection"][-2] = 0.0  # the time-out itself
+    table["detection"][-2] = 0.0  # the time-out of a false alarm is itself the detection
     table["recovery"] = table["detection"] + job.first_queue + table["restart"]
     table["latency_sigma"] = _sigma(np.array([*(mode.latency_cv for mode in scenario.failures.modes), 0.0, 0.0, 0.0]))
     table["n_out"] = np.append(job.modes.n_out, [0, 1])
@@ -234,21 +235,22 @@ def _modes(scenario: Scenario, job: JobInHours, of_time: np.ndarray, of_nodes: n
 
 
 def _prediction(job: JobInHours, rates: np.ndarray, modes: np.ndarray) -> dict[str, float]:
-    """What alarms do; fills in which modes are announced."""
-    ahead = job.prediction
-    none = {"heeded_from": math.inf}
-    if ahead is None or ahead.recall == 0:
-        return none
-    threshold = float(heed_threshold_h(ahead.action, ahead.precision))
+    """Rate of false alarms, and the answer to alarms; also sets which modes are announced."""
+    prediction = job.prediction
+    no_alarms = {"heeded_from": math.inf}
+    if prediction is None or prediction.recall == 0:
+        return no_alarms
+    threshold = float(heed_threshold_h(prediction.action, prediction.precision))
     if threshold > job.tau:
-        return none
-    noticed = np.isnan(modes["latency"])
-    noticed[-2] = False
-    modes["announced"] = np.where(noticed, ahead.recall, 0.0)
+        return no_alarms
+    predictable = np.isnan(modes["latency"])  # neither silent failures nor false alarms of time-outs
+    predictable[-2] = False
+    modes["announced"] = np.where(predictable, prediction.recall, 0.0)
+    recall, precision = prediction.recall, prediction.precision
     return {
-        "alarm_rate": float(rates[noticed].sum()) * ahead.recall * (1 - ahead.precision) / ahead.precision,
+        "alarm_rate": float(rates[predictable].sum()) * recall * (1 - precision) / precision,
         "heeded_from": threshold,
-        "action": ahead.action,
+        "action": prediction.action,
     }
 
 
@@ -260,7 +262,7 @@ def _burn_in(job: JobInHours) -> dict[str, float]:
 
 
 def _nodes(scenario: Scenario, rate: float) -> dict[str, Any]:
-    """Nodes and spares, with the clocks of ordinary ones and of lemons; ``rate`` is what strikes all of them."""
+    """Nodes and spares, with the lifetimes of ordinary nodes and of lemons; ``rate`` is that of all nodes together."""
     lifetime, lemons, spares = scenario.failures.lifetime, scenario.failures.lemons, scenario.spares
     shape, start = (lifetime.shape, lifetime.start) if lifetime else (1.0, "stationary")
     share, factor = (lemons.share * lemons.left, lemons.factor) if lemons else (0.0, 1.0)
@@ -280,7 +282,7 @@ def _nodes(scenario: Scenario, rate: float) -> dict[str, Any]:
 
 
 def _repair_times(repair: Repair) -> dict[str, Any]:
-    """How times of repair spread around their means."""
+    """Distribution of repair times around their mean."""
     if repair.distribution == "lognormal" or (repair.distribution == "gamma" and repair.cv == 0):
         return {"repair_sigma": float(_sigma(repair.cv))}
     log_time, slope = gamma_times(1.0 if repair.distribution == "exponential" else 1 / repair.cv**2)
@@ -288,7 +290,7 @@ def _repair_times(repair: Repair) -> dict[str, Any]:
 
 
 def _alias(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Alias table: draw a row evenly, keep it with this probability, else take the other (Walker 1977)."""
+    """Alias table (Walker 1977): draw a row uniformly, keep it with a probability, else take the other row."""
     if weights.sum() == 0:
         return np.ones(weights.size), np.arange(weights.size)
     scaled = weights * weights.size / weights.sum()
@@ -299,14 +301,14 @@ def _alias(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         keep[low], other[low] = scaled[low], high
         scaled[high] -= 1 - scaled[low]
         (small if scaled[high] < 1 else large).append(high)
-    for low in small:  # rounding only, unless nothing of it exists
+    for low in small:  # left over by rounding, unless its weight is 0
         if weights[low] == 0:
             keep[low], other[low] = 0.0, int(weights.argmax())
     return keep, other
 
 
 def _sigma(cv: float | np.ndarray) -> np.ndarray:
-    """Standard deviation of the logarithm of a log-normal number with this coefficient of variation."""
+    """Standard deviation of the logarithm of a log-normal variate with this coefficient of variation."""
     return np.asarray(np.sqrt(np.log1p(np.square(np.asarray(cv, dtype=float)))))
 
 
@@ -317,12 +319,12 @@ def _or_nan(hours: float | None) -> float:
 _LOG_HAZARD = np.linspace(LOW, HIGH, POINTS)
 _WIDTH = _LOG_HAZARD[1] - _LOG_HAZARD[0]
 _NEVER = 1e-300
-"""Less than any time, and more than 0, whose logarithm is infinite."""
+"""Shorter than any time, but above 0, whose logarithm is infinite."""
 
 
 @lru_cache(maxsize=8)
 def gamma_times(shape: float) -> np.ndarray:
-    """Logarithm of a gamma-distributed time of mean 1, and its slope a step, by that of its cumulative hazard."""
+    """Table over the logarithm of the cumulative hazard: the logarithm of a gamma time of mean 1, and its slope."""
     grown = np.maximum(_inverse_gamma(shape), _NEVER)
     time = grown / shape
     log_density = shape * math.log(shape) + (shape - 1) * np.log(time) - grown - math.lgamma(shape)
@@ -331,7 +333,7 @@ def gamma_times(shape: float) -> np.ndarray:
 
 @lru_cache(maxsize=8)
 def first_failure(shape: float, start: str) -> np.ndarray:
-    """Logarithm of the first failure's time, for scale 1, and its slope a step, by that of its cumulative hazard.
+    """Table over the logarithm of the cumulative hazard: that of the first failure's time, for scale 1, and its slope.
 
     A node in the middle of its life has the residual lifetime of a renewal process in equilibrium, whose survivor
     function is that of a gamma distribution of shape 1/k at the time to the power k.
@@ -344,13 +346,13 @@ def first_failure(shape: float, start: str) -> np.ndarray:
 
 
 def _with_slope(log_time: np.ndarray, log_density: np.ndarray) -> np.ndarray:
-    """Logarithms of times, and d ln t / d ln x = x S / (t f) a step."""
+    """Logarithms of times, and their slope per step of the table, d ln t / d ln x = x S / (t f)."""
     slope = np.exp(_LOG_HAZARD - np.exp(_LOG_HAZARD) - log_time - log_density) * _WIDTH
     return np.stack((log_time, slope))
 
 
 def _inverse_gamma(shape: float) -> np.ndarray:
-    """A gamma-distributed number of scale 1 at each cumulative hazard, with the digits of either tail."""
+    """Gamma variate of scale 1 at each cumulative hazard, accurate in both tails."""
     gone, left = -np.expm1(-np.exp(_LOG_HAZARD)), np.exp(-np.exp(_LOG_HAZARD))
     early, late = scipy.special.gammaincinv(shape, gone), scipy.special.gammainccinv(shape, left)
     return np.asarray(np.where(gone < 0.5, early, late))

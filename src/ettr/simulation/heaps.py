@@ -1,4 +1,4 @@
-"""Binary heaps in arrays of records: a key, and what it belongs to."""
+"""Binary heaps in arrays of records: a key, and the item that it belongs to."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ HEAP = np.dtype([("key", "f8"), ("item", "i8")], align=True)
 
 @maker
 def new_heap(size: int) -> np.ndarray:
-    """An empty heap with room for so many."""
+    """Empty heap with room for ``size`` entries."""
     return np.zeros(size, HEAP)
 
 
 @inner
 def push(heap: np.ndarray, n: int, key: float, item: int) -> None:
-    """Add to a heap of ``n``; the array must have room."""
-    at = np.uintp(n)  # an index without a sign need not be asked whether it counts from the end
+    """Add an entry to a heap of ``n``; the array must have room."""
+    at = np.uintp(n)  # unsigned, so that compiled code need not check for a negative index
     while at > 0:
         above = (at - _ONE) >> _ONE
         if heap[above].key <= key:
@@ -33,9 +33,10 @@ def push(heap: np.ndarray, n: int, key: float, item: int) -> None:
 
 @inner
 def remove(heap: np.ndarray, n: int, at: int) -> None:
-    """Take the entry at ``at`` out of a heap of ``n``.
+    """Remove the entry at ``at`` from a heap of ``n``.
 
-    The hole sinks to a leaf, and the last entry rises from there: mostly it belongs there, so that this compares less.
+    The hole sinks to a leaf, and the last entry rises from there: it mostly belongs near a leaf, so that this takes
+    fewer comparisons.
     """
     first, last = np.uintp(at), np.uintp(n - 1)
     key, item = heap[last].key, heap[last].item
@@ -65,7 +66,7 @@ def remove(heap: np.ndarray, n: int, at: int) -> None:
 
 @maker
 def with_room(heap: np.ndarray, n: int) -> np.ndarray:
-    """The same heap if there is room for one more than ``n``, else one twice as long."""
+    """Heap with room for one more than ``n`` entries: the same, or a copy with twice the room."""
     if n < heap.size:
         return heap
     longer = np.zeros(2 * heap.size, HEAP)

@@ -1,4 +1,4 @@
-"""What a run will meet, reckoned before it is simulated: whether it can be, and how many times."""
+"""Estimate of a run before it is simulated: whether it makes progress, and how many runs are affordable."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ettr.scenario import Scenario
 from ettr.scenario.job_in_hours import AgeingInHours, JobInHours
 
 REMEDY = "it takes fewer GPUs (cluster.n_gpus), fewer failures (failures), or a faster restart (recovery.restart_min)"
-"""What a refused run lacks."""
+"""Ways out for a run that makes no progress."""
 _FEWEST_RUNS = 12
-"""Fewer would not know their own error."""
+"""Runs needed to estimate a standard error."""
 _OUT_OF_RANGE = 1e-300
 
 
 def affordable_runs(n_failures: float, n_runs: int, most_failures: float, fewest: int = _FEWEST_RUNS) -> int:
-    """As many runs as meet so many failures together, and no fewer than an error needs.
+    """Return the number of runs that together meet at most a number of failures, but no fewer than an error needs.
 
     Parameters
     ----------
     n_failures : float
-        Failures that a run is expected to meet.
+        Expected failures per run.
     n_runs : int
-        Most runs.
+        Largest number of runs.
     most_failures : float
-        Of all runs together.
+        Largest number of failures, of all runs together.
     fewest : int
-        Fewest runs, unless `n_runs` is less.
+        Smallest number of runs, unless `n_runs` is smaller.
 
     Examples
     --------
@@ -43,16 +43,16 @@ def affordable_runs(n_failures: float, n_runs: int, most_failures: float, fewest
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a run is expected to meet, or the least that it can where the rules together have no closed form.
+    """Expected failures and hours of a run, or bounds on them if no exact model covers its mechanisms.
 
     Attributes
     ----------
     ettr : float
-        At best; 0 where the wall clock is out of the range of numbers.
+        Expected ETTR or an upper bound; 0 if the wall clock is out of the range of numbers.
     n_failures : float
-        Failures on the way.
+        Expected failures or a lower bound.
     trained_h : float
-        Training, with what of it is lost. [h]
+        Hours of training, including lost work. [h]
     """
 
     ettr: float
@@ -60,11 +60,11 @@ class Outlook:
     trained_h: float
 
     def is_endless(self, least_ettr: float, most_failures: float, n_runs: int = 1) -> bool:
-        """Whether runs hardly get on, and would meet too many failures meanwhile."""
+        """Whether runs make hardly any progress, and would meet too many failures."""
         return self.ettr < least_ettr and self.n_failures * n_runs >= most_failures
 
     def within(self, horizon_h: float, scenario: Scenario) -> Outlook:
-        """The same of a run that ends at a wall clock, in which it meets no more than strikes without a pause."""
+        """Estimate for a run that ends at a wall clock: at most the failures at the highest rate, without downtime."""
         ageing = scenario.in_hours().ageing
         most = 1.0 if ageing is None else max(1.0, ageing.factor) * max(1.0, ageing.long_run)
         n_failures = min(self.n_failures, horizon_h * most / scenario.job_mttf_h)
@@ -72,13 +72,13 @@ class Outlook:
 
     @property
     def words(self) -> str:
-        """That it hardly gets on, for a refusal."""
+        """The refusal of a run that makes practically no progress."""
         ettr = f"{self.ettr:.2g}" if self.ettr > _OUT_OF_RANGE else "out of the range of numbers"
         return f"the job makes practically no progress: the expected ETTR is {ettr}"
 
 
 def outlook(scenario: Scenario) -> Outlook:
-    """What a run is expected to meet.
+    """Estimate the failures and hours of a run, on the optimistic side.
 
     Parameters
     ----------
@@ -88,14 +88,14 @@ def outlook(scenario: Scenario) -> Outlook:
     Returns
     -------
     Outlook
-        As of Daly's formula, which is exact for a run without more. Maintenance, spares and what else only takes time
-        are left out. With tiers the stretches between their checkpoints are nested, a rate that changes is taken at its
-        least, and alarms are taken to save all work, so that no run is called endless that is not.
+        By Daly's formula, which is exact for a run with no other mechanism. Maintenance, spares and other mechanisms
+        that only cost time are left out. With tiers the stretches between their checkpoints are nested; a changing rate
+        counts at its lowest, and alarms save all work. So no run is refused that would make progress.
 
     Examples
     --------
-    >>> ahead = outlook(Scenario.load("llama3-405b"))
-    >>> round(ahead.ettr, 3), round(ahead.n_failures)
+    >>> expected = outlook(Scenario.load("llama3-405b"))
+    >>> round(expected.ettr, 3), round(expected.n_failures)
     (0.921, 413)
     """
     run = scenario.in_hours()
@@ -103,7 +103,7 @@ def outlook(scenario: Scenario) -> Outlook:
     starts = 1.0 if run.include_start else 0.0
     with np.errstate(all="ignore"):
         exposed_h, stalled_h = _training_h(run, rate)
-        # silent failures do not strike while nothing is computed, and all but the fastest tier load longer
+        # silent failures strike only during training; the load of the fastest tier is the shortest
         loud = replace(run, rate=rate * (1 - run.silent), load=run.loads[0])
         planned_h = starts * float(replace(run, rate=rate).planned_restart_h)
         n_failures = float(rate * (exposed_h + planned_h) / loud.survive_restart)
@@ -117,7 +117,7 @@ def outlook(scenario: Scenario) -> Outlook:
 
 
 def _training_h(run: JobInHours, rate: float) -> tuple[float, float]:
-    """Hours of training and stalls beside recoveries, and the stalls and slowdown of them that nothing undoes."""
+    """Hours of training and stalls without recoveries, and the part of them in stalls and slowdown that count."""
     work_h, tau_h = float(run.work), float(run.tau)
     whole = not run.include_start or bool(run.tiers)
     n = work_h / tau_h if whole else max(math.ceil(work_h / tau_h - ROUNDING) - 1, 0)
@@ -134,7 +134,7 @@ def _training_h(run: JobInHours, rate: float) -> tuple[float, float]:
 
 
 def _least(ageing: AgeingInHours | None) -> float:
-    """The least that the failure rate can be, over the one that is given."""
+    """Lowest failure rate over the life of a run, relative to that of the scenario."""
     if ageing is None:
         return 1.0
     if ageing.starts_new and ageing.shape > 1:

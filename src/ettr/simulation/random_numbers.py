@@ -1,8 +1,7 @@
-"""Random numbers by counter: the same numbers for one seed, run, purpose and index, whoever asks and in which order.
+"""Counter-based random numbers: they depend only on seed, run, purpose and index, in whatever order they are drawn.
 
-Philox-4x64-10 (Salmon et al. 2011) makes a block of four words from a key and a counter, without any state that would
-have to be passed on. Exponential and normal numbers are cut from one word each by the ziggurat of Marsaglia and
-Tsang (2000).
+Philox-4x64-10 (Salmon et al. 2011) makes a block of four words from a key and a counter, without any state to pass on.
+Exponential and normal variates take one word each, by the ziggurat of Marsaglia and Tsang (2000).
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ with extras.needed("simulate"):
 
 Block = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 
-# purposes: what a block is for; its index counts the failures, nodes, repairs or events of the run
+# purpose of a block; its index counts the failures, nodes, repairs or events of the run
 FAILURE = 0  # next failure, repair, mode
 RECOVERY = 1  # person, latency, announced
 PLANNED = 2  # maintenance
-SOFT = 3  # events while training that are no failures
+SOFT = 3  # false alarms, nodes that become slow, and their detection
 LEAVING = 4  # which node leaves; lemons at the start
 REPAIR = 5  # stages after the first
 SPARES = 7  # failures of spares, and which one is taken
 FIRST = 8  # failures of nodes that never failed; one purpose for each kind of node
-LIFETIME = 10  # of a node that is new
+LIFETIME = 10  # of a new node
 KIND = 11  # lemon or not
-_TAIL = 64  # further draws for the rare numbers that one word does not settle
+_TAIL = 64  # further draws for the rare variates that need more than one word
 
 _LAYERS = 256
 _EXPONENTIAL_EDGE, _EXPONENTIAL_AREA = 7.69711747013104972, 0.0039496598225815571993
@@ -77,7 +76,7 @@ def _high_word(typing_context: Any, a: Any, b: Any) -> Any:
 
 @inner
 def block(seed: int, run: int, index: int, purpose: int, attempt: int) -> Block:
-    """Four random words of 64 bits."""
+    """Four random words of 64 bits: ten rounds of Philox on the counter, with the seed as key."""
     c0, c1, c2, c3 = np.uint64(index), np.uint64(run), np.uint64(purpose), np.uint64(attempt)
     k0, k1 = np.uint64(seed), np.uint64(0)
     for _ in range(10):
@@ -91,13 +90,14 @@ def block(seed: int, run: int, index: int, purpose: int, attempt: int) -> Block:
 
 @inner
 def uniform(word: np.uint64) -> float:
-    """A number in [0, 1)."""
+    """Uniform variate in [0, 1), from the upper 53 bits."""
     return (word >> np.uint64(11)) * _UNIT
 
 
 @inner
 def exponential(word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
-    """An exponential number of mean 1; the last four arguments tell where the word comes from."""
+    """Exponential variate of mean 1; the last four arguments are those of the block that the word is from."""
+    # the layer from the lower 8 bits, x from the upper 53; inside the rectangle of the layer, x is accepted at once
     layer = np.int64(word & np.uint64(255))
     x = uniform(word) * _E_X[layer]
     if x < _E_X[layer + 1]:
@@ -107,12 +107,13 @@ def exponential(word: np.uint64, seed: int, run: int, index: int, purpose: int) 
 
 @inner
 def _exponential_edge(x: float, layer: int, word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
+    """Rest of the ziggurat: accept or reject near the curve, and the tail, until a variate is accepted."""
     beyond = 0.0
-    attempt = np.uint64(word | np.uint64(1))  # its own place for every word
+    attempt = np.uint64(word | np.uint64(1))  # a different counter for every word
     while True:
         w0, w1, _, _ = block(seed, run, index, purpose + _TAIL, attempt)
         if layer == 0:
-            beyond += _EXPONENTIAL_EDGE  # no memory: the tail is the whole again
+            beyond += _EXPONENTIAL_EDGE  # memoryless: the tail is the same distribution, shifted
         elif _E_Y[layer] + uniform(w0) * (_E_Y[layer + 1] - _E_Y[layer]) < math.exp(-x):
             return beyond + x
         layer = np.int64(w1 & np.uint64(255))
@@ -124,7 +125,7 @@ def _exponential_edge(x: float, layer: int, word: np.uint64, seed: int, run: int
 
 @inner
 def normal(word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
-    """A normal number of mean 0 and variance 1."""
+    """Standard normal variate."""
     layer = np.int64(word & np.uint64(255))
     x = uniform(word) * _N_X[layer]
     if x >= _N_X[layer + 1]:
@@ -134,6 +135,7 @@ def normal(word: np.uint64, seed: int, run: int, index: int, purpose: int) -> fl
 
 @inner
 def _normal_edge(x: float, layer: int, word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
+    """Rest of the ziggurat for the normal distribution; its tail by Marsaglia's method."""
     attempt = np.uint64(word & ~np.uint64(1))
     while True:
         w0, w1, _, _ = block(seed, run, index, purpose + _TAIL, attempt)
@@ -153,7 +155,7 @@ def _normal_edge(x: float, layer: int, word: np.uint64, seed: int, run: int, ind
 
 @inner
 def lognormal(mean: float, sigma: float, word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
-    """A log-normal number of this mean; the mean itself where ``sigma`` is 0."""
+    """Log-normal variate with this mean; the mean itself if ``sigma`` is 0."""
     if sigma == 0.0:
         return mean
     return mean * math.exp(sigma * normal(word, seed, run, index, purpose) - 0.5 * sigma * sigma)

@@ -1,4 +1,4 @@
-"""From a failure or a planned stop to the next training."""
+"""Recovery from a failure or a planned stop, up to the next training."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ettr.simulation.trace import DETECTING, QUEUEING, RESTARTING, SERVICE, lose
 
 @inner
 def is_silent(st: np.record, modes: np.ndarray) -> bool:
-    """Whether nobody notices the failure at hand."""
+    """Whether the current failure is silent: not detected when it strikes."""
     return not math.isnan(modes[st.mode].latency)
 
 
 @inner
-def severity(rules: np.record, st: np.record, modes: np.ndarray, least: int) -> int:
-    """Fastest tier, from some tier on, that survives the failure at hand and whose copy can be used."""
+def severity(rules: np.record, st: np.record, modes: np.ndarray, fastest: int) -> int:
+    """Fastest tier, from ``fastest`` on, that survives the current failure and has a usable copy."""
     st.tried = 0.0
     if rules.n_tiers == 1:
         return 0
@@ -32,8 +32,8 @@ def severity(rules: np.record, st: np.record, modes: np.ndarray, least: int) -> 
     x, tier = uniform(w3), 0
     while tier < rules.n_tiers - 1 and x >= modes[st.mode].survival[tier]:
         tier += 1
-    tier = max(tier, least)
-    if rules.corrupts:
+    tier = max(tier, fastest)
+    if rules.corrupts:  # a corrupt copy costs its load, and the next slower tier is tried
         while tier < rules.n_tiers - 1:
             w0, _, _, _ = block(st.seed, st.run, st.key, RECOVERY, 8 + tier)
             if uniform(w0) >= rules.tier_corrupt[tier]:
@@ -47,7 +47,7 @@ def severity(rules: np.record, st: np.record, modes: np.ndarray, least: int) -> 
 def recover(
     rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray, trace: np.ndarray
 ) -> None:
-    """Detection, replacement and queue of the failure at hand, up to its restart."""
+    """Detection, replacement of nodes and queue of the current failure, up to its restart."""
     mode = st.mode
     down = in_time(rules, st, modes[mode].detection)
     write(st, trace, DETECTING, down)
@@ -86,7 +86,7 @@ def recover(
 
 @inner
 def plan_restart(rules: np.record, st: np.record) -> None:
-    """Ready to load from the store after a planned stop, or at the start."""
+    """Prepare the restart after a planned stop or at the start: all tiers go back to the copy in the store."""
     st.severity = rules.n_tiers - 1
     for tier in range(st.severity):
         copy_row(st.kept, tier, st.kept, st.severity)
@@ -97,7 +97,7 @@ def plan_restart(rules: np.record, st: np.record) -> None:
 
 @inner
 def in_time(rules: np.record, st: np.record, hours: float) -> float:
-    """Of some hours those up to the horizon."""
+    """Hours, cut off at the horizon."""
     return max(0.0, min(hours, rules.horizon - st.now))
 
 
@@ -111,7 +111,7 @@ def load(
     hidden: np.ndarray,
     trace: np.ndarray,
 ) -> None:
-    """Restart until it is done or something strikes; silent failures do not strike here."""
+    """Restart until it is done or a failure strikes; a silent failure during a restart corrupts nothing."""
     left = np.inf if rules.unexposed else hours_until(rules, st, next_strike(rules, st, clocks))
     ends = min(left, st.pending)
     hours = in_time(rules, st, ends)
@@ -141,7 +141,7 @@ def load(
 
 @inner
 def next_request(rules: np.record, st: np.record) -> None:
-    """Draw when the next maintenance is asked for: requests have no memory."""
+    """Draw the next request for maintenance, after an exponential time."""
     w0, _, _, _ = block(st.seed, st.run, st.n_requests, PLANNED, 1)
     st.next_request = st.now + exponential(w0, st.seed, st.run, st.n_requests, PLANNED) / rules.request_rate
     st.n_requests += 1
@@ -151,7 +151,7 @@ def next_request(rules: np.record, st: np.record) -> None:
 def serve(
     rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray, trace: np.ndarray
 ) -> None:
-    """A checkpoint of the store has become durable: maintenance, nodes that come back and swaps have waited for it."""
+    """Stop at a durable checkpoint of the store, if maintenance, returning nodes or swaps are waiting for it."""
     promote(rules, st)
     if st.missing > 0 or st.n_found > 0:
         catch_up(rules, st, slots)

@@ -1,4 +1,4 @@
-"""Spares and the repair of nodes: stages, a limited crew, and who comes back when."""
+"""Spares and the repair of nodes: stages, a limited crew, and the return of nodes to the spares."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ettr.simulation.random_numbers import FAILURE, KIND, REPAIR, SPARES, block,
 
 TICKET, _LIVES, _NAMES = 20, 10, 22
 SPARE, TAKEN = 2, 3
-"""Where a node was before it was seen; the others are nodes of the job that failed by their own clocks, by kind."""
+"""Origin of a node, for its name: a spare, or taken at random; 0 and 1 are the kinds of nodes of the job that fail."""
 OF_NODE, FOUND, OF_SPARE = 1 << 36, 1 << 37, 1 << 38
-"""Added to the number of what strikes through a node, of a silent failure that is found, of a spare that fails."""
+"""Added to the key of random numbers: failure of a node, silent failure when detected, failure of a spare."""
 AUTOMATIC, MANUAL, REPLACEMENT, PLAIN = range(4)
-"""Stages; a plain one always works."""
+"""Stages of repair; a plain stage always succeeds."""
 HOT, IDLE, PREEMPTIBLE = RANKS = 0, 1, 2
 """Ranks of spares, in the order in which they are taken."""
 LONGEST_IDLE, AT_RANDOM, FEWEST_FAILURES = range(3)
-"""Which spare of a rank goes in."""
+"""Order in which the spares of a rank are used."""
 
 
 MOST_RETURNS = 16
@@ -37,27 +37,27 @@ SLOT = np.dtype(
         ("free", "i8"),  # stack of free slots
         ("queued", "i8"),  # ring of slots that wait for a crew
         ("waiting", "i8", (3,)),  # rings of spares, by number, for each rank
-        ("going", "i8"),  # list of nodes that are leaving it together
+        ("going", "i8"),  # list of nodes that leave the job together
         # of a node
         ("kind", "i8"),  # 1 for a lemon
-        ("name", "i8"),  # by which it is known in scenarios that differ
+        ("name", "i8"),  # the same in similar scenarios, as the index of its random numbers
         ("n_lives", "i8"),
         ("n_left", "i8"),
-        ("left_at", "f8", (MOST_RETURNS,)),  # ring of the last times
-        # heap of stages: when one ends, and of which slot
+        ("left_at", "f8", (MOST_RETURNS,)),  # ring of the last times that it left the job
+        # heap of stages: end of a stage, and its slot
         ("key", "f8"),
         ("item", "i8"),
     ],
     align=True,
 )
-"""Columns that share nothing but their length: what is under repair, and what is known of nodes."""
+"""Independent columns of the same length: repairs by slot, lists, and nodes by number."""
 
 
 @inner
 def new_node(slots: np.ndarray, st: np.record, kind: int, origin: int, index: int) -> int:
-    """Give a number to a node that is seen for the first time, and a name by where it comes from and its index there.
+    """Number a node when it first matters, and name it by its origin and its index there.
 
-    The name is the same in a scenario that differs a little, so that the node draws the same random numbers there.
+    The name is the same in a similar scenario, so that the node has the same random numbers there.
     """
     node = st.n_ids
     st.n_ids += 1
@@ -70,13 +70,13 @@ def new_node(slots: np.ndarray, st: np.record, kind: int, origin: int, index: in
 
 @inner
 def life_of(slots: np.ndarray, node: int) -> int:
-    """A number for the life that a node leads."""
+    """Index of random numbers for the current life of a node."""
     return (slots[node].name << _LIVES) | (slots[node].n_lives & ((1 << _LIVES) - 1))
 
 
 @inner
 def kind_of_new(rules: np.record, st: np.record) -> int:
-    """Whether a node that nobody has used is a lemon."""
+    """Kind of a new node, drawn at random: 1 for a lemon."""
     if rules.lemon_share == 0.0:
         return 0
     w0, _, _, _ = block(st.seed, st.run, st.n_kinds, KIND, 0)
@@ -86,7 +86,7 @@ def kind_of_new(rules: np.record, st: np.record) -> int:
 
 @inner
 def repair_time(rules: np.record, mean: float, word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
-    """A time of repair of this mean: log-normal, or by a table."""
+    """Random repair time with this mean: log-normal, or from a table of the gamma distribution."""
     if rules.tabled:
         return mean * by_hazard(exponential(word, seed, run, index, purpose), rules.repair_log, rules.repair_slope)
     return lognormal(mean, rules.repair_sigma, word, seed, run, index, purpose)
@@ -94,14 +94,16 @@ def repair_time(rules: np.record, mean: float, word: np.uint64, seed: int, run: 
 
 @inner
 def _stage_hours(rules: np.record, st: np.record, slots: np.ndarray, slot: int, mean: float) -> float:
+    """Random hours of a stage; the excess over the mean is a control variate."""
+    # the first stage of the first node takes a word of the failure's block; other nodes and stages have their own block
     stage, ticket = slots[slot].stage, slots[slot].ticket
-    k, one = ticket >> TICKET, ticket & ((1 << TICKET) - 1)
+    k, number = ticket >> TICKET, ticket & ((1 << TICKET) - 1)
     first = stage in (PLAIN, AUTOMATIC) or math.isnan(rules.automatic)
-    if first and one == 0:
+    if first and number == 0:
         _, _, word, _ = block(st.seed, st.run, k, FAILURE, 0)
         hours = repair_time(rules, mean, word, st.seed, st.run, k, FAILURE)
     elif first:
-        word, _, _, _ = block(st.seed, st.run, k, FAILURE, one)
+        word, _, _, _ = block(st.seed, st.run, k, FAILURE, number)
         hours = repair_time(rules, mean, word, st.seed, st.run, k, FAILURE)
     else:
         word, _, _, _ = block(st.seed, st.run, ticket, REPAIR, stage)
@@ -119,7 +121,7 @@ def _begin(
     stage: int,
     at: float,
 ) -> None:
-    """Begin a general stage, or wait for a crew to begin it."""
+    """Begin a stage of repair, or queue for the crew."""
     slots[slot].stage = stage
     if stage == MANUAL and rules.n_crew > 0 and st.busy >= rules.n_crew:
         slots[(st.first_queued + st.n_queued) & (slots.size - 1)].queued = slot
@@ -138,14 +140,14 @@ def _begin(
 
 @inner
 def _free(st: np.record, slots: np.ndarray, slot: int) -> None:
-    """Nothing is under repair in this slot any more."""
+    """Put a slot on the stack of free slots."""
     slots[st.n_free_slots].free = slot
     st.n_free_slots += 1
 
 
 @inner
 def _retires(rules: np.record, slots: np.ndarray, node: int, at: float) -> bool:
-    """Count that a node leaves the job; return whether that is once too often."""
+    """Count that a node leaves the job; return whether it now retires."""
     n, after = slots[node].n_left, rules.retire_after
     slots[node].n_left = n + 1
     if after == 0:
@@ -163,14 +165,15 @@ def leave(
     st: np.record,
     slots: np.ndarray,
     node: int,
-    own: float,
+    repair_h: float,
     counts: bool,
     at: float,
-    one: int,
+    number: int,
 ) -> None:
-    """A node goes to repair, by a plain stage of ``own`` mean hours if that is a number; the shop must have room.
+    """Send a node to repair; the arrays must have room.
 
-    A plain stage of a negative number takes exactly its size. ``one`` numbers the nodes that leave at one failure.
+    With ``repair_h`` of its mode it takes a single plain stage of that mean, or exactly ``-repair_h`` if negative; with
+    NaN the general stages. ``number`` numbers the nodes that leave at the same failure.
     """
     if st.n_free_slots > 0:
         st.n_free_slots -= 1
@@ -179,7 +182,7 @@ def leave(
         slot = st.n_slots
         st.n_slots += 1
     slots[slot].node = node
-    slots[slot].ticket = (st.key << TICKET) | one
+    slots[slot].ticket = (st.key << TICKET) | number
     if counts and rules.tracked and _retires(rules, slots, node, at):
         if rules.unreplaced:
             _free(st, slots, slot)
@@ -187,9 +190,9 @@ def leave(
         else:
             _begin(rules, st, slots, slot, REPLACEMENT, at)
         return
-    if not math.isnan(own):
+    if not math.isnan(repair_h):
         slots[slot].stage = PLAIN
-        hours = -own if own < 0.0 else _stage_hours(rules, st, slots, slot, own)
+        hours = -repair_h if repair_h < 0.0 else _stage_hours(rules, st, slots, slot, repair_h)
         push(slots, st.n_repair, at + hours, slot)
         st.n_repair += 1
     else:
@@ -199,7 +202,7 @@ def leave(
 
 @inner
 def next_back(rules: np.record, st: np.record, slots: np.ndarray, until: float) -> tuple[float, int]:
-    """The next node that returns by then, with its time; node -1 if none does, with the time of the last stage."""
+    """Time and number of the next node that returns by ``until``; -1 if none does, with the end of the last stage."""
     last = -np.inf
     while st.n_repair > 0 and slots[0].key <= until:
         at, slot = slots[0].key, slots[0].item
@@ -208,6 +211,7 @@ def next_back(rules: np.record, st: np.record, slots: np.ndarray, until: float) 
         st.n_repair -= 1
         stage, node = slots[slot].stage, slots[slot].node
         _, w1, w2, _ = block(st.seed, st.run, slots[slot].ticket, REPAIR, stage)
+        # a stage ends: it succeeds or not, may cure a lemon, and a manual one frees the crew for the next in the queue
         works, cured = True, 0.0
         if stage == AUTOMATIC:
             works, cured = uniform(w1) < rules.automatic_success, rules.cured_automatic
@@ -219,7 +223,7 @@ def next_back(rules: np.record, st: np.record, slots: np.ndarray, until: float) 
                 st.first_queued = (st.first_queued + 1) & (slots.size - 1)
                 st.n_queued -= 1
                 _begin(rules, st, slots, following, MANUAL, at)
-        if not works:
+        if not works:  # on to the next stage
             if stage == AUTOMATIC and not math.isnan(rules.manual):
                 _begin(rules, st, slots, slot, MANUAL, at)
             elif rules.unreplaced:
@@ -241,7 +245,7 @@ def next_back(rules: np.record, st: np.record, slots: np.ndarray, until: float) 
 
 @inner
 def draw_idle(rules: np.record, st: np.record, at: float) -> None:
-    """When the next spare fails, as of a time at which their number may have changed: they have no memory."""
+    """Draw the next failure of a spare, again whenever their number changes: their lifetimes are exponential."""
     n = st.stock[HOT] + st.stock[IDLE]
     st.next_idle = np.inf
     if rules.idle_rate > 0.0 and n > 0:
@@ -252,7 +256,7 @@ def draw_idle(rules: np.record, st: np.record, at: float) -> None:
 
 @inner
 def _lose_idle(rules: np.record, st: np.record, slots: np.ndarray) -> None:
-    """A hot or idle spare fails, and goes to repair."""
+    """Send the hot or idle spare that fails next to repair."""
     at, key = st.next_idle, st.key
     w0, w1, _, _ = block(st.seed, st.run, st.n_idle_failures, SPARES, 1)
     rank = HOT if uniform(w0) * (st.stock[HOT] + st.stock[IDLE]) < st.stock[HOT] else IDLE
@@ -267,7 +271,7 @@ def _lose_idle(rules: np.record, st: np.record, slots: np.ndarray) -> None:
 
 @inner
 def catch_up(rules: np.record, st: np.record, slots: np.ndarray) -> None:
-    """Put every node that is back by now among the spares, and take those out that failed there."""
+    """Return repaired nodes to the spares up to now, and send spares that failed to repair, in the order of time."""
     while True:
         while rules.idle_rate > 0.0 and st.next_idle <= min(st.now, slots[0].key if st.n_repair > 0 else np.inf):
             _lose_idle(rules, st, slots)
@@ -281,7 +285,7 @@ def catch_up(rules: np.record, st: np.record, slots: np.ndarray) -> None:
 
 @inner
 def _shelve(rules: np.record, st: np.record, slots: np.ndarray, node: int, at: float) -> None:
-    """A node that is back becomes a spare."""
+    """Make a repaired node a spare of the first rank that is not full."""
     rank = PREEMPTIBLE
     if st.missing > 0 or st.stock[HOT] < rules.stock[HOT]:
         rank = HOT
@@ -296,7 +300,7 @@ def _shelve(rules: np.record, st: np.record, slots: np.ndarray, node: int, at: f
 
 @inner
 def spare_node(rules: np.record, st: np.record, slots: np.ndarray, rank: int) -> int:
-    """The spare of a rank that goes in; 0 where nodes are all alike."""
+    """Spare of a rank that joins the job; 0 if nodes are not tracked."""
     if not rules.tracked:
         return 0
     word = np.uint64(0)
@@ -308,7 +312,7 @@ def spare_node(rules: np.record, st: np.record, slots: np.ndarray, rank: int) ->
 
 @inner
 def _take_spare(rules: np.record, st: np.record, slots: np.ndarray, rank: int, choice: int, word: np.uint64) -> int:
-    """Take a spare off its shelf; those that were never used have waited longest and never failed."""
+    """Remove a spare of a rank; spares that were never used have waited longest and never failed."""
     if not rules.tracked:
         return 0
     fresh, used = st.fresh_spares[rank], st.n_waiting[rank]
@@ -326,7 +330,7 @@ def _take_spare(rules: np.record, st: np.record, slots: np.ndarray, rank: int, c
             if slots[node].n_left < slots[fewest].n_left:
                 place = i
     node = slots[(first + place) & ring].waiting[rank]
-    if rules.choice == AT_RANDOM:  # nobody asks for their order
+    if rules.choice == AT_RANDOM:  # the order of the ring does not matter
         slots[(first + place) & ring].waiting[rank] = slots[first].waiting[rank]
         place = 0
     for i in range(place, 0, -1):
@@ -338,7 +342,7 @@ def _take_spare(rules: np.record, st: np.record, slots: np.ndarray, rank: int, c
 
 @inner
 def _fresh_spare(st: np.record, slots: np.ndarray, rank: int) -> int:
-    """A spare that was never used: which kind it is shows only now."""
+    """Number a spare that was never used, and draw its kind among those that are left."""
     n_fresh = 0
     for other in RANKS:
         n_fresh += st.fresh_spares[other]

@@ -1,4 +1,4 @@
-"""Nodes leave the job and others take their place."""
+"""Replacement of nodes: nodes leave the job, and spares or repaired nodes join it."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from ettr.simulation.random_numbers import LEAVING, block, uniform
 from ettr.simulation.repair_stages import HOT, RANKS, catch_up, draw_idle, leave, next_back, spare_node
 
 _LEFT, _PLANNED = 1 << 21, 1 << 19
-"""Where random numbers begin of nodes that leave, and of nodes that leave by plan."""
+"""First indices of the random numbers of nodes that leave, and of nodes that leave for maintenance or a swap."""
 
 
 @inner
 def exchange(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> float:
-    """The nodes of the failure at hand leave, and the job is filled up; return the wait. [h]"""
+    """Replace the nodes of the current failure; return the wait for nodes. [h]"""
     n_out = _take_out(rules, st, modes, slots, clocks)
     return _fill_up(rules, st, slots, clocks, n_out) if rules.pooled else 0.0
 
 
 @inner
 def _take_out(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> int:
-    """The nodes of the failure at hand leave; return how many."""
+    """Take the nodes of the current failure out of the job; return their number."""
     if rules.pooled:
         catch_up(rules, st, slots)
     n_job = rules.n_nodes - st.missing
     n_out = min(modes[st.mode].n_out, n_job)
-    for one in range(n_out):  # all are out before any comes in
+    for i in range(n_out):  # all leave before any joins
         node = st.node if n_out == 1 else -1
         if node < 0:
-            node = take_any(rules, st, slots, clocks, 1 + one)
-        _loses_slowness(rules, st, _LEFT + one, n_job - one)
-        slots[one].going = node
-    for one in range(n_out):
+            node = take_any(rules, st, slots, clocks, 1 + i)
+        _loses_slowness(rules, st, _LEFT + i, n_job - i)
+        slots[i].going = node
+    for i in range(n_out):
         if rules.pooled:
-            ticket = 0 if modes[st.mode].together else one
-            leave(rules, st, slots, slots[one].going, modes[st.mode].repair, True, st.now, ticket)
-        else:
-            enter(rules, st, slots, clocks, slots[one].going, one)
+            ticket = 0 if modes[st.mode].together else i
+            leave(rules, st, slots, slots[i].going, modes[st.mode].repair, True, st.now, ticket)
+        else:  # without a pool each node is renewed in place
+            enter(rules, st, slots, clocks, slots[i].going, i)
     return n_out
 
 
 @inner
 def _loses_slowness(rules: np.record, st: np.record, index: int, n_job: int) -> None:
-    """One of the job's ``n_job`` nodes that leaves may be a slow one."""
+    """Decide at random whether a node that leaves, one of ``n_job``, is a slow one."""
     if st.n_slow > 0:
         w0, w1, _, _ = block(st.seed, st.run, st.key, LEAVING, index)
         if uniform(w0) * n_job < st.n_slow:
@@ -59,7 +59,8 @@ def _loses_slowness(rules: np.record, st: np.record, index: int, n_job: int) -> 
 
 @inner
 def _fill_up(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray, n_out: int) -> float:
-    """Replace nodes that left, and those that are missing, as far as can be; return the wait. [h]"""
+    """Replace nodes that left and nodes that are missing, as far as possible; return the wait. [h]"""
+    # spares first, rank by rank: the wait is that of the slowest rank used
     catch_up(rules, st, slots)
     need, wait, n_in = n_out + st.missing, 0.0, 0
     for rank in RANKS:
@@ -69,9 +70,10 @@ def _fill_up(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndar
             need -= 1
             n_in += 1
     allowed = _may_miss(rules)
-    while need > 0:  # who returns while the job waits is taken; who is needed is waited for
+    # then nodes from repair: those that return during the wait, and while too few are there, the next to return
+    while need > 0:
         at, node = next_back(rules, st, slots, np.inf if need > allowed else st.now + wait)
-        if node < 0 and need > allowed:  # nobody is left who could come back
+        if node < 0 and need > allowed:  # no node is left that could return
             st.ended = 1
             wait = max(wait, at - st.now)
         if node < 0:
@@ -87,7 +89,7 @@ def _fill_up(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndar
 
 @inner
 def _may_miss(rules: np.record) -> int:
-    """Nodes that the job can go on without."""
+    """Largest number of nodes that may be missing from the job."""
     if rules.n_replicas == 0:
         return 0
     return int(math.floor((rules.n_replicas - rules.n_least) * rules.n_nodes / rules.n_replicas + ROUNDING))
@@ -95,7 +97,7 @@ def _may_miss(rules: np.record) -> int:
 
 @inner
 def take_spare(rules: np.record, st: np.record, slots: np.ndarray, rank: int) -> int:
-    """A spare of a rank, which must have one."""
+    """Take a spare of a rank, which must have one."""
     node = spare_node(rules, st, slots, rank)
     st.stock[rank] -= 1
     return node
@@ -103,14 +105,14 @@ def take_spare(rules: np.record, st: np.record, slots: np.ndarray, rank: int) ->
 
 @inner
 def _planned_index(st: np.record) -> int:
-    """Where the random numbers of one more node begin that leaves by plan."""
+    """First index of random numbers for another node that leaves for maintenance or a swap."""
     st.n_taken += 1
     return _PLANNED + (st.n_taken & (_PLANNED - 1))
 
 
 @inner
 def rejoin(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray) -> None:
-    """Hot spares take the places of nodes that are missing, as far as there are any."""
+    """Replace missing nodes by hot spares, as far as there are any."""
     while st.missing > 0 and st.stock[HOT] > 0:
         st.missing -= 1
         enter(rules, st, slots, clocks, take_spare(rules, st, slots, HOT), 1)
@@ -119,19 +121,19 @@ def rejoin(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarra
 
 @inner
 def swap_found(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> None:
-    """Swap the slow nodes that were found, as far as there are hot spares."""
+    """Swap detected slow nodes for hot spares, as far as there are any."""
     n = st.n_found
     if rules.pooled:
         n = min(n, st.stock[HOT])
     if n == 0:
         return
-    for one in range(n):
+    for i in range(n):
         index = _planned_index(st)
-        slots[one].going = take_any(rules, st, slots, clocks, index)
+        slots[i].going = take_any(rules, st, slots, clocks, index)
         if rules.pooled:
-            leave(rules, st, slots, slots[one].going, modes[modes.size - 1].repair, True, st.now, index)
-    for one in range(n):
-        node = slots[one].going
+            leave(rules, st, slots, slots[i].going, modes[modes.size - 1].repair, True, st.now, index)
+    for i in range(n):
+        node = slots[i].going
         if rules.pooled:
             node = take_spare(rules, st, slots, HOT)
         enter(rules, st, slots, clocks, node, 1)
@@ -143,13 +145,13 @@ def swap_found(rules: np.record, st: np.record, modes: np.ndarray, slots: np.nda
 
 @inner
 def serve_rolling(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray) -> None:
-    """Nodes go to their service, which takes its time, and hot spares stand in."""
+    """Rolling maintenance: nodes leave for the duration of the service, and hot spares replace them."""
     n_job = rules.n_nodes - st.missing
     n = min(rules.rolling, n_job)
-    for one in range(n):
+    for i in range(n):
         index = _planned_index(st)
         node = take_any(rules, st, slots, clocks, index)
-        _loses_slowness(rules, st, _LEFT + index, n_job - one)
+        _loses_slowness(rules, st, _LEFT + index, n_job - i)
         leave(rules, st, slots, node, -max(rules.stop, 1e-300), False, st.now, index)
     for _ in range(n):
         enter(rules, st, slots, clocks, take_spare(rules, st, slots, HOT), 1)

@@ -1,4 +1,4 @@
-"""What the kernels need to know of a run: plain numbers, hours throughout, in records that compiled code reads fast."""
+"""The scenario as the kernels read it: numbers in hours, in records that compiled code reads fast."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 MOST_TIERS = 8
 MOST_EVENTS = 30
-"""Events that a run may go through for each failure that it may meet."""
+"""Largest number of events of a run, per failure of its limit."""
 N_KINDS = 2
-"""Of nodes: ordinary ones, and lemons."""
+"""Kinds of nodes: ordinary ones, and lemons."""
 LOW, HIGH, POINTS = -22.0, 4.0, 1024
 """Natural logarithms of the cumulative hazard between which a node's first failure is tabulated."""
 
@@ -18,8 +18,8 @@ RULES = np.dtype(
     [
         # work and checkpoints
         ("work", "f8"),
-        ("n_segments", "i8"),  # store intervals that the work has, the last one included
-        ("rest", "f8"),  # work in the last of them
+        ("n_segments", "i8"),  # store intervals within the work, including the last one
+        ("rest", "f8"),  # work in the last interval
         ("tau", "f8"),
         ("stall", "f8"),
         ("persist", "f8"),
@@ -28,8 +28,8 @@ RULES = np.dtype(
         ("queue", "f8"),  # for the scheduler, at the start and after each failure
         ("restart", "f8"),  # planned; loading is in ``load``
         ("load", "f8"),
-        ("unexposed", "i8"),  # nothing strikes in a restart
-        ("horizon", "f8"),  # wall clock at which all ends; infinite: when the work is done
+        ("unexposed", "i8"),  # no failures during a restart
+        ("horizon", "f8"),  # wall clock at which a run ends; infinite: when its work is done
         # tiers, fastest first, the store last
         ("n_tiers", "i8"),
         ("step", "f8"),  # interval of the fastest
@@ -40,15 +40,15 @@ RULES = np.dtype(
         ("tier_corrupt", "f8", (MOST_TIERS,)),  # probability that a copy turns out to be unusable
         ("corrupts", "i8"),
         ("n_kept", "i8"),  # 0: all
-        # what strikes, per hour of the hazard clock
+        # failures per hour of the hazard clock: by time alone, without nodes' clocks
         ("rate", "f8"),
-        ("only_mode", "i8"),  # if there is but one; else -1
+        ("only_mode", "i8"),  # if there is only one; else -1
         ("burn_in", "f8"),  # excess of the rate at the start
         ("decay", "f8"),
-        ("mean_recovery", "f8"),  # of all that strikes by the clock alone
+        ("mean_recovery", "f8"),  # of failures by time alone
         # predictions
-        ("alarm_rate", "f8"),  # false ones
-        ("heeded_from", "f8"),
+        ("alarm_rate", "f8"),  # of false alarms
+        ("heeded_from", "f8"),  # work at risk from which an alarm is answered
         ("action", "f8"),
         # people
         ("person_share", "f8"),
@@ -56,8 +56,8 @@ RULES = np.dtype(
         # nodes
         ("n_nodes", "i8"),
         ("aged", "i8"),
-        ("mixes", "i8"),  # whether a failure takes out nodes with clocks that did not strike
-        ("tracked", "i8"),  # nodes differ, or are counted
+        ("mixes", "i8"),  # a failure by time alone takes out nodes that have clocks
+        ("tracked", "i8"),  # nodes differ, or their failures are counted
         ("n_spares", "i8"),  # of all ranks
         ("shape", "f8"),
         ("scale", "f8", (N_KINDS,)),
@@ -77,14 +77,14 @@ RULES = np.dtype(
         ("replacement", "f8"),
         ("cured_automatic", "f8"),  # probability that a lemon comes back as an ordinary node
         ("cured_manual", "f8"),
-        ("unreplaced", "i8"),  # who retires, or is helped by no stage, is gone
+        ("unreplaced", "i8"),  # a node that retires, or that no stage repairs, is not replaced
         ("repair_sigma", "f8"),
-        ("tabled", "i8"),  # by the logarithm below; else log-normal
+        ("tabled", "i8"),  # repair times by the table below; else log-normal
         ("repair_log", "f8", (POINTS,)),  # logarithm of a time of mean 1 by that of its cumulative hazard
         ("repair_slope", "f8", (POINTS,)),
         ("n_crew", "i8"),  # 0: no limit
         ("retire_after", "i8"),  # 0: never
-        ("retire_window", "f8"),  # infinite: in a node's life
+        ("retire_window", "f8"),  # infinite: over the life of a node
         # elastic, slow nodes, maintenance
         ("n_replicas", "i8"),  # 0: not elastic
         ("n_least", "i8"),
@@ -104,9 +104,9 @@ MODE = np.dtype(
         ("restart", "f8"),
         ("recovery", "f8"),  # mean detection, queue and restart
         ("n_out", "i8"),
-        ("together", "i8"),  # whether its nodes come back at one time
+        ("together", "i8"),  # its nodes come back at the same time
         ("repair", "f8"),  # NaN: the general stages
-        ("latency", "f8"),  # NaN: noticed at once
+        ("latency", "f8"),  # NaN: detected at once
         ("latency_sigma", "f8"),
         ("announced", "f8"),  # probability
         ("survival", "f8", (MOST_TIERS,)),  # share that each tier survives
@@ -121,9 +121,9 @@ MODE = np.dtype(
 
 
 class Rules(NamedTuple):
-    """A run in hours.
+    """A run in hours: its numbers, and its failure modes.
 
-    ``modes`` come in the order of the scenario, ``other`` last, then false alarms and swaps of slow nodes.
+    ``modes`` are in the order of the scenario, then ``other``, false alarms, and swaps of slow nodes.
     """
 
     run: Any

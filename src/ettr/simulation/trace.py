@@ -1,4 +1,4 @@
-"""Where the hours of one run go, stretch by stretch."""
+"""The timeline of a run, stretch by stretch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TRAINING, CHECKPOINTING, LOST, DETECTING, QUEUEING, RESTARTING, SERVICE = range(
 
 @inner
 def write(st: np.record, trace: np.ndarray, state: int, hours: float) -> None:
-    """Add a stretch that begins now; the rows, of which there must be one more, hold state, start and end."""
+    """Add a row with state, start and end of a stretch that begins now; the array must have room for it."""
     if st.traced and hours > 0.0:
         trace[st.n_trace, 0], trace[st.n_trace, 1], trace[st.n_trace, 2] = state, st.now, st.now + hours
         st.n_trace += 1
@@ -21,7 +21,7 @@ def write(st: np.record, trace: np.ndarray, state: int, hours: float) -> None:
 
 @inner
 def lose(st: np.record, trace: np.ndarray, hours: float) -> None:
-    """Call the last so many hours of training and stalls lost."""
+    """Mark the last hours of training and stalls as lost."""
     at = st.n_trace - 1
     while hours > ROUNDING and at >= 0:
         if trace[at, 0] <= CHECKPOINTING:

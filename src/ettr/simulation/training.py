@@ -1,4 +1,4 @@
-"""Training, stalls and answers to alarms, from event to event and over whole cycles in between."""
+"""Training, stalls and answers to alarms, from event to event, skipping whole checkpoint cycles in between."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from ettr.simulation.state import (
 from ettr.simulation.trace import CHECKPOINTING, TRAINING, write
 
 _FAR = 1e15
+"""Largest number of blocks that are skipped at once."""
 
 
 @inner
@@ -43,7 +44,8 @@ def work(
     hidden: np.ndarray,
     trace: np.ndarray,
 ) -> None:
-    """Go on to the next event, and see to it; ``hidden`` must have room for one more."""
+    """Advance to the next event and handle it; ``hidden`` must have room for another silent failure."""
+    # hours to the next failure, and to the detection of a silent one
     if st.soft_left < 0.0:
         _set_soft(rules, st)
     speed = replicas_share(rules, st) * (1.0 - rules.slow_loss if st.n_slow > 0 else 1.0)
@@ -58,6 +60,7 @@ def work(
         hours, over = _train(rules, st, speed, until, trace)
     if st.status == FINISHED:
         return
+    # the event that came first: a failure, a detection, the end of an action, of a stall or of an interval, an alarm
     if failure_in <= hours:
         _fail(rules, st, modes, slots, clocks, hidden)
     elif found_in <= hours:
@@ -78,7 +81,7 @@ def work(
 
 @inner
 def _stand(rules: np.record, st: np.record, until: float, trace: np.ndarray) -> tuple[float, bool]:
-    """Stall, or answer an alarm; return the hours that passed, and whether it is over."""
+    """Spend a stall, or the answer to an alarm; return the hours, and whether it is over."""
     left = st.action_left if st.in_action else st.stall_left
     hours = min(left, until)
     if st.in_stall:
@@ -91,7 +94,7 @@ def _stand(rules: np.record, st: np.record, until: float, trace: np.ndarray) -> 
     if st.in_action:
         st.action_left = left
         for tier in range(rules.n_tiers):
-            st.durable_at[tier] += hours  # writes stand still
+            st.durable_at[tier] += hours  # background writes pause during the answer to an alarm
     else:
         st.stall_left = left
     return hours, left <= 0.0 and until > hours
@@ -99,7 +102,8 @@ def _stand(rules: np.record, st: np.record, until: float, trace: np.ndarray) -> 
 
 @inner
 def _train(rules: np.record, st: np.record, speed: float, until: float, trace: np.ndarray) -> tuple[float, bool]:
-    """Train to the next place or event; return the hours that passed, and whether the place was reached."""
+    """Train to the next place or event; return the hours, and whether the place was reached."""
+    # pace: productive hours per hour, less while a background write runs or nodes are missing or slow
     durable_in = st.durable_at[rules.n_tiers - 1] - st.trained
     writing = durable_in < np.inf and rules.slowdown > 0.0
     pace = speed * (1.0 - rules.slowdown) if writing else speed
@@ -126,15 +130,16 @@ def _train(rules: np.record, st: np.record, speed: float, until: float, trace: n
 
 @inner
 def _is_due(rules: np.record, place: int, tier: int) -> bool:
-    """Whether a tier takes a copy at a place."""
+    """Whether a tier takes a checkpoint at a place."""
     return rules.every[tier] == 1 or place % rules.every[tier] == 0
 
 
 @inner
 def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np.ndarray) -> bool:
-    """Pass over whole blocks of one tier in which nothing happens; return whether any were.
+    """Skip whole blocks of one tier in which nothing happens; return whether any were skipped.
 
-    The tier is the slowest one that has just begun to write, and the blocks end before the next slower one is due.
+    A block is the stretch between two checkpoints of a tier. The tier is the slowest one that has just begun to write,
+    and the blocks end before the next slower tier is due.
     """
     store = rules.n_tiers - 1
     if st.since != 0.0:
@@ -144,7 +149,7 @@ def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np
         tier -= 1
     fresh = st.durable_at[tier] == np.inf and rules.tier_write[tier] > 0.0
     if fresh and (store > 0 or rules.slowdown > 0.0):
-        return False  # a job that has just recovered writes nothing: its first block is unlike the others
+        return False  # right after a recovery no write is under way, so the first block differs from the others
     places = rules.every[tier]
     stalls = 0.0
     for faster in range(tier + 1):
@@ -214,13 +219,13 @@ def _add_blocks(
 
 @inner
 def _at_risk(st: np.record) -> float:
-    """Productive hours since the newest durable copy."""
+    """Productive hours since the newest durable copy of the fastest tier."""
     return st.ledger[0, POSITION] - st.kept[0, POSITION]
 
 
 @inner
 def _begin_stall(rules: np.record, st: np.record) -> None:
-    """A place is reached: each tier that is due stalls the job."""
+    """Begin the stall at a place, for each tier that is due."""
     st.in_stall, st.stall_left = 1, 0.0
     for tier in range(rules.n_tiers):
         if _is_due(rules, st.place + 1, tier):
@@ -229,7 +234,7 @@ def _begin_stall(rules: np.record, st: np.record) -> None:
 
 @inner
 def _take_checkpoint(rules: np.record, st: np.record) -> None:
-    """The stall is over: copies of this moment are written to each tier that is due."""
+    """End the stall: begin to write a copy of the current state to each tier that is due."""
     store = rules.n_tiers - 1
     st.in_stall, st.since = 0, 0.0
     st.place += 1
@@ -246,7 +251,7 @@ def _take_checkpoint(rules: np.record, st: np.record) -> None:
 
 @inner
 def _answered(rules: np.record, st: np.record, modes: np.ndarray, hidden: np.ndarray) -> None:
-    """An alarm was answered in time; if it was true the failure strikes now."""
+    """Finish the answer to an alarm; after a true alarm the failure strikes now."""
     st.in_action = 0
     secure(rules, st, hidden)
     if st.announced_mode >= 0:
@@ -258,7 +263,7 @@ def _answered(rules: np.record, st: np.record, modes: np.ndarray, hidden: np.nda
 
 @inner
 def _forestall(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray) -> None:
-    """A failure that was announced does not come, as another came first; its node is mended with the other."""
+    """Cancel an announced failure because another came first; its node is repaired along with the other."""
     if st.in_action and st.announced_mode >= 0:
         if st.announced_node >= 0:
             enter(rules, st, slots, clocks, st.announced_node, 1)
@@ -269,7 +274,7 @@ def _forestall(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.nd
 def _fail(
     rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray, hidden: np.ndarray
 ) -> None:
-    """Something strikes in training or in a stall."""
+    """Handle a failure in training or in a stall: silent, announced by an alarm, or detected at once."""
     st.hazard = next_strike(rules, st, clocks)
     strike(rules, st, modes, slots, clocks)
     if is_silent(st, modes):
@@ -290,7 +295,7 @@ def _fail(
 
 @inner
 def _hide(rules: np.record, st: np.record, modes: np.ndarray, hidden: np.ndarray) -> None:
-    """A silent failure: remember when it is found, and the newest copies from before it."""
+    """Record a silent failure: the time of its detection, and the newest copy from before it."""
     store, i = rules.n_tiers - 1, st.n_hidden
     st.n_hidden += 1
     v0, _, _, _ = block(st.seed, st.run, st.key, RECOVERY, 0)
@@ -306,7 +311,7 @@ def _hide(rules: np.record, st: np.record, modes: np.ndarray, hidden: np.ndarray
 
 @inner
 def _found_in(st: np.record, hidden: np.ndarray) -> float:
-    """Hours until the next silent failure is found."""
+    """Hours until the next silent failure is detected."""
     first = np.inf
     for i in range(st.n_hidden):
         first = min(first, hidden[i, FOUND_AT] - st.now)
@@ -317,7 +322,7 @@ def _found_in(st: np.record, hidden: np.ndarray) -> float:
 def _find(
     rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray, hidden: np.ndarray
 ) -> None:
-    """A silent failure is found: back to the fastest copy that is clean, in the store to an older one."""
+    """Detect a silent failure: go back to the fastest clean copy, or to an older checkpoint of the store."""
     promote(rules, st)
     _forestall(rules, st, slots, clocks)
     i, store = 0, rules.n_tiers - 1
@@ -346,7 +351,7 @@ def _find(
 
 @inner
 def _set_soft(rules: np.record, st: np.record) -> None:
-    """Draw how many training hours pass until something happens that is no failure."""
+    """Draw the training hours to the next false alarm, node that becomes slow, or detection of one."""
     rate = _soft_rate(rules, st)
     st.soft_left = np.inf
     if rate > 0.0:
@@ -357,7 +362,7 @@ def _set_soft(rules: np.record, st: np.record) -> None:
 
 @inner
 def _is_alarm(rules: np.record, st: np.record) -> bool:
-    """Let such an event happen; return whether it is a false alarm of the predictor."""
+    """Handle that event; return whether it is a false alarm of the predictor."""
     _, w1, _, _ = block(st.seed, st.run, st.n_soft, SOFT, 0)
     st.soft_left = -1.0
     x = _soft_rate(rules, st) * uniform(w1)
@@ -366,7 +371,7 @@ def _is_alarm(rules: np.record, st: np.record) -> bool:
     x -= rules.alarm_rate
     if x < rules.slow_rate:
         n_fast = rules.n_nodes - st.missing - st.n_slow
-        if x * rules.n_nodes < rules.slow_rate * n_fast:  # else it would have been a node that is slow or missing
+        if x * rules.n_nodes < rules.slow_rate * n_fast:  # no event if the node drawn is already slow, or missing
             st.n_slow += 1
     else:
         st.n_found += 1
@@ -375,5 +380,5 @@ def _is_alarm(rules: np.record, st: np.record) -> bool:
 
 @inner
 def _soft_rate(rules: np.record, st: np.record) -> float:
-    """Events that are no failures, per hour of training."""
+    """Rate of false alarms, of nodes that become slow, and of their detection. [1/h of training]"""
     return rules.alarm_rate + rules.slow_rate + (st.n_slow - st.n_found) * rules.found_rate

@@ -66,7 +66,7 @@ def test_the_date_is_exact_where_the_form_follows_the_run(which):
         ("elastic", "elastic"),
         ("spares", "spares that run out"),
         ("tiers", "faster tiers"),
-        ("burn-in", "a rate that changes"),
+        ("burn-in", "a changing failure rate"),
     ],
 )
 def test_the_date_is_that_of_simulated_runs_where_it_does_not(case, words):
@@ -84,7 +84,7 @@ SILENT = {"failures.modes": [{"name": "SDC", "share": 1.0, "latency_h": 2}], "ch
 @pytest.mark.parametrize(
     ("changes", "left_out"),
     [
-        (WARNED | {"cluster.n_gpus": 128, "job.productive_h": 20}, "warnings of failures (prediction)"),
+        (WARNED | {"cluster.n_gpus": 128, "job.productive_h": 20}, "predicted failures (prediction)"),
         (SILENT, "late detection of silent failures (failures.modes)"),
     ],
 )

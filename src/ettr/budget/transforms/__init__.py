@@ -1,5 +1,6 @@
-"""The time of a run by its Laplace transform: what follows a failure, the stages of a run, and the way back to hours.
+"""Laplace transforms of the hours of a run: recoveries, stages, and the numerical inversion.
 
-Every function takes values of s with one axis more than the arrays of the run, and gives :math:`E\\,e^{-sT}` of what it
-is named after, or what is left of 1. Kulkarni, Nicola and Trivedi (1987, 1990).
+Every function takes values of s with one more axis than the arrays of the run. It returns the transform
+:math:`E\\,e^{-sT}` of the time T that it is named after, or, where the name begins with ``missing``, one minus the
+transform, which keeps its digits where s is small. Kulkarni, Nicola and Trivedi (1987, 1990).
 """

@@ -1,4 +1,4 @@
-"""What follows a failure, as a transform: detection, queue and restart, by kind of failure."""
+"""Transforms of a recovery: detection, queue and restart, by kind of failure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ettr.scenario import JobInHours
 
 @dataclass(frozen=True)
 class Kind:
-    """Failures that are alike in all that follows them."""
+    """Failures with the same recovery: their share of all failures, and the hours of detection and restart."""
 
     share: Any
     detection_h: Any
@@ -24,14 +24,14 @@ class Kind:
 
 @dataclass(frozen=True)
 class Exposure:
-    """Values of s at which a transform is asked for.
+    """Failure rate, and values of s at which a transform is evaluated.
 
     Attributes
     ----------
     rate : float or ndarray
         Failures per exposed hour, λ. [1/h]
     s : ndarray
-        Per hour. [1/h]
+        Argument of the transform. [1/h]
     """
 
     rate: Any
@@ -42,28 +42,28 @@ class Exposure:
         """λ + s. [1/h]"""
         return self.rate + self.s
 
-    def later(self, more: Any) -> Exposure:
-        """With as much more of s everywhere: where nothing of a process of this rate may happen."""
-        return Exposure(self.rate, self.s + more)
+    def without_events(self, rate: Any) -> Exposure:
+        """Shift s by the rate of a Poisson process: the transform on the event that the process has no event."""
+        return Exposure(self.rate, self.s + rate)
 
     def of_whole_intervals(self, run: JobInHours) -> Exposure:
-        """For whole intervals of the steady state, whose hours are scaled to those that the work holds."""
+        """Scale s, so that a whole number of intervals stands for the intervals in the work."""
         scale = run.work / run.tau / whole_intervals(run)
         return Exposure(self.rate, self.s * scale)
 
 
 def whole_intervals(run: JobInHours) -> Any:
-    """Intervals of the steady state that are followed: those that the work holds, rounded up."""
+    """Number of intervals in the work, rounded up."""
     return np.ceil(run.work / run.tau - ROUNDING)
 
 
 def widened(run: JobInHours) -> JobInHours:
-    """A run with one axis more, for values of s; its modes stay as they are."""
+    """Run with one more axis in its arrays, for values of s; its modes are unchanged."""
     return run.map(_wide) if run.shape else run
 
 
 def kinds_of(run: JobInHours) -> list[Kind]:
-    """Kinds of failures of a run, with one axis more, for values of s."""
+    """Kinds of failures of a run: modes with the same recovery together; with one more axis, for values of s."""
     modes = run.modes
     alike: dict[tuple[bytes, ...], tuple[Any, list[np.ndarray]]] = {}
     columns = (modes.detection, modes.restart)
@@ -89,7 +89,7 @@ def _wide(values: Any) -> Any:
 
 
 def together(parts: Iterable[Any]) -> Any:
-    """What several times, one after the other, leave of 1, from what each leaves."""
+    """1 - Π (1 - x) for several x: one minus the transform of a sum of times, from one minus that of each."""
     result: Any = 0.0
     for part in parts:
         result = result + part - result * part
@@ -97,22 +97,24 @@ def together(parts: Iterable[Any]) -> Any:
 
 
 def missing_down(run: JobInHours, kind: Kind, s: Any) -> Any:
-    """What detection and queue of a failure leave of 1, with the wait for a person."""
+    """One minus the transform of detection, queue, and an exponential wait for a person with a probability."""
     person = run.person_share * s * run.person / (1 + s * run.person)
     return together((-np.expm1(-s * (kind.detection_h + run.first_queue)), person))
 
 
 def missing_restart(restart_h: Any, load_h: Any, ends: Any) -> Any:
-    """What a restart that nothing strikes leaves of 1, with its load."""
+    """One minus the transform of a restart and load, on the event that no failure strikes."""
     return -np.expm1(-ends * (restart_h + load_h))
 
 
 def loss(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
-    r"""What a failure adds to a stage, :math:`g = 1 - \lambda\rho/(\lambda+s)`, with ρ the recovery up to training.
+    r"""Return :math:`g = 1 - \lambda\rho/(\lambda+s)`, with ρ the transform of the recovery up to the next training.
 
-    Kept as a difference from 1 that loses no digits where s is small: then :math:`g \approx s(1/\lambda +
+    It is computed as a difference from 1 that loses no digits where s is small: then :math:`g \approx s(1/\lambda +
     \text{mean recovery})`.
     """
+    # over kinds: lacks is one minus (transform of downtime and a restart without failure, given that none strikes);
+    # unstruck is one minus the transform of downtime and a restart that a failure ends, which begins another recovery
     share_of_s = at.s / at.ends
     lacks: Any = 0.0
     unstruck: Any = 0.0
@@ -127,6 +129,6 @@ def loss(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
 
 
 def log_one_plus(z: Any) -> Any:
-    """ln(1 + z) of complex numbers: NumPy's loses the digits of a small one, of which a run has one a checkpoint."""
+    """ln(1 + z) of complex numbers; NumPy's loses digits where z is small, and a run adds one per checkpoint."""
     real, imaginary = np.real(z), np.imag(z)
     return np.log1p(real * (2 + real) + imaginary * imaginary) / 2 + 1j * np.arctan2(imaginary, 1 + real)

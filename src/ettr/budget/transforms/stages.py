@@ -1,4 +1,4 @@
-"""A run with one kind of checkpoint: a product of stages, with maintenance between them."""
+"""Transform of a run with one kind of checkpoint: a product of stages, with maintenance between them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Of = Callable[[Exposure], Any]
 
 @dataclass(frozen=True)
 class Quiet:
-    """What a run does if nothing strikes and nothing is asked for: probability, and hours. [1, h]"""
+    """Probability that a run meets no failure and no request for maintenance, and its hours then. [1, h]"""
 
     probability: Any
     hours: Any
@@ -44,29 +44,29 @@ class Transforms:
 
     @functools.cached_property
     def loss(self) -> Any:
-        """What a failure adds to a stage, g."""
+        """g = 1 - λρ/(λ+s), with ρ the transform of a recovery."""
         return loss(self.run, self.kinds, self.at)
 
     @functools.cached_property
     def missing_restart(self) -> Any:
-        """What a planned restart leaves of 1."""
+        """One minus the transform of a planned restart, with failures during it."""
         return self.loss * missing_restart(self.run.restart, self.run.load, self.at.ends)
 
     @property
     def begin(self) -> Any:
-        """The first queue and restart."""
+        """Transform of the first queue and restart."""
         return np.exp(-self.at.s * self.run.first_queue) * (1 - self.missing_restart)
 
     @property
     def missing_stop(self) -> Any:
-        """What maintenance and the restart after it leave of 1."""
+        """One minus the transform of a maintenance stop and the restart after it."""
         return together((-np.expm1(-self.at.s * self.run.stop), self.missing_restart))
 
     def log_stage(self, first_h: Any, again_h: Any) -> Any:
         r"""Logarithm of the transform of a stage.
 
-        With :math:`E(y) = e^{(\lambda+s)y} - 1` it is :math:`(1 + gE(B-x))/(1 + gE(B))`, for x hours at the first try
-        and B after a recovery.
+        With :math:`E(y) = e^{(\lambda+s)y} - 1` the transform is :math:`(1 + gE(B-x))/(1 + gE(B))`, for x hours at the
+        first attempt and B hours after a recovery.
         """
         g, ends = self.loss, self.at.ends
         return log_one_plus(g * np.expm1(ends * (again_h - first_h))) - log_one_plus(g * np.expm1(ends * again_h))
@@ -76,43 +76,44 @@ class Transforms:
         return np.exp(self.log_stage(first_h, again_h))
 
     def unasked(self) -> Transforms:
-        """The same where no maintenance is asked for meanwhile."""
-        return Transforms(self.run, self.kinds, self.at.later(self.run.stops_per_h))
+        """Transforms on the event that no maintenance is requested meanwhile."""
+        return Transforms(self.run, self.kinds, self.at.without_events(self.run.stops_per_h))
 
 
 def whole(run: JobInHours, starts: bool) -> Of:
-    """Transform of a run from submission to its end, or of its steady state."""
+    """Transform of a run from submission to its end, or in its steady state."""
     kinds, run = kinds_of(run), widened(run)
-    asked, stages = bool(np.any(run.stops_per_h)), stages_of(run)
+    maintained, stages = bool(np.any(run.stops_per_h)), stages_of(run)
     if not run.include_start:
-        return lambda at: _steady(run, kinds, at, asked)
+        return lambda at: _steady(run, kinds, at, maintained)
 
     def finite(at: Exposure) -> Any:
         of = Transforms(run, kinds, at)
-        return _served_to_end(of, stages, starts) if asked else _to_end(of, stages, starts)
+        return _served_to_end(of, stages, starts) if maintained else _to_end(of, stages, starts)
 
     return finite
 
 
 def quiet(run: JobInHours, starts: bool) -> Quiet:
-    """A run in which nothing strikes and nothing is asked for."""
+    """Probability and hours of a run without failures and without requests for maintenance."""
+    # request_h: hours in which a request would still be served, up to the last durable checkpoint
     if not run.include_start:
-        whole_n = whole_intervals(run)
-        asked_h = run.persist + (whole_n - 1) * run.cycle
-        exposed_h = whole_n * run.cycle
-        return Quiet(np.exp(-run.rate * exposed_h - run.stops_per_h * asked_h), run.work / run.tau * run.cycle)
+        n = whole_intervals(run)
+        request_h = run.persist + (n - 1) * run.cycle
+        exposed_h = n * run.cycle
+        return Quiet(np.exp(-run.rate * exposed_h - run.stops_per_h * request_h), run.work / run.tau * run.cycle)
     of = stages_of(run)
     start_h = run.start if starts else 0.0
     queue_h = run.first_queue if starts else 0.0
     to_last_h = start_h + of.first_h + of.n_middle * run.cycle
     end_h = to_last_h + np.where(of.only_stage, 0.0, of.last_first_h)
-    asked_h = np.where(of.only_stage, 0.0, queue_h + to_last_h)
-    chance = np.exp(-run.rate * end_h - run.stops_per_h * asked_h)
-    return Quiet(chance, queue_h + end_h)
+    request_h = np.where(of.only_stage, 0.0, queue_h + to_last_h)
+    probability = np.exp(-run.rate * end_h - run.stops_per_h * request_h)
+    return Quiet(probability, queue_h + end_h)
 
 
 def _to_end(of: Transforms, stages: Stages, starts: bool) -> Any:
-    """The product of all stages."""
+    """Transform of a run without maintenance: the product over its stages."""
     middle = np.where(stages.n_middle > 0, of.log_stage(of.run.cycle, stages.again_h), 0.0)
     last = np.where(stages.only_stage, 0.0, of.log_stage(stages.last_first_h, stages.last_again_h))
     log = of.log_stage(stages.first_h, stages.first_h) + stages.n_middle * middle + last
@@ -120,10 +121,12 @@ def _to_end(of: Transforms, stages: Stages, starts: bool) -> Any:
 
 
 def _served_to_end(of: Transforms, stages: Stages, starts: bool) -> Any:
-    """The same with maintenance at each durable checkpoint."""
+    """Transform of a run with maintenance, served at the next durable checkpoint."""
     unasked = of.unasked()
+    # the first stage, in all and without a request; then the last stage, after a stage or after a stop
     first, quiet_first = (
-        each.stage(stages.first_h, stages.first_h) * (each.begin if starts else 1.0) for each in (of, unasked)
+        transforms.stage(stages.first_h, stages.first_h) * (transforms.begin if starts else 1.0)
+        for transforms in (of, unasked)
     )
     ends = [of.log_stage(first_h, stages.last_again_h) for first_h in (stages.last_first_h, stages.last_again_h)]
     last, after_stop = (np.exp(np.where(stages.only_stage, 0.0, end)) for end in ends)
@@ -132,27 +135,29 @@ def _served_to_end(of: Transforms, stages: Stages, starts: bool) -> Any:
     return np.where(stages.only_stage, first, quiet_first * goes_on + (first - quiet_first) * stops)
 
 
-def _steady(run: JobInHours, kinds: list[Kind], at: Exposure, asked: bool) -> Any:
-    """Whole intervals from one checkpoint to another, scaled to the work."""
-    whole_n, of = whole_intervals(run), Transforms(run, kinds, at.of_whole_intervals(run))
+def _steady(run: JobInHours, kinds: list[Kind], at: Exposure, maintained: bool) -> Any:
+    """Transform of the steady state: whole intervals from one durable checkpoint to another, scaled to the work."""
+    n, of = whole_intervals(run), Transforms(run, kinds, at.of_whole_intervals(run))
     segment_h = run.tau + run.stall
     again_h = segment_h + run.persist
-    if not asked:
-        return np.exp(whole_n * of.log_stage(run.cycle, again_h))
+    if not maintained:
+        return np.exp(n * of.log_stage(run.cycle, again_h))
     unasked = of.unasked()
-    first, quiet_first = (each.stage(run.persist, again_h) for each in (of, unasked))
+    first, quiet_first = (transforms.stage(run.persist, again_h) for transforms in (of, unasked))
     last, after_stop = (of.stage(first_h, segment_h) for first_h in (segment_h - run.head, segment_h))
     step = _served(of, unasked, run.cycle, again_h)
-    goes_on, stops = step.through(whole_n - 1, last, (1 - of.missing_stop) * after_stop)
+    goes_on, stops = step.through(n - 1, last, (1 - of.missing_stop) * after_stop)
     return quiet_first * goes_on + (first - quiet_first) * stops
 
 
 @dataclass(frozen=True)
 class _Served:
-    r"""From one durable checkpoint to the next, by whether a request for maintenance waits at either.
+    r"""Matrix from one durable checkpoint to the next, by whether a request for maintenance is waiting at either.
 
-    The larger eigenvalue of this matrix, :math:`1 + \delta`, is near 1: δ is the small root of
-    :math:`\delta^2 + b\delta + c`, whose b and c are made of what stages leave of 1.
+    ``quiet`` and ``asked`` are the transforms of a stage without and with a request, ``quiet_stop`` that of a stop and
+    a stage without a request; ``missing`` and ``missing_stop`` are one minus the transform of a stage, and of a stop
+    and a stage. The larger eigenvalue of the matrix, :math:`1 + \delta`, is near 1: δ is the small root of
+    :math:`\delta^2 + b\delta + c`, with b and c from the missing parts, so that it keeps its digits.
     """
 
     quiet: Any
@@ -163,7 +168,8 @@ class _Served:
 
     @functools.cached_property
     def larger(self) -> Any:
-        """The larger eigenvalue less 1."""
+        """The larger eigenvalue minus 1."""
+        # both roots without cancellation: the larger sum of b and the root for one, c over it for the other
         c = self.missing * self.missing_stop + self.missing * self.quiet_stop + self.asked * self.missing_stop
         root = np.sqrt(self._b * self._b - 4 * c)
         sign = np.where(np.abs(self._b + root) >= np.abs(self._b - root), 1.0, -1.0)
@@ -175,22 +181,25 @@ class _Served:
         return self.missing + self.asked + self.missing_stop + self.quiet_stop
 
     def through(self, n: Any, goes_on: Any, stops: Any) -> tuple[Any, Any]:
-        """What lies ahead where no request waits and where one does, n steps before the end."""
+        """Transforms of the time ahead, n steps before the end: without and with a waiting request.
+
+        The n-th power of the matrix is applied to ``(goes_on, stops)`` through its two eigenvalues.
+        """
         large, small = 1 + self.larger, 1 - self._b - self.larger
-        many, few = np.exp(n * log_one_plus(self.larger)), small ** np.asarray(n, dtype=float)
+        large_n, small_n = np.exp(n * log_one_plus(self.larger)), small ** np.asarray(n, dtype=float)
         ahead = (
             self.quiet * goes_on + self.asked * stops,
             self.quiet_stop * goes_on + (1 - self.missing_stop - self.quiet_stop) * stops,
         )
         on, stopped = (
-            (many * (next_ - small * now) - few * (next_ - large * now)) / (large - small)
+            (large_n * (next_ - small * now) - small_n * (next_ - large * now)) / (large - small)
             for next_, now in zip(ahead, (goes_on, stops), strict=True)
         )
         return on, stopped
 
 
 def _served(of: Transforms, unasked: Transforms, first_h: Any, again_h: Any) -> _Served:
-    """From one durable checkpoint to the next."""
+    """Matrix from one durable checkpoint to the next."""
     goes_on, quiet = of.log_stage(first_h, again_h), unasked.log_stage(first_h, again_h)
     return _Served(
         quiet=np.exp(quiet),

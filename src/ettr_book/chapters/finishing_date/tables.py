@@ -118,7 +118,7 @@ def _ever_simpler(scenario: Scenario) -> list[budget.Simplified]:
     last = budget.simplified(scenario)
     simple = [budget.without_extras(scenario), last]
     if last.scenario.prediction is not None:
-        last = last.without(f"warnings of failures ({paths.PREDICTION})", {paths.PREDICTION: None})
+        last = last.without(f"predicted failures ({paths.PREDICTION})", {paths.PREDICTION: None})
     if last.scenario.checkpoint.tiers:
         best_min = float(budget.best_interval_min(last.scenario.override({paths.TIERS: ()})))
         last = last.without(f"faster tiers ({paths.TIERS})", {paths.TIERS: (), paths.INTERVAL: best_min})
