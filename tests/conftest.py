@@ -19,43 +19,40 @@ BROWSERS = ("chromium", "google-chrome", "google-chrome-stable", "chromium-brows
 TEMPORARY_MB = 1000
 """Size limit for the temporary folder of the tests, which contains the built book."""
 
-# the same examples each time: what is found at random is for `make check` to find
+# the same examples in each run; `make check` uses random ones
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
 settings.register_profile("random", **COMMON)
 settings.register_profile("same", derandomize=True, **COMMON)
 settings.load_profile("same")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # a shell that starts tests in the background has them, and all that they start, ignore Ctrl-C
+    # tests started in the background by a shell, and their processes, would ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config):
-    """Say in a sentence what would else be a traceback a test."""
+    """Stop with one sentence, instead of a traceback per test, if there is no space for temporary files."""
     try:
         folder = tempfile.gettempdir()
         free_mb = shutil.disk_usage(folder).free / 1e6
     except OSError:
-        pytest.exit("no temporary folder can be written: free some space, or set TMPDIR to a folder that has it", 1)
+        pytest.exit("no temporary folder is writable: free some space, or set TMPDIR to another folder", 1)
     if free_mb < TEMPORARY_MB:
         pytest.exit(
             f"the temporary folder {folder} has {free_mb:.0f} MB left, and the tests need {TEMPORARY_MB}: "
-            f"free some, or set TMPDIR to a folder that has them",
+            f"free some space, or set TMPDIR to a folder with more",
             1,
         )
 
 
 def cores() -> int:
-    """Those that the system grants this process, and not all that the machine has."""
+    """Return the number of cores available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """A process more than there are cores, as many tests wait for a page or for what they have started.
-
-    On one core it is none: more would only wait for each other.
-    """
+    """Use one process more than cores, because many tests wait for a page or a subprocess; on one core, none."""
     return min(cores() + 1, 8) if cores() > 1 else 0
 
 
@@ -65,11 +62,10 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """A file's tests run in one process, and so do those of a chapter, which share what takes long.
+    """Run the tests of a file in one process, and those of a chapter, which share slow fixtures.
 
-    Of the site, which takes longest, two files run side by side: the second build of it finds the pages of the first.
-
-    With ``--dist worksteal`` any process takes any test: for slow ones, which share little and differ much.
+    Two files on the built site run at the same time: the second build reuses the pages of the first. With
+    ``--dist worksteal``, for slow tests that share little, any process runs any test.
     """
     if config.getoption("dist") == "worksteal":
         return None
@@ -90,7 +86,7 @@ def llama3() -> Scenario:
 
 @pytest.fixture
 def plain_run() -> Scenario:
-    """A run with nothing but failures, checkpoints and restarts, which are the same at any size; MTTF 4 h."""
+    """A run with only failures, checkpoints and restarts, independent of its size; MTTF 4 h."""
     return Scenario.parse(PLAIN_RUN)
 
 
@@ -107,7 +103,7 @@ recovery: {detection_min: 0, restart_min: 10, init_s_per_1000_gpus: 0}
 
 @pytest.fixture
 def ettr(capsys, monkeypatch):
-    """Run a command in this process; answers (exit status, standard output, standard error)."""
+    """Return a function that runs a command in this process: (exit status, standard output, standard error)."""
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("NO_COLOR", "1")
 

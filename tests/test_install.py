@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow  # environments of their own, from a package index
 
 
 def installed(folder: Path, extra: str) -> Path:
-    """An environment with the wheel of this repository and an extra; where its commands are."""
+    """Install the wheel of this repository with an extra in an environment, and return the folder of its commands."""
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), cwd=lean.REPOSITORY)
     (wheel,) = folder.glob("*.whl")
     uv, environment = str(Path(sys.executable).with_name("uv")), folder / "environment"
@@ -32,9 +32,9 @@ def run(*command: str, cwd: Path) -> str:
 
 
 def files(folder: Path) -> dict[str, int]:
-    """Files of an environment by their change, but for what Python compiles."""
-    files = (path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".pyc", ".nbc", ".nbi"))
-    return {str(path): path.stat().st_mtime_ns for path in files}
+    """Return the files of an environment with their times of change, except compiled ones."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".pyc", ".nbc", ".nbi"))
+    return {str(path): path.stat().st_mtime_ns for path in paths}
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +51,8 @@ def folder(tmp_path) -> Path:
 
 def test_it_has_few_packages(base):
     code = "from importlib.metadata import distributions as d; print(*{dist.name.lower() for dist in d()})"
-    installed = set(map(lean.normalised, run(str(base / "python"), "-c", code, cwd=base).split()))
-    assert installed == lean.brought(lean.BASE) | {"ettr"}
+    names = set(map(lean.normalised, run(str(base / "python"), "-c", code, cwd=base).split()))
+    assert names == lean.brought(lean.BASE) | {"ettr"}
 
 
 DRILL = ("drill", "drilled", "--work", "1", "--workers", "2", "--fault", "crash=1000", "--quiet")

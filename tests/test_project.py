@@ -173,6 +173,17 @@ def test_every_subpackage_is_in_a_layer_and_has_one_sentence(package):
         assert sentence.endswith(".") and len(sentence) < 130, sentence
 
 
+def test_forms_for_issues_and_the_workflow_are_valid():
+    for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"):
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        ids = [part["id"] for part in form["body"]]
+        assert form["name"] and form["description"] and len(ids) == len(set(ids))
+    workflow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
+    steps = workflow["jobs"]["test"]["steps"]
+    assert [step["run"].split()[0] for step in steps if "run" in step] == [".ci/run"]
+    assert all(re.search(r"@v\d+\.\d+\.\d+$", step["uses"]) for step in steps if "uses" in step)
+
+
 def test_contributing_names_every_file_with_fields():
     section = GUIDES["CONTRIBUTING.md"].partition("## A field of a scenario")[2].partition("\n## ")[0]
     files = {cls.__module__.removeprefix("ettr.").replace(".", "/") + ".py" for cls in sections_of_scenarios()}
