@@ -34,7 +34,9 @@ def as_json(ettr):
     def run(*arguments: str) -> Any:
         status, out, err = ettr(*arguments, "--json")
         assert is_answer(" ".join(arguments), status, err), err
-        return json.loads(out, parse_constant=pytest.fail)
+        answer = json.loads(out, parse_constant=pytest.fail)
+        assert re.fullmatch(rf"ettr/{arguments[0].rstrip('s')}[a-z-]*/1", answer.pop("schema"))
+        return answer[arguments[0]] if list(answer) == [arguments[0]] else answer  # the entries of a list
 
     return run
 

@@ -143,7 +143,7 @@ def test_nothing_in_a_log_speaks_to_the_terminal(in_words, as_json, short):
 
 # --------------------------------------------------------------------------- refusals
 
-SPLIT = "--split takes COLUMN=VALUE:NODES,VALUE:NODES, got"
+SPLIT = "--split takes COLUMN or COLUMN=VALUE:NODES,VALUE:NODES, got"
 BAD = {
     "no nodes": (["--window", WINDOW, *MAPPED], "n_nodes must be given: how many nodes were watched?"),
     "unnamed columns": (["--nodes", "100"], "odd.csv must say when failures began. Columns found: 'opened on'"),
@@ -153,7 +153,7 @@ BAD = {
     "split twice": ([*GIVEN, "--split", "generation=A:1,A:2"], "--split names 'A' twice"),
     "unknown format": ([*GIVEN, "--format", "cvs"], "unknown format 'cvs'; did you mean 'csv'?"),
     "broken expression": ([*GIVEN, "--planned", "["], "planned must be a regular expression, got '['"),
-    "no GPUs": ([*GIVEN, "--gpus", "0"], "--gpus must be >= 1, got 0"),
+    "no GPUs": ([*GIVEN, "--gpus", "0"], "--gpus must be >= 1 GPU, got 0"),
     "unknown lender": ([*GIVEN, "--like", "rsc-9"], "unknown scenario 'rsc-9'"),
     "a scenario of no known kind": ([*GIVEN, "--scenario-out", "x.txt"], "--scenario-out must end in .yml"),
 }
@@ -268,7 +268,9 @@ def test_a_training_log_may_be_piped_in(train):
 
 
 def test_what_a_training_log_has_no_use_for_is_refused(refused, train):
-    assert "--nodes is for failure logs; train.log is a training log" in refused("fit", train, "--nodes", "9")
+    assert "--nodes is for failure logs, and train.log looks like a training log" in refused(
+        "fit", train, "--nodes", "9"
+    )
     for option in (("--planned", "x"), ("--failure-severity", "error"), ("--down", "x"), ("--year", "2024")):
         assert f"{option[0]} is for failure logs" in refused("fit", train, *option)
     assert "step_s must be > 0" in refused("fit", train, "--step-s", "0")

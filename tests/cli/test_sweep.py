@@ -41,7 +41,7 @@ def test_a_sweep_says_what_came_out_and_its_status_is_that_of_its_points(study, 
     assert (study / "out" / "report.html").is_file()
     assert "[3/3] points, 1 failed" in err
     status, out, _ = ettr(*command, "--quiet")
-    assert status == 1 and "3 of them from before" in out and "--retry-failed" in out
+    assert status == 1 and "3 kept from before" in out and "--retry-failed" in out
 
 
 def test_a_good_sweep_ends_with_0_and_answers_machines(study, as_json, cluster):
@@ -55,7 +55,7 @@ def test_a_dry_run_shows_the_points_and_how_long_they_take(study, in_words, as_j
     command = ("sweep", "study.ipynb", *GRID, "--dry-run", "--workers", "2")
     out = in_words(*command)
     assert "3 points: 1 done, 0 failed, 2 open." in out
-    assert "The first open one took" in out and "The rest will take about" in out
+    assert "The first open point took" in out and "The rest will take about" in out
     record = as_json(*command)
     assert (record["done"], record["open"]) == (2, 1) and len(record["points"]) == 3
 
@@ -77,11 +77,11 @@ def test_a_call_needs_no_notebook(study, ettr):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "a sweep needs a notebook, or --call"),
-        (["study.ipynb", "--grid", "grid.yml"], "a sweep needs --out"),
+        ([], "sweep needs a notebook, or --call"),
+        (["study.ipynb", "--grid", "grid.yml"], "sweep needs --out"),
         (["study.ipynb", "--grid", "none.yml", "--out", "out"], "cannot read the grid none.yml"),
         (["study.ipynb", *GRID, "--timeout", "0"], "--timeout must be > 0 s, got 0"),
-        (["study.ipynb", *GRID, "--scenario", "rsc-1"], "--scenario goes with --call"),
+        (["study.ipynb", *GRID, "--scenario", "rsc-1"], "--scenario needs --call"),
         (["--call", "budget", *GRID, "--timeout", "3"], "--timeout is for notebooks"),
         (["--call", "nothing", *GRID], "unknown call 'nothing'"),
     ],
@@ -104,7 +104,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path):
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "stopped; finished points are kept, and the same command goes on from there" in err
+    assert "stopped; finished points are kept" in err
     assert "Traceback" not in err
     table = pd.read_parquet(tmp_path / "out" / "results.parquet")
     assert table["status"].value_counts().to_dict() == {"open": 7, "done": 2}

@@ -68,10 +68,10 @@ BAD = {
     "no such GPU": (["FILE", "--gpu", "8"], "unknown GPU '8'"),
     "a window below zero": (
         ["FILE", "--power-window-ms", "-1"],
-        "--power-window-ms must be from 0 to 60000 ms, got -1",
+        "--power-window-ms must be from 0 to 60,000 ms, got -1",
     ),
     "a part of no known kind": (["FILE", "--part-out", "mine.txt"], "--part-out must end in .yml"),
-    "a file that is there": (["record", "--out", "FILE"], "--out must be a file that is not there yet, got node 7.csv"),
+    "a file that is there": (["record", "--out", "FILE"], "--out must be a new file, got node 7.csv"),
     "too short": (["record", "--out", "x.csv", "--minutes", "0"], "minutes must be from 0.1 to 1440 min, got 0"),
 }
 
@@ -112,7 +112,7 @@ def test_recording_hands_its_options_on(ettr, tmp_path, monkeypatch, whole):
 
 def test_help_shows_the_file_and_the_recorder_with_what_to_install(ettr):
     status, out, _ = ettr("telemetry", "--help")
-    assert status == 0 and "FILE | record" in out
+    assert status == 0 and "ettr telemetry record" in out
     for option in ["format", "part", "medium", "gpu", "zone", "part-out", "json", "quiet"]:
         assert f"--{option} " in out, option
     status, out, _ = ettr("telemetry", "record", "--help")

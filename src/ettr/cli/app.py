@@ -3,126 +3,115 @@
 from __future__ import annotations
 
 import importlib
-import inspect
+import os
+import re
 import sys
 import traceback
-import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
 
 from ettr import __version__
-from ettr.core.errors import EttrError
+from ettr.cli.help import SETTINGS, Command, Group, write_help
+from ettr.cli.number_options import NotANumber, read_numbers
+from ettr.core.errors import EttrError, InputError
 from ettr.core.extras import MissingExtra
-from ettr.core.quantities import noun_of, parse_count, parse_quantity
-from ettr.core.sentences import cut, printable
-from ettr.core.units import unit_of
 
 COMMANDS = {
-    "plan": "plan",
-    "simulate": "simulate",
-    "compare": "compare",
-    "fit": "fit",
-    "power": "power",
-    "telemetry": "telemetry",
-    "sweep": "sweep",
-    "book": "book",
-    "drill": "drill",
-    "scenarios": "lists",
-    "gpus": "lists",
-    "formats": "lists",
-    "fields": "fields",
-    "mitigations": "lists",
+    "Plan": {
+        "plan": "Find the best checkpoint interval, the cost of failures, and the mitigations to start with.",
+        "compare": "Rank mitigations by the money or time they save, and recommend a set of them.",
+        "simulate": "Simulate a run many times: finishing dates, ETTR and where the hours go.",
+        "power": "Compute the power that a run draws from the grid, its swings and its cost.",
+    },
+    "Learn from logs": {
+        "fit": "Estimate failure rates from a failure log, or the ETTR of a run from its training log.",
+        "telemetry": "Fit a GPU's power and thermal figures to a recording, or make a recording.",
+        "drill": "Train on this machine, inject faults, and compare the lost time with the model's prediction.",
+    },
+    "Explore": {
+        "sweep": "Run a notebook, or a function of the package, at every point of a parameter grid.",
+        "book": "Run the chapters of the book, also with your own scenario, and build its pages.",
+    },
+    "Reference": {
+        "scenarios": "List the preset scenarios with their size, MTTF and ETTR.",
+        "fields": "Search the fields of a scenario: meaning, unit, default and allowed values.",
+        "mitigations": "List or search the mitigations of `ettr compare`, and the evidence for each.",
+        "gpus": "List or search the GPUs known by name, and how many figures of each are assumed.",
+        "formats": "List the log formats that `ettr fit` reads, or show one of them.",
+        "completion": "Print the script that completes `ettr` commands in bash, zsh or fish.",
+    },
 }
-"""Commands in the order of the help, and the files that hold them."""
+"""First lines of the commands by name and topic, in the order of the help, so that it needs no command loaded."""
+_SUMMARIES = {name: summary for commands in COMMANDS.values() for name, summary in commands.items()}
+_MODULES = {**dict.fromkeys(("scenarios", "gpus", "formats", "mitigations"), "lists")}
+"""Modules of commands that are not called like them."""
 
 
-class _Commands(TyperGroup):
-    """The commands, each loaded when it is asked for: no question waits for what only others need."""
+class _Commands(Group):
+    """The commands of ``ettr``, each loaded when it is used, as most load libraries that others do not need."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.commands: Any = dict.fromkeys(COMMANDS)  # the names, so that a slip is answered with the nearest
+        self.commands: Any = dict.fromkeys(_SUMMARIES)  # the names, so that a slip is answered with the nearest
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
-        with _cleaned_usage_errors():
+        with _usage_errors():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        with _cleaned_usage_errors():
+        with _usage_errors():
             return super().invoke(ctx)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if self.commands.get(cmd_name) is None and cmd_name in COMMANDS:
+        if self.commands.get(cmd_name) is None and cmd_name in _SUMMARIES:
             self.commands[cmd_name] = _loaded(cmd_name)
         return self.commands.get(cmd_name)
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        write_help(self, ctx, formatter, COMMANDS)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        loaded = self.commands
+        self.commands = {name: Command(name, help=summary) for name, summary in _SUMMARIES.items()}
+        try:
+            return super().shell_complete(ctx, incomplete)
+        finally:
+            self.commands = loaded
+
+
+class _UsageError(InputError):
+    """Arguments that no command takes, in the words of Typer and with the usage."""
+
 
 @contextmanager
-def _cleaned_usage_errors() -> Iterator[None]:
-    """Take what terminals would follow out of the words that Typer repeats in its errors, which it prints itself."""
+def _usage_errors() -> Iterator[None]:
+    """Raise the errors that Typer would print itself as ours, which end the command with a message like all others."""
     try:
         yield
     except Exception as error:
-        if isinstance(message := getattr(error, "message", None), str):
-            error.message = printable(message)  # type: ignore[attr-defined]
-        raise
+        if not hasattr(error, "format_message") or type(error).__name__ == "NoArgsIsHelpError":
+            raise
+        message = error.format_message().rstrip(".")
+        message = re.sub(r"[.]? +Did you mean (.*)\?$", r"; did you mean \1?", message)
+        context = getattr(error, "ctx", None)
+        usage = [] if context is None else [f"{context.get_usage()}  (more with --help)"]
+        raise _UsageError(message[:1].lower() + message[1:], *usage) from None
 
 
 def _loaded(name: str) -> Any:
-    module = importlib.import_module(f"ettr.cli.{COMMANDS[name]}")
-    one = getattr(module, "app", None)
-    if one is None:
-        one = typer.Typer(add_completion=False)
-        one.command(name)(getattr(module, name))
-    for registered in one.registered_commands:
-        _read_numbers(registered.callback)
-    command = typer.main.get_command(one)
+    module = importlib.import_module(f"ettr.cli.{_MODULES.get(name, name)}")
+    group = getattr(module, "app", None)
+    if group is None:
+        group = typer.Typer(add_completion=False, context_settings=SETTINGS)
+        group.command(name, cls=Command)(getattr(module, name))
+    for registered in group.registered_commands:
+        read_numbers(registered.callback)
+    command = typer.main.get_command(group)
     command.name = name
     return command
-
-
-class _NoNumber(EttrError):
-    """An option that takes a number was given something else; no ``ValueError``, which Typer would put in its words."""
-
-
-_UNITS = {"S": "s", "MIN": "min", "H": "h", "DAYS": "days", "USD": "USD"}
-"""Units of options whose name has none, by their placeholder in the help."""
-
-
-def _read_numbers(function: Any) -> None:
-    """Have all options of a command that take a number read it as people write numbers."""
-    function = inspect.unwrap(function)  # whose annotations Typer reads
-    hints = typing.get_type_hints(function, include_extras=True)
-    for name, hint in hints.items():
-        kind, *facts = typing.get_args(hint) or (hint,)
-        kinds = {kind, *typing.get_args(kind)}
-        for option in facts if {int, float} & kinds else ():
-            # of an annotated option Typer keeps the first of its names as the default, until it makes a command of it
-            option.metavar = option.metavar or "N"
-            unit = unit_of(name) or _UNITS.get(option.metavar, "")
-            noun = noun_of(unit, whole=int in kinds)
-            if option.metavar in ("ETTR", "SHARE"):
-                noun = "a share, e.g. 0.9 or 90%"
-            option.parser = _reader(str(option.default), noun, unit, whole=int in kinds)
-    function.__annotations__ = hints
-
-
-def _reader(option: str, noun: str, unit: str, *, whole: bool) -> Callable[[Any], float]:
-    """Return the function that reads the number of an option, or refuses it by the option's name and unit."""
-
-    def read(text: Any) -> float:
-        if not isinstance(text, str):  # the default
-            return typing.cast("float", text)
-        try:
-            return parse_count(text, unit) if whole else parse_quantity(text, unit)
-        except ValueError as error:
-            raise _NoNumber(f"{option} takes {noun}, got {cut(repr(text), 80)} ({error})") from None
-
-    return read
 
 
 app = typer.Typer(
@@ -131,7 +120,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=SETTINGS,
 )
 
 
@@ -144,15 +133,23 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", "-V", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Failures, checkpoints and the Effective Training Time Ratio of large training runs.
+    """Plan large training runs: failures, checkpoints and the effective training time ratio (ETTR).
 
-    Exit status: 0 with an answer; 1 if a file cannot be written or an extra is
-    missing; 2 if the input is refused; 3 if a plan does not reach --target or
-    --fail-below; 130 after Ctrl-C.
+    `ettr help COMMAND` and `ettr COMMAND --help` describe a command. Numbers may be written with thousands separators,
+    k, M, B or T, %, and units: 4,096, 4k, 90%, 9h, 12min, $2.5.
+
+    Exit status: 0 answer; 1 a file cannot be written or an extra is not installed; 2 input refused; 3 the plan misses
+    --target or --fail-below; 130 stopped with Ctrl-C.
+
+    Example: ettr plan --gpus 4096 --mtbf-h 9 --stall-s 90 --restart-min 12
+
+    Example: ettr compare llama3-405b
+
+    Example: ettr fit faults.csv --nodes 256
     """
 
 
@@ -160,12 +157,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; errors raised on purpose become one message and an exit status."""
     given = _with_each_map(list(sys.argv[1:] if arguments is None else arguments))
     debug = "--debug" in given
-    given = [argument for argument in given if argument != "--debug"]  # holds before and after a command
+    given = [argument for argument in given if argument != "--debug"]  # before or after a command
+    if given[:1] == ["help"]:
+        given = [*given[1:], "--help"]
     try:
+        if "_ETTR_COMPLETE" in os.environ:
+            from typer.completion import completion_init  # type: ignore[attr-defined]
+
+            completion_init()
         app(args=given, prog_name="ettr")
     except (EttrError, MissingExtra) as error:
         lines = error.args if isinstance(error, EttrError) else [error]
-        _fail(debug, 2 if isinstance(error, (ValueError, _NoNumber)) else 1, *map(str, lines))
+        _fail(debug, 2 if isinstance(error, (ValueError, NotANumber)) else 1, *map(str, lines))
     except OSError as error:  # without a name it is standard output
         where = error.filename or "cannot write the answer"
         _fail(debug, 1, f"{where}: {error.strerror or error}")

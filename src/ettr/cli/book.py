@@ -1,4 +1,4 @@
-"""``ettr book``: the chapters run and the site built."""
+"""``ettr book``: run the chapters and build the pages."""
 
 from __future__ import annotations
 
@@ -7,41 +7,45 @@ from typing import Annotated
 
 import typer
 
-from ettr.cli import terminal
+from ettr.cli import completion, terminal
 from ettr.cli.options import QuietOption
 
 
-@terminal.stopped_with("stopped; finished chapters are kept, and the same command goes on from there")
+@terminal.stopped_with("stopped; finished chapters are kept, and the same command resumes")
 def book(
     scenario: Annotated[
         str | None,
-        typer.Option("--scenario", metavar="SCENARIO", help="Preset or scenario file that the whole book speaks of."),
+        typer.Option(
+            "--scenario",
+            metavar="SCENARIO",
+            help="Preset or scenario file for all chapters.",
+            autocompletion=completion.scenarios,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Folder of the site; ettr-book, or _build/html of --root.",
+            "--out", metavar="DIR", help="Folder of the pages.  [default: ettr-book or, with --root, _build/html]"
         ),
     ] = None,
     root: Annotated[
         Path | None,
-        typer.Option(
-            "--root", metavar="DIR", help="The chapters: a copy of the repository; those of the package if not given."
-        ),
+        typer.Option("--root", metavar="DIR", help="Copy of the repository.  [default: the chapters of the package]"),
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Run the chapters that changed and build the book.
+    """Run the chapters of the book, also with your own scenario, and build its pages.
 
-    Chapters whose code, parameters and data are unchanged are not run again. The site is replaced when the new one is
-    whole; if a chapter fails, the last good site stays, and the message names the copy of the chapter that ends at the
-    failure. After a kill the same command goes on. In a copy of the repository its chapters are run, elsewhere those
-    that came with the package, with _build/ettr-book for the work.
+    Only chapters whose code, parameters or data changed are run. The pages are replaced once all of them are built;
+    if a chapter fails, the old pages stay, and the message names the copy of the chapter that ends at the failure. The
+    same command resumes after a stop. A first build takes about half an hour on two cores.
+
+    Outside a copy of the repository, the chapters of the package are run, in _build/ettr-book.
+
+    Exit status: 0 built; 1 a chapter failed or an extra is not installed; 2 input refused; 130 stopped with Ctrl-C.
 
     Example: ettr book --scenario rsc-2 --out my-book
     """
     from ettr_book.publish import build
 
-    terminal.say(f"the book is at {build(root, out, scenario, progress=not quiet)}")
+    terminal.say(f"The book is at {build(root, out, scenario, progress=not quiet)}")

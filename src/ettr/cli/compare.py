@@ -1,4 +1,4 @@
-"""``ettr compare``: what each mitigation is worth on a scenario, and which to have together."""
+"""``ettr compare``: the saving of each mitigation on a scenario, and a recommended set."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ettr import mitigation
-from ettr.cli import options, terminal
+from ettr.cli import completion, options, terminal
 from ettr.cli.options import CatalogueOption, JsonOption, QuietOption, ScenarioArgument, SetOption
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.report import Note, plain_values
@@ -27,53 +27,64 @@ def compare(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            "--only", metavar="ID,ID,...", help="Compare these only (see `ettr mitigations`). May be repeated."
+            "--only",
+            metavar="ID,ID,...",
+            help="Compare only these (see `ettr mitigations`). May be repeated.",
+            autocompletion=completion.mitigations,
         ),
     ] = None,
     budget: Annotated[
         float | None,
-        typer.Option("--budget", metavar="USD", help="Recommend mitigations for no more money than this."),
+        typer.Option("--budget", metavar="USD", help="Most that the recommended mitigations may cost together."),
     ] = None,
     by: Annotated[
-        str | None,
+        str,
         typer.Option(
-            "--by", metavar="MEASURE", help="Rank by usd (all costs counted), days, ettr, gpu_h or mwh. [default: usd]"
+            "--by",
+            metavar="MEASURE",
+            help="Rank by usd (net of the price), days, ettr, gpu_h or mwh.",
+            autocompletion=lambda: ["usd", "days", "ettr", "gpu_h", "mwh"],
         ),
-    ] = None,
-    runs: Annotated[int, typer.Option("--runs", metavar="N", help="Runs of each scenario.")] = 500,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="All scenarios share the failures of a seed.")] = 0,
+    ] = "usd",
+    runs: Annotated[int, typer.Option("--runs", metavar="N", help="Simulated runs per mitigation.")] = 500,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the failures.")] = 0,
     interval: Annotated[
         str,
         typer.Option(
-            "--interval", metavar="WHICH", help="Checkpoint at the best interval of each scenario, or at the given one."
+            "--interval",
+            metavar="WHICH",
+            help="Checkpoint at the best interval with each mitigation, or always at the given one.",
+            autocompletion=lambda: ["best", "given"],
         ),
     ] = "best",
     as_given: Annotated[
-        bool, typer.Option("--as-given", help="Assume nothing that the scenario does not say.")
+        bool, typer.Option("--as-given", help="Leave out mitigations of problems that the scenario does not describe.")
     ] = False,
     catalogue: CatalogueOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Say what each mitigation is worth on a scenario, and which together.
+    """Rank mitigations by the money or time they save, and recommend a set of them.
 
-    All scenarios meet the same failures, so that the difference between them is known from few runs. What a scenario
-    says nothing of, such as lemons, spares or slow nodes, is assumed for the mitigations that act on it, and listed
-    together: their gain is over the run that has it. With --as-given nothing is, and they are left out.
+    Each mitigation is simulated on the same failures as the scenario without it, so that a few hundred runs resolve
+    the difference. Where a mitigation acts on something that the scenario leaves out, such as lemon nodes, spare nodes
+    or slow nodes, a typical value is assumed and listed; --as-given leaves these mitigations out.
 
-    Mitigations are ranked by the money that they save, their price counted, and by what was published about them:
-    effects whose size is assumed come after, and what nobody has published anything about, or what no scenario can
-    express, is counted. One that the scenario has in place already is measured by taking it away.
+    Mitigations whose effect was published come first, ranked by saving net of price. Those with an assumed effect
+    follow. Those without any published effect, and those that a scenario cannot express, are only counted. One that
+    is already in place is measured by removing it.
 
-    The set that is recommended is the one of `ettr plan`: the largest net saving by the analytical model over the run,
-    or over 12 months of a job without an end, for no more than --budget. Then mitigations that only simulation follows
-    are added to it, each only if its saving on the same failures exceeds two standard errors.
+    The recommended set is that of `ettr plan`: the largest net saving by the analytical model over the run (12 months
+    for a job without an end) within --budget. Mitigations that only simulation can follow are added if their saving
+    exceeds two standard errors.
 
-    With --json, <measure>_gain is positive where a mitigation is better, between <measure>_low and <measure>_high
-    (95%, of the mean over runs); days, GPU-hours, USD and MWh are saved, ETTR is gained. "ranges" holds the 90% ranges
-    of those that the screen shows.
+    With --json, <measure>_gain is positive where a mitigation helps, and <measure>_low to <measure>_high is the 95% CI
+    of the mean: days, GPU-hours, USD and MWh saved, and ETTR gained. "ranges" has the 90% ranges of the mitigations in
+    the table.
 
-    Example: ettr compare llama3-405b-tokens --budget 2000000
+    Exit status: 0 answer; 1 an extra is not installed; 2 input refused; 130 stopped with Ctrl-C.
+
+    Example: ettr compare llama3-405b-tokens --budget 2M
 
     Example: ettr compare mine.yml --only lemon-removal,peer-checkpoint --set cluster.n_gpus=32768
     """
@@ -85,52 +96,56 @@ def compare(
     from ettr.simulation import MOST_RUNS
 
     options.check_runs(runs, MOST_RUNS, least=2)
-    known = mitigation.catalogue(catalogue)
-    ids = _named(only, known)
+    mitigations = mitigation.catalogue(catalogue)
+    ids = _ids(only, mitigations)
     with terminal.simulating("preparing", "scenarios", quiet, as_json) as on_progress:
         answer = recommendation.mitigations(
             run,
             ids,
             seed,
             runs,
-            by or "usd",
+            by,
             interval,  # type: ignore[arg-type]
-            known,
+            mitigations,
             as_given,
             on_progress=on_progress,
         )
-        found, why_not = _recommended(run, math.inf if budget is None else budget, known, ids)
-        added = answer.additions_to(found, on_progress) if found else ()
+        budget_usd = math.inf if budget is None else budget
+        recommended, reason = _recommended(run, budget_usd, mitigations, ids)
+        added = answer.additions_to(recommended, on_progress) if recommended else ()
     extra = {
-        "recommendation": found.to_dict() if found else None,
+        "recommendation": recommended.to_dict() if recommended else None,
         "added_by_simulation": plain_values(added),
         "changes": changes,
         "warnings": implausible(run),
     }
-    report = [] if as_json else answer.report(found, added)
-    if report and why_not:
-        report.append(Note(why_not))
-    terminal.show(answer, as_json, extra, report)
+    report = [] if as_json else answer.report(recommended, added)
+    if report and reason:
+        report.append(Note(reason))
+    terminal.show("compare", answer, as_json, extra, report)
 
 
 def _recommended(
     run: Scenario, budget_usd: float, catalogue: Catalogue, ids: list[str] | None
 ) -> tuple[Recommendation | None, str]:
-    """The set that a plan recommends, or why there is none."""
+    """Return the set that a plan recommends, or the reason for none."""
     from ettr import plan
 
     try:
-        found = plan.make(run, simulate=False).recommend(budget_usd, catalogue, ids)
+        recommended = plan.make(run, simulate=False).recommend(budget_usd, catalogue, ids)
     except (NotModelled, OutsideValidity) as error:
         return None, f"No set is recommended, because the analytical model does not cover this run: {error}"
-    return found, "" if found else "No set is recommended: the run has no failures, or practically never ends"
+    return (
+        recommended,
+        "" if recommended else "No set is recommended: the run has no failures, or practically never ends",
+    )
 
 
-def _named(only: list[str] | None, catalogue: Catalogue) -> list[str] | None:
-    """``--only``, checked; None for all."""
+def _ids(only: list[str] | None, catalogue: Catalogue) -> list[str] | None:
+    """Return the identifiers in ``--only``, checked; None for all."""
     if only is None:
         return None
     names = [name.strip() for name in ",".join(only).split(",") if name.strip()]
     if not names:
-        raise InputError("--only names no mitigation, e.g. --only lemon-removal")
+        raise InputError("--only needs at least one mitigation, e.g. --only lemon-removal")
     return [catalogue[name].id for name in names]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ettr.cli import terminal
+from ettr.cli import completion, terminal
 from ettr.cli.options import JsonOption
 from ettr.core.errors import InputError
 from ettr.core.report import Headline, Note, Report, Table
@@ -26,7 +26,9 @@ def fields(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[WORD]...", help="Words to search for; a field must match all. A full path shows one field."
+            metavar="WORD",
+            help="Words to search for; a field must match all. A full path shows one field.",
+            autocompletion=completion.fields,
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -42,6 +44,8 @@ def fields(
     the range is assumed) and reason, or is null; better is less, more or between for fields that `ettr plan --target`
     solves for; swept is true for fields that accept an array in the Python API.
 
+    Exit status: 0 answer; 2 no field or mitigation matches.
+
     Example: ettr fields restart
 
     Example: ettr fields hot spare
@@ -50,7 +54,7 @@ def fields(
     """
     matches = matching_fields(words or [])
     if as_json and (matches or _matching_mitigations(words or [])):
-        terminal.write_json([record_of(field) for field in matches])
+        terminal.write_json("fields", {"fields": [record_of(field) for field in matches]})
     elif len(matches) == 1:
         terminal.render(_in_full(matches[0]))
     elif matches:

@@ -1,17 +1,18 @@
-"""``ettr fit``: what a failure log says."""
+"""``ettr fit``: failure rates from a failure log, or the ETTR of a run from its training log."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ettr import failures, logs
-from ettr.cli import options, outputs, terminal
+from ettr.cli import completion, options, outputs, terminal
 from ettr.cli.options import JsonOption, QuietOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
@@ -20,46 +21,64 @@ from ettr.logs.training import runs as training_runs
 from ettr.plan import from_fit, from_training
 from ettr.scenario import Scenario
 
+_watched = partial(typer.Option, rich_help_panel="Nodes and time")
+_reading = partial(typer.Option, rich_help_panel="Reading the file")
+_counting = partial(typer.Option, rich_help_panel="Failures to count")
+_planning = partial(typer.Option, rich_help_panel="The plan")
+
 
 def fit(
     log: Annotated[
         Path,
-        typer.Argument(metavar="LOG", help="A failure or training log, plain or packed; - is standard input."),
+        typer.Argument(metavar="LOG", help="A failure or training log, also packed; - is standard input."),
     ],
     nodes: Annotated[
-        int | None, typer.Option("--nodes", metavar="N", help="Nodes that were watched, the healthy ones included.")
+        int | None, _watched("--nodes", metavar="N", help="Observed nodes, including those that never failed.")
     ] = None,
     inventory: Annotated[
         Path | None,
-        typer.Option(
+        _watched(
             "--inventory",
             metavar="FILE",
-            help="Instead of --nodes: a table of nodes and when each came and went (node, in, out).",
+            help="Instead of --nodes: a table with the time each node was added and removed (node, in, out).",
         ),
     ] = None,
     window: Annotated[
         str | None,
-        typer.Option(
+        _watched(
             "--window",
             metavar="FROM/TO",
-            help="When they were watched, e.g. 2026-01-01/2026-06-30; an end without a time takes in its whole day.",
+            help="Observation time, e.g. 2026-01-01/2026-06-30; a date without a time includes the whole day.",
         ),
     ] = None,
     format_: Annotated[
         str | None,
-        typer.Option("--format", metavar="NAME", help="Format of the log (see `ettr formats`); sniffed if not given."),
+        _reading(
+            "--format",
+            metavar="NAME",
+            help="Format of the log (see `ettr formats`).  [default: detected]",
+            autocompletion=completion.formats,
+        ),
     ] = None,
     zone: Annotated[
-        str | None, typer.Option("--zone", help="Zone of times that carry none, e.g. Europe/Berlin or +08:00.")
+        str | None,
+        _reading("--zone", metavar="ZONE", help="Time zone of times without one, e.g. Europe/Berlin or +08:00."),
     ] = None,
-    year: Annotated[int | None, typer.Option("--year", help="Year of the first time, where times carry none.")] = None,
+    year: Annotated[
+        int | None, _reading("--year", metavar="YEAR", help="Year of the first time, for times without a year.")
+    ] = None,
     time_unit: Annotated[
         str | None,
-        typer.Option("--time-unit", metavar="UNIT", help="Unit of times that are numbers: s, ms, us, ns, min, h, d."),
+        _reading(
+            "--time-unit",
+            metavar="UNIT",
+            help="Unit of times that are numbers: s, ms, us, ns, min, h or d.",
+            autocompletion=lambda: ["s", "ms", "us", "ns", "min", "h", "d"],
+        ),
     ] = None,
     map_: Annotated[
         list[str] | None,
-        typer.Option(
+        _reading(
             "--map",
             metavar="OURS=THEIRS ...",
             help="Columns of the log: start, end, duration, node (also node=rack+slot), component, cause, planned, "
@@ -68,78 +87,82 @@ def fit(
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option("--where", metavar="COLUMN=REGEX ...", help="Only records whose column matches count."),
+        _counting("--where", metavar="COLUMN=REGEX ...", help="Use only records whose column matches."),
     ] = None,
     down: Annotated[
         str | None,
-        typer.Option(
-            "--down", metavar="WORD,...", help="Words for a node that is down; found, and said, if not given."
-        ),
+        _counting("--down", metavar="WORD,...", help="Words for a node that goes down.  [default: detected]"),
     ] = None,
-    up: Annotated[
-        str | None, typer.Option("--up", metavar="WORD,...", help="Words for a node that is up again.")
-    ] = None,
+    up: Annotated[str | None, _counting("--up", metavar="WORD,...", help="Words for a node that is up again.")] = None,
     failure_severity: Annotated[
         str | None,
-        typer.Option(
+        _counting(
             "--failure-severity",
             metavar="LEVEL",
-            help="Least severity that is a failure: debug, info, warning, error or critical; error if not given.",
+            help="Lowest severity of a failure: debug, info, warning, error or critical.  [default: error]",
+            autocompletion=lambda: ["debug", "info", "warning", "error", "critical"],
         ),
     ] = None,
     planned: Annotated[
         str | None,
-        typer.Option("--planned", metavar="REGEX", help="Causes that match are planned work, and no failures."),
+        _counting("--planned", metavar="REGEX", help="Matching causes are planned work, not failures."),
     ] = None,
     split: Annotated[
         str | None,
-        typer.Option(
+        _counting(
             "--split", metavar="COLUMN[=A:N,B:N]", help="Compare the values of a column, with the nodes of each value."
         ),
     ] = None,
     gpus: Annotated[
-        int | None,
-        typer.Option("--gpus", metavar="N", help="GPUs of the job to plan; all that were watched if not given."),
+        int | None, _planning("--gpus", metavar="N", help="GPUs of the job to plan.  [default: all observed]")
     ] = None,
-    gpus_per_node: Annotated[int, typer.Option("--gpus-per-node", metavar="N", help="GPUs of a node.")] = 8,
+    gpus_per_node: Annotated[int, _planning("--gpus-per-node", metavar="N", help="GPUs per node.")] = 8,
     like: Annotated[
         str | None,
-        typer.Option(
+        _planning(
             "--like",
             metavar="SCENARIO",
-            help="Preset or file whose checkpoint and recovery times are assumed; as in `ettr plan` without.",
+            help="Preset or file for checkpoint and recovery times.  [default: as in `ettr plan`]",
+            autocompletion=completion.scenarios,
         ),
     ] = None,
     scenario_out: Annotated[
-        Path | None,
-        typer.Option("--scenario-out", metavar="FILE", help="Write the fitted scenario here, to go on with."),
+        Path | None, _planning("--scenario-out", metavar="FILE", help="Write the fitted scenario to this YAML file.")
     ] = None,
     lifetimes: Annotated[
         bool,
-        typer.Option(
-            "--lifetimes",
-            help="The file holds lifetimes of units: an age and whether it failed, or dates in and out.",
-        ),
+        _reading("--lifetimes", help="The file has lifetimes of units: age and failed or not, or dates in and out."),
     ] = False,
     step_s: Annotated[
         float | None,
-        typer.Option("--step-s", metavar="S", help="Of a training log: seconds of one step, if the log does not say."),
+        _reading("--step-s", metavar="S", help="Duration of a training step, if the training log does not have it."),
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of the text; UTF-8 if not given.")
+        str | None, _reading("--encoding", metavar="NAME", help="Text encoding of the log.  [default: UTF-8]")
     ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Say what a failure log says: rates, shapes, verdicts, and a plan; or what a training log says of its run.
+    """Estimate failure rates from a failure log, or the ETTR of a run from its training log.
 
-    Healthy nodes do not appear in a log, so say how many were watched. What was merged, dropped or not understood is
-    counted by reason. The log of a training framework gives the ETTR that the run had, its stops, and what it computed
-    again, beside what the model predicts for it, and beside --like, the scenario that it was planned with.
+    A failure log gives rates with 95% CI, changes over time, repeated failures, lemon nodes, and a plan for a job on
+    these nodes. A log has no record of healthy nodes, so the number of observed nodes is needed: --nodes or
+    --inventory. Merged, dropped and unreadable records are counted by reason.
+
+    A training log gives the ETTR of the run, its stops and its lost work, next to the prediction of the model, and
+    to that of the scenario in --like.
+
+    With --json, the schema is ettr/fit, ettr/fit-training for a training log, or ettr/fit-lifetimes.
+
+    Exit status: 0 answer; 1 a file cannot be written; 2 input refused.
 
     Example: ettr fit faults.csv --nodes 400 --map start=opened_at node=host --scenario-out mine.yml
+
+    Example: ettr fit kern.log --nodes 64 --window 2026-01-01/2026-06-30
+
+    Example: ettr fit train.log --like mine.yml
     """
-    # a long log takes minutes to read: what can be refused is refused before
+    # a long log takes minutes to read, so options are checked first
     column, sizes = options.cohorts(split)
     if lifetimes:
         with terminal.progress(quiet or as_json) as report:
@@ -153,31 +176,31 @@ def fit(
                 encoding=encoding,
                 progress=report.bytes,
             )
-        terminal.show(failures.unit_lifetimes(lives), as_json, {})
+        terminal.show("fit-lifetimes", failures.unit_lifetimes(lives), as_json, {})
         return
     if gpus is not None and gpus < 1:
-        raise InputError(f"--gpus must be >= 1, got {gpus}")
+        raise InputError(f"--gpus must be >= 1 GPU, got {gpus}")
     if scenario_out is not None:
         outputs.check_yaml("--scenario-out", scenario_out, "scenario")
     if like is not None:
         Scenario.load(like)
     patterns = options.where(where or [])
     if format_ in training_runs.FORMATS or (format_ is None and not map_ and training_runs.knows(log, encoding)):
-        unread = {"--nodes": nodes, "--inventory": inventory, "--window": window, "--split": split, "--where": where}
-        unread |= {"--map": map_, "--planned": planned, "--down": down, "--up": up, "--year": year}
-        _refuse(unread | {"--failure-severity": failure_severity, "--time-unit": time_unit}, log)
+        unused = {"--nodes": nodes, "--inventory": inventory, "--window": window, "--split": split, "--where": where}
+        unused |= {"--map": map_, "--planned": planned, "--down": down, "--up": up, "--year": year}
+        _refuse(unused | {"--failure-severity": failure_severity, "--time-unit": time_unit}, log)
         name = options.short_name(scenario_out or log)
         with terminal.progress(quiet or as_json) as report:
             run = logs.read_training(log, format_, step_s=step_s, zone=zone, encoding=encoding, progress=report.bytes)
             realised = from_training(run, like, gpus, gpus_per_node, name)
         with _kept(realised.scenario, scenario_out, as_json):
-            terminal.show(realised, as_json, {})
+            terminal.show("fit-training", realised, as_json, {})
         return
     if step_s is not None:
-        raise InputError(f"--step-s is for training logs; {log} is none that is known (`ettr formats`)")
+        raise InputError(f"--step-s is for training logs, and {log} has none of their formats (see `ettr formats`)")
     columns = options.columns(map_ or [])
     with terminal.progress(quiet or as_json) as report:
-        read = logs.read(
+        failure_log = logs.read(
             log,
             format_,
             nodes,
@@ -197,21 +220,23 @@ def fit(
             encoding=encoding,
             progress=report.bytes,
         )
-        fitted = failures.fit(read, split=column, progress=report.step)
+        fitted = failures.fit(failure_log, split=column, progress=report.step)
         report.step("plan")
         answer = from_fit(fitted, gpus, gpus_per_node, like, options.short_name(scenario_out or log))
     with _kept(answer.scenario, scenario_out, as_json):
-        terminal.show(fitted, as_json, {"plan": answer.to_dict()}, answer.report())
+        terminal.show("fit", fitted, as_json, {"plan": answer.to_dict()}, answer.report())
 
 
-def _refuse(given: Mapping[str, object], log: Path) -> None:
-    """Refuse what a training log has no use for."""
-    for option, value in given.items():
+def _refuse(unused: Mapping[str, object], log: Path) -> None:
+    """Refuse options that do not apply to a training log."""
+    for option, value in unused.items():
         if value:
-            raise InputError(f"{option} is for failure logs; {log} is a training log, or name its format: --format csv")
+            raise InputError(
+                f"{option} is for failure logs, and {log} looks like a training log; drop it or add --format"
+            )
 
 
 def _kept(scenario: Scenario, out: Path | None, as_json: bool) -> AbstractContextManager[None]:
-    """Write the scenario that a log gave, if asked to, and say where it is below the answer."""
+    """Write the fitted scenario to a file, if one is named, and note it below the answer."""
     note = Note(f"The scenario is at {out}: ettr plan {shlex.quote(str(out))}", apart=True)
     return outputs.written(out, scenario.to_yaml, note, as_json)

@@ -9,7 +9,7 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from ettr.cli import terminal
+from ettr.cli import completion, terminal
 from ettr.cli.fields import matching_fields
 from ettr.cli.options import CatalogueOption, JsonOption
 from ettr.core.errors import InputError
@@ -19,11 +19,20 @@ from ettr.core.report import Headline, Note, Report, Table, table_of
 def formats(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="A format, to show the command that produces it and a sample."),
+        typer.Argument(
+            metavar="NAME",
+            help="A format, to show the command that produces it and a sample.",
+            autocompletion=completion.formats,
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the formats of failure and training logs that `ettr fit` reads, or show one format."""
+    """List the formats of failure and training logs that `ettr fit` reads, or show one format.
+
+    Exit status: 0 answer; 2 unknown format.
+
+    Example: ettr formats slurm
+    """
     from ettr.logs.formats import KNOWN
 
     if name is not None:
@@ -31,11 +40,11 @@ def formats(
         sample = [Note(line, apart=i == 0) for i, line in enumerate(log_format.sample.splitlines())]
         report: Report = [Headline(log_format.title), Note(log_format.command), *sample]
         record = {key: getattr(log_format, key) for key in ("name", "title", "command", "sample")}
-        terminal.write_json(record) if as_json else terminal.render(report)
+        terminal.write_json("format", record) if as_json else terminal.render(report)
         return
     table = KNOWN.table()
     if as_json:
-        terminal.write_json(table)
+        terminal.write_json("formats", {"formats": table})
         return
     for row in table.itertuples():
         terminal.say(f"{row.name:11} {row.title}")
@@ -43,7 +52,10 @@ def formats(
 
 
 def scenarios(as_json: JsonOption = False) -> None:
-    """List the preset scenarios with their size, MTTF and ETTR."""
+    """List the preset scenarios with their size, MTTF and ETTR.
+
+    Example: ettr plan llama3-405b
+    """
     from ettr.plan import presets
 
     cells = {
@@ -53,11 +65,11 @@ def scenarios(as_json: JsonOption = False) -> None:
         "MTTF": "{job_mttf_h:.2f} h",
         "ETTR": "{ettr:.1%}",
     }
-    _list(presets(), as_json, cells, text_columns=("run",))
+    _list("scenarios", presets(), as_json, cells, text_columns=("run",))
 
 
 WordsArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[WORD]...", help="Words to search for; an entry must match all.")
+    list[str] | None, typer.Argument(metavar="WORD", help="Words to search for; an entry must match all.")
 ]
 
 
@@ -65,6 +77,10 @@ def gpus(words: WordsArgument = None, as_json: JsonOption = False) -> None:
     """List or search the GPUs with built-in power and thermal figures, and how many of these are assumed.
 
     For another GPU, write a file as `ettr telemetry` does and set heat.part or power.part to it.
+
+    Exit status: 0 answer; 2 no GPU matches.
+
+    Example: ettr gpus blackwell
     """
     from ettr.scenario import Gpu
 
@@ -75,7 +91,7 @@ def gpus(words: WordsArgument = None, as_json: JsonOption = False) -> None:
         presets = _matching(presets, Gpu.search(words), "name")
     if presets.empty:
         raise InputError(f"no GPU matches {' '.join(words or [])!r:.80}; `ettr gpus` lists all")
-    _list(presets, as_json, cells, text_columns=("GPU", "cooled by"))
+    _list("gpus", presets, as_json, cells, text_columns=("GPU", "cooled by"))
 
 
 def mitigations(
@@ -88,6 +104,8 @@ def mitigations(
     The search covers ids, names, other common names (torchft, SDC, hot spare) and descriptions. If no mitigation
     matches, fields of a scenario that do are listed.
 
+    Exit status: 0 answer; 2 no mitigation or field matches.
+
     Example: ettr mitigations hot spare
     """
     from ettr import mitigation
@@ -99,11 +117,11 @@ def mitigations(
         cells["also called"] = "{aliases}"
         table = _matching(table, entries.search([part for word in words for part in word.split()]), "id")
     if not table.empty:
-        _list(table, as_json, cells, text_columns=("also called",) if words else ())
+        _list("mitigations", table, as_json, cells, text_columns=("also called",) if words else ())
     elif not (listed := matching_fields(words or [])):
         raise InputError(f"no mitigation or field matches {' '.join(words or [])!r:.80}; `ettr mitigations` lists all")
     elif as_json:
-        terminal.write_json([])
+        terminal.write_json("mitigations", {"mitigations": []})
     else:
         rows = [(field.path, field.unit, field.meaning) for field in listed]
         headline = Headline(f"No mitigation matches {' '.join(words or [])!r:.80}, but these fields do")
@@ -115,9 +133,11 @@ def _matching(table: pd.DataFrame, keys: Sequence[str], column: str) -> pd.DataF
     return table.set_index(column, drop=False).loc[list(keys)].reset_index(drop=True)
 
 
-def _list(table: pd.DataFrame, as_json: bool, cells: Mapping[str, str], text_columns: Sequence[str] = ()) -> None:
-    """Write all columns as JSON, or templates over them as a table."""
+def _list(
+    command: str, table: pd.DataFrame, as_json: bool, cells: Mapping[str, str], text_columns: Sequence[str] = ()
+) -> None:
+    """Write all columns as JSON, under the name of the command, or templates over them as a table."""
     if as_json:
-        terminal.write_json(table)
+        terminal.write_json(command, {command: table})
     else:
         terminal.render([replace(table_of(table, cells), words=text_columns)])

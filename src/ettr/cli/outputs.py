@@ -1,4 +1,4 @@
-"""Files that the command line names for output: checked before long work, and replaced as a whole."""
+"""Files that commands write: checked before long work, and replaced atomically."""
 
 from __future__ import annotations
 
@@ -19,24 +19,34 @@ def check_file(path: Path) -> None:
 
 
 def check_yaml(option: str, path: Path, kind: str) -> None:
-    """Refuse a file that cannot be written, or not be read again by its name."""
+    """Refuse a file that cannot be written, or whose ending is not the one by which it is read again."""
     if path.suffix not in (".yml", ".yaml"):
-        raise InputError(f"{option} must end in .yml, so that it is read as a {kind}, got {path}")
+        raise InputError(f"{option} must end in .yml, the ending of a {kind} file, got {path}")
+    check_file(path)
+
+
+def check_page(option: str, path: Path) -> None:
+    """Refuse a file that cannot be written, or that does not end as a web page does."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        way_out = f"write {path.with_suffix('.html')}" + (
+            " and print it to PDF in a browser" if path.suffix.lower() == ".pdf" else ""
+        )
+        raise InputError(f"{option} must end in .html, got {path}: {way_out}")
     check_file(path)
 
 
 def check_recording(path: Path) -> None:
     """Refuse a file that a recording cannot be written to."""
     if path.exists():
-        raise InputError(f"--out must be a file that is not there yet, got {path}: a recording is not written over")
+        raise InputError(f"--out must be a new file, got {path}: recordings are never overwritten")
     check_file(path)
 
 
 @contextmanager
 def written(path: Path | None, text: Callable[[], str], note: Note, as_json: bool) -> Iterator[None]:
-    """Write a file, then let the answer be shown, and say below it where the file is, or why it could not be written.
+    """Write a file, let the answer be shown, and note below it where the file is, or raise why it was not written.
 
-    The file comes first, as whoever reads the answer may close the pipe.
+    The file comes first, since the reader of the answer may close the pipe.
     """
     if path is None:
         yield

@@ -1,15 +1,16 @@
-"""``ettr plan``: how often to checkpoint, what is lost, what to do first, and how sure that is."""
+"""``ettr plan``: the best checkpoint interval, the cost of failures, and the mitigations to start with."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ettr.cli import options, outputs, terminal
+from ettr.cli import completion, options, outputs, terminal
 from ettr.cli.options import JsonOption, SetOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
@@ -39,14 +40,18 @@ FLAGS = {
 """Options that set a field, by the name of the parameter."""
 _SIZE = (N_GPUS, PER_NODE)
 _OBSERVED_ON = "--observed-on-gpus"
+_COMMAND_LINE = "the command line"
 
 
-def _flag(name: str, metavar: str, help_: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=help_, rich_help_panel="The run, in place of a file or over it")
+def _option(topic: str, name: str, metavar: str | None, help_: str, autocompletion: Any = None) -> Any:
+    return typer.Option(name, metavar=metavar, help=help_, rich_help_panel=topic, autocompletion=autocompletion)
 
 
-def _date(name: str, metavar: str, help_: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=help_, rich_help_panel="When it has to be done")
+_run = partial(_option, "The run (instead of a file, or changing it)")
+_goal = partial(_option, "Goals")
+_limit = partial(_option, "Limits on the number of GPUs (of a job given by its tokens)")
+_date = partial(_option, "Dates")
+_output = partial(_option, "Output")
 
 
 def plan(
@@ -57,143 +62,125 @@ def plan(
             metavar="SCENARIO",
             help="A preset (see `ettr scenarios`), or a scenario file ending in .yml.",
             show_default=False,
+            autocompletion=completion.scenarios,
         ),
     ] = None,
-    gpus: Annotated[int | None, _flag("--gpus", "N", "GPUs of the job.")] = None,
-    mtbf_h: Annotated[float | None, _flag("--mtbf-h", "H", "Hours between two failures of the whole job.")] = None,
-    stall_s: Annotated[float | None, _flag("--stall-s", "S", "Training stands still for each checkpoint.")] = None,
+    gpus: Annotated[int | None, _run("--gpus", "N", "GPUs of the job.")] = None,
+    mtbf_h: Annotated[float | None, _run("--mtbf-h", "H", "MTBF of the whole job, by the wall clock.")] = None,
+    stall_s: Annotated[float | None, _run("--stall-s", "S", "Training pauses this long for each checkpoint.")] = None,
     restart_min: Annotated[
-        float | None, _flag("--restart-min", "MIN", "From a free node until training goes on.")
+        float | None, _run("--restart-min", "MIN", "From free nodes until training continues.")
     ] = None,
-    usd_per_gpu_h: Annotated[float | None, _flag("--usd-per-gpu-h", "USD", "Price of a GPU-hour.")] = None,
+    usd_per_gpu_h: Annotated[float | None, _run("--usd-per-gpu-h", "USD", "Price per GPU-hour.")] = None,
     measured_ettr: Annotated[
-        float | None, _flag("--measured-ettr", "ETTR", "What the run has by its own records, e.g. 0.78.")
+        float | None,
+        _run("--measured-ettr", "ETTR", "Measured ETTR of the run, e.g. 0.78, to find unexplained losses."),
     ] = None,
     interval_min: Annotated[
-        str | None, _flag("--interval-min", "MIN", "Between two checkpoints now; or best, young or daly.")
+        str | None, _run("--interval-min", "MIN", "Current checkpoint interval; or best, young or daly.")
     ] = None,
     persist_s: Annotated[
-        float | None, _flag("--persist-s", "S", "Background write after the stall until it is durable.")
+        float | None, _run("--persist-s", "S", "Background write after the stall, until the checkpoint is durable.")
     ] = None,
     detection_min: Annotated[
-        float | None, _flag("--detection-min", "MIN", "From a failure until it is noticed.")
+        float | None, _run("--detection-min", "MIN", "From a failure until it is detected.")
     ] = None,
     productive_h: Annotated[
-        float | None, _flag("--productive-h", "H", "Training that the job needs; without, it never ends.")
+        float | None, _run("--productive-h", "H", "Training that the job needs; without it, the job has no end.")
     ] = None,
     failures: Annotated[
-        int | None, _flag("--failures", "N", "Failures that were counted, instead of --mtbf-h; with --in-days.")
+        int | None, _run("--failures", "N", "Failures counted in --in-days, instead of an MTBF.")
     ] = None,
-    in_days: Annotated[float | None, _flag("--in-days", "DAYS", "Days in which they were counted.")] = None,
+    in_days: Annotated[float | None, _run("--in-days", "DAYS", "Days in which --failures were counted.")] = None,
     observed_on_gpus: Annotated[
         int | None,
-        _flag("--observed-on-gpus", "N", "GPUs of the job that had this MTBF or these failures, if not --gpus."),
+        _run("--observed-on-gpus", "N", "GPUs of the job with this MTBF or these failures, if not --gpus."),
     ] = None,
-    gpus_per_node: Annotated[int | None, _flag("--gpus-per-node", "N", "GPUs of one node.")] = None,
-    node_mtbf_h: Annotated[float | None, _flag("--node-mtbf-h", "H", "Hours between two failures of one node.")] = None,
-    gpu_mtbf_h: Annotated[float | None, _flag("--gpu-mtbf-h", "H", "Hours between two failures of one GPU.")] = None,
+    gpus_per_node: Annotated[int | None, _run("--gpus-per-node", "N", "GPUs per node.")] = None,
+    node_mtbf_h: Annotated[float | None, _run("--node-mtbf-h", "H", "MTBF of one node.")] = None,
+    gpu_mtbf_h: Annotated[float | None, _run("--gpu-mtbf-h", "H", "MTBF of one GPU.")] = None,
     set_: SetOption = None,
     target: Annotated[
         float | None,
-        typer.Option("--target", metavar="ETTR", help="Say what each field alone would have to be for it, e.g. 0.9."),
+        _goal("--target", "ETTR", "Find the value of each field, alone, that reaches this ETTR, e.g. 0.9."),
     ] = None,
     field: Annotated[
         list[str] | None,
-        typer.Option("--field", metavar="FIELD", help="Ask --target of this field only. May be repeated."),
+        _goal("--field", "FIELD", "With --target: this field only. May be repeated.", completion.fields),
     ] = None,
     fail_below: Annotated[
         float | None,
-        typer.Option(
-            "--fail-below",
-            metavar="ETTR",
-            help="Exit with status 3 if the ETTR at the best interval is less, e.g. 0.9.",
-        ),
+        _goal("--fail-below", "ETTR", "Exit with status 3 if the ETTR at the best interval is lower."),
     ] = None,
-    power_mw: Annotated[
-        float | None, typer.Option("--power-mw", metavar="MW", help="Take no more GPUs than the facility can feed.")
-    ] = None,
-    budget_usd: Annotated[
-        float | None, typer.Option("--budget-usd", metavar="USD", help="Spend no more on the whole job.")
-    ] = None,
-    deadline_days: Annotated[
-        float | None, typer.Option("--deadline-days", metavar="DAYS", help="Be done within so many days.")
-    ] = None,
-    most_gpus: Annotated[
-        int | None, typer.Option("--most-gpus", metavar="N", help="Take no more GPUs than there are.")
-    ] = None,
+    power_mw: Annotated[float | None, _limit("--power-mw", "MW", "No more than this power can feed.")] = None,
+    budget_usd: Annotated[float | None, _limit("--budget-usd", "USD", "Cost of the whole job at most.")] = None,
+    deadline_days: Annotated[float | None, _limit("--deadline-days", "DAYS", "Finish within this time.")] = None,
+    most_gpus: Annotated[int | None, _limit("--most-gpus", "N", "No more than this number.")] = None,
     start: Annotated[
-        str | None, _date("--start", "DATE", "Day of submission, e.g. 2027-01-15, or with --done of that progress.")
+        str | None, _date("--start", "DATE", "Day of submission, e.g. 2027-01-15; with --done, of that progress.")
     ] = None,
     deadline: Annotated[
-        str | None, _date("--deadline", "DATE", "Day by whose end the job has to be done; needs --start.")
+        str | None, _date("--deadline", "DATE", "Day by whose end the job must be finished; needs --start.")
     ] = None,
-    zone: Annotated[str | None, _date("--zone", "ZONE", "Of these dates, e.g. Europe/Berlin; else UTC.")] = None,
-    done: Annotated[
-        str | None,
-        _date("--done", "SHARE", "Work that is done, e.g. 40%."),
+    zone: Annotated[
+        str | None, _date("--zone", "ZONE", "Time zone of the dates, e.g. Europe/Berlin; else UTC.")
     ] = None,
+    done: Annotated[str | None, _date("--done", "SHARE", "Work done so far, e.g. 40%.")] = None,
     details: Annotated[
-        bool, typer.Option("--details", help="Bands, budgets, ranges of what is assumed, and what is not ranked.")
+        bool, _output("--details", None, "Add ranges, time budgets, plausible inputs and unranked mitigations.")
     ] = False,
-    save: Annotated[
-        Path | None, typer.Option("--save", metavar="FILE", help="Write the scenario here, with comments, as YAML.")
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write the answer here as a page to print or send.")
-    ] = None,
+    save: Annotated[Path | None, _output("--save", "FILE", "Write the scenario to this YAML file.")] = None,
+    html: Annotated[Path | None, _output("--html", "FILE", "Write the answer to this page, to print or send.")] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Do not simulate what no formula follows, e.g. spares that run out.")
+        bool, _output("--quick", None, "Skip the simulation of what the analytical model leaves out.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how often to checkpoint, what failures cost, what to do first, and how sure that is.
+    """Find the best checkpoint interval, the cost of failures, and the mitigations to start with.
 
-    Takes a preset, a file, or the run on the command line: GPUs and a time between failures are enough, and all else
-    is assumed and said to be. Answers with the best checkpoint interval, the ETTR with its range over what is assumed
-    and by luck, what is lost a month in hours and dollars, and the three things to do first, by what they return for
-    their price. --details has the rest.
+    The run is a preset, a scenario file, or described by options. GPUs and MTBF are enough: all other inputs are
+    assumed, and listed as such. The answer has the best checkpoint interval, the ETTR with its plausible range and its
+    run-to-run variation, the hours and dollars lost per month, and the recommended mitigations in order. --details
+    adds the rest.
 
-    With --target, each field is solved for alone, with the best interval of the store at each value: the largest value
-    of a cost, the smallest of a benefit, the range of an interval. If no value reaches the target, the answer is what
-    would be possible, and which second field stands in the way.
+    --target solves for one field at a time, at the best checkpoint interval: the largest value of a cost, or the
+    smallest of a benefit, that reaches the ETTR. Where no value does, the answer has the ETTR that the field can reach
+    and the second field that limits it.
 
-    For use in CI: the exit status is 3 if the ETTR at the best interval, with which the answer begins, is below
-    --target or --fail-below, also with --json. It is 0 with any other answer, and 2 if the question is refused.
+    A job with an end gets the finish of 90% and 99% of runs, as dates with --start. With --deadline it gets the
+    probability of meeting it, the interval with the highest probability, and the cost of each day earlier.
 
-    A job given by its tokens and its model is also told how many GPUs it should have, with --details or a limit such as
-    --power-mw: the sizes that are the fastest, the cheapest and the greenest within it, and what the next GPU adds.
+    A job given by its tokens and its model gets the number of GPUs to use, with --details or with a limit such as
+    --power-mw: the fastest, the cheapest and the one with the least carbon.
 
-    A job that has an end is told when it is done, with nine and with ninety-nine in a hundred; with --start as dates.
-    With --deadline the answer is the probability, the interval at which that is highest, what a day earlier costs, and
-    what each field alone would have to be for nine in ten. --done counts from now, for a job under way.
+    Spares that run out and the dates of runs with faster checkpoint tiers, predicted failures, silent failures or
+    burn-in are simulated, which takes seconds; --quick skips that.
 
-    What no formula follows, such as spares that run out, is simulated for a moment, and so are the dates of runs with
-    faster tiers, warnings of failures, silent failures or burn-in; --quick leaves that out.
+    Exit status: 0 answer; 1 a file cannot be written or an extra is not installed; 2 input refused; 3 the ETTR at the
+    best interval is below --target or --fail-below.
 
     Example: ettr plan --gpus 4096 --mtbf-h 9 --stall-s 90 --restart-min 12 --usd-per-gpu-h 2.5 --save mine.yml
 
     Example: ettr plan --gpus 50000 --mtbf-h 22 --observed-on-gpus 2048
 
-    Example: ettr plan llama3-405b --start 2027-01-15 --deadline 2027-03-08 --zone Europe/Berlin
-
     Example: ettr plan llama3-405b --set cluster.n_gpus=100000 --target 0.9
 
-    Example: ettr plan mine.yml --fail-below 0.9 --json > plan.json
+    Example: ettr plan mine.yml --start 2027-01-15 --deadline 2027-03-08 --set job.productive_h=1000
 
     Example: ettr plan llama3-405b --set job.tokens=2e12 --set model.n_parameters=70e9 --power-mw 10
     """
     _check_target(target, field or [], fail_below)
-    options.check_there(scenario)
+    options.check_scenario_name(scenario)
     if save is not None:
         outputs.check_yaml("--save", save, "scenario")
     if html is not None:
-        outputs.check_file(html)
-    given = {name: context.params[name] for name in FLAGS if context.params[name] is not None}
-    if interval_min is not None:
-        given["interval_min"] = options.interval(interval_min)
+        outputs.check_page("--html", html)
     if (failures is None) != (in_days is None):
-        raise InputError("--failures and --in-days go together: so many failures of the job in so many days")
-    run, changes = _asked(scenario, given, set_, in_days, observed_on_gpus)
+        raise InputError("--failures and --in-days go together, e.g. --failures 195 --in-days 181")
+    named = {name: context.params[name] for name in FLAGS if context.params[name] is not None}
+    if interval_min is not None:
+        named["interval_min"] = options.interval(interval_min)
+    run, changes = _run_of(scenario, named, set_, in_days, observed_on_gpus)
     from ettr.scenario.fields import implausible
 
     terminal.warn(implausible(run))
@@ -221,33 +208,32 @@ def plan(
                 "sizing": size.to_dict() if size else None,
                 "changes": changes,
             }
-            terminal.write_json(record)
+            terminal.write_json("plan", record)
         else:
-            shown = {} if scenario is None else changes
-            terminal.render(answer.report(short=target is not None), shown)
+            terminal.render(answer.report(short=target is not None), {} if scenario is None else changes)
             if details:
                 terminal.render(answer.details())
             terminal.render([*(size.report() if size else []), *_needs_report(needs)])
     _fail_unmet(float(answer.hours_at_best.ettr), {"--target": target, "--fail-below": fail_below})
 
 
-def _asked(
+def _run_of(
     scenario: str | None,
-    given: dict[str, Any],
+    named: dict[str, Any],
     set_: list[str] | None,
     in_days: float | None,
-    observed_on_gpus: float | None,
+    observed_on_gpus: int | None,
 ) -> tuple[Scenario, dict[str, Any]]:
-    """The run of a file, a preset or flags, and what flags and ``--set`` change of it."""
+    """Return the run of a file, a preset or options, and the fields that options and ``--set`` change."""
     from ettr.scenario import Scenario
 
-    values = {FLAGS[name]: value for name, value in given.items()}
-    named = {path: f"--{name.replace('_', '-')}" for name, path in FLAGS.items() if name in given}
-    rates = [named[path] for path in named if path.startswith("failures.")]
+    values = {FLAGS[name]: value for name, value in named.items()}
+    flags = {path: f"--{name.replace('_', '-')}" for name, path in FLAGS.items() if name in named}
+    rates = [flag for path, flag in flags.items() if path.startswith("failures.")]
     if len(rates) > 1:
-        raise InputError(f"{' and '.join(rates)} say the same in two ways: give one of them")
+        raise InputError(f"{rates[0]} conflicts with {rates[1]}: both set the failure rate; use one of them")
     changes = options.changes_of(set_)
-    _check_conflicts(named, values, changes, observed_on_gpus)
+    _check_conflicts(flags, values, changes, observed_on_gpus)
     if scenario is not None:
         run = Scenario.load(scenario)
         sizes = {path: value for path, value in {**values, **changes}.items() if path in _SIZE}
@@ -260,73 +246,87 @@ def _asked(
         changes = {**values, **changes}
         run = run.override(changes) if changes else run
     else:
-        asked = {**values, **changes}
-        _check_size(asked, observed_on_gpus)
-        n_gpus, per_node = (asked.get(path, 8) for path in _SIZE)
-        if not any(path.startswith("failures.") for path in asked):
+        fields = {**values, **changes}
+        _check_size(fields, observed_on_gpus)
+        n_gpus, per_node = (fields.get(path, 8) for path in _SIZE)
+        if not any(path.startswith("failures.") for path in fields):
             values |= _of_published_clusters(per_node)
         if isinstance(n_gpus, (int, float)) and isinstance(per_node, (int, float)):
             observed_nodes = _nodes_observed(observed_on_gpus, per_node)
             values |= observed_nodes
             values |= _exposure_of_count(in_days, {**observed_nodes, **changes}.get(OBSERVED, n_gpus / per_node))
-        run = Scenario.of(options.nested({**values, **changes}), "the command line")
+        with _naming_flags(flags):
+            run = Scenario.of(options.nested({**values, **changes}), _COMMAND_LINE)
     _check_rate_of_a_job(run, observed_on_gpus)
     return run, changes
 
 
+@contextmanager
+def _naming_flags(flags: dict[str, str]) -> Iterator[None]:
+    """Name in errors the option that gave a field."""
+    try:
+        yield
+    except InputError as error:
+        lines = []
+        for line in map(str, error.args):
+            flag = flags.get(line.split(" ", 1)[0], _COMMAND_LINE)
+            lines.append(line.replace(f"({_COMMAND_LINE})", f"({flag})"))
+        raise InputError(*lines) from None
+
+
 def _check_conflicts(
-    named: dict[str, str], values: dict[str, Any], changes: dict[str, Any], observed_on_gpus: float | None
+    flags: dict[str, str], values: dict[str, Any], changes: dict[str, Any], observed_on_gpus: int | None
 ) -> None:
-    """Refuse an option beside a ``--set`` of its field; ``named`` has the options by their fields."""
-    options_given = named if observed_on_gpus is None else {**named, OBSERVED: _OBSERVED_ON}
-    both = options_given.keys() & changes.keys()
+    """Refuse an option beside a ``--set`` of its field; ``flags`` has the options by their fields."""
+    all_flags = flags if observed_on_gpus is None else {**flags, OBSERVED: _OBSERVED_ON}
+    both = all_flags.keys() & changes.keys()
     if not both:
         return
     path = min(both)
     way_out = ""
-    if path == N_GPUS and named.keys() & {JOB_MTTF, "failures.n_events"}:
+    if path == N_GPUS and flags.keys() & {JOB_MTTF, "failures.n_events"}:
         way_out = (
-            f", or give the size at which failures were observed with --gpus {changes[path]} {_OBSERVED_ON} "
+            f". For a failure rate observed on another number of GPUs: --gpus {changes[path]} {_OBSERVED_ON} "
             f"{values[path]}"
         )
-    raise InputError(f"{options_given[path]} conflicts with --set {path}; use one of them{way_out}")
+    raise InputError(f"{all_flags[path]} conflicts with --set {path}; use one of them{way_out}")
 
 
-def _check_size(values: dict[str, Any], observed_on_gpus: float | None) -> None:
-    """Refuse a run that has no size, or a size that nothing was observed on."""
-    if N_GPUS not in values:
+def _check_size(fields: dict[str, Any], observed_on_gpus: int | None) -> None:
+    """Refuse a run without a size, or with a size that no failures were observed on."""
+    if N_GPUS not in fields:
         raise InputError(
-            "name a preset or a file, or say how large the job is and how often it fails, e.g. ettr plan --gpus 4096 "
+            "plan needs a preset or a scenario file, or the size and MTBF of the job, e.g. ettr plan --gpus 4096 "
             "--mtbf-h 9"
         )
-    if observed_on_gpus is not None and not any(path.startswith("failures.") for path in values):
+    if observed_on_gpus is not None and not any(path.startswith("failures.") for path in fields):
         raise InputError(f"{_OBSERVED_ON} needs the failures observed there: --mtbf-h, or --failures with --in-days")
 
 
-def _nodes_observed(observed_on_gpus: float | None, gpus_per_node: float) -> dict[str, Any]:
-    """The field of ``--observed-on-gpus``; empty where it is not given, or where nodes have no GPUs."""
+def _nodes_observed(observed_on_gpus: int | None, gpus_per_node: float) -> dict[str, Any]:
+    """Return the field that ``--observed-on-gpus`` sets; empty without it, or if nodes have no GPUs."""
     if observed_on_gpus is None or gpus_per_node <= 0:
         return {}
-    if not 0 < observed_on_gpus < math.inf:
-        raise InputError(f"{_OBSERVED_ON} must be > 0 GPUs, got {observed_on_gpus:g}")
+    if observed_on_gpus <= 0:
+        raise InputError(f"{_OBSERVED_ON} must be > 0 GPUs, got {observed_on_gpus}")
     if observed_on_gpus % gpus_per_node:
         raise InputError(
-            f"{_OBSERVED_ON} must be a multiple of {gpus_per_node:g}, the GPUs per node, got {observed_on_gpus:.12g}"
+            f"{_OBSERVED_ON} must be a multiple of the {gpus_per_node:g} GPUs per node, got {observed_on_gpus}"
         )
     return {OBSERVED: int(observed_on_gpus // gpus_per_node)}
 
 
-def _check_rate_of_a_job(run: Scenario, observed_on_gpus: float | None) -> None:
-    """Refuse ``--observed-on-gpus`` for a failure rate that is not of a job."""
+def _check_rate_of_a_job(run: Scenario, observed_on_gpus: int | None) -> None:
+    """Refuse ``--observed-on-gpus`` with a failure rate per node or GPU."""
     if observed_on_gpus is not None and not run.failures.of_a_job:
         raise InputError(
-            f"{_OBSERVED_ON} has no meaning with failures.{run.failures.ways[0]}, which is the same at every size: "
-            "give it with the MTBF of a job or a count of its failures"
+            f"{_OBSERVED_ON} needs the MTBF of a job or a count of its failures; failures.{run.failures.ways[0]} is "
+            "the same at every size"
         )
 
 
 def _of_published_clusters(gpus_per_node: Any) -> dict[str, Any]:
-    """Return the failure rate of a run of which none is given: the median of published clusters."""
+    """Return the median failure rate of published clusters, for a run without a failure rate."""
     from ettr.ranges import median_rate
 
     rate, n_clusters = median_rate(gpus_per_node if isinstance(gpus_per_node, (int, float)) else 8)
@@ -338,9 +338,9 @@ def _of_published_clusters(gpus_per_node: Any) -> dict[str, Any]:
 
 
 def _calendar(start: str | None, deadline: str | None, zone: str | None, done: str | None) -> Calendar | None:
-    """Dates that were asked about; None if none were."""
+    """Return the dates of the options; None without any."""
     if zone is not None and start is None:
-        raise InputError(f"--zone {zone} goes with --start, the date that it is of")
+        raise InputError(f"--zone {zone} needs --start, the date in that zone")
     if start is None and deadline is None and done is None:
         return None
     from ettr.plan import calendar_of
@@ -349,13 +349,13 @@ def _calendar(start: str | None, deadline: str | None, zone: str | None, done: s
 
 
 def _exposure_of_count(in_days: float | None, observed_nodes: Any) -> dict[str, Any]:
-    """Return the fields that say on how many nodes, and for how long by the wall clock, failures were counted."""
+    """Return the fields for the nodes and days, by the wall clock, in which failures were counted."""
     if in_days is None:
         return {}
     if in_days <= 0:
         raise InputError(f"--in-days must be > 0 days, got {in_days:g}")
     if not isinstance(observed_nodes, (int, float)) or not observed_nodes > 0:
-        return {}  # the scenario refuses the number by its own rule
+        return {}  # refused by the rule of the field
     return {
         OBSERVED: observed_nodes,
         "failures.node_days": in_days * observed_nodes,
@@ -373,58 +373,58 @@ def _check_target(target: float | None, fields: list[str], fail_below: float | N
 
 
 UNMET = 3
-"""Exit status where the run does not reach the ETTR that it should."""
+"""Exit status if the ETTR is below ``--target`` or ``--fail-below``."""
 
 
-def _fail_unmet(ettr: float, least: Mapping[str, float | None]) -> None:
-    """End with status 3, and say why, where the ETTR at the best interval is less than an option asks for."""
-    unmet = [f"{option} {value:g}" for option, value in least.items() if value is not None and ettr < value]
+def _fail_unmet(ettr: float, goals: Mapping[str, float | None]) -> None:
+    """End with status 3 and a message if the ETTR at the best interval is below a goal."""
+    unmet = [f"{option} {value:g}" for option, value in goals.items() if value is not None and ettr < value]
     if unmet:
         terminal.say(f"ettr: the ETTR at the best interval, {ettr:.4g}, is below {' and '.join(unmet)}", err=True)
         raise typer.Exit(UNMET)
 
 
 def _check_changing(answer: Plan, target: float | None) -> None:
-    """Refuse to solve for fields of a run whose rate changes."""
+    """Refuse to solve for fields of a run whose failure rate changes over time."""
     if target is None or answer.changing is None:
         return
     from ettr.budget import changes as changes_in_time
 
     if changes_in_time(answer.changing):
         raise InputError(
-            "--target has no answer for a failure rate that changes: leave failures.burn_in and failures.lifetime out, "
-            "e.g. at the mean rate with --set failures.burn_in=null --set "
+            "--target needs a constant failure rate: unset failures.burn_in and failures.lifetime, e.g. with the "
+            "mean rate: --set failures.burn_in=null --set "
             f"failures.rate_per_1000_node_days={answer.scenario.failure_rate:.3g}"
         )
 
 
-def _size(run: Scenario, given: dict[str, float | None], always: bool) -> Sizing | None:
-    """How many GPUs a job of tokens should have, where that is asked; None of another."""
-    named = [name for name, value in given.items() if value is not None]
+def _size(run: Scenario, limits: dict[str, float | None], always: bool) -> Sizing | None:
+    """Return the number of GPUs to use, for a job given by its tokens with limits or details; None otherwise."""
+    limited = [name for name, value in limits.items() if value is not None]
     if run.job.tokens is None:
-        if named:
+        if limited:
             raise InputError(
-                f"--{named[0].replace('_', '-')} needs the job as tokens and parameters, e.g. --set "
+                f"--{limited[0].replace('_', '-')} needs the job as tokens and parameters, e.g. --set "
                 "job.tokens=15.6e12 --set model.n_parameters=405e9"
             )
         return None
-    if not (named or always):
+    if not (limited or always):
         return None
     from ettr import sizing
 
-    return sizing.make(run, sizing.SizingLimits(**given))
+    return sizing.make(run, sizing.SizingLimits(**limits))
 
 
 def _needs(run: Scenario, original: Scenario, target: float, fields: list[str]) -> list[Requirement]:
-    """What each field would have to be; those that can reach the target first.
+    """Return the value of each field that reaches the target, unreachable fields last.
 
-    Spares are simulated, in the run as it was asked about; all else is solved for by the closed forms.
+    Spare nodes are simulated in the original run; the analytical model solves for all other fields.
     """
     from ettr.plan import required, solvable
     from ettr.scenario.paths import SPARES
 
-    named = list(dict.fromkeys(fields)) or [*solvable(run), *([SPARES] if original.spares else [])]
-    needs = [required(original if field == SPARES else run, field, target) for field in named]
+    chosen = list(dict.fromkeys(fields)) or [*solvable(run), *([SPARES] if original.spares else [])]
+    needs = [required(original if field == SPARES else run, field, target) for field in chosen]
     return sorted(needs, key=lambda need: need.value is None)
 
 
@@ -437,7 +437,7 @@ def _needs_report(needs: list[Requirement]) -> Any:
 
 
 def _page(answer: Plan) -> str:
-    """The answer with its details as a page of its own."""
+    """Return the answer with its details as an HTML page."""
     from ettr.core.report import as_page
 
     return as_page([*answer.report(), *answer.details()], answer.original.title)

@@ -1,4 +1,4 @@
-"""``ettr power``: what a run draws from the grid, how much that swings, and what it costs."""
+"""``ettr power``: the power that a run draws from the grid, its swings and its cost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ettr import power as model
-from ettr.cli import options, outputs, terminal
+from ettr.cli import completion, options, outputs, terminal
 from ettr.cli.options import JsonOption, ScenarioArgument, SetOption
 from ettr.core.report import Note
 from ettr.files.spreadsheet import csv_text
@@ -20,29 +20,39 @@ def power(
     scenario: ScenarioArgument,
     set_: SetOption = None,
     part: Annotated[
-        str | None, typer.Option("--part", metavar="PART", help="Another GPU: a preset, or a file in .yml.")
+        str | None,
+        typer.Option(
+            "--part",
+            metavar="GPU",
+            help="Another GPU: a preset (see `ettr gpus`), or a file ending in .yml.",
+            autocompletion=completion.gpus,
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the simulated run.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulated run.")] = 0,
     limits: Annotated[
         str | None,
-        typer.Option("--limits", metavar="SPEC", help="Check against a specification: a name, or a file in .csv."),
+        typer.Option("--limits", metavar="SPEC", help="Check the limits of a utility: a name, or a file in .csv."),
     ] = None,
     series: Annotated[
         Path | None,
-        typer.Option("--series", metavar="FILE", help="Write the power at the grid in each minute here, as CSV."),
+        typer.Option("--series", metavar="FILE", help="Write the grid power in each minute to this CSV file."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what a run draws from the grid, how much that swings, and what it costs.
+    """Compute the power that a run draws from the grid, its swings and its cost.
 
-    One run is simulated, and each of its states draws what the GPU does in it. Answers with the mean and the extremes
-    of the power at the grid in seconds, swings and ramps, and energy, money and carbon by part of the wall clock. The
-    sections power and cost of a scenario say what is drawn and what it costs; what they do not say is assumed.
+    One run is simulated, and the GPU's draw in each state adds up to the power of the site. The answer has the mean
+    and the extremes of the grid power in seconds, its swings and ramps, and energy, cost and carbon by state. Fields
+    of the sections power and cost that the scenario leaves out are assumed.
 
-    The series has the columns time_h (middle of a minute, since submission) and power_mw (its mean). With --json,
-    units are the ends of names, and null stands for what seconds cannot show.
+    The series has the columns time_h (middle of the minute, since submission) and power_mw (its mean). With --json,
+    keys end in their unit, and null marks a value that cannot be resolved in seconds.
+
+    Exit status: 0 answer; 1 a file cannot be written or an extra is not installed; 2 input refused.
 
     Example: ettr power llama3-405b --set power.step_s=3 --limits utility-example
+
+    Example: ettr power llama3-405b --part gb200 --series grid.csv
     """
     run, changes = options.changed(scenario, set_)
     options.check_seed(seed)
@@ -54,13 +64,13 @@ def power(
 
     with terminal.progress(as_json, "simulating the run") as report, terminal.compiling_said(as_json):
         timeline = simulate(run, 1, seed, timeline=[0]).timeline
-        report.step("computing the power of each second")
+        report.step("computing the power in each second")
         answer = model.drawn(run, seed, profile, timeline, rules)
     note = Note(f"The series is at {shlex.quote(str(series))}")
     with outputs.written(series, lambda: _csv(answer), note, as_json):
-        terminal.show(answer, as_json, {"changes": changes, "warnings": implausible(run)})
+        terminal.show("power", answer, as_json, {"changes": changes, "warnings": implausible(run)})
 
 
 def _csv(answer: model.Drawn) -> str:
-    """The power at the grid by the minute, as CSV."""
+    """Return the grid power by the minute, as CSV."""
     return csv_text(model.series(answer.timeline, answer.profile, 60.0).to_frame(), float_format="%.9g")

@@ -1,4 +1,4 @@
-"""What commands share: progress, and how an answer is shown, in a terminal or as JSON."""
+"""Output that all commands share: messages, progress, and answers in words or as JSON."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _COMPILES = "ettr: compiling the simulator (about 10 s, only on the first run af
 
 
 def say(*lines: str, err: bool = False) -> None:
-    """Print lines; what is named in them, such as a file or a column, sends no command to the terminal."""
+    """Print lines, without the control characters that names of files or columns may contain."""
     typer.echo("\n".join(map(printable, lines)), err=err)  # noqa: TID251
 
 
 def warn(sentences: Iterable[str]) -> None:
-    """Say on standard error what the user should look at again."""
+    """Print warnings on standard error."""
     for sentence in sentences:
         say(f"ettr: warning: {sentence}", err=True)
 
 
 class Steps:
-    """Progress on standard error: the name of a step, and how much of it is done, such as bytes of a file."""
+    """Progress on standard error: the name of a step, and how much of it is done, e.g. bytes of a file."""
 
     def __init__(self, bar: Any = None, first: str = "") -> None:
         self._bar = bar
@@ -47,7 +47,7 @@ class Steps:
 
 @contextmanager
 def progress(quiet: bool, first: str = "reading") -> Iterator[Steps]:
-    """A bar on standard error, with the name of its first step; none if that is no terminal."""
+    """Show a progress bar on standard error, starting with the name of a step; none if that is no terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -66,7 +66,7 @@ def progress(quiet: bool, first: str = "reading") -> Iterator[Steps]:
 
 @contextmanager
 def compiling_said(quiet: bool) -> Iterator[None]:
-    """Say on standard error that the simulator is compiled, if and when it is."""
+    """Print on standard error that the simulator is being compiled, when that happens."""
     from ettr.simulation.compile_notice import on_compiling
 
     with on_compiling(lambda: None if quiet else say(_COMPILES, err=True)):
@@ -75,7 +75,7 @@ def compiling_said(quiet: bool) -> Iterator[None]:
 
 @contextmanager
 def simulating(first: str, unit: str, quiet: bool, as_json: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """Progress of simulations, which is given how many of a unit are done, and of how many."""
+    """Show the progress of simulations; yield the function that takes how many are done, and of how many."""
     with progress(quiet or as_json, first) as report, compiling_said(quiet):
 
         def on_progress(done: int, total: int) -> None:
@@ -87,7 +87,7 @@ def simulating(first: str, unit: str, quiet: bool, as_json: bool = False) -> Ite
 
 @contextmanager
 def stopped_with(text: str) -> Iterator[None]:
-    """Say this on standard error when Ctrl-C is pressed, and end with the status that shells expect."""
+    """Print a text on standard error after Ctrl-C, and exit with the status that shells expect."""
     try:
         yield
     except KeyboardInterrupt:
@@ -96,7 +96,7 @@ def stopped_with(text: str) -> Iterator[None]:
 
 
 def _console() -> Any:
-    """Standard output, as wide as the terminal; 110 columns where there is none."""
+    """Return standard output, as wide as the terminal, or 110 columns if it is none."""
     from rich.console import Console
 
     return Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else 110)
@@ -110,17 +110,21 @@ _BREAKABLE = 4
 """Characters by which a table may exceed the screen, because a figure can break before its unit."""
 
 
-def show(answer: Answer, as_json: bool, extra: Mapping[str, Any], report: Report | None = None) -> None:
-    """Show an answer, as JSON with more keys, or as its report, or another that says more."""
+def show(command: str, answer: Answer, as_json: bool, extra: Mapping[str, Any], report: Report | None = None) -> None:
+    """Show an answer as JSON, with more keys, or in words: its own report or a longer one."""
     if as_json:
-        write_json({**answer.to_dict(), **extra})
+        write_json(command, {**answer.to_dict(), **extra})
     else:
         render(report or answer.report(), extra.get("changes", {}))
 
 
-def write_json(record: Any) -> None:
-    """Write plain values, and what can be made plain, as JSON."""
-    typer.echo(json.dumps(plain_values(record), indent=2, allow_nan=False))  # noqa: TID251 (ASCII, all else escaped)
+def write_json(command: str, record: Mapping[str, Any]) -> None:
+    """Write the answer of a command as JSON, with the name and version of its schema first.
+
+    The version rises when a key of any answer is renamed, removed or changes its meaning.
+    """
+    versioned = {"schema": f"ettr/{command}/1", **record}
+    typer.echo(json.dumps(plain_values(versioned), indent=2, allow_nan=False))  # noqa: TID251 (ASCII, all else escaped)
 
 
 def render(report: Report, changes: Mapping[str, Any] = MappingProxyType({})) -> None:
