@@ -1,4 +1,4 @@
-"""``python -m ettr.evidence``: validate ``data/``; with ``--stamp`` list new presets and renew hashes after that."""
+"""``python -m ettr.evidence``: validate ``data/``; with ``--stamp`` also list new presets and renew the hashes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ettr.evidence import DATA, stamp, table_names, unlisted, validate
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Validate or stamp; 0 when all is well, 1 with a message on standard error otherwise."""
+    """Validate or stamp ``data/``; return 0, or 1 with a message on standard error."""
     parser = argparse.ArgumentParser(prog="python -m ettr.evidence", description="Validate the folder data/.")
     parser.add_argument("--stamp", action="store_true", help="after that, list new presets and write the hashes")
     parser.add_argument("--folder", type=Path, default=DATA, help="the folder (default: %(default)s)")

@@ -1,4 +1,4 @@
-"""What every file of ``data/`` must satisfy, each breach in one line with its place."""
+"""Rules for the files of ``data/``; each violation is one line with its place."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _SYMBOLS = {
     "failures per 1,000 node-days": "1/(1000 node-days)",
     "nodes per 1,000 node-days": "1/(1000 node-days)",
 }
-"""How data packages write units that sentences write in words."""
+"""Units as data packages write them, by the units of sentences."""
 
 PLAIN_UNITS = ("1", "count", "row")
-"""Units of a number whose name has no such ending: a fraction, a count, or what the row's unit column says."""
+"""Units of a number whose name has no unit suffix: a fraction, a count, or the unit column of its row."""
 
 _SHOWN = 5
 _NEEDS_SCHEMA = "is not listed in datapackage.json; add it as a resource with its schema"
@@ -49,7 +49,7 @@ _DESCRIBED = {
         "Limits, phase levels, clock, leakage and cooling, each figure with its origin.",
     ),
 }
-"""Title and description of a file that is listed by itself, by its kind."""
+"""Title and description of a preset file that ``stamp`` adds, by its kind."""
 
 
 def validate(folder: Path = DATA) -> None:
@@ -108,7 +108,7 @@ def stamp(folder: Path = DATA) -> list[str]:
 
 
 def _with_new_files(folder: Path) -> dict[str, Any]:
-    """A copy of ``datapackage.json`` that also lists the new files of :data:`KINDS`, each in its place by name."""
+    """Return a copy of ``datapackage.json`` that also lists the new files of :data:`KINDS`, in order of name."""
     described = copy.deepcopy(package(folder))
     listed = described["resources"]
     for path in unlisted(folder):
@@ -131,7 +131,7 @@ def _with_new_files(folder: Path) -> dict[str, Any]:
 
 
 def table_problems(resource: dict[str, Any], folder: Path) -> list[str]:
-    """What is wrong with one table, hash aside; empty when nothing is."""
+    """Return the problems of one table without its hash; empty if there are none."""
     try:
         text = _text(folder, resource["path"])
     except DataError as error:
@@ -147,7 +147,7 @@ def _refuse(problems: list[str]) -> None:
 
 
 def _contents(folder: Path, described: dict[str, Any]) -> Iterator[str]:
-    """What is wrong with the files, hashes aside; ``described`` is what ``datapackage.json`` says, or will say."""
+    """Yield the problems of the files without their hashes, for the current or the new ``datapackage.json``."""
     yield from _undescribed(folder, described)
     texts: dict[str, str] = {}
     for resource in described["resources"]:
@@ -196,7 +196,7 @@ def _undescribed(folder: Path, described: dict[str, Any]) -> Iterator[str]:
 
 
 def unit_problem(name: str, unit: str) -> str:
-    """Why a unit does not fit the name of a number; empty when it does.
+    """Return why a unit contradicts the name of a number; empty if it fits.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def unit_problem(name: str, unit: str) -> str:
 
 
 def _schema(resource: dict[str, Any]) -> Iterator[str]:
-    """Units present and fitting; source and status in every table."""
+    """Check that units are present and agree with names, and that each table has source and status."""
     fields = resource["schema"].get("fields", [])
     for field in fields:
         place = f"datapackage.json, table {resource['name']}, field {field.get('name')}"
@@ -244,7 +244,7 @@ def _schema(resource: dict[str, Any]) -> Iterator[str]:
 
 
 def _rows(resource: dict[str, Any], text: str, folder: Path) -> Iterator[str]:
-    """The table against its schema, by Frictionless."""
+    """Check the rows against the schema with Frictionless."""
     with extras.needed("dev"):
         from frictionless import FrictionlessException, Resource
     if "\r" in text:
@@ -281,7 +281,7 @@ def _fault(
 
 
 def _cells(resource: dict[str, Any], text: str, keys: set[str]) -> Iterator[str]:
-    """What a schema cannot say: known sources, units of single figures."""
+    """Check sources and units of single figures, which a schema does not cover."""
     place = f"data/{resource['path']}, row"
     for number, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), start=2):
         if row["source"] not in keys:
@@ -294,7 +294,7 @@ def _cells(resource: dict[str, Any], text: str, keys: set[str]) -> Iterator[str]
 
 
 def origins(resource: dict[str, Any], text: str, keys: set[str]) -> Iterator[str]:
-    """The origins in a YAML file: of a preset, or of the catalogue of mitigations."""
+    """Yield the problems of the origins in a YAML file: a preset, or the catalogue of mitigations."""
     place = f"data/{resource['path']}"
     try:
         content = load(text, place)
@@ -309,7 +309,7 @@ def origins(resource: dict[str, Any], text: str, keys: set[str]) -> Iterator[str
 
 
 def _preset(preset: Any, place: str, keys: set[str]) -> Iterator[str]:
-    """Every number of a preset has an origin, and every origin a number."""
+    """Check that every number of a preset has an origin, and every origin a number."""
     if not isinstance(preset, dict) or not isinstance(preset.get("evidence"), dict):
         yield f"{place}: needs a section evidence"
         return
@@ -336,7 +336,7 @@ def _preset(preset: Any, place: str, keys: set[str]) -> Iterator[str]:
 
 
 def _catalogue(content: Any, place: str, keys: set[str]) -> Iterator[str]:
-    """Everything that has a status in the catalogue of mitigations has an origin, and every source is known."""
+    """Check that every entry of the catalogue with a status has an origin with an existing source."""
     for number, assumption in enumerate(content["assumptions"], 1):
         yield from _origin(f"{place}, assumption {number}", _origin_of(assumption), keys)
     for mitigation in content["mitigations"]:
@@ -358,7 +358,7 @@ def _origin_of(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted paths and values of all that is no section; a list counts once."""
+    """Yield dotted path and value of everything below the sections; a list counts once."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _leaves(inner, f"{path}.{key}" if path else str(key))

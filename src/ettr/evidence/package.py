@@ -1,4 +1,4 @@
-"""``datapackage.json`` and the files that it lists, each with its hash."""
+"""``datapackage.json`` and its files, each with its hash."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ettr.core.errors import DataError
 
 
 def _data_folder() -> Path:
-    """``ettr/data`` of an installed wheel, else ``data/`` of the repository."""
+    """Return ``ettr/data`` of an installed wheel, else ``data/`` of the repository."""
     installed = Path(__file__).parents[1] / "data"
     return installed if installed.is_dir() else Path(__file__).parents[3] / "data"
 
 
 DATA = _data_folder()
-"""The folder that holds ``datapackage.json`` and all tables, presets and sources."""
+"""The folder with ``datapackage.json`` and all tables, presets and sources."""
 
 STATUSES = ("primary", "secondary", "derived", "assumed")
 """How a figure was obtained, from the strongest to the weakest."""
@@ -28,33 +28,33 @@ REMEDY = "restore it from version control, or after an intended edit run `make d
 UNLISTED = "is not listed in datapackage.json; run `make data-hashes`, which lists it"
 
 KINDS = {"scenarios": "preset", "gpus": "GPU"}
-"""Folders of ``data/`` with a YAML file a name, and what errors call one of them."""
+"""Folders of ``data/`` with one YAML file per name, and the noun for such a file in errors."""
 
 
 def resources(folder: Path) -> dict[str, dict[str, Any]]:
-    """The resources of ``datapackage.json`` by name."""
+    """Return the resources of ``datapackage.json`` by name."""
     return {resource["name"]: resource for resource in package(folder)["resources"]}
 
 
 def package(folder: Path) -> dict[str, Any]:
-    """``datapackage.json``, shared between calls: do not change it."""
+    """Return ``datapackage.json``; the value is shared between calls and must not be changed."""
     return _package(folder, state(folder, "datapackage.json"))
 
 
 def file_hash(content: bytes) -> str:
-    """``sha256:`` and the hexadecimal digest."""
+    """Return ``sha256:`` and the hexadecimal digest."""
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
 def unlisted(folder: Path = DATA) -> tuple[str, ...]:
-    """Presets of runs and GPUs that ``datapackage.json`` does not list yet, as paths below ``data/``, sorted."""
+    """Return presets of runs and GPUs missing from ``datapackage.json``, as sorted paths below ``data/``."""
     listed = {resource["path"] for resource in package(folder)["resources"]}
     files = {path.relative_to(folder).as_posix() for kind in KINDS for path in (folder / kind).glob("[!._]*.yml")}
     return tuple(sorted(files - listed))
 
 
 def refuse_unlisted(kind: str, name: str, folder: Path = DATA) -> None:
-    """Say of an unknown name that its file is there but not listed, if that is so.
+    """Raise if an unknown name belongs to a file that is not listed yet.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def refuse_unlisted(kind: str, name: str, folder: Path = DATA) -> None:
 
 
 def checked(name: str, folder: Path) -> bytes:
-    """Content of a resource whose hash is right."""
+    """Return the content of a resource after checking its hash."""
     resource = resources(folder)[name]
     content = content_of(folder, resource["path"])
     if file_hash(content) != resource.get("hash"):
@@ -84,7 +84,7 @@ def checked(name: str, folder: Path) -> bytes:
 
 
 def content_of(folder: Path, path: str) -> bytes:
-    """What is in a file of ``data/``."""
+    """Return the content of a file of ``data/``."""
     try:
         return (folder / path).read_bytes()
     except (OSError, ValueError):  # a name with a null byte
@@ -92,12 +92,12 @@ def content_of(folder: Path, path: str) -> bytes:
 
 
 def changed(resource: dict[str, Any]) -> str:
-    """What is said of a file whose hash is not the recorded one."""
+    """Return the error message for a file with another hash than the recorded one."""
     return f"data/{resource['path']} was changed: its SHA-256 is not the recorded one; {REMEDY}"
 
 
 def state(folder: Path, path: str) -> tuple[int, int] | None:
-    """What changes when a file is written again; None where it is missing."""
+    """Return modification time and size of a file, to detect changes; None if it is missing."""
     try:
         stat = (folder / path).stat()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What runs and clusters have reported, on one scale."""
+"""Published ETTRs and failure rates of runs and clusters, on one scale."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 _DAYS_PER_WEEK = 7.0
 SIMILAR = 1.5
-"""Runs are of similar size within this factor (assumed)."""
+"""Runs within this factor in size count as similar (assumed)."""
 
 
 @dataclass(frozen=True)
 class PublishedEttr:
-    """The ETTR that was published for a run.
+    """A published ETTR of a run.
 
     Attributes
     ----------
@@ -47,18 +47,18 @@ class PublishedEttr:
 
     @property
     def words(self) -> str:
-        """Who published what, as a sentence without its full stop."""
+        """Author and value, as a sentence without its full stop."""
         value = f"{self.bound} {pct(self.ettr, 0)}".strip()
         return f"{self.operator} published {value} for a run on about {gpus(self.n_gpus)}"
 
     @property
     def record(self) -> dict[str, Any]:
-        """All of it as plain values, with its words."""
+        """Return all attributes as plain values, with the sentence."""
         return vars(self) | {"words": self.words}
 
 
 def published_rates() -> pd.DataFrame:
-    """Published failure rates on one scale [1/(1000 node-days)].
+    """Return published failure rates on one scale [1/(1000 node-days)].
 
     Returns
     -------
@@ -109,7 +109,7 @@ def published_rates() -> pd.DataFrame:
 
 
 def cluster_rates() -> pd.DataFrame:
-    """Published failure rates of what stops a job, each cluster once, in order [1/(1000 node-days)].
+    """Return published rates of job-stopping failures, one per cluster, sorted [1/(1000 node-days)].
 
     Returns
     -------
@@ -132,11 +132,11 @@ EFFECTIVE, GOODPUT, UTILISATION, UPTIME = (
     "utilisation of a cluster",
     "hardware uptime of jobs",
 )
-"""What an operator's useful share is a share of. Only the first is an ETTR."""
+"""Denominators of published useful shares. Only the first is an ETTR."""
 
 
 def published_ettr() -> pd.DataFrame:
-    """Useful shares that operators have reported, by size.
+    """Return useful shares reported by operators, by size.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def published_ettr() -> pd.DataFrame:
 
 @functools.cache
 def published_runs() -> tuple[PublishedEttr, ...]:
-    """The rows of :func:`published_ettr` that are an ETTR, each with its words."""
+    """Return the rows of :func:`published_ettr` that are an ETTR, each as a :class:`PublishedEttr`."""
     reported = published_ettr()
     rows = reported[reported["quantity"] == EFFECTIVE].itertuples()
     return tuple(
@@ -200,7 +200,7 @@ def published_runs() -> tuple[PublishedEttr, ...]:
 
 
 def published_near(n_gpus: float, times: float = SIMILAR) -> PublishedEttr | None:
-    """The ETTR that was published for the run nearest in size, within a factor.
+    """Return the published ETTR of the run nearest in size, within a factor.
 
     Returns
     -------

@@ -20,7 +20,7 @@ _DTYPES = {"string": "str", "integer": "int64", "number": "float64", "boolean": 
 
 @dataclass(frozen=True)
 class Figure:
-    """One published number.
+    """A published number.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Figure:
 
 
 def table(name: str, folder: Path = DATA) -> pd.DataFrame:
-    """A table of ``data/``, with the types of its schema.
+    """Return a table of ``data/`` with the types of its schema.
 
     Parameters
     ----------
@@ -82,12 +82,12 @@ def table(name: str, folder: Path = DATA) -> pd.DataFrame:
 
 
 def table_names(folder: Path = DATA) -> tuple[str, ...]:
-    """Names of all tables, in the order of ``datapackage.json``."""
+    """Return the names of all tables, in the order of ``datapackage.json``."""
     return tuple(name for name, resource in resources(folder).items() if "schema" in resource)
 
 
 def figure(key: str, folder: Path = DATA) -> Figure:
-    """One published figure by its key.
+    """Return a published figure by its key.
 
     Parameters
     ----------
@@ -120,12 +120,12 @@ def figure(key: str, folder: Path = DATA) -> Figure:
 
 
 def scenario_names(folder: Path = DATA) -> tuple[str, ...]:
-    """Names of the presets, sorted."""
+    """Return the names of the presets, sorted."""
     return _names("scenarios", folder)
 
 
 def scenario_text(name: str, folder: Path = DATA) -> str:
-    """The YAML text of a preset.
+    """Return the YAML text of a preset.
 
     Parameters
     ----------
@@ -150,12 +150,12 @@ def scenario_text(name: str, folder: Path = DATA) -> str:
 
 
 def gpu_names(folder: Path = DATA) -> tuple[str, ...]:
-    """Names of the GPUs whose power, clock and heat are known or assumed, sorted."""
+    """Return the names of the GPUs with built-in figures, sorted."""
     return _names("gpus", folder)
 
 
 def gpu_text(name: str, folder: Path = DATA) -> str:
-    """The YAML text of a GPU.
+    """Return the YAML text of a GPU.
 
     Parameters
     ----------
@@ -180,17 +180,17 @@ def gpu_text(name: str, folder: Path = DATA) -> str:
 
 
 def mitigations_text(folder: Path = DATA) -> str:
-    """The YAML text of the catalogue of mitigations; a missing or changed file raises ``DataError``."""
+    """Return the YAML text of the catalogue of mitigations; raise ``DataError`` if it is missing or changed."""
     return checked("mitigations", folder).decode("utf-8")
 
 
 def _names(kind: str, folder: Path) -> tuple[str, ...]:
-    """Names of the files of one kind, sorted."""
+    """Return the sorted names of the files of one kind."""
     return tuple(sorted(name.removeprefix(f"{kind}/") for name in resources(folder) if name.startswith(f"{kind}/")))
 
 
 def _text(kind: str, name: str, folder: Path) -> str:
-    """Text of a file of one kind."""
+    """Return the text of a file of one kind."""
     if name not in _names(kind, folder):
         refuse_unlisted(kind, name, folder)
         raise UnknownName(KINDS[kind], name, _names(kind, folder))
@@ -198,7 +198,7 @@ def _text(kind: str, name: str, folder: Path) -> str:
 
 
 def verify(folder: Path = DATA) -> None:
-    """Check that every file of ``data/`` is there and is the one that was validated.
+    """Check that every file of ``data/`` exists and has its recorded hash.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def verify(folder: Path = DATA) -> None:
 
 
 def dictionary(folder: Path = DATA) -> pd.DataFrame:
-    """The data dictionary: every field of every table.
+    """Return the data dictionary: every field of every table.
 
     Parameters
     ----------

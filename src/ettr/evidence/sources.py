@@ -1,4 +1,5 @@
-"""The bibliography of ``data/``.
+"""The bibliography of ``data/``.  The BibTeX reader is written here, because plans and comparisons cite sources
+without any extra, and Pybtex would add three packages; a test compares both readers.
 
 Its reader of BibTeX is our own, since plans and comparisons cite sources without any extra, and Pybtex would bring
 three packages; a test compares both readers.
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ACCENTS = {"`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", '"': "\u0308", "c": "\u0327"}
-"""Commands of LaTeX and the signs of Unicode that join a letter."""
+"""LaTeX accent commands and the combining Unicode characters."""
 _ACCENT = re.compile(r"\{\\([`'^~\"]|c\s)\s*(\w)\}")
 _COMMAND = re.compile(r"\\(?:emph|texttt|citet)\{([^{}]*)\}")
 _SIGN = re.compile(r"\\([_&%$#])")
@@ -29,7 +30,7 @@ _FIELD = re.compile(r"\s+([a-z]+) = \{(.*)\},?")
 
 
 def parse(text: str) -> dict[str, dict[str, str]]:
-    """Return the fields of each entry as they are written, by key, in their order.
+    """Return the fields of each entry by key, in the order of the file.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def parse(text: str) -> dict[str, dict[str, str]]:
 
 
 def plain(latex: str) -> str:
-    r"""What a text of LaTeX shows.
+    r"""Return LaTeX text as plain Unicode text.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def plain(latex: str) -> str:
 
 
 def people(authors: str) -> list[tuple[str, str]]:
-    """The whole name of each author, and the family's.
+    """Return full name and family name of each author.
 
     Raises
     ------
@@ -113,7 +114,7 @@ def _named(name: str) -> tuple[str, str]:
 
 
 def bibliography(folder: Path = DATA) -> pd.DataFrame:
-    """All sources, one row a bibliography key.
+    """Return all sources, one row per bibliography key.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def bibliography(folder: Path = DATA) -> pd.DataFrame:
 
 
 def entries(text: str) -> pd.DataFrame:
-    """The columns of :func:`bibliography` from a BibTeX text; `DataError` where it cannot be read."""
+    """Return the columns of :func:`bibliography` from BibTeX text; raise `DataError` if it cannot be read."""
     import pandas as pd
 
     try:
@@ -164,7 +165,7 @@ def _cited(families: list[str], title: str, year: str) -> str:
 
 
 def cited(keys: Iterable[str]) -> list[str]:
-    """How sentences call sources.
+    """Return the citations of sources as sentences use them.
 
     Examples
     --------

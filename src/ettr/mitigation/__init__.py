@@ -1,4 +1,4 @@
-"""What can be done about failures: a catalogue with evidence, and scenarios with what stands in it."""
+"""Mitigations of failures: the catalogue with its evidence, and scenarios with mitigations applied."""
 
 from ettr.mitigation.applying import (
     WithAssumptions,

@@ -1,4 +1,4 @@
-"""A scenario with mitigations: what they change, what they need, and what is assumed where a scenario says nothing."""
+"""Apply mitigations to scenarios: their changes, the fields that they need, and defaults for missing fields."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _TOGETHER = (
     ("recovery.person_share", "recovery.person_min"),
     ("heat", "failures.modes.*.heat_share"),
 )
-"""Fields of which each does something beside the others only."""
+"""Groups of fields that have an effect only together."""
 _NODES_A_REPLICA = 16
-"""Of a job that does not say how its model is cut (assumed: as in Llama 3 405B)."""
+"""Nodes per replica of a job without a layout (assumed: as in Llama 3 405B)."""
 
 
 @dataclass(frozen=True)
 class WithAssumptions:
-    """A scenario with what is assumed where it says nothing.
+    """A scenario completed with assumed values.
 
     Attributes
     ----------
@@ -45,14 +45,14 @@ class WithAssumptions:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Paths that the scenario did not have, or had at a value with which they do nothing."""
+        """Paths that were missing, or had a value without effect."""
         return tuple(assumption.path for assumption in self.assumptions)
 
 
 def with_assumptions(
     scenario: Scenario, of: Catalogue | None = None, acting_on: Iterable[str] | None = None
 ) -> WithAssumptions:
-    """Give a scenario what mitigations act on, wherever it says nothing of it.
+    """Return a scenario with assumed values for the missing fields that mitigations act on.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def with_assumptions(
     assumptions: list[Assumption] = []
     values: dict[str, Any] = {}
     origins: dict[str, Any] = {}
-    known = (of or catalogue()).assumptions
-    for assumption in known if acting_on is None else _needed_by(scenario, known, acting_on):
+    available = (of or catalogue()).assumptions
+    for assumption in available if acting_on is None else _needed_by(scenario, available, acting_on):
         paths = [path for path in _targets(scenario, assumption) if _is_silent(scenario, path)]
         if not paths or not _holds(scenario, assumption):
             continue
@@ -91,35 +91,39 @@ def with_assumptions(
             origins |= dict.fromkeys(leaves, assumption.model_dump(include={"status", "source", "note"}))
     if not values:
         return WithAssumptions(scenario, ())
-    given = {path: origin.model_dump() for path, origin in scenario.evidence.items()}
+    written = {path: origin.model_dump() for path, origin in scenario.evidence.items()}
     # what was measured is known of the run all the same
-    completed = scenario.override({**values, "evidence": {**given, **origins}, "measured": scenario.measured})
+    completed = scenario.override({**values, "evidence": {**written, **origins}, "measured": scenario.measured})
     # a pool is of the repair, which may be assumed too
-    pools = {one.path: _value(completed, one) for one in assumptions if one.of == "pool"}
+    pools = {assumption.path: _value(completed, assumption) for assumption in assumptions if assumption.of == "pool"}
     if pools:
-        given = {path: origin.model_dump() for path, origin in completed.evidence.items()}
-        completed = completed.override({**pools, "evidence": {**given, **origins}, "measured": scenario.measured})
+        written = {path: origin.model_dump() for path, origin in completed.evidence.items()}
+        completed = completed.override({**pools, "evidence": {**written, **origins}, "measured": scenario.measured})
     return WithAssumptions(completed, tuple(assumptions))
 
 
-def _needed_by(scenario: Scenario, known: Iterable[Assumption], acting_on: Iterable[str]) -> list[Assumption]:
-    """The assumptions that have to do with fields."""
+def _needed_by(scenario: Scenario, available: Iterable[Assumption], acting_on: Iterable[str]) -> list[Assumption]:
+    """Return the assumptions related to some fields."""
     wanted = {*acting_on}
     for together in _TOGETHER:
-        if any(_leads(one, other) for one in wanted for other in together):
+        if any(_leads(field, member) for field in wanted for member in together):
             wanted |= {*together}
-    paths = [path for one in wanted for path in _of_items(scenario, one)]
-    return [one for one in known if any(_leads(own, path) for own in _of_items(scenario, one.path) for path in paths)]
+    paths = [path for field in wanted for path in _of_items(scenario, field)]
+    return [
+        assumption
+        for assumption in available
+        if any(_leads(target, path) for target in _of_items(scenario, assumption.path) for path in paths)
+    ]
 
 
 def _leads(path: str, other: str) -> bool:
-    """Whether one of two paths is the other, or leads to a part of it."""
+    """Return whether one path is equal to the other, or contains it."""
     pairs = zip(path.split("."), other.split("."), strict=False)
-    return all(one == two or ALL_ITEMS in (one, two) for one, two in pairs)
+    return all(part == other_part or ALL_ITEMS in (part, other_part) for part, other_part in pairs)
 
 
 def pool(run: Scenario, level: float) -> int:
-    """Spares that are enough for a share of the time, if as many nodes are in repair as the job's failures send there.
+    """Return the number of spares that is sufficient for a share of the time.
 
     Parameters
     ----------
@@ -144,7 +148,7 @@ def pool(run: Scenario, level: float) -> int:
 
 
 def _is_silent(scenario: Scenario, path: str) -> bool:
-    """Whether the scenario says nothing of a field: it is not there, or at a default that nobody wrote down."""
+    """Return whether a field is missing, or at a default that was not written explicitly."""
     place, last = _place(scenario, path)
     if place is None or getattr(place, last) is None:
         return True
@@ -152,7 +156,13 @@ def _is_silent(scenario: Scenario, path: str) -> bool:
 
 
 def missing(scenario: Scenario, mitigation: Mitigation) -> tuple[str, ...]:
-    """What a mitigation acts on and a scenario does not have: paths, in the order of its changes."""
+    """Return the paths that a mitigation acts on and a scenario lacks, in the order of its changes.
+
+    Examples
+    --------
+    >>> missing(Scenario.load("llama3-405b"), catalogue()["lemon-removal"])
+    ('failures.lemons',)
+    """
     absent: list[str] = []
     made = _made(mitigation)
     for change in mitigation.changes:
@@ -162,14 +172,14 @@ def missing(scenario: Scenario, mitigation: Mitigation) -> tuple[str, ...]:
 
 
 def _made(mitigation: Mitigation) -> set[str]:
-    """Sections that the mitigation makes itself: it sets every field that they cannot do without."""
-    given = {change.path for change in mitigation.changes if change.op == "set"}
-    sections = {path.rpartition(".")[0] for path in given} - {""}
-    return given | {section for section in sections if (needed := _needed(section)) and needed <= given}
+    """Return the sections that the mitigation creates, by setting all their required fields."""
+    set_paths = {change.path for change in mitigation.changes if change.op == "set"}
+    sections = {path.rpartition(".")[0] for path in set_paths} - {""}
+    return set_paths | {section for section in sections if (needed := _needed(section)) and needed <= set_paths}
 
 
 def _needed(section: str) -> set[str]:
-    """Paths of the fields that a section must have."""
+    """Return the paths of the required fields of a section."""
     if list_of(section):
         return set()
     model = model_of(field_at(section, Scenario).annotation)
@@ -198,7 +208,7 @@ def apply(
     of: Catalogue | None = None,
     strengths: Mapping[str, float] | None = None,
 ) -> Scenario:
-    """A scenario with mitigations, whatever their order.
+    """Return a scenario with mitigations applied; their order does not matter.
 
     Parameters
     ----------
@@ -230,28 +240,35 @@ def apply(
     >>> [tier.name for tier in run.checkpoint.tiers]
     ['peer memory']
     """
-    known = of or catalogue()
-    names = tuple(dict.fromkeys(known[name].id for name in ([ids] if isinstance(ids, str) else ids)))
-    chosen = [known[name] for name in names]
-    known.check_together(names)
-    for one in chosen:
-        if one.unmodelled:
-            raise InputError(f"{one.id} has nothing to apply: {one.unmodelled}")
-        if absent := missing(scenario, one):
-            raise InputError(f"{one.id} needs {', '.join(absent)}, which {scenario.name} does not have")
-    strong = strengths or {}
-    changes = [(change, strong.get(one.id, 1.0)) for one in chosen for change in one.changes]
+    entries = of or catalogue()
+    names = tuple(dict.fromkeys(entries[name].id for name in ([ids] if isinstance(ids, str) else ids)))
+    chosen = [entries[name] for name in names]
+    entries.check_together(names)
+    for entry in chosen:
+        if entry.unmodelled:
+            raise InputError(f"{entry.id} has nothing to apply: {entry.unmodelled}")
+        if absent := missing(scenario, entry):
+            raise InputError(f"{entry.id} needs {', '.join(absent)}, which {scenario.name} does not have")
+    strength_of = strengths or {}
+    changes = [(change, strength_of.get(entry.id, 1.0)) for entry in chosen for change in entry.changes]
     return changed(scenario, changes, ", ".join(names))
 
 
 def without(scenario: Scenario, mitigation: Mitigation) -> Scenario | None:
-    """A scenario that has a mitigation in place, without it; None where the catalogue does not say how that is."""
-    there = [change for change in mitigation.before if _holds(scenario, change)]
-    return changed(scenario, [(change, 1.0) for change in there], mitigation.id) if there else None
+    """Return a scenario without a mitigation that is already in place; None if the catalogue has no values for that.
+
+    Examples
+    --------
+    >>> run = Scenario.load("llama3-405b")
+    >>> run.checkpoint.stall_s, without(run, catalogue()["async-checkpoint"]).checkpoint.stall_s
+    (10.0, 70.0)
+    """
+    changes = [change for change in mitigation.before if _holds(scenario, change)]
+    return changed(scenario, [(change, 1.0) for change in changes], mitigation.id) if changes else None
 
 
 def changed(scenario: Scenario, changes: Iterable[tuple[Change, float]], called: str) -> Scenario:
-    """A scenario with changes, each of its strength, in the order of operations; ``called`` names them in errors."""
+    """Return a scenario with changes, each with its strength, in the order of operations."""
     changes, run = list(changes), scenario
     for stage in (_ORDER[:1], _ORDER[1:]):  # what is set may be a section, which others lead into
         values: dict[str, Any] = {}
@@ -295,12 +312,20 @@ def _value(run: Scenario, change: Change) -> Any:
 
 
 def _rated_w(run: Scenario) -> float:
-    """Rated power of a GPU, that whose heat is followed. [W]"""
+    """Return the rated power of the GPU. [W]"""
     return float((Gpu.load(run.heat.part) if run.heat else run.part).limits.power_w)
 
 
 def n_replicas(run: Scenario) -> int:
-    """Data-parallel replicas of a job, no more than its nodes; of 16 nodes each where it does not say (assumed)."""
+    """Return the number of data-parallel replicas, at most the number of nodes.
+
+    A job without a layout is assumed to have 16 nodes per replica.
+
+    Examples
+    --------
+    >>> n_replicas(Scenario.load("llama3-405b"))
+    128
+    """
     layout = run.layout_of_job
     if layout is None:
         return max(1, run.n_nodes // _NODES_A_REPLICA)
@@ -323,14 +348,14 @@ def _is_count(path: str) -> bool:
 
 
 def _holds(scenario: Scenario, change: Change) -> bool:
-    """Whether the conditions of a change are met."""
+    """Return whether the conditions of a change are met."""
     if change.when and not _at(scenario, change.when):
         return False
     return not any(_at(scenario, path) for path in change.unless)
 
 
 def _targets(scenario: Scenario, change: Change) -> list[str]:
-    """The fields that a change leads to: those of every item, of items of one name, or else of one category."""
+    """Return the fields that a change affects: of every item, of items with its name, or of a category."""
     paths = _of_items(scenario, change.path)
     listed = list_of(change.path)
     if not listed or change.path == listed or change.op == "set":
@@ -339,7 +364,7 @@ def _targets(scenario: Scenario, change: Change) -> list[str]:
 
 
 def _of_items(scenario: Scenario, path: str) -> list[str]:
-    """A path with the names of the items of a list that it leads to, of a list's items; else as it is."""
+    """Return a path for each list item that it refers to, with the item's name."""
     listed = list_of(path)
     if not listed or path == listed:
         return [path]
@@ -355,13 +380,13 @@ def _items(scenario: Scenario, listed: str) -> Any:
 
 
 def _at(scenario: Scenario, path: str) -> Any:
-    """The value of a field; None where it is not there."""
+    """Return the value of a field; None if it is missing."""
     place, last = _place(scenario, path)
     return None if place is None else getattr(place, last)
 
 
 def _place(scenario: Scenario, path: str) -> tuple[Any, str]:
-    """The section or item that holds a field, None where it is not there, and the field's name."""
+    """Return the section or item that contains a field, None if it is missing, and the name of the field."""
     listed = list_of(path)
     place: Any = scenario
     if listed and path != listed:

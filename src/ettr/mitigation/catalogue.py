@@ -1,4 +1,4 @@
-"""The catalogue: every mitigation, by its name, and which do not go together."""
+"""The catalogue of mitigations, and the conflicts between them."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 NO_EVIDENCE, NOT_MODELLED = "no evidence", "not modelled"
 _PLACE = "mitigations.yml"
 _FEW = 5
-"""Matches that an error lists by their ids."""
+"""Maximum number of matches that an error lists."""
 
 
 class _File(Section):
-    """A catalogue as it stands in a file."""
+    """A catalogue file."""
 
-    assumptions: tuple[Assumption, ...] = Field((), description="what is assumed of a scenario that says nothing of it")
+    assumptions: tuple[Assumption, ...] = Field((), description="values assumed for fields that a scenario leaves out")
     mitigations: tuple[Mitigation, ...] = Field(description="a list with at least one")
 
     @model_validator(mode="after")
     def _names_that_are_there(self) -> _File:
-        ids = [one.id for one in self.mitigations]
+        ids = [entry.id for entry in self.mitigations]
         if not ids:
             raise ValueError("needs at least one mitigation")
         for name in ids:
@@ -64,14 +64,14 @@ class _File(Section):
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Mitigations by their ids.
+    """Mitigations by id.
 
     Attributes
     ----------
     mitigations : tuple of Mitigation
-        In the order of the file.
+        All mitigations, in the order of the file.
     assumptions : tuple of Assumption
-        What is assumed of a scenario that says nothing of it.
+        Values assumed for fields that a scenario leaves out.
     """
 
     mitigations: tuple[Mitigation, ...]
@@ -79,8 +79,8 @@ class Catalogue:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Names of all mitigations."""
-        return tuple(one.id for one in self.mitigations)
+        """Ids of all mitigations."""
+        return tuple(entry.id for entry in self.mitigations)
 
     def __iter__(self) -> Iterator[Mitigation]:
         return iter(self.mitigations)
@@ -110,7 +110,7 @@ class Catalogue:
 
     @functools.cached_property
     def _by_name(self) -> dict[str, Mitigation]:
-        """Mitigations by id, alias and title in small letters; an id before an alias, and that before a title."""
+        """Mitigations by lower-case id, alias and title; ids take precedence over aliases, aliases over titles."""
         titles = {entry.title.casefold(): entry for entry in reversed(self.mitigations)}
         return titles | {name.casefold(): entry for entry in self.mitigations for name in (*entry.aliases, entry.id)}
 
@@ -132,31 +132,32 @@ class Catalogue:
         )
 
     def conflict(self, first: str, second: str) -> str:
-        """Why two mitigations do not go together; empty if they do.
+        """Return why two mitigations conflict; empty if they do not.
 
         Examples
         --------
         >>> catalogue().conflict("just-in-time-checkpoint", "peer-checkpoint")
         'both define the fastest checkpoint tier'
         """
-        one, other = self[first], self[second]
+        mitigation, other = self[first], self[second]
         if first == second:
             return ""
-        declared = one.conflicts.get(second) or other.conflicts.get(first)
+        declared = mitigation.conflicts.get(second) or other.conflicts.get(first)
         clashes = (
-            _clash(a, b)
-            for a, b in itertools.product(one.changes, other.changes)
-            if not (_ruled_out(a, other) or _ruled_out(b, one) or _is_made_of_stall(a, b) or _is_made_of_stall(b, a))
+            _clash(change, counterpart)
+            for change, counterpart in itertools.product(mitigation.changes, other.changes)
+            if not (_ruled_out(change, other) or _ruled_out(counterpart, mitigation))
+            and not (_is_made_of_stall(change, counterpart) or _is_made_of_stall(counterpart, change))
         )
         return declared or next(filter(None, clashes), "")
 
     def check_together(self, ids: Iterable[str]) -> None:
-        """Raise where two of several mitigations do not go together.
+        """Raise if two of several mitigations conflict.
 
         Raises
         ------
         InputError
-            Which two, and why.
+            The message names the two and the reason.
         """
         for first, second in itertools.combinations(dict.fromkeys(ids), 2):
             if why := self.conflict(first, second):
@@ -176,66 +177,66 @@ class Catalogue:
 
         rows = (
             {
-                "id": one.id,
-                "title": one.title,
-                "aliases": ", ".join(one.aliases),
-                "group": one.group,
-                "mechanism": one.mechanism,
-                "evidence": NO_EVIDENCE if not one.has_evidence else PUBLISHED if one.changes else NOT_MODELLED,
-                "asked_by": ", ".join(one.asked_by),
-                "n_published": len(one.published),
-                "unmodelled": one.unmodelled or "",
+                "id": entry.id,
+                "title": entry.title,
+                "aliases": ", ".join(entry.aliases),
+                "group": entry.group,
+                "mechanism": entry.mechanism,
+                "evidence": NO_EVIDENCE if not entry.has_evidence else PUBLISHED if entry.changes else NOT_MODELLED,
+                "asked_by": ", ".join(entry.asked_by),
+                "n_published": len(entry.published),
+                "unmodelled": entry.unmodelled or "",
             }
-            for one in self.mitigations
+            for entry in self.mitigations
         )
         return pd.DataFrame(rows)
 
 
 def _ruled_out(change: Change, by: Mitigation) -> bool:
-    """Whether a mitigation makes what a change does without, so that the change has no place beside it."""
-    made = {one.path for one in by.changes if one.op == "set" and one.path in one.unless}
+    """Return whether a mitigation sets the field whose absence is a condition of a change."""
+    made = {other.path for other in by.changes if other.op == "set" and other.path in other.unless}
     return any(path in made for path in change.unless)
 
 
-def _is_made_of_stall(one: Change, other: Change) -> bool:
-    """Whether a write is made of the stall, where there is none, so that what scales the stall has scaled it too."""
-    return one.path == other.path and one.path in one.unless and one.of == "stall_s" and other.op == "scale"
+def _is_made_of_stall(change: Change, other: Change) -> bool:
+    """Return whether a change derives the write time from the stall, so that scaling the stall already scales it."""
+    return change.path == other.path and change.path in change.unless and change.of == "stall_s" and other.op == "scale"
 
 
-def _clash(one: Change, other: Change) -> str:
-    """Why two changes give different scenarios by their order; empty if they do not."""
-    short, long = sorted((one, other), key=lambda change: len(change.path))
+def _clash(first: Change, second: Change) -> str:
+    """Return why the result of two changes depends on their order; empty if it does not."""
+    short, long = sorted((first, second), key=lambda change: len(change.path))
     if long.path.startswith(f"{short.path}.") and short.op == "set":
         return f"one sets {short.path}, the other changes {long.path}"
-    if not _overlap(one.path, other.path):
+    if not _overlap(first.path, second.path):
         return ""
-    if one.op != other.op:
-        return f"on {one.path} it matters whether {one.op} or {other.op} comes first"
-    if one.op == "set" and (one.value, one.of) != (other.value, other.of):
-        return f"both set {one.path}"
-    if isinstance(one.value, dict) and one.op == "add" and one.value.get("name") == other.value.get("name"):
-        return f"both add {one.value.get('name')!r} to {one.path}"
+    if first.op != second.op:
+        return f"on {first.path} it matters whether {first.op} or {second.op} comes first"
+    if first.op == "set" and (first.value, first.of) != (second.value, second.of):
+        return f"both set {first.path}"
+    if isinstance(first.value, dict) and first.op == "add" and first.value.get("name") == second.value.get("name"):
+        return f"both add {first.value.get('name')!r} to {first.path}"
     return ""
 
 
-def _overlap(one: str, other: str) -> bool:
-    """Whether two paths may lead to the same field; a star stands for every item of a list."""
-    if one == other:
+def _overlap(first: str, second: str) -> bool:
+    """Return whether two paths can refer to the same field; a star refers to every item of a list."""
+    if first == second:
         return True
-    listed = list_of(one)
-    if not listed or listed != list_of(other) or listed in (one, other):
+    listed = list_of(first)
+    if not listed or listed != list_of(second) or listed in (first, second):
         return False
-    names = [path.removeprefix(f"{listed}.").rpartition(".") for path in (one, other)]
+    names = [path.removeprefix(f"{listed}.").rpartition(".") for path in (first, second)]
     return names[0][2] == names[1][2] and ALL_ITEMS in (names[0][0], names[1][0])
 
 
 def catalogue(path: str | Path | None = None) -> Catalogue:
-    """All mitigations, or those of a file of the same form.
+    """Return all mitigations, or those of a file.
 
     Parameters
     ----------
     path : str or Path, optional
-        A YAML file; the project's own catalogue without.
+        A YAML file in the same format; the built-in catalogue by default.
 
     Returns
     -------
@@ -245,13 +246,12 @@ def catalogue(path: str | Path | None = None) -> Catalogue:
     Raises
     ------
     InputError
-        A file that cannot be read, a path that is no field of a scenario (with the nearest), an operation that does not
-        fit its value, a conflict with an unknown mitigation.
+        The file cannot be read, a path is not a field of a scenario (with the nearest), an operation does not fit its
+        value, or a conflict names an unknown mitigation.
 
     Examples
     --------
-    >>> known = catalogue()
-    >>> known["lemon-removal"].title
+    >>> catalogue()["lemon-removal"].title
     'Lemon-node removal'
     """
     if path is None:
@@ -276,9 +276,9 @@ def _parsed(text: str, place: str) -> Catalogue:
 
 
 def _by_id(message: str, raw: Any) -> str:
-    """An error with the ids of mitigations in the place of their numbers."""
+    """Return an error message with ids of mitigations instead of their positions."""
     rows = list(enumerate(raw)) if isinstance(raw, list) else []
-    for number, one in reversed(rows):  # so that 1 does not find 11
-        if isinstance(one, dict) and isinstance(one.get("id"), str):
-            message = message.replace(f"mitigations.{number}", one["id"])
+    for number, entry in reversed(rows):  # so that 1 does not find 11
+        if isinstance(entry, dict) and isinstance(entry.get("id"), str):
+            message = message.replace(f"mitigations.{number}", entry["id"])
     return message

@@ -1,4 +1,4 @@
-"""What stands in a catalogue: mitigations, what they change in a scenario, what they cost, and what was published."""
+"""Entries of a catalogue: mitigations with their changes, prices and published evidence."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ Group = Literal["failures", "detection", "restart", "checkpoint", "nodes", "spee
 Verdict = Literal["reproduced", "consistent", "not derivable"]
 
 ALL_ITEMS = "*"
-"""Stands for every item of a list in a path."""
+"""Refers to every item of a list in a path."""
 _STATUSES = ("primary", "derived", "secondary", "assumed")
 PUBLISHED, PARTLY, ASSUMED = "published", "published in part", "assumed"
-"""How much of the size of an effect has a source: all of it, a part, or nothing."""
-_FREE = {"status": "assumed", "note": "no figure was found: taken as free"}
+"""Evidence for the size of an effect: published, partly published or assumed."""
+_FREE = {"status": "assumed", "note": "no figure found: assumed to be free"}
 
 
 class Change(Origin):
-    """One field of a scenario, and what becomes of it."""
+    """A change to one field of a scenario."""
 
-    path: Place = Field(description="dotted path; * in place of a mode's name stands for all modes")
+    path: Place = Field(description="dotted path; * instead of a mode's name refers to all modes")
     op: Operation = Field(
         "set",
-        description="set to the value, scale by it, add it (an item, to a list), cap at it, or take it as a floor",
+        description="set the value, scale by it, add it (an item, to a list), cap at it, or raise to it as a floor",
     )
     value: Any = Field(description="a number, a name, or a section with its fields")
     of: Quantity | None = Field(
         None,
-        description="multiplies the value: nodes of the job, its replicas, GPUs on which it was observed, seconds of "
-        "its stall, rated watts of its GPU; with pool: as many spares as are enough for this share of the time",
+        description="multiplies the value: nodes of the job, replicas, GPUs of the observed job, stall in seconds, "
+        "rated power of the GPU in watts; pool: number of spares that is sufficient for this share of the time",
     )
-    when: Text | None = Field(None, description="only where the scenario has this section")
-    unless: Places = Field((), description="only where the scenario has none of these sections, nor a value above zero")
+    when: Text | None = Field(None, description="only if the scenario has this section")
+    unless: Places = Field((), description="only if the scenario has none of these sections, nor a value above zero")
 
     @field_validator("path")
     @classmethod
@@ -54,10 +54,10 @@ class Change(Origin):
 
     @field_validator("when", "unless")
     @classmethod
-    def _names_a_section(cls, given: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
-        for path in (given,) if isinstance(given, str) else given or ():
+    def _names_a_section(cls, paths: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        for path in (paths,) if isinstance(paths, str) else paths or ():
             field_at(path, Scenario)
-        return given
+        return paths
 
     @model_validator(mode="after")
     def _numbers_where_they_are_needed(self) -> Change:
@@ -68,14 +68,14 @@ class Change(Origin):
         if (self.op not in ("set", "add") or self.of or (self.op == "add" and not item)) and not number:
             raise ValueError(f"{self.op} takes a number, got {self.value!r} for {self.path}")
         if self.op != "set" and not item and not any(kind in (int, float) for kind in kinds_of(self.path)):
-            raise ValueError(f"{self.op} needs a field that holds a number, which {self.path} does not")
+            raise ValueError(f"{self.op} needs a number field, which {self.path} is not")
         if self.op == "scale" and self.value < 0:
             raise ValueError(f"scale must be >= 0, got {self.value:g} for {self.path}")
         return self
 
 
 def kinds_of(path: str) -> list[Any]:
-    """What the annotation of a field is made of, such as ``Count | None`` of both."""
+    """Return the types in the annotation of a field; ``Count | None`` contains both."""
     kinds = [field_at(path, Scenario).annotation]
     for kind in kinds:  # grows as it goes
         kinds += typing.get_args(kind)
@@ -83,75 +83,77 @@ def kinds_of(path: str) -> list[Any]:
 
 
 class Price(Origin):
-    """What a mitigation costs beside the GPUs that it holds and the throughput that it takes."""
+    """Price of a mitigation, without the GPUs that it occupies and the throughput that it costs."""
 
-    usd: Number = Field(0.0, ge=0, description="once, whatever the size of the job")
-    usd_per_gpu: Number = Field(0.0, ge=0, description="once, for each GPU of the job")
+    usd: Number = Field(0.0, ge=0, description="one-time price at any job size")
+    usd_per_gpu: Number = Field(0.0, ge=0, description="one-time price per GPU of the job")
 
     def of(self, n_gpus: int) -> float:
-        """For a job of so many GPUs. [USD]"""
+        """Return the price for a job of this size. [USD]"""
         return self.usd + self.usd_per_gpu * n_gpus
 
 
 class Published(Origin):
-    """A published figure, without and with the mitigation."""
+    """A published figure, with and without the mitigation."""
 
-    quantity: Words = Field(description="what was measured, where")
-    before: Number | None = Field(None, description="without it; empty if only a ratio or the result is known")
-    after: Number = Field(description="with it")
+    quantity: Words = Field(description="measured quantity and its setting")
+    before: Number | None = Field(
+        None, description="value without it; empty if only a ratio or the result was published"
+    )
+    after: Number = Field(description="value with it")
     unit: Text = Field(description="unit of both; 1 for shares and ratios")
-    verdict: Verdict = Field("not derivable", description="whether the model gives it from inputs that are stated")
-    why: Words = Field(description="what is stated, or what is missing to derive it")
-    rows: tuple[Text, ...] = Field((), description="results of the table of validation that compute it")
+    verdict: Verdict = Field("not derivable", description="whether the model reproduces it from stated inputs")
+    why: Words = Field(description="reason for the verdict, such as a missing input")
+    rows: tuple[Text, ...] = Field((), description="results in the validation table that compute it")
 
     @model_validator(mode="after")
     def _a_verdict_with_its_rows(self) -> Published:
         if (self.verdict == "not derivable") == bool(self.rows):
-            goes = "without" if self.rows else "with"
-            raise ValueError(f"{self.verdict} goes {goes} rows of validation: {self.quantity}")
+            rule = "must have no" if self.rows else "needs"
+            raise ValueError(f"{self.verdict} {rule} rows of validation: {self.quantity}")
         if self.source is None:
-            raise ValueError(f"needs its source: {self.quantity}")
+            raise ValueError(f"needs a source: {self.quantity}")
         return self
 
 
 class Mitigation(Section):
-    """One thing to do about failures."""
+    """A mitigation of failures."""
 
     id: Id = Field(description="short name: a-z, 0-9, dash")
     title: Text = Field(description="the name that papers and vendors use")
     aliases: tuple[Text, ...] = Field((), description="other common names, for searching")
-    group: Group = Field(description="what it acts on")
-    mechanism: Words = Field(description="how it works, in a sentence")
-    asked_by: tuple[Text, ...] = Field((), description="source documents that ask for it, by bibliography key")
-    changes: tuple[Change, ...] = Field((), description="to a scenario that has it not yet")
-    before: tuple[Change, ...] = Field((), description="to a scenario that has it, to take it away")
+    group: Group = Field(description="area that it acts on")
+    mechanism: Words = Field(description="how it works, in one sentence")
+    asked_by: tuple[Text, ...] = Field((), description="source documents that request it, by bibliography key")
+    changes: tuple[Change, ...] = Field((), description="changes to a scenario without it")
+    before: tuple[Change, ...] = Field((), description="changes that remove it from a scenario that has it")
     price: Price = Field(default_factory=lambda: Price.model_validate(_FREE))
     published: tuple[Published, ...] = ()
-    conflicts: dict[Id, Words] = Field(default_factory=dict, description="mitigation to why both do not go together")
-    unmodelled: Words | None = Field(None, description="why there are no changes")
-    straw_man: Words | None = Field(None, description="why what it is before is no fair comparison")
+    conflicts: dict[Id, Words] = Field(default_factory=dict, description="id of a conflicting mitigation to the reason")
+    unmodelled: Words | None = Field(None, description="reason for having no changes")
+    straw_man: Words | None = Field(None, description="why the comparison is against outdated practice")
 
     @model_validator(mode="after")
     def _changes_or_a_reason(self) -> Mitigation:
         if bool(self.changes) == bool(self.unmodelled):
-            raise ValueError(f"{self.id} needs changes, or unmodelled: why there are none; and not both")
+            raise ValueError("needs either changes or unmodelled, the reason for having none")
         if self.straw_man and not self.before:
-            raise ValueError(f"{self.id} needs before, of which straw_man speaks")
+            raise ValueError("needs before, because straw_man describes it")
         return self
 
     @property
     def acts_on(self) -> frozenset[str]:
-        """Paths of the fields that it changes, or that are changed to take it away."""
+        """Paths of the fields in its changes."""
         return frozenset(change.path for change in (*self.changes, *self.before))
 
     @property
     def has_evidence(self) -> bool:
-        """Whether anything was published about what it does."""
+        """True if anything was published about its effect."""
         return bool(self.published)
 
 
 def effect_basis(changes: Iterable[Change]) -> str:
-    """Return how much of the size of an effect has a source.
+    """Return the evidence for the size of an effect: published, partly published or assumed.
 
     Every table, chart and report that labels a mitigation takes the label from here. It depends on the catalogue alone,
     not on the scenario, so that a mitigation has the same label on every screen.
@@ -179,12 +181,19 @@ def effect_basis(changes: Iterable[Change]) -> str:
 
 
 def weakest_status(changes: Iterable[Change]) -> str:
-    """How well the least known of several changes is known; empty without any."""
+    """Return the weakest status among several changes; empty without any.
+
+    Examples
+    --------
+    >>> from ettr import mitigation
+    >>> mitigation.weakest_status(mitigation.catalogue()["replica-recovery"].changes)
+    'assumed'
+    """
     statuses = {change.status for change in changes}
     return next((status for status in reversed(_STATUSES) if status in statuses), "")
 
 
 class Assumption(Change):
-    """What a scenario that says nothing of it is taken to have, so that mitigations have something to act on."""
+    """An assumed value for a field that a scenario leaves out, so that mitigations have something to act on."""
 
     op: Literal["set"] = "set"
