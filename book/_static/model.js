@@ -1611,8 +1611,8 @@
   const apply = (scenario, mitigations, strengths) =>
     changed(
       scenario,
-      mitigations.flatMap((mitigation) =>
-        mitigation.changes.map((change) => [change, strengths && has(strengths, mitigation.id) ? strengths[mitigation.id] : 1])
+      mitigations.flatMap(({ id, changes }) =>
+        changes.map((change) => [change, strengths && has(strengths, id) ? strengths[id] : 1])
       )
     );
 

@@ -199,7 +199,8 @@
         }
       }
       const sorted = [...best.values()].sort((a, b) => a.place - b.place || a.kind - b.kind);
-      return [...new Map(sorted.map((item) => [item.alternative.id + item.alternative.replaces, item.alternative])).values()];
+      const byKey = sorted.map(({ alternative }) => [alternative.id + alternative.replaces, alternative]);
+      return [...new Map(byKey).values()];
     }
 
     return { before, months, candidates, best, stepsOf, alternativesTo, value };

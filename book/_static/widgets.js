@@ -763,7 +763,7 @@
   // The plausible range, as in a headline.
   function rangeWords(assumed, model) {
     if (!assumed || !assumed.inputs.length) {
-      return "nothing is assumed";
+      return "no input is assumed";
     }
     if (!assumed.n) {
       return "no plausible range: every draw of the assumed inputs breaks a rule of the faster tiers";
@@ -774,8 +774,8 @@
     if (assumed.low === null) {
       const [half, twice] = [assumed.atHalf, assumed.atTwice].map((ettr) => pct(ettr, 0));
       return assumed.atHalf === undefined
-        ? "no range: what is assumed contradicts " + condition
-        : `${half} or ${twice} with half or twice ${mostly}, which is assumed`;
+        ? "no range: the assumed inputs contradict " + condition
+        : `${half} or ${twice} with half or twice ${mostly} (assumed)`;
     }
     const redrawn = assumed.nRedrawn / (assumed.nRedrawn + assumed.n);
     const noted = redrawn > 0.05 ? "; " + pct(redrawn, 0) + " of the draws broke a rule and were redrawn" : "";
@@ -875,7 +875,8 @@
   }
   function recommended(recommendation) {
     const { steps, hasPrice, quickest } = recommendation,
-      within = recommendation.months >= 3 ? number(recommendation.months) + " months" : roughly(recommendation.months * ettr.H_PER_MONTH),
+      { months } = recommendation,
+      within = months >= 3 ? number(months) + " months" : roughly(months * ettr.H_PER_MONTH),
       small = (tag, ...inside) => element(tag, { class: "ettr-small" }, ...inside),
       payback = (step) => roughly(step.payback * ettr.H_PER_MONTH);
     if (!steps.length) {
@@ -894,14 +895,14 @@
       );
     });
     const others = recommendation.alternatives.slice(0, 3).map((alternative) => {
-      const replaced = alternative.replaces.map((id) => place.get(id)).join(" and "),
-        saved = instead(alternative.h, alternative.ofH);
+      const { title, price, effect, replaces, h, ofH } = alternative,
+        replaced = replaces.map((id) => place.get(id)).join(" and ");
       return item(
-        `Instead of ${replaced}: ${alternative.title}, ${usd(about(alternative.price))}, saves ${saved} (effect ${alternative.effect})`
+        `Instead of ${replaced}: ${title}, ${usd(about(price))}, saves ${instead(h, ofH)} (effect ${effect})`
       );
     });
     const last = steps[steps.length - 1],
-      net = last.totalUsd * recommendation.months - steps.reduce((total, step) => total + step.price, 0),
+      net = last.totalUsd * months - steps.reduce((total, step) => total + step.price, 0),
       all = lines.length > 2 ? "all " + lines.length : lines.length > 1 ? "both" : "it",
       saved = number(about(last.totalH)) + " h per month",
       saving = hasPrice ? `, a net saving of ${usd(about(net))} in ${within}` : "",
@@ -1035,7 +1036,7 @@
         out.push(`Done after ${p90} (90% of runs), ${p99} (99%).`);
       } else if (more && run.ends) {
         const mean = duration(answer.best.total_h);
-        out.push(`Done after ${mean} on average; for the distribution run ettr plan on your machine, which simulates it.`);
+        out.push(`Done after ${mean} on average; for the distribution run ettr plan, which simulates it.`);
       } else if (more) {
         out.push("No date: enter the training time needed.");
       }
@@ -1166,7 +1167,7 @@
       return typeof value === "function" ? value(model) : value;
     };
     function questions(model) {
-      const named = (question, isExample) => ({ text: inCaption(question.caption, asking(model)(question.name)), isExample });
+      const named = ({ caption, name }, isExample) => ({ text: inCaption(caption, asking(model)(name)), isExample });
       const differs = ({ name, value }) =>
         has(state.more, "ask." + name) &&
         state.more["ask." + name] !== (typeof value === "function" ? value(model) : value);
@@ -1280,7 +1281,7 @@
   const heldWords = ({ hold }) => "at a constant " + (hold === "job" ? "job MTBF" : "node failure rate") + ".";
 
   const reachWords = (most) =>
-    most >= 1e9 ? "is reached at any size" : most > 0 ? `is reached up to ${gpus(about(most))}` : "is reached at no size";
+    "is reached " + (most >= 1e9 ? "at any size" : most > 0 ? `up to ${gpus(about(most))}` : "at no size");
 
   const bestAt = (run) => {
     const of = ettr.best(run);
@@ -1549,7 +1550,8 @@
     }
     if (!model.recommended || model.recommended.version !== model.version) {
       const recommendation = orNull(() => ettr.recommend(scenario, data.catalogue));
-      model.recommended = { version: model.version, ids: recommendation ? recommendation.steps.map((mitigation) => mitigation.id) : [] };
+      const ids = recommendation ? recommendation.steps.map((step) => step.id) : [];
+      model.recommended = { version: model.version, ids };
     }
     return new Map(model.recommended.ids.map((id) => [id, 1]));
   }
@@ -1616,13 +1618,14 @@
       const chosen = chosenOf(scenario, model),
         sets = orNull(() => ettr.setsOf(scenario, data.catalogue)),
         candidates = sets ? sets.candidates : [],
-        available = data.catalogue.filter((mitigation) => chosen.has(mitigation.id) || candidates.includes(mitigation.id));
+        available = data.catalogue.filter(({ id }) => chosen.has(id) || candidates.includes(id));
       show(
         available.map((mitigation) => {
           const key = mitigation.id,
             isChosen = chosen.has(key),
             part = isChosen ? chosen.get(key) : 1,
-            other = isChosen ? null : data.catalogue.find((another) => chosen.has(another.id) && mitigation.conflicts.includes(another.id));
+            conflicts = ({ id }) => chosen.has(id) && mitigation.conflicts.includes(id),
+            other = isChosen ? null : data.catalogue.find(conflicts);
           const box = element("input", {
             type: "checkbox",
             "data-key": key,
@@ -1750,7 +1753,8 @@
         silent = data.formulas.length - rows.length;
       const describe = ({ what, ettr: share, points }) =>
         `${what} ${pct(share)} (${points < 0 ? "" : "+"}${fixed(points, 1)} points)`;
-      const ends = rows.length ? ` Smallest error: ${describe(rows[0])}; largest: ${describe(rows[rows.length - 1])}.` : "",
+      const last = rows[rows.length - 1],
+        ends = rows.length ? ` Smallest error: ${describe(rows[0])}; largest: ${describe(last)}.` : "",
         none = silent ? ` ${silent}${silent > 1 ? " have" : " has"} no answer.` : "";
       const n = data.formulas.length;
       return `Exact ETTR ${pct(drawn.exact[0].ettr)}; ${near} of ${n} formulas are within a point.${ends}${none}`;

@@ -129,17 +129,17 @@ def visit(drawn) -> Callable[[str, str], Visit]:
         page = drawn(docname, view)
         typeset = "() => !document.querySelector('.math') || document.querySelector('mjx-container')"
         page.wait_for_function(typeset, polling=50)
-        found = Visit(page.evaluate(FACTS), page.evaluate(CHARTS))
+        result = Visit(page.evaluate(FACTS), page.evaluate(CHARTS))
         if not docname.startswith(API) or (docname, view) in API_CHECKED:
             axe = Axe().run(page, options=AXE_OPTIONS).response["violations"]
-            found.violations = [f"{rule['id']}: {node['html'][:200]}" for rule in axe for node in rule["nodes"]]
+            result.violations = [f"{rule['id']}: {node['html'][:200]}" for rule in axe for node in rule["nodes"]]
         if view == "light":
-            found.silent = [title_of(chart) for chart in charts_of(page) if not answers_the_pointer(page, chart)]
+            result.silent = [title_of(chart) for chart in charts_of(page) if not answers_the_pointer(page, chart)]
         page.set_viewport_size(VIEWS["dark-phone"]["viewport"])
-        found.sideways_on_phone = page.evaluate(FACTS)["sideways"]
-        found.outside, found.said = page.outside, page.said
+        result.sideways_on_phone = page.evaluate(FACTS)["sideways"]
+        result.outside, result.said = page.outside, page.said
         page.context.close()
-        return found
+        return result
 
     return look
 

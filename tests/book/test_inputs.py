@@ -91,19 +91,19 @@ def test_a_first_question_is_answered_from_the_first_page_as_by_the_command(open
             "cost": {"usd_per_gpu_h": 2.5},
         }
     )
-    told = plan.make(run)
-    assert f"{100 * told.budget.ettr:.0f}% of the time is useful training" in said
-    assert told.assumptions.words in said
-    band = told.band
+    answer = plan.make(run)
+    assert f"{100 * answer.budget.ettr:.0f}% of the time is useful training" in said
+    assert answer.assumptions.words in said
+    band = answer.band
     every, low, high = (sentences.roughly(x / 60) for x in (band.interval_min, band.low_min, band.high_min))
     assert f"Checkpoint every {every}; {low} to {high} costs" in said
-    lost = told.losses_at_best.total
+    lost = answer.losses_at_best.total
     hours, dollars = (
         sentences.number(sentences.about(lost.h_per_month)),
         sentences.usd(sentences.about(lost.usd_per_month)),
     )
     assert f"Lost per month: {hours} h and {dollars}" in said
-    for step in told.recommendation.steps:
+    for step in answer.recommendation.steps:
         saved = sentences.usd(sentences.about(step.saved_usd))
         assert f"{step.title}: saves {sentences.number(sentences.about(step.saved_h))} h, {saved} per month" in said
     line = "ettr plan --gpus 4096 --mtbf-h 9 --stall-s 90 --restart-min 12 --usd-per-gpu-h 2.5"
@@ -112,10 +112,10 @@ def test_a_first_question_is_answered_from_the_first_page_as_by_the_command(open
 
 
 def test_the_first_page_opens_with_the_books_run(opened):
-    page, told = opened(INDEX), plan.make("llama3-405b")
+    page, answer = opened(INDEX), plan.make("llama3-405b")
     said = answers(page)
-    assert told.assumptions.words in said
-    assert f"Done after {sentences.duration(told.dates.finishing.quantile(0.9))} (90% of runs)" in said
+    assert answer.assumptions.words in said
+    assert f"Done after {sentences.duration(answer.dates.finishing.quantile(0.9))} (90% of runs)" in said
     assert page.query_selector(".ettr-banner") is None and "#" not in page.url
     for label in ("GPUs", "Checkpoint stall", "Failure detection", "Restart"):
         note = page.locator(f"#{entry(page, label).get_attribute('aria-describedby')}").text_content()
@@ -127,7 +127,7 @@ def test_a_chart_with_inputs_begins_with_the_rows_that_were_computed(opened, nam
     page = opened(CHARTS[name])
     run = Scenario.load("llama3-405b")
     ours = tables.ALL[name](run)
-    told = page.evaluate(
+    of_page = page.evaluate(
         """name => { const W = window.ettrWidgets, widget = W[name];
         return widget.rows(W.model.now.scenario, widget.asking(W.model), W.model); }""",
         name,
@@ -135,9 +135,9 @@ def test_a_chart_with_inputs_begins_with_the_rows_that_were_computed(opened, nam
     for dataset, frame in ours.items():
         if dataset == "published":
             continue
-        assert len(told[dataset]) == len(frame)
+        assert len(of_page[dataset]) == len(frame)
         for column in frame.columns:
-            theirs = [row[column] for row in told[dataset]]
+            theirs = [row[column] for row in of_page[dataset]]
             if column == "what" and name == "portfolio":
                 assert theirs[1:] == list(frame[column])[1:]
             elif frame[column].dtype.kind in "if":
@@ -477,12 +477,12 @@ def test_every_start_can_be_copied_and_read_again(opened):
 def test_what_could_be_mistaken_is_quoted_when_copied(opened):
     page = opened(WHAT_IF)
     for name in ('a "b": #1', "yes", "1e3", "null", "- x", "{a}", "é: ü", " led by a space", "line\nbreak"):
-        one = {"name": "mine", "title": name, "cluster": {"n_gpus": 8}, "failures": {"job_mttf_h": 9.5}}
+        scenario = {"name": "mine", "title": name, "cluster": {"n_gpus": 8}, "failures": {"job_mttf_h": 9.5}}
         try:
-            expected = ScenarioModel.of(one)
+            expected = ScenarioModel.of(scenario)
         except ValueError:
             continue
-        assert ScenarioModel.parse(page.evaluate("one => window.ettrWidgets.toYaml(one)", one)) == expected
+        assert ScenarioModel.parse(page.evaluate("one => window.ettrWidgets.toYaml(one)", scenario)) == expected
 
 
 def test_numbers_read_as_the_package_writes_them(opened):
@@ -538,9 +538,9 @@ def test_with_numbers_set_and_a_mistake_it_is_still_accessible_and_fits(opened, 
     page = opened(docname, ADDRESS, view=view)
     entry(page, "GPUs").fill("many")
     settle(page)
-    found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], "preload": False})
+    report = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], "preload": False})
     assert [
-        f"{rule['id']}: {node['html'][:160]}" for rule in found.response["violations"] for node in rule["nodes"]
+        f"{rule['id']}: {node['html'][:160]}" for rule in report.response["violations"] for node in rule["nodes"]
     ] == []
     assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
     names = page.evaluate(

@@ -26,14 +26,14 @@ class Links(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
-        self.anchors |= {found[name] for name in ("id", "name") if found.get(name)}
-        if tag == "a" and found.get("href"):
-            self.links.append(found["href"])
-        elif tag == "link" and found.get("href") and found.get("rel") not in ("canonical",):
-            self.loads.append(found["href"])
-        elif found.get("src"):
-            self.loads.append(found["src"])
+        attributes = dict(attrs)
+        self.anchors |= {attributes[name] for name in ("id", "name") if attributes.get(name)}
+        if tag == "a" and attributes.get("href"):
+            self.links.append(attributes["href"])
+        elif tag == "link" and attributes.get("href") and attributes.get("rel") not in ("canonical",):
+            self.loads.append(attributes["href"])
+        elif attributes.get("src"):
+            self.loads.append(attributes["src"])
 
 
 @pytest.fixture(scope="session")
@@ -81,20 +81,20 @@ VISITS = [(name, "light") for name in PAGES] + [(name, "dark-phone") for name in
 
 @pytest.mark.parametrize(("docname", "view"), VISITS)
 def test_a_page_is_whole_accessible_and_fits(visit, docname, view):
-    found = visit(docname, view)
-    assert (found.outside, found.said) == ([], [])
-    facts = found.facts
-    assert facts["heading"] and facts["sideways"] <= 0 and found.sideways_on_phone <= 0
+    seen_page = visit(docname, view)
+    assert (seen_page.outside, seen_page.said) == ([], [])
+    facts = seen_page.facts
+    assert facts["heading"] and facts["sideways"] <= 0 and seen_page.sideways_on_phone <= 0
     assert (facts["unnamed"], facts["rawFormulas"], facts["brokenFormulas"]) == ([], 0, 0)
-    assert not found.violations
-    for chart in found.charts:
+    assert not seen_page.violations
+    for chart in seen_page.charts:
         assert chart["marks"] > 0, chart
         assert len(chart["name"] or "") > 20, chart
         assert 0.5 * chart["room"] < chart["width"] <= chart["room"] + 1, chart
         assert not chart["stillShown"], chart
         assert not chart["cut"], chart
         assert chart["source"].startswith("Source: "), chart
-    assert found.silent == []
+    assert seen_page.silent == []
 
 
 def pages_with_charts(site: Path) -> list[str]:

@@ -48,12 +48,12 @@ def layer_of() -> Callable[..., dict]:
     """The layer with a kind of mark, and a field if several have it; ``rows`` are its data."""
 
     def find(spec: dict, mark: str, field: str = "") -> dict:
-        (found,) = [
+        (match,) = [
             {**layer, "rows": values_of(spec, layer)}
             for layer in layers(spec)
             if layer["mark"]["type"] == mark and (not field or field in fields_of(layer["encoding"]))
         ]
-        return found
+        return match
 
     return find
 

@@ -67,16 +67,20 @@ def test_the_rules_of_the_made_up_log_are_found():
     log = failure_log.tables.synthetic_log()
     rules = failure_log.tables.truth(failures.fit(log)).set_index("what")
     assert rules.loc["Nodes to replace", "true"] == rules.loc["Nodes to replace", "found"]
-    known = rules[rules["low"].notna()]
-    assert len(known) >= 2 and (known["low"] <= known["true"]).all() and (known["true"] <= known["high"]).all()
+    with_interval = rules[rules["low"].notna()]
+    assert (
+        len(with_interval) >= 2
+        and (with_interval["low"] <= with_interval["true"]).all()
+        and (with_interval["true"] <= with_interval["high"]).all()
+    )
     assert log.failures.equals(failure_log.tables.synthetic_log().failures)
 
 
 def test_what_no_closed_form_follows_is_named_in_the_title():
     pooled = run().override({"spares": {"n_nodes": 8}, "repair": {"manual_h": 24}})
-    plain = followed(pooled)
-    assert plain.title == f"{run().title}, without spares that run out (spares, repair)"
-    assert budget.exact(plain).ettr == pytest.approx(budget.exact(run()).ettr)
+    simpler = followed(pooled)
+    assert simpler.title == f"{run().title}, without spares that run out (spares, repair)"
+    assert budget.exact(simpler).ettr == pytest.approx(budget.exact(run()).ettr)
     assert followed(run()) == run()
 
 

@@ -65,10 +65,10 @@ def test_for_machines_what_has_no_answer_is_null(case, ettr):
     nothing = {"interval_min": run.checkpoint.interval_min, "ettr": None, "time_budget": None}
     assert answer.to_dict()["as_given"] == nothing
     status, out, err = ettr("plan", run.name, "--json", *quickly(run))
-    told = json.loads(out, parse_constant=pytest.fail)
-    assert status == 0 and is_only_warned(err) and told.pop("changes") == CHANGES[run.name]
-    assert {name: told[name] for name in answer.to_dict()} == answer.to_dict()
-    assert told["ettr"] == answer.budget.ettr
+    printed = json.loads(out, parse_constant=pytest.fail)
+    assert status == 0 and is_only_warned(err) and printed.pop("changes") == CHANGES[run.name]
+    assert {name: printed[name] for name in answer.to_dict()} == answer.to_dict()
+    assert printed["ettr"] == answer.budget.ettr
 
 
 def test_the_terminal_shows_one_budget_and_the_reason(case, ettr):
@@ -93,13 +93,13 @@ def test_a_page_speaks_of_the_best_interval_and_says_why(case, page, tmp_path):
     run, answer, reason = case
     path = tmp_path / "mine.yml"
     path.write_text(run.to_yaml())
-    told = " ".join(f"{one.title} {sentences.plain(one.text)}" for one in pages.findings(page, str(path)))
+    text = " ".join(f"{finding.title} {sentences.plain(finding.text)}" for finding in pages.findings(page, str(path)))
     assert pages.charts(page, str(path))
-    assert not re.search(r"\b(nan|inf|None)\b|-\d+(\.\d+)? points", told)
+    assert not re.search(r"\b(nan|inf|None)\b|-\d+(\.\d+)? points", text)
     if page != "book/ettr/checkpoint_interval":
-        assert f"{100 * answer.budget.ettr:.0f}%" in told
+        assert f"{100 * answer.budget.ettr:.0f}%" in text
     if page != "book/ettr/scale":
-        assert f"there is no answer, since {reason}" in told and sentences.roughly(answer.best.interval_h) in told
+        assert f"there is no answer, since {reason}" in text and sentences.roughly(answer.best.interval_h) in text
 
 
 def test_a_run_without_any_answer_has_no_plan():

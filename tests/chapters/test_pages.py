@@ -24,7 +24,7 @@ from ettr_book.chapters.checkpoint_interval import tables as interval_tables
 from ettr_book.chapters.what_if import tables as what_if
 from ettr_book.publish import chapters
 
-OWN = "llama3-405b"
+PRESET = "llama3-405b"
 RUNS = ("", "h100-100k", "opt-175b")
 """Scenarios of whole books; nothing stands for what the notebooks themselves name."""
 MADE: dict[str, Any] = {
@@ -136,15 +136,17 @@ def test_a_page_speaks_at_an_extreme(page, extreme, file_of):
 
 def words_of(page: str) -> int:
     """Words of a page's own text and sentences, exercises, incident and sources apart."""
-    told = [
-        plain(one.value.text) for one in pages.outputs(page) if one.cell not in ASIDE and hasattr(one.value, "text")
+    texts = [
+        plain(output.value.text)
+        for output in pages.outputs(page)
+        if output.cell not in ASIDE and hasattr(output.value, "text")
     ]
     marked = [
         "".join(cell["source"])
         for cell in pages.cells(page)
         if cell["cell_type"] == "markdown" and cell["id"] not in ASIDE
     ]
-    return len(re.findall(r"\w[\w'.,%-]*", " ".join([*told, *marked])))
+    return len(re.findall(r"\w[\w'.,%-]*", " ".join([*texts, *marked])))
 
 
 @pytest.mark.parametrize("page", pages.NOTEBOOKS)
@@ -168,14 +170,14 @@ def test_a_chapter_answers_first_and_ends_with_limits_and_what_is_next(page):
 
 
 def test_one_parameter_has_one_default():
-    found: dict[str, set[str]] = {}
+    defaults: dict[str, set[str]] = {}
     for page in pages.NOTEBOOKS:
         for cell in pages.cells(page):
             if "parameters" in cell["metadata"].get("tags", []):
                 for name, value in re.findall(r"^(\w+) = (.*?)  #", "".join(cell["source"]), re.MULTILINE):
-                    found.setdefault(name, set()).add(value)
+                    defaults.setdefault(name, set()).add(value)
     of_the_page = {"scenario", "n_runs", "seed", "sizes", "n_gpus"}  # what a chapter is about, and how hard it works
-    assert {name: values for name, values in found.items() if len(values) > 1 and name not in of_the_page} == {}
+    assert {name: values for name, values in defaults.items() if len(values) > 1 and name not in of_the_page} == {}
 
 
 # ------------------------------------------------------------------ named numbers
@@ -190,7 +192,7 @@ def test_a_name_is_given_to_one_number_of_a_page(page):
 
 @pytest.mark.parametrize("scenario", RUNS)
 def test_one_number_has_one_value_on_all_pages(scenario):
-    found: dict[str, dict[str, str]] = {}
+    pages_of: dict[str, dict[str, str]] = {}
     places: dict[str, set[str]] = {}
     for page in pages.NOTEBOOKS if not scenario else pages.OF_A_RUN:
         if "how_many" in page and not scenario:
@@ -198,9 +200,9 @@ def test_one_number_has_one_value_on_all_pages(scenario):
         for name, values in pages.numbers(page, scenario).items():
             places.setdefault(name, set()).add(page)
             for value in values:
-                found.setdefault(name, {})[value] = page
-    assert {name: values for name, values in found.items() if len(values) > 1} == {}
-    assert len(found) >= 20
+                pages_of.setdefault(name, {})[value] = page
+    assert {name: values for name, values in pages_of.items() if len(values) > 1} == {}
+    assert len(pages_of) >= 20
     assert {name for name in REPEATED if len(places[name]) < 2} == set()
 
 
@@ -235,8 +237,8 @@ def test_a_chart_begins_with_the_number_that_its_page_says(name):
     said = {text for page in pages.NOTEBOOKS for text in pages.numbers(page).get(name, ())}
     (text,) = said
     for chart, value in CHARTED[name].items():
-        known = np.atleast_1d(np.asarray(value(Scenario.load(OWN)), dtype=float)).tolist()
-        assert [read(part) for part in spans(text)] == pytest.approx(known, rel=TWO_DIGITS), chart
+        expected = np.atleast_1d(np.asarray(value(Scenario.load(PRESET)), dtype=float)).tolist()
+        assert [read(part) for part in spans(text)] == pytest.approx(expected, rel=TWO_DIGITS), chart
 
 
 def spans(text: str) -> list[str]:
@@ -351,10 +353,10 @@ def at_best(run: Scenario) -> Scenario:
 
 def done_by(run: Scenario, probability: float) -> float:
     """When so many runs at the best interval are done, each at one of the rates that its count leaves open. [h]"""
-    known, best_run = run.failures.posterior, at_best(run)
-    if known is None:
+    posterior, best_run = run.failures.posterior, at_best(run)
+    if posterior is None:
         return float(np.quantile(simulate(best_run, 400, seed=5).total_h, probability))
-    rates = 1000 * stats.gamma.ppf((np.arange(8) + 0.5) / 8, known.shape, scale=1 / known.node_days)
+    rates = 1000 * stats.gamma.ppf((np.arange(8) + 0.5) / 8, posterior.shape, scale=1 / posterior.node_days)
     runs = [simulate(best_run.override({"failures.rate_per_1000_node_days": rate}), 60, seed=5) for rate in rates]
     return float(np.quantile(np.concatenate([each.total_h for each in runs]), probability))
 
@@ -376,4 +378,4 @@ def simulated(run: Scenario) -> float:
 def test_a_named_number_is_that_of_another_road(name, scenario):
     page, again, off = NAMED[name]
     (text,) = pages.numbers(page, scenario)[name]
-    assert read(text) == pytest.approx(again(Scenario.load(scenario or OWN)), rel=off)
+    assert read(text) == pytest.approx(again(Scenario.load(scenario or PRESET)), rel=off)

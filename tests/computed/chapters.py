@@ -14,7 +14,7 @@ from ettr_book import validation
 from ettr_book.chapters import drill, sources
 
 PRESETS = evidence.scenario_names()
-ONE = "llama3-405b"
+PRESET = "llama3-405b"
 NO_FAILURES = {"failures.rate_per_1000_node_days": 0}
 
 
@@ -24,7 +24,7 @@ def some_presets(*names: str) -> list:
 
 
 @cache
-def table(function: Callable[..., Any], name: str = ONE, *numbers: Any) -> Any:
+def table(function: Callable[..., Any], name: str = PRESET, *numbers: Any) -> Any:
     """What a function makes of a preset, from its scenario and these numbers."""
     return function(Scenario.load(name), *numbers)
 

@@ -123,7 +123,7 @@ def recommended(name: str = "llama3-405b") -> recommendation.Recommendation | No
 @cache
 def decisive(name: str = "llama3-405b") -> pd.DataFrame:
     """Its set with one assumption at a time at either end of its range: of two inputs and every effect."""
-    found = recommended(name)
+    best_set = recommended(name)
     inputs = plan.make(followed(loaded(name)), simulate=False).assumptions.inputs
-    few = [one for one in inputs if one.field in ("recovery.restart_min", "recovery.detection_min")]
-    return portfolio.tables.decisive(found, few)
+    few = [entry for entry in inputs if entry.field in ("recovery.restart_min", "recovery.detection_min")]
+    return portfolio.tables.decisive(best_set, few)

@@ -41,9 +41,11 @@ def of(case: str = "llama3-405b") -> SimpleNamespace:
 
 
 TABLES = {
-    "events": lambda own: tables.stops_of_day(own.window),
-    "limits": lambda own: tables.limits_kept(own.window, own.profile, own.day),
-    "smoothed": lambda own: tables.smoothed_moment(own.window, own.profile, tables.sized_options(own.fine, TARGET)),
+    "events": lambda computed: tables.stops_of_day(computed.window),
+    "limits": lambda computed: tables.limits_kept(computed.window, computed.profile, computed.day),
+    "smoothed": lambda computed: tables.smoothed_moment(
+        computed.window, computed.profile, tables.sized_options(computed.fine, TARGET)
+    ),
 }
 
 

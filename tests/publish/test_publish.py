@@ -349,10 +349,10 @@ def test_the_pages_begin_with_the_scenario_of_the_book():
 
 @pytest.mark.parametrize("name", ["llama3-405b", "h100-100k"])
 def test_what_is_assumed_on_a_page_is_what_a_plan_assumes(name):
-    told = page_data.start(Scenario.load(name))["assumed"]
+    assumed = page_data.start(Scenario.load(name))["assumed"]
     ours = ranges.assumptions(Scenario.load(name)).inputs
     grown = {"recovery.init_s_per_1000_gpus"}  # which a page needs at other sizes than the observed one
-    assert {one["field"] for one in told} - grown == {one.field for one in ours} - grown
+    assert {entry["field"] for entry in assumed} - grown == {entry.field for entry in ours} - grown
 
 
 def test_an_unknown_scenario_is_refused_before_anything_runs(own_book):
@@ -401,8 +401,8 @@ def test_the_site_is_whole_and_that_of_jupyter_book_alone_and_a_warning_leaves_i
     assert offered.cells[2].outputs[0].text == "from llama3-405b\n"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
-    plain = jupyter_book(own_book)
-    assert plain.returncode == 0, plain.stderr
+    by_jupyter_book = jupyter_book(own_book)
+    assert by_jupyter_book.returncode == 0, by_jupyter_book.stderr
     assert html_of(own_book / "_build/html") == built
 
     with (own_book / "book/notes.md").open("a") as notes:

@@ -86,7 +86,7 @@ def test_nothing_assumed_leaves_no_range(plain_run):
     zeros = ("checkpoint.persist_s", "checkpoint.persist_slowdown", "checkpoint.load_s", "recovery.queue_min")
     zeros += ("recovery.init_s_per_1000_gpus", "recovery.person_share", "recovery.person_min")
     told = ranges.assumptions(plain_run.override(dict.fromkeys(zeros, 0.0)))
-    assert told.inputs == () and told.range is None and told.words == "nothing is assumed"
+    assert told.inputs == () and told.range is None and told.words == "no input is assumed"
 
 
 def test_the_draws_are_those_of_the_closed_form_one_by_one(first):

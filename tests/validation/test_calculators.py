@@ -25,12 +25,12 @@ def run():
     return steady(Scenario.load("llama3-405b")).in_hours()
 
 
-def with_times(run, *, mttf_h, interval_s, stall_s=0.0, detection_s=0.0, queue_s=0.0, restart_s=0.0, **more):
+def with_times(run, *, mttf_h, interval_s, stall_s=0.0, detection_s=0.0, queue_s=0.0, restart_s=0.0, **others):
     """A run with nothing but these."""
-    restarts = tuple(replace(one, restart=restart_s / 3600) for one in run.restarts)
-    plain = {"persist": 0.0, "slowdown": 0.0, "load": 0.0, "restarts": restarts, **more}
+    restarts = tuple(replace(restart_time, restart=restart_s / 3600) for restart_time in run.restarts)
+    fixed = {"persist": 0.0, "slowdown": 0.0, "load": 0.0, "restarts": restarts, **others}
     times = {"tau": interval_s, "stall": stall_s, "detection": detection_s, "queue": queue_s}
-    return replace(run, rate=1 / mttf_h, **{name: of / 3600 for name, of in times.items()}, **plain)
+    return replace(run, rate=1 / mttf_h, **{name: of / 3600 for name, of in times.items()}, **fixed)
 
 
 def of(name, run):
@@ -68,8 +68,8 @@ def test_the_ratio_of_availability_is_largest_at_the_interval_that_the_paper_pri
     case = with_times(run, mttf_h=3.0, interval_s=1.0, stall_s=60, restart_s=900)
     best_h = availability_interval(60 / 3600, 3.0, 0.25)
     intervals = best_h * np.linspace(0.5, 2, 3001)
-    found = intervals[np.argmax(of("availability", replace(case, tau=intervals)))]
-    assert found == pytest.approx(best_h, rel=1e-3)
+    best_s = intervals[np.argmax(of("availability", replace(case, tau=intervals)))]
+    assert best_s == pytest.approx(best_h, rel=1e-3)
 
 
 def test_goodput_expense_of_the_article_s_tiers(run):
@@ -155,10 +155,10 @@ def test_each_reads_what_it_says_and_nothing_else(name):
     ettr = answers(budget.accepted(scenario))[name]
     for what, path in INPUTS.items():
         section, field = path.split(".")
-        more = 1.3 * getattr(getattr(scenario, section), field)
-        changed = answers(budget.accepted(scenario.override({path: more})))[name]
+        larger = 1.3 * getattr(getattr(scenario, section), field)
+        changed = answers(budget.accepted(scenario.override({path: larger})))[name]
         # the rate is counted on the wall clock, so that longer detection alone would raise it
-        run = replace(scenario.override({path: more}).in_hours(), rate=scenario.in_hours().rate)
+        run = replace(scenario.override({path: larger}).in_hours(), rate=scenario.in_hours().rate)
         assert (of(name, run) != ettr) == (what in CALCULATORS[name].reads), what
         assert np.isfinite(changed)
     assert (of(name, replace(scenario.in_hours(), rate=0.2)) != ettr) == (name not in WITHOUT_FAILURES)
@@ -202,13 +202,13 @@ NOT_OVER_TAU = {name for name, one in CALCULATORS.items() if "interval" not in o
 
 def test_a_row_says_whose_it_is_and_names_a_source_and_a_function_of_its_own():
     keys = set(evidence.bibliography()["key"])
-    for name, one in CALCULATORS.items():
-        assert one.source in keys
-        assert one.ettr is getattr(calculators, name)
-        assert inspect.getdoc(one.ettr).count(":math:") + (name == "availability") >= 1
-        assert one.who and one.leaves_out and 1974 <= one.year <= 2026
-        assert set(one.reads) <= set(INPUTS)
-    assert len({one.title for one in CALCULATORS.values()}) == len(CALCULATORS)
+    for name, calculator in CALCULATORS.items():
+        assert calculator.source in keys
+        assert calculator.ettr is getattr(calculators, name)
+        assert inspect.getdoc(calculator.ettr).count(":math:") + (name == "availability") >= 1
+        assert calculator.who and calculator.leaves_out and 1974 <= calculator.year <= 2026
+        assert set(calculator.reads) <= set(INPUTS)
+    assert len({calculator.title for calculator in CALCULATORS.values()}) == len(CALCULATORS)
 
 
 @pytest.mark.parametrize("name", CALCULATORS)
@@ -216,5 +216,5 @@ def test_a_draw_is_answered_as_its_runs_are_one_by_one(name):
     drawn = draw(40, seed=5)
     together = answers(drawn)[name]
     for i in range(0, 40, 13):
-        one = answers(drawn.at_points(i))[name]
-        assert one == pytest.approx(together[i], nan_ok=True, rel=1e-12)
+        single = answers(drawn.at_points(i))[name]
+        assert single == pytest.approx(together[i], nan_ok=True, rel=1e-12)

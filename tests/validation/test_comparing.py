@@ -41,9 +41,9 @@ def test_a_summary_counts_the_errors_of_its_draw(summary):
     assert list(summary.index) == list(CALCULATORS)
     for name, ettr in answers(run).items():
         points, row = 100 * (ettr - exact), summary.loc[name]
-        there = points[np.isfinite(points)]
-        assert row["within"] == pytest.approx(np.sum(np.abs(there) <= 1) / points.size)
-        assert [row["low"], row["median"], row["high"]] == pytest.approx(np.quantile(there, [0.05, 0.5, 0.95]))
+        answered = points[np.isfinite(points)]
+        assert row["within"] == pytest.approx(np.sum(np.abs(answered) <= 1) / points.size)
+        assert [row["low"], row["median"], row["high"]] == pytest.approx(np.quantile(answered, [0.05, 0.5, 0.95]))
         assert row["no_answer"] == pytest.approx(np.isnan(points).mean())
         safe = first_order_loss(run) <= row["safe_loss"]
         if row["safe_loss"]:

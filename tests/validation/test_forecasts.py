@@ -45,7 +45,7 @@ def made_up(*outcomes: tuple[float | None, str], level: float = 0.8) -> pd.DataF
 @pytest.mark.parametrize("row", RECORD.to_dict("records"), ids=RECORD["forecast_id"])
 def test_a_band_on_record_is_what_its_computation_gives(row):
     computed = band(row)
-    assert [float(f"{one:.3g}") for one in (computed.low, computed.median, computed.high)] == [
+    assert [float(f"{end:.3g}") for end in (computed.low, computed.median, computed.high)] == [
         row["low"],
         row["median"],
         row["high"],
@@ -105,14 +105,14 @@ def test_a_tampered_forecast_is_named(changes, error, message):
 
 def test_settled_ones_are_held_against_their_bands_and_the_others_counted():
     table = made_up((3.0, "2027-05-01"), (6.0, "2027-05-02"), (4.5, "2027-05-03"), (None, "2027-06-01"), (None, ""))
-    found = score(date(2027, 7, 1), table)
-    assert (found.n, found.n_open, found.n_overdue, found.n_settled, found.n_lapsed) == (5, 1, 0, 3, 1)
-    assert found.n_inside == 2 and found.inside == pytest.approx(2 / 3) and found.level == pytest.approx(0.8)
-    assert found.rows["state"].tolist() == ["settled", "settled", "settled", "lapsed", "open"]
+    result = score(date(2027, 7, 1), table)
+    assert (result.n, result.n_open, result.n_overdue, result.n_settled, result.n_lapsed) == (5, 1, 0, 3, 1)
+    assert result.n_inside == 2 and result.inside == pytest.approx(2 / 3) and result.level == pytest.approx(0.8)
+    assert result.rows["state"].tolist() == ["settled", "settled", "settled", "lapsed", "open"]
     # Clopper and Pearson: each end is where so few, or so many, have a chance of 2.5%
-    assert 3 * found.low**2 * (1 - found.low) + found.low**3 == pytest.approx(0.025, abs=1e-9)
-    assert 1 - found.high**3 == pytest.approx(0.025, abs=1e-9)
-    assert found.due == "2027-12-31"
+    assert 3 * result.low**2 * (1 - result.low) + result.low**3 == pytest.approx(0.025, abs=1e-9)
+    assert 1 - result.high**3 == pytest.approx(0.025, abs=1e-9)
+    assert result.due == "2027-12-31"
 
 
 def test_an_overdue_one_is_said_from_the_day_after():
@@ -123,8 +123,8 @@ def test_an_overdue_one_is_said_from_the_day_after():
 
 
 def test_without_outcomes_nothing_is_claimed():
-    found = score(DAY, made_up((None, "")))
-    assert np.isnan([found.inside, found.level]).all() and (found.low, found.high) == (0.0, 1.0)
+    result = score(DAY, made_up((None, "")))
+    assert np.isnan([result.inside, result.level]).all() and (result.low, result.high) == (0.0, 1.0)
 
 
 def test_an_outcome_needs_its_day():
@@ -135,5 +135,5 @@ def test_an_outcome_needs_its_day():
 def test_calibration_of_honest_bands():
     """Outcomes drawn from what the bands say: four of five inside, and the interval of the share holds that."""
     outcomes = np.random.default_rng(5).uniform(2 - 3 / 8, 5 + 3 / 8, 400)  # 80% of it is the band
-    found = score(date(2028, 1, 1), made_up(*((float(one), "2027-12-01") for one in outcomes)))
-    assert found.n_settled == 400 and found.low < 0.8 < found.high and found.high - found.low < 0.09
+    result = score(date(2028, 1, 1), made_up(*((float(outcome), "2027-12-01") for outcome in outcomes)))
+    assert result.n_settled == 400 and result.low < 0.8 < result.high and result.high - result.low < 0.09

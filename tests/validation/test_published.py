@@ -104,9 +104,9 @@ def test_single_figures_by_hand(results, result_id, computed, off):
 
 def test_the_one_rsc_value_that_is_off_would_hold_at_39_minutes():
     table = evidence.table("validation")
-    one = table[table["result_id"] == "rsc-ettr-100000"].copy()
-    one["inputs"] = one["inputs"].str.replace('"checkpoint.interval_min": 21', '"checkpoint.interval_min": 39')
-    verdicts = validation.run(one)
+    row = table[table["result_id"] == "rsc-ettr-100000"].copy()
+    row["inputs"] = row["inputs"].str.replace('"checkpoint.interval_min": 21', '"checkpoint.interval_min": 39')
+    verdicts = validation.run(row)
     assert verdicts["verdict"].tolist() == ["reproduced"]
     assert verdicts["computed"].item() == pytest.approx(0.5, abs=0.005)
 
@@ -223,7 +223,7 @@ def test_mlsysim_says_what_its_own_terms_give(results):
 
 def test_goodput_mtbi_runs_for_its_window():
     """The work is what fits into 28 days, so that a run is about as long with spares and without."""
-    given = {"interval_min": 30, "write_min": 5, "watchdog_min": 30, "days": 28, "n_runs": 50}
+    inputs = {"interval_min": 30, "write_min": 5, "watchdog_min": 30, "days": 28, "n_runs": 50}
     for groups, n_spares in (([[132, 3000]], 4), ([[128, 3000]], 0)):
-        mean = published.goodput_mtbi(groups=groups, n_spares=n_spares, **given).budget
+        mean = published.goodput_mtbi(groups=groups, n_spares=n_spares, **inputs).budget
         assert mean.total_h == pytest.approx(28 * 24, rel=0.05)

@@ -96,15 +96,15 @@ class Assumptions(Answer):
         """The range as a headline carries it, e.g. ``plausible range 86 to 93%; mostly the detection time``."""
         leading = self.leading
         if leading is None:
-            return "nothing is assumed"
+            return "no input is assumed"
         if not self.n_draws:
             return f"no plausible range: every draw of the assumed inputs breaks a rule: {self.rule}"
         given = f", given {self.condition}" if self.condition else ""
         if self.range is None:
             if self.at_half is None or self.at_twice is None:
-                return f"no range: what is assumed contradicts {self.condition}"
+                return f"no range: the assumed inputs contradict {self.condition}"
             ends = f"{pct(self.at_half, 0)} or {pct(self.at_twice, 0)}"
-            return f"{ends} with half or twice {leading.name}, which is assumed"
+            return f"{ends} with half or twice {leading.name} (assumed)"
         low, high = self.range
         redrawn = self.n_redrawn / (self.n_redrawn + self.n_draws)
         noted = f"; {pct(redrawn, 0)} of the draws broke a rule and were redrawn" if redrawn > _WORTH_SAYING else ""

@@ -32,7 +32,7 @@ def test_a_map_has_the_class_of_each_of_its_points(name):
     regions, run = tables.regions(scenario, 8), steady(scenario)
     low, high = regions["interval_min"].min(), regions["interval_min_end"].max()
     step = (high / low) ** (1 / 160)
-    assert set(regions["calculator"]) == {one.title for one in CALCULATORS.values()}
+    assert set(regions["calculator"]) == {formula.title for formula in CALCULATORS.values()}
     for calculator in CALCULATORS:
         of = regions[regions["calculator"] == CALCULATORS[calculator].title]
         for row in of.iloc[:: max(1, len(of) // 12)].itertuples():
@@ -70,11 +70,11 @@ def test_the_tables_of_the_page_have_a_row_a_formula():
     with pytest.warns(ValidityWarning):
         CALCULATORS["young"].ettr(steady(Scenario.load("rsc-1")).in_hours({"cluster.n_gpus": np.array([8, 1e6])}))
     refereed = validation.referee(2000)
-    shown = tables.summary(refereed).frame
-    assert len(shown) == len(tables.facts().frame) == len(CALCULATORS)
+    summary = tables.summary(refereed).frame
+    assert len(summary) == len(tables.facts().frame) == len(CALCULATORS)
     best = refereed.loc[refereed["within"].idxmax()]
-    assert shown["Formula"].iloc[0] == best["title"]
-    assert shown["Within a point"].iloc[0] == f"{best['within']:.0%}"
+    assert summary["Formula"].iloc[0] == best["title"]
+    assert summary["Within a point"].iloc[0] == f"{best['within']:.0%}"
 
 
 @pytest.mark.parametrize("name", some_presets("llama3-405b", "rsc-1"))

@@ -39,9 +39,9 @@ def test_published_pairs_stand_beside_what_is_computed(compared):
     rows = tables.rows_to_compute(compared.study.catalogue)
     assert rows["result_id"].tolist() == ["bloom-stall"]
     table = mitigations.published_pairs()
-    assert len(table) == sum(len(one.published) for one in compared.study.catalogue)
-    (own,) = table[table["verdict"] == "reproduced"].itertuples()
-    assert own.computed == "0.003704 for 0.0037" and own.holds
+    assert len(table) == sum(len(mitigation.published) for mitigation in compared.study.catalogue)
+    (reproduced,) = table[table["verdict"] == "reproduced"].itertuples()
+    assert reproduced.computed == "0.003704 for 0.0037" and reproduced.holds
     assert table["holds"].all()
     untried = table.set_index("id").loc["not-a-field"]
     assert np.isnan(untried["days"]) and untried["before"] == 2

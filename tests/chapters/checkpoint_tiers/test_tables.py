@@ -30,8 +30,8 @@ def test_the_store_alone_is_the_run_without_planned_stops(name):
 
 
 def test_a_load_that_the_scenario_gives_stays_and_a_shorter_restart_is_all_loading(llama3):
-    given = tables.store_only(llama3.override({"checkpoint.load_s": 40}))
-    assert given.load_h * 3600 == pytest.approx(40) and given.recovery.restart_min == 5
+    run = tables.store_only(llama3.override({"checkpoint.load_s": 40}))
+    assert run.load_h * 3600 == pytest.approx(40) and run.recovery.restart_min == 5
     mode = "failures.modes.NIC.restart_min"
     quick = tables.store_only(llama3.override({mode: 1}))
     assert quick.load_h * 60 == pytest.approx(1)
@@ -86,18 +86,18 @@ def test_the_best_interval_is_the_longer_of_write_and_stall_s(llama3):
     assert frame["write_min"].to_numpy() == pytest.approx(4860 / frame["write_gb_s"].to_numpy() / 60)
     low = frame["write_gb_s"] < frame["crossing_gb_s"]
     assert (frame.loc[low, "interval_min"] > frame.loc[low, "stall_interval_min"]).all() and low.any()
-    one = frame.iloc[3]
+    point = frame.iloc[3]
     single = tables.store_only(llama3).override(
-        {"checkpoint.persist_s": one["write_min"] * 60, "checkpoint.interval_min": one["interval_min"]}
+        {"checkpoint.persist_s": point["write_min"] * 60, "checkpoint.interval_min": point["interval_min"]}
     )
-    assert one["ettr"] == pytest.approx(budget.exact(single).ettr)
+    assert point["ettr"] == pytest.approx(budget.exact(single).ettr)
 
 
 def test_a_store_s_own_size_is_taken(llama3):
     store = {"n_parameters": 1e9, "bytes_per_parameter": 10, "changed_share": 0.5, "write_gb_s": 1}
-    own = llama3.override({"checkpoint.persist_s": 0, "checkpoint.store": store})
-    assert tables.stored_bytes(own, 405e9, 12) == pytest.approx(5e9)
-    assert len(tables.by_bandwidth(own, 5e9, 100_000, 5)) == 10
+    run = llama3.override({"checkpoint.persist_s": 0, "checkpoint.store": store})
+    assert tables.stored_bytes(run, 405e9, 12) == pytest.approx(5e9)
+    assert len(tables.by_bandwidth(run, 5e9, 100_000, 5)) == 10
 
 
 def test_late_findings_cost_the_latency(llama3):
@@ -131,8 +131,8 @@ def test_which_failures_still_need_the_store(llama3):
 
 
 def test_a_scenario_s_own_tiers_are_one_more_rung_and_not_below_the_others(llama3):
-    own = llama3.override({"checkpoint.tiers": [PEER]})
-    with_own, without = (tables.ladder(run).query("rung != 'Current run' and share > 0") for run in (own, llama3))
+    tiered = llama3.override({"checkpoint.tiers": [PEER]})
+    with_own, without = (tables.ladder(run).query("rung != 'Current run' and share > 0") for run in (tiered, llama3))
     is_own = ~with_own["rung"].isin(without["rung"])
     pd.testing.assert_frame_equal(with_own[~is_own].reset_index(drop=True), without.reset_index(drop=True))
     extra = with_own[is_own]

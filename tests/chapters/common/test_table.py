@@ -50,8 +50,8 @@ def read(table: table.CaptionedTable) -> Cells:
 
 def test_text_of_users_cannot_become_markup():
     evil = "<script>alert(\"x\")</script> & 'b'"
-    shown = table.CaptionedTable(pd.DataFrame({evil: [evil, "b"]}), evil)
-    html, cells = shown._repr_html_(), read(shown)
+    table_of_markup = table.CaptionedTable(pd.DataFrame({evil: [evil, "b"]}), evil)
+    html, cells = table_of_markup._repr_html_(), read(table_of_markup)
     assert "<script" not in html and cells.rows == [[evil], [evil], ["b"]] and cells.caption == evil
     assert set(cells.tags) == {"div", "table", "caption", "thead", "tbody", "tr", "th", "td"}
     # the caption is an attribute too
@@ -105,8 +105,8 @@ def test_numbers_are_marked_as_numbers():
     ids=["claims", "validation", "presets", "fields", "data"],
 )
 def test_every_table_of_the_book_shows_every_row(draw, frame, rows):
-    shown = frame()
-    cells = read(draw(shown))
+    drawn = frame()
+    cells = read(draw(drawn))
     assert len(cells.rows) == rows() + 1
     assert all(len(row) == len(cells.rows[0]) for row in cells.rows)
     assert "nan" not in {cell for row in cells.rows for cell in row}

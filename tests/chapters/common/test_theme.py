@@ -79,10 +79,10 @@ def test_marks_stand_out_on_light_and_dark(palette, background):
 @pytest.mark.parametrize("palette", PALETTES)
 @pytest.mark.parametrize("eyes", SEEN_AS)
 def test_colours_stay_apart_for_colour_blind_readers(palette, eyes):
-    colours, least = PALETTES[palette]
-    seen = {name: oklab(np.clip(np.asarray(SEEN_AS[eyes]) @ linear(c), 0, 1)) for name, c in colours.items()}
-    apart = {(a, b): 100 * np.linalg.norm(seen[a] - seen[b]) for a, b in combinations(seen, 2)}
-    assert min(apart.values()) >= least, min(apart, key=apart.get)
+    colours, smallest = PALETTES[palette]
+    perceived = {name: oklab(np.clip(np.asarray(SEEN_AS[eyes]) @ linear(c), 0, 1)) for name, c in colours.items()}
+    apart = {(a, b): 100 * np.linalg.norm(perceived[a] - perceived[b]) for a, b in combinations(perceived, 2)}
+    assert min(apart.values()) >= smallest, min(apart, key=apart.get)
 
 
 def bars() -> alt.Chart:
@@ -140,9 +140,9 @@ def test_a_missing_column_is_an_error():
 
 def test_layers_are_those_of_altair():
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
-    one = alt.Chart(frame).mark_line(clip=True).encode(x=alt.X("a:Q", title="A", scale=alt.Scale(type="log")), y="b:Q")
+    line = alt.Chart(frame).mark_line(clip=True).encode(x=alt.X("a:Q", title="A", scale=alt.Scale(type="log")), y="b:Q")
     typed = alt.Chart(frame.assign(c=["x", "y"])).mark_point().encode(x="a", y="b", color="c")
-    for layers in ([one, one.mark_point()], [one, typed], [typed, theme.touchable(one)]):
+    for layers in ([line, line.mark_point()], [line, typed], [typed, theme.touchable(line)]):
         assert finished(theme.layered(*layers)) == finished(alt.layer(*layers))
 
 

@@ -25,15 +25,15 @@ def parts():
 
 def test_what_was_recorded_is_sound():
     rows = evidence.table("drill")
-    asked = [Settings.of(json.loads(text)) for text in rows["settings"]]
-    strikes = [[Strike(*one) for one in json.loads(text)] for text in rows["strikes"]]
-    assert len(rows) == 20 and len({str(one) for one in asked}) == 20
+    settings = [Settings.of(json.loads(text)) for text in rows["settings"]]
+    strikes = [[Strike(*strike) for strike in json.loads(text)] for text in rows["strikes"]]
+    assert len(rows) == 20 and len({str(setting) for setting in settings}) == 20
     assert rows["is_same"].all() and (rows["n_lost_steps"] == 0).all()
-    assert set.union(*(one.kinds for one in asked)) == set(KINDS)
-    for settings, struck in zip(asked, strikes, strict=True):
-        assert {one.kind for one in struck} <= settings.kinds
+    assert set.union(*(setting.kinds for setting in settings)) == set(KINDS)
+    for setting, struck in zip(settings, strikes, strict=True):
+        assert {strike.kind for strike in struck} <= setting.kinds
     # every drill trained all its steps
-    assert rows["productive_s"].to_numpy() == pytest.approx([one.work_s for one in asked], rel=0.2)
+    assert rows["productive_s"].to_numpy() == pytest.approx([setting.work_s for setting in settings], rel=0.2)
 
 
 def test_a_drill_beside_its_prediction(beside, parts):
@@ -41,10 +41,10 @@ def test_a_drill_beside_its_prediction(beside, parts):
     names = [name for name in drill.PARTS if name in rows]
     assert row["took_s"] == pytest.approx(sum(rows[name] for name in names))
     assert row["ettr"] == pytest.approx(rows["productive_s"] / row["took_s"])
-    own = parts[parts["title"] == row["title"]]
-    assert own["share"].sum() == pytest.approx(1 - row["ettr"])
-    assert own["share_given"].sum() == pytest.approx(1 - row["ettr_given"])
-    assert row["largest_points"] >= own["points"].abs().max() - 1e-9
+    drill_parts = parts[parts["title"] == row["title"]]
+    assert drill_parts["share"].sum() == pytest.approx(1 - row["ettr"])
+    assert drill_parts["share_given"].sum() == pytest.approx(1 - row["ettr_given"])
+    assert row["largest_points"] >= drill_parts["points"].abs().max() - 1e-9
 
 
 def test_bands_hold_their_middle(beside):

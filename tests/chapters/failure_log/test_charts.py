@@ -80,7 +80,7 @@ def test_the_rate_over_time_has_bars_as_wide_as_their_time(layer_of, encoding_of
     chart_spec = spec("over_time", "rich")
     rows = layer_of(chart_spec, "bar")["rows"]
     assert rows[0]["start_d"] == 0 and rows[-1]["end_d"] == pytest.approx(200)
-    assert all(one["end_d"] == pytest.approx(next_["start_d"]) for one, next_ in itertools.pairwise(rows))
+    assert all(bar["end_d"] == pytest.approx(next_["start_d"]) for bar, next_ in itertools.pairwise(rows))
     bars = encoding_of(chart_spec, "bar")
     assert (bars["x"]["field"], bars["x2"]["field"], bars["y2"]["field"]) == ("start_d", "end_d", "zero")
     days = sum(row["n_events"] for row in rows)

@@ -53,11 +53,11 @@ forecasts = cache(run_tables.published_forecasts)
 
 @pytest.mark.parametrize("which", FOLLOWED, ids=" ".join)
 def test_the_date_is_exact_where_the_form_follows_the_run(which):
-    known = dates(*which)
-    assert known.left_out == () and known.of_run is known.exact
-    assert known.ends_h == pytest.approx([budget.finishing(run(*which)).quantile(p) for p in (0.05, 0.5, 0.95)])
-    error_h = known.exact.sd_h / math.sqrt(known.runs.n_runs)
-    assert abs(known.runs.total_h.mean() - known.exact.mean_h) < 4 * error_h
+    finish = dates(*which)
+    assert finish.left_out == () and finish.of_run is finish.exact
+    assert finish.ends_h == pytest.approx([budget.finishing(run(*which)).quantile(p) for p in (0.05, 0.5, 0.95)])
+    error_h = finish.exact.sd_h / math.sqrt(finish.runs.n_runs)
+    assert abs(finish.runs.total_h.mean() - finish.exact.mean_h) < 4 * error_h
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_the_date_is_exact_where_the_form_follows_the_run(which):
     ],
 )
 def test_the_date_is_that_of_simulated_runs_where_it_does_not(case, words):
-    known = dates(LLAMA, case)
-    assert any(words in one for one in known.left_out)
-    assert known.ends_h == pytest.approx(known.runs.finish_h([0.05, 0.5, 0.95]), rel=1e-3)
+    finish = dates(LLAMA, case)
+    assert any(words in feature for feature in finish.left_out)
+    assert finish.ends_h == pytest.approx(finish.runs.finish_h([0.05, 0.5, 0.95]), rel=1e-3)
     if case not in ("burn-in", "tiers"):  # a shorter run, and another interval
-        assert known.exact.mean_h == pytest.approx(dates(LLAMA).exact.mean_h)
+        assert finish.exact.mean_h == pytest.approx(dates(LLAMA).exact.mean_h)
 
 
 WARNED = {"prediction": {"recall": 0.6, "precision": 0.85, "lead_s": 120, "action_s": 30}}
@@ -94,10 +94,10 @@ def test_as_much_goes_as_the_form_needs(llama3, changes, left_out):
 
 def test_by_hand_is_the_mean_and_nearly_the_spread():
     for name, rel in ((LLAMA, 0.06), ("glm-130b", 0.02)):
-        known = dates(name)
-        sums = tables.by_hand(known)
-        assert sums.mean_h == pytest.approx(known.exact.mean_h, rel=1e-3)  # maintenance to first order
-        assert sums.sd_h == pytest.approx(known.exact.sd_h, rel=rel)
+        finish = dates(name)
+        sums = tables.by_hand(finish)
+        assert sums.mean_h == pytest.approx(finish.exact.mean_h, rel=1e-3)  # maintenance to first order
+        assert sums.sd_h == pytest.approx(finish.exact.sd_h, rel=rel)
     quiet = tables.by_hand(dates(LLAMA, "nothing is lost"))
     assert quiet.mean_h == pytest.approx(1166.4) and quiet.sd_h == quiet.spread_h == 0
 
@@ -105,8 +105,8 @@ def test_by_hand_is_the_mean_and_nearly_the_spread():
 def test_a_rate_from_a_count_widens_the_range_the_less_the_more_were_counted():
     frame = by_count(LLAMA)
     counted = frame[frame["case"] == COUNTED_RATE].set_index("n_events")["range_days"]
-    (known,) = set(frame.loc[frame["case"] == KNOWN_RATE, "range_days"])
-    assert counted.is_monotonic_decreasing and counted.iloc[-1] > known and 419 in counted.index
+    (known_days,) = set(frame.loc[frame["case"] == KNOWN_RATE, "range_days"])
+    assert counted.is_monotonic_decreasing and counted.iloc[-1] > known_days and 419 in counted.index
     mixed = dates(LLAMA).counted
     assert mixed is not None
     assert counted[419] == pytest.approx((mixed.quantile(0.95) - mixed.quantile(0.05)) / 24, rel=1e-3)

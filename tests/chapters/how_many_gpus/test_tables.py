@@ -87,10 +87,10 @@ def test_parts_of_a_step_are_all_of_it():
 def test_the_own_size_has_the_layout_that_divides_it():
     name = "h100-100k"
     size, layout, frame = run(name).cluster.n_gpus, run(name).layout_of_job, table("step", name)
-    own = frame[frame["n_gpus"] == size]
-    assert set(own["layout"]) == {str(layout)}
-    assert own["seconds"].sum() == pytest.approx(float(run(name).throughput.step(size, layout).total_s))
-    assert set(frame[frame["n_gpus"] != size]["layout"]) != set(own["layout"])
+    rows_of_job = frame[frame["n_gpus"] == size]
+    assert set(rows_of_job["layout"]) == {str(layout)}
+    assert rows_of_job["seconds"].sum() == pytest.approx(float(run(name).throughput.step(size, layout).total_s))
+    assert set(frame[frame["n_gpus"] != size]["layout"]) != set(rows_of_job["layout"])
     assert tables.on_size(run(name), size).days[0] == pytest.approx(float(answer(name).as_given.days))
 
 

@@ -29,19 +29,19 @@ UNPRICED = ENDLESS.override({"cost": {"usd_per_gpu_h": 0.0}})
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_chapter_a_plan_and_a_page_recommend_the_same_set(name):
-    found, planned = recommended(name), plan.make(Scenario.load(name), simulate=False).recommendation
+    best_set, planned = recommended(name), plan.make(Scenario.load(name), simulate=False).recommendation
     page = what_if.tables.ALL["portfolio"](budget.simplified(loaded(name)).scenario)["steps"]
-    titles = [step.title for step in found.steps]
-    assert found.ids == planned.ids
+    titles = [step.title for step in best_set.steps]
+    assert best_set.ids == planned.ids
     assert page["what"].tolist()[1:] == titles
-    assert portfolio.tables.steps(found)["title"].tolist() == titles
+    assert portfolio.tables.steps(best_set)["title"].tolist() == titles
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_waterfall_leads_from_what_is_lost_before_to_what_is_lost_after(name):
-    found = recommended(name)
-    table = portfolio.tables.lost_hours(found).set_index("part")
-    if not found.steps:
+    best_set = recommended(name)
+    table = portfolio.tables.lost_hours(best_set).set_index("part")
+    if not best_set.steps:
         assert table.empty
         return
     steps = table.drop([BEFORE, AFTER])
@@ -51,30 +51,30 @@ def test_a_waterfall_leads_from_what_is_lost_before_to_what_is_lost_after(name):
     assert (steps["end"] - steps["start"]).to_numpy() == pytest.approx(steps["hours"].to_numpy())
     assert (steps["after"] - steps["before"]).to_numpy() == pytest.approx(steps["hours"].to_numpy())
     faster = any(
-        change.path.startswith("network") for name in found.ids for change in mitigation.catalogue()[name].changes
+        change.path.startswith("network") for name in best_set.ids for change in mitigation.catalogue()[name].changes
     )
     if not faster:  # all of the saving is of lost hours
-        assert table.loc[BEFORE, "hours"] - table.loc[AFTER, "hours"] == pytest.approx(found.saved_h, rel=1e-6)
+        assert table.loc[BEFORE, "hours"] - table.loc[AFTER, "hours"] == pytest.approx(best_set.saved_h, rel=1e-6)
 
 
 def test_a_step_saves_alone_what_the_engine_saves_with_it_only():
-    found = recommended()
-    for step in found.steps:
-        only = recommendation.recommend(found.scenario, only=[step.id])
+    best_set = recommended()
+    for step in best_set.steps:
+        only = recommendation.recommend(best_set.scenario, only=[step.id])
         assert not only.steps or step.alone_h == pytest.approx(only.saved_h)
-        assert step.saved_h <= found.saved_h
-    assert found.steps[0].alone_h == pytest.approx(found.steps[0].total_h)
+        assert step.saved_h <= best_set.saved_h
+    assert best_set.steps[0].alone_h == pytest.approx(best_set.steps[0].total_h)
 
 
 def test_each_end_of_a_range_is_a_recommendation_of_its_own():
-    found, table = recommended(), decisive().set_index("input")
+    best_set, table = recommended(), decisive().set_index("input")
     row = table.loc["recovery.restart_min"]
-    run = found.scenario.override({"recovery.restart_min": row["high_value"]})
-    there = recommendation.recommend(run, 1e9)
-    assert set(row["ids_high"]) == set(there.ids)
-    assert row["net_high"] == pytest.approx(Sets(run).net_usd(found.ids) / 1e6)
+    run = best_set.scenario.override({"recovery.restart_min": row["high_value"]})
+    at_end = recommendation.recommend(run, 1e9)
+    assert set(row["ids_high"]) == set(at_end.ids)
+    assert row["net_high"] == pytest.approx(Sets(run).net_usd(best_set.ids) / 1e6)
     assert row["net_low"] < row["net"] < row["net_high"]
-    assert row["net"] == pytest.approx(Sets(found.scenario).net_usd(found.ids) / 1e6)
+    assert row["net"] == pytest.approx(Sets(best_set.scenario).net_usd(best_set.ids) / 1e6)
     assert table["swing"].is_monotonic_decreasing
 
 
@@ -87,31 +87,31 @@ def test_an_assumption_that_leaves_a_step_nothing_to_save_takes_it_out_of_the_se
 
 
 def test_the_simulated_set_agrees_with_the_model():
-    found = recommended("opt-175b")
-    before, after = portfolio.tables.simulated(loaded("opt-175b"), found, 40)
-    assert before.ettr == pytest.approx(found.ettr, abs=0.01)
-    assert after.ettr == pytest.approx(found.ettr_with_all, abs=0.01)
+    best_set = recommended("opt-175b")
+    before, after = portfolio.tables.simulated(loaded("opt-175b"), best_set, 40)
+    assert before.ettr == pytest.approx(best_set.ettr, abs=0.01)
+    assert after.ettr == pytest.approx(best_set.ettr_with_all, abs=0.01)
 
 
 @pytest.mark.parametrize("run", [QUIET, ENDLESS, UNPRICED, None], ids=["quiet", "endless", "unpriced", "none"])
 def test_every_part_speaks_where_nothing_is_recommended_or_nothing_ends(run):
-    found = plan.make(run, simulate=False).recommend(1e9) if run else None
+    best_set = plan.make(run, simulate=False).recommend(1e9) if run else None
     if run is ENDLESS:
-        found = replace(found, steps=())
-    lost, steps = portfolio.tables.lost_hours(found), portfolio.tables.steps(found)
-    moved = portfolio.tables.decisive(found, [])
+        best_set = replace(best_set, steps=())
+    lost, steps = portfolio.tables.lost_hours(best_set), portfolio.tables.steps(best_set)
+    moved = portfolio.tables.decisive(best_set, [])
     words = portfolio.words
     spoken = [
-        words.answer(found),
-        words.by_hand(found),
-        words.lost_hours(lost, found),
-        words.steps(found),
-        words.simulated(None, found),
-        words.decisive(moved, found),
-        words.exercises(found, 1e9),
+        words.answer(best_set),
+        words.by_hand(best_set),
+        words.lost_hours(lost, best_set),
+        words.steps(best_set),
+        words.simulated(None, best_set),
+        words.decisive(moved, best_set),
+        words.exercises(best_set, 1e9),
     ]
-    assert all(one.title and one.text for one in spoken)
-    assert not any("nan" in one.text or "inf " in one.text for one in spoken)
+    assert all(finding.title and finding.text for finding in spoken)
+    assert not any("nan" in finding.text or "inf " in finding.text for finding in spoken)
     for chart in (
         portfolio.charts.lost_hours(lost, "lost"),
         portfolio.charts.steps(steps, "steps"),

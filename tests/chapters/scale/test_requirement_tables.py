@@ -14,17 +14,17 @@ TARGET = 0.9
 
 def test_the_reach_is_the_size_at_which_the_target_is_met(llama3):
     steady = llama3.override({"job.include_start": False})
-    found = scale.tables.reach_gpus(llama3, TARGET)
-    at_reach = steady.override({"cluster.n_gpus": llama3.cluster.nearest_n_gpus(found["reach"])})
+    reach = scale.tables.reach_gpus(llama3, TARGET)
+    at_reach = steady.override({"cluster.n_gpus": llama3.cluster.nearest_n_gpus(reach["reach"])})
     assert plan.ettr_at_best(at_reach) == pytest.approx(TARGET, abs=1e-3)
-    assert found["low"] < found["reach"] < found["high"]
+    assert reach["low"] < reach["reach"] < reach["high"]
 
 
 def test_the_sizes_have_two_ranges_and_the_published_run(llama3):
     rows = scale.tables.ettr_of_sizes(llama3, [100_000]).set_index("n_gpus")
-    grown, own = rows.loc[100_000], rows.loc[16_384]
+    grown, current = rows.loc[100_000], rows.loc[16_384]
     assert grown["clusters_low"] < grown["low"] < grown["ettr"] < grown["high"] < grown["clusters_high"]
-    assert np.isnan(own["clusters_low"]) and own["published"] == ""
+    assert np.isnan(current["clusters_low"]) and current["published"] == ""
     answer = scale.words.answer(llama3, rows.reset_index(), scale.tables.reach_gpus(llama3, TARGET), TARGET)
     assert grown["published"] in answer.title and grown["published"] in answer.text
 

@@ -18,7 +18,7 @@ from ettr_book.chapters.spares.tables import (
     WHOLE_RACKS,
 )
 
-OWN = {
+POOL_AND_REPAIR = {
     "spares": {"n_nodes": 4, "n_preemptible": 2, "preempt_min": 10},
     "repair": {"automatic_h": 2, "automatic_success": 0.2, "manual_h": 48, "n_crew": 20},
 }
@@ -108,10 +108,10 @@ def test_a_job_that_never_fails_and_one_of_a_single_node_need_no_spares(changes)
 def test_a_repair_is_assumed_only_where_there_is_none(run):
     assert not run.has_own_pool and run.demand.repair_h == pytest.approx(24)
     assert run.in_repair == pytest.approx((419 - 54 - 35 - 7 - 2) / 54, rel=1e-3)  # software and network repair no node
-    own = tables.pooled_run(Scenario.load("llama3-405b").override(OWN), 999.0)
-    assert own.has_own_pool and own.demand.repair_h == pytest.approx(40.4)
-    assert own.scenario.spares.n_preemptible == 2
-    assert own.single_nodes.repair.manual_h == pytest.approx(40.4) and own.single_nodes.spares.n_nodes == 0
+    pooled = tables.pooled_run(Scenario.load("llama3-405b").override(POOL_AND_REPAIR), 999.0)
+    assert pooled.has_own_pool and pooled.demand.repair_h == pytest.approx(40.4)
+    assert pooled.scenario.spares.n_preemptible == 2
+    assert pooled.single_nodes.repair.manual_h == pytest.approx(40.4) and pooled.single_nodes.spares.n_nodes == 0
 
 
 def test_the_curve_holds_its_minimum_and_its_flat_range(run):

@@ -57,10 +57,10 @@ def test_cooling_is_compared_at_the_best_interval_against_one_observation(run):
     assert list(table.index) == ["air_economiser", "chiller", "cold_plate", "immersion"]
     steady = run.override({"job.include_start": False})
     best = steady.override({"checkpoint.interval_min": budget.best_interval_min(steady)})
-    own = table.loc["air_economiser"]
-    assert own["ettr"] == pytest.approx(budget.exact(best).ettr) and own["speed"] == pytest.approx(run.speed)
-    assert own["effective"] == pytest.approx(own["ettr"] * own["speed"])
-    assert own["rate_factor"] == pytest.approx(run.job_rate_per_h / Scenario.load("llama3-405b").job_rate_per_h)
+    current = table.loc["air_economiser"]
+    assert current["ettr"] == pytest.approx(budget.exact(best).ettr) and current["speed"] == pytest.approx(run.speed)
+    assert current["effective"] == pytest.approx(current["ettr"] * current["speed"])
+    assert current["rate_factor"] == pytest.approx(run.job_rate_per_h / Scenario.load("llama3-405b").job_rate_per_h)
     assert table.loc["cold_plate", "effective"] == table["effective"].max()
 
 

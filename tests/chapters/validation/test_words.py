@@ -16,12 +16,12 @@ def test_settled_lapsed_and_overdue_ones_are_said():
     table.loc[0, ["outcome", "settled_on"]] = [table.loc[0, "median"], "2027-07-15"]
     table.loc[1, ["outcome", "settled_on"]] = [2 * table.loc[1, "high"], "2027-07-16"]
     table.loc[2, "settled_on"] = "2027-12-31"
-    found = validation.forecasts(score(date(2028, 1, 20), table))
+    finding = validation.forecasts(score(date(2028, 1, 20), table))
     late = (table["settles_by"] < "2028-01-20").sum() - 3
-    assert f"{12 - 3 - late} of 12 forecasts on record are open" in found.text and "31 January 2028" in found.text
-    assert f"Overdue: {late}." in found.text and late > 0
-    assert "settle them: 1." in found.text
-    assert "1 of 2 outcomes" in found.text and "50%, where 80% is expected (95% CI 1 to 99%)" in found.text
+    assert f"{12 - 3 - late} of 12 forecasts on record are open" in finding.text and "31 January 2028" in finding.text
+    assert f"Overdue: {late}." in finding.text and late > 0
+    assert "settle them: 1." in finding.text
+    assert "1 of 2 outcomes" in finding.text and "50%, where 80% is expected (95% CI 1 to 99%)" in finding.text
 
 
 def test_the_table_shows_every_forecast_with_its_state():

@@ -62,18 +62,15 @@ def store_only(scenario: Scenario) -> Scenario:
     )
     if run.load_h > 0:
         return run
-    mode_restarts_min = {mode.name: mode.restart_min for mode in run.failures.modes if mode.restart_min is not None}
-    load_s = min(
-        evidence.figure("bytecheckpoint_load_s").value,
-        60 * min([run.recovery.restart_min, *mode_restarts_min.values()]),
-    )
+    by_mode = {mode.name: mode.restart_min for mode in run.failures.modes if mode.restart_min is not None}
+    shortest_min = min([run.recovery.restart_min, *by_mode.values()])
+    load_s = min(evidence.figure("bytecheckpoint_load_s").value, 60 * shortest_min)
     return run.override(
         {
             "checkpoint.load_s": load_s,
             RESTART: run.recovery.restart_min - load_s / 60,
             **{
-                f"failures.modes.{name}.restart_min": restart_min - load_s / 60
-                for name, restart_min in mode_restarts_min.items()
+                f"failures.modes.{name}.restart_min": restart_min - load_s / 60 for name, restart_min in by_mode.items()
             },
         }
     )

@@ -36,7 +36,7 @@ def needs(frame: pd.DataFrame, current_ettr: float, target: float, title: str, s
     drawn["reaches"] = ["yes" if pd.notna(value) else "no" for value in frame["value"]]
     y = alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=200))
     x = alt.X(
-        "from:Q", title="ETTR with this input at its ideal", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False)
+        "from:Q", title="ETTR with this input at its ideal [%]", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False)
     )
     colour = builders.colours("reaches", {"yes": GREEN, "no": PALE_GREY}, "Enough alone", symbolType="square")
     bars = (
@@ -83,7 +83,7 @@ def against_model(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         id_vars=["run", "low", "high"], value_vars=list(_KINDS), var_name="kind", value_name="ettr"
     ).assign(kind=lambda rows: rows["kind"].map(_KINDS))
     y = builders.rows("run", frame["run"], labelLimit=220)
-    x = alt.X("ettr:Q", title="ETTR", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False, padding=30))
+    x = alt.X("ettr:Q", title="ETTR [%]", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False, padding=30))
     dots = builders.shapes(tidy, x, y, "kind", _LOOKS, 130, tooltips("run", "kind", "ettr", kind="Value"))
     labels = alt.Chart(tidy).mark_text(dy=-16).encode(x=x, y=y, text=alt.Text("ettr:Q", format=".1%"))
     published = alt.Chart(frame).encode(y=y)

@@ -105,7 +105,7 @@ def by_warming(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     looks = dict(zip(dict.fromkeys(frame["case"]), _CASES, strict=False))
     tips = tooltips("case", "warming_k", "rate_factor", "ettr", case="Activated by heat")
     across = alt.X("warming_k:Q", title="Warming of the dies [K]")
-    up = builders.up("ettr", title="ETTR at the best interval", zero=False)
+    up = builders.up("ettr", title="ETTR at the best interval [%]", zero=False)
     ettrs = "; ".join(
         f"{case}: {group['ettr'].iloc[0]:.1%} to {group['ettr'].iloc[-1]:.1%}"
         for case, group in frame.groupby("case", sort=False)

@@ -124,7 +124,7 @@ def finishing_date(rows: Datasets, subtitle: str) -> Any:
     tips = [alt.Tooltip("days:Q", title="Days", format=",.2f"), alt.Tooltip("chance:Q", title="Done", format=".1%")]
     line = _chart(rows, "lines").mark_line(color=MODEL_COLOURS["exact"])
     x = builders.along("days", title="Time since submission [days]", zero=False, nice=False)
-    line = line.encode(x=x, y=_chance("Done by then"))
+    line = line.encode(x=x, y=_chance("Probability of being done [%]"))
     points = _chart(rows, "points").mark_point(size=90, filled=True, color=MODEL_COLOURS["exact"], opacity=1)
     points = points.encode(x="days:Q", y="chance:Q", tooltip=tips)
     by = _chart(rows, "by").mark_point(size=170, filled=True, shape="diamond", color=ORANGE, opacity=1)
@@ -145,7 +145,9 @@ def spares(rows: Datasets, subtitle: str) -> Any:
     """Draw the probability that no node is missing over the spares held."""
     tips = [alt.Tooltip("n_spares:Q", title="Spare nodes"), alt.Tooltip("chance:Q", title="Enough", format=".2%")]
     line = _chart(rows, "lines").mark_line(color=MODEL_COLOURS["exact"], interpolate="step-after")
-    line = line.encode(x=builders.along("n_spares", title="Spare nodes"), y=_chance("No node is missing"))
+    line = line.encode(
+        x=builders.along("n_spares", title="Spare nodes [count]"), y=_chance("Probability that no node is missing [%]")
+    )
     need = _chart(rows, "need").mark_point(size=150, filled=True, color=ORANGE, opacity=1)
     need = need.encode(x="n_spares:Q", y="chance:Q", tooltip=tips)
     return finish(
@@ -218,7 +220,9 @@ def calculators(rows: Datasets, subtitle: str) -> Any:
     """Draw the result of each formula for the run, and the exact ETTR."""
     looks = dict(zip(WAYS, ((BLUE, "triangle-left"), (GREEN, "circle"), (ORANGE, "triangle-right")), strict=True))
     y = builders.rows("what", FORMULAS, labelLimit=200, grid=True)
-    x = alt.X("ettr:Q", title="ETTR", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False, nice=False, padding=12))
+    x = alt.X(
+        "ettr:Q", title="ETTR [%]", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False, nice=False, padding=12)
+    )
     tips = [alt.Tooltip("what:N", title="Formula"), *tooltips("ettr"), alt.Tooltip("points:Q", format="+.1f")]
     dots = _chart(rows, "results").mark_point(size=120, filled=True, opacity=1)
     shape = alt.Scale(domain=[*looks], range=[look[1] for look in looks.values()])
