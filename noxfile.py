@@ -12,7 +12,7 @@ import nox
 nox.needs_version = ">=2025"
 nox.options.default_venv_backend = "uv"
 nox.options.sessions = ["tests"]
-# the Pythons of pyenv, whose shims start only the version that is chosen
+# the interpreters of pyenv, because its shims start only the selected version
 PYENV = sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/*/bin"), reverse=True)
 os.environ["PATH"] = os.pathsep.join([*map(str, PYENV), os.environ["PATH"]])
 
@@ -25,7 +25,7 @@ TRIED = {
     "sweep": ("ettr sweep --call budget --scenario rsc-1 --grid fields.yml --out budgets",),
     "book": ("ettr sweep failure_rates --grid runs.yml --out runs --workers 1", "ettr book --out site --quiet"),
 }
-"""What a release is tried with after each extra is installed."""
+"""Commands that a release runs after each extra is installed."""
 
 
 @nox.session(python=["3.11", "3.12", "3.13", "3.14"], download_python="never")
@@ -64,7 +64,7 @@ def release(session: nox.Session) -> None:
 
 
 def try_installed(session: nox.Session, wheel: Path) -> None:
-    """Install a wheel extra after extra, with the newest versions that it allows, and use it without network."""
+    """Install a wheel with one extra after another, in the newest allowed versions, and run it without network."""
     folder = Path(session.create_tmp(), "empty")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
