@@ -112,7 +112,7 @@ def test_effects_are_sorted_by_the_status_of_what_changes():
 def test_a_straw_man_says_what_it_stands_against(tmp_path):
     path = tmp_path / "own.yml"
     path.write_text(CATALOGUE.replace("title: Faster restart\n", "title: Faster restart\n    straw_man: untuned\n"))
-    assert "faster-restart needs before, of which straw_man speaks" in refusal(mitigation.catalogue, path)
+    assert "faster-restart needs before, because straw_man" in refusal(mitigation.catalogue, path)
 
 
 @pytest.mark.parametrize("measure", ["days", "usd", "ettr"])

@@ -36,7 +36,7 @@ def test_a_node_in_training_draws_the_share_of_its_rating_that_was_measured(llam
     [
         ({"power.pue": 0.9}, "power.pue must be >= 1, got 0.9"),
         ({"power.country": "XYZ"}, "power.country must be one of CHN, DEU"),
-        ({"power.country": "USA", "power.g_per_kwh": 300}, "give country or g_per_kwh, not both"),
+        ({"power.country": "USA", "power.g_per_kwh": 300}, "takes country or g_per_kwh, not both"),
         ({"power.volts": 3}, "unknown field"),
     ],
 )

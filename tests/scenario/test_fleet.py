@@ -9,15 +9,15 @@ from refusals import refusal
 RULES = {
     "spares without repair": (
         {"repair": None},
-        "spares needs repair: nodes that leave the job come back, e.g. repair: {manual_h: 24}",
+        "spares needs repair, the time until failed nodes return, e.g. repair: {manual_h: 24}",
     ),
     "repair without spares": (
         {"spares": None},
-        "repair needs spares: without them nothing is tracked, e.g. spares: {n_nodes: 0}",
+        "repair needs spares, e.g. spares: {n_nodes: 0}; without them it has no effect",
     ),
     "rolling maintenance without either": (
         {"spares": None, "repair": None, "elastic": None},
-        "maintenance.rolling_nodes needs spares and repair: without them no node is ever missing",
+        "maintenance.rolling_nodes needs spares and repair; without them no node is ever missing",
     ),
     "no stage of repair": (
         {"repair.automatic_h": None, "repair.manual_h": None},
@@ -34,7 +34,7 @@ RULES = {
     ),
     "gone, and replaced": (
         {"repair": {"manual_h": 1, "retire_after": 3, "replacement_h": 90, "replaced": False}},
-        "repair.replaced: false contradicts replacement_h = 90: take one",
+        "repair.replaced: false conflicts with replacement_h = 90; use one of them",
     ),
     "gone for no reason": (
         {"repair": {"manual_h": 1, "replaced": False}},
@@ -42,7 +42,7 @@ RULES = {
     ),
     "two spreads": (
         {"repair": {"manual_h": 1, "distribution": "exponential", "cv": 0.5}},
-        "repair.distribution: exponential has its own spread: leave out cv = 0.5",
+        "repair.distribution: exponential has a fixed cv of 1: leave out cv = 0.5",
     ),
     "more replicas than nodes": (
         {"elastic.n_replicas": 1001},
@@ -54,7 +54,7 @@ RULES = {
     ),
     "a spread around nothing": (
         {"failures.modes.rack.latency_cv": 0.5},
-        "failures.modes.1.latency_cv needs latency_h, the mean that it spreads around",
+        "failures.modes.1.latency_cv needs latency_h, the mean latency",
     ),
 }
 

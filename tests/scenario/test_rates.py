@@ -128,10 +128,10 @@ def test_a_rule_that_does_not_hold_is_refused_by_name(first):
     for values, beside in (
         ({"checkpoint.tiers": [peer]}, "tiers"),
         ({"prediction": {"recall": 0.5, "precision": 0.8, "lead_s": 600, "action_s": 60}}, "prediction"),
-        ({"failures.modes": [{"name": "SDC", "share": 0.1, "latency_h": 2}]}, "failures of which some are silent"),
+        ({"failures.modes": [{"name": "SDC", "share": 0.1, "latency_h": 2}]}, "a mix of silent and detected failures"),
     ):
         run = first.override(values)
-        with pytest.raises(NotModelled, match=f"checkpoint.interval_min: best has no rule for {beside}: give minutes"):
+        with pytest.raises(NotModelled, match=f"checkpoint.interval_min: best has no formula for {beside}; enter minutes"):
             run.in_hours()
 
 
@@ -165,7 +165,7 @@ def test_what_was_measured_is_of_the_run_as_written(first):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({}, "measured needs ettr, or ettr_above or ettr_below where only a bound is known"),
+        ({}, "measured needs ettr, or ettr_above or ettr_below if only a bound is available"),
         ({"ettr": 0.8, "ettr_above": 0.7}, "measured takes ettr, or ettr_above and ettr_below, not both"),
         ({"ettr_above": 0.9, "ettr_below": 0.8}, "measured.ettr_below must be > 0.9, the ettr_above, got 0.8"),
         ({"ettr": 1}, "measured.ettr must be < 1, got 1"),

@@ -114,18 +114,18 @@ def test_tokens_void_hours(llama3, run):
 
 # --------------------------------------------------------------------------- refused
 
-EITHER = "takes productive_h, or tokens with a section model, not both; with neither it never ends"
+EITHER = "takes productive_h, or tokens with a section model, not both; a job with neither has no end"
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"job.tokens": 1e12, "job.productive_h": 3}, f"job {EITHER}"),
-        ({"job.tokens": None}, "model needs job.tokens instead of job.productive_h: without it nothing follows"),
-        ({"model": None}, "job.tokens needs model: what is trained, e.g. model: {n_parameters: 405e9}"),
+        ({"job.tokens": None}, "model needs job.tokens instead of job.productive_h; without tokens it has no effect"),
+        ({"model": None}, "job.tokens needs model, e.g. model: {n_parameters: 405e9}"),
         (
             {"job.productive_h": 9, "network.across_gb_s": 25},
-            "network needs job.tokens instead of job.productive_h: without it nothing follows",
+            "network needs job.tokens instead of job.productive_h; without tokens it has no effect",
         ),
         ({"scaling.like": "llama"}, "scaling.like must be one of megascale, megatron, llama3, fsdp, eos, got 'llama'"),
         (

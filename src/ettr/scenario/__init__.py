@@ -1,4 +1,4 @@
-"""A job on a cluster, and the GPU it runs on, as a person writes them."""
+"""Scenarios: a job on a cluster, and the GPU that it runs on, in user-facing units."""
 
 from ettr.core.yaml_files import StrictLoader
 from ettr.scenario.gpu import Gpu

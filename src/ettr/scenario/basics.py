@@ -1,4 +1,4 @@
-"""What all sections of a scenario are made of: kinds of values, and the base class."""
+"""Types of values and the base class of all sections of a scenario."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ else:
     ModelMetaclass = type(BaseModel)
 
 PLAIN_TEXT = r"^ *[\w.,;+&()/:'%#–—-][\w .,;+&()/:'%#–—-]*$"
-"""What names may hold: letters, digits and plain punctuation, so that they are safe in pages."""
+"""Characters allowed in names: letters, digits and plain punctuation, which are safe in pages."""
 ONE_LINE = r"^[ ]*[^\s\x00-\x1f\x7f-\x9f\u2028\u2029][^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
-"""What titles may hold: all that can be printed; pages show it by :func:`ettr.core.sentences.literal`."""
+"""Characters allowed in titles: everything printable; pages escape it with :func:`ettr.core.sentences.literal`."""
 LONGEST_TEXT, LONGEST_PATH = 200, 4096
 ALL = "all"
-"""Stands for every mode of failure."""
+"""Refers to every failure mode."""
 
 
 def _as_number(value: Any, info: ValidationInfo, kind: Literal["float", "int"] = "float") -> Any:
-    """Read numbers as people write them, such as ``4,096`` and ``90%``; refuse true and false."""
+    """Read numbers as people write them, such as ``4,096`` and ``90%``; reject true and false."""
     if isinstance(value, (bool, np.bool_)):
         raise ValueError("is not a number")
     if isinstance(value, str):
@@ -44,7 +44,7 @@ def _as_number(value: Any, info: ValidationInfo, kind: Literal["float", "int"] =
 
 
 def spelled_out(name: str, value: Any) -> Any:
-    """Return the number that a text spells for a field of this name; what is no such text as it is.
+    """Return the number in a text for a field of this name; other values unchanged.
 
     Examples
     --------
@@ -54,12 +54,12 @@ def spelled_out(name: str, value: Any) -> Any:
     try:
         number = parse_quantity(value, unit_of(name)) if isinstance(value, str) else math.inf
     except ValueError:
-        return value  # refused in the words of the field
+        return value  # the field rejects it with its own message
     return number if math.isfinite(number) else value
 
 
 def _whole(value: Any, info: ValidationInfo) -> Any:
-    """Read ``1e5``, which YAML takes for text."""
+    """Read ``1e5``, which YAML parses as text."""
     value = _as_number(value, info, "int")
     try:
         return float(value) if isinstance(value, str) and float(value).is_integer() else value
@@ -69,30 +69,30 @@ def _whole(value: Any, info: ValidationInfo) -> Any:
 
 @dataclass(frozen=True)
 class With:
-    """A field does nothing where another one of its section does nothing."""
+    """Marks a field without effect if another field of its section has none."""
 
     field: str
 
 
 @dataclass(frozen=True)
 class WhereZero:
-    """A field does nothing where a property of the scenario is 0."""
+    """Marks a field without effect if a property of the scenario is 0."""
 
     quantity: str
 
 
 @dataclass(frozen=True)
 class Plausible:
-    """How far a value may be from what is assumed.
+    """The plausible range of an assumed value.
 
     Attributes
     ----------
     low, high : float
         Ends of the range, in the unit of the field.
     source : str
-        Bibliography key of who prints such values; empty where nobody was found, so that the range is assumed too.
+        Bibliography key of the published values; empty if there are none, so that the range is assumed too.
     reason : str
-        How the range follows, in a few words.
+        Derivation of the range, in a few words.
     """
 
     low: float
@@ -109,29 +109,29 @@ _NOT_COMPLETED = {name for name in dir(BaseModel) if not name.startswith("__")} 
 
 @dataclass(frozen=True)
 class Meta:
-    """What is known of a field beside its type, bounds and meaning; its unit follows from the ending of its name.
+    """Metadata of a field beyond type, bounds and meaning; its unit follows from the suffix of its name.
 
     Attributes
     ----------
     idle : object
-        The value with which it does nothing; or :class:`With`, :class:`WhereZero`; or ``NEVER``.
+        The value at which the field has no effect; or :class:`With`, :class:`WhereZero`; or ``NEVER``.
     follows : str
-        Path of what it follows from: where that is given, the field itself says nothing.
+        Path of a field that determines this one; if that is set, this field is ignored.
     better : {"less", "more", "between"} or None
-        Which way it is better, of fields that can be solved for.
+        Direction that improves ETTR, for fields that can be solved for.
     swept : bool
-        Whether formulas take an array for it.
+        True if formulas accept an array.
     aliases : tuple of str
         Other names that people search for, such as "MTBF".
     says, amount : str
-        Its name in a list, and as what a sentence speaks about; the latter is "the" and the former if not given.
+        Name in lists, and noun phrase in sentences; the latter defaults to "the" and the former.
     voids : tuple of str
-        Paths that a new value makes void: two ways to say one thing.
+        Paths that a new value replaces, as alternatives for the same quantity.
     file : bool
-        It may name a file, which is looked for beside the scenario's own first.
+        True if it may name a file, which is first searched beside the scenario's file.
     plausible : Plausible or None
-        How far it may be from what is assumed; half to double where nothing stands here. A value far outside it is
-        warned of: :func:`ettr.scenario.fields.implausible`.
+        Plausible range; half to double the value if None. A value far outside it triggers a warning:
+        :func:`ettr.scenario.fields.implausible`.
     """
 
     idle: Any = UNSAID
@@ -146,9 +146,9 @@ class Meta:
     plausible: Plausible | None = None
 
     def over(self, kind: Meta) -> Meta:
-        """With the facts of the field's kind where it has none of its own."""
-        pairs = ((getattr(self, one.name), getattr(kind, one.name), one.default) for one in fields(self))
-        return Meta(*(general if own == unsaid else own for own, general, unsaid in pairs))
+        """Return these metadata, completed by those of the field's type."""
+        pairs = ((getattr(self, field.name), getattr(kind, field.name), field.default) for field in fields(self))
+        return Meta(*(general if value == unset else value for value, general, unset in pairs))
 
 
 Number = Annotated[float, BeforeValidator(_as_number)]
@@ -162,15 +162,15 @@ Count = Annotated[int, BeforeValidator(_whole), Field(le=LARGEST_COUNT)]
 Text = Annotated[str, Field(pattern=PLAIN_TEXT, max_length=LONGEST_TEXT)]
 Title = Annotated[str, Field(pattern=ONE_LINE, max_length=LONGEST_TEXT)]
 FileName = Annotated[str, Field(pattern=ONE_LINE, max_length=LONGEST_PATH), Meta(file=True)]
-"""A name, or a file wherever it lies: folders may be called anything."""
+"""A preset name or a file path; folders may have any name."""
 Share = Annotated[Number, Field(ge=0, le=1), Meta(idle=0.0)]
 LARGEST_CV = 10
-"""Means of times that spread more could not be found from any number of runs."""
+"""Upper bound: with a larger spread, simulated means do not converge."""
 Spread = Annotated[Number, Field(ge=0, le=LARGEST_CV), Meta(idle=0.0)]
 
 
 def _numbers_in(value: Any) -> Iterator[float]:
-    """The numbers of a value: itself, those of a list, or those of a table."""
+    """Yield the numbers in a value, a list or a table."""
     if isinstance(value, (int, float)):
         yield value
     elif isinstance(value, (dict, tuple)):
@@ -179,7 +179,7 @@ def _numbers_in(value: Any) -> Iterator[float]:
 
 
 def _without_pydantic(names: Iterable[str]) -> list[str]:
-    """Names for tab completion: the fields and methods of this package, without those of pydantic."""
+    """Return the names for tab completion: fields and methods of this package, without those of pydantic."""
     return [name for name in names if name not in _NOT_COMPLETED]
 
 
@@ -189,15 +189,15 @@ class _SectionType(ModelMetaclass):
 
 
 class Section(BaseModel, metaclass=_SectionType):
-    """Base of all sections: frozen, unknown keys refused, every number finite and within the bounds of its field."""
+    """Base of all sections: immutable, without unknown keys, every number finite and within its bounds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     section_path: ClassVar[str] = ""
     """Dotted path of the section in a scenario, for messages; empty for the scenario itself."""
     says: ClassVar[str] = ""
-    """Name of the section where a sentence does not name its fields."""
+    """Name of the section in sentences that do not name its fields."""
     zero_without: ClassVar[bool] = False
-    """Leaving the section out is the same as zeros in it."""
+    """True if leaving the section out is equivalent to zeros in it."""
 
     def __dir__(self) -> list[str]:
         return _without_pydantic(super().__dir__())
@@ -215,7 +215,7 @@ class Section(BaseModel, metaclass=_SectionType):
     @model_validator(mode="before")
     @classmethod
     def _null_unsets(cls, raw: Any) -> Any:
-        """Leave out what is null: the field has its default again, and one without a default is missing."""
+        """Drop null values, so that each field has its default, or is missing if it has none."""
         if not isinstance(raw, dict) or all(value is not None for value in raw.values()):
             return raw
         return {name: value for name, value in raw.items() if value is not None or name not in cls.model_fields}
@@ -223,7 +223,7 @@ class Section(BaseModel, metaclass=_SectionType):
     @field_validator("*")
     @classmethod
     def _within_bounds(cls, value: Any, info: ValidationInfo) -> Any:
-        """Check what the type of a field leaves open: the bounds that follow from its unit."""
+        """Check the bounds that follow from the unit of the field."""
         rules = of_section(cls).get(info.field_name or "")
         for number in _numbers_in(value) if rules else ():
             for sign, limit in rules or ():
@@ -238,7 +238,7 @@ class Section(BaseModel, metaclass=_SectionType):
 
 
 class Origin(Section):
-    """Where a value comes from."""
+    """The origin of a value."""
 
     status: Annotated[Literal["primary", "secondary", "derived", "assumed"], Meta(aliases=("provenance",))] = Field(
         description="primary, secondary, derived or assumed"

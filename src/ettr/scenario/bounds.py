@@ -16,10 +16,11 @@ from pydantic.fields import FieldInfo
 from ettr.core.units import unit_of
 
 SMALLEST = 1e-30
-"""A number that may be 0 is 0 or at least this, whatever its unit: far below what rounding leaves of a difference, and
-far above where products and inverses leave the range of floats."""
+"""Smallest magnitude besides 0, in any unit: far below rounding errors of a difference, and far above the range in
+which products and inverses overflow.
+"""
 LARGEST_COUNT = 1_000_000_000_000
-"""More than any machine will ever have, and few enough to be exact in a float."""
+"""Largest count: more than any machine will have, and exact in a float."""
 
 OF_UNIT: dict[str, tuple[float, float]] = {
     "h": (1e-6, 1e9),  # from 4 ms to 114,000 years, the mean time to failure of one FIT
@@ -48,16 +49,16 @@ OF_UNIT: dict[str, tuple[float, float]] = {
     "USD/day": (1e-6, 1e12),
     "tokens": (1.0, 1e18),
 }
-"""Least and largest number by unit: the least holds for numbers that must be above 0."""
+"""Smallest and largest number by unit; the smallest applies to numbers that must be above 0."""
 OF_OTHERS = (1e-15, 1e15)
-"""Least and largest number of shares, factors and others without one of these units."""
+"""Smallest and largest number of fractions, factors and others without one of these units."""
 
 Bounds = tuple[tuple[str, float], ...]
 _SIGNS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
 
 
 def of_unit(name: str) -> tuple[float, float]:
-    """Return the least number above 0 and the largest number of the unit that a field's name ends in.
+    """Return the smallest number above 0 and the largest number for the unit suffix of a field's name.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def of_unit(name: str) -> tuple[float, float]:
 
 
 def bounds(name: str, field: FieldInfo) -> Bounds:
-    """Return the bounds of a field, those of its unit included; of a table those of its values.
+    """Return the bounds of a field, including those of its unit; for a table those of its values.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def _bounds(name: str, field: FieldInfo) -> Bounds:
 
 
 def _stated(field: FieldInfo) -> Iterator[tuple[str, float]]:
-    """The bounds that stand with a field and its kind."""
+    """Yield the bounds stated in a field and its type."""
     for rule in [*field.metadata, *_rules_of_values(field.annotation)]:
         for key, sign in _SIGNS.items():
             if getattr(rule, key, None) is not None:
@@ -105,16 +106,16 @@ def _stated(field: FieldInfo) -> Iterator[tuple[str, float]]:
 
 
 def _rules_of_values(annotation: Any) -> list[Any]:
-    """Rules of the values of a table, wherever it stands in an annotation."""
+    """Return the rules for the values of a table, anywhere in an annotation."""
     if typing.get_origin(annotation) is dict:
         inner = typing.get_args(annotation)[1]
         return [rule for outer in getattr(inner, "__metadata__", ()) for rule in getattr(outer, "metadata", ())]
-    own = [rule for outer in getattr(annotation, "__metadata__", ()) for rule in getattr(outer, "metadata", ())]
-    return own + [rule for part in typing.get_args(annotation) for rule in _rules_of_values(part)]
+    rules = [rule for outer in getattr(annotation, "__metadata__", ()) for rule in getattr(outer, "metadata", ())]
+    return rules + [rule for part in typing.get_args(annotation) for rule in _rules_of_values(part)]
 
 
 def is_number(annotation: Any) -> bool:
-    """Whether an annotation is a number, or holds one."""
+    """Return whether an annotation is or contains a number."""
     if annotation in (int, float):
         return True
     return typing.get_origin(annotation) is not Literal and any(map(is_number, typing.get_args(annotation)))
@@ -126,6 +127,6 @@ def _is_count(annotation: Any) -> bool:
 
 @functools.cache
 def of_section(section: type[Any]) -> dict[str, Bounds]:
-    """Return the bounds of each field of a section that holds numbers, by name."""
-    found = {name: bounds(name, field) for name, field in section.model_fields.items()}
-    return {name: rules for name, rules in found.items() if rules}
+    """Return the bounds of each number field of a section, by name."""
+    rules_by_name = {name: bounds(name, field) for name, field in section.model_fields.items()}
+    return {name: rules for name, rules in rules_by_name.items() if rules}

@@ -1,4 +1,4 @@
-"""The section about checkpoints: how often, how long, and where to."""
+"""The checkpoint section: interval, durations and storage tiers."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from ettr.scenario.basics import (
 )
 
 RULES = ("best", "young", "daly")
-"""Ways to have the interval between two checkpoints found instead of given."""
+"""Rules that compute the checkpoint interval."""
 
 
 def _of_all(value: Any) -> Any:
-    """One number stands for all failures."""
+    """Read a single number as the share of all failures."""
     return value if value is None or isinstance(value, dict) else {ALL: value}
 
 
@@ -43,7 +43,7 @@ _MINUTES: TypeAdapter[float] = TypeAdapter(_Minutes)
 
 
 def _minutes_or_rule(value: Any) -> Any:
-    """Minutes as they are, or a rule for them; refused in the words of minutes."""
+    """Read minutes or a rule; errors are phrased in minutes."""
     if isinstance(value, str):
         if value in RULES:
             return value
@@ -84,7 +84,7 @@ class Store(Section):
         LessIsBetter,
         Meta(
             idle=NEVER,
-            says="bytes a parameter",
+            says="bytes per parameter",
             aliases=(
                 "checkpoint size",
                 "optimizer state",
@@ -99,7 +99,7 @@ class Store(Section):
         LessIsBetter,
         Meta(
             idle=NEVER,
-            says="share written anew",
+            says="share rewritten",
             aliases=(
                 "incremental checkpoint",
                 "differential checkpoint",
@@ -159,7 +159,7 @@ class Store(Section):
     ] = Field(None, gt=0, description="maximum bandwidth of one node; without it, only the store limits the transfer")
 
     def write_h(self, n_nodes: Any, given: Mapping[str, Any] | None = None) -> Any:
-        """Writing one checkpoint from so many nodes; ``given`` holds other values of fields. [h]"""
+        """Return the time to write one checkpoint from ``n_nodes`` nodes; ``given`` overrides fields. [h]"""
         of = {**self.model_dump(), **(given or {})}
         size = checkpoint_bytes(
             of["n_parameters"], of["bytes_per_parameter"], of["changed_share"], of["compression_ratio"]
@@ -167,7 +167,7 @@ class Store(Section):
         return transfer_h(size, of["write_gb_s"], n_nodes, self._node_limit(of))
 
     def load_h(self, n_nodes: Any, given: Mapping[str, Any] | None = None) -> Any:
-        """Loading the whole state to so many nodes; 0 without ``read_gb_s``. [h]"""
+        """Return the time to load the whole state to ``n_nodes`` nodes; 0 without ``read_gb_s``. [h]"""
         of = {**self.model_dump(), **(given or {})}
         if of["read_gb_s"] is None:
             return 0.0
@@ -264,7 +264,7 @@ class Checkpoint(Section):
             better="between",
             swept=True,
             says="interval",
-            plausible=Plausible(5.0, 60.0, "kokolis2025", "the two intervals that a study of Meta's clusters compares"),
+            plausible=Plausible(5.0, 60.0, "kokolis2025", "the two intervals compared in a study of Meta's clusters"),
             aliases=(
                 "checkpoint frequency",
                 "optimal checkpoint interval",
@@ -287,7 +287,7 @@ class Checkpoint(Section):
                 0.5,
                 40.0,
                 "wan2025bytecheckpoint, bigscience2022chronicles",
-                "from a save in the background, 0.59 s for 405B parameters, to one of 176B that is waited for, 40 s",
+                "from a background save, 0.59 s for 405B parameters, to a synchronous one of 176B, 40 s",
             ),
             aliases=(
                 "checkpoint overhead",
@@ -304,7 +304,7 @@ class Checkpoint(Section):
             idle=NEVER,
             follows="checkpoint.store",
             says="background write",
-            plausible=Plausible(20.0, 200.0, "wan2025bytecheckpoint", "saves that were timed on 1,488 to 8,960 GPUs"),
+            plausible=Plausible(20.0, 200.0, "wan2025bytecheckpoint", "saves measured on 1,488 to 8,960 GPUs"),
             aliases=(
                 "async checkpoint",
                 "asynchronous write",
@@ -319,7 +319,7 @@ class Checkpoint(Section):
             idle=WhereZero("persist_h"),
             says="slowdown by the write",
             plausible=Plausible(
-                0.0, 0.035, "checkfreq2021", "the overhead that a tuned save is allowed, taken as all of the write"
+                0.0, 0.035, "checkfreq2021", "the overhead allowed for a tuned save, attributed to the write"
             ),
             aliases=("checkpoint interference",),
         ),
@@ -331,7 +331,7 @@ class Checkpoint(Section):
             follows="checkpoint.store.read_gb_s",
             says="loading from the store",
             amount="loading from the store",
-            plausible=Plausible(129.0, 266.0, "wan2025bytecheckpoint", "loads that were timed on 1,488 and 8,960 GPUs"),
+            plausible=Plausible(129.0, 266.0, "wan2025bytecheckpoint", "loads measured on 1,488 and 8,960 GPUs"),
             aliases=(
                 "checkpoint load time",
                 "restore time",
@@ -371,10 +371,10 @@ class Checkpoint(Section):
                 raise ValueError(f"tiers must have different names, none of them 'store', got {name!r}")
         for below, tier in itertools.pairwise(self.tiers):
             for field in ("interval_s", "write_s"):
-                least, given = getattr(below, field), getattr(tier, field)
-                if given < least:
+                least, value = getattr(below, field), getattr(tier, field)
+                if value < least:
                     raise ValueError(
-                        f"tiers go from fast to safe: {field} of {tier.name!r} must be >= {least:g} s, "
-                        f"that of {below.name!r} before it, got {given:g}"
+                        f"tiers must be ordered from fast to safe: {field} of {tier.name!r} must be >= {least:g} s, "
+                        f"that of {below.name!r} before it, got {value:g}"
                     )
         return self

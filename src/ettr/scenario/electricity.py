@@ -1,4 +1,4 @@
-"""Sections about electricity: what a job draws from the grid, and what that and its GPUs cost."""
+"""Electricity of a job: its power from the grid, and the cost of power and GPUs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ettr.core.units import KWH_PER_MWH
 from ettr.scenario.basics import Addition, Assumed, FileName, Meta, Number, Section, Share, Text
 
 PART = "h100"
-"""The GPU of a job that does not say."""
+"""Default GPU."""
 OTHER_W = 354.0
-"""The highest power measured of a node of eight H100, 8.4 kW, less 696 W per GPU, over its GPUs. [W]"""
+"""Host power per GPU: the highest measured power of a node of eight H100, 8.4 kW, minus 696 W per GPU. [W]"""
 G_PER_KG = 1e3
 COUNTRY = "USA"
-"""Whose grid feeds a job that does not say."""
+"""Default country of the electricity grid."""
 
 
 class Power(Section):
@@ -81,16 +81,16 @@ class Power(Section):
     @model_validator(mode="after")
     def _one_intensity_of_carbon(self) -> Power:
         if self.country is not None and self.g_per_kwh is not None:
-            raise ValueError("give country or g_per_kwh, not both")
+            raise ValueError("takes country or g_per_kwh, not both")
         if self.country is not None:
-            known = set(evidence.table("carbon_intensity")["country"])
-            if self.country not in known:
-                raise ValueError(f"country must be one of {', '.join(sorted(known))}, got {self.country!r}")
+            countries = set(evidence.table("carbon_intensity")["country"])
+            if self.country not in countries:
+                raise ValueError(f"country must be one of {', '.join(sorted(countries))}, got {self.country!r}")
         return self
 
     @property
     def carbon_g_per_kwh(self) -> float:
-        """Carbon intensity in force. [g/kWh]"""
+        """Carbon intensity of the electricity. [g/kWh]"""
         if self.g_per_kwh is not None:
             return self.g_per_kwh
         table = evidence.table("carbon_intensity").set_index("country")
@@ -98,12 +98,12 @@ class Power(Section):
 
 
 def priced(amount: Any, of_one: float) -> Any:
-    """So many at a price each; what is free stays free, of an endless amount too."""
+    """Return an amount times its unit price; a price of 0 gives 0, even for an infinite amount."""
     return amount * of_one if of_one > 0 else np.zeros_like(np.asarray(amount))[()]
 
 
 def carbon_t(facility_mwh: Any, g_per_kwh: float) -> Any:
-    """Carbon of the energy that a facility takes [t CO2].
+    """Return the carbon emissions of the facility's energy [t CO2].
 
     Examples
     --------
@@ -149,7 +149,7 @@ class Cost(Section):
     )
 
     def electricity_usd(self, facility_mwh: Any) -> Any:
-        """Price of the energy that the facility takes, overhead included. [USD]
+        """Return the price of the facility's energy, including overhead. [USD]
 
         Examples
         --------
@@ -159,6 +159,6 @@ class Cost(Section):
         return priced(facility_mwh * KWH_PER_MWH, self.usd_per_kwh)
 
     def total_usd(self, gpu_h: Any, facility_mwh: Any, days: Any) -> Any:
-        """GPUs, electricity and days together. [USD]"""
+        """Return the total price of GPUs, electricity and days. [USD]"""
         gpus = priced(gpu_h, self.usd_per_gpu_h)
         return gpus + self.electricity_usd(facility_mwh) + priced(days, self.usd_per_day)

@@ -1,4 +1,4 @@
-"""What is wrong with a scenario, in words: full path, rule with unit, value given, nearest name."""
+"""Error messages for scenarios: full path, rule with unit, value and nearest name."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _KINDS = {
     "dict": "a section with its fields",
 }
 _LONGEST = 80
-"""A value is shown up to here: a message is one line."""
+"""Maximum length of a value in a message."""
 
 
 def explain(error: ValidationError, model: type[Section], place: str) -> list[str]:
-    """One line a fault.
+    """Return one line per error.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _one(fault: Any, model: type[Section]) -> str:
 
 
 def _lower_bound(location: Any, model: type[Section]) -> tuple[str, float]:
-    """The lower bound of the number at a location, with its sign."""
+    """Return the lower bound of the number at a location, with its sign."""
     section = _section_at(location[:-1], model) or model
     rules = of_section(section).get(str(location[-1]), ())
     return next((rule for rule in rules if rule[0].startswith(">")), (">", 0))
@@ -92,7 +92,7 @@ def _bad_text(path: str, given: str, context: Any) -> str:
 
 
 def _own_rule(path: str, message: str, given: Any, model: type[Section]) -> str:
-    """Join a section's own message with the path of the section."""
+    """Join the message of a section's validator with the path of the section."""
     if message == "is not a number":
         return f"{path} must be a number, got {given}"
     if message.startswith("must be"):
@@ -105,7 +105,7 @@ def _own_rule(path: str, message: str, given: Any, model: type[Section]) -> str:
 
 
 def _section_at(parts: Any, model: type[Section]) -> type[Section] | None:
-    """The section class that a location ends in, list positions skipped."""
+    """Return the section class at the end of a location, skipping list positions."""
     section: type[Section] | None = model
     for part in parts:
         if isinstance(part, int) or str(part).isdigit():

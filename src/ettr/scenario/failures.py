@@ -1,4 +1,4 @@
-"""The section about failures: how often, of which kinds, and how that changes."""
+"""The failure section: rate, modes, and changes over time."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from ettr.scenario.paths import RATE
 
 _COUNT = ("failures.n_events", "failures.node_days")
 MEANS = ("failures.job_mttf_h", "failures.node_mttf_h", "failures.gpu_mttf_h")
-"""Ways to say how often something fails as a mean time."""
+"""Fields that state the failure rate as a mean time."""
 _CONVERSION = "failures.exposed_share"
 
 
-def _instead(*own: str) -> tuple[str, ...]:
-    """What a new value makes void: the other ways to say how often something fails."""
-    return tuple(path for path in (*_COUNT, RATE, *MEANS, "failures.rate_gamma") if path not in own)
+def _instead(*kept: str) -> tuple[str, ...]:
+    """Return the alternative fields for the failure rate, which a new value replaces."""
+    return tuple(path for path in (*_COUNT, RATE, *MEANS, "failures.rate_gamma") if path not in kept)
 
 
 class Mode(Section):
@@ -134,18 +134,18 @@ class Mode(Section):
 
     @property
     def of_nodes(self) -> bool:
-        """Whether it is single nodes that it strikes, lemons more often than others, and that it is noticed."""
+        """True if the mode affects single nodes, lemons more often than others, and is detected."""
         return self.n_out_nodes == 1 and self.latency_h is None
 
     @model_validator(mode="after")
     def _spread_of_a_latency(self) -> Mode:
         if self.latency_cv > 0 and self.latency_h is None:
-            raise ValueError("latency_cv needs latency_h, the mean that it spreads around")
+            raise ValueError("latency_cv needs latency_h, the mean latency")
         return self
 
 
 class BurnIn(Section):
-    """More failures while the fleet is new: rate(t) = rate x [1 + (factor - 1) exp(-(t + age) / decay)].
+    """Burn-in of a new fleet: rate(t) = rate x [1 + (factor - 1) exp(-(t + age) / decay)].
 
     The scenario's rate, also one that was counted, is that of the settled fleet.
     """
@@ -192,10 +192,10 @@ class Gamma(Section):
     """A gamma distribution of the failure rate: mean shape / node_days."""
 
     shape: Annotated[
-        Number, Meta(says="knowledge of the failure rate", aliases=("uncertainty of the failure rate",))
+        Number, Meta(says="uncertainty in the failure rate", aliases=("uncertainty of the failure rate",))
     ] = Field(ge=0.001, description="equivalent number of observed failures")
     node_days: Annotated[
-        Number, Meta(says="knowledge of the failure rate", aliases=("uncertainty of the failure rate",))
+        Number, Meta(says="uncertainty in the failure rate", aliases=("uncertainty of the failure rate",))
     ] = Field(gt=0, description="equivalent observed exposure")
 
 
@@ -314,14 +314,14 @@ class Failures(Section):
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """Names of the fields that say how often something fails: one, where they do not contradict each other."""
+        """Names of the fields that state the failure rate: one, if they are consistent."""
         counted = ("n_events with node_days",) if self.n_events is not None or self.node_days is not None else ()
-        given = (path.removeprefix("failures.") for path in (RATE, *MEANS))
-        return (*counted, *(name for name in given if getattr(self, name) is not None))
+        names = (path.removeprefix("failures.") for path in (RATE, *MEANS))
+        return (*counted, *(name for name in names if getattr(self, name) is not None))
 
     @property
     def of_a_job(self) -> bool:
-        """Whether it is the failures of a job that are given: their count, or the time between them."""
+        """True if the failures of a job are stated: their count, or the time between them."""
         return self.n_events is not None or self.job_mttf_h is not None
 
     @model_validator(mode="after")
@@ -347,7 +347,7 @@ class Failures(Section):
             if names.count(name) > 1:
                 raise ValueError(f"has two modes named {name!r}")
         if "other" in names:
-            raise ValueError("has a mode named 'other', which is the name of what the modes leave over")
+            raise ValueError("has a mode named 'other', which is reserved for the remaining failures")
         for mode in self.modes:
             if (mode.n_events is None) == (mode.share is None):
                 raise ValueError(f"mode {mode.name!r} needs exactly one of n_events or share")
@@ -368,7 +368,7 @@ class Failures(Section):
         )
 
     def rate_of(self, gpus_per_node: int, n_nodes: int) -> float:
-        """Failures per 1,000 node-days of the clock in ``rate_clock``; the job's mean time is that on so many nodes."""
+        """Return failures per 1,000 node-days on the clock of ``rate_clock``, for a job of ``n_nodes`` nodes."""
         if self.rate_per_1000_node_days is not None:
             return self.rate_per_1000_node_days
         if self.n_events is not None:
@@ -379,12 +379,12 @@ class Failures(Section):
         return 1000.0 * H_PER_DAY * per_node_h
 
     def per_node_h(self, rate_per_1000_node_days: Any) -> Any:
-        """A rate of this clock as failures per node and exposed hour. [1/h]"""
+        """Return a rate on this clock as failures per node and exposed hour. [1/h]"""
         return rate_per_1000_node_days / (1000 * H_PER_DAY) / (self.exposed_share or 1.0)
 
     @property
     def posterior(self) -> Gamma | None:
-        """What is known of the rate: from the count (Jeffreys prior), or as given."""
+        """Posterior of the rate: from the count (Jeffreys prior), or as stated."""
         if self.n_events is not None and self.node_days is not None:
             return Gamma(shape=self.n_events + 0.5, node_days=self.node_days)
         return self.rate_gamma

@@ -1,4 +1,4 @@
-"""All fields of a model as a list to read and to search: unit, meaning, default, rule, and what stands with each."""
+"""List and search the fields of a model: unit, meaning, default, rule and metadata."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ListedField:
-    """A field, as a list shows it.
+    """A field in a list.
 
     Attributes
     ----------
     path : str
         Dotted path; ``<name>`` stands for the name of an item of a list.
     unit : str
-        Its unit; empty for a fraction, a count without a noun, and text.
+        Unit; empty for a fraction, a count without a noun, and text.
     meaning : str
-        What it is.
+        Description.
     default : object
-        Its value where nobody gives one; None where it is then left out.
+        Default value; None if the field is optional.
     required : bool
-        Whether its section needs it.
+        True if its section requires it.
     low, high : float or None
-        Ends of the numbers that it may be; None without an end that anybody would meet.
+        Bounds of allowed numbers; None without a bound that anybody would reach.
     rule : str
-        What it may be, in a few words, e.g. ``>= 0, < 1``; empty for all numbers, or all text.
+        Allowed values in short, e.g. ``>= 0, < 1``; empty for all numbers, or all text.
     meta : Meta
-        Facts that stand with it.
+        Metadata.
     sections : tuple of str
-        What the sections around it say of themselves, the outermost first: meaning, description and name in a sentence.
+        Descriptions of the sections around it, outermost first.
     """
 
     path: str
@@ -61,17 +61,17 @@ class ListedField:
 
     @property
     def section(self) -> str:
-        """Path of the section that it stands in; empty if none."""
+        """Path of its section; empty if none."""
         return self.path.rpartition(".")[0]
 
     @property
     def name(self) -> str:
-        """Its name in that section."""
+        """Name within its section."""
         return self.path.rpartition(".")[2]
 
     @property
     def default_in_words(self) -> str:
-        """Its default as a file would have it; empty where it is left out."""
+        """Default as written in a file; empty if the field is optional."""
         if self.required:
             return "required"
         if isinstance(self.default, bool):
@@ -82,7 +82,7 @@ class ListedField:
 
     @functools.cached_property
     def entry(self) -> Entry:
-        """The field as an entry to search for."""
+        """The field as a search entry."""
         names = (self.path, self.name, *self.meta.aliases)
         text = "\n".join((self.meaning, self.unit, self.meta.says, self.meta.amount, *self.sections))
         return Entry(self.path, names, text)
@@ -90,12 +90,12 @@ class ListedField:
 
 @functools.cache
 def fields_of(model: type[Section]) -> tuple[ListedField, ...]:
-    """Every field of a model in its order, those of items of lists included.
+    """Return every field of a model in order, including those of list items.
 
     Examples
     --------
     >>> from ettr import Scenario
-    >>> restart = next(one for one in fields_of(Scenario) if one.path == "recovery.restart_min")
+    >>> restart = next(field for field in fields_of(Scenario) if field.path == "recovery.restart_min")
     >>> restart.unit, restart.default, restart.rule
     ('min', 10.0, '>= 0')
     """
@@ -103,7 +103,7 @@ def fields_of(model: type[Section]) -> tuple[ListedField, ...]:
 
 
 def without_items(path: str) -> str:
-    """The path of a field without the name of the item that it belongs to, which may hold dots.
+    """Return the path of a field without the name of its list item, which may contain dots.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def _sections_around(path: str, model: type[Section]) -> Iterator[str]:
 
 
 def _ends_and_rule(path: str, field: FieldInfo) -> tuple[float | None, float | None, str]:
-    """The tightest of a field's bounds, and all that it may be in words, without what nobody would exceed."""
+    """Return the tightest bounds of a field and its rule in words, without bounds that nobody would reach."""
     limits = bounds(path, field)
     # of equal ends the one that is left out is tighter
     least = max(((limit, sign) for sign, limit in limits if sign in (">", ">=")), key=_tight(">"), default=None)
@@ -156,12 +156,12 @@ def _ends_and_rule(path: str, field: FieldInfo) -> tuple[float | None, float | N
 
 
 def _tight(larger: str) -> Any:
-    """Order of bounds by their limit; of equal ones the one with this sign is the larger."""
+    """Return a sort key for bounds: by limit, and for equal limits by sign."""
     return lambda end: (end[0], end[1] == larger)
 
 
 def _choices(annotation: Any) -> Iterator[str]:
-    """Words that an annotation allows by name."""
+    """Yield the words that an annotation allows."""
     if annotation is bool:
         yield from ("true", "false")
     elif typing.get_origin(annotation) is Literal:

@@ -1,4 +1,4 @@
-"""What is known of the fields of a scenario, from what stands with each."""
+"""Metadata of the fields of a scenario."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ettr.scenario.paths import each_field, field_at, list_of, model_of
 
 
 def meta_of(field: FieldInfo) -> Meta:
-    """What is known of a field: its own facts, and those of its kind."""
-    return functools.reduce(lambda kind, own: own.over(kind), _metas(field), Meta())
+    """Return the metadata of a field, completed by those of its type."""
+    return functools.reduce(lambda kind, meta: meta.over(kind), _metas(field), Meta())
 
 
 def _metas(field: FieldInfo) -> Iterator[Meta]:
-    """Facts that stand with a field, those of its kind first, also where that is one of several kinds."""
+    """Yield the metadata of a field, those of its types first."""
     for kind in typing.get_args(field.annotation):
         yield from (fact for fact in getattr(kind, "__metadata__", ()) if isinstance(fact, Meta))
     yield from (fact for fact in field.metadata if isinstance(fact, Meta))
@@ -28,13 +28,13 @@ def _metas(field: FieldInfo) -> Iterator[Meta]:
 
 @functools.lru_cache(maxsize=1024)
 def meta_at(path: str, model: type[Section]) -> Meta:
-    """What is known of the field that a dotted path names."""
+    """Return the metadata of the field at a dotted path."""
     return meta_of(field_at(path, model))
 
 
 @functools.cache
 def _known_of(section: type[Section]) -> list[tuple[str, type[Section] | None, Meta, bool]]:
-    """Name, section inside, facts, and whether every scenario has it, of each field of a section."""
+    """Return name, section class, metadata, and whether every scenario has it, for each field of a section."""
     return [
         (name, model_of(field.annotation), meta_of(field), field.is_required() or field.default_factory is not None)
         for name, field in section.model_fields.items()
@@ -42,22 +42,22 @@ def _known_of(section: type[Section]) -> list[tuple[str, type[Section] | None, M
 
 
 def _walk(
-    section: type[Section], values: Any, prefix: str = "", there: bool = True
+    section: type[Section], values: Any, prefix: str = "", in_every_scenario: bool = True
 ) -> Iterator[tuple[str, Any, Meta, bool]]:
-    """Path, value and facts of every field in the sections of a scenario, and whether every scenario has it."""
+    """Yield path, value, metadata, and whether every scenario has it, for each field below a section."""
     for name, inner, meta, always in _known_of(section):
         value, path = getattr(values, name, None), prefix + name
         if inner is None:
-            yield path, value, meta, there
+            yield path, value, meta, in_every_scenario
         elif isinstance(value, tuple):
             for item in value:
                 yield from _walk(inner, item, f"{path}.{item.name}.", False)
         elif value is not None or inner.zero_without:
-            yield from _walk(inner, value, f"{path}.", there and (always or inner.zero_without))
+            yield from _walk(inner, value, f"{path}.", in_every_scenario and (always or inner.zero_without))
 
 
 def swept(scenario: Section) -> tuple[str, ...]:
-    """Fields that formulas take an array for in this scenario: its store, tiers and prediction have their own.
+    """Return the fields that accept arrays in this scenario, including its store, tiers and prediction.
 
     Examples
     --------
@@ -66,18 +66,18 @@ def swept(scenario: Section) -> tuple[str, ...]:
     ('cluster.n_gpus', 'job.productive_h')
     """
     always: list[str] = []
-    own: list[str] = []
-    for path, value, meta, there in _walk(type(scenario), scenario):
+    optional: list[str] = []
+    for path, value, meta, in_every_scenario in _walk(type(scenario), scenario):
         if meta.swept and not (meta.follows and given_at(scenario, meta.follows)):
-            if there:
+            if in_every_scenario:
                 always.append(path)
             elif value is not None:
-                own.append(path)
-    return (*always, *own)
+                optional.append(path)
+    return (*always, *optional)
 
 
 def given_at(section: Section, path: str) -> Any:
-    """The value at a dotted path; None where a section on the way is left out."""
+    """Return the value at a dotted path; None if a section on the way is missing."""
     value: Any = section
     for part in path.split("."):
         value = getattr(value, part, None)
@@ -85,7 +85,7 @@ def given_at(section: Section, path: str) -> Any:
 
 
 def is_written(section: Section, path: str) -> bool:
-    """Whether somebody wrote a value at a dotted path, be it the default."""
+    """Return whether the value at a dotted path was written explicitly, even if it equals the default."""
     value: Any = section
     for part in path.split("."):
         if part not in getattr(value, "model_fields_set", ()):
@@ -95,29 +95,30 @@ def is_written(section: Section, path: str) -> bool:
 
 
 def idle(scenario: Section) -> set[str]:
-    """Paths of the fields that have no effect with their values, those in lists left out."""
-    known = {path: (value, meta) for path, value, meta, _ in _walk(type(scenario), scenario) if not list_of(path)}
+    """Return the paths of the fields without effect at their values, except those in lists."""
+    fields = {path: (value, meta) for path, value, meta, _ in _walk(type(scenario), scenario) if not list_of(path)}
 
     def rests(path: str) -> bool:
-        value, meta = known[path]
+        value, meta = fields[path]
         if isinstance(meta.idle, With):
             return rests(f"{path.rpartition('.')[0]}.{meta.idle.field}")
         if isinstance(meta.idle, WhereZero):
             return bool(getattr(scenario, meta.idle.quantity) == 0)
         return value is None or value == meta.idle or bool(meta.follows and given_at(scenario, meta.follows))
 
-    return {path for path in known if rests(path)}
+    return {path for path in fields if rests(path)}
 
 
 FAR = 20.0
-"""A value is far outside its plausible range where it is more than this many times the upper end, or less than this
-part of the lower (assumed: ranges hold what was published of large runs, and small ones are up to 12 times off)."""
+"""Factor beyond which a value is far outside its plausible range (assumed: ranges cover published large runs, and
+small runs differ by up to a factor of 12).
+"""
 _OTHER_UNITS = {
     "s": {"milliseconds": 1e-3, "minutes": 60.0, "hours": 3600.0},
     "min": {"seconds": 1 / 60, "hours": 60.0},
     "h": {"seconds": 1 / 3600, "minutes": 1 / 60},
 }
-"""Units that a number may have been meant in, by that of its field: how much of the field's unit each is."""
+"""Units that a user may have meant instead of the unit of the field, with their size in it."""
 
 
 def implausible(scenario: Section) -> tuple[str, ...]:
@@ -156,13 +157,13 @@ def _implausible(path: str, value: float, ends: Plausible) -> str:
 
 @functools.cache
 def naming_files(model: type[Section]) -> tuple[str, ...]:
-    """Paths of fields that may name a file."""
+    """Return the paths of fields that may name a file."""
     return tuple(path for path, field in each_field(model) if meta_of(field).file)
 
 
 @functools.cache
 def sections_of_solvable(model: type[Section]) -> tuple[str, ...]:
-    """Sections that may be left out and hold fields that can be solved for."""
+    """Return optional sections with fields that can be solved for."""
     holding = {
         path.replace(".<name>", "").rpartition(".")[0]
         for path, field in each_field(model, items=True)
@@ -172,13 +173,13 @@ def sections_of_solvable(model: type[Section]) -> tuple[str, ...]:
 
 
 def idle_value(path: str, model: type[Section]) -> Any:
-    """The value with which a field does nothing; None, which leaves it out, where it has no other."""
+    """Return the value at which a field has no effect; None, which unsets it, if it has no other."""
     value = meta_at(path, model).idle
     return value if isinstance(value, (int, float, tuple)) else None
 
 
 def name_of(path: str, model: type[Section]) -> str:
-    """What a list calls a field: the outermost section with a name of its own, or else the field."""
+    """Return the name of a field in lists: the outermost section with a name, or else the field."""
     section: Any = model
     for part in path.split("."):
         field = section.model_fields[part]
@@ -191,7 +192,7 @@ def name_of(path: str, model: type[Section]) -> str:
 
 
 def amount_of(path: str, model: type[Section]) -> str:
-    """What a sentence calls the amount of a field: "the queue time", "the stall of" and the tier's name."""
+    """Return the noun phrase for the amount of a field in sentences, such as "the queue time"."""
     meta, listed = meta_at(path, model), list_of(path)
     amount = meta.amount or (f"the {meta.says}" if meta.says else path)
     item = path.removeprefix(f"{listed}.").rpartition(".")[0]

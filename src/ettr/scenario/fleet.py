@@ -1,4 +1,4 @@
-"""Sections about the nodes behind a job: spares, repair, going on without some, slow nodes, lemons."""
+"""The nodes of a job: spares, repair, elastic training, slow nodes and lemons."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Lemons(Section):
 
     @property
     def rate_factor(self) -> float:
-        """Failure rate of the fleet over what it was with all of its lemons."""
+        """Failure rate of the fleet relative to the fleet with all its lemons."""
         more = self.share * (self.factor - 1)
         return (1 + self.left * more) / (1 + more)
 
@@ -172,12 +172,12 @@ class Repair(Section):
 
     @property
     def share_left(self) -> float:
-        """Share of nodes that automatic repair leaves to people, or to a new node where there are none."""
+        """Fraction of nodes that automatic repair does not fix."""
         return 1.0 if self.automatic_h is None else 1 - self.automatic_success
 
     @property
     def mean_h(self) -> float:
-        """Mean time until a node is back, over the stages that it may go through, waiting for a crew aside. [h]
+        """Mean time until a node is back, over all stages, without waiting for a crew. [h]
 
         Examples
         --------
@@ -201,7 +201,7 @@ class Repair(Section):
     @model_validator(mode="after")
     def _a_spread_of_one_kind(self) -> Repair:
         if self.distribution == "exponential" and self.cv not in (0, 1):
-            raise ValueError(f"distribution: exponential has its own spread: leave out cv = {self.cv:g}")
+            raise ValueError(f"distribution: exponential has a fixed cv of 1: leave out cv = {self.cv:g}")
         return self
 
     @model_validator(mode="after")
@@ -211,7 +211,7 @@ class Repair(Section):
                 "retire_after needs replacement_h, or replaced: false where retired nodes are gone for good"
             )
         if not self.replaced and self.replacement_h is not None:
-            raise ValueError(f"replaced: false contradicts replacement_h = {self.replacement_h:g}: take one")
+            raise ValueError(f"replaced: false conflicts with replacement_h = {self.replacement_h:g}; use one of them")
         all_come_back = self.automatic_success == 1 or self.manual_h is not None
         if not self.replaced and self.retire_after is None and all_come_back:
             raise ValueError("replaced: false needs retire_after, or automatic repair that may fail and no manual_h")
@@ -221,7 +221,7 @@ class Repair(Section):
 class Elastic(Section):
     """Elastic training: the job continues with fewer replicas while nodes are missing."""
 
-    says = "replicas that the job can do without"
+    says = "elastic training"
 
     n_replicas: Annotated[
         Count,

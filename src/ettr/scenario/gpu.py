@@ -1,4 +1,4 @@
-"""A model of GPU: what one computes and draws, how warm that makes it, and how fast it is then."""
+"""A GPU model: compute throughput, power, temperature, and clock."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 COLDEST_C, HOTTEST_C = MACHINE_C
-"""Outside these no machine works; a temperature there is a slip or a sentinel."""
+"""Temperatures outside these are errors: no machine works there."""
 
 Medium = Literal["air", "cold_plate", "immersion"]
 MEDIA: tuple[Medium, ...] = ("air", "cold_plate", "immersion")
-"""What carries the heat away from the GPU."""
+"""Cooling media."""
 
 
 class Compute(Section):
@@ -65,8 +65,8 @@ class Limits(Section):
         if self.least_power_w is not None and self.least_power_w > self.power_w:
             raise ValueError(f"least_power_w must be <= {self.power_w:g} W, the power_w, got {self.least_power_w:g}")
         order = [("throttle_c", self.throttle_c), ("slowdown_c", self.slowdown_c), ("shutdown_c", self.shutdown_c)]
-        known = [(name, value) for name, value in order if value is not None]
-        for (below, low), (name, high) in itertools.pairwise(known):
+        limits = [(name, value) for name, value in order if value is not None]
+        for (below, low), (name, high) in itertools.pairwise(limits):
             if high < low:
                 raise ValueError(f"{name} must be >= {low:g} °C, the {below}, got {high:g}")
         return self
@@ -158,7 +158,7 @@ class Smoothing(Section):
 
 
 class Gpu(Section):
-    """One GPU: computing, limits, phase levels, clock, leakage and cooling, each figure with its origin.
+    """A GPU: compute throughput, limits, power levels, clock, leakage and cooling, each figure with its origin.
 
     Examples
     --------
@@ -216,23 +216,23 @@ class Gpu(Section):
         InputError
             Unknown preset, unreadable file, broken YAML (line and column), or a value that breaks a rule.
         """
-        given = str(name_or_path)
-        if given.endswith((".yml", ".yaml")):
-            return cls.parse(text_of(given, "part"), given)
-        if given not in evidence.gpu_names():
-            evidence.refuse_unlisted("gpus", given)
-            raise UnknownName("part", given, evidence.gpu_names(), "or give a file ending in .yml")
-        return cls.parse(evidence.gpu_text(given), f"{given}.yml")
+        name = str(name_or_path)
+        if name.endswith((".yml", ".yaml")):
+            return cls.parse(text_of(name, "part"), name)
+        if name not in evidence.gpu_names():
+            evidence.refuse_unlisted("gpus", name)
+            raise UnknownName("part", name, evidence.gpu_names(), "or give a file ending in .yml")
+        return cls.parse(evidence.gpu_text(name), f"{name}.yml")
 
     @classmethod
     @functools.lru_cache(maxsize=64)
     def parse(cls, text: str, place: str = "part") -> Gpu:
-        """Read YAML text; ``place`` names it in errors."""
+        """Read a GPU from YAML text; ``place`` names it in errors."""
         return cls.of(mapping_of(text, place, "part"), place)
 
     @classmethod
     def of(cls, values: Mapping[str, Any], place: str = "part") -> Gpu:
-        """Make a GPU from nested values, as they would stand in a file; ``place`` names them in errors."""
+        """Return a GPU from nested values as in a file; ``place`` names them in errors."""
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:
@@ -240,11 +240,11 @@ class Gpu(Section):
 
     @property
     def usual_medium(self) -> Medium:
-        """Air where the GPU has figures for it, else the first medium that it has some for."""
+        """Air if the GPU has figures for it, else its first cooling medium."""
         return next(medium for medium in MEDIA if getattr(self.cooling, medium))
 
     def cooled_by(self, medium: str) -> Cooling:
-        """The figures of one way of cooling.
+        """Return the figures for one cooling method.
 
         Raises
         ------
@@ -258,12 +258,12 @@ class Gpu(Section):
         return cooling
 
     def flat(self) -> dict[str, Any]:
-        """Every single value by its dotted path."""
+        """Return every value by its dotted path."""
         labels = {"evidence", "name", "title", "aliases", "sources"}
         return dict(paths.leaves(self.model_dump(exclude=labels, exclude_none=True)))
 
     def to_frame(self) -> pd.DataFrame:
-        """Every figure with its origin.
+        """Return every figure with its origin.
 
         Returns
         -------
@@ -299,7 +299,7 @@ class Gpu(Section):
 
     @classmethod
     def presets(cls) -> pd.DataFrame:
-        """The GPUs that are known by name, side by side.
+        """Return the built-in GPUs side by side.
 
         Returns
         -------
@@ -327,7 +327,7 @@ class Gpu(Section):
         return pd.DataFrame(rows)
 
     def to_yaml(self) -> str:
-        """The GPU as a file that :meth:`load` reads back.
+        """Return the GPU as YAML text that :meth:`load` reads.
 
         Examples
         --------

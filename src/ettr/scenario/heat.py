@@ -1,4 +1,4 @@
-"""The section on heat: where the hall stands, how it is cooled, and under what conditions the run was observed."""
+"""The heat section: site, cooling, and the conditions under which the run was observed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ COLDEST_AIR_C, HOTTEST_AIR_C = AIR_C
 
 @functools.cache
 def _plants() -> tuple[str, ...]:
-    """Names in the table of cooling, which does not change while we run."""
+    """Return the names in the cooling table."""
     return tuple(evidence.table("cooling")["name"])
 
 
 class Heat(Section):
-    """Heat in the hall: the pace of the hottest GPU, and the failures that heat activates.
+    """Heat in the data hall: the clock of the hottest GPU, and temperature-activated failures.
 
     Failure rates and full speed are those at ``reference_inlet_c`` in air, or for a GPU that only liquid cools in that.
     """
@@ -85,9 +85,9 @@ class Heat(Section):
 
     @model_validator(mode="after")
     def _a_plant_that_there_is(self) -> Heat:
-        known = _plants()
-        if self.cooling not in known:
-            near = difflib.get_close_matches(self.cooling, known, n=1, cutoff=0.4)
+        plants = _plants()
+        if self.cooling not in plants:
+            near = difflib.get_close_matches(self.cooling, plants, n=1, cutoff=0.4)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"cooling must be one of {', '.join(known)}, got {self.cooling!r}{hint}")
+            raise ValueError(f"cooling must be one of {', '.join(plants)}, got {self.cooling!r}{hint}")
         return self

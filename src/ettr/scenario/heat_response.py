@@ -1,4 +1,4 @@
-"""What heat does to a job, hour by hour of the weather that it runs in."""
+"""Effect of heat on a job, for each hour of its weather."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plant:
-    """A kind of cooling plant: what carries the heat away, and how warm it arrives.
+    """A type of cooling plant: its medium and supply temperature.
 
     Attributes
     ----------
@@ -58,13 +58,13 @@ class Plant:
     pue: float
 
     def inlet_c(self, ambient_c: Any) -> Any:
-        """Air or liquid before the GPU, by outdoor temperature. [°C]"""
+        """Return the temperature of air or liquid at the GPU inlet, by outdoor temperature. [°C]"""
         return inlet_c(ambient_c, self.approach_k, self.least_c, self.most_c)
 
 
 @dataclass(frozen=True, eq=False)
 class HeatResponse:
-    """Temperatures, clocks and speed of a job over the hours of its weather.
+    """Temperatures, clocks and training speed over the hours of the weather.
 
     Attributes
     ----------
@@ -84,24 +84,24 @@ class HeatResponse:
 
     @functools.cached_property
     def speed(self) -> float:
-        """Throughput over full speed, mean of the hours."""
+        """Mean throughput over the hours, relative to full speed."""
         return float(self.hours["speed"].mean())
 
     @functools.cached_property
     def hottest_day(self) -> pd.DataFrame:
-        """The hours of the day with the hottest mean outdoors, of the days of which the most hours are known."""
+        """Hours of the day with the highest mean outdoor temperature, among the most complete days."""
         days = self.hours.groupby("day")["ambient_c"].agg(["mean", "size"])
         day = days.loc[days["size"] == days["size"].max(), "mean"].idxmax()
         return self.hours[self.hours["day"] == day].reset_index(drop=True)
 
     @property
     def afternoon_loss(self) -> float:
-        """Share of the best hour's throughput of the job that the worst hour of the hottest day lacks."""
+        """Throughput lost in the worst hour of the hottest day, relative to the best hour of the job."""
         speeds = self.hottest_day["speed"]
         return float(1 - speeds.min() / speeds.max())
 
     def factor(self, mode: Mode) -> float:
-        """Failure rate of a mode over that where it was observed, mean of the hours."""
+        """Return the failure rate of a mode relative to where it was observed, mean of the hours."""
         return _mean_factor(self, mode) if mode.heat_share else 1.0
 
 
@@ -113,7 +113,7 @@ def _mean_factor(response: HeatResponse, mode: Mode) -> float:
 
 
 def plant_of(heat: Heat) -> Plant:
-    """The plant of a section on heat: a row of the table of cooling."""
+    """Return the cooling plant of a heat section: a row of the cooling table."""
     table = evidence.table("cooling").set_index("name")
     row = table.loc[heat.cooling]
 
@@ -131,7 +131,7 @@ def plant_of(heat: Heat) -> Plant:
 
 
 def chip_of(gpu: Gpu, cooling: Cooling, limit_w: float | None = None) -> Chip:
-    """A GPU as plain numbers, cooled in one way and perhaps kept to less power than it could draw.
+    """Return a GPU as plain numbers, with one cooling method and possibly a lower power limit.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def chip_of(gpu: Gpu, cooling: Cooling, limit_w: float | None = None) -> Chip:
 
 
 def capped(chip: Chip, limit_w: float, gpu: Gpu) -> Chip:
-    """The same chip kept to less power: its clock at the new limit follows from the old one's."""
+    """Return the chip at a lower power limit; its clock follows from that at the old limit."""
     least = gpu.limits.least_power_w or 0.0
     if not least <= limit_w <= chip.limit_w or limit_w <= chip.leakage_w:
         least = max(least, chip.leakage_w)
@@ -166,7 +166,7 @@ def capped(chip: Chip, limit_w: float, gpu: Gpu) -> Chip:
 
 
 def heat_response(heat: Heat, n_gpus: int, work_h: float) -> HeatResponse:
-    """Heat over the hours that a job of so many GPUs runs through.
+    """Return the heat response over the hours of a job on ``n_gpus`` GPUs.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def _cooling_of(gpu: Gpu, medium: str) -> Cooling:
 def _refuse_no_power(
     hottest_inlet_c: float, chip: Chip, factor: float, gpu: Gpu, place: str = "heat: an inlet"
 ) -> None:
-    """Say so where the hottest GPU could not compute at the hottest hour: the job would stand still."""
+    """Raise if the hottest GPU could not compute in the hottest hour, so that the job would stand still."""
     try:
         operating_point(hottest_inlet_c, chip, factor)
     except OutsideValidity as error:
@@ -243,7 +243,7 @@ def _refuse_no_power(
 
 
 def _weather_of(heat: Heat, work_h: float) -> pd.DataFrame:
-    """Hours of the day with their outdoor temperature."""
+    """Return the hours of the day with their outdoor temperature."""
     import pandas as pd
 
     if heat.weather is not None:

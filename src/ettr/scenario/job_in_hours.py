@@ -1,4 +1,4 @@
-"""What formulas and the simulator need of a scenario: numbers or arrays, with all times in hours."""
+"""Scenario quantities for formulas and the simulator: numbers or arrays, with all times in hours."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ettr.core.validity import plain
 from ettr.scenario.bounds import of_unit
 
 SHORTEST_MIN = 1 / 60
-"""Nobody checkpoints more often than each second, even where a checkpoint is free."""
+"""Shortest interval: one second, even if a checkpoint is free."""
 LONGEST_MIN = of_unit("checkpoint.interval_min")[1]
 _HAIR = 1 + LAST_DIGITS
-"""Above a limit by this much, so that rounding does not put an interval below it."""
+"""Factor above a limit, so that rounding does not put an interval below it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class _Numbers:
     """A record of floats and arrays that broadcast against each other."""
 
     def arrays(self) -> Iterator[np.ndarray]:
-        """All arrays in it."""
+        """Yield all arrays."""
         yield from _arrays(self)
 
     @functools.cached_property
@@ -38,7 +38,7 @@ class _Numbers:
         return np.broadcast_shapes(*{array.shape for array in self.arrays()})
 
     def map(self, function: Callable[[np.ndarray], Any]) -> Self:
-        """The same with a function of each array in its place."""
+        """Return the record with a function applied to each array."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         changed = {name: _mapped(value, function) for name, value in values.items()}
         return replace(self, **{name: value for name, value in changed.items() if value is not values[name]})
@@ -66,7 +66,7 @@ def _mapped(value: Any, function: Callable[[np.ndarray], Any]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ModesInHours:
-    """Modes of failure, ``other`` last, on the first axis; a general time stands where a mode has no own.
+    """Failure modes on the first axis, ``other`` last; modes without their own time have the general one.
 
     ``restart`` is without loading. ``latency`` is NaN where a
     failure is noticed, ``repair`` where a node goes through the general stages. ``n_out`` are nodes that leave the job.
@@ -81,13 +81,13 @@ class ModesInHours:
 
     @property
     def latencies(self) -> np.ndarray:
-        """Latencies of the silent modes that occur, each once. [h]"""
+        """Distinct latencies of the silent modes that occur. [h]"""
         return np.unique(self.latency[(self.weight > 0) & ~np.isnan(self.latency)])
 
 
 @dataclass(frozen=True, eq=False)
 class RestartInHours(_Numbers):
-    """One of the restart times that modes have, without loading, and the share of failures with it."""
+    """A restart time of modes without loading, and the share of failures with it."""
 
     share: Any
     restart: Any
@@ -106,7 +106,7 @@ class TierInHours(_Numbers):
 
 @dataclass(frozen=True, eq=False)
 class PredictionInHours(_Numbers):
-    """What warnings say and cost; ``recall`` is 0 where they come too late."""
+    """Quality and cost of failure predictions; ``recall`` is 0 if their lead time is too short."""
 
     recall: Any
     precision: Any
@@ -115,9 +115,9 @@ class PredictionInHours(_Numbers):
 
 @dataclass(frozen=True)
 class AgeingInHours:
-    """How the failure rate changes: burn-in of the fleet, or Weibull lifetimes of nodes.
+    """Change of the failure rate: burn-in of the fleet, or Weibull lifetimes of nodes.
 
-    ``long_run`` is the rate in the long run over the one given, which may have been counted on new nodes.
+    ``long_run`` is the long-run rate relative to the stated one, which may have been counted on new nodes.
     """
 
     factor: float
@@ -129,20 +129,27 @@ class AgeingInHours:
 
     @property
     def changes(self) -> bool:
-        """Whether the failure rate changes while the job runs."""
+        """True if the failure rate changes during the job."""
         return self.factor != 1 or (self.starts_new and self.shape != 1)
 
 
 @dataclass(frozen=True, eq=False)
 class JobInHours(_Numbers):
-    """A scenario in hours, fields as floats or arrays that broadcast; symbols as in the methods page.
+    """A scenario in hours; fields are floats or arrays that broadcast, with symbols as on the methods page.
 
-    What depends on the failure rate or on an interval is derived, so that ``dataclasses.replace`` gives the same run at
-    another. ``detection`` and ``queue`` are means over all failures, the wait for a person included; ``first_queue`` is
-    without it. ``restart`` is the general one, and ``restarts`` those of failures; each start takes ``load`` on top.
-    ``latency`` is the mean over all failures, ``silent`` the share of those that are silent. ``tiers`` are those below
-    the store. Closed forms ask for all up to ``person``, and the simulator for the rest too; a time is 0 where there is
-    no such stage, ``retire_window`` infinite without one.
+    Quantities that depend on the failure rate or on an interval are derived, so that ``dataclasses.replace`` gives the
+    same run with another rate or interval. ``detection`` and ``queue`` are means over all failures, including the wait
+    for a person; ``first_queue`` excludes it. ``restart`` is the general restart time, ``restarts`` are those of
+    failures; each start adds ``load``. ``latency`` is the mean over all failures, ``silent`` the share of silent ones.
+    ``tiers`` are the faster tiers. Analytical models use the fields up to ``person``, the simulator all of them; a time
+    is 0 for a missing stage, and ``retire_window`` is infinite without one.
+
+    Examples
+    --------
+    >>> from ettr import Scenario
+    >>> job = Scenario.load("llama3-405b").in_hours()
+    >>> round(float(job.mttf), 2), round(60 * float(job.stall), 3)
+    (2.98, 0.167)
     """
 
     n_nodes: Any
@@ -202,8 +209,8 @@ class JobInHours(_Numbers):
 
     @property
     def restart_after(self) -> Any:
-        """Mean restart and load after a failure if none strikes meanwhile, from the store. [h]"""
-        return sum(one.share * one.restart for one in self.restarts) + self.load
+        """Mean restart and load time after a failure if no other one occurs, from the store. [h]"""
+        return sum(group.share * group.restart for group in self.restarts) + self.load
 
     @property
     def recovery(self) -> Any:
@@ -213,19 +220,19 @@ class JobInHours(_Numbers):
     @functools.cached_property
     def survive_restart(self) -> Any:
         """Probability that none strikes in the restart and load after a failure, from the store."""
-        return sum(one.share * self.survives_restart(one.restart, self.load) for one in self.restarts)
+        return sum(group.share * self.survives_restart(group.restart, self.load) for group in self.restarts)
 
     @functools.cached_property
     def cut_restart(self) -> Any:
-        """One less it, with the digits that a difference would lose."""
-        return sum(-one.share * np.expm1(-self.rate * (one.restart + self.load)) for one in self.restarts)
+        """Complement of the survival probability, computed without cancellation."""
+        return sum(-group.share * np.expm1(-self.rate * (group.restart + self.load)) for group in self.restarts)
 
     def survives_restart(self, restart_h: Any, load_h: Any) -> Any:
-        """Probability that no failure strikes during a restart with its load."""
+        """Return the probability that no failure occurs during a restart with its load."""
         return np.exp(-self.rate * (restart_h + load_h))
 
     def until_struck_h(self, restart_h: Any, load_h: Any) -> Any:
-        """Mean time in such a restart until a failure strikes or it is done, whichever is first. [h]"""
+        """Return the mean time in such a restart until a failure or its end, whichever is first. [h]"""
         return mean_until(self.rate, restart_h + load_h)
 
     @property
@@ -256,18 +263,20 @@ class JobInHours(_Numbers):
     @property
     def severity(self) -> tuple[Any, ...]:
         """Probability that a tier is the fastest one that survives a failure, the store last."""
-        kept = [0.0, *(sum(tier.kept) for tier in self.tiers), sum(one.share for one in self.restarts)]
+        kept = [0.0, *(sum(tier.kept) for tier in self.tiers), sum(group.share for group in self.restarts)]
         return tuple(more - less for less, more in itertools.pairwise(kept))
 
     @property
     def has_interval_rule(self) -> bool:
-        """Whether the best interval follows by a rule: of one store, where all failures are noticed, or none."""
+        """True if the best interval follows from a formula: with the store alone and failures all silent or all
+        detected.
+        """
         alike = self.silent == 0 or self.silent > 1 - LAST_DIGITS
         return alike and not self.tiers and self.prediction is None
 
     @property
     def interval_ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Shortest and longest interval that is worth considering, at each point. [h]"""
+        """Shortest and longest reasonable interval, at each point. [h]"""
         low = np.maximum(np.asarray(self.head) * _HAIR, SHORTEST_MIN / MIN_PER_H)
         if self.tiers:
             low = np.maximum(low, np.asarray(self.tiers[-1].tau) * _HAIR)
@@ -278,19 +287,19 @@ class JobInHours(_Numbers):
         return np.broadcast_to(low, self.shape), np.broadcast_to(high, self.shape)
 
     def interval_by(self, rule: str) -> Any:
-        """The interval of a rule, within :attr:`interval_ends`. [h]
+        """Return the interval of a rule, within :attr:`interval_ends`. [h]
 
         Raises
         ------
         NotModelled
-            With faster tiers, warnings, or some failures silent, for which there is no rule.
+            There is no formula with faster tiers, predictions, or a mix of silent and detected failures.
         """
         if not self.has_interval_rule:
-            beside = "tiers" if self.tiers else "prediction" if self.prediction else "failures of which some are silent"
-            instead = (
-                "such as those that `ettr plan` finds" if rule == "best" else "or best, for which a plan finds them"
+            beside = (
+                "tiers" if self.tiers else "prediction" if self.prediction else "a mix of silent and detected failures"
             )
-            raise NotModelled(f"checkpoint.interval_min: {rule} has no rule for {beside}: give minutes, {instead}")
+            instead = "such as those of `ettr plan`" if rule == "best" else "or best, which a plan computes"
+            raise NotModelled(f"checkpoint.interval_min: {rule} has no formula for {beside}; enter minutes, {instead}")
         rules = {
             "best": lambda: exact_interval(self.stall, self.mttf, self.persist, self.slowdown),
             "young": lambda: young_interval(self.stall, self.mttf),
@@ -299,11 +308,11 @@ class JobInHours(_Numbers):
         return plain(np.clip(rules[rule](), *self.interval_ends))
 
     def with_intervals(self, taus: tuple[Any, ...]) -> JobInHours:
-        """The same with other intervals of all tiers, the store last. [h]"""
+        """Return the job with other intervals of all tiers, the store last. [h]"""
         tiers = tuple(replace(tier, tau=tau) for tier, tau in zip(self.tiers, taus[:-1], strict=True))
         return replace(self, tiers=tiers, tau=taus[-1])
 
     def at_points(self, where: Any) -> JobInHours:
-        """The same at some points, given as an index into arrays of its :attr:`shape`."""
+        """Return the job at some points, selected by an index into arrays of its :attr:`shape`."""
         shape = self.shape
         return self.map(lambda array: np.broadcast_to(array, shape)[where])

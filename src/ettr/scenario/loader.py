@@ -1,4 +1,4 @@
-"""Files that a scenario is read from and names: known again when they change, and found beside it."""
+"""Files of a scenario: detect changes, and resolve paths relative to it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def stamp(path: str | Path) -> tuple[int, int]:
-    """When a file was written last and how long it is, to know again what was read; zeros if there is none."""
+    """Return modification time and size of a file, to detect changes; zeros if it does not exist."""
     try:
         status = Path(path).stat()
     except (OSError, ValueError):
@@ -15,7 +15,7 @@ def stamp(path: str | Path) -> tuple[int, int]:
 
 
 def beside(name: str, folder: str | Path) -> str:
-    """The absolute path of a file in a folder; where there is none the name itself, as seen from the working folder."""
+    """Return the absolute path of a file in a folder; if there is none, the name itself."""
     path = Path(folder) / name
     try:
         return str(path.resolve()) if path.suffix and path.is_file() else name

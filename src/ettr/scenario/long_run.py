@@ -1,4 +1,4 @@
-"""The failure rate of a scenario in the long run, where it changes while the job runs."""
+"""The long-run failure rate of a scenario whose rate changes during the job."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ettr.scenario.run_fields import RunFields
 
 
 def changes(scenario: RunFields) -> bool:
-    """Whether the failure rate changes while the job runs."""
+    """Return whether the failure rate changes during the job."""
     burn_in = scenario.failures.burn_in
     return (burn_in is not None and burn_in.factor != 1) or starts_new(scenario)
 
 
 def starts_new(scenario: RunFields) -> bool:
-    """Whether all nodes are new at the start, and age."""
+    """Return whether all nodes are new at the start and age."""
     lifetime = scenario.failures.lifetime
     return lifetime is not None and lifetime.shape != 1 and lifetime.start == "new"
 
 
 def long_run_rate(scenario: RunFields) -> float:
-    """Failure rate in the long run, also where it was counted on nodes that were new. [1 / (1000 node-days)]"""
+    """Return the long-run failure rate, also if it was counted on new nodes. [1 / (1000 node-days)]"""
     failures = scenario.failures
     if not starts_new(scenario) or not failures.n_events or failures.lifetime is None:
         return scenario.failure_rate
@@ -35,18 +35,18 @@ def long_run_rate(scenario: RunFields) -> float:
 
 
 def steady(scenario: RunFields, higher: float = 1.0) -> dict[str, Any]:
-    """What to override for a rate that does not change, so many times higher and known as well as the one given."""
+    """Return overrides for a constant rate, higher by a factor and with the same relative uncertainty."""
     values: dict[str, Any] = {"failures.burn_in": None, "failures.lifetime": None}
     if higher == 1:
         return values
-    known = scenario.failures.posterior
+    posterior = scenario.failures.posterior
     values[RATE] = scenario.failure_rate * higher
-    if known is not None:
-        values["failures.rate_gamma"] = {"shape": known.shape, "node_days": known.node_days / higher}
+    if posterior is not None:
+        values["failures.rate_gamma"] = {"shape": posterior.shape, "node_days": posterior.node_days / higher}
     return values
 
 
 def settled(scenario: RunFields) -> dict[str, Any]:
-    """What to override for the same run at the rate of nodes in the long run, without burn-in and lifetimes."""
+    """Return overrides for the same run at the long-run rate, without burn-in and lifetimes."""
     rate = scenario.failure_rate
     return steady(scenario, long_run_rate(scenario) / rate if rate else 1.0)

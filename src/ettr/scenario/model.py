@@ -1,4 +1,4 @@
-"""A job on a cluster: read from YAML, checked, overridden, and written."""
+"""A job on a cluster: read from YAML, validate, override and write."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 _COMPUTED = {"status": "derived", "note": "computed from the scenario as first written"}
 _RECORDED = {"status": "derived", "note": "the nodes of the job before its size was changed"}
-_CLOCK = {"status": "assumed", "note": "the clock of whoever tells a mean time to failure"}
+_CLOCK = {"status": "assumed", "note": "an MTBF is assumed to be by the wall clock"}
 
 
 def _noted(raw: dict[str, Any], origins: dict[str, Any]) -> dict[str, Any]:
-    """Values with the origins of some that were computed, where no other is written."""
+    """Return values with the origins of computed ones, unless another origin is written."""
     written = raw["evidence"] if isinstance(raw.get("evidence"), dict) else {}
     return {**raw, "evidence": origins | written}
 
 
 def _without_origins(evidence: dict[str, Any], of: Iterable[str]) -> dict[str, Any]:
-    """Origins of values without those of some paths, and of all below these."""
+    """Return origins without those of some paths and of everything below them."""
     return {
         field: origin
         for field, origin in evidence.items()
@@ -76,7 +76,7 @@ class Scenario(RunHours):
     @model_validator(mode="before")
     @classmethod
     def _fix_where_it_was_measured(cls, raw: Any) -> Any:
-        """Keep on how many GPUs the ETTR was measured, from the scenario as it was written."""
+        """Record the number of GPUs on which the ETTR was measured."""
         measured = raw.get("measured") if isinstance(raw, dict) else None
         if not isinstance(measured, dict) or measured.get("n_gpus") is not None:
             return raw
@@ -89,32 +89,32 @@ class Scenario(RunHours):
     @model_validator(mode="before")
     @classmethod
     def _fix_what_was_observed(cls, raw: Any) -> Any:
-        """Keep on how many nodes and by which clock the rate was observed, from the scenario as it was written."""
+        """Record the number of nodes and the clock on which the failure rate was observed."""
         if not isinstance(raw, dict) or not isinstance(raw.get("failures"), dict):
             return raw
         failures = dict(raw["failures"])
-        known: dict[str, Any] = {}
+        recorded: dict[str, Any] = {}
         if any(failures.get(path.removeprefix("failures.")) for path in MEANS) and not failures.get("rate_clock"):
-            known["rate_clock"] = "wall"
-        wall = {**failures, **known}.get("rate_clock") == "wall" and failures.get("exposed_share") is None
+            recorded["rate_clock"] = "wall"
+        wall = {**failures, **recorded}.get("rate_clock") == "wall" and failures.get("exposed_share") is None
         try:
             if failures.get("observed_nodes") is None and (wall or failures.get("job_mttf_h")):
-                known["observed_nodes"] = Cluster.model_validate(raw.get("cluster")).n_nodes
+                recorded["observed_nodes"] = Cluster.model_validate(raw.get("cluster")).n_nodes
             if wall:
-                exposed = {**failures, **known, "rate_clock": "exposed", "exposed_share": None}
+                exposed = {**failures, **recorded, "rate_clock": "exposed", "exposed_share": None}
                 dead = cls.model_validate({**raw, "failures": exposed})._dead_share_as_observed()
         except ValidationError:
             return raw  # the same faults are reported when the whole is checked
-        if not known and not wall:
+        if not recorded and not wall:
             return raw
         if wall and dead >= 1:
             raise ValueError(
-                f"failures.rate_clock: wall leaves no time in which failures can strike: detection, queue and "
+                f"failures.rate_clock: wall leaves no time in which failures can occur: detection, queue and "
                 f"maintenance take {dead:.3g} of each hour (give fewer failures, or shorter times)"
             )
-        known |= {"exposed_share": 1 - dead} if wall else {}
-        origin = {f"failures.{name}": _CLOCK if name == "rate_clock" else _COMPUTED for name in known}
-        return _noted({**raw, "failures": {**failures, **known}}, origin)
+        recorded |= {"exposed_share": 1 - dead} if wall else {}
+        origin = {f"failures.{name}": _CLOCK if name == "rate_clock" else _COMPUTED for name in recorded}
+        return _noted({**raw, "failures": {**failures, **recorded}}, origin)
 
     @model_validator(mode="after")
     def _origins_name_fields(self) -> Scenario:
@@ -162,10 +162,12 @@ class Scenario(RunHours):
     @model_validator(mode="after")
     def _tokens_have_what_they_need(self) -> Scenario:  # before heat, whose speed asks for the hours of the job
         if self.job.tokens is not None and self.model is None:
-            raise ValueError("job.tokens needs model: what is trained, e.g. model: {n_parameters: 405e9}")
+            raise ValueError("job.tokens needs model, e.g. model: {n_parameters: 405e9}")
         for name in OF_TOKENS:
             if self.job.tokens is None and getattr(self, name) is not None:
-                raise ValueError(f"{name} needs job.tokens instead of job.productive_h: without it nothing follows")
+                raise ValueError(
+                    f"{name} needs job.tokens instead of job.productive_h; without tokens it has no effect"
+                )
         loose = self.sync is not None and self.sync.every_steps > 1
         if loose and self.layout is not None and self.layout.sharded:
             raise ValueError(
@@ -181,7 +183,7 @@ class Scenario(RunHours):
         return self._can_compute("layout_of_job")
 
     def _can_compute(self, quantity: str) -> Scenario:
-        """Compute what the scenario keeps of itself: that raises where its values allow none."""
+        """Compute a cached quantity, which raises if the values do not allow it."""
         getattr(self, quantity)
         return self
 
@@ -190,7 +192,7 @@ class Scenario(RunHours):
         for mode in self.failures.modes:
             if mode.heat_share and not self.heat:
                 raise ValueError(
-                    f"failures.modes.{mode.name}.heat_share needs heat: without it no temperature is known, e.g. "
+                    f"failures.modes.{mode.name}.heat_share needs heat: it has no temperature otherwise, e.g. "
                     "heat: {mean_c: 20}"
                 )
         return self
@@ -202,12 +204,12 @@ class Scenario(RunHours):
     @model_validator(mode="after")
     def _nodes_that_leave_come_back(self) -> Scenario:
         if self.spares and not self.repair:
-            raise ValueError("spares needs repair: nodes that leave the job come back, e.g. repair: {manual_h: 24}")
+            raise ValueError("spares needs repair, the time until failed nodes return, e.g. repair: {manual_h: 24}")
         if self.repair and not self.spares:
-            raise ValueError("repair needs spares: without them nothing is tracked, e.g. spares: {n_nodes: 0}")
+            raise ValueError("repair needs spares, e.g. spares: {n_nodes: 0}; without them it has no effect")
         for name in ("elastic", "maintenance.rolling_nodes"):
             if fields.given_at(self, name) is not None and not self.spares:
-                raise ValueError(f"{name} needs spares and repair: without them no node is ever missing")
+                raise ValueError(f"{name} needs spares and repair; without them no node is ever missing")
         return self
 
     @model_validator(mode="after")
@@ -220,7 +222,7 @@ class Scenario(RunHours):
         return self
 
     def _names_an_item(self, path: str) -> bool:
-        """Whether a path leads to a field of one mode or tier, or of all."""
+        """Return whether a path refers to a field of one mode or tier, or of all."""
         listed = paths.list_of(path)
         if not listed:
             return False
@@ -245,24 +247,24 @@ class Scenario(RunHours):
         InputError
             Unknown preset, unreadable file, broken YAML (line and column), or a value that breaks a rule.
         """
-        given = str(name_or_path)
-        if given.endswith((".yml", ".yaml")):
-            return cls._read(text_of(given, "scenario"), given, str(Path(given).parent))
-        if given not in evidence.scenario_names():
-            evidence.refuse_unlisted("scenarios", given)
-            raise UnknownName("scenario", given, evidence.scenario_names(), "or give a file ending in .yml")
-        return cls.parse(evidence.scenario_text(given), f"{given}.yml")
+        name = str(name_or_path)
+        if name.endswith((".yml", ".yaml")):
+            return cls._read(text_of(name, "scenario"), name, str(Path(name).parent))
+        if name not in evidence.scenario_names():
+            evidence.refuse_unlisted("scenarios", name)
+            raise UnknownName("scenario", name, evidence.scenario_names(), "or give a file ending in .yml")
+        return cls.parse(evidence.scenario_text(name), f"{name}.yml")
 
     @classmethod
     def parse(cls, text: str, place: str = "scenario") -> Scenario:
-        """Read YAML text; ``place`` names it in errors."""
+        """Read a scenario from YAML text; ``place`` names it in errors."""
         return cls._read(text, place, "")
 
     @classmethod
     def _read(cls, text: str, place: str, folder: str) -> Scenario:
-        known = cls._read_once(text, place, folder)
+        scenario = cls._read_once(text, place, folder)
         # files may have changed since: what they say is read again
-        return cls._read_now(text, place, folder) if known.files else known
+        return cls._read_now(text, place, folder) if scenario.files else scenario
 
     @classmethod
     @functools.lru_cache(maxsize=64)  # reading YAML takes longest
@@ -280,7 +282,7 @@ class Scenario(RunHours):
 
     @classmethod
     def of(cls, values: Scenario | Mapping[str, Any] | str | Path, place: str = "scenario") -> Scenario:
-        """Make a scenario from nested values, as they would stand in a file; ``place`` names them in errors.
+        """Return a scenario from nested values as in a file; ``place`` names them in errors.
 
         A scenario comes back as it is, and a preset or a file by its name.
         """
@@ -350,21 +352,21 @@ class Scenario(RunHours):
             paths.assign(raw, path, n_nodes, type(self))
             if n_nodes is not None and isinstance(raw["evidence"], dict):
                 raw["evidence"] = {path: _RECORDED} | raw["evidence"]
-        given = {path: "null" if value is None else str(value)[:60] for path, value in values.items()}
-        return self.of(raw, ", ".join(f"{path}={value}" for path, value in given.items()))
+        shown_values = {path: "null" if value is None else str(value)[:60] for path, value in values.items()}
+        return self.of(raw, ", ".join(f"{path}={value}" for path, value in shown_values.items()))
 
     def _mapping_instead(self, values: Any, by_name: Mapping[str, Any]) -> str:
-        """The message for an override by keyword, or by something that is no mapping."""
+        """Return the error for an override by keyword, or by something other than a mapping."""
         form, got = "{'cluster.n_gpus': 100_000}", f", got {values!r:.80}"
         if by_name:
             name, value = next(iter(by_name.items()))
-            known = paths.paths_of(type(self))
-            path = next((path for path in known if path.rpartition(".")[2] == name), None)
+            valid = paths.paths_of(type(self))
+            path = next((path for path in valid if path.rpartition(".")[2] == name), None)
             form, got = (f"{{{path!r}: {value!r:.80}}}", "") if path else (form, f", got {name}={value!r:.80}")
         return f"override takes a mapping of dotted paths to values: override({form}){got}"
 
     def _observed_before(self, values: Mapping[str, Any]) -> dict[str, int | None]:
-        """``failures.observed_nodes`` after a change of size; empty where it stays as it is.
+        """Return ``failures.observed_nodes`` after a change of size; empty if it stays the same.
 
         The values of failures and recovery describe the run before, so its size is recorded, unless they are given
         anew. Back at that size the record is dropped: the same run is then the same scenario.
@@ -385,7 +387,7 @@ class Scenario(RunHours):
         return {OBSERVED: None} if is_back and is_record else {}
 
     def to_yaml(self, comments: bool = False) -> str:
-        """The scenario as a file that :meth:`load` reads back: a line a section, a line a mode and an origin.
+        """Return the scenario as YAML text that :meth:`load` reads; one line per section, mode and origin.
 
         With ``comments`` a line a field, with its meaning, and what is assumed where nothing is given.
 
@@ -400,7 +402,7 @@ class Scenario(RunHours):
         return writing.as_yaml(self.written())
 
     def written(self) -> dict[str, Any]:
-        """The scenario as plain values: what its file says, without defaults."""
+        """Return the scenario as plain values without defaults, as in a file."""
         return {**self._sections(exclude_defaults=True, mode="json"), "cluster": self.cluster.model_dump()}
 
     def _sections(self, **kept: Any) -> dict[str, Any]:
@@ -410,7 +412,7 @@ class Scenario(RunHours):
         return sections
 
     def flat(self) -> dict[str, Any]:
-        """Every single value by its dotted path, modes left out."""
+        """Return every value by its dotted path, without modes."""
         sections = self.model_dump(exclude={"evidence", "name", "title", "sources"})
         return dict(paths.leaves(sections))
 
@@ -432,7 +434,7 @@ class Scenario(RunHours):
         return field_list.dictionary(cls)
 
     def to_frame(self) -> pd.DataFrame:
-        """Every value in force with its origin.
+        """Return every value in force with its origin.
 
         Returns
         -------
@@ -446,7 +448,7 @@ class Scenario(RunHours):
         return pd.DataFrame(self.in_force())
 
     def in_force(self) -> list[dict[str, Any]]:
-        """The rows of :meth:`to_frame`."""
+        """Return the rows of :meth:`to_frame`."""
         idle = fields.idle(self)
         rows = []
         for field, path, value in self._all_values():
@@ -470,7 +472,7 @@ class Scenario(RunHours):
         return as_html([Headline(self.title), Table(columns, rows, words=("unit", "status"))])
 
     def _all_values(self) -> Iterator[tuple[str, str, Any]]:
-        """Name to show, path of the field, and value of everything, the tiers included."""
+        """Yield display name, path and value of everything, including tiers."""
         for path, value in self.flat().items():
             yield path, path, value
         for tier in self.checkpoint.tiers:

@@ -1,4 +1,4 @@
-"""Dotted paths into a scenario: find the field, its unit and rule, assign a value, list them all."""
+"""Dotted paths into a scenario: find a field with its unit and rule, assign a value, list all paths."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TIERS, PREDICTION = "checkpoint.tiers", "prediction"
 
 
 class Listed(NamedTuple):
-    """How messages call an item of a list, for short and in full, and a field of it."""
+    """Nouns for a list item in messages, short and long, and an example field."""
 
     short: str
     kind: str
@@ -37,11 +37,11 @@ LISTS = {
     "failures.modes": Listed("mode", "failure mode", "factor"),
     "checkpoint.tiers": Listed("tier", "tier", "interval_s"),
 }
-"""Lists whose items are found by their ``name``."""
+"""Lists whose items have a ``name``."""
 
 
 def model_of(annotation: Any) -> type[Section] | None:
-    """The section class inside an annotation such as ``Maintenance | None`` or ``tuple[Mode, ...]``."""
+    """Return the section class in an annotation such as ``Maintenance | None`` or ``tuple[Mode, ...]``."""
     for candidate in (annotation, *typing.get_args(annotation)):
         if isinstance(candidate, type) and issubclass(candidate, Section):
             return candidate
@@ -50,12 +50,12 @@ def model_of(annotation: Any) -> type[Section] | None:
 
 @functools.lru_cache(maxsize=1024)
 def bounds_at(path: str, model: type[Section]) -> Bounds:
-    """Bounds of the field that a dotted path names, as pairs of sign and limit, e.g. ``((">=", 0), ("<=", 1))``."""
+    """Return the bounds of the field at a dotted path, as pairs of sign and limit, e.g. ``((">=", 0), ("<=", 1))``."""
     return bounds(path, field_at(path, model))
 
 
 def field_at(path: str, model: type[Section]) -> FieldInfo:
-    """Find the field that a dotted path names; items of a list by their name.
+    """Return the field at a dotted path; items of a list by their name.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def field_at(path: str, model: type[Section]) -> FieldInfo:
 
 
 def sections_of(model: type[Section], prefix: str = "") -> Iterator[tuple[str, type[Section]]]:
-    """Path and class of every section below a model; ``<name>`` stands for an item of a list."""
+    """Yield path and class of every section below a model; ``<name>`` refers to an item of a list."""
     for name, field in model.model_fields.items():
         section, origin = model_of(field.annotation), typing.get_origin(field.annotation)
         if section and origin is not dict:
@@ -91,12 +91,12 @@ def sections_of(model: type[Section], prefix: str = "") -> Iterator[tuple[str, t
 
 
 def list_of(path: str) -> str:
-    """The list that a path leads into, e.g. ``failures.modes``; empty if none."""
+    """Return the list that a path leads into, e.g. ``failures.modes``; empty if none."""
     return next((name for name in LISTS if path == name or path.startswith(f"{name}.")), "")
 
 
 def each_field(model: type[Section], prefix: str = "", *, items: bool = False) -> Iterator[tuple[str, FieldInfo]]:
-    """Path and field of everything below a model, sections opened; ``items`` opens lists and tables as well."""
+    """Yield path and field of everything below a model; ``items`` includes lists and tables."""
     for name, field in model.model_fields.items():
         inner, origin = model_of(field.annotation), typing.get_origin(field.annotation)
         listed = "<name>." if origin is tuple else "<*>." if origin is dict else ""
@@ -107,12 +107,12 @@ def each_field(model: type[Section], prefix: str = "", *, items: bool = False) -
 
 
 def paths_of(model: type[Section]) -> list[str]:
-    """Every path below a model, sections opened, modes not."""
+    """Return every path below a model, without list items."""
     return [path for path, _ in each_field(model)]
 
 
 def assign(raw: dict[str, Any], path: str, value: Any, model: type[Section]) -> None:
-    """Put a value at a dotted path of nested dicts.
+    """Assign a value at a dotted path of nested dicts.
 
     An item of a list is found by its ``name``, which may itself hold dots: ``failures.modes.NIC.factor``.
     """
@@ -138,7 +138,7 @@ def _assign_to_item(raw: dict[str, Any], listed: str, path: str, value: Any, mod
     item, rest = LISTS[listed], path.removeprefix(f"{listed}.")
     section, _, name_of_list = listed.partition(".")
     items = raw[section].get(name_of_list) if isinstance(raw.get(section), dict) else None
-    by_name = {one["name"]: one for one in items or () if isinstance(one, dict) and "name" in one}
+    by_name = {entry["name"]: entry for entry in items or () if isinstance(entry, dict) and "name" in entry}
     if not by_name:
         raise InputError(f"the scenario names no {item.kind}s, so it has no {path}")
     name, dot, field = rest.rpartition(".")
@@ -151,7 +151,7 @@ def _assign_to_item(raw: dict[str, Any], listed: str, path: str, value: Any, mod
 
 
 def leaves(section: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted path and value of everything in nested dicts; lists are left out."""
+    """Yield dotted path and value of everything in nested dicts, without lists."""
     for name, value in section.items():
         if isinstance(value, dict):
             yield from leaves(value, f"{prefix}{name}.")
@@ -162,7 +162,7 @@ def leaves(section: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 def row_of(
     field: str, path: str, value: Any, origin: Origin | None, written: bool, model: type[Section]
 ) -> dict[str, Any]:
-    """A value with its unit and where it comes from, as tables show it; what nobody gave is assumed."""
+    """Return a value with its unit and origin for a table; a default without origin is assumed."""
     default = not written and field_at(path, model).default == value
     return {
         "field": field,
@@ -219,6 +219,6 @@ def check_values(path: str, values: Any, model: type[Section]) -> np.ndarray:
 
 
 def _shown(values: np.ndarray) -> str:
-    """The first of some numbers; as written where it is below the normal floats, whose digits differ."""
+    """Return the first number as text; exact if it is below the normal floats."""
     first = float(values.flat[0])
     return repr(first) if 0 < abs(first) < sys.float_info.min else f"{first:g}"

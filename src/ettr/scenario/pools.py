@@ -1,4 +1,4 @@
-"""So many spares that no node is missing at a random moment, with a probability."""
+"""Number of spares for a given availability."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from ettr.core.validity import at_least_zero
 
 
 def enough_spares(in_repair: Any, share: Any) -> np.ndarray:
-    """Least spares that are enough for a share of the time, if the number in repair is Poisson distributed. [nodes]
+    """Return the minimum number of spares that is sufficient for a share of the time, with Poisson distributed
+    repairs. [nodes]
 
     Parameters
     ----------

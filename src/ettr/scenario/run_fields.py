@@ -62,12 +62,12 @@ class RunFields(Section):
 
     @property
     def prices(self) -> Cost:
-        """Prices in force: the scenario's, or the assumed ones."""
+        """Prices of the scenario, or the assumed ones."""
         return self.cost or Cost.model_validate({})
 
     @property
     def usd_per_h(self) -> float:
-        """Cost of an hour of the job: its GPUs, and what a day costs at any size; electricity aside. [USD/h]"""
+        """Cost per hour of the job: GPUs and fixed daily cost, without electricity. [USD/h]"""
         return self.cluster.n_gpus * self.prices.usd_per_gpu_h + self.prices.usd_per_day / H_PER_DAY
 
     @property
@@ -77,7 +77,7 @@ class RunFields(Section):
 
     @property
     def observed_nodes(self) -> int:
-        """Nodes of the run whose failures and recovery the values describe: the job's own where nothing else is said.
+        """Nodes of the run on which failures and recovery were observed; by default those of the job.
 
         At another size the failures grow with the nodes, and each start by ``recovery.init_s_per_1000_gpus``.
         """
@@ -85,12 +85,12 @@ class RunFields(Section):
 
     @property
     def observed_gpus(self) -> int:
-        """The same in GPUs. [GPUs]"""
+        """GPUs of the run on which failures and recovery were observed. [GPUs]"""
         return self.observed_nodes * self.cluster.gpus_per_node
 
     @property
     def gpus_beyond_observed(self) -> int:
-        """GPUs of the job beyond those; negative where the job is smaller. [GPUs]"""
+        """GPUs of the job minus ``observed_gpus``. [GPUs]"""
         return self.cluster.n_gpus - self.observed_gpus
 
     @functools.cached_property
@@ -100,7 +100,7 @@ class RunFields(Section):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Files beside its own that the scenario reads: weather, and GPUs that are no preset."""
+        """Other files that the scenario reads: weather, and GPUs that are not presets."""
         weather = [self.heat.weather] if self.heat and self.heat.weather else []
         parts = [self.heat.part] if self.heat else []
         if self.job.tokens is not None:  # which need what the GPU can compute
@@ -109,7 +109,7 @@ class RunFields(Section):
 
     @functools.cached_property
     def throughput(self) -> Throughput | None:
-        """How fast the job trains on so many GPUs; None where it is given by its hours."""
+        """Throughput model of the training job; None for a job with ``productive_h``."""
         if self.model is None or self.job.tokens is None:
             return None
         sections = (self.model, self.layout, self.network, self.scaling, self.sync)
@@ -119,39 +119,39 @@ class RunFields(Section):
 
     @property
     def part(self) -> Gpu:
-        """The GPU of the job: that of ``power``, else of ``heat``, else an H100."""
+        """The GPU of the job: from ``power``, else from ``heat``, else an H100."""
         return Gpu.load(self.part_name)
 
     @property
     def part_name(self) -> str:
-        """Its name, or the file that describes it."""
-        given = self.power.part if self.power else None
-        return given or (self.heat.part if self.heat else PART)
+        """Name of the GPU, or its file."""
+        part = self.power.part if self.power else None
+        return part or (self.heat.part if self.heat else PART)
 
     @functools.cached_property
     def layout_of_job(self) -> Layout | None:
-        """The fastest layout whose replicas divide the job's GPUs; None where it is given by its hours."""
+        """The fastest layout whose replicas divide the GPUs of the job; None for a job with ``productive_h``."""
         return _cut(self.throughput, self.cluster.n_gpus)[0] if self.throughput else None
 
     @property
     def ends(self) -> bool:
-        """Whether the job has an end; of one that has none all hours are those of a year of training."""
+        """True if the job has an end; without one, all hours refer to one year of training."""
         return self.job.productive_h is not None or self.job.tokens is not None
 
     @property
     def starts(self) -> bool:
-        """Whether the first queue and start-up count, as of a job that ends."""
+        """True if the first queue and start-up count, as for a job with an end."""
         return self.job.include_start and self.ends
 
     @functools.cached_property
     def productive_h(self) -> float:
-        """Useful training that the job needs, on all its nodes at full speed. [h]"""
+        """Productive training that the job needs, on all its nodes at full speed. [h]"""
         if self.job.productive_h is not None:
             return self.job.productive_h
         return _cut(self.throughput, self.cluster.n_gpus)[1] if self.throughput else H_PER_YEAR
 
     def productive_h_on(self, n_gpus: Any) -> Any:
-        """The same on other numbers of GPUs, each with its fastest layout; NaN where none fits. [h]"""
+        """Return the productive hours on other numbers of GPUs, each with its fastest layout; NaN if none fits. [h]"""
         if self.throughput is None:
             return self.productive_h
         sizes, where = np.unique(np.asarray(n_gpus, dtype=float), return_inverse=True)
@@ -159,22 +159,22 @@ class RunFields(Section):
 
     @property
     def speed(self) -> float:
-        """Speed of training over full speed: its throughput factor, and the mean over the hours of its heat."""
+        """Training speed relative to full speed: throughput factor times the mean effect of heat."""
         return self.job.throughput_factor * (self.heat_response.speed if self.heat_response else 1.0)
 
     @property
     def work_h(self) -> float:
-        """Hours of training that the job needs at its own speed, W. [h]"""
+        """Training hours that the job needs at its actual speed, W. [h]"""
         return self.productive_h / self.speed
 
     @property
     def failure_rate(self) -> float:
-        """Failures per 1,000 node-days of the clock in ``failures.rate_clock``. [1 / (1000 node-days)]"""
+        """Failures per 1,000 node-days on the clock of ``failures.rate_clock``. [1 / (1000 node-days)]"""
         return self.failures.rate_of(self.cluster.gpus_per_node, self.observed_nodes)
 
     @property
     def rate_observed_on_gpus(self) -> int | None:
-        """GPUs of the job whose failures are given, if it has another size; None for a rate of nodes. [GPUs]"""
+        """GPUs on which a job's failures were observed, if the size differs; None for a rate per node. [GPUs]"""
         nodes = self.failures.observed_nodes
         elsewhere = nodes is not None and nodes != self.n_nodes and self.failures.of_a_job
         return nodes * self.cluster.gpus_per_node if nodes is not None and elsewhere else None
@@ -186,11 +186,11 @@ class RunFields(Section):
 
     @property
     def mode_names(self) -> tuple[str, ...]:
-        """Names of the modes; the last is ``other``, which holds what the named ones leave over."""
+        """Names of the modes; the last is ``other``, for the remaining failures."""
         return (*(mode.name for mode in self.failures.modes), "other")
 
     def mode_exposure(self, n_nodes: Any = None) -> np.ndarray:
-        """Nodes at risk of each mode, weighted by its share and factor, and by what heat makes of it.
+        """Return the nodes at risk of each mode, weighted by its share, factor and heat.
 
         Times ``node_rate_per_h`` it is the rate of each mode.
 
@@ -219,14 +219,14 @@ class RunFields(Section):
 
     @functools.cached_property
     def heat_factors(self) -> tuple[float, ...]:
-        """Failure rate of each of ``failures.modes`` over that where it was observed, by heat."""
+        """Failure rate of each of ``failures.modes`` relative to where it was observed, due to heat."""
         if self.heat_response is None:
             return (1.0,) * len(self.failures.modes)
         return tuple(self.heat_response.factor(mode) for mode in self.failures.modes)
 
     @property
     def heat_rate_factor(self) -> float:
-        """Failure rate of the job over what it would be where its rates were observed."""
+        """Failure rate of the job relative to the conditions where it was observed, due to heat."""
         without = float(self._exposure(None, (1.0,) * len(self.heat_factors)).sum())
         return float(self.mode_exposure().sum()) / without if without > 0 else 1.0
 
@@ -236,12 +236,12 @@ class RunFields(Section):
         return float(self.job_rate_at(self.failure_rate))
 
     def job_rate_at(self, rate_per_1000_node_days: Any) -> Any:
-        """The same at another failure rate, or at several. [1/h]"""
+        """Return the failures of the job per exposed hour at other failure rates. [1/h]"""
         return self.failures.per_node_h(rate_per_1000_node_days) * float(self.mode_exposure().sum())
 
     @functools.cached_property
     def swept(self) -> tuple[str, ...]:
-        """Fields that ``at`` may hold arrays for; see :func:`ettr.budget.swept`."""
+        """Fields for which ``at`` accepts arrays; see :func:`ettr.budget.swept`."""
         return swept(self)
 
     @property
@@ -252,13 +252,13 @@ class RunFields(Section):
 
     @property
     def mode_weights(self) -> np.ndarray:
-        """Probability that a failure is of each of ``mode_names``; where none can strike, of the last."""
+        """Probability that a failure belongs to each of ``mode_names``; the last one without failures."""
         exposure = self.mode_exposure()
         total = exposure.sum()
         return np.asarray(exposure / total) if total > 0 else np.eye(exposure.size)[-1]
 
     def survival(self, n_nodes: Any = None, given: Mapping[str, Any] | None = None) -> list[np.ndarray]:
-        """Share of each mode's failures that each faster tier survives.
+        """Return the share of each mode's failures that each faster tier survives.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ def _throughput(
     part_name: str,
     _stamp: tuple[int, int],
 ) -> Throughput:
-    """Of a model with its links; made once for all scenarios that share them, as it looks at every layout."""
+    """Return the throughput model; cached, because it evaluates every layout."""
     gpu = Gpu.load(part_name)
     if gpu.compute is None:
         raise InputError(
@@ -304,10 +304,10 @@ def _throughput(
     links = network or Interconnect.model_validate({})
     slowness = scaling or StepModel.model_validate({})
     loose = sync or Synchronisation.model_validate({})
-    given = (layout or Parallelism.model_validate({})).given
-    if loose.every_steps > 1 and given.sharded is None:
+    layout_given = (layout or Parallelism.model_validate({})).given
+    if loose.every_steps > 1 and layout_given.sharded is None:
         # sharded weights are gathered in every step, which leaves no exchange to save
-        given = replace(given, sharded=False)
+        layout_given = replace(layout_given, sharded=False)
     return Throughput(
         model=model.transformer,
         n_tokens=n_tokens,
@@ -320,12 +320,12 @@ def _throughput(
         constants=slowness.over(calibration.fit(slowness.like).constants),
         sync=loose.sync,
         efficiency=loose.efficiency,
-        fixed=given,
+        fixed=layout_given,
     )
 
 
 @functools.lru_cache(maxsize=256)
 def _cut(throughput: Throughput, n_gpus: int) -> tuple[Layout, float]:
-    """The fastest layout whose replicas divide the GPUs, and the hours that the tokens take with it."""
+    """Return the fastest layout whose replicas divide the GPUs, and the hours that the tokens take."""
     layout = throughput.fastest_dividing(n_gpus)
     return layout, float(throughput.productive_h(n_gpus, layout))

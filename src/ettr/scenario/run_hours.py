@@ -1,4 +1,4 @@
-"""What formulas and the simulator need of a scenario, with its times in hours."""
+"""Scenario quantities for formulas and the simulator, with all times in hours."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RunHours(RunFields):
     """A scenario with its times in hours."""
 
     def in_hours(self, at: Mapping[str, Any] | None = None) -> JobInHours:
-        """What formulas and the simulator need, with all times in hours.
+        """Return the quantities for formulas and the simulator, with all times in hours.
 
         Parameters
         ----------
@@ -49,9 +49,9 @@ class RunHours(RunFields):
 
     @property
     def interval_min(self) -> float:
-        """The same as given, or by its rule. [min]"""
-        given = self.checkpoint.interval_min
-        return self.interval_h * MIN_PER_H if isinstance(given, str) else given
+        """Productive time between checkpoints, as written or by its rule. [min]"""
+        interval = self.checkpoint.interval_min
+        return self.interval_h * MIN_PER_H if isinstance(interval, str) else interval
 
     @property
     def stall_h(self) -> float:
@@ -65,17 +65,17 @@ class RunHours(RunFields):
 
     @property
     def load_h(self) -> float:
-        """Loading from the store, on top of the restart. [h]"""
+        """Time to load from the store, in addition to the restart. [h]"""
         return float(before_interval(self).load)
 
     @property
     def least_interval_min(self) -> float:
-        """Training done during a background write: no interval can be shorter. [min]"""
+        """Training done during a background write, the minimum interval. [min]"""
         return (1 - self.checkpoint.persist_slowdown) * self.persist_h * MIN_PER_H
 
     @property
     def recovery_h(self) -> float:
-        """Mean time from a failure to the next training if none strikes meanwhile, d + q + r over modes. [h]"""
+        """Mean time from a failure to resumed training without another failure, d + q + r over modes. [h]"""
         return float(before_interval(self).recovery)
 
     @property
@@ -85,7 +85,7 @@ class RunHours(RunFields):
 
     @property
     def queue_h(self) -> float:
-        """Mean queue time after a failure, over modes, with the wait for a person. [h]"""
+        """Mean queue time after a failure, over modes, including the wait for a person. [h]"""
         return float(before_interval(self).queue)
 
     @property
@@ -95,7 +95,7 @@ class RunHours(RunFields):
 
     @property
     def start_growth_h(self) -> float:
-        """By how much each start is longer than where it was observed, for the GPUs beyond those; or shorter. [h]"""
+        """Additional time of each start relative to where it was observed, for more GPUs; negative for fewer. [h]"""
         return float(Values(self).growth_h)
 
     @property
@@ -105,32 +105,32 @@ class RunHours(RunFields):
 
     @property
     def maintenance_rate_per_h(self) -> float:
-        """Requests for maintenance per wall-clock hour, μ. [1/h]"""
+        """Maintenance requests per wall-clock hour, μ. [1/h]"""
         return float(before_interval(self).stops_per_h)
 
     @property
     def maintenance_h(self) -> float:
-        """Length of one maintenance stop. [h]"""
+        """Duration of one maintenance stop. [h]"""
         return float(before_interval(self).stop)
 
     @property
     def latencies_h(self) -> tuple[float, ...]:
-        """Latencies of the silent modes that occur, each once. [h]"""
+        """Distinct latencies of the silent modes that occur. [h]"""
         return tuple(before_interval(self).modes.latencies.tolist())
 
     @property
     def repair_h_by_mode(self) -> np.ndarray:
-        """Hours of repair that a failure of each of ``mode_names`` asks for, over the nodes that it takes out. [h]"""
+        """Repair hours per failure of each of ``mode_names``, over the nodes that it removes. [h]"""
         modes, mean_h = before_interval(self).modes, self.repair.mean_h if self.repair else 0.0
         return modes.n_out * np.where(np.isnan(modes.repair), mean_h, modes.repair)
 
     @property
     def nodes_in_repair(self) -> float:
-        """Nodes in repair on average if the job never stood still, waiting for a crew aside. [nodes]"""
+        """Mean number of nodes in repair if the job never stopped, without waiting for a crew. [nodes]"""
         return self.job_rate_per_h * float(self.mode_weights @ self.repair_h_by_mode)
 
     def _dead_share_as_observed(self) -> float:
-        """Share of the observed wall clock in which no failure could strike, taking the rate as per wall clock.
+        """Return the fraction of observed wall clock in which no failure could occur, with the rate per wall clock.
 
         The count was made on the observed nodes and before any ``factor``, so neither the job's size nor a factor
         enters. Waits for nodes are not known before the run, and not counted.

@@ -1,4 +1,4 @@
-"""The sections of a scenario, in the units that people say."""
+"""The sections of a scenario, in user-facing units."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ettr.scenario.basics import (
 OF_TIME = frozenset(
     ("failures", "checkpoint", "recovery", "maintenance", "prediction", "spares", "repair", "elastic", "slow_nodes")
 )
-"""Sections that set where the hours of a run go: what was measured of one says nothing of a run with others."""
+"""Sections that determine how the hours of a run are spent; a measured ETTR is void if they change."""
 OF_TOKENS = ("model", "layout", "network", "scaling", "sync")
-"""Sections that say how fast tokens are trained on."""
+"""Sections that determine the training throughput."""
 
 
 class Cluster(Section):
@@ -40,7 +40,7 @@ class Cluster(Section):
             swept=True,
             says="number of GPUs",
             plausible=Plausible(
-                8, 100_000, "salpekar2026fthsdp", "from one node to the largest job whose training was published"
+                8, 100_000, "salpekar2026fthsdp", "from one node to the largest published training job"
             ),
             aliases=(
                 "cluster size",
@@ -81,7 +81,7 @@ class Cluster(Section):
         return self.n_gpus // self.gpus_per_node
 
     def nearest_n_gpus(self, n_gpus: float) -> int:
-        """The nearest size in whole nodes, one at least. [GPUs]
+        """Return the nearest size in whole nodes, at least one. [GPUs]
 
         Examples
         --------
@@ -129,7 +129,7 @@ class Job(Section):
     include_start: Annotated[
         bool,
         Meta(
-            says="counting of the start",
+            says="start-up included",
             aliases=(
                 "start-up",
                 "cold start",
@@ -153,7 +153,9 @@ class Job(Section):
     @model_validator(mode="after")
     def _one_way_to_give_the_work(self) -> Job:
         if self.productive_h is not None and self.tokens is not None:
-            raise ValueError("takes productive_h, or tokens with a section model, not both; with neither it never ends")
+            raise ValueError(
+                "takes productive_h, or tokens with a section model, not both; a job with neither has no end"
+            )
         return self
 
 
@@ -170,7 +172,7 @@ class Recovery(Section):
                 0.06,
                 10.0,
                 "deng2025minder, pytorch2026timeouts",
-                "from a detector that watches all machines to the time-out that ends a hang",
+                "from metric-based fault detection to the timeout that ends a hang",
             ),
             aliases=(
                 "failure detection",
@@ -189,7 +191,7 @@ class Recovery(Section):
             says="queue",
             amount="the queue time",
             plausible=Plausible(
-                0.0, 3.0, "pattabiraman2026airesim", "a scheduler's search for a host, where none is held ready"
+                0.0, 3.0, "pattabiraman2026airesim", "time of a scheduler to find a host, if none is held ready"
             ),
             aliases=(
                 "queue time",
@@ -208,7 +210,7 @@ class Recovery(Section):
                 2.5,
                 20.0,
                 "flashrecovery2025, kokolis2025",
-                "from state that is taken from living replicas to the slowest restarts of Meta's clusters",
+                "from checkpoint-free recovery to the slowest restarts of Meta's clusters",
             ),
             aliases=(
                 "MTTR",
@@ -225,13 +227,13 @@ class Recovery(Section):
         Meta(
             idle=WhereZero("gpus_beyond_observed"),
             swept=True,
-            says="growth of the start-up",
-            amount="the growth of the start-up with the GPUs",
+            says="start-up growth",
+            amount="the start-up growth per GPU",
             plausible=Plausible(
                 0.0,
                 9.0,
                 "flashrecovery2025, salpekar2026fthsdp",
-                "from a recovery that takes as long at any size to cold starts on 16,000 to 98,000 GPUs",
+                "from a recovery time independent of size to cold starts on 16,000 to 98,000 GPUs",
             ),
             aliases=(
                 "NCCL initialization",
@@ -253,7 +255,7 @@ class Recovery(Section):
             swept=True,
             says="waits for a person",
             amount="the failures that need a person",
-            plausible=Plausible(0.0, 0.1, "jiang2024megascale", "software handled more than nine faults in ten"),
+            plausible=Plausible(0.0, 0.1, "jiang2024megascale", "software handled more than 90% of faults"),
             aliases=(
                 "manual intervention",
                 "on-call",
@@ -268,7 +270,7 @@ class Recovery(Section):
             swept=True,
             says="waits for a person",
             amount="the wait for a person",
-            plausible=Plausible(0.0, 116.0, "zeng2022glm", "mean of the stops in a diary, the restart included"),
+            plausible=Plausible(0.0, 116.0, "zeng2022glm", "mean of the stops in a training log, restart included"),
             aliases=(
                 "on-call response",
                 "manual intervention",
@@ -281,7 +283,7 @@ class Recovery(Section):
     false_alarms_per_day: Annotated[
         Addition,
         Meta(
-            says="false alarms of time-outs",
+            says="false alarms of timeouts",
             aliases=(
                 "false positives",
                 "spurious timeouts",
@@ -294,7 +296,7 @@ class Recovery(Section):
 class Measured(Section):
     """The measured ETTR of the run, which the assumed values must not contradict."""
 
-    says = "the ETTR that was measured"
+    says = "the measured ETTR"
 
     ettr: Annotated[
         Number | None,
@@ -321,7 +323,7 @@ class Measured(Section):
     @model_validator(mode="after")
     def _something_was_measured(self) -> Measured:
         if self.ettr is None and self.ettr_above is None and self.ettr_below is None:
-            raise ValueError("needs ettr, or ettr_above or ettr_below where only a bound is known")
+            raise ValueError("needs ettr, or ettr_above or ettr_below if only a bound is available")
         if self.ettr is not None and (self.ettr_above is not None or self.ettr_below is not None):
             raise ValueError("takes ettr, or ettr_above and ettr_below, not both")
         if self.ettr_above is not None and self.ettr_below is not None and self.ettr_above >= self.ettr_below:

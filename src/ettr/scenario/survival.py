@@ -1,4 +1,4 @@
-"""Which failures a copy of the state outlives."""
+"""Failures that a checkpoint copy survives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ettr.scenario.failures import Mode
 def survival_by_mode(
     tiers: Sequence[Tier], modes: Sequence[Mode], n_nodes: Any, given: Mapping[str, Any]
 ) -> list[np.ndarray]:
-    """Share of each mode's failures that each tier survives, the mode ``other`` last; see ``Scenario.survival``."""
+    """Return the share of each mode's failures that each tier survives, ``other`` last; see ``Scenario.survival``."""
     of_tiers: list[np.ndarray] = []
     for tier in tiers:
         shares = _given(given[tier.name], len(modes) + 1) if tier.name in given else _of_tier(tier, modes, n_nodes)
@@ -31,7 +31,7 @@ def survival_by_mode(
 
 
 def by_mode(*arrays: np.ndarray) -> list[np.ndarray]:
-    """Arrays with the modes on the first axis, ready to broadcast: their other axes are aligned at the end."""
+    """Return arrays with the modes on the first axis, and the other axes aligned for broadcasting."""
     n_axes = max(array.ndim for array in arrays)
     return [array.reshape(array.shape[:1] + (1,) * (n_axes - array.ndim) + array.shape[1:]) for array in arrays]
 
@@ -64,7 +64,7 @@ def _by_copies(tier: Tier, n_lost: Sequence[int], n_nodes: Any) -> np.ndarray:
 
 
 def _refuse_less(shares: np.ndarray, faster: np.ndarray, name: str, faster_name: str, modes: Sequence[str]) -> None:
-    """A safer tier keeps what a faster one keeps."""
+    """Raise if a safer tier survives less than a faster one."""
     shares, faster = by_mode(shares, faster)
     less = np.argwhere(np.asarray(shares + ROUNDING < faster))
     if less.size:

@@ -1,4 +1,4 @@
-"""How a scenario, with arrays for some of its fields, becomes hours.
+"""Convert a scenario, with arrays for some fields, to hours.
 
 Fields keep the units that people say; that they become hours happens here and nowhere else.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ettr.scenario.run_fields import RunFields
 
 _IN_AN_HOUR = {"h": 1.0, "min": MIN_PER_H, "s": S_PER_H}
-"""Of the unit that a field's name ends with."""
+"""Units per hour, by the suffix of a field's name."""
 
 
 def _in_an_hour(path: str) -> float:
@@ -40,7 +40,7 @@ def _in_an_hour(path: str) -> float:
 
 
 class Values:
-    """Values of a scenario's fields, those of ``at`` first."""
+    """Values of a scenario's fields; those of ``at`` take precedence."""
 
     def __init__(self, scenario: RunFields, at: Mapping[str, Any] | None = None) -> None:
         self.scenario = scenario
@@ -61,18 +61,18 @@ class Values:
             ) from error
 
     def __call__(self, path: str) -> Any:
-        """The value at a path; 0 in a section that is left out, as of no maintenance."""
+        """Return the value at a path; 0 in a missing section, such as maintenance."""
         if path in self.given:
             return self.given[path]
         section, field = path.split(".")
         return getattr(getattr(self.scenario, section), field, 0.0)
 
     def hours(self, path: str) -> Any:
-        """A time. [h]"""
+        """Return a time. [h]"""
         return self(path) / _in_an_hour(path)
 
     def below(self, prefix: str) -> dict[str, np.ndarray]:
-        """Those of ``at`` in one section, by field."""
+        """Return the values of ``at`` in one section, by field."""
         return {
             path.removeprefix(f"{prefix}."): values
             for path, values in self.given.items()
@@ -81,12 +81,12 @@ class Values:
 
     @property
     def n_nodes(self) -> Any:
-        """Nodes of the job."""
+        """Return the nodes of the job."""
         return self("cluster.n_gpus") / self.scenario.cluster.gpus_per_node
 
     @property
     def persist_h(self) -> Any:
-        """Background write of one checkpoint to the store. [h]"""
+        """Return the background write of one checkpoint to the store. [h]"""
         store = self.scenario.checkpoint.store
         if store is None:
             return self.hours("checkpoint.persist_s")
@@ -94,7 +94,7 @@ class Values:
 
     @property
     def load_h(self) -> Any:
-        """Loading from the store, on top of the restart. [h]"""
+        """Return the load time from the store, in addition to the restart. [h]"""
         store = self.scenario.checkpoint.store
         if store is None or store.read_gb_s is None:
             return self.hours("checkpoint.load_s")
@@ -102,18 +102,18 @@ class Values:
 
     @property
     def growth_h(self) -> Any:
-        """By how much each start is longer than where it was observed, for the GPUs beyond those; or shorter. [h]"""
+        """Return the additional time of each start relative to where it was observed; negative for fewer GPUs. [h]"""
         beyond = self("cluster.n_gpus") - self.scenario.observed_gpus
         return self("recovery.init_s_per_1000_gpus") * beyond / (1000 * S_PER_H)
 
     def at_size(self, restart_h: Any) -> Any:
-        """A restart as observed, at the size of the job; never below zero. [h]"""
+        """Return an observed restart time scaled to the size of the job; at least 0. [h]"""
         grown_h = restart_h + self.growth_h
         return np.maximum(grown_h, 0.0) if np.ndim(grown_h) else max(grown_h, 0.0)
 
     @property
     def productive_h(self) -> Any:
-        """Work at full speed; of a job given by its tokens it follows from the size. [h]"""
+        """Return the work at full speed; for a job with tokens it follows from the size. [h]"""
         run, n_gpus = self.scenario, self.given.get("cluster.n_gpus")
         if "job.productive_h" in self.given:
             return self.given["job.productive_h"]
@@ -131,7 +131,7 @@ class Values:
 
 
 def _refuse(path: str, valid: tuple[str, ...]) -> None:
-    """Say what is missing, rather than that a name is unknown, where a section is."""
+    """Raise an error that names the missing section instead of an unknown name."""
     for section in ("checkpoint.store", "prediction"):
         if path.startswith(f"{section}.") and not any(known.startswith(f"{section}.") for known in valid):
             raise InputError(f"the scenario has no {section} section, so there is no {path} to sweep")
@@ -141,13 +141,13 @@ def _refuse(path: str, valid: tuple[str, ...]) -> None:
 
 
 def job_in_hours(scenario: RunFields, at: Mapping[str, Any] | None = None) -> JobInHours:
-    """Turn a scenario, with arrays for some of its fields, into hours; see ``Scenario.in_hours``."""
+    """Return a scenario, with arrays for some fields, in hours; see ``Scenario.in_hours``."""
     run, rule = before_interval(scenario, at), scenario.checkpoint.interval_min
     return replace(run, tau=run.interval_by(rule)) if isinstance(rule, str) and INTERVAL not in (at or {}) else run
 
 
 def before_interval(scenario: RunFields, at: Mapping[str, Any] | None = None) -> JobInHours:
-    """The same before a rule for the interval is followed: endless where the scenario gives one."""
+    """Return the job in hours before its interval rule is applied; the interval is infinite unless given."""
     value = Values(scenario, at)
     weight = scenario.mode_weights
     survives = _survival(scenario, value)
@@ -188,7 +188,7 @@ def before_interval(scenario: RunFields, at: Mapping[str, Any] | None = None) ->
 
 
 def _rate(scenario: RunFields, value: Values) -> Any:
-    """λ: failures of the job per exposed hour. [1/h]"""
+    """Return λ, the failures of the job per exposed hour. [1/h]"""
     node_rate = scenario.failures.per_node_h(value.given.get(RATE, scenario.failure_rate))
     n_nodes = value.n_nodes if "cluster.n_gpus" in value.given else None
     rate = node_rate * scenario.mode_exposure(n_nodes).sum(axis=-1)
@@ -196,7 +196,7 @@ def _rate(scenario: RunFields, value: Values) -> Any:
 
 
 def _survival(scenario: RunFields, value: Values) -> list[np.ndarray]:
-    """Share of the failures of each mode that each faster tier survives, the modes on the first axis."""
+    """Return the share of the failures of each mode that each faster tier survives, modes on the first axis."""
     tiers, given = scenario.checkpoint.tiers, value.below("checkpoint.tiers")
     shares = {tier.name: given[f"{tier.name}.survives"] for tier in tiers if f"{tier.name}.survives" in given}
     return list(scenario.survival(value.n_nodes if "cluster.n_gpus" in value.given else None, shares))
@@ -221,19 +221,19 @@ def _modes(scenario: RunFields, value: Values, weight: np.ndarray) -> ModesInHou
 
 
 def _grown(restart_h: np.ndarray, growth_h: Any) -> np.ndarray:
-    """The restarts of each mode at the size of the job. [h]"""
+    """Return the restart times of each mode at the size of the job. [h]"""
     each, growth = by_mode(restart_h, np.asarray(growth_h, dtype=float)[None])
     return np.asarray(np.maximum(each + growth, 0.0))
 
 
 def _own_h(scenario: RunFields, field: str) -> np.ndarray:
-    """A time of each mode, NaN where it has no own. [h]"""
+    """Return a time of each mode, NaN if not set. [h]"""
     own = [getattr(mode, field) for mode in scenario.failures.modes]
     return np.array([math.nan if value is None else value for value in [*own, None]]) / _in_an_hour(field)
 
 
 def _mean(weight: np.ndarray, of_modes: np.ndarray) -> Any:
-    """Mean of a time over all failures. [h]"""
+    """Return the mean of a time over all failures. [h]"""
     weight, of_modes = by_mode(weight, of_modes)
     return (weight * of_modes).sum(axis=0)
 
@@ -241,7 +241,9 @@ def _mean(weight: np.ndarray, of_modes: np.ndarray) -> Any:
 def _restarts(
     scenario: RunFields, value: Values, weight: np.ndarray, survives: list[np.ndarray]
 ) -> tuple[tuple[RestartInHours, ...], list[tuple[Any, ...]]]:
-    """The restart times of failures, the general one first; and for each tier, the share that it survives of each."""
+    """Return the restart times of failures, the general one first; and for each tier, the share of each that it
+    survives.
+    """
     own = _own_h(scenario, "restart_min")
     weight, *survives = by_mode(weight, *survives)
     restarts = []

@@ -1,4 +1,4 @@
-"""Sections about the model that a job trains: its shape, its cut over GPUs, the links, and what slows a step."""
+"""The trained model: shape, parallelism, links and slowdowns of a step."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Model(Section):
     batch_tokens: Annotated[Assumed, Meta(says="batch", aliases=("global batch size",))] = Field(
         2**24, gt=0, description="global batch size in tokens per step, over all replicas (assumed: 16.8 million)"
     )
-    reference_batch_tokens: Annotated[Assumed, Meta(says="batch that the tokens are stated for")] = Field(
+    reference_batch_tokens: Annotated[Assumed, Meta(says="reference batch")] = Field(
         2**24, gt=0, description="batch size for which job.tokens are sufficient (assumed: 16.8 million)"
     )
     critical_batch_tokens: Annotated[Assumed, Meta(says="critical batch", aliases=("critical batch size",))] = Field(
@@ -118,7 +118,7 @@ class Model(Section):
 
     @model_validator(mode="after")
     def _as_many_parameters_as_its_shape_has(self) -> Model:
-        """Refuse weights that contradict depth and width; published dense models are well within the range."""
+        """Raise if parameters contradict layers and hidden size; published dense models are well within the range."""
         if self.hidden is None:  # which follows from the others
             return self
         shape = self.transformer.n_layers, self.hidden, self.kv_share
@@ -135,7 +135,7 @@ class Model(Section):
 
     @property
     def transformer(self) -> Transformer:
-        """The model as plain numbers, its shape filled in where it isn't given."""
+        """The model as plain numbers, with missing shape values filled in."""
         layers = usual_layers(self.n_parameters, self.hidden) if self.n_layers is None else self.n_layers
         hidden = usual_hidden(self.n_parameters, layers) if self.hidden is None else self.hidden
         return Transformer(self.n_parameters, layers, hidden, self.sequence_tokens, self.kv_share)
@@ -144,7 +144,7 @@ class Model(Section):
 class Parallelism(Section):
     """Parallelism of the model; values that are not set are chosen for the fastest layout that fits in memory."""
 
-    says = "cut of the model over GPUs"
+    says = "parallelism"
 
     tensor: Annotated[
         Count | None,
@@ -192,11 +192,11 @@ class Parallelism(Section):
 
     @property
     def given(self) -> Layout:
-        """The cuts that are fixed; the others are None."""
+        """Parallelism values that are set; the others are None."""
         return Layout(**self.model_dump())
 
     def check(self, n_layers: int) -> None:
-        """Raise where a GPU would hold less than a layer."""
+        """Raise if a GPU would have less than one layer."""
         if self.pipeline is not None and self.pipeline > n_layers:
             raise InputError(f"layout.pipeline must be <= {n_layers}, the layers of the model, got {self.pipeline}")
 
@@ -248,7 +248,7 @@ class Interconnect(Section):
     )
 
     def network(self, inside_gb_s: float, gpus_per_node: int) -> Network:
-        """The links as plain numbers, with those of the GPU inside its node."""
+        """Return the links as plain numbers, with those inside the node."""
         return Network(
             inside_gb_s=inside_gb_s,
             across_gb_s=self.across_gb_s,
@@ -264,7 +264,7 @@ class Interconnect(Section):
 class StepModel(Section):
     """Slowdowns of a step beyond communication: fitted to published runs, or given."""
 
-    says = "what slows a step"
+    says = "step slowdowns"
 
     like: Text = Field("llama3", description="study whose fitted constants are used (assumed: llama3)")
     jitter: Annotated[Number | None, Meta(aliases=("step jitter",))] = Field(
@@ -282,18 +282,18 @@ class StepModel(Section):
 
     @property
     def known(self) -> tuple[str, ...]:
-        """Names of the constants that are given."""
+        """Names of the constants that are set."""
         return tuple(self.model_dump(exclude={"like"}, exclude_none=True))
 
     def over(self, fitted: Constants) -> Constants:
-        """The constants of a study, with the given ones in their place."""
+        """Return the constants of a study, replaced by those that are set."""
         return replace(fitted, **self.model_dump(exclude={"like"}, exclude_none=True))
 
 
 class Synchronisation(Section):
     """Data-parallel synchronization: how often and how compactly replicas exchange gradients."""
 
-    says = "how replicas are kept in step"
+    says = "synchronization"
 
     every_steps: Annotated[
         Factor,
@@ -320,5 +320,5 @@ class Synchronisation(Section):
 
     @property
     def sync(self) -> Sync:
-        """As plain numbers."""
+        """The section as plain numbers."""
         return Sync(self.every_steps, self.compression_ratio, self.compression_share)

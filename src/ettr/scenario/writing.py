@@ -1,4 +1,4 @@
-"""A scenario as a file that people read: a line a section, a line a mode, a line an origin."""
+"""Write a scenario as a readable YAML file: one line per section, mode and origin."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LISTED = [path.rpartition(".")[2] for path in LISTS]
 
 
 class StrictDumper(yaml.SafeDumper):
-    """Writes what :class:`StrictLoader` reads back: text that either YAML would take for a number is quoted."""
+    """YAML writer for :class:`StrictLoader`: text that YAML would read as a number is quoted."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012
         first: [
@@ -32,14 +32,14 @@ class StrictDumper(yaml.SafeDumper):
 
 
 def as_yaml(sections: dict[str, Any]) -> str:
-    """YAML text of a scenario's values, in the order of ``sections``."""
+    """Return the YAML text of a scenario's values, in the order of ``sections``."""
     lines = []
     for name, value in sections.items():
         if name == "evidence":
             lines += ["evidence:", *(f"  {_flow(path)}: {_flow(origin)}" for path, origin in value.items())]
         elif isinstance(value, dict) and (listed := [key for key in _LISTED if value.get(key)]):
-            given = {field: inner for field, inner in value.items() if field not in listed}
-            lines += [f"{name}:", *(f"  {field}: {_flow(inner)}" for field, inner in given.items())]
+            fields = {field: inner for field, inner in value.items() if field not in listed}
+            lines += [f"{name}:", *(f"  {field}: {_flow(inner)}" for field, inner in fields.items())]
             for key in listed:
                 lines += [f"  {key}:", *(f"    - {_flow(item)}" for item in value[key])]
         else:
@@ -51,25 +51,31 @@ _HEAD = """# A job on a cluster, as `ettr plan` and all other commands take it; 
 # A line that begins with # is what is assumed: without the sign, its section's too, it is your own value.
 """
 _SHOWN = ("cluster", "job", "checkpoint", "recovery", "cost")
-"""Sections whose assumed fields are written down as comments."""
+"""Sections whose assumed fields are written as comments."""
 
 
 def commented(sections: dict[str, Any], model: type[Section]) -> str:
-    """YAML text as of :func:`as_yaml` that says what each field means, and what is assumed where nothing is given."""
+    """Return YAML text with the meaning of each field and the assumed values as comments."""
     lines = [_HEAD.rstrip("\n")]
     order = [name for name in model.model_fields if name in sections or name in _SHOWN]
     for name in order:
-        inner, given = model_of(model.model_fields[name].annotation), sections.get(name, {})
-        if inner is None or name == "evidence" or any(isinstance(one, (list, tuple, dict)) for one in given.values()):
-            lines.append(as_yaml({name: given}).rstrip("\n"))
+        inner, values = model_of(model.model_fields[name].annotation), sections.get(name, {})
+        if (
+            inner is None
+            or name == "evidence"
+            or any(isinstance(inner_value, (list, tuple, dict)) for inner_value in values.values())
+        ):
+            lines.append(as_yaml({name: values}).rstrip("\n"))
             continue
         fields = list(inner.model_fields.items())
-        own = [f"  {key}: {_flow(given[key])}  # {_meaning(key, field)}" for key, field in fields if key in given]
-        rest = [line for key, field in fields if key not in given and (line := _assumed(key, field))]
+        field_lines = [
+            f"  {key}: {_flow(values[key])}  # {_meaning(key, field)}" for key, field in fields if key in values
+        ]
+        rest = [line for key, field in fields if key not in values and (line := _assumed(key, field))]
         if name in _SHOWN:
-            own += rest
-        real = any(not line.startswith("  #") for line in own)
-        lines += [f"{name}:" if real else f"# {name}:", *own]
+            field_lines += rest
+        real = any(not line.startswith("  #") for line in field_lines)
+        lines += [f"{name}:" if real else f"# {name}:", *field_lines]
     return "\n".join(lines) + "\n"
 
 
@@ -79,20 +85,20 @@ def _meaning(key: str, field: FieldInfo) -> str:
 
 
 def _assumed(key: str, field: FieldInfo) -> str:
-    """A field that nobody gave, as a comment: its default, its range and who says so; empty without a default."""
-    known = meta_of(field).plausible
+    """Return an assumed field as a comment with default, range and source; empty without a default."""
+    plausible = meta_of(field).plausible
     if (
         field.default is None
         or not isinstance(field.default, (int, float, str))
-        or (known is None and field.default == 0)
+        or (plausible is None and field.default == 0)
     ):
         return ""
-    ends = f"; {known.low:g} to {known.high:g} is plausible ({known.source})" if known else ""
+    ends = f"; {plausible.low:g} to {plausible.high:g} is plausible ({plausible.source})" if plausible else ""
     return f"  # {key}: {_flow(field.default)}  # {_meaning(key, field)}{ends}"
 
 
 def _flow(value: Any) -> str:
-    """One value on one line."""
+    """Return one value on one line."""
     value = list(value) if isinstance(value, tuple) else _short(value)
     text: str = yaml.dump(
         value, Dumper=StrictDumper, default_flow_style=True, width=10**6, allow_unicode=True, sort_keys=False
@@ -101,7 +107,7 @@ def _flow(value: Any) -> str:
 
 
 def _short(value: Any) -> Any:
-    """Whole numbers without their point, as people write them."""
+    """Return whole numbers without a decimal point."""
     if isinstance(value, dict):
         return {key: _short(inner) for key, inner in value.items()}
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else value
