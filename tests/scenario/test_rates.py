@@ -131,7 +131,9 @@ def test_a_rule_that_does_not_hold_is_refused_by_name(first):
         ({"failures.modes": [{"name": "SDC", "share": 0.1, "latency_h": 2}]}, "a mix of silent and detected failures"),
     ):
         run = first.override(values)
-        with pytest.raises(NotModelled, match=f"checkpoint.interval_min: best has no formula for {beside}; enter minutes"):
+        with pytest.raises(
+            NotModelled, match=f"checkpoint.interval_min: best has no formula for {beside}; enter minutes"
+        ):
             run.in_hours()
 
 

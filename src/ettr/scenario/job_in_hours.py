@@ -149,7 +149,7 @@ class JobInHours(_Numbers):
     >>> from ettr import Scenario
     >>> job = Scenario.load("llama3-405b").in_hours()
     >>> round(float(job.mttf), 2), round(60 * float(job.stall), 3)
-    (2.98, 0.167)
+    (3.05, 0.167)
     """
 
     n_nodes: Any
