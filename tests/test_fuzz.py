@@ -1,4 +1,4 @@
-"""Inputs that nobody meant, for all that reads people's files: each is read and keeps what it promises, or is refused.
+"""Mutated inputs for all readers of user files: each is read with its guarantees kept, or refused with an error.
 
 ``make check`` tries many more of each, at random.
 """
@@ -130,7 +130,7 @@ def read(name: str, content: bytes, path: Path) -> bool:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_valid_inputs_are_read_and_odd_ones_are_read_or_refused(name, tmp_path):
+def test_valid_inputs_are_read_and_malformed_ones_are_read_or_refused(name, tmp_path):
     assert all(read(name, seed, tmp_path) for seed in seeds(name))
     for content in TARGETS[name].regressions:
         read(name, content, tmp_path)
@@ -146,6 +146,6 @@ def changed(content: bytes, cuts: list[tuple[float, int, bytes]]) -> bytes:
 @pytest.mark.parametrize("name", TARGETS)
 @given(data=st.data())
 @settings(max_examples=EXAMPLES)
-def test_a_changed_input_is_read_or_refused(name, data, tmp_path):
+def test_a_mutated_input_is_read_or_refused(name, data, tmp_path):
     near = st.builds(changed, st.sampled_from(seeds(name)), CUTS)
     read(name, data.draw(near | st.binary(max_size=400)), tmp_path)

@@ -1,4 +1,4 @@
-"""The package as users install it: from its wheel, with and without extras, at work from an empty folder."""
+"""The package as users install it: from its wheel, with and without extras, used from an empty folder."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_it_answers(base, folder, arguments):
 
 
 @pytest.mark.parametrize(("arguments", "extra"), lean.NEEDS.items(), ids=str)
-def test_what_needs_an_extra_says_so_in_a_sentence(base, folder, arguments, extra):
+def test_a_command_without_its_extra_names_it_in_one_sentence(base, folder, arguments, extra):
     done = subprocess.run([base / "ettr", *arguments], cwd=folder, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert lean.sentence(extra).match(done.stderr.removesuffix("\n")), done.stderr

@@ -1,4 +1,4 @@
-"""An installation with few packages: what it answers, and that all else names its extra in a sentence."""
+"""An installation without extras: its commands work, and all others name the missing extra in one sentence."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def without_extras(answers_of):
     return answers_of(lean.BASE, [*lean.ANSWERS, *lean.WITHOUT_DATES, *lean.NEEDS], [*WORKS, *NEEDS])
 
 
-def test_what_is_hidden_is_what_no_dependency_brings():
+def test_only_packages_outside_the_dependencies_are_hidden():
     hidden = lean.not_brought(lean.BASE)
     assert {"numba", "altair", "pyarrow", "papermill", "IPython", "frictionless", "pybtex"} <= hidden
     assert not {"numpy", "scipy", "pandas", "pydantic", "pydantic_core", "yaml", "typer", "rich", "ettr"} & hidden
@@ -131,14 +131,14 @@ def test_it_answers_without_extras(without_extras, what):
 
 
 @pytest.mark.parametrize("what", lean.WITHOUT_DATES, ids=str)
-def test_it_answers_without_dates_that_are_simulated(without_extras, what):
+def test_it_answers_without_simulated_dates(without_extras, what):
     status, out, err = without_extras[what]
     assert (status, err) == (0, "") and out.count("pip install 'ettr[simulate]'") == 1
     assert "recommendation" in out if "--json" in what else "(ETTR): " in out
 
 
 @pytest.mark.parametrize(("what", "extra"), [*lean.NEEDS.items(), *NEEDS.items()], ids=str)
-def test_what_needs_an_extra_says_so_in_a_sentence(without_extras, what, extra):
+def test_a_command_without_its_extra_names_it_in_one_sentence(without_extras, what, extra):
     status, out, err = without_extras[what]
     assert (status, out) == (1, "")
     assert lean.sentence(extra).match(err.removesuffix("\n")), err
@@ -146,7 +146,7 @@ def test_what_needs_an_extra_says_so_in_a_sentence(without_extras, what, extra):
         assert err.endswith("pip install 'ettr[simulate]', or plan without it, by --quick or simulate=False\n")
 
 
-def test_an_answer_in_a_notebook_says_so_in_its_place(answers_of):
+def test_an_answer_in_a_notebook_names_the_missing_extra(answers_of):
     expression = f"ettr.plan.make({FEW})._repr_html_()"
     status, out, _ = answers_of(lean.BASE, [], [expression])[expression]
     assert status == 0 and out.count("<p") == 2 and "pip install" in out and "llama3-405b: checkpoint every" in out
@@ -154,7 +154,7 @@ def test_an_answer_in_a_notebook_says_so_in_its_place(answers_of):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("extra", ["simulate", "sweep"])
-def test_an_extra_brings_what_it_is_for(answers_of, extra):
+def test_an_extra_enables_its_commands(answers_of, extra):
     extras = [extra, "simulate"]
     good = [what for what, needed in lean.NEEDS.items() if needed in extras and what[:2] != ("sweep", "scale")]
     short = [what for what, needed in lean.NEEDS.items() if needed not in extras]

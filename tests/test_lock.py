@@ -1,4 +1,4 @@
-"""The lock is of this project, whole and of wheels, and what builds the package is in it."""
+"""The lock file is complete, contains only wheels, and includes the build requirements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def uv(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([UV, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_the_lock_is_of_this_project_and_the_requirements_are_of_the_lock():
+def test_lock_and_requirements_agree_with_the_project():
     assert (done := uv("lock", "--check", "--offline")).returncode == 0, f"run `make lock`: {done.stderr}"
     written = re.search(r"^#    uv (export .*) --output-file requirements.txt$", REQUIREMENTS, re.MULTILINE)
     exported = uv(*written.group(1).split()).stdout
@@ -41,7 +41,7 @@ def test_every_file_has_a_hash_and_every_package_a_wheel():
 
 
 @pytest.mark.parametrize("required", PROJECT["build-system"]["requires"])
-def test_the_package_is_built_by_what_the_lock_has(required):
+def test_build_requirements_are_locked(required):
     name, version = required.split("==")
     assert (name, version) in {(package["name"], package["version"]) for package in PACKAGES}
     assert required in PROJECT["dependency-groups"]["build"]

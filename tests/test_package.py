@@ -1,4 +1,4 @@
-"""The package as it is installed: light to import, whole as a wheel, at work from an empty folder."""
+"""The package as installed: fast to import, complete as a wheel, usable from an empty folder."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_import_loads_no_heavy_library(tmp_path):
         assert f"'{heavy}" not in loaded
 
 
-def test_every_public_name_is_there_and_no_other():
+def test_public_names_are_complete():
     for name in ettr.__all__:
         assert getattr(ettr, name) is not None
     assert dir(ettr) == sorted(ettr.__all__)

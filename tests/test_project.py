@@ -39,7 +39,7 @@ def test_a_generated_block_is_up_to_date(file, name):
 # --------------------------------------------------------------------------- version and changes
 
 
-def test_the_version_stands_in_one_place_and_heads_the_changes():
+def test_the_version_is_defined_once_and_heads_the_changelog():
     newest = re.findall(r"^## (\S+) \((\S+)\)$", CHANGES, re.MULTILINE)[0]
     assert newest == (ettr.__version__, str(CITATION["date-released"]))
     assert CITATION["version"] == ettr.__version__ and "version" not in PROJECT["project"]
@@ -47,7 +47,7 @@ def test_the_version_stands_in_one_place_and_heads_the_changes():
     assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/ettr/__init__.py"
 
 
-def test_the_citation_is_that_of_the_package():
+def test_the_citation_agrees_with_the_project():
     project = PROJECT["project"]
     assert CITATION["cff-version"] == "1.2.0" and {"title", "message", "abstract", "authors"} <= set(CITATION)
     assert (CITATION["license"], CITATION["keywords"]) == (project["license"], project["keywords"])
@@ -68,7 +68,7 @@ def test_the_zenodo_deposit_is_made_from_the_citation():
     assert DEPOSIT.read_text(encoding="utf-8") == deposit(), "run `make readme`"
 
 
-def test_versions_and_dates_only_rise():
+def test_versions_and_dates_increase():
     versions = re.findall(r"^## (\d+)\.(\d+)\.(\d+) \((\S+)\)$", CHANGES, re.MULTILINE)
     assert versions and len(versions) == CHANGES.count("\n## ")
     numbers = [tuple(map(int, version[:3])) for version in versions]
@@ -84,22 +84,22 @@ CHAPTERS = sorted({path.stem for path in FOLDER.iterdir()} - {"common", "__init_
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
-def test_the_code_of_a_chapter_asks_the_question_of_its_page(name):
+def test_the_docstring_of_a_chapter_is_the_title_of_its_page(name):
     (page,) = (page for page in PAGES if Path(page).name == name)
     docstring = importlib.import_module(f"ettr_book.chapters.{name}").__doc__
     assert docstring.partition("\n")[0] == title(page)
 
 
-def test_a_notebook_has_its_code():
+def test_every_notebook_has_a_chapter_subpackage():
     assert {Path(name).name for name in PAGES if (ROOT / f"{name}.ipynb").is_file()} <= set(CHAPTERS)
 
 
-def test_no_notebook_lies_beside_the_table_of_contents():
+def test_every_notebook_is_in_the_table_of_contents():
     notebooks = {path.relative_to(ROOT).with_suffix("").as_posix() for path in (ROOT / "book").rglob("*.ipynb")}
     assert {name for name in notebooks if ".ipynb_checkpoints" not in name} <= set(PAGES)
 
 
-def test_the_readme_has_every_chapter_of_the_table_of_contents_in_its_order():
+def test_the_readme_lists_the_chapters_in_order():
     parts = re.findall(r"^- \*\*(.+):\*\* (.*)$", block("README.md", "chapters")[2], re.MULTILINE)
     chapters_of = {caption: re.findall(r"\[([^]]+)\]\(([^)]+)\)", links) for caption, links in parts}
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
@@ -112,7 +112,7 @@ def test_the_readme_has_every_chapter_of_the_table_of_contents_in_its_order():
     }
 
 
-def test_the_first_page_leads_to_all_chapters():
+def test_the_first_page_has_the_place_for_the_list_of_chapters():
     cells = json.loads((ROOT / "book/index.ipynb").read_text(encoding="utf-8"))["cells"]
     (contents,) = ("".join(cell["source"]) for cell in cells if cell["id"] == "answers")
     assert pages.ANSWERS in contents  # which the build fills from _toc.yml

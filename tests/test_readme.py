@@ -43,7 +43,7 @@ def test_it_is_at_most_200_lines():
     assert len(README.splitlines()) <= 200
 
 
-def test_every_link_leads_somewhere():
+def test_every_link_has_a_target():
     for target in re.findall(r"\]\((?!https?:)([^)]+)\)", README):
         assert (ROOT / target).exists(), target
 
@@ -92,7 +92,7 @@ def test_the_container_runs_the_commands_of_the_readme_with_what_they_need():
     assert re.search(r"^USER (?!root)\w+$", CONTAINER, re.MULTILINE)
 
 
-def test_the_container_pins_a_python_that_the_package_takes():
+def test_the_container_pins_a_supported_python():
     major, minor = re.search(
         r"^FROM docker\.io/library/python:(\d+)\.(\d+)\.\d+-slim-\w+$", CONTAINER, re.MULTILINE
     ).groups()
@@ -100,7 +100,7 @@ def test_the_container_pins_a_python_that_the_package_takes():
     assert (int(major), int(minor)) >= tuple(map(int, lowest))
 
 
-def test_nothing_that_was_built_gets_into_the_container():
+def test_build_products_are_excluded_from_the_container():
     excluded = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     built = re.findall(r"(?m)^([\w.-]+)/$", (ROOT / ".gitignore").read_text(encoding="utf-8"))
     assert len(built) > 8
