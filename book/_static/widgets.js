@@ -75,7 +75,7 @@
   const span = (low, high) => {
     const digits = Math.round(100 * low) !== Math.round(100 * high) && high < 0.985 ? 0 : 1;
     const [a, b] = [pct(low, digits), pct(high, digits)];
-    return a === b ? a : a.replace("%", "") + " to " + b;
+    return a === b ? a : a.replace("%", "") + "-" + b;
   };
   const short = (value) => String(Number(Number(value).toPrecision(6)));
 
@@ -770,17 +770,17 @@
     }
     const condition = assumed.values.length < assumed.n ? conditionWords(model) : "",
       conditional = condition ? ", given " + condition : "";
-    const mostly = "the " + assumed.leading.name;
+    const leading = assumed.leading.name;
     if (assumed.low === null) {
       const [half, twice] = [assumed.atHalf, assumed.atTwice].map((ettr) => pct(ettr, 0));
       return assumed.atHalf === undefined
-        ? "no range: the assumed inputs contradict " + condition
-        : `${half} or ${twice} with half or twice ${mostly} (assumed)`;
+        ? "no plausible range: the assumed inputs contradict " + condition
+        : `${half} with half, ${twice} with twice the assumed ${leading}`;
     }
     const redrawn = assumed.nRedrawn / (assumed.nRedrawn + assumed.n);
     const noted = redrawn > 0.05 ? "; " + pct(redrawn, 0) + " of the draws broke a rule and were redrawn" : "";
     const where = ettr.rateIsFromElsewhere(model.now.scenario) ? " with this node failure rate" : "";
-    return `plausible range ${span(assumed.low, assumed.high)}${where}${conditional}; mostly ${mostly}${noted}`;
+    return `plausible range ${span(assumed.low, assumed.high)}${where}${conditional}; ${leading} matters most${noted}`;
   }
   // The plausible range, and the range across published clusters if the failure rate is from another cluster.
   function rangesWords(more, model) {
@@ -800,7 +800,7 @@
   function conditionWords(model) {
     const measured = model.now.scenario.measured;
     return measured && has(state.values, "measured.ettr")
-      ? "the " + pct(measured.ettr, 0) + " measured"
+      ? "the measured ETTR of " + pct(measured.ettr, 0)
       : model.start.condition + elsewhere(model.now.scenario);
   }
   // The size at which the ETTR was measured, if it differs from the current size.

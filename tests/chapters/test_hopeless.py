@@ -40,15 +40,15 @@ def case(request) -> tuple[Scenario, plan.Plan, str]:
     name, changes, reason = RUNS[request.param]
     run = Scenario.load(name).override(changes)
     answer = plan.make(run)
-    assert re.fullmatch(reason, answer.no_budget_as_given)
-    return run, answer, answer.no_budget_as_given
+    assert re.fullmatch(reason, answer.no_budget_reason)
+    return run, answer, answer.no_budget_reason
 
 
 def test_the_plan_is_made_and_says_why_the_own_interval_has_no_answer(case):
     run, answer, reason = case
     with pytest.raises(OutsideValidity) as caught:
         budget.exact(run)
-    assert answer.budget_as_given is None and answer.no_budget_as_given == reason == str(caught.value)
+    assert answer.budget_at_current is None and answer.no_budget_reason == reason == str(caught.value)
     assert answer.budget == budget.exact(answer.best)
     assert answer.best == run.override({"checkpoint.interval_min": answer.band.interval_min})
     assert answer.current == (answer.best, answer.budget)
@@ -57,7 +57,7 @@ def test_the_plan_is_made_and_says_why_the_own_interval_has_no_answer(case):
 
 def test_a_plan_with_an_answer_shows_the_run_as_given(llama3):
     answer = plan.make(llama3)
-    assert answer.no_budget_as_given == "" and answer.current == (llama3, answer.budget_as_given)
+    assert answer.no_budget_reason == "" and answer.current == (llama3, answer.budget_at_current)
 
 
 def test_for_machines_what_has_no_answer_is_null(case, ettr):

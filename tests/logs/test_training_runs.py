@@ -219,8 +219,8 @@ def test_the_model_agrees_with_a_run_that_does_what_it_assumes(read):
     for seed in range(8):
         events, _ = texts.run(seed, days=12)
         answer = plan.from_training(read(texts.torchtitan(events)))
-        off.append(float(answer.own.budget.ettr) - answer.run.ettr)
-        assert answer.own.interval.low <= answer.run.ettr <= answer.own.interval.high
+        off.append(float(answer.predicted.budget.ettr) - answer.run.ettr)
+        assert answer.predicted.interval.low <= answer.run.ettr <= answer.predicted.interval.high
     assert abs(sum(off) / len(off)) < 0.006
 
 
@@ -249,7 +249,7 @@ def test_a_log_without_net_progress_is_predicted_for_the_steps_that_it_executed(
     answer = plan.from_training(read(["step,time", *rows]))
     assert answer.run.ettr == 0 and answer.run.hours["rework_h"] > 10
     assert answer.scenario.job.productive_h == pytest.approx(answer.run.hours["rework_h"])
-    assert answer.best_interval_min > 5 and answer.own.interval.high > 0.8
+    assert answer.best_interval_min > 5 and answer.predicted.interval.high > 0.8
 
 
 def test_steps_for_which_no_time_is_left_are_counted(read):

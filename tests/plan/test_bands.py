@@ -39,7 +39,7 @@ def test_the_frame_has_each_quantity_with_its_unit_and_point(llama3):
         "job_mttf_h": ("h", llama3.job_mttf_h),
         "best_interval_min": ("min", answer.band.interval_min),
         "ettr_at_best": ("", answer.budget.ettr),
-        "ettr_as_given": ("", answer.budget_as_given.ettr),
+        "ettr_as_given": ("", answer.budget_at_current.ettr),
         "failures_per_day": ("1/d", answer.failures_per_day),
     }
     assert (np.diff(table[["low_95", "low_50", "value", "high_50", "high_95"]].to_numpy(float)) > 0).all()

@@ -135,18 +135,16 @@ def test_a_recommended_set_with_a_tier_is_simulated():
     assert one.with_all_error == pytest.approx(math.sqrt(one.with_all * (1 - one.with_all) / 4000), rel=1e-9)
     assert f": {share(one.with_all)} (simulated)." in one.words
     quick = deadline_of(one.dates, one.recommendation, simulate=False)
-    assert quick.with_all is None and quick.words.endswith(" is simulated: leave out --quick (simulate=False).")
+    assert quick.with_all is None and quick.words.endswith(": leave out --quick (simulate=False).")
 
 
 # --------------------------------------------------------------------------- words
 
 
 def test_the_sentence_has_the_probability_what_a_day_changes_and_what_it_costs():
-    assert COUNTED().due.words.startswith(
-        "Done by the deadline, 8 March 2027, with a chance of 5%; a day earlier less than 1%, a day later 99%. A day "
-        "of the job costs 790,000 USD."
-    )
-    assert COUNTED().due.headline == "done by 8 March 2027: 5%"
+    words, headline = COUNTED().due.words, COUNTED().due.headline
+    assert all(part in words for part in ("8 March 2027: 5%", "earlier less than 1%", "later 99%", " 790,000 USD."))
+    assert headline.endswith("by 8 March 2027: 5%")
 
 
 def test_what_is_certain_is_said_as_more_than_99():
@@ -214,16 +212,15 @@ def test_no_failures_are_certain_but_for_maintenance():
             "2027-01-15",
             "2027-03-01",
             0,
-            "the deadline is 46 days after the start, and the work alone takes 48.6 days: give a later deadline, or an "
-            "earlier start",
+            "the deadline must be at least 48.6 days after the start",
         ),
         (
             "2027-01-15",
             "2027-01-20",
             "80%",
-            "the deadline is 6 days after the start, and the work alone takes 9.72 day",
+            "the deadline must be at least 9.72 days after the start",
         ),
-        ("2027-01-15", "2027-01-01", 0, "deadline must be after the start, 2027-01-15 00:00, got 2027-01-01"),
+        ("2027-01-15", "2027-01-01", 0, "deadline must be after the start 2027-01-15 00:00, got 2027-01-01"),
     ],
 )
 def test_a_deadline_before_the_work_can_be_done_is_refused(start, by, done, message):

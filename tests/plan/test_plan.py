@@ -72,8 +72,8 @@ def test_a_plan_is_the_budget_at_both_intervals_and_no_other_interval_has_a_high
     assert answer.scenario == scenario and best_min == budget.best_interval_min(scenario)
     assert answer.best == scenario.override({"checkpoint.interval_min": best_min})
     assert answer.budget == budget.exact(answer.best)
-    assert answer.budget_as_given == budget.exact(scenario)
-    assert answer.budget.ettr >= answer.budget_as_given.ettr
+    assert answer.budget_at_current == budget.exact(scenario)
+    assert answer.budget.ettr >= answer.budget_at_current.ettr
     assert answer.failures_per_day * answer.job_mttf_h < 24  # fewer than if failures struck at all times
     grid = best_min * np.geomspace(0.2, 5, 2001)
     grid = grid[grid >= scenario.checkpoint.persist_s / 60]
@@ -321,7 +321,7 @@ def test_best_tiers_keep_above_their_writes_and_below_the_work():
 def test_richer_runs_have_a_whole_plan(name):
     run = richer(name)
     answer = plan.make(run)
-    assert answer.budget.ettr >= answer.budget_as_given.ettr - 1e-9
+    assert answer.budget.ettr >= answer.budget_at_current.ettr - 1e-9
     assert answer.band.low_min < answer.band.interval_min < answer.band.high_min
     assert loss_at(run, answer.band.high_min, answer.band.interval_min) == pytest.approx(0.005, abs=2e-5)
     json.dumps(answer.to_dict(), allow_nan=False)

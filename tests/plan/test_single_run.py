@@ -106,7 +106,7 @@ def test_simulated_runs_differ_in_a_rate_that_was_counted():
     width = [one.high - one.low for one in (one.prediction_interval for one in (analytical, simulated))]
     assert width[1] == pytest.approx(width[0], rel=0.15)
     assert simulated.prediction_interval.counted == analytical.prediction_interval.counted == 6
-    last_h = [one.dates.shown.quantile(0.9) for one in (analytical, simulated)]
+    last_h = [one.dates.reported.quantile(0.9) for one in (analytical, simulated)]
     assert last_h[1] == pytest.approx(last_h[0], rel=0.01) and last_h[1] > last_h[0]
 
 
@@ -125,7 +125,7 @@ def test_an_interval_with_which_the_run_hardly_trains_is_not_simulated():
         {"cluster": {"n_gpus": 4096}, "failures": {"job_mttf_h": 9}, "checkpoint": {"interval_min": 4000}}
     )
     answer = plan.make(run.override(alarms))
-    assert answer.hours_as_given is None and float(answer.budget_as_given.ettr) < 0.05
+    assert answer.hours_at_current is None and float(answer.budget_at_current.ettr) < 0.05
     assert answer.losses.total.share == answer.losses_at_best.total.share and answer.report()
 
 

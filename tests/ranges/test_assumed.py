@@ -7,7 +7,7 @@ import pytest
 
 from ettr import Scenario, budget, evidence, ranges
 from ettr.core.errors import InputError
-from ettr.ranges.assumed import span
+from ettr.ranges.assumed import span_of_ettr
 from ettr.ranges.drawing import ettr_at, even_points
 from ettr.ranges.inputs import Assumed, assumed_inputs, plausible
 from ettr.scenario import fields
@@ -109,7 +109,7 @@ def test_draws_that_contradict_what_is_published_are_left_out():
     free = ranges.assumptions(run.override({"measured": None}))
     assert free.values.size == free.n_draws and free.range[0] < 0.85
     assert 100 < told.values.size < told.n_draws and told.range[0] > 0.89
-    assert "given more than 90%, as published" in told.words
+    assert "given the published ETTR above 90%" in told.words
 
 
 def test_a_few_ranges_with_a_source_are_no_range():
@@ -131,7 +131,7 @@ def test_a_few_ranges_with_a_source_are_no_range():
     assert told.at_half > told.ettr > told.at_twice
     twice = budget.exact(run.override({leading: 200, "checkpoint.interval_min": budget.best_interval_min(run)}))
     assert told.at_twice == pytest.approx(float(twice.ettr), rel=1e-9)
-    assert "half or twice" in told.words
+    assert "twice the assumed" in told.words
 
 
 def test_too_few_draws_are_refused(first):
@@ -140,10 +140,10 @@ def test_too_few_draws_are_refused(first):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "words"), [(0.861, 0.932, "86 to 93%"), (0.901, 0.904, "90.1 to 90.4%"), (0.9904, 0.9904, "99.0%")]
+    ("low", "high", "words"), [(0.861, 0.932, "86-93%"), (0.901, 0.904, "90.1-90.4%"), (0.9904, 0.9904, "99.0%")]
 )
 def test_a_range_has_the_digits_that_tell_its_ends_apart(low, high, words):
-    assert span(low, high) == words
+    assert span_of_ettr(low, high) == words
 
 
 @pytest.mark.parametrize("n_gpus", [None, 100_000])

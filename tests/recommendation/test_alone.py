@@ -89,12 +89,12 @@ def test_ranks_are_by_the_measure_and_say_how_sure_they_are(run, known):
 
 def test_what_is_known_and_what_is_assumed_are_ranked_apart(run, known):
     compared = recommendation.mitigations(run, n_runs=50, of=known, measure="usd")
-    assert compared.known["id"].tolist() == ["shorter-stall"]
+    assert compared.published["id"].tolist() == ["shorter-stall"]
     assert set(compared.assumed["id"]) == {"faster-restart", "slower-training", "other-stall"}
-    for rows in (compared.known, compared.assumed):
+    for rows in (compared.published, compared.assumed):
         assert rows["usd_gain"].is_monotonic_decreasing
-    assert (compared.known["effect"] != "assumed").all() and (compared.assumed["effect"] == "assumed").all()
-    assert compared.headline.endswith("shorter-stall comes first by usd")
+    assert (compared.published["effect"] != "assumed").all() and (compared.assumed["effect"] == "assumed").all()
+    assert compared.headline.endswith("Shorter stall ranks first by money")
 
 
 def test_effects_are_sorted_by_the_status_of_what_changes():
@@ -119,7 +119,7 @@ def test_a_straw_man_says_what_it_stands_against(tmp_path):
 def test_ranges_hold_the_gain(compared, measure):
     compared = recommendation.Comparison(compared.study, measure, compared.frame)
     ranges = compared.ranges.set_index("id")
-    assert set(ranges.index) == {*compared.known["id"], *compared.assumed["id"]}
+    assert set(ranges.index) == {*compared.published["id"], *compared.assumed["id"]}
     assert not ranges["only_simulated"].any()
     study = compared.study
     for row in ranges.itertuples():
@@ -177,7 +177,7 @@ def test_energy_and_money_are_those_of_the_bill(study):
 
 BAD = {
     "unknown mitigation 'faster-restrt'; did you mean 'faster-restart'": {"ids": ["faster-restrt"]},
-    "no mitigation to compare": {"ids": []},
+    "ids must name at least one mitigation": {"ids": []},
     "unknown measure 'dollars'": {"measure": "dollars"},
     "interval must be best or given, got 'own'": {"interval": "own"},
 }

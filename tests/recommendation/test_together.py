@@ -33,7 +33,7 @@ def test_nothing_is_added_whose_saving_does_not_exceed_two_errors(study):
 
 
 def test_additions_keep_to_the_budget_together_with_the_set(long):
-    price = long.own_usd(long.catalogue["faster-restart"]) + long.own_usd(long.catalogue["shorter-stall"])
+    price = long.price_usd(long.catalogue["faster-restart"]) + long.price_usd(long.catalogue["shorter-stall"])
     ask = long, ["shorter-stall"], ["faster-restart"]
     assert recommendation.additions(*ask, budget_usd=price) and not recommendation.additions(*ask, budget_usd=price - 1)
 

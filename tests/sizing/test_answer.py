@@ -33,7 +33,7 @@ def test_no_size_of_the_curve_is_better(run, answer):
     assert answer.turning_gpus == pytest.approx(answer.best["fastest"].n_gpus, rel=0.01)
     assert not answer.unanswered
     # the last segment is cut off in the plan
-    assert answer.as_given.days * 24 == pytest.approx(plan.make(run).budget.total_h, rel=5e-4)
+    assert answer.at_current.days * 24 == pytest.approx(plan.make(run).budget.total_h, rel=5e-4)
 
 
 LIMITS = [
@@ -71,17 +71,17 @@ def test_a_limit_is_above_zero(name):
 @pytest.mark.parametrize(
     ("limits", "pattern"),
     [
-        ({"deadline_days": 5}, r"deadline_days of 5 days is below the least of all sizes, 3\d\.\d+ days"),
+        ({"deadline_days": 5}, r"deadline_days must be at least 3\d\.\d+ days, got 5 days"),
         (
             {"power_mw": 30, "deadline_days": 40},
-            r"each can be kept, but not all together: where power_mw is kept, deadline_days is at least 4\d\.\d+ days, "
-            r"not 40",
+            r"each can be met alone, but not all together: where power_mw is met, deadline_days is at least "
+            r"4\d\.\d+ days, not 40",
         ),
     ],
     ids=str,
 )
 def test_limits_that_nothing_keeps_say_what_the_nearest_takes(run, limits, pattern):
-    with pytest.raises(InputError, match=f"^no size keeps the limits: {pattern}"):
+    with pytest.raises(InputError, match=f"^no size meets the limits: {pattern}"):
         best(run, "fastest", **limits)
 
 
@@ -176,7 +176,7 @@ def test_the_batch_is_of_whole_micro_batches(run):
 
 def test_a_job_without_failures_has_an_answer(run, answer):
     safe = sizing.make(run.override({"failures.rate_per_1000_node_days": 0, "maintenance": None}))
-    assert safe.as_given.ettr > 0.999
+    assert safe.at_current.ettr > 0.999
     assert safe.best["fastest"].n_gpus >= answer.best["fastest"].n_gpus
 
 

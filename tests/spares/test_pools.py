@@ -12,7 +12,7 @@ from scipy import stats
 
 from ettr import Scenario, spares
 from ettr.core.errors import InputError
-from ettr.spares.simulated import least
+from ettr.spares.simulated import smallest
 
 
 def test_at_the_rate_of_llama_3_with_a_repair_of_a_day_17_are_cheapest():
@@ -62,14 +62,14 @@ def test_it_is_found_from_any_guess(answer, guess):
         asked.append(number)
         return number >= answer
 
-    assert least(enough, guess, 10**10) == answer
+    assert smallest(enough, guess, 10**10) == answer
     assert min(asked) >= 0 and len(asked) == len(set(asked))
     assert len(asked) <= 4 + 2 * abs(answer - guess).bit_length()
 
 
 @given(most=st.integers(0, 1000), guess=st.integers(0, 1000))
 def test_what_is_known_to_be_enough_is_not_asked(most, guess):
-    assert least(lambda number: False, min(guess, most - 1) if most else 0, most) == most or most == 0
+    assert smallest(lambda number: False, min(guess, most - 1) if most else 0, most) == most or most == 0
 
 
 @given(st.floats(1e-6, 1e5), st.floats(0.01, 0.99999))

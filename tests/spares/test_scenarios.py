@@ -62,7 +62,7 @@ def test_crews_work_on_what_comes_to_them(run):
 def by_closed_form(run: Scenario, n_spares: int) -> float:
     """ETTR of a pool that is full at the start, from that of a job that never waits."""
     asked = spares.demand(run)
-    return float(asked.expected.ettr * (1 - spares.waiting_share(n_spares, asked.in_repair, asked.own_crew)))
+    return float(asked.expected.ettr * (1 - spares.waiting_share(n_spares, asked.in_repair, asked.single_crew)))
 
 
 @pytest.mark.parametrize(

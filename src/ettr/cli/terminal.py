@@ -102,12 +102,12 @@ def _console() -> Any:
     return Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else 110)
 
 
-_WHOLE_WORDS = 30
-"""Longest name that is not broken in a table."""
-
-
-_BREAKABLE = 4
-"""Characters by which a table may exceed the screen, because a figure can break before its unit."""
+_LONGEST_WORD = 30
+"""A longer word in a table is broken."""
+_GAP = 2
+"""Spaces between two columns."""
+_NARROW, _MOST_COLUMNS = 80, 4
+"""On a screen narrower than this, tables with more columns are shown as blocks of lines."""
 
 
 def show(command: str, answer: Answer, as_json: bool, extra: Mapping[str, Any], report: Report | None = None) -> None:
@@ -128,54 +128,96 @@ def write_json(command: str, record: Mapping[str, Any]) -> None:
 
 
 def render(report: Report, changes: Mapping[str, Any] = MappingProxyType({})) -> None:
-    """Write a report to the terminal, the fields that ``--set`` changes below its first line."""
+    """Write a report to the terminal, with the fields changed by ``--set`` below its first line."""
     from rich.text import Text
 
     out = _console()
-    whole = not out.is_terminal  # for what reads line by line
     changed = [Note(f"  {path} = {'null' if value is None else value}") for path, value in changes.items()]
     for section in [*report[:1], *changed, *report[1:]]:
         if isinstance(section, Table):
-            fitting, below = _fitting(section, out.width)
-            out.print(_table(fitting))
-            for line in below:
-                out.print(Text(printable(line), style="dim"))
+            rows = _merged(section)
+            widths = None if out.width < _NARROW and len(section.columns) > _MOST_COLUMNS else _widths(rows, out.width)
+            for part in _blocks(section) if widths is None else [_row_table(rows, widths)]:
+                out.print(part)
             continue
         style = "bold" if isinstance(section, Headline) else "dim" if section.dim else ""
         gap = "\n" if section.apart else ""
-        out.print(Text(f"{gap}{printable(section.text)}", style=style), soft_wrap=whole)
+        # programs that read the output line by line need unbroken paragraphs
+        out.print(Text(f"{gap}{printable(section.text)}", style=style), soft_wrap=not out.is_terminal)
 
 
-def _fitting(table: Table, width: int) -> tuple[Table, list[str]]:
-    """Return the table without the text columns that a narrow screen would cut, and a line for each of these."""
-    columns, rows, below = list(table.columns), [list(row) for row in table.rows], []
-    cut = [name for name in table.columns[1:] if name in table.words]
-
-    def least() -> int:
-        """Width of the table if names and titles are broken at spaces and figures are not."""
-        widths = [max(len(word) for row in rows for word in [*row[0].split(), ""])] if rows else []
-        for title, *column in list(zip(columns, *rows, strict=True))[1:]:
-            widths.append(max(*map(len, title.split()), *map(len, column), 0))
-        return sum(widths) + 2 * len(widths)
-
-    while cut and least() > width + _BREAKABLE:
-        i = columns.index(cut.pop())
-        cells = [(row[0].split()[0] if row[0].split() else "", row.pop(i)) for row in rows]
-        below.append(f"{columns.pop(i)}: {'; '.join(f'{name} {cell}' for name, cell in cells if cell)}")
-    return replace(table, columns=columns, rows=rows, words=[name for name in table.words if name in columns]), below
+def _merged(table: Table) -> Table:
+    """Return the table with each column that has no heading joined to the one before, aligned, as one column."""
+    columns: list[str] = []
+    cells: list[list[str]] = []
+    for i, (heading, *texts) in enumerate(zip(table.columns, *table.rows, strict=True)):
+        column = [printable(text) for text in texts]
+        if i > 1 and not heading:
+            widths = [max(map(len, part), default=0) for part in (cells[-1], column)]
+            pairs = zip(cells[-1], column, strict=True)
+            cells[-1] = [f"{first:>{widths[0]}}{'':{_GAP}}{second:>{widths[1]}}" for first, second in pairs]
+        else:
+            columns.append(printable(heading))
+            cells.append(column)
+    return replace(table, columns=columns, rows=list(zip(*cells, strict=True)))
 
 
-def _table(table: Table) -> Any:
+def _widths(table: Table, screen: int) -> list[int] | None:
+    """Return the width of each column; None if the table does not fit without breaking figures or words.
+
+    Names, words and headings may be broken at spaces. Free space goes, a character at a time, to the column that is
+    most compressed: first until no cell is broken, then until no heading is.
+    """
+    columns = list(zip(table.columns, *table.rows, strict=True))
+    widths = []
+    for i, (heading, *cells) in enumerate(columns):
+        unbroken = [heading, *cells] if table.is_left(i) else [heading]
+        longest_word = max((len(word) for text in unbroken for word in text.split()), default=0)
+        widths.append(max([min(longest_word, _LONGEST_WORD), *(len(cell) for cell in cells if not table.is_left(i))]))
+    free = screen - sum(widths) - _GAP * (len(widths) - 1)
+    if free < 0:
+        return None
+    for full in ([max([0, *map(len, cells)]) for _, *cells in columns], [max(map(len, texts)) for texts in columns]):
+        while free and any(width < enough for width, enough in zip(widths, full, strict=True)):
+            i = max(range(len(widths)), key=lambda i: full[i] / max(widths[i], 1))
+            widths[i] += 1
+            free -= 1
+    return widths
+
+
+def _row_table(table: Table, widths: list[int]) -> Any:
+    """Return a table with a line per row, or several where cells are broken at spaces."""
     from rich.table import Table as View
     from rich.text import Text
 
-    cells = [[Text(printable(cell)) for cell in row] for row in table.rows]
-    longest = max((len(word) for row in cells for word in row[0].plain.split()), default=0)
     title = Text(printable(table.title)) if table.title else None
     view = View(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
-    for i, name in enumerate(table.columns):
-        least: Any = {"overflow": "fold", "min_width": min(longest, _WHOLE_WORDS)} if i == 0 else {}
-        view.add_column(Text(printable(name)), justify="left" if table.is_left(i) else "right", **least)
-    for i, row in enumerate(cells):
-        view.add_row(*row, style="bold" if table.is_total(i) else "")
+    for i, (name, width) in enumerate(zip(table.columns, widths, strict=True)):
+        justify: Any = "left" if table.is_left(i) else "right"
+        view.add_column(Text(name), justify=justify, width=width, overflow="fold")
+    for i, row in enumerate(table.rows):
+        view.add_row(*map(Text, row), style="bold" if table.is_total(i) else "")
     return view
+
+
+def _blocks(table: Table) -> Iterator[Any]:
+    """Return a table as a block of lines per row: its name, and "heading: cell" for each other cell.
+
+    A column without a heading continues the one before.
+    """
+    from rich.padding import Padding
+    from rich.text import Text
+
+    for heading in filter(None, (table.title, table.columns[0])):
+        yield Text(printable(heading), style="bold")
+    for i, (name, *cells) in enumerate(table.rows):
+        style = "bold" if table.is_total(i) else ""
+        lines: list[str] = []
+        for heading, cell in zip(table.columns[1:], cells, strict=True):
+            if heading or not lines:
+                lines.append(f"{heading}: {cell}" if heading and cell else cell)
+            elif cell:
+                lines[-1] += f", {cell}"
+        yield Text(printable(name), style=style)
+        for line in filter(None, lines):
+            yield Padding(Text(printable(line), style=style), (0, 0, 0, 4), expand=False)

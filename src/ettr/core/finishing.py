@@ -1,4 +1,4 @@
-"""When a run is done: the distribution of its hours, as a table that is read with smooth steps, and how it is made."""
+"""The distribution of the finishing time of a run, as a table with monotone cubic interpolation."""
 
 from __future__ import annotations
 
@@ -10,46 +10,51 @@ import numpy as np
 
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
-from ettr.core.sentences import count, duration, pct
+from ettr.core.sentences import count, duration, pct, span
 from ettr.core.validity import numbers, plain
 
 PERCENTILES = (5, 50, 90, 95, 99)
-"""Of the finishing date, in an answer."""
+"""Percentiles of the finishing time in an answer."""
 _BISECTIONS = 52
 _POINTS = 1024
-"""Of a table that is made of runs."""
+"""Entries of a table that is made from simulated runs."""
 _SECTIONS, _ROUNDS = 32, 12
-"""Into which the hours between the quantiles of the parts of a mixture are cut, and how many times, until no digit is
-left."""
+"""Sections per round, and rounds, in the search for a quantile of a mixture: enough for all digits of a float."""
 _LITTLE = 1e-9
-"""Probability that does not count."""
+"""Probabilities below this are ignored."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Finishing(Answer):
-    """The distribution of the hours that a run takes, or of one at each point of an array.
+    """The distribution of the hours that a run takes, or one distribution per point of an array.
 
-    Numbers are floats, or arrays of one shape, that of the points; tables have one axis more.
+    Numbers are floats, or arrays with the shape of the points; tables have one more axis.
 
     Attributes
     ----------
     mean_h, sd_h : float or ndarray
-        Mean and standard deviation. NaN at points outside the validity of what they come from. [h]
+        Mean and standard deviation; NaN at points outside the validity of the model. [h]
     first_h, step_h : float or ndarray
-        Where the table begins, and the distance of its entries. [h]
+        First entry of the table, and the spacing of its entries. [h]
     below : ndarray
-        Probability of being done by each entry, ``atom`` left out: rising.
+        Probability of having finished by each entry, without ``atom``; increasing.
     density : ndarray
-        Its slope there, such that a cubic between entries rises as well. [1/h]
+        Slope of ``below`` at each entry, limited so that the cubic between entries increases too. [1/h]
     tail_per_h : float or ndarray
-        Rate at which the probability of not being done falls beyond the table, exponentially. [1/h]
+        Hazard beyond the table, where the tail is exponential. [1/h]
     atom, atom_h : float or ndarray
-        Probability that nothing happens on the way, and the hours that the run then takes, its least. [1, h]
+        Probability that no failure occurs, and the hours that the run then takes, its minimum. [1, h]
     never : float or ndarray
         Probability that the run practically never ends.
     smoothed_h : float or ndarray
-        Standard deviation of the normal distribution that was added, where steps of constant times were too many to
-        resolve; 0 where nothing was. [h]
+        Standard deviation of the normal distribution that was added where constant times give more steps than the
+        table resolves; 0 otherwise. [h]
+
+    Examples
+    --------
+    >>> finishing = of_runs(np.array([10.0, 11.0, 12.0, 13.0]))
+    >>> finishing.mean_h, round(float(finishing.quantile(0.5)), 1)
+    (11.5, 11.0)
     """
 
     mean_h: Any
@@ -66,11 +71,11 @@ class Finishing(Answer):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the points; () for one."""
+        """Shape of the points; () for a single distribution."""
         return self.below.shape[:-1]
 
     def cdf(self, at_h: Any) -> Any:
-        """Probability of being done by some hours, in [0, 1] and rising; at 0 for what cannot be.
+        """Return the probability of having finished by some hours, in [0, 1].
 
         Parameters
         ----------
@@ -90,11 +95,11 @@ class Finishing(Answer):
         return self._read(at_h, self._cdf)
 
     def pdf(self, at_h: Any) -> Any:
-        """Density of the finishing date, ``atom`` left out; parameters and shape as of :meth:`cdf`. [1/h]"""
+        """Return the density of the finishing time without ``atom``; parameters and shape as for :meth:`cdf`. [1/h]"""
         return self._read(at_h, self._pdf)
 
     def quantile(self, p: Any) -> Any:
-        """Hours by which the run is done with a probability. [h]
+        """Return the hours by which the run finishes with a probability. [h]
 
         Parameters
         ----------
@@ -104,7 +109,7 @@ class Finishing(Answer):
         Returns
         -------
         float or ndarray
-            Broadcast shape; infinite beyond what ends. [h]
+            Broadcast shape; infinite where the run never ends with that probability. [h]
 
         Raises
         ------
@@ -114,26 +119,27 @@ class Finishing(Answer):
         levels = _numbers("p, a probability,", p)
         if not np.all((levels > 0) & (levels < 1)):
             bad = levels[~((levels > 0) & (levels < 1))].flat[0]
-            raise InputError(f"p, a probability, must be above 0 and below 1, got {bad:g}: e.g. 0.9 for nine in ten")
+            raise InputError(f"p, a probability, must be above 0 and below 1, got {bad:g}: e.g. 0.9 for 90%")
         shape = np.broadcast_shapes(self.shape, levels.shape)
         rows, at = self._rows(shape), np.broadcast_to(levels, shape).ravel()
         return plain(self._quantile(rows, at).reshape(shape))
 
     def mixed(self, weights: Any) -> Finishing:
-        """One distribution for a run that is like one of the points, it is not known which.
+        """Return the mixture of the distributions at all points.
 
         Parameters
         ----------
         weights : ndarray of shape ``shape``
-            Probability of each point; points outside validity count as never ending.
+            Probability of each point; points outside the validity of the model count as never ending.
         """
         share = np.broadcast_to(np.asarray(weights, dtype=float), self.shape)
         ends = np.isfinite(np.broadcast_to(self.mean_h, self.shape))
-        parts, some = self.at(ends & (share > 0)), share[ends & (share > 0)]
-        total = some.sum()
-        never = float(share[~ends].sum() + some @ parts.never)
-        mean_h = float(some @ parts.mean_h / total)
-        sd_h = math.sqrt(float(some @ (parts.sd_h**2 + (parts.mean_h - mean_h) ** 2) / total))
+        parts, weight = self.at(ends & (share > 0)), share[ends & (share > 0)]
+        total = weight.sum()
+        never = float(share[~ends].sum() + weight @ parts.never)
+        mean_h = float(weight @ parts.mean_h / total)
+        # law of total variance
+        sd_h = math.sqrt(float(weight @ (parts.sd_h**2 + (parts.mean_h - mean_h) ** 2) / total))
         finite = never < _LITTLE
         return Mixture(
             mean_h=mean_h if finite else math.inf,
@@ -143,16 +149,16 @@ class Finishing(Answer):
             below=parts.below,
             density=parts.density,
             tail_per_h=parts.tail_per_h,
-            atom=float(some @ parts.atom),
+            atom=float(weight @ parts.atom),
             atom_h=float(np.max(parts.atom_h)),
             never=never,
-            smoothed_h=float(np.max(parts.smoothed_h[some > _LITTLE / some.size])),
+            smoothed_h=float(np.max(parts.smoothed_h[weight > _LITTLE / weight.size])),
             parts=parts,
-            weights=some,
+            weights=weight,
         )
 
     def at(self, index: Any) -> Finishing:
-        """The distribution at some of the points, given as an index into arrays of :attr:`shape`."""
+        """Return the distribution at some of the points, by an index into arrays of :attr:`shape`."""
         named = {name: np.broadcast_to(getattr(self, name), self.shape)[index] for name in _OF_POINTS}
         return Finishing(
             below=self.below[index],
@@ -161,12 +167,12 @@ class Finishing(Answer):
         )
 
     def scattered(self, where: np.ndarray) -> Finishing:
-        """One distribution a point of a larger array: these where a mask is true, in its order, and NaN elsewhere."""
+        """Return distributions at the points of a larger array: these where a mask is true, NaN elsewhere."""
 
-        def placed(values: Any, *more: int) -> np.ndarray:
-            whole = np.full((*where.shape, *more), np.nan)
-            whole[where] = values
-            return whole
+        def placed(values: Any, *axes: int) -> np.ndarray:
+            array = np.full((*where.shape, *axes), np.nan)
+            array[where] = values
+            return array
 
         n = self.below.shape[-1]
         named = {name: placed(getattr(self, name)) for name in _OF_POINTS}
@@ -174,21 +180,18 @@ class Finishing(Answer):
 
     @property
     def headline(self) -> str:
-        """Mean and a range that holds nine in ten; of arrays the range of the means."""
+        """The median and the range of 90% of runs; of arrays the range of the means."""
         if self.shape:
-            low, high = np.nanmin(self.mean_h), np.nanmax(self.mean_h)
-            return (
-                f"done after {duration(float(low))} to {duration(float(high))} at {count(np.size(self.mean_h))} points"
-            )
+            ends = float(np.nanmin(self.mean_h)), float(np.nanmax(self.mean_h))
+            return f"mean finishing time {span(ends, float)} at {count(np.size(self.mean_h))} points"
         if self.never >= 0.5:
-            return "practically never done"
-        low, middle, high = self.quantile([0.05, 0.5, 0.95]).tolist()
-        return f"done after {duration(middle)}" + (
-            f", nine times in ten between {duration(low)} and {duration(high)}" if math.isfinite(high) else ""
-        )
+            return "practically never finishes"
+        low, median, high = self.quantile([0.05, 0.5, 0.95]).tolist()
+        spread = f" (90% of runs: {span((low, high), float)})" if math.isfinite(high) else ""
+        return f"finishes after {duration(median)}{spread}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Mean, standard deviation and percentiles, as plain values for JSON; infinite ones become None."""
+        """Return mean, standard deviation and percentiles for JSON; infinite values become None."""
         record = {
             "mean_h": self.mean_h,
             "sd_h": self.sd_h,
@@ -201,19 +204,19 @@ class Finishing(Answer):
         return dict(plain_values(record))
 
     def report(self) -> Report:
-        """By when the run is done, at a few probabilities."""
+        """Return a table of finishing times by share of runs."""
         if self.shape:
-            return [Headline("Finishing date"), Note(f"{self.headline}.")]
+            return [Headline("Finishing time"), Note(f"{self.headline}.")]
         rows = [
-            (f"{p} in 100", duration(hours) if math.isfinite(hours) else "never")
+            (f"{p}%", duration(hours) if math.isfinite(hours) else "never")
             for p, hours in zip(PERCENTILES, self._percentiles_h(), strict=True)
         ]
         notes = (
-            [Note(f"Nothing strikes in {pct(self.atom)}, and it takes {duration(self.atom_h)}.")]
+            [Note(f"Without any failure ({pct(self.atom)} of runs) it takes {duration(self.atom_h)}.")]
             if self.atom > 1e-4
             else []
         )
-        return [Headline("Finishing date"), Table(("with probability", "done after"), rows), *notes]
+        return [Headline("Finishing time"), Table(("share of runs finished", "after"), rows), *notes]
 
     def _percentiles_h(self) -> Any:
         levels = np.array(PERCENTILES) / 100
@@ -223,7 +226,7 @@ class Finishing(Answer):
         return np.broadcast_to(np.asarray(values, dtype=float), self.shape).ravel()
 
     def _rows(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Which point each element of a broadcast shape belongs to."""
+        """Return the point that each element of a broadcast shape belongs to."""
         points = np.arange(math.prod(self.shape)).reshape(self.shape)
         return np.broadcast_to(points, shape).ravel()
 
@@ -233,7 +236,7 @@ class Finishing(Answer):
         return plain(function(self._rows(shape), np.broadcast_to(hours, shape).ravel()).reshape(shape))
 
     def _cells(self, rows: np.ndarray, at_h: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Cubic in each cell that some hours fall into: its ends, its slopes in cells, and how far into it they are."""
+        """Return the cell of the table at some hours: its ends, its slopes, the position in it, and if past the end."""
         n = self.below.shape[-1]
         below, density = self.below.reshape(-1, n), self.density.reshape(-1, n)
         step_h = self._flat(self.step_h)[rows]
@@ -247,10 +250,10 @@ class Finishing(Answer):
         low, high, slope, next_slope, x, beyond = self._cells(rows, at_h)
         inside = np.clip(_cubic(low, high, slope, next_slope, np.clip(x, 0.0, 1.0)), low, high)
         atom, least_h = self._flat(self.atom)[rows], self._flat(self.atom_h)[rows]
-        all_of_it = 1.0 - atom - self._flat(self.never)[rows]
+        ending = 1.0 - atom - self._flat(self.never)[rows]
         past_h = np.where(beyond, (x - 1.0) * self._flat(self.step_h)[rows], 0.0)
         with np.errstate(invalid="ignore"):
-            tail = all_of_it - (all_of_it - high) * np.exp(-self._flat(self.tail_per_h)[rows] * past_h)
+            tail = ending - (ending - high) * np.exp(-self._flat(self.tail_per_h)[rows] * past_h)
         smooth = np.where(beyond, tail, np.where(x < 0, 0.0, inside))
         done = np.where(at_h < 0, 0.0, np.clip(smooth + np.where(at_h >= least_h, atom, 0.0), 0.0, 1.0))
         return np.where(np.isnan(self._flat(self.first_h)[rows]), np.nan, done)
@@ -298,17 +301,17 @@ _OF_POINTS = ("mean_h", "sd_h", "first_h", "step_h", "tail_per_h", "atom", "atom
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Mixture(Finishing):
-    """One distribution of several. Its numbers are of the whole, and its tables those of the parts.
+    """A mixture of distributions, with its own moments and the tables of its parts.
 
-    It is read from the parts themselves, as no table of its own could hold narrow parts beside others that take a
-    million times as long.
+    It is evaluated from the parts, because a single table could not resolve narrow parts next to others that take a
+    million times longer.
 
     Attributes
     ----------
     parts : Finishing of shape (n,)
         The distributions, each of which ends.
     weights : ndarray of shape (n,)
-        Probability of each; what they lack to one never ends.
+        Probability of each; the rest never ends.
     """
 
     parts: Finishing
@@ -316,7 +319,7 @@ class Mixture(Finishing):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """() for one point."""
+        """(), a single distribution."""
         return ()
 
     def _cdf(self, rows: np.ndarray, at_h: np.ndarray) -> np.ndarray:
@@ -326,7 +329,7 @@ class Mixture(Finishing):
         return np.asarray(self.parts.pdf(at_h[:, None]) @ self.weights)
 
     def _quantile(self, rows: np.ndarray, levels: np.ndarray) -> np.ndarray:
-        """Between the quantiles of the parts, of which neighbours are close."""
+        """Return quantiles by a search between the sorted quantiles of the parts."""
         ends = levels < 1.0 - self.never
         of_those = np.where(ends, levels / (1.0 - self.never), 0.5)[:, None]
         each_h = np.sort(self.parts.quantile(of_those * (1.0 - np.asarray(self.parts.never))), axis=-1)
@@ -340,12 +343,12 @@ class Mixture(Finishing):
             short = self._cdf(rows, hours.ravel()).reshape(hours.shape) < levels[:, None]
             n = short.sum(axis=-1, keepdims=True)
             low, high = (np.take_along_axis(place, np.clip(n - i, 0, _SECTIONS), -1) for i in (1, 0))
-        found = np.take_along_axis(hours, np.minimum(n, _SECTIONS), -1)
-        return np.where(ends, found[:, 0], np.inf)
+        quantile_h = np.take_along_axis(hours, np.minimum(n, _SECTIONS), -1)
+        return np.where(ends, quantile_h[:, 0], np.inf)
 
 
 def _cubic(low: Any, high: Any, slope: Any, next_slope: Any, x: Any) -> Any:
-    """Between two entries, with their slopes in entries, at a share of the way."""
+    """Return the cubic Hermite polynomial between two entries, at a fraction x of the cell."""
     rise = high - low
     return low + x * (slope + x * (3 * rise - 2 * slope - next_slope + x * (slope + next_slope - 2 * rise)))
 
@@ -366,37 +369,37 @@ def _numbers(name: str, values: Any) -> np.ndarray:
 
 
 def table(below: np.ndarray, density: np.ndarray, *, atom: Any = 0.0, never: Any = 0.0, **named: Any) -> Finishing:
-    """A distribution from a table that may be off by rounding: made to rise, and followed by an exponential tail.
+    """Return a distribution from a table, made monotone against rounding errors, with an exponential tail.
 
     Parameters
     ----------
     below, density : ndarray
-        Probabilities with one axis for the hours, ``atom`` left out, and their slopes. [1, 1/h]
+        Probabilities without ``atom``, with the hours on the last axis, and their slopes. [1, 1/h]
     **named
-        The other attributes of :class:`Finishing` but ``tail_per_h``.
+        The other attributes of :class:`Finishing`, except ``tail_per_h``.
     """
-    most = 1.0 - np.asarray(atom, dtype=float)[..., None] - np.asarray(never, dtype=float)[..., None]
-    rising = np.maximum.accumulate(np.clip(below, 0.0, most), axis=-1)
+    total = 1.0 - np.asarray(atom, dtype=float)[..., None] - np.asarray(never, dtype=float)[..., None]
+    rising = np.maximum.accumulate(np.clip(below, 0.0, total), axis=-1)
     step_h = np.asarray(named["step_h"], dtype=float)[..., None]
     secant = np.diff(rising, axis=-1) / step_h
-    least = np.minimum(
+    smaller = np.minimum(
         np.concatenate([secant[..., :1], secant], axis=-1), np.concatenate([secant, secant[..., -1:]], axis=-1)
     )
-    # a cubic whose slopes are within three times the secants rises: Fritsch and Carlson (1980)
-    slopes = np.clip(density, 0.0, 3.0 * least)
+    # a cubic is monotone if its slopes are at most three times the secants: Fritsch and Carlson (1980)
+    slopes = np.clip(density, 0.0, 3.0 * smaller)
     return Finishing(
         below=rising,
         density=slopes,
-        tail_per_h=plain(_tail(rising, density, most)),
+        tail_per_h=plain(_tail(rising, density, total)),
         atom=atom,
         never=never,
         **named,
     )
 
 
-def _tail(below: np.ndarray, density: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """Hazard where a millionth is left, which any table resolves. [1/h]"""
-    left = most - below
+def _tail(below: np.ndarray, density: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Return the hazard where a probability of one millionth is left, which every table resolves. [1/h]"""
+    left = total - below
     place = np.maximum((left > 1e-6).sum(axis=-1, keepdims=True) - 1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         hazard = np.take_along_axis(density, place, -1) / np.take_along_axis(left, place, -1)
@@ -404,17 +407,17 @@ def _tail(below: np.ndarray, density: np.ndarray, most: np.ndarray) -> np.ndarra
 
 
 def of_runs(total_h: np.ndarray) -> Finishing:
-    """The distribution of runs that were simulated.
+    """Return the distribution of simulated runs.
 
     Parameters
     ----------
     total_h : ndarray of shape (runs,)
-        Hours of each. [h]
+        Hours of each run. [h]
 
     Examples
     --------
-    >>> seen = of_runs(np.array([10.0, 11.0, 12.0, 13.0]))
-    >>> round(seen.cdf(11.5), 3), round(seen.quantile(0.5), 1)
+    >>> finishing = of_runs(np.array([10.0, 11.0, 12.0, 13.0]))
+    >>> round(finishing.cdf(11.5), 3), round(finishing.quantile(0.5), 1)
     (0.5, 11.0)
     """
     hours = np.sort(np.asarray(total_h, dtype=float))
@@ -431,8 +434,10 @@ def of_runs(total_h: np.ndarray) -> Finishing:
 
 
 def constant(hours: Any) -> Finishing:
-    """A run that takes the same hours for certain, or one at each point."""
+    """Return the distribution of a run that always takes the same hours, or one per point."""
     shape = np.shape(hours)
     nothing = np.zeros((*shape, 2))
-    one, zero = plain(np.ones(shape)), plain(np.zeros(shape))
-    return Finishing(hours, zero, hours, one, nothing, nothing, plain(np.full(shape, np.inf)), atom=one, atom_h=hours)
+    ones, zeros = plain(np.ones(shape)), plain(np.zeros(shape))
+    return Finishing(
+        hours, zeros, hours, ones, nothing, nothing, plain(np.full(shape, np.inf)), atom=ones, atom_h=hours
+    )

@@ -1,4 +1,4 @@
-"""Answers, for machines as plain values and for people as a short report: headlines, tables and notes."""
+"""Answers: values for JSON, and reports of headlines, tables and notes for a terminal, a notebook or a page."""
 
 from __future__ import annotations
 
@@ -19,22 +19,27 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 100
-"""Signs of an answer in one line, its type aside."""
+"""Longest headline in the repr of an answer, in characters."""
 _DIM = ' style="opacity: 0.7"'
 _BAR = "rgba(213, 94, 0, 0.35)"
-"""Fill of a bar behind a name, on light and on dark."""
+"""Colour of a bar behind a name, for light and dark pages."""
 
 
 @dataclass(frozen=True)
 class Headline:
-    """A line that opens what follows.
+    """A heading in a report.
 
     Attributes
     ----------
     text : str
-        Plain text.
+        The heading.
     apart : bool
-        Whether an empty line stands before it in a terminal.
+        Whether a terminal shows an empty line before it.
+
+    Examples
+    --------
+    >>> as_html([Headline("Details")])
+    '<p><strong>Details</strong></p>'
     """
 
     text: str
@@ -43,16 +48,21 @@ class Headline:
 
 @dataclass(frozen=True)
 class Note:
-    """A paragraph of plain text on one line.
+    """A paragraph of text in a report.
 
     Attributes
     ----------
     text : str
-        Plain text.
+        The paragraph.
     dim : bool
-        Whether it can be skipped.
+        Whether it is less important than the rest.
     apart : bool
-        Whether an empty line stands before it in a terminal.
+        Whether a terminal shows an empty line before it.
+
+    Examples
+    --------
+    >>> as_html([Note("Both are small.")])
+    '<p>Both are small.</p>'
     """
 
     text: str
@@ -62,22 +72,29 @@ class Note:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text.
+    """A table of text in a report.
 
     Attributes
     ----------
     columns : sequence of str
-        Titles. The first column names its rows and stands on the left; the others hold figures, on the right.
+        Headings. The first column has the names of the rows and is left-aligned; the others are numbers, right-aligned.
+        A column with an empty heading continues the one before.
     rows : sequence of sequences of str
-        A cell a column.
+        Cells of each row.
     title : str
-        Above the columns; empty for none.
+        Title above the columns; empty for none.
     words : collection of str
-        Titles of further columns that hold words, on the left.
+        Headings of further columns that are text, left-aligned.
     total : bool
-        Whether the last row sums up the others.
+        Whether the last row is the sum of the others.
     bars : sequence of float
-        For each row the share of its first cell that a page fills as a bar; empty for none.
+        Length of the bar behind the first cell of each row, in [0, 1]; empty for none.
+
+    Examples
+    --------
+    >>> table = Table(("part", "hours", "kind"), [("restarts", "16 h", "lost"), ("total", "16 h", "")], total=True)
+    >>> table.is_left(1), table.is_total(1)
+    (False, True)
     """
 
     columns: Sequence[str]
@@ -88,16 +105,16 @@ class Table:
     bars: Sequence[float] = ()
 
     def is_left(self, column: int) -> bool:
-        """Whether a column stands on the left."""
+        """Return whether a column is left-aligned."""
         return column == 0 or self.columns[column] in self.words
 
     def is_total(self, row: int) -> bool:
-        """Whether a row sums up the others."""
+        """Return whether a row is the sum of the others."""
         return self.total and row == len(self.rows) - 1
 
 
 def table_of(rows: pd.DataFrame, cells: Mapping[str, str]) -> Table:
-    """A table of a frame's rows: for each title a template over the frame's columns.
+    """Return a table from a DataFrame: a heading and a template over the frame's columns for each column.
 
     Examples
     --------
@@ -109,24 +126,24 @@ def table_of(rows: pd.DataFrame, cells: Mapping[str, str]) -> Table:
 
 
 Report = list[Headline | Note | Table]
-"""What an answer says, in the order of reading."""
+"""The sections of an answer, in reading order."""
 
 
 class Answer(ABC):
-    """What answers a question: ``to_dict()`` for machines, ``report()`` for people, which a notebook shows as HTML."""
+    """Base class of answers: ``to_dict()`` gives values for JSON, ``report()`` the text that notebooks show as HTML."""
 
     @property
     @abstractmethod
     def headline(self) -> str:
-        """What the answer is of, and the number that matters, in a few words."""
+        """The subject of the answer and its most important number, in a few words."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Everything that matters, for JSON."""
+        """Return all results for JSON."""
 
     @abstractmethod
     def report(self) -> Report:
-        """What a terminal and a notebook show."""
+        """Return the sections that a terminal or a notebook shows."""
 
     def __repr__(self) -> str:
         return one_line(self, self.headline)
@@ -139,13 +156,13 @@ class Answer(ABC):
 
 
 def one_line(thing: object, headline: str) -> str:
-    """A thing by its type and its headline, cut where it would fill more than a line."""
+    """Return the type and the headline of an object in at most one line."""
     words = " ".join(headline.split())
     return f"{type(thing).__name__}({words if len(words) <= _LONGEST else f'{words[: _LONGEST - 1]}…'})"
 
 
 def as_html(report: Report) -> str:
-    """A report as paragraphs and tables.
+    """Return a report as HTML paragraphs and tables.
 
     Examples
     --------
@@ -198,12 +215,12 @@ tr {{ break-inside: avoid; print-color-adjust: exact; -webkit-print-color-adjust
 
 
 def as_page(report: Report, title: str) -> str:
-    """A report as a page of its own that needs nothing else: to print, or to send."""
+    """Return a report as a self-contained HTML page, to print or to send."""
     return _PAGE.format(title=html.escape(title), body=as_html(report))
 
 
 def without_marks(text: str) -> str:
-    r"""Markdown as plain text.
+    r"""Return Markdown as plain text.
 
     Examples
     --------
@@ -214,7 +231,7 @@ def without_marks(text: str) -> str:
 
 
 def plain_values(value: Any) -> Any:
-    """An answer as values that JSON has: tables as lists of rows, times as text, missing and infinite as None.
+    """Return values as JSON has them: tables as lists of rows, times as text, missing and infinite numbers as None.
 
     Examples
     --------
@@ -240,7 +257,7 @@ def plain_values(value: Any) -> Any:
 
 
 def _without_pandas(value: Any) -> Any:
-    """Tables, and times, of which one may be missing; pandas is loaded where there are some, and for nothing else."""
+    """Return pandas tables and times as plain values; pandas is imported only here."""
     import pandas as pd
 
     if isinstance(value, pd.DataFrame):

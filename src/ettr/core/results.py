@@ -1,4 +1,4 @@
-"""The values that models return. Nothing here computes a model."""
+"""Results shared by all models: time budgets and failure logs. Nothing here computes a model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
-from ettr.core.sentences import count, duration, number, pct
+from ettr.core.sentences import count, duration, joined_range, number, pct
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,11 +27,23 @@ PARTS = (
     "maintenance_h",
 )
 """The parts of the wall clock, in the order in which they are shown. They sum to ``total_h``."""
+PART_WORDS = {
+    "productive_h": "productive training",
+    "checkpoint_h": "checkpoint stalls",
+    "slowdown_h": "slowdown during background writes",
+    "degraded_h": "slowdown with fewer replicas",
+    "rework_h": "lost work (recomputed)",
+    "detection_h": "failure detection",
+    "queue_h": "queueing",
+    "restart_h": "restarts",
+    "maintenance_h": "planned maintenance",
+}
+"""The parts as all tables name them."""
 
 
 @dataclass(frozen=True, repr=False)
 class TimeBudget(Answer):
-    """Where the wall-clock hours of a run go.
+    """The wall-clock hours of a run, split into productive training and each kind of loss.
 
     Every field is a float or an array; arrays share one shape. All are expected values unless
     the budget comes from one simulated run.
@@ -39,7 +51,7 @@ class TimeBudget(Answer):
     Attributes
     ----------
     productive_h : float or ndarray
-        Training that counts, in full-speed hours. [h]
+        Training whose result is kept, in full-speed hours. [h]
     checkpoint_h : float or ndarray
         Stalls for checkpoints that were kept. [h]
     slowdown_h : float or ndarray
@@ -47,19 +59,25 @@ class TimeBudget(Answer):
     degraded_h : float or ndarray
         Throughput lost while replicas are out, as full-speed hours. [h]
     rework_h : float or ndarray
-        Time spent on work that a failure (or a stop) threw away. [h]
+        Training since the last checkpoint that a failure or a stop threw away, and that is recomputed. [h]
     detection_h : float or ndarray
-        From a failure until it is noticed. [h]
+        Time from a failure until it is detected. [h]
     queue_h : float or ndarray
         Waiting for a scheduler or for a node. [h]
     restart_h : float or ndarray
-        Initialising and loading, also attempts that failed. [h]
+        Initialising and loading, failed attempts included. [h]
     maintenance_h : float or ndarray
         Planned work on the cluster. [h]
     n_failures : float or ndarray
-        Failures met; outside the sum.
+        Number of failures; not part of the sum.
     spare_gpu_h : float or ndarray
-        GPU-hours held as spares; outside the sum. [GPU h]
+        GPU-hours held as spares; not part of the sum. [GPU h]
+
+    Examples
+    --------
+    >>> hours = TimeBudget(productive_h=90.0, checkpoint_h=4.0, rework_h=6.0, n_failures=10.0)
+    >>> hours.total_h, hours.ettr, hours.mtbf_h
+    (100.0, 0.9, 10.0)
     """
 
     productive_h: Any
@@ -76,12 +94,12 @@ class TimeBudget(Answer):
 
     @property
     def total_h(self) -> Any:
-        """Wall-clock hours: the sum of all parts; a float, or an array of their shape. [h]"""
+        """Wall-clock time, the sum of all parts; a float, or an array of their shape. [h]"""
         return sum(getattr(self, part) for part in PARTS)
 
     @property
     def mtbf_h(self) -> Any:
-        """Mean time between failures on the wall clock, downtime included; infinite without failures. [h]
+        """Mean time between failures (MTBF) on the wall clock, downtime included; infinite without failures. [h]
 
         Examples
         --------
@@ -95,18 +113,18 @@ class TimeBudget(Answer):
 
     @property
     def ettr(self) -> Any:
-        """Effective Training Time Ratio: productive / total, in [0, 1]; a float, or an array of their shape."""
+        """Effective Training Time Ratio: productive time over wall-clock time, in [0, 1]; a float or an array."""
         return self.productive_h / self.total_h
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a part with its hours and its share of the wall clock; of arrays one row a point.
+        """Return the hours and the share of the wall clock of each part, a row per part; of arrays a row per point.
 
         Returns
         -------
         DataFrame
-            Of floats ``part`` (str), ``hours`` [h], ``share`` in [0, 1]. Of arrays ``point``, the parts by the names
-            of their fields [h], ``total_h`` [h], ``ettr`` in [0, 1], ``n_failures``: as many rows as the arrays have
-            elements, the last axis varying fastest (C order), so that a column reshaped to their shape is the array.
+            For floats the columns are ``part`` (str), ``hours`` [h] and ``share`` in [0, 1]. For arrays they are
+            ``point``, the fields of the parts [h], ``total_h`` [h], ``ettr`` in [0, 1] and ``n_failures``, with a row
+            per element. The last axis varies fastest (C order), so a column reshaped to the arrays' shape is the array.
 
         Examples
         --------
@@ -132,39 +150,39 @@ class TimeBudget(Answer):
         )
 
     def to_dict(self) -> dict[str, float]:
-        """All fields with ``total_h`` and ``ettr``, as plain numbers for JSON."""
+        """Return all fields with ``total_h`` and ``ettr``, as numbers for JSON."""
         named = {field.name: float(getattr(self, field.name)) for field in fields(TimeBudget)}
         return named | {"total_h": float(self.total_h), "ettr": float(self.ettr)}
 
     @property
     def headline(self) -> str:
-        """ETTR and hours; of arrays the range of the ETTR."""
+        """The ETTR and the wall-clock hours; of arrays the range of the ETTR."""
         low, high = np.min(self.ettr), np.max(self.ettr)
         if np.ndim(self.ettr):
-            return f"ETTR {pct(low)} to {pct(high)} at {count(np.size(self.ettr))} points"
+            return f"ETTR {joined_range(pct(low), pct(high))} at {count(np.size(self.ettr))} points"
         return f"ETTR {pct(low)}, {number(float(self.total_h))} h"
 
     def report(self) -> Report:
-        """Hours and share of each part; of arrays their range alone."""
+        """Return a table of the hours and the share of each part; of arrays only the range of the ETTR."""
         if np.ndim(self.ettr):
             return [Headline("Time budget"), Note(f"{self.headline}.")]
-        rows = [
-            (row.part, f"{row.hours:,.1f} h", pct(row.share)) for row in self.to_frame().itertuples() if row.hours > 0
-        ]
+        total_h = float(self.total_h)
+        parts = [(words, float(getattr(self, part))) for part, words in PART_WORDS.items()]
+        rows = [(words, f"{hours:,.1f} h", pct(hours / total_h)) for words, hours in parts if hours > 0]
         total = ("total", f"{self.total_h:,.1f} h", "")
         return [Headline("Time budget"), Table(("part", "hours", "share"), [*rows, total], total=True)]
 
 
 LOG_COLUMNS = ("start", "end", "node", "component", "cause", "planned")
-"""The columns that every failure log has, in this order; others may follow, to split by."""
+"""Columns of every failure log, in this order; further columns are cohorts to split by."""
 OF_EVERY_NODE = ("component", "cause")
-"""Columns that do not part the nodes: one node can have several of their values, each with the whole exposure."""
+"""Columns that do not partition the nodes: one node can have several values, each with its full exposure."""
 _FIRST_EVENTS = 5
-"""Failures of a log that its report shows."""
+"""Number of failures that the report of a log shows."""
 
 
 def _no_records() -> pd.DataFrame:
-    """A ledger of nothing."""
+    """Return an empty ledger."""
     import pandas as pd
 
     return pd.DataFrame(columns=["action", "reason", "n", "example"])
@@ -172,45 +190,54 @@ def _no_records() -> pd.DataFrame:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FailureLog(Answer):
-    """Failures, and what was watched for how long.
+    """The failures of a set of nodes over an observation window, and the exposure in node-days.
 
     Attributes
     ----------
     events : DataFrame
-        One row a failure, sorted by ``start``. ``start`` and ``end`` are UTC (``end`` is NaT where it is unknown, and
-        may lie after the window, at whose end the outage was open then); ``node``, ``component`` and ``cause`` are
-        categories, missing where the log is silent; ``planned`` is true for work that somebody scheduled. Further
-        columns are cohorts to split by.
+        One row per failure, sorted by ``start``. ``start`` and ``end`` are UTC. ``end`` is NaT where it is unknown,
+        and later than the window for an outage that was open at its end. ``node``, ``component`` and ``cause`` are
+        categories, missing where the log does not give them; ``planned`` is true for scheduled work. Further columns
+        are cohorts to split by.
     n_nodes : int
-        Nodes that were watched, the healthy ones included.
+        Observed nodes, including those without failures.
     window : tuple of Timestamp
         First and last instant of the observation, UTC.
     node_days : float
-        Exposure. Nodes times window, unless the log itself holds how long nodes were in use. [node-days]
+        Exposure: nodes times window, or the time in use where the log records it. [node-days]
     format : str
-        Name of the format that it was read from.
+        Name of the log's format.
     source : str
-        File that it was read from.
+        Name of the log file.
     resolution_h : float
-        Step of the time stamps: failures closer than this cannot be told apart. [h]
+        Resolution of the time stamps: the order of failures closer than this is unknown. [h]
     calendar : bool
-        False if times are counted from an origin that nobody named, so that dates mean nothing.
+        Whether times are dates; false if they count from an unknown origin.
     cohort_nodes : mapping of str to mapping of str to int
-        Nodes watched in each value of a cohort column, where known.
+        Observed nodes for each value of a cohort column, where known.
     ledger : DataFrame
-        What was done with the records that are no row of ``events``: ``action`` (``merged``, ``dropped``,
-        ``not parsed``), ``reason``, ``n`` [count], ``example`` (where the first one stands).
+        The records that are not rows of ``events``: ``action`` (``merged``, ``dropped``, ``not parsed``), ``reason``,
+        ``n`` [count] and ``example`` (the place of the first one).
     n_records : int
-        Records met in the file, those of the ledger included.
+        Records in the file, those of the ledger included.
     notes : tuple of str
-        What was assumed while reading, a sentence each.
+        Assumptions made while reading, a sentence each.
     doubts : tuple of str
-        What a reader must know before any number of the log, a sentence each.
+        Problems that put the numbers in doubt, a sentence each.
     exposure : str
-        Where the nodes and the window come from, in a few words.
+        Origin of the number of nodes and of the window, in a few words.
     stays : DataFrame or None
-        When each node was watched, where an inventory says so: ``node``, ``in_h``, ``out_h`` since the window's start
-        [h], a row a stay.
+        When each node was part of the cluster, from an inventory: ``node``, ``in_h`` and ``out_h`` since the start of
+        the window [h], a row per stay.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from ettr import logs
+    >>> frame = pd.DataFrame({"start": pd.to_datetime(["2026-01-03 10:00", "2026-01-09 22:00"]), "node": ["n1", "n7"]})
+    >>> log = logs.from_frame(frame, n_nodes=16, window=("2026-01-01", "2026-01-10"))
+    >>> len(log.failures), log.node_days
+    (2, 160.0)
     """
 
     events: pd.DataFrame
@@ -231,19 +258,19 @@ class FailureLog(Answer):
 
     @property
     def failures(self) -> pd.DataFrame:
-        """The events that nobody planned."""
+        """The unplanned events."""
         planned = self.events["planned"]
         return self.events[~planned].reset_index(drop=True) if planned.any() else self.events
 
     @property
     def window_h(self) -> float:
-        """Length of the observation. [h]"""
+        """Length of the observation window. [h]"""
         import pandas as pd
 
         return float((self.window[1] - self.window[0]) / pd.Timedelta(hours=1))
 
     def hours(self, column: str = "start") -> np.ndarray:
-        """Times of the unplanned events since the start of the window; NaN where unknown. [h]"""
+        """Return the times of the unplanned events since the start of the window; NaN where unknown. [h]"""
         import pandas as pd
 
         since = self.events.loc[~self.events["planned"], column] - self.window[0]
@@ -251,7 +278,7 @@ class FailureLog(Answer):
 
     @property
     def headline(self) -> str:
-        """Failures, nodes and how long they were watched."""
+        """The number of failures and of nodes, and the length of the window."""
         return f"{self.source}: {self._counted}"
 
     @property
@@ -259,7 +286,7 @@ class FailureLog(Answer):
         return f"{count(len(self.failures))} failures of {count(self.n_nodes)} nodes in {duration(self.window_h)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the events, which are counted, as plain values for JSON."""
+        """Return all attributes for JSON, with the number of events instead of the events."""
         about = {
             field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("events", "stays")
         }
@@ -267,7 +294,7 @@ class FailureLog(Answer):
         return dict(plain_values({**about, **counts}))
 
     def report(self) -> Report:
-        """What was watched, what was set aside and assumed, and the first failures."""
+        """Return the exposure, the records left out, the assumptions and a table of the first failures."""
         sections: Report = [Headline(f"{self.source} ({self.format})"), Note(f"{self._counted}.")]
         sections += [Note(f"But {doubt}.") for doubt in self.doubts]
         for row in self.ledger.itertuples():

@@ -1,4 +1,4 @@
-"""Sentences of numbers: a template, what it says where a number is missing, and numbers as people read them."""
+"""Sentences with numbers: templates, a fallback where a number is missing, and numbers in a readable form."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ _LONGEST_H = 1000 * 8766.0
 _SMALL_MW = 0.1
 
 _HAIR = 1e-14
-"""What rounding may have added to a whole number."""
-_PLAIN = 1e-3, 1e9
+"""Relative error that rounding may have added to a whole number."""
+_NO_EXPONENT = 1e-3, 1e9
 """Between these a number is written without an exponent."""
 
 
 TITLE = "ettr-title"
-"""Of a finding, in the metadata of its output in an executed notebook."""
+"""Key of a finding's title in the metadata of its output in an executed notebook."""
 _MARK = re.compile(r"(?<!\\)\[([^\]\[]*)\]\{#[\w-]+\}")
 _MARKDOWN = re.escape("\\`*_{}[]<>#|$&~%^")
+_QUANTITY_TEXT = re.compile(r"(?P<number>\d[\d,]*(\.\d+)?)(?P<unit>\D*)")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a chart or a chapter says.
+    """The finding of a chart or a chapter.
 
     Attributes
     ----------
     title : str
-        The statement, as the title of a chart.
+        The finding in a few words, used as the title of a chart.
     text : str
-        The takeaway with its numbers, in Markdown. A notebook shows it when the finding ends a cell.
+        The takeaway with its numbers, in Markdown. A notebook shows it when the finding is the last line of a cell.
     """
 
     title: str
@@ -49,7 +50,7 @@ class Finding:
 
 
 def say(template: str, fallback: str = "", /, **values: Any) -> str:
-    """A sentence made of named numbers.
+    """Return a sentence from a template and named values.
 
     Parameters
     ----------
@@ -58,14 +59,14 @@ def say(template: str, fallback: str = "", /, **values: Any) -> str:
         hours) and ``share``, or Python's own. With ``{#name:form}`` the page of the book has the number under the id
         ``q-name``.
     fallback : str
-        What is said instead if a value of the template is None, infinite or not a number. Its own values must be there.
+        Used instead if a value of the template is None, infinite or not a number. All of its values are required.
     **values
         Numbers, texts and lists of texts.
 
     Raises
     ------
     KeyError
-        If the template names a value that is not given.
+        If the template names a value that was not passed.
     ValueError
         If a value of the fallback is missing.
 
@@ -83,7 +84,7 @@ def say(template: str, fallback: str = "", /, **values: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """A text without the ids of its numbers, and without the marks of :func:`literal`.
+    """Return a text without the ids of its numbers, and without the escapes of :func:`literal`.
 
     Examples
     --------
@@ -94,7 +95,7 @@ def plain(text: str) -> str:
 
 
 def encodable(text: str) -> str:
-    r"""A text that UTF-8 can hold: a lone surrogate, as undecodable names of files have, becomes its escape.
+    r"""Return a text that UTF-8 can encode: lone surrogates, as in undecodable file names, become escapes.
 
     Examples
     --------
@@ -105,9 +106,9 @@ def encodable(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""A text on one line that no terminal takes for a command, for what people name: files, columns, keys.
+    r"""Return a text on one line that cannot act as a terminal command, for names of files, columns and keys.
 
-    Control characters, line ends, marks that reverse the order of reading and lone surrogates become their escapes.
+    Control characters, line ends, marks that reverse the reading direction and lone surrogates become escapes.
 
     Examples
     --------
@@ -123,7 +124,7 @@ def printable(text: str) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """The beginning of a text that is longer than so many characters.
+    """Return a text cut to a number of characters, with an ellipsis where something is missing.
 
     Examples
     --------
@@ -134,7 +135,7 @@ def cut(text: str, longest: int) -> str:
 
 
 def literal(text: str) -> str:
-    r"""A text that someone gave, as Markdown that shows it as it stands.
+    r"""Return Markdown that shows a user's text literally.
 
     Examples
     --------
@@ -145,17 +146,17 @@ def literal(text: str) -> str:
 
 
 class _Missing(ValueError):
-    """A template has no number where it needs one."""
+    """A value that a template needs is missing."""
 
 
 class _Templates(string.Formatter):
-    """Python's templates with forms for numbers, which refuse numbers that are none."""
+    """Python's templates with forms for numbers; missing, infinite and NaN values raise an error."""
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         name = str(key).removeprefix("#")
         value = super().get_value(name, args, kwargs)
-        numbers = value if isinstance(value, tuple) else (value,)
-        if any(one is None or (isinstance(one, Real) and not math.isfinite(one)) for one in numbers):
+        parts = value if isinstance(value, tuple) else (value,)
+        if any(part is None or (isinstance(part, Real) and not math.isfinite(part)) for part in parts):
             raise _Missing(f"{name} is {value}")
         return _Quantity(name, value) if name != key else value
 
@@ -168,29 +169,49 @@ class _Templates(string.Formatter):
 
 @dataclass(frozen=True)
 class _Quantity:
-    """A value that pages have under an id."""
+    """A value that gets an id on pages."""
 
     name: str
     value: Any
 
 
 def pct(fraction: float, digits: int = 1) -> str:
-    """A fraction as a percentage, e.g. ``64.0%``."""
+    """Return a fraction as a percentage, e.g. ``64.0%``."""
     return f"{100 * fraction:.{digits}f}%"
 
 
 def megawatts(value: float) -> str:
-    """Power, in kW where it is small, e.g. ``16.8 MW``."""
+    """Return a power in MW, or in kW where it is small, e.g. ``16.8 MW``."""
     return f"{number(1e3 * value)} kW" if 0 < abs(value) < _SMALL_MW else f"{number(value)} MW"
 
 
+def joined_range(low: str, high: str) -> str:
+    """Return a range from the text of its ends, naming a shared unit once and with the same decimals.
+
+    Examples
+    --------
+    >>> joined_range("88%", "90%"), joined_range("5 million USD", "9.8 million USD"), joined_range("30 min", "30 h")
+    ('88-90%', '5.0-9.8 million USD', '30 min to 30 h')
+    """
+    ends = [_QUANTITY_TEXT.fullmatch(text) for text in (low, high)]
+    if low == high:
+        return high
+    if not (ends[0] and ends[1] and ends[0]["unit"] == ends[1]["unit"]):
+        return f"{low} to {high}"
+    first, last = ends[0]["number"], ends[1]["number"]
+    missing = len(last.partition(".")[2]) - len(first.partition(".")[2])
+    if missing > 0:
+        first += ("" if "." in first else ".") + "0" * missing
+    return f"{first}-{last}{ends[1]['unit']}"
+
+
 def span_of_shares(low: float, high: float) -> str:
-    """Two fractions as whole percentages, e.g. ``57 to 73%``; one where they do not differ."""
-    return pct(high, 0) if pct(low, 0) == pct(high, 0) else f"{100 * low:.0f} to {pct(high, 0)}"
+    """Return two fractions as a range of whole percentages, e.g. ``57-73%``; one number where both round alike."""
+    return joined_range(pct(low, 0), pct(high, 0))
 
 
 def points(fraction: float) -> str:
-    """A difference of fractions in hundredths, e.g. ``1.3 points``."""
+    """Return a difference of fractions in percentage points, e.g. ``1.3 points``."""
     value = 100 * fraction
     if 0 < abs(value) < 0.05:
         return "less than 0.1 points"
@@ -198,12 +219,12 @@ def points(fraction: float) -> str:
 
 
 def count(number: float) -> str:
-    """A whole number with separators, e.g. ``16,384``."""
+    """Return a whole number with separators, e.g. ``16,384``."""
     return f"{number:,.0f}" if number < 1e15 else f"10^{math.floor(math.log10(number))}"
 
 
 def gpus(number: float) -> str:
-    """A number of GPUs, rounded to three digits above ten thousand, e.g. ``50,600 GPUs``."""
+    """Return a number of GPUs, rounded to three digits above ten thousand, e.g. ``50,600 GPUs``."""
     if not math.isfinite(number):
         return "any number of GPUs"
     rounded = round(number, 2 - math.floor(math.log10(number))) if number >= 10_000 else number
@@ -212,12 +233,12 @@ def gpus(number: float) -> str:
 
 
 def fails(mttf_h: float) -> str:
-    """How often something fails, e.g. ``a failure every 3.1 h``."""
+    """Return how often something fails, e.g. ``a failure every 3.1 h``."""
     return f"a failure every {duration(mttf_h)}" if math.isfinite(mttf_h) else "no failures"
 
 
 def about(value: float) -> float:
-    """A number to two significant digits, which is what most assumptions carry.
+    """Return a number rounded to two significant digits, which is as precise as most assumptions are.
 
     Examples
     --------
@@ -228,25 +249,23 @@ def about(value: float) -> float:
 
 
 def roughly(hours: float) -> str:
-    """As :func:`duration`, to two significant digits, e.g. ``39 min``."""
+    """Return a duration in hours as text with two significant digits, e.g. ``39 min``."""
     return duration(hours, about)
 
 
 def span(ends: tuple[float, float], rounded: Callable[[float], float] = about) -> str:
-    """Two durations in hours, to two significant digits unless said otherwise, with one unit where they share it.
+    """Return a range of two durations in hours, by default to two significant digits.
 
     Examples
     --------
     >>> span((4.64 / 60, 12.7 / 60)), span((0.5, 30.0))
-    ('4.6 to 13 min', '30 min to 30 h')
+    ('4.6-13 min', '30 min to 30 h')
     """
-    low, high = (duration(hours, rounded) for hours in ends)
-    unit = high.partition(" ")[2]
-    return f"{low.removesuffix(f' {unit}')} to {high}"
+    return joined_range(*(duration(hours, rounded) for hours in ends))
 
 
 def duration(hours: float, rounded: Callable[[float], float] = float) -> str:
-    """A duration in the unit that people would use, e.g. ``3.1 h`` or ``7.7 min``."""
+    """Return a duration in hours as text in a suitable unit, e.g. ``3.1 h`` or ``7.7 min``."""
     if not math.isfinite(hours):
         raise ValueError(f"a sentence needs a finite duration, got {hours}")
     if hours > _LONGEST_H:
@@ -263,34 +282,38 @@ def duration(hours: float, rounded: Callable[[float], float] = float) -> str:
 
 
 def number(value: float) -> str:
-    """Three significant digits without an exponent, e.g. ``3.79``."""
+    """Return a number with three significant digits and without an exponent, e.g. ``3.79``."""
     return _digits(value)
 
 
 def limit(value: float, sense: str = "") -> str:
-    """Three digits, or whole, rounded so that what is needed stays enough; an exponent for very large or small."""
+    """Return a limit with three digits, rounded to the safe side.
+
+    An "at most" is rounded down and an "at least" up, so that the printed value still reaches the target. Very large
+    and very small numbers get an exponent.
+    """
     if value == 0 or math.isinf(value):
         return "any" if value else "0"
-    plain = _PLAIN[0] <= abs(value) < _PLAIN[1]
+    no_exponent = _NO_EXPONENT[0] <= abs(value) < _NO_EXPONENT[1]
     digits = 2 - math.floor(math.log10(abs(value)))
-    digits = max(digits, 0) if plain else digits
+    digits = max(digits, 0) if no_exponent else digits
     scaled = value * 10.0**digits
     if sense == "at most":
-        whole = math.floor(scaled * (1 + _HAIR))
+        integer = math.floor(scaled * (1 + _HAIR))
     else:
-        whole = math.ceil(scaled * (1 - _HAIR)) if sense == "at least" else round(scaled)
-    rounded = whole / 10.0**digits
-    text = f"{rounded:,.{digits}f}" if plain else f"{rounded:.3g}"
-    return text.rstrip("0").rstrip(".") if plain and "." in text else text
+        integer = math.ceil(scaled * (1 - _HAIR)) if sense == "at least" else round(scaled)
+    rounded = integer / 10.0**digits
+    text = f"{rounded:,.{digits}f}" if no_exponent else f"{rounded:.3g}"
+    return text.rstrip("0").rstrip(".") if no_exponent and "." in text else text
 
 
 def capital(text: str) -> str:
-    """A text as it begins a sentence."""
+    """Return a text with a capital first letter, for the start of a sentence."""
     return text[:1].upper() + text[1:]
 
 
 def listed(names: list[str]) -> str:
-    """Names as an enumeration, e.g. ``a, b and c``."""
+    """Return names as an enumeration, e.g. ``a, b and c``."""
     if not names:
         return "none"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
@@ -312,7 +335,7 @@ _MILLION, _BILLION, _TRILLION = 1e6, 1e9, 1e12
 
 
 def amount(value: float) -> str:
-    """A large number in words, e.g. ``576 billion``."""
+    """Return a large number in words, e.g. ``576 billion``."""
     for scale, name in ((_TRILLION, "trillion"), (_BILLION, "billion"), (_MILLION, "million")):
         if value >= scale * 0.9995:
             return f"{number(value / scale)} {name}"
@@ -320,7 +343,7 @@ def amount(value: float) -> str:
 
 
 def usd(value: float) -> str:
-    """Money in words and three digits; "any budget" if endless.
+    """Return an amount of money with three digits, large ones in words; "any budget" if it is infinite.
 
     Examples
     --------
@@ -337,7 +360,7 @@ def usd(value: float) -> str:
 
 
 def days(value: float) -> str:
-    """A number of days, with years where there are many, e.g. ``3,604 days (9.9 years)``."""
+    """Return a number of days, with years where there are many, e.g. ``3,604 days, or 9.87 years``."""
     if not value < _FOR_EVER:
         return "more than a hundred years"
     text = f"{number(value)} day{'' if number(value) == '1' else 's'}"
@@ -358,11 +381,11 @@ FORMS: Mapping[str, Callable[[Any], str]] = {
     "roughly": roughly,
     "share": pct,
     "share0": lambda value: pct(value, 0),
-    "gpus_span": lambda ends: f"{ends[0]:,.0f} to {ends[1]:,.0f} GPUs",
+    "gpus_span": lambda ends: joined_range(*(f"{end:,.0f} GPUs" for end in ends)),
     "shares": lambda ends: span_of_shares(*ends),
     "span": span,
     "usd": lambda value: usd(about(value)),
 }
-"""How a template of :func:`say` may have its values written."""
+"""Forms for the values of a template of :func:`say`."""
 
 _TEMPLATES = _Templates()

@@ -1,4 +1,4 @@
-"""The plan of one run: interval, band and hours."""
+"""Plans: the best checkpoint interval of a run, its ETTR, and the recommended mitigations."""
 
 from __future__ import annotations
 
@@ -34,17 +34,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ROUNDS = 3
-"""The mean rate and the best interval depend on each other weakly: this settles both."""
+"""Iterations of the mean rate and the best interval, which depend on each other only weakly."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Plan(PlannedRun, Answer):
-    """What to do on one scenario; its attributes are those of :class:`PlannedRun`."""
+    """The plan for one scenario; its attributes are those of :class:`PlannedRun`.
+
+    Examples
+    --------
+    >>> from ettr import plan
+    >>> plan.make("llama3-405b").headline
+    'llama3-405b: checkpoint every 7.7 min, ETTR 91.0%'
+    """
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as plain numbers, for JSON; infinite values become None."""
+        """Return the plan for JSON; infinite values become None."""
         run, band, tiered = self.scenario, self.band, self.budget_of_tiers
-        own = self.hours_as_given if self.simulation else self.budget_as_given
+        at_current = self.hours_at_current if self.simulation else self.budget_at_current
         analytical = {"ettr": float(self.budget.ettr), "time_budget": self.budget.to_dict()}
         record = {
             "scenario": run.name,
@@ -65,8 +72,8 @@ class Plan(PlannedRun, Answer):
             "over_time": self.budget_over_time.to_dict() if self.budget_over_time else None,
             "as_given": {
                 "interval_min": run.interval_min,
-                "ettr": float(own.ettr) if own else None,
-                "time_budget": own.to_dict() if own else None,
+                "ettr": float(at_current.ettr) if at_current else None,
+                "time_budget": at_current.to_dict() if at_current else None,
             },
             "tiers": self.tiers,
             "ettr_of_tiers": float(tiered.ettr) if tiered else None,
@@ -97,46 +104,47 @@ class Plan(PlannedRun, Answer):
 
     @property
     def headline(self) -> str:
-        """The best interval, and the ETTR there."""
+        """The best interval, and the ETTR at it."""
         every = f"every {duration(self.band.interval_min / 60)}" if math.isfinite(self.job_mttf_h) else "never"
         return f"{self.scenario.name}: checkpoint {every}, ETTR {pct(float(self.budget.ettr))}"
 
     def report(self, short: bool = False) -> Report:
-        """What to do, what is lost, and how sure that is, on one screen; ``short`` without what is lost and to do."""
+        """Return the plan on one screen; ``short`` leaves out the lost time and the mitigations."""
         return plan_report(self, short)
 
     def details(self) -> Report:
-        """Bands, budgets, ranges and what is not ranked."""
+        """Return time budgets, confidence intervals, plausible ranges and the mitigations not recommended."""
         return plan_details(self)
 
 
 def make(scenario: Scenario | str | Path, simulate: bool = True, calendar: Calendar | None = None) -> Plan:
-    """Plan the checkpoints of a run.
+    """Return the plan of a run: best checkpoint interval, ETTR, lost time, finishing date and mitigations.
 
     Parameters
     ----------
     scenario : Scenario, or its name or file
         The run.
     simulate : bool
-        Whether the plan may ask the simulator about what no closed form follows, when that is looked at.
+        Whether the plan may simulate mechanisms that the analytical model does not cover. This happens only when a
+        quantity that needs it is read.
     calendar : Calendar, optional
-        When the run starts, by when it has to be done, and how much of it is: :func:`ettr.plan.calendar_of`.
+        Start date, deadline, and the share of the work that is done, from :func:`ettr.plan.calendar_of`.
 
     Returns
     -------
     Plan
-        Time to failure, best interval and its band, and time budgets. A run whose failure rate changes is planned at
-        its mean rate, and integrated at the interval that is best there. What only simulation follows is left out, and
-        named.
+        A run whose failure rate changes is planned at its mean rate, and its hours are integrated over the changing
+        rate at that interval. Mechanisms that only the simulator covers are listed in ``left_out``.
 
     Raises
     ------
     NotModelled
-        Mechanisms that no closed form holds for together.
+        The analytical model does not cover the mechanisms of the run together.
     OutsideValidity
-        No closed form holds for the run, e.g. it would practically never end.
+        The analytical model has no answer for the run, e.g. because it would practically never end.
     InputError
-        A measured ETTR is more than the other inputs allow, or a deadline is before the work could be done.
+        A measured ETTR is above the ETTR that the other inputs allow, or a deadline cannot be met even without
+        failures.
 
     Examples
     --------
@@ -145,66 +153,68 @@ def make(scenario: Scenario | str | Path, simulate: bool = True, calendar: Calen
     >>> round(answer.band.interval_min, 1), round(answer.budget.ettr, 3)
     (7.7, 0.91)
     """
+    # The scenario is simplified in three steps, in hours ("job") as well: an upper limit where no failure was observed,
+    # the mechanisms that the analytical model covers, and the mean of a failure rate that changes.
     original = Scenario.of(scenario)
     calendar = calendar or Calendar()
     check_ends(original, calendar)
-    at_bound = _at_the_bound(original)
-    followed, job = _followed(at_bound)
-    at_mean, mean_job = _at_mean_rate(followed.scenario, job)
+    with_bound = _with_upper_limit(original)
+    covered, covered_job = _covered(with_bound)
+    at_mean, mean_job = _at_mean_rate(covered.scenario, covered_job)
     try:
         band = flat_band(mean_job)
         best_job = replace(mean_job, tau=band.interval_min / MIN_PER_H)
         at_best = budget.exact(best_job)
     except OutsideValidity as error:
         raise OutsideValidity(hopeless(at_mean, calendar)) from error
-    planned, own_job = _with_own_interval(at_mean, mean_job, band.interval_min)
-    as_given, reason = _budget_or_reason(own_job)
-    if at_bound is original:
-        unexplained(original, float((as_given or at_best).ettr))  # refuses a measured ETTR that the inputs do not allow
-    tiers_h = best_tiers_h(own_job) if own_job.tiers else None
+    planned, current_job = _with_current_interval(at_mean, mean_job, band.interval_min)
+    at_current, reason = _budget_or_reason(current_job)
+    if with_bound is original:  # this call refuses a measured ETTR that the inputs do not allow
+        unexplained(original, float((at_current or at_best).ettr))
+    tiers_h = best_tiers_h(current_job) if current_job.tiers else None
     return Plan(
         original=original,
         scenario=planned,
         best=planned.override({INTERVAL: band.interval_min}),
         band=band,
         budget=at_best,
-        budget_as_given=as_given,
-        no_budget_as_given=reason,
-        bands=bands_of(planned, band.interval_min, at_best, as_given, own_job),
-        changing=followed.scenario if job.ageing else None,
-        budget_over_time=budget.over_time(replace(job, tau=best_job.tau)) if job.ageing else None,
-        tiers=() if tiers_h is None else tier_plans(planned, own_job, tiers_h),
-        budget_of_tiers=None if tiers_h is None else budget.exact(own_job.with_intervals(tuple(tiers_h))),
-        left_out=followed.left_out,
-        is_bound=at_bound is not original,
+        budget_at_current=at_current,
+        no_budget_reason=reason,
+        bands=bands_of(planned, band.interval_min, at_best, at_current, current_job),
+        changing=covered.scenario if covered_job.ageing else None,
+        budget_over_time=budget.over_time(replace(covered_job, tau=best_job.tau)) if covered_job.ageing else None,
+        tiers=() if tiers_h is None else tier_plans(planned, current_job, tiers_h),
+        budget_of_tiers=None if tiers_h is None else budget.exact(current_job.with_intervals(tuple(tiers_h))),
+        left_out=covered.left_out,
+        is_bound=with_bound is not original,
         simulates=simulate,
         calendar=calendar,
     )
 
 
-def _at_the_bound(scenario: Scenario) -> Scenario:
-    """A run of which no failure was seen at the largest rate that fits with that; other runs as they are."""
+def _with_upper_limit(scenario: Scenario) -> Scenario:
+    """Return a run without observed failures at the upper limit of its failure rate; other runs unchanged."""
     posterior = scenario.failures.posterior
     if scenario.failures.n_events != 0 or posterior is None:
         return scenario
-    most = gamma_interval(posterior.shape, posterior.node_days, 2 * BOUND - 1).high
+    upper_limit = gamma_interval(posterior.shape, posterior.node_days, 2 * BOUND - 1).high
     gamma = {"shape": posterior.shape, "node_days": posterior.node_days}
-    return scenario.override({RATE: float(most), "failures.rate_gamma": gamma, "failures.modes": []})
+    return scenario.override({RATE: float(upper_limit), "failures.rate_gamma": gamma, "failures.modes": []})
 
 
-def _followed(scenario: Scenario) -> tuple[Simplified, JobInHours]:
-    """The run without what no closed form follows, also in hours with any interval."""
+def _covered(scenario: Scenario) -> tuple[Simplified, JobInHours]:
+    """Return the run as far as the analytical model covers it, also in hours with any interval."""
     kept = budget.without_extras(scenario)
     changes = kept.scenario.failures.burn_in or kept.scenario.failures.lifetime
     try:
         return kept, any_interval(kept.scenario, formula="over_time" if changes else "exact")
     except NotModelled:
-        simple = budget.simplified(scenario)
-        return simple, any_interval(simple.scenario)
+        simplified = budget.simplified(scenario)
+        return simplified, any_interval(simplified.scenario)
 
 
 def _at_mean_rate(scenario: Scenario, job: JobInHours) -> tuple[Scenario, JobInHours]:
-    """A run whose failure rate changes at the mean rate that it meets with its best interval; others as they are."""
+    """Return a run with a changing failure rate at its mean rate with the best interval; other runs unchanged."""
     if not job.ageing:
         return scenario, job
     at_mean = replace(job, ageing=None, rate=_mean_rate_per_h(job))
@@ -212,11 +222,11 @@ def _at_mean_rate(scenario: Scenario, job: JobInHours) -> tuple[Scenario, JobInH
 
 
 def _mean_rate_per_h(job: JobInHours) -> float:
-    """The mean failure rate that a run meets with the interval that is best for it. [1/h]"""
+    """Return the mean failure rate of a run at the interval that is best for it. [1/h]"""
     if job.ageing is None or not job.ageing.changes or job.rate == 0:
         return float(job.rate)
     settled = replace(job, ageing=None)
-    tau = job.tau if math.isfinite(job.tau) else float(best_h(settled)[0])  # a rule's is not known yet
+    tau = job.tau if math.isfinite(job.tau) else float(best_h(settled)[0])  # infinite where a rule gives the interval
     mean_per_h = budget.mean_rate_per_h(replace(job, tau=tau))
     for _ in range(_ROUNDS):
         interval_h = float(best_h(replace(settled, rate=mean_per_h))[0])
@@ -224,11 +234,11 @@ def _mean_rate_per_h(job: JobInHours) -> float:
     return mean_per_h
 
 
-def _with_own_interval(scenario: Scenario, job: JobInHours, best_min: float) -> tuple[Scenario, JobInHours]:
-    """The run with the interval that its own rule gives; the best one where it asks for that."""
+def _with_current_interval(scenario: Scenario, job: JobInHours, best_min: float) -> tuple[Scenario, JobInHours]:
+    """Return the run with its current interval: a number, the result of its rule, or the best one ("best")."""
     interval_min = scenario.checkpoint.interval_min
     if interval_min == "best":
-        if not job.has_interval_rule:  # no rule finds it but the plan
+        if not job.has_interval_rule:  # only the plan can find the best interval then
             scenario = scenario.override({INTERVAL: best_min, "measured": scenario.measured})
         return scenario, replace(job, tau=best_min / MIN_PER_H)
     if isinstance(interval_min, str):
@@ -237,7 +247,7 @@ def _with_own_interval(scenario: Scenario, job: JobInHours, best_min: float) -> 
 
 
 def _budget_or_reason(job: JobInHours) -> tuple[TimeBudget | None, str]:
-    """Hours at the run's own interval, or why there is no answer."""
+    """Return the hours at the run's current interval, or the reason why there is no answer."""
     try:
         return budget.exact(job), ""
     except OutsideValidity as error:
@@ -245,18 +255,29 @@ def _budget_or_reason(job: JobInHours) -> tuple[TimeBudget | None, str]:
 
 
 def assumed_fields(scenario: Scenario) -> list[str]:
-    """Paths of the values that rest on an assumption."""
+    """Return the paths of the fields whose values are assumed.
+
+    Examples
+    --------
+    >>> assumed_fields(Scenario.load("llama3-405b"))[:2]
+    ['cluster.n_gpus', 'checkpoint.interval_min']
+    """
     return [row["field"] for row in scenario.in_force() if row["status"] == "assumed"]
 
 
 def presets() -> pd.DataFrame:
-    """All presets side by side.
+    """Return a table of all presets.
 
     Returns
     -------
     DataFrame
-        ``name``, ``title``, ``n_gpus`` [GPUs], ``rate_per_1000_node_days``, ``job_mttf_h`` [h], ``ettr`` at the own
-        interval, ``best_interval_min`` [min], ``n_assumed`` (values that rest on an assumption).
+        ``name``, ``title``, ``n_gpus`` [GPUs], ``rate_per_1000_node_days``, ``job_mttf_h`` [h], ``ettr`` at the
+        current interval, ``best_interval_min`` [min], ``n_assumed`` (number of assumed values).
+
+    Examples
+    --------
+    >>> presets().set_index("name").loc["llama3-405b", ["n_gpus", "ettr"]].round(2).to_dict()
+    {'n_gpus': 16384.0, 'ettr': 0.91}
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""When a run starts, by when it has to be done, and how much of it is."""
+"""The start date of a run, its deadline, and the share of the work that is done."""
 
 from __future__ import annotations
 
@@ -18,16 +18,21 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Calendar:
-    """Dates of a run.
+    """Start date and deadline of a run.
 
     Attributes
     ----------
     start : datetime or None
-        When it is submitted; of a run under way, when it had got as far as ``done``. With its zone.
+        Time of submission; for a run under way, the time at which the share ``done`` was reached. With time zone.
     deadline : datetime or None
-        By when it has to be done. With its zone.
+        Time by which the run must finish. With time zone.
     done : float
         Share of the work that is done, in [0, 1).
+
+    Examples
+    --------
+    >>> Calendar(start=datetime(2027, 1, 15, tzinfo=UTC)).by(48.0), Calendar().by(48.0)
+    ('by 17 January 2027', 'within 48 h of submission')
     """
 
     start: datetime | None = None
@@ -42,7 +47,7 @@ class Calendar:
         return (self.deadline.astimezone(UTC) - self.start.astimezone(UTC)) / timedelta(hours=1)
 
     def moment(self, hours: float) -> datetime | None:
-        """Date and time so many hours after the start; None without one, or beyond the calendar."""
+        """Return the date and time a number of hours after the start; None without a start, or beyond year 9999."""
         if self.start is None:
             return None
         try:
@@ -51,23 +56,27 @@ class Calendar:
             return None
 
     def day(self, hours: float) -> str | None:
-        """The same as a day in words, e.g. ``14 March 2027``."""
+        """Return the day a number of hours after the start, e.g. ``14 March 2027``; None without a start."""
         moment = self.moment(hours)
         return f"{moment.day} {moment:%B %Y}" if moment else None
 
     def when(self, hours: float) -> str:
-        """The day, or how long after the start where that has no date, e.g. ``53.7 days after submission``."""
+        """Return the day, or without a start the time since submission, e.g. ``53.7 days after submission``."""
         if not math.isfinite(hours):
             return "never"
         return self.day(hours) or f"{duration(hours)} {'from now' if self.done else 'after submission'}"
 
     def by(self, hours: float) -> str:
-        """The same as the end of a sentence, e.g. ``by 14 March 2027``."""
-        return f"by {self.when(hours)}" if self.day(hours) else self.when(hours)
+        """Return the date as the end of a sentence, e.g. ``by 14 March 2027`` or ``within 2 days of submission``."""
+        if not math.isfinite(hours):
+            return "never"
+        if day := self.day(hours):
+            return f"by {day}"
+        return f"within {duration(hours)} {'from now' if self.done else 'of submission'}"
 
     @property
     def deadline_day(self) -> str:
-        """The deadline in words: the day that ends with it, or the day and the time; empty without one."""
+        """The deadline in words: the last day, or the day and the time; empty without one."""
         if self.deadline is None:
             return ""
         at_midnight = (self.deadline.hour, self.deadline.minute) == (0, 0)
@@ -76,7 +85,7 @@ class Calendar:
 
     @property
     def values(self) -> dict[str, Any]:
-        """As plain values for JSON."""
+        """All attributes as values for JSON."""
         return {"start": _iso(self.start), "deadline": _iso(self.deadline), "done": self.done}
 
 
@@ -86,15 +95,15 @@ def calendar_of(
     zone: str | None = None,
     done: str | float = 0.0,
 ) -> Calendar:
-    """Dates of a run as people write them.
+    """Return the calendar of a run from dates as text.
 
     Parameters
     ----------
     start, deadline : str, optional
-        A day (``2027-01-15``), or a day and a time of it. A day alone is its beginning for the start, and its end for
-        the deadline.
+        A day (``2027-01-15``), or a day with a time. A day alone stands for its beginning as the start, and for its
+        end as the deadline.
     zone : str, optional
-        Of dates that carry none, e.g. ``Europe/Berlin``; UTC without.
+        Time zone of dates without one, e.g. ``Europe/Berlin``; UTC by default.
     done : str or float
         Share of the work that is done, e.g. ``0.4`` or ``40%``.
 
@@ -105,7 +114,7 @@ def calendar_of(
     Raises
     ------
     InputError
-        A date that is none, a deadline without a start or before it, a zone that there is not, a share outside [0, 1).
+        An invalid date, a deadline without a start or before it, an unknown zone, or a share outside [0, 1).
 
     Examples
     --------
@@ -113,34 +122,34 @@ def calendar_of(
     >>> dates.deadline_h, dates.done, dates.day(1000)
     (1104.0, 0.4, '25 February 2027')
     """
-    where = zone_of(zone) or UTC
+    default_zone = zone_of(zone) or UTC
     share = _share(done)
-    begins = None if start is None else _moment("start", start, where, later=False)
+    begins = None if start is None else _moment("start", start, default_zone, later=False)
     if deadline is None:
         return Calendar(begins, None, share)
     if begins is None:
-        raise InputError(f"a deadline needs the start that it is counted from: --start with --deadline {deadline}")
-    ends = _moment("deadline", deadline, where, later=True)
+        raise InputError(f"deadline needs a start date, got deadline {deadline} alone")
+    ends = _moment("deadline", deadline, default_zone, later=True)
     if ends <= begins:
-        raise InputError(f"deadline must be after the start, {begins:%Y-%m-%d %H:%M}, got {deadline}")
+        raise InputError(f"deadline must be after the start {begins:%Y-%m-%d %H:%M}, got {deadline}")
     return Calendar(begins, ends, share)
 
 
 def _moment(name: str, text: str, zone: tzinfo, later: bool) -> datetime:
-    """A date as a moment; of a day alone its beginning, or its end."""
+    """Return a date as a moment; for a day alone its beginning, or its end."""
     day_alone = ":" not in text
     try:
-        read = written(text.strip() + (" 00:00" if day_alone else ""))
+        parsed = written(text.strip() + (" 00:00" if day_alone else ""))
     except NoTime as error:
-        raise InputError(f"{name} must be a date that there is, e.g. 2027-03-01, got {text!r}") from error
-    if read is None:
+        raise InputError(f"{name} must be an existing date, e.g. 2027-03-01, got {text!r}") from error
+    if parsed is None:
         raise InputError(f"{name} must be a date with the year first, e.g. 2027-03-01, got {text!r}")
-    moment = read if read.tzinfo else read.replace(tzinfo=zone)
+    moment = parsed if parsed.tzinfo else parsed.replace(tzinfo=zone)
     return moment + _DAY if later and day_alone else moment
 
 
 def _share(done: str | float) -> float:
-    """Share of the work that is done."""
+    """Return the share of the work that is done."""
     text = str(done).strip()
     try:
         share = parse_quantity(text)

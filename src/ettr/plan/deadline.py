@@ -1,4 +1,4 @@
-"""Whether a run is done by a date, at which interval that is likeliest, and what it would take."""
+"""The probability that a run meets its deadline, the best interval for that, and the changes that would help."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidit
 from ettr.core.report import Answer, Note, Report, Table, plain_values
 from ettr.core.sentences import about, duration, limit, listed, pct, usd
 from ettr.core.units import H_PER_DAY, MIN_PER_H
-from ettr.plan.dates import Dates, how_to_simulate, in_n, simulated_rest
+from ettr.plan.dates import Dates, how_to_simulate, simulated_rest
 from ettr.plan.fields import Field, field_of, solvable
 from ettr.recommendation.answer import Recommendation
 from ettr.scenario import JobInHours, Scenario
@@ -26,30 +26,30 @@ from ettr.scenario.paths import INTERVAL, N_GPUS, SPARES
 WANTED = 0.9
 """Probability that a field is solved for."""
 _SPACING = 1.5
-"""Of rates, in standard deviations of the date: of a probability that is solved for to two digits."""
+"""Spacing of failure rates in standard deviations of the date; enough for two digits of the probability."""
 _INTERVALS, _WIDEST = 25, 4.0
-"""Intervals that are tried, and how many times shorter or longer than the best they may be."""
+"""Number of intervals tried, and the factor by which they may be shorter or longer than the best."""
 _VALUES, _ROUNDS = 9, 3
-"""Values of a field that are tried at a time, between one that is enough and one that is not."""
+"""Values of a field tried at a time, between one that is enough and one that is not, and how often."""
 _WORTH = 0.005
-"""A probability that is higher by less than this is not higher."""
+"""Differences of a probability below this are ignored."""
 
 
 @dataclass(frozen=True)
 class Lever:
-    """What one field would have to be, all else as it is.
+    """The value that one field needs for the deadline, all else unchanged.
 
     Attributes
     ----------
     field, name, unit : str
-        Dotted path, what a sentence calls it, and its unit; empty for a fraction.
+        Dotted path, name in sentences, and unit; empty for a fraction.
     given : float
-        What it is.
+        Current value.
     value : float or None
-        The last value with which the deadline is kept with the probability; infinite if every one is enough, None if
-        none is.
+        Limit at which the deadline is met with probability :data:`WANTED`; infinite if every value is enough, None if
+        no value is.
     sense : {"at most", "at least"}
-        How the value is meant.
+        Whether ``value`` is an upper or a lower limit.
     """
 
     field: str
@@ -62,30 +62,38 @@ class Lever:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Deadline(Answer):
-    """A run and a date.
+    """The probability that a run meets its deadline.
 
     Attributes
     ----------
     dates : Dates
-        When the run is done, at the plan's interval.
+        Distribution of the finishing date at the plan's interval.
     hours : float
         From the start to the deadline. [h]
     probability : float
-        Of being done by then.
+        Probability of finishing by the deadline.
     day_earlier, day_later : float
-        The same for a deadline a day before, and after.
+        The same for a deadline one day earlier, and later.
     interval_min, at_interval : float
-        The interval at which it is likeliest, and the probability there. [min]
+        The interval with the highest probability [min], and that probability.
     usd_per_day : float
-        What a day of the job costs. [USD]
+        Cost of one day of the job. [USD]
     recommendation : Recommendation or None
         The mitigations to choose together.
     with_all : float or None
-        Probability with all of them; None without any, or where that or the dates themselves take a simulation.
+        Probability with all of them; None without any, or where it needs a simulation that did not take place.
     with_all_error : float or None
         Its standard error, where it was simulated.
     levers : tuple of Lever
-        What each field alone would have to be for :data:`WANTED`; empty where that is reached.
+        The value that each field alone would need for :data:`WANTED`; empty where that is reached.
+
+    Examples
+    --------
+    >>> from ettr import plan
+    >>> calendar = plan.calendar_of("2027-01-15", "2027-03-08")
+    >>> due = plan.make("llama3-405b", calendar=calendar).due
+    >>> due.hours, round(due.probability, 2)
+    (1272.0, 0.05)
     """
 
     dates: Dates
@@ -103,38 +111,38 @@ class Deadline(Answer):
 
     @property
     def headline(self) -> str:
-        """The probability, and the date."""
-        return f"done by {self.dates.calendar.deadline_day}: {share(self.probability)}"
+        """The deadline and its probability."""
+        return f"finished by {self.dates.calendar.deadline_day}: {share(self.probability)}"
 
     @property
     def simulated(self) -> float | None:
-        """Probability in runs with what the dates leave out; None without such runs."""
+        """Probability in simulated runs with the mechanisms left out; None without such runs."""
         runs = self.dates.simulated
         return None if runs is None else float(runs.cdf(self.hours))
 
     @property
     def words(self) -> str:
-        """The probability, what a day is worth, and what would change it."""
-        text = f"Done by the deadline, {self.dates.calendar.deadline_day}, with a chance of "
-        text += share(self.probability)
+        """The probability, the cost of a day, and the best interval for the deadline, as sentences."""
+        text = f"Probability of finishing by the deadline {self.dates.calendar.deadline_day}: {share(self.probability)}"
         if len({share(p) for p in (self.day_earlier, self.probability, self.day_later)}) > 1:
-            text += f"; a day earlier {share(self.day_earlier)}, a day later {share(self.day_later)}"
+            text += f" (a day earlier {share(self.day_earlier)}, a day later {share(self.day_later)})"
         if self.simulated is not None:
-            text += f", simulated with {mechanisms(self.dates.left_out)} (`--quick` says what would help without)"
-        text += f". A day of the job costs {usd(about(self.usd_per_day))}."
+            beyond = mechanisms(self.dates.left_out)
+            text += f", simulated with {beyond} (`--quick` plans without and shows what would help)"
+        text += f". One day of the job costs {usd(about(self.usd_per_day))}."
         if self.at_interval > self.probability + _WORTH:
             every = duration(self.interval_min / MIN_PER_H)
-            text += f" Likeliest with a checkpoint every {every}: {share(self.at_interval)}."
+            text += f" The probability is highest with a checkpoint every {every}: {share(self.at_interval)}."
         return text + self._with_words
 
     @property
     def _with_words(self) -> str:
-        """What the recommended mitigations together would make of it, or what it takes to know."""
+        """The probability with the recommended mitigations, or how to get it."""
         if self.recommendation is None or not self.recommendation.ids or self.probability + _WORTH >= 1:
             return ""
-        names = listed(list(self.recommendation.ids))
+        names = listed(self.recommendation.titles)
         if self.with_all is None:
-            return f" The probability with {names} is simulated: {how_to_simulate()}."
+            return f" The probability with {names} needs the simulator: {how_to_simulate()}."
         if self.with_all <= self.probability + _WORTH:
             return ""
         price = f" for {usd(self.recommendation.price_usd)}" if self.recommendation.price_usd else ""
@@ -142,38 +150,42 @@ class Deadline(Answer):
         return f" With {names}{price}: {share(self.with_all)}{simulated}."
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON."""
-        own = {name: value for name, value in vars(self).items() if name not in ("dates", "recommendation")}
+        """Return the probabilities and the levers for JSON."""
+        attributes = {name: value for name, value in vars(self).items() if name not in ("dates", "recommendation")}
         ids = self.recommendation.ids if self.recommendation else ()
-        return dict(plain_values({**own, "simulated": self.simulated, "with": ids, "wanted": WANTED}))
+        return dict(plain_values({**attributes, "simulated": self.simulated, "with": ids, "wanted": WANTED}))
 
     def report(self) -> Report:
-        """The sentence, and what each field would have to be."""
+        """Return the sentences, and a table of the values that each field would need."""
         sections: Report = [Note(self.words)]
         if not self.levers:
             return sections
         enough = [lever for lever in self.levers if lever.value is not None]
         if enough:
             rows = [(_bare(lever), _needed(lever), limit(lever.given), lever.unit) for lever in enough]
-            columns = (f"for {in_n(WANTED)}, one of these alone", "needed", "now", "unit")
+            columns = (f"any one of these gives {pct(WANTED, 0)}", "needed", "now", "unit")
             sections.append(Table(columns, rows, words=("unit",)))
         if short := [_bare(lever) for lever in self.levers if lever.value is None]:
-            none = "Not enough alone, at any value" if enough else f"None of these is enough for {in_n(WANTED)} alone"
+            none = "Not enough alone at any value" if enough else f"None of these alone gives {pct(WANTED, 0)}"
             sections.append(Note(f"{none}: {listed(short)}.", dim=True))
         return sections
 
 
 def deadline_of(dates: Dates, recommendation: Recommendation | None = None, *, simulate: bool = True) -> Deadline:
-    """Whether a run is done by the deadline of its calendar.
+    """Return the probability that a run meets the deadline of its calendar.
 
     Parameters
     ----------
     dates : Dates
-        When it is done; its calendar has a deadline.
+        Distribution of the finishing date; its calendar has a deadline.
     recommendation : Recommendation, optional
         The mitigations to choose together.
     simulate : bool
         Whether runs with these may be simulated, where they have no exact distribution.
+
+    Returns
+    -------
+    Deadline
 
     Raises
     ------
@@ -182,35 +194,42 @@ def deadline_of(dates: Dates, recommendation: Recommendation | None = None, *, s
 
     Notes
     -----
-    Each field is moved from its best value away as far as the run keeps the deadline with nine in ten, with the best
-    interval at each value. The rate is mixed over what is known of it throughout.
+    Each field is moved away from its best value until the probability falls below 90%, with the best interval at each
+    value. All probabilities are averages over the uncertainty of the failure rate.
+
+    Examples
+    --------
+    >>> from ettr import plan
+    >>> dates = plan.dates_of(Scenario.load("llama3-405b"), plan.calendar_of("2027-01-15", "2027-03-08"))
+    >>> round(deadline_of(dates).probability, 2)
+    0.04
     """
     by_h = dates.calendar.deadline_h
     if by_h is None:
         raise InputError("the calendar has no deadline")
-    finish, scenario = dates.shown, dates.scenario
-    chance = float(finish.cdf(by_h))
+    finish, scenario = dates.reported, dates.scenario
+    probability = float(finish.cdf(by_h))
     common: dict[str, Any] = {
         "dates": dates,
         "hours": by_h,
-        "probability": chance,
+        "probability": probability,
         "day_earlier": float(finish.cdf(by_h - H_PER_DAY)),
         "day_later": float(finish.cdf(by_h + H_PER_DAY)),
         "usd_per_day": scenario.usd_per_h * H_PER_DAY,
     }
-    if dates.is_simulated or dates.simulated is not None:  # what would help is known of the analytical model only
+    if dates.is_simulated or dates.simulated is not None:  # only the analytical model can solve for levers
         return Deadline(
             **common,
             interval_min=scenario.interval_min,
-            at_interval=chance,
+            at_interval=probability,
             recommendation=None,
             with_all=None,
             with_all_error=None,
             levers=(),
         )
-    of = _Chance.at(scenario, dates, by_h)
-    interval_min, at_interval = of.best_interval(scenario, chance)
-    with_all, error = _with(of, scenario, recommendation.ids if recommendation else (), simulate)
+    in_time = _InTime.at(scenario, dates, by_h)
+    interval_min, at_interval = in_time.best_interval(scenario, probability)
+    with_all, error = _with(in_time, scenario, recommendation.ids if recommendation else (), simulate)
     return Deadline(
         **common,
         interval_min=interval_min,
@@ -218,21 +237,21 @@ def deadline_of(dates: Dates, recommendation: Recommendation | None = None, *, s
         recommendation=recommendation,
         with_all=with_all,
         with_all_error=error,
-        levers=() if chance >= WANTED else tuple(_levers(of, scenario)),
+        levers=() if probability >= WANTED else tuple(_levers(in_time, scenario)),
     )
 
 
 @dataclass(frozen=True)
-class _Chance:
-    """Probability of being done in time, of runs in hours."""
+class _InTime:
+    """Probability of finishing in time, for runs in hours."""
 
     by_h: float
     done: float
     rates: budget.Rates | None
 
     @classmethod
-    def at(cls, scenario: Scenario, dates: Dates, by_h: float) -> _Chance:
-        """Of a run whose rate is as well known as its dates have it."""
+    def at(cls, scenario: Scenario, dates: Dates, by_h: float) -> _InTime:
+        """Return the probability with the same uncertainty of the failure rate as in the dates."""
         done = dates.calendar.done
         if dates.counted is None:
             return cls(by_h, done, None)
@@ -240,42 +259,44 @@ class _Chance:
         return cls(by_h, done, budget.posterior_rates(scenario, run, done, _SPACING))
 
     def __call__(self, run: JobInHours) -> np.ndarray:
-        """At each point of a run."""
+        """Return the probability at each point of a run."""
         return np.asarray(budget.chance(run, self.by_h, self.rates, self.done))
 
     def simulated(self, scenario: Scenario) -> tuple[float | None, float | None]:
-        """Of simulated runs at the best interval, with its standard error; None where nothing can be simulated."""
+        """Return the share of simulated runs at the best interval, and its standard error; None without simulator."""
         best_min = whole_interval_min(scenario, best_interval_min(scenario))
         runs = simulated_rest(scenario.override({INTERVAL: best_min}), self.done, self.rates is None)
         if runs is None:
             return None, None
-        chance = float(runs.finishing.cdf(self.by_h))
-        return chance, math.sqrt(chance * (1 - chance) / runs.n_runs)
+        share_in_time = float(runs.finishing.cdf(self.by_h))
+        return share_in_time, math.sqrt(share_in_time * (1 - share_in_time) / runs.n_runs)
 
-    def best_interval(self, scenario: Scenario, chance: float) -> tuple[float, float]:
-        """The interval at which it is likeliest, and the probability there; the scenario's own where none is better."""
+    def best_interval(self, scenario: Scenario, probability: float) -> tuple[float, float]:
+        """Return the interval with the highest probability, and that; the current one unless another is better."""
         run = budget.accepted(scenario, formula="finishing")
         low_h, high_h = (float(end) for end in run.interval_ends)
-        own_h = float(run.tau)
-        tried_h = np.unique(np.clip(own_h * np.geomspace(1 / _WIDEST, _WIDEST, _INTERVALS), low_h, high_h))
+        tried_h = float(run.tau) * np.geomspace(1 / _WIDEST, _WIDEST, _INTERVALS)
+        tried_h = np.unique(np.clip(tried_h, low_h, high_h))
         if scenario.interval_min <= 0:
-            return scenario.interval_min, chance
+            return scenario.interval_min, probability
         probabilities = self(replace(run, tau=tried_h))
         best = int(np.argmax(probabilities))
-        if probabilities[best] <= chance:
-            return scenario.interval_min, chance
+        if probabilities[best] <= probability:
+            return scenario.interval_min, probability
         return float(tried_h[best] * MIN_PER_H), float(probabilities[best])
 
     def at_best(self, scenario: Scenario, path: str, values: np.ndarray) -> np.ndarray:
-        """With values of a field, and the best interval at each."""
+        """Return the probability with values of a field, at the best interval for each."""
         run = any_interval(scenario, {path: values}, "finishing")
         return self(replace(run, tau=np.asarray(best_h(run)[0])))
 
 
-def _with(of: _Chance, scenario: Scenario, ids: tuple[str, ...], simulate: bool) -> tuple[float | None, float | None]:
-    """Probability with mitigations, at the best interval with them, and its standard error if it was simulated.
+def _with(
+    in_time: _InTime, scenario: Scenario, ids: tuple[str, ...], simulate: bool
+) -> tuple[float | None, float | None]:
+    """Return the probability with mitigations at their best interval, and its standard error if it was simulated.
 
-    None without any, or without an answer.
+    None without mitigations, or without an answer.
     """
     if not ids:
         return None, None
@@ -284,30 +305,31 @@ def _with(of: _Chance, scenario: Scenario, ids: tuple[str, ...], simulate: bool)
         try:
             run = any_interval(better, None, "finishing")
         except NotModelled:
-            return of.simulated(better) if simulate else (None, None)
-        return float(of(replace(run, tau=float(best_h(run)[0])))), None
+            return in_time.simulated(better) if simulate else (None, None)
+        return float(in_time(replace(run, tau=float(best_h(run)[0])))), None
     except (InputError, NoProgress, NotModelled, OutsideValidity):
         return None, None
 
 
-def _levers(of: _Chance, scenario: Scenario) -> Iterator[Lever]:
+def _levers(in_time: _InTime, scenario: Scenario) -> Iterator[Lever]:
+    """Yield the value that each field would need, alone."""
     for path in solvable(scenario):
         if path in (INTERVAL, N_GPUS, SPARES, "job.productive_h"):  # more work has a higher ETTR, and a later end
             continue
         field = field_of(scenario, path)
         if field.sense == "between" or field.given == field.ideal:
             continue
-        value = _last(of, scenario, field)
+        value = _limit_in_time(in_time, scenario, field)
         yield Lever(path, amount_of(path, Scenario), field.unit, field.given, value, field.sense)
 
 
-def _last(of: _Chance, scenario: Scenario, field: Field) -> float | None:
-    """The last value, from the best one on, with which the deadline is kept often enough."""
+def _limit_in_time(in_time: _InTime, scenario: Scenario, field: Field) -> float | None:
+    """Return the worst value with which the probability is still high enough; None if no value is."""
     steps = field.steps()
     better = steps[steps <= field.given] if field.sense == "at most" else steps[steps >= field.given]
     values = np.unique(np.append(better, field.given))
     values = values if field.sense == "at most" else values[::-1]
-    enough = of.at_best(scenario, field.path, values) >= WANTED
+    enough = in_time.at_best(scenario, field.path, values) >= WANTED
     if not enough[0]:
         return None
     if enough.all():
@@ -316,14 +338,14 @@ def _last(of: _Chance, scenario: Scenario, field: Field) -> float | None:
     good, bad = float(values[last]), float(values[last + 1])
     for _ in range(_ROUNDS):
         inner = good + (bad - good) * np.linspace(0.0, 1.0, _VALUES)
-        enough = of.at_best(scenario, field.path, inner[1:-1]) >= WANTED
+        enough = in_time.at_best(scenario, field.path, inner[1:-1]) >= WANTED
         last = int(np.argmin(enough)) if not enough.all() else enough.size
         good, bad = float(inner[last]), float(inner[last + 1])
     return good
 
 
 def share(p: float) -> str:
-    """A probability as people say it: no more sure than that.
+    """Return a probability in per cent, never rounded to 0% or 100%.
 
     Examples
     --------
@@ -336,7 +358,7 @@ def share(p: float) -> str:
 
 
 def _bare(lever: Lever) -> str:
-    """A field as a list and a table name it."""
+    """Return the name of a field without its article."""
     return lever.name.removeprefix("the ")
 
 

@@ -1,4 +1,4 @@
-"""What a plan says on request: bands, hours of both intervals, and what the run has of its own."""
+"""Details of a plan: confidence intervals, time budgets, tiers, throughput and failure prediction."""
 
 from __future__ import annotations
 
@@ -7,66 +7,68 @@ import math
 from ettr.budget import changes
 from ettr.checkpoint import heed_threshold_h
 from ettr.core.report import Headline, Note, Report, Table
-from ettr.core.results import PARTS
-from ettr.core.sentences import capital, duration, limit, number, pct
+from ettr.core.results import PART_WORDS
+from ettr.core.sentences import capital, duration, joined_range, limit, number, pct
 from ettr.plan.planned_run import PlannedRun
 from ettr.ranges import TAILS
-from ettr.ranges.assumed import span
+from ettr.ranges.assumed import span_of_ettr
 from ettr.scenario import Scenario
 
 _QUANTITIES = {
-    "job_mttf_h": "MTTF of the job, exposed hours",
+    "job_mttf_h": "MTTF of the job (exposed hours)",
     "best_interval_min": "best interval",
     "ettr_at_best": "ETTR at the best interval",
-    "ettr_as_given": "ETTR as given",
-    "failures_per_day": "failures a day",
+    "ettr_as_given": "ETTR at the current interval",
+    "failures_per_day": "failures per day",
 }
-"""Rows of the bands, as people call them."""
+"""Names of the quantities in a table."""
 
 _HOURS = {"h": 1.0, "min": 1 / 60, "s": 1 / 3600}
-"""Units of time that a number is shown as a duration for, in hours."""
+"""Units of time in hours; numbers in these are shown as durations."""
 
 
 def plan_details(plan: PlannedRun) -> Report:
-    """Bands and budgets, each remedy and assumption, and what the run has of its own."""
+    """Return the time budgets, confidence intervals, assumed inputs and break-even shares of a plan."""
     sections: Report = [Headline("Details", apart=True), *map(Note, speed_lines(plan)[1:])]
     sections += [_hours(plan), *_bands(plan), *plan.assumptions.report()[1:], *_clusters(plan)]
     return [*sections, *(plan.recommendation.details() if plan.recommendation else ())]
 
 
 def _clusters(plan: PlannedRun) -> Report:
-    """The rates of published clusters between which the second range is drawn; nothing for a rate of the run's own."""
+    """Return the range across published clusters; nothing for a run with a failure rate of its own."""
     clusters = plan.across_clusters
     if clusters is None or clusters.range is None:
         return []
     rate = next(assumed for assumed in clusters.inputs if assumed.quantiles)
     low, high = (pct(tail, 0) for tail in TAILS)
-    ends = f"{limit(rate.low)} to {limit(rate.high)} {rate.unit}"
+    rates = f"{joined_range(limit(rate.low), limit(rate.high))} {rate.unit}"
     return [
         Note(
-            f"{capital(clusters.label)}: {span(*clusters.range)} between the {low} and {high} quantiles, "
-            f"with node failure rates of {ends} ({rate.reason}, each once: {rate.source})."
+            f"{capital(clusters.label)}: ETTR {span_of_ettr(*clusters.range)} ({low} to {high} quantile), with node "
+            f"failure rates of {rates} ({rate.reason}; equal weights; {rate.source})."
         )
     ]
 
 
 def _hours(plan: PlannedRun) -> Table:
+    """Return the time budget at the best interval, and at the current one."""
     budgets = {f"best interval, {duration(plan.best.interval_h)}": plan.hours_at_best}
-    if plan.hours_as_given:
-        budgets[f"current interval, {duration(plan.scenario.interval_h)}"] = plan.hours_as_given
+    if plan.hours_at_current:
+        budgets[f"current interval, {duration(plan.scenario.interval_h)}"] = plan.hours_at_current
     rows = []
-    for part in PARTS:
-        each = [(float(getattr(hours, part)), float(hours.total_h)) for hours in budgets.values()]
-        if any(hours > 0 for hours, _ in each):
-            cells = [cell for hours, total_h in each for cell in (f"{hours:,.1f} h", f"{hours / total_h:.1%}")]
-            rows.append([part.removesuffix("_h"), *cells])
-    total = [cell for hours in budgets.values() for cell in (f"{hours.total_h:,.1f} h", "")]
+    for part, words in PART_WORDS.items():
+        in_budgets = [(float(getattr(hours, part)), float(hours.total_h)) for hours in budgets.values()]
+        if any(hours > 0 for hours, _ in in_budgets):
+            cells = [cell for hours, total_h in in_budgets for cell in (f"{hours:,.1f} h", f"{hours / total_h:.1%}")]
+            rows.append([words, *cells])
+    total = [cell for hours in budgets.values() for cell in (f"{hours.total_h:,.1f} h", "100.0%")]
     columns = ["part", *(cell for name in budgets for cell in (name, ""))]
     title = "Time budget (simulated)" if plan.simulation else "Time budget"
     return Table(columns, [*rows, ["total", *total]], title=title, total=True)
 
 
 def tiers_report(plan: PlannedRun) -> Report:
+    """Return the current and the best intervals of all tiers; nothing without tiers."""
     if plan.budget_of_tiers is None:
         return []
     rows = [
@@ -74,14 +76,15 @@ def tiers_report(plan: PlannedRun) -> Report:
         for tier in plan.tiers
     ]
     return [
-        Table(("tier", "survives", "interval", "best of all together"), rows),
-        Note(f"With the best of all together the ETTR is {plan.budget_of_tiers.ettr:.1%}."),
+        Table(("tier", "survives this share of failures", "current interval", "best interval (joint)"), rows),
+        Note(f"With the jointly optimised intervals the ETTR is {plan.budget_of_tiers.ettr:.1%}."),
     ]
 
 
 def _bands(plan: PlannedRun) -> Report:
+    """Return the confidence intervals of the plan's quantities, or why there are none."""
     if not plan.bands.rows:
-        return [Note(f"How sure: {plan.bands.source}.")]
+        return [Note(f"Uncertainty of the failure rate: {plan.bands.source}.")]
     rows = [
         (
             _QUANTITIES[row["quantity"]],
@@ -92,33 +95,32 @@ def _bands(plan: PlannedRun) -> Report:
         for row in plan.bands.rows
     ]
     return [
-        Headline("How sure"),
-        Table(("", "value", "50%", "95%"), rows),
-        Note(f"The bands come {plan.bands.source}.", dim=True),
+        Headline("Uncertainty of the failure rate"),
+        Table(("quantity", "value", "50% CI", "95% CI"), rows),
+        Note(f"The confidence intervals (CI) come {plan.bands.source}.", dim=True),
     ]
 
 
 def between(low: float, high: float, unit: str) -> str:
-    """A range as people read it; one value where both ends read alike."""
-    ends = [amount(low, unit), amount(high, unit)]
-    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+    """Return a range of quantities in words; a single one where both ends round alike."""
+    return joined_range(amount(low, unit), amount(high, unit))
 
 
 def amount(value: float, unit: str) -> str:
-    """A quantity as people read it: a duration, a percentage, or a number."""
+    """Return a quantity in words: a duration, a percentage, or a number."""
     if unit in _HOURS:
-        return duration(value * _HOURS[unit]) if math.isfinite(value) else "endless"
+        return duration(value * _HOURS[unit]) if math.isfinite(value) else "infinite"
     return f"{value:.1%}" if unit == "" else number(value)
 
 
 def no_answer(plan: PlannedRun) -> str:
-    """Why a plan has no time budget for the scenario's own interval."""
-    own = duration(plan.scenario.interval_h)
-    return f"for the scenario's own interval of {own} there is no answer, since {plan.no_budget_as_given}."
+    """Return why a plan has no time budget for the scenario's current interval."""
+    current = duration(plan.scenario.interval_h)
+    return f"there is no result for the current interval of {current}: {plan.no_budget_reason}."
 
 
 def speed_lines(plan: PlannedRun) -> list[str]:
-    """Throughput, where the job does not run at full speed, and what heat has to do with it."""
+    """Return the effective throughput where the job does not run at full speed, and the effect of heat."""
     run, heat = plan.scenario, plan.scenario.heat_response
     if run.speed == 1 and heat is None:
         return []
@@ -142,35 +144,36 @@ def speed_lines(plan: PlannedRun) -> list[str]:
 
 
 def unused_prediction(run: Scenario) -> list[str]:
-    """Why announcements gain nothing, where they do not."""
-    ahead = run.prediction
-    if ahead is None:
+    """Return why failure prediction gains nothing, where it does not."""
+    prediction = run.prediction
+    if prediction is None:
         return []
-    if ahead.lead_s < ahead.action_s:
+    if prediction.lead_s < prediction.action_s:
         return [
-            f"Announcements are of no use: lead_s = {ahead.lead_s:g} s is shorter than action_s = {ahead.action_s:g} s"
+            f"Failure prediction does not help: the warning comes {prediction.lead_s:g} s ahead, the action takes "
+            f"{prediction.action_s:g} s (prediction.lead_s, prediction.action_s)."
         ]
-    at_risk_h = heed_threshold_h(ahead.action_s / 3600, ahead.precision)
+    at_risk_h = heed_threshold_h(prediction.action_s / 3600, prediction.precision)
     if at_risk_h > run.interval_h:
         return [
-            f"Announcements are of no use: an answer pays from {duration(at_risk_h)} of training at risk on, longer "
-            f"than the interval"
+            f"Failure prediction does not help: acting on a warning pays only with {duration(at_risk_h)} of training "
+            "at risk, longer than the checkpoint interval."
         ]
     return []
 
 
 def planned_at_mean(plan: PlannedRun) -> str:
-    """What a plan for a changing rate rests on."""
+    """Return which failure rate a plan uses where the rate changes."""
     assert plan.changing is not None
     assert plan.budget_over_time is not None
     mean, settled = plan.scenario.failure_rate, plan.changing.failure_rate
     if not changes(plan.changing):
         return (
-            "Nodes have a memory: this plans for the steady rate of many such nodes, and leaves out that their "
-            "failures are not independent. Only simulation would hold that."
+            "The failure rate of a node depends on its age. This plan uses the long-run rate of many such nodes and "
+            "treats failures as independent; only the simulator covers the dependence."
         )
     return (
-        f"The failure rate changes during the run: this plans for its mean, {number(mean)} per 1,000 node-days, where "
-        f"{number(settled)} was given. Integrated over the run, the ETTR at the best interval is "
+        f"The failure rate changes during the run. This plan uses its mean, {number(mean)} per 1,000 node-days "
+        f"(long-run rate {number(settled)}). Integrated over the run, the ETTR at the best interval is "
         f"{pct(plan.budget_over_time.ettr)}."
     )

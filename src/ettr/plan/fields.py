@@ -1,4 +1,4 @@
-"""The fields that a plan can solve for: which way each is better, and how far it may go."""
+"""The fields that a plan can solve for, with their direction and their valid range."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, RATE, SPARES, bounds_
 Sense = Literal["at most", "at least", "between"]
 
 UNLIMITED = 1e12
-"""A field that may be larger than this has no limit that matters."""
+"""An upper bound above this counts as none."""
 
 _OF_TIERS = ("checkpoint.tiers.", "checkpoint.store.")
 
@@ -38,15 +38,15 @@ class Field:
     unit : str
         Its unit; empty for a fraction.
     sense : {"at most", "at least", "between"}
-        Whether small values are good, large ones, or those around an optimum.
+        Whether small values are better, large ones, or those around an optimum.
     low, high : float
-        Ends of what the scenario's rules allow; ``high`` is infinite without a limit.
+        Ends of the valid range; ``high`` is infinite without a bound.
     top : float
         The largest value to try.
     opens : bool
-        ``low`` itself is not allowed.
+        Whether ``low`` itself is invalid.
     given : float
-        The scenario's own value.
+        Current value.
     """
 
     path: str
@@ -60,13 +60,13 @@ class Field:
 
     @property
     def ideal(self) -> float:
-        """The end that is best, as near as a float can say it; of a range, the given value."""
+        """The best value, as near to the end of the range as a float can be; for an optimum, the current value."""
         if self.sense == "between":
             return self.given
         return float(self.steps()[0])
 
     def steps(self) -> np.ndarray:
-        """Values from the best end to the worst, four in each power of ten."""
+        """Return values from the best end to the worst, four per decade."""
         if self.top == self.low:
             return np.array([self.low])
         top, bottom = self.top, self.low if self.low > 0 else min(1e-9, self.top / 10)
@@ -78,10 +78,10 @@ class Field:
 
 
 def solvable(scenario: Scenario) -> tuple[str, ...]:
-    """Fields that :func:`required` solves for: all of :func:`ettr.budget.swept` that the scenario has.
+    """Return the fields that :func:`required` solves for: all fields of :func:`ettr.budget.swept` in the scenario.
 
-    Beside faster tiers neither these nor the store are: how far each may go depends on the others. A scenario with
-    spares has ``spares.n_nodes`` too, which is solved for by simulation.
+    With faster tiers, the tiers and the store are not among them, because their limits depend on each other. A
+    scenario with spares has ``spares.n_nodes`` as well, which is solved for by simulation.
 
     Examples
     --------
@@ -101,21 +101,21 @@ def solvable(scenario: Scenario) -> tuple[str, ...]:
 
 
 def field_of(scenario: Scenario, path: str) -> Field:
-    """Describe one field, or say why it cannot be solved for."""
+    """Return one field with its valid range; refuse a field that cannot be solved for."""
     valid = solvable(scenario)
     if path not in valid:
         for section in sections_of_solvable(Scenario):
             if path.startswith(f"{section}.") and not given_at(scenario, section):
-                raise InputError(f"the scenario has no {section}, so there is no {path} to solve for")
+                raise InputError(f"{path} cannot be solved for, because the scenario has no {section}")
         raise UnknownName("field to solve for", path, valid)
     rule = dict(bounds_at(path, Scenario))
     low = float(max(rule.get(">", 0.0), rule.get(">=", 0.0)))
     high = float(min(rule.get("<", math.inf), rule.get("<=", math.inf)))
     opens, high = ">" in rule, high * (1 - LAST_DIGITS) if "<" in rule else high
-    least, most = _ends_from_others(scenario, path)
-    if least > low:
-        low, opens = least, False
-    high = min(high, most)
+    lowest, highest = _ends_from_others(scenario, path)
+    if lowest > low:
+        low, opens = lowest, False
+    high = min(high, highest)
     unlimited = high >= min(UNLIMITED, of_unit(path)[1])
     return Field(
         path=path,
@@ -125,12 +125,12 @@ def field_of(scenario: Scenario, path: str) -> Field:
         high=math.inf if unlimited else high,
         top=high,
         opens=opens,
-        given=_given(scenario, path),
+        given=_current(scenario, path),
     )
 
 
-def _given(scenario: Scenario, path: str) -> float:
-    """The scenario's own value of a field."""
+def _current(scenario: Scenario, path: str) -> float:
+    """Return the current value of a field."""
     if path == RATE:
         return scenario.failure_rate
     if path == INTERVAL:
@@ -139,7 +139,7 @@ def _given(scenario: Scenario, path: str) -> float:
 
 
 def _ends_from_others(scenario: Scenario, path: str) -> tuple[float, float]:
-    """How far a field may go before it breaks a rule that involves others."""
+    """Return the bounds of a field that follow from other fields."""
     if path == INTERVAL:
         return shortest_interval_min(scenario), math.inf
     if path == N_GPUS:

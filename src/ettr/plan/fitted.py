@@ -1,4 +1,4 @@
-"""From a fitted log to a plan, and how far each part of it can be trusted."""
+"""Plans from a fitted failure log, with a backtest of their predictions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ettr import budget
 from ettr.budget.intervals import best_interval_min
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.report import Answer, Headline, Note, Report, plain_values, without_marks
-from ettr.core.sentences import Finding, duration, number, pct, points
+from ettr.core.sentences import Finding, duration, joined_range, number, pct, points, span
 from ettr.core.units import H_PER_DAY, MIN_PER_H, ROUNDING
 from ettr.failures import Fit, words
 from ettr.failures.dispersion import MIN_EVENTS
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 PRODUCTIVE_H = 720.0
-"""Work of a fitted scenario: thirty days of training, assumed."""
+"""Work of a scenario from a log: thirty days of training (assumed). [h]"""
 
 _HORIZON_D, _SPLITS = 30.0, 10
 _MODES = 20
@@ -38,25 +38,26 @@ _MODES = 20
 
 @dataclass(frozen=True, repr=False)
 class FittedPlan(Answer):
-    """A plan from a log, with what the log itself says about trusting it.
+    """A plan from a failure log, with a backtest on the log itself.
 
     Attributes
     ----------
     fit : Fit
-        The fit that it rests on.
+        The fit behind the plan.
     plan : Plan
-        Interval, band and time budget of :attr:`scenario`.
+        Plan of :attr:`scenario`.
     ettr_low, ettr_high : float
-        ETTR at the best interval if the job fails as often as at the upper and the lower end of its forecast for the
-        next 30 days (a sixth of a short window; below ten failures: at the ends of the rate's interval).
+        ETTR at the best interval, at the upper and the lower end of the forecast failure rate for the next 30 days (a
+        sixth of a short window; below ten failures the ends of the rate's confidence interval).
     by_rule : DataFrame
-        What the choice of merging moves: ``within_min`` [min], ``n_incidents``, ``rate`` [1 / (1000 node-days)],
-        ``interval_min`` [min], ``loss`` (ETTR that this interval costs at the rate as logged), ``inside_band``.
+        Sensitivity to the rule that merges failures into incidents: ``within_min`` [min], ``n_incidents``, ``rate``
+        [1 / (1000 node-days)], ``interval_min`` [min], ``loss`` (ETTR lost by this interval at the logged rate) and
+        ``inside_band``.
     splits : DataFrame
-        The plan made from the first part of the log and judged by what came next: ``until_d`` and ``horizon_d`` [d],
-        ``past_rate``, ``next_rate`` [1 / (1000 node-days)], ``interval_min`` [min], ``interval_loss`` (ETTR lost to an
-        interval from the past rate), ``predicted_ettr``, ``ettr`` (at the rate that came), ``level_error``. Empty for
-        logs too short to split.
+        Backtest: plans from the first part of the log, compared with the following days. ``until_d`` and
+        ``horizon_d`` [d], ``past_rate``, ``next_rate`` [1 / (1000 node-days)], ``interval_min`` [min],
+        ``interval_loss`` (ETTR lost by the interval from the past rate), ``predicted_ettr``, ``ettr`` (at the rate of
+        the following days) and ``level_error``. Empty for logs too short to split.
     """
 
     fit: Fit
@@ -68,11 +69,11 @@ class FittedPlan(Answer):
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario that the log gives, to go on with."""
+        """The scenario from the log, for further commands."""
         return self.plan.scenario
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as plain numbers, for JSON."""
+        """Return the plan with its backtest for JSON."""
         return {
             **self.plan.to_dict(),
             "ettr_range": [self.ettr_low, self.ettr_high],
@@ -82,11 +83,11 @@ class FittedPlan(Answer):
 
     @property
     def headline(self) -> str:
-        """The best interval, and the ETTR there."""
+        """The best interval, and the ETTR at it."""
         return self.plan.headline
 
     def report(self) -> Report:
-        """What the log says, what to do about it, and how far to trust that."""
+        """Return the statistics of the log, the recommended interval, and its backtest."""
         source, _answer, *sections = self.fit.report()
         opening, *ending = (
             Note(without_marks(finding.text)) for finding in (advice(self), interval(self), trust(self))
@@ -97,26 +98,25 @@ class FittedPlan(Answer):
 def from_fit(
     fit: Fit, n_gpus: int | None = None, gpus_per_node: int = 8, like: str | None = None, name: str = "fitted"
 ) -> FittedPlan:
-    """Plan a job on the cluster whose log was fitted.
+    """Return the plan of a job on the cluster whose failure log was fitted.
 
     Parameters
     ----------
     fit : Fit
         From :func:`ettr.failures.fit`.
     n_gpus : int, optional
-        GPUs of the job; all that were watched if not given. [GPUs]
+        GPUs of the job; all observed GPUs by default. [GPUs]
     gpus_per_node : int
-        GPUs of a node. [GPUs]
+        GPUs per node. [GPUs]
     like : str, optional
-        Preset or scenario file whose checkpoint and recovery times are assumed; those of any scenario that does not
-        say, as in ``ettr plan``, if not given.
+        Preset or scenario file with the checkpoint and recovery times to assume; by default those of ``ettr plan``.
     name : str
         Short name of the scenario.
 
     Returns
     -------
     FittedPlan
-        The interval with its band, and how well plans from this log's past did in what followed.
+        The plan, and a backtest of plans from earlier parts of the log.
 
     Raises
     ------
@@ -124,6 +124,16 @@ def from_fit(
         ``n_gpus`` is no multiple of ``gpus_per_node``, or ``like`` is unknown.
     OutsideValidity
         The job would practically never end.
+
+    Examples
+    --------
+    >>> from ettr import failures, logs
+    >>> times = pd.date_range("2026-01-01", periods=60, freq="12h")
+    >>> frame = pd.DataFrame({"start": times, "node": "n1"})
+    >>> log = logs.from_frame(frame, n_nodes=256, window=("2026-01-01", times[-1]))
+    >>> fitted = from_fit(failures.fit(log))
+    >>> fitted.scenario.cluster.n_gpus, round(fitted.plan.job_mttf_h)
+    (2048, 12)
     """
     scenario = scenario_of(fit, n_gpus, gpus_per_node, like, name)
     answer = make(scenario)
@@ -141,10 +151,19 @@ def from_fit(
 def scenario_of(
     fit: Fit, n_gpus: int | None = None, gpus_per_node: int = 8, like: str | None = None, name: str = "fitted"
 ) -> Scenario:
-    """The scenario that a fit gives: its rate with what is known of it, its components as modes.
+    """Return the scenario of a fit: its failure rate with uncertainty, and its components as failure modes.
 
-    Checkpoint and recovery are assumed: those of the scenario ``like``, else those of any scenario that does not say.
-    Without failures the rate is the mean of its posterior. Parameters as for :func:`from_fit`.
+    Checkpoint and recovery times are assumed: those of the scenario ``like``, or the defaults. Without failures the
+    rate is the mean of its posterior. Parameters as for :func:`from_fit`.
+
+    Examples
+    --------
+    >>> from ettr import failures, logs
+    >>> times = pd.date_range("2026-01-01", periods=60, freq="12h")
+    >>> frame = pd.DataFrame({"start": times, "node": "n1"})
+    >>> log = logs.from_frame(frame, n_nodes=256, window=("2026-01-01", times[-1]))
+    >>> round(scenario_of(failures.fit(log)).failure_rate, 1)
+    7.9
     """
     if gpus_per_node < 1:
         raise InputError(f"gpus_per_node must be >= 1, got {gpus_per_node}")
@@ -170,10 +189,10 @@ def scenario_of(
         "evidence": {
             "cluster.gpus_per_node": {"status": "assumed", "note": "given with the fit"},
             "job.productive_h": {"status": "assumed", "note": "thirty days of training"},
-            RATE: {"status": "derived", "note": _plain(log)},
+            RATE: {"status": "derived", "note": _allowed(log)},
             "failures.rate_gamma.shape": {"status": "derived", "note": "widened by the index of dispersion"},
             "failures.rate_gamma.node_days": {"status": "derived", "note": "widened by the index of dispersion"},
-            "failures.rate_clock": {"status": "assumed", "note": "nodes were watched whatever the job did"},
+            "failures.rate_clock": {"status": "assumed", "note": "nodes were observed whether or not a job ran"},
             **taken_over["evidence"],
         },
     }
@@ -181,8 +200,8 @@ def scenario_of(
 
 
 def _taken_over(reference: Scenario) -> dict[str, Any]:
-    """Return checkpoints and recovery of another scenario, as assumptions: a log of failures holds neither."""
-    assumed = {"status": "assumed", "note": f"as in {reference.name}; a log of failures does not hold it"}
+    """Return checkpoints and recovery of another scenario as assumptions: a failure log has neither."""
+    assumed = {"status": "assumed", "note": f"as in {reference.name}; not in a failure log"}
     evidence = {
         path: assumed
         for path, value in reference.flat().items()
@@ -196,37 +215,37 @@ def _taken_over(reference: Scenario) -> dict[str, Any]:
     }
 
 
-def _plain(text: str) -> str:
-    """Text as titles and names may hold it."""
+def _allowed(text: str) -> str:
+    """Return a text with only the characters that titles and names may have."""
     kept = re.sub(r"[^\w .,;+&()/:'%#-]", " ", text, flags=re.ASCII)
     return " ".join(kept.split())[:100]
 
 
 def _modes(fit: Fit) -> list[dict[str, Any]]:
-    """Components by their share, each a category too; many become the mode ``other``, as do those without a name."""
+    """Return components as failure modes by their share; rare and unnamed ones become the mode ``other``."""
     modes: dict[str, float] = {}
     for row in fit.components.head(_MODES).itertuples():
-        name = _plain(str(row.group))
+        name = _allowed(str(row.group))
         if name and name not in ("other", "(other)", "(unknown)"):
             modes[name] = modes.get(name, 0.0) + float(row.share)
     return [{"name": name, "category": name, "share": min(share, 1.0)} for name, share in modes.items()]
 
 
 def _ends_of_forecast(fit: Fit, scenario: Scenario) -> tuple[float, float]:
-    """Rates at which the job would fail as often as at the ends of a forecast of its own. [1 / (1000 node-days)]
+    """Return the failure rates at the ends of the forecast for this job. [1 / (1000 node-days)]
 
-    Failures of a part of the nodes scatter less than those of all: thinning a count to a share q of its mean leaves
+    Failures of a part of the nodes scatter less than those of all: thinning a count to a share q of its mean gives
     an index of dispersion of 1 + q (index - 1).
     """
-    ahead = fit.forecast
-    if ahead is None:
+    forecast = fit.forecast
+    if forecast is None:
         return fit.fair_rate.low, fit.fair_rate.high
     share = scenario.n_nodes / fit.log.n_nodes
-    scatter = 1 + (ahead.past.index * (1 + ahead.horizon_d * H_PER_DAY / ahead.past.window_h) - 1) * share
-    index, mean = max(scatter, 1 + ROUNDING), ahead.mean * share
-    tails = (1 - ahead.level) / 2, (1 + ahead.level) / 2
+    scatter = 1 + (forecast.past.index * (1 + forecast.horizon_d * H_PER_DAY / forecast.past.window_h) - 1) * share
+    index, mean = max(scatter, 1 + ROUNDING), forecast.mean * share
+    tails = (1 - forecast.level) / 2, (1 + forecast.level) / 2
     low, high = scipy.stats.nbinom.ppf(tails, mean / (index - 1), 1 / index)
-    node_days = fit.log.node_days * ahead.horizon_d * H_PER_DAY / fit.log.window_h * share
+    node_days = fit.log.node_days * forecast.horizon_d * H_PER_DAY / fit.log.window_h * share
     return NODE_DAYS * float(low) / node_days, NODE_DAYS * float(high) / node_days
 
 
@@ -235,7 +254,7 @@ def _at_rate(scenario: Scenario, rate: float) -> JobInHours:
 
 
 def _ettr(scenario: Scenario, rate: float, interval_min: float) -> float:
-    """Steady-state ETTR at a rate and an interval; 0 where the job would never end."""
+    """Return the steady-state ETTR at a rate and an interval; 0 where the job would never end."""
     run = replace(_at_rate(scenario, rate), tau=interval_min / MIN_PER_H, include_start=False)
     try:
         return float(budget.exact(run).ettr)
@@ -265,7 +284,7 @@ def _by_rule(fit: Fit, answer: Plan) -> pd.DataFrame:
 
 
 def _splits(fit: Fit, scenario: Scenario) -> pd.DataFrame:
-    """Plans from the first third on, each judged by the days that followed."""
+    """Return plans made at ten times from the first third of the log on, compared with the days that followed."""
     window_d = fit.log.window_h / H_PER_DAY
     horizon_d = min(_HORIZON_D, window_d / 6)
     start_h, nodes = fit.start_h, fit.log.node_days / window_d
@@ -281,7 +300,7 @@ def _splits(fit: Fit, scenario: Scenario) -> pd.DataFrame:
         past_rate = NODE_DAYS * past.n_events / (nodes * past.window_h / H_PER_DAY)
         next_rate = NODE_DAYS * float(n_until - n_past) / (nodes * horizon_d)
         from_past = best_interval_min(_at_rate(scenario, past_rate))
-        from_next = best_interval_min(_at_rate(scenario, next_rate))  # the whole work where nothing failed
+        from_next = best_interval_min(_at_rate(scenario, next_rate))  # as long as the job where nothing failed
         reached, predicted = _ettr(scenario, next_rate, from_past), _ettr(scenario, past_rate, from_past)
         loss = _ettr(scenario, next_rate, from_next) - reached
         made = (until_d, horizon_d, past_rate, next_rate, from_past, loss)
@@ -290,11 +309,11 @@ def _splits(fit: Fit, scenario: Scenario) -> pd.DataFrame:
 
 
 def advice(fitted: FittedPlan) -> Finding:
-    """The log in a paragraph: rate, what it shows, and what to do about it."""
+    """Return the log in a paragraph: its failure rate, findings and recommendations."""
     log = words.answer(fitted.fit)
     job = (
         f"A job on {counted(fitted.scenario.cluster.n_gpus, 'GPU')} should checkpoint every "
-        f"{duration(fitted.plan.band.interval_min / 60)}, if checkpoints and recoveries take as long as assumed."
+        f"{duration(fitted.plan.band.interval_min / 60)}, with the checkpoint and recovery times assumed below."
     )
     return Finding(title=log.title, text=f"{log.text} {job}")
 
@@ -304,21 +323,20 @@ def _at_most(fraction: float) -> str:
 
 
 def interval(fitted: FittedPlan) -> Finding:
-    """The interval with its band, and what the merge rules would change."""
+    """Return the best interval with its range, and the effect of the merge rules."""
     band, run, rules = fitted.plan.band, fitted.scenario, fitted.by_rule
     longest, shortest = rules["interval_min"].max(), rules["interval_min"].min()
     moved = (
-        f" By merge rule it moves between {duration(shortest / 60)} and {duration(longest / 60)}, which costs "
-        f"{_at_most(rules['loss'].max())}."
+        f" Other rules for merging failures into incidents give intervals of "
+        f"{span((shortest / 60, longest / 60), float)}, which costs {_at_most(rules['loss'].max())} of ETTR."
         if longest > 1.005 * shortest
         else ""
     )
     recent, past = fitted.fit.recent_rate, fitted.fit.forecast
     since = (
-        f"The rate changes, so the plan takes that of the last {duration(past.past.window_h)}, "
-        f"{number(recent.per_1000_node_days)} per 1,000 node-days, not the "
-        f"{number(fitted.fit.rate.per_1000_node_days)} "
-        "of the whole log. "
+        f"The failure rate changes, so the plan uses that of the last {duration(past.past.window_h)}, "
+        f"{number(recent.per_1000_node_days)} per 1,000 node-days, instead of the "
+        f"{number(fitted.fit.rate.per_1000_node_days)} of the entire log. "
         if recent and past
         else ""
     )
@@ -327,36 +345,36 @@ def interval(fitted: FittedPlan) -> Finding:
         title=f"Checkpoint every {duration(band.interval_min / 60)}",
         text=(
             f"{since}On {counted(run.cluster.n_gpus, 'GPU')} a checkpoint every "
-            f"{duration(band.interval_min / 60)} is best; anything between {duration(band.low_min / 60)} and "
-            f"{duration(band.high_min / 60)} costs at most {points(band.points)} of ETTR.{moved} Assumed, because a "
-            f"log of failures does not hold it: a checkpoint stalls training for "
-            f"{duration(run.checkpoint.stall_s / 3600)}, and a recovery takes {duration(recovery_min / 60)}."
+            f"{duration(band.interval_min / 60)} is best; any interval of "
+            f"{span((band.low_min / 60, band.high_min / 60), float)} costs at most {points(band.points)} of "
+            f"ETTR.{moved} Assumed, because a failure log does not contain them: a checkpoint stall of "
+            f"{duration(run.checkpoint.stall_s / 3600)} and a recovery of {duration(recovery_min / 60)}."
         ),
     )
 
 
 def trust(fitted: FittedPlan) -> Finding:
-    """How far to trust the interval, and how far the ETTR."""
-    splits, ahead = fitted.splits, fitted.fit.forecast
-    span = f"in the next {duration(24 * ahead.horizon_d)}" if ahead else "with what is known of the rate"
-    at_rate = "at the rate of the whole log" if len(fitted.fit.start_h) else "at half a failure in the whole log"
-    if ahead and not ahead.past.is_whole:
-        at_rate = f"at the rate of the last {duration(ahead.past.window_h)}"
+    """Return the backtest of the interval and of the ETTR, and the range of the ETTR."""
+    splits, forecast = fitted.splits, fitted.fit.forecast
+    basis = f"next {duration(24 * forecast.horizon_d)}" if forecast else "uncertainty of the failure rate"
+    at_rate = "the entire log" if len(fitted.fit.start_h) else "half a failure in the entire log"
+    if forecast and not forecast.past.is_whole:
+        at_rate = f"the last {duration(forecast.past.window_h)}"
     level = (
-        f"The ETTR is {pct(fitted.plan.budget.ettr)} {at_rate}; {span} it may be anything from "
-        f"{pct(fitted.ettr_low)} to {pct(fitted.ettr_high)}."
+        f"At the failure rate of {at_rate} the ETTR is {pct(fitted.plan.budget.ettr)} "
+        f"({pct(fitted.fit.level, 0)} interval {joined_range(pct(fitted.ettr_low), pct(fitted.ettr_high))}, {basis})."
     )
     if len(splits) < 2:
         return Finding(
-            title="Too few failures to test the plans of the past",
-            text=f"{level} The log holds too few failures to test how plans from its past did.",
+            title="Too few failures for a backtest",
+            text=f"{level} The log has too few failures for a backtest of earlier plans.",
         )
     loss, error = splits["interval_loss"].max(), splits["level_error"].abs().max()
     return Finding(
-        title="Trust the interval more than the ETTR" if error > loss else "The interval held no better than the ETTR",
+        title="Trust the interval more than the ETTR" if error > loss else "The interval is no safer than the ETTR",
         text=(
-            f"Planned {len(splits)} times from the past of this log, and judged by the "
-            f"{duration(24 * splits['horizon_d'].iloc[0])} that followed, the interval cost {_at_most(loss)} of ETTR; "
-            f"the ETTR that was promised was off by {_at_most(error)}. {level}"
+            f"Backtest: {len(splits)} plans from earlier parts of this log, each compared with the following "
+            f"{duration(24 * splits['horizon_d'].iloc[0])}. Their intervals cost {_at_most(loss)} of ETTR; their "
+            f"predicted ETTR was off by {_at_most(error)}. {level}"
         ),
     )

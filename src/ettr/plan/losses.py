@@ -1,4 +1,4 @@
-"""What is lost, by part of the wall clock, in hours and in money: a month, and the whole run."""
+"""Lost time by part of the wall clock, in hours and in money, per month and for the whole run."""
 
 from __future__ import annotations
 
@@ -7,41 +7,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from ettr.core.report import plain_values
-from ettr.core.results import PARTS, TimeBudget
+from ettr.core.results import PART_WORDS, TimeBudget
 from ettr.core.units import H_PER_MONTH
 from ettr.scenario import Scenario
 from ettr.scenario.fields import is_written
 from ettr.scenario.paths import GPU_PRICE
 
-WORDS = {
-    "checkpoint_h": "stalls for checkpoints",
-    "slowdown_h": "slower while one is written",
-    "degraded_h": "with fewer replicas",
-    "rework_h": "work done again",
-    "detection_h": "until a failure is noticed",
-    "queue_h": "waiting in the queue",
-    "restart_h": "restarts",
-    "maintenance_h": "planned maintenance",
-}
-"""Parts of the wall clock in which nothing is gained, as people call them."""
-
 
 @dataclass(frozen=True)
 class Loss:
-    """One part of what is lost.
+    """One kind of lost time.
 
     Attributes
     ----------
     part : str
-        As in :class:`ettr.TimeBudget`, without its unit.
+        Name of the field of :class:`ettr.TimeBudget`, without its unit.
     words : str
-        The same as people call it.
+        Name in tables.
     share : float
-        Of the wall clock.
+        Share of the wall clock.
     h_per_month, usd_per_month : float
-        Of a month of wall clock. [h], [USD]
+        Loss per month of wall-clock time. [h], [USD]
     usd_per_run : float or None
-        Of the whole run; None for a job without an end. [USD]
+        Loss over the whole run; None for a job without an end. [USD]
     """
 
     part: str
@@ -54,14 +42,23 @@ class Loss:
 
 @dataclass(frozen=True)
 class Losses:
-    """What the hours cost in which nothing is gained.
+    """All lost time of a run, with its cost.
 
     Attributes
     ----------
     scenario : Scenario
-        The run, whose prices count.
+        The run, with its prices.
     budget : TimeBudget
         Its hours.
+
+    Examples
+    --------
+    >>> from ettr import plan
+    >>> losses = plan.make("llama3-405b").losses
+    >>> [loss.words for loss in losses.parts]
+    ['checkpoint stalls', 'lost work (recomputed)', 'failure detection', 'restarts', 'planned maintenance']
+    >>> round(losses.total.h_per_month)
+    67
     """
 
     scenario: Scenario
@@ -69,44 +66,44 @@ class Losses:
 
     @property
     def usd_per_h(self) -> float:
-        """What an hour of the job costs. [USD/h]"""
+        """Cost of one hour of the job. [USD/h]"""
         return self.scenario.usd_per_h
 
     @property
     def price_is_assumed(self) -> bool:
-        """Whether nobody gave the price of a GPU-hour."""
+        """Whether the price per GPU-hour is the default."""
         return not is_written(self.scenario, GPU_PRICE)
 
     @property
     def bill_usd_per_month(self) -> float:
-        """What the whole job costs a month. [USD]"""
+        """Cost of the whole job per month. [USD]"""
         return self.usd_per_h * H_PER_MONTH
 
     def of(self, share: float, part: str = "", words: str = "") -> Loss:
-        """A share of the wall clock as a loss."""
+        """Return a share of the wall clock as a loss."""
         run_usd = share * float(self.budget.total_h) * self.usd_per_h if self.scenario.ends else None
         return Loss(part, words, share, share * H_PER_MONTH, share * self.bill_usd_per_month, run_usd)
 
     @property
     def parts(self) -> tuple[Loss, ...]:
-        """Each part that takes time."""
+        """The kinds of lost time that occur."""
         return tuple(self._parts())
 
     def _parts(self) -> Iterator[Loss]:
         total_h = float(self.budget.total_h)
-        for name in PARTS:
-            hours = float(getattr(self.budget, name))
-            if name in WORDS and hours > 0:
-                yield self.of(hours / total_h, name.removesuffix("_h"), WORDS[name])
+        for part, words in PART_WORDS.items():
+            hours = float(getattr(self.budget, part))
+            if part != "productive_h" and hours > 0:
+                yield self.of(hours / total_h, part.removesuffix("_h"), words)
 
     @property
     def total(self) -> Loss:
-        """All of them together."""
+        """All lost time together."""
         return self.of(1 - float(self.budget.ettr), "total", "total")
 
 
 def record_of(losses: Losses) -> dict[str, Any]:
-    """As plain values for JSON."""
+    """Return losses as values for JSON."""
     record = {
         "usd_per_gpu_h": losses.scenario.prices.usd_per_gpu_h,
         "price_assumed": losses.price_is_assumed,

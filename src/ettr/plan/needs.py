@@ -1,4 +1,4 @@
-"""What one field would have to be for a target."""
+"""The value that one field needs for a target ETTR."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from ettr import budget, spares
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
-from ettr.core.sentences import limit
+from ettr.core.sentences import joined_range, limit
 from ettr.core.units import LAST_DIGITS
 from ettr.plan.details import between
 from ettr.plan.fields import Field, Sense, field_of, solvable
@@ -22,25 +22,25 @@ from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, SPARES
 
 SOLVABLE = (RATE, "checkpoint.stall_s", "recovery.detection_min", "recovery.queue_min", "recovery.restart_min")
-"""Fields that :func:`requirements` asks about: every scenario has them. :func:`solvable` names all."""
+"""Fields that :func:`requirements` solves for; every scenario has them. :func:`solvable` lists all fields."""
 
 _NO_REMEDY = (N_GPUS, "job.productive_h")
-"""Size and work are what is planned for, so they block nothing."""
+"""Size and work define the question, so they are never the obstacle."""
 _NOTHING_MIN = 1e-6
-"""An interval as short as may be."""
+"""Intervals below this count as no lower limit. [min]"""
 _SHORT_UNITS = {"failures per 1,000 node-days": "/1,000 node-days", "1/day": "/day"}
 
 
 @dataclass(frozen=True)
 class Blocker:
-    """Another field that stands in the way.
+    """Another field that limits the ETTR.
 
     Attributes
     ----------
     field : str
         Dotted path.
     ettr : float
-        ETTR with this field at its ideal too.
+        ETTR with this field at its ideal as well.
     """
 
     field: str
@@ -49,7 +49,7 @@ class Blocker:
 
 @dataclass(frozen=True, repr=False)
 class Requirement(Answer):
-    """What one field must be for a target.
+    """The value that one field needs for a target ETTR.
 
     Attributes
     ----------
@@ -58,26 +58,27 @@ class Requirement(Answer):
     target_ettr : float
         The target.
     value : float or None
-        The last value that reaches it, in the field's unit: the largest of a cost (infinite if none is too large),
-        the smallest of a benefit (the end of its rule if none is too small), the best of an interval. None if no
-        value reaches it. Of ``spares.n_nodes`` it is simulated, and may be a node off where ``ettr_error`` matters.
+        The limit at which the field just reaches the target, in its unit: an upper limit (infinite if every value is
+        enough), a lower limit (the end of the valid range if every value is enough), or the best interval. None if no
+        value reaches the target. For ``spares.n_nodes`` it is simulated and may be off by a node.
     given : float
-        The scenario's own value.
+        Current value.
     best_ettr : float
-        What is reached with the field at its ideal, everything else as in the scenario.
+        ETTR with the field at its ideal, everything else unchanged.
     unit : str
         Unit of the field; empty for a fraction.
     sense : {"at most", "at least", "between"}
-        How ``value`` is meant.
+        Whether ``value`` is an upper limit, a lower limit, or an optimum.
     ideal : float
-        The field's best value: the end of its rule, or the best interval.
+        Best value of the field: the end of its valid range, or the best interval.
     low, high : float or None
-        Ends of the range that reaches the target, for an interval; None for other fields, or if none does.
+        Ends of the range that reaches the target, for an interval; None for other fields, or if no value does.
     blocking : tuple of Blocker
-        Where no value reaches the target: each other field, and the ETTR if it were ideal as well, best first; the
-        failure rate last, which is always enough. Of ``spares.n_nodes`` by the closed form, where spares never run out.
+        Where no value reaches the target: every other field, with the ETTR if it were ideal as well, best first. The
+        failure rate, which is always enough, comes last. For ``spares.n_nodes`` these are calculated by the analytical
+        model, in which spares never run out.
     ettr_error : float or None
-        Standard error of the simulated ETTR at ``value``, of ``spares.n_nodes``; None where a closed form answers.
+        Standard error of the simulated ETTR at ``value`` for ``spares.n_nodes``; None for the analytical model.
     """
 
     field: str
@@ -94,7 +95,7 @@ class Requirement(Answer):
     ettr_error: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: ``value`` is None where none reaches the target, and where none is needed."""
+        """Return all attributes for JSON; ``value`` is None where no value or every value reaches the target."""
         blocker = self.blocker.field if self.blocker else None
         return dict(plain_values({**vars(self), "reached": self.value is not None, "blocker": blocker}))
 
@@ -105,47 +106,49 @@ class Requirement(Answer):
         return f"{self.field}: {needed(self)}{unit} for an ETTR of {self.target_ettr:.6g}"
 
     def report(self) -> Report:
-        """What the field must be, and what stands in the way."""
+        """Return the needed value, and the fields that limit the ETTR if no value is enough."""
         return needs_report([self])
 
     @property
     def blocker(self) -> Blocker | None:
-        """The other field that, ideal as well, would make the target reachable; None if none would, or none must."""
-        return next((other for other in self.blocking if other.ettr >= self.target_ettr), None)
+        """The first other field that makes the target reachable if it is ideal as well; None if none does."""
+        return next((blocker for blocker in self.blocking if blocker.ettr >= self.target_ettr), None)
 
 
 def required(scenario: Scenario | str | Path, field: str, target_ettr: float) -> Requirement:
-    """Solve one field for a target ETTR, with the best interval of the store at each value.
+    """Return the value of one field that reaches a target ETTR, with the best store interval at each value.
 
-    ``spares.n_nodes`` is solved for by simulation (:func:`ettr.spares.least_pool`), with the scenario's own interval.
+    ``spares.n_nodes`` is solved for by simulation (:func:`ettr.spares.least_pool`), at the current interval.
 
     Parameters
     ----------
     scenario : Scenario, or its name or file
         The run.
     field : str
-        One of :func:`solvable`: what is better small (rates, times, sizes) is solved for the largest value, what is
-        better large (bandwidths, recall, precision, survival) for the smallest, an interval for the range.
+        One of :func:`solvable`. Fields that are better small (rates, times, sizes) are solved for their upper limit,
+        fields that are better large (bandwidths, recall, precision, survival) for their lower limit, and an interval
+        for its range.
     target_ettr : float
         The target, in (0, 1).
 
     Returns
     -------
     Requirement
-        The value that just reaches the target, within 10⁻⁶ of itself; GPUs in whole nodes. If there is none: what
-        would be possible, and what else blocks.
+        The value that just reaches the target, to a relative precision of 10⁻⁶; GPUs in whole nodes. If there is
+        none, the ETTR that is possible and the fields that limit it.
 
     Raises
     ------
     InputError
         An unknown field, or a target outside (0, 1).
     NotModelled
-        Mechanisms that no closed form holds for together.
+        The analytical model does not cover the mechanisms of the run together.
 
     Notes
     -----
-    ETTR is taken as monotone in the field (an interval: with one peak). With the start counted it moves by one stall
-    where the number of checkpoints changes; the value then is one of those at which it passes the target.
+    The ETTR is assumed to be monotonic in the field, or to have a single peak for an interval. If the start counts, it
+    jumps by one stall where the number of checkpoints changes; the value is then one of those where it passes the
+    target.
 
     Examples
     --------
@@ -171,7 +174,7 @@ def required(scenario: Scenario | str | Path, field: str, target_ettr: float) ->
 
 
 def _solved(scenario: Scenario, solved: Field, target_ettr: float, value: float, best_ettr: float) -> Requirement:
-    """The requirement of a value; NaN where no value reaches the target."""
+    """Return the requirement for a solved value; NaN where no value reaches the target."""
     if solved.path == N_GPUS and math.isfinite(value):
         value = whole_nodes(scenario, value)
     blocking = _blocking(scenario, solved, {solved.path: solved.ideal}) if math.isnan(value) else ()
@@ -192,24 +195,37 @@ def _requirement(solved: Field, target_ettr: float, value: float, best_ettr: flo
 
 
 def requirements(scenario: Scenario | str | Path, target_ettr: float) -> list[Requirement]:
-    """:func:`required` for each of :data:`SOLVABLE`, each alone."""
+    """Return the requirement of each field of :data:`SOLVABLE` alone.
+
+    Parameters
+    ----------
+    scenario, target_ettr
+        As for :func:`required`.
+
+    Examples
+    --------
+    >>> needs = requirements("llama3-405b", 0.92)
+    >>> [(need.field, round(need.value, 2)) for need in needs if need.value is not None][:2]
+    [('failures.rate_per_1000_node_days', 3.12), ('checkpoint.stall_s', 5.63)]
+    """
     scenario = Scenario.of(scenario)
     return [required(scenario, field, target_ettr) for field in SOLVABLE]
 
 
 def whole_nodes(scenario: Scenario, n_gpus: float) -> float:
-    """GPUs of the whole nodes among so many. [GPUs]"""
+    """Return a number of GPUs rounded down to whole nodes. [GPUs]"""
     per_node = scenario.cluster.gpus_per_node
     return float(math.floor(n_gpus / per_node * (1 + LAST_DIGITS)) * per_node)
 
 
 def _check_target(target_ettr: float) -> None:
-    """Refuse what is no ratio between 0 and 1."""
+    """Refuse a target outside (0, 1)."""
     if not 0 < target_ettr < 1:
         raise InputError(f"target_ettr must be between 0 and 1, got {target_ettr:g}")
 
 
 def _range(scenario: Scenario, solved: Field, target_ettr: float) -> Requirement:
+    """Return the range of an interval that reaches the target."""
     peak, down, up = range_reaching(scenario, solved, target_ettr)
     low, high, best_ettr = float(down.value[0]), float(up.value[0]), float(down.best_ettr[0])
     if math.isnan(low):
@@ -219,28 +235,28 @@ def _range(scenario: Scenario, solved: Field, target_ettr: float) -> Requirement
 
 
 def _pool(scenario: Scenario, solved: Field, target_ettr: float) -> Requirement:
-    """The fewest hot spares; what stands in the way is that of a pool that never runs out."""
+    """Return the smallest pool of hot spares; its blockers are those of a pool that never runs out."""
     pool = spares.least_pool(scenario, target_ettr)
     if pool.n_spares is None:
-        plain = budget.simplified(scenario).scenario
-        blocking = _blocking(plain, solved, {INTERVAL: plain.interval_min})
+        simplified = budget.simplified(scenario).scenario
+        blocking = _blocking(simplified, solved, {INTERVAL: simplified.interval_min})
         return _requirement(solved, target_ettr, math.nan, pool.best_ettr, blocking=blocking)
     return _requirement(solved, target_ettr, float(pool.n_spares), pool.best_ettr, ettr_error=pool.error)
 
 
-def _blocking(scenario: Scenario, solved: Field, own: dict[str, float]) -> tuple[Blocker, ...]:
-    """ETTR with each other field at its ideal, beside the values of ``own``."""
+def _blocking(scenario: Scenario, solved: Field, fixed: dict[str, float]) -> tuple[Blocker, ...]:
+    """Return the ETTR with each other field at its ideal, with the ``fixed`` values; best first."""
     fields = [field_of(scenario, path) for path in solvable(scenario) if path not in (*_NO_REMEDY, solved.path)]
     others = [field for field in fields if field.sense != "between"]
     at = {field.path: np.where(np.arange(len(others)) == i, field.ideal, field.given) for i, field in enumerate(others)}
-    ettrs = np.broadcast_to(ettr_at_best(scenario, {**at, **own}), len(others))
+    ettrs = np.broadcast_to(ettr_at_best(scenario, {**at, **fixed}), len(others))
     blockers = (Blocker(field.path, float(ettr)) for field, ettr in zip(others, ettrs, strict=True))
-    # without failures any target is reached, so the rate is named where nothing else is enough
-    return tuple(sorted(blockers, key=lambda other: (other.field == RATE, -other.ettr)))
+    # without failures any target is reached, so the rate comes last
+    return tuple(sorted(blockers, key=lambda blocker: (blocker.field == RATE, -blocker.ettr)))
 
 
 def needs_report(needs: list[Requirement]) -> Report:
-    """What each field alone would have to be for a target, and what stands in the way of those that fail."""
+    """Return a table of the value that each field alone needs, and the fields that limit those that fail."""
     rows = [
         (
             need.field,
@@ -251,43 +267,42 @@ def needs_report(needs: list[Requirement]) -> Report:
         )
         for need in needs
     ]
-    target = f"For an ETTR of {needs[0].target_ettr:.6g}, each field alone, at the best interval"
+    target = f"Each field alone, to reach an ETTR of {needs[0].target_ettr:.6g} at the best interval"
     failing = [need for need in needs if need.value is None and need.blocking]
-    return [
-        Headline(target, apart=True),
-        Table(("field", "needed", "own", "unit", "ETTR at its ideal"), rows),
-        *map(Note, in_the_way(failing)),
-    ]
+    columns = ("field", "needed", "now", "unit", "ETTR with the field at its best value")
+    return [Headline(target, apart=True), Table(columns, rows, words=("unit",)), *map(Note, bottlenecks(failing))]
 
 
-def in_the_way(needs: list[Requirement]) -> Iterator[str]:
-    """Fields that cannot do it, by the field that would have to be ideal as well."""
+def bottlenecks(needs: list[Requirement]) -> Iterator[str]:
+    """Yield the fields that cannot reach the target alone, grouped by the field that limits them."""
     groups: dict[tuple[str, bool], list[tuple[Requirement, float]]] = {}
     for need in needs:
         nearest = need.blocker or need.blocking[0]
         groups.setdefault((nearest.field, need.blocker is not None), []).append((need, nearest.ettr))
-    for (other, enough), beside in groups.items():
-        failed, ettrs = zip(*beside, strict=True)
-        ends = min(ettrs), max(ettrs)
-        leaves = between(*ends, "")
+    for (bottleneck, is_enough), group in groups.items():
+        failed, ettrs = zip(*group, strict=True)
+        reached = between(min(ettrs), max(ettrs), "")
         names = ", ".join(need.field for need in failed)
         if len(groups) == 1 and len(failed) > 1:
-            names = "all that have none"
-        if enough and other == "failures.rate_per_1000_node_days":
-            yield f"Beside {names} only fewer failures would be enough: without any, {leaves}."
-        elif enough:
-            yield f"{other} stands in the way of {names}: ideal together they would leave {leaves}."
+            names = "the fields without a value"
+        if is_enough and bottleneck == RATE:
+            yield f"For {names}, only fewer failures would be enough: without any failure the ETTR is {reached}."
+        elif is_enough:
+            yield f"{bottleneck} is the bottleneck for {names}: with both at their best values the ETTR is {reached}."
         else:
-            yield f"No second field is enough for {names}: {other} comes closest and would leave {leaves}."
+            yield (
+                f"No second field is enough for {names}. {bottleneck} comes closest: with both at their best values "
+                f"the ETTR is {reached}."
+            )
 
 
 def needed(need: Requirement) -> str:
-    """The values that reach the target."""
+    """Return the values that reach the target, e.g. ``<= 6.82`` or ``5-30``."""
     if need.value is None:
         return "none"
     if need.low is not None and need.high is not None:
         at_most = limit(need.high, "at most")
-        return f"<= {at_most}" if need.low < _NOTHING_MIN else f"{limit(need.low, 'at least')} to {at_most}"
+        return f"<= {at_most}" if need.low < _NOTHING_MIN else joined_range(limit(need.low, "at least"), at_most)
     if math.isinf(need.value):
         return "any"
     return f"{'<=' if need.sense == 'at most' else '>='} {limit(need.value, need.sense)}"

@@ -1,4 +1,4 @@
-"""A run with its best checkpoint interval, and what follows from it."""
+"""A run with its best checkpoint interval, and the quantities that follow from it."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from ettr.simulation import Simulation
 
 HOPELESS = 0.01
-"""A job that trains less than this share of the time practically never ends."""
-_LEAST_SIMULATED = 0.05
-"""A run that trains less than this share of its time with the current interval meets too many failures to simulate."""
+"""Below this ETTR a job practically never ends."""
+_LOWEST_SIMULATED = 0.05
+"""Below this ETTR at the current interval a run meets too many failures to be simulated."""
 _RUNS, _ERROR = 400, 0.001
-"""Runs of what no closed form follows, and standard error of their mean at which they are enough."""
+"""Maximum number of simulated runs, and the standard error of their mean at which fewer are enough."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -48,38 +48,45 @@ class PlannedRun:
     Attributes
     ----------
     original : Scenario
-        The run as it was given.
+        The run as the user describes it.
     scenario : Scenario
-        The run that the closed forms follow: :attr:`original` without what is in :attr:`left_out`, at the mean of a
-        failure rate that changes.
+        The run as the analytical model covers it: :attr:`original` without the mechanisms in :attr:`left_out`, at the
+        mean of a changing failure rate.
     best : Scenario
-        The same with the best interval.
+        :attr:`scenario` with the best interval.
     band : BestInterval
-        Best interval and the range as good as it.
+        Best interval, and the range of intervals that are nearly as good.
     budget : TimeBudget
         Hours at the best interval.
-    budget_as_given : TimeBudget or None
-        Hours at the scenario's own interval; None where no closed form holds for it.
-    no_budget_as_given : str
-        Why not; empty otherwise.
+    budget_at_current : TimeBudget or None
+        Hours at the scenario's current interval; None where the analytical model has no answer.
+    no_budget_reason : str
+        The reason for that; empty otherwise.
     bands : Bands
-        Ranges that hold each quantity with 50% and 95%, by how well the failure rate is known.
+        50% and 95% intervals of each quantity, from the uncertainty of the failure rate.
     changing : Scenario or None
-        The run with its changing failure rate, if it changes: :attr:`scenario` then has its mean rate.
+        The run with a failure rate that changes over time, if it does; :attr:`scenario` then has the mean rate.
     budget_over_time : TimeBudget or None
         Hours of that run at the best interval, integrated over the changing rate.
     tiers : tuple of TierPlan
-        Each tier with its own interval and that of the best of all together, the store last; empty without tiers.
+        Each tier with its current and its jointly optimal interval, the store last; empty without tiers.
     budget_of_tiers : TimeBudget or None
-        Hours with the best of all together.
+        Hours with the jointly optimal intervals.
     left_out : tuple of str
-        What the closed forms have no term for and the plan does without, a few words and the fields each.
+        Mechanisms that the analytical model does not cover, each in a few words with its fields.
     is_bound : bool
-        Whether no failure was seen, and the rate is the most that fits with that.
+        Whether no failure was observed, so that the rate is an upper limit.
     simulates : bool
-        Whether the simulator may be asked about what was left out.
+        Whether the simulator may be used for the mechanisms left out.
     calendar : Calendar
-        When the run starts, by when it has to be done, and how much of it is.
+        Start date, deadline, and the share of the work that is done.
+
+    Examples
+    --------
+    >>> from ettr import plan
+    >>> planned = plan.make("llama3-405b")
+    >>> round(planned.wall_mttf_h, 1), round(planned.failures_per_day, 1)
+    (3.1, 7.8)
     """
 
     original: Scenario
@@ -87,8 +94,8 @@ class PlannedRun:
     best: Scenario
     band: BestInterval
     budget: TimeBudget
-    budget_as_given: TimeBudget | None
-    no_budget_as_given: str
+    budget_at_current: TimeBudget | None
+    no_budget_reason: str
     bands: Bands
     changing: Scenario | None = None
     budget_over_time: TimeBudget | None = None
@@ -106,46 +113,46 @@ class PlannedRun:
 
     @property
     def job_mttf_95_h(self) -> tuple[float, float] | None:
-        """95% interval of it, from what is known of the failure rate; None if nothing is. [h]"""
+        """95% CI of :attr:`job_mttf_h`; None if the failure rate has no uncertainty. [h]"""
         return mttf_interval_h(self.scenario)
 
     @property
     def current(self) -> tuple[Scenario, TimeBudget]:
-        """The run with its own interval and its hours; with the best interval where its own has no answer."""
-        return (self.scenario, self.budget_as_given) if self.budget_as_given else (self.best, self.budget)
+        """The run with its current interval, and its hours; with the best interval where the current has no answer."""
+        return (self.scenario, self.budget_at_current) if self.budget_at_current else (self.best, self.budget)
 
     @property
-    def has_own_interval(self) -> bool:
-        """Whether the scenario gives an interval in minutes, and not a rule for it."""
+    def has_fixed_interval(self) -> bool:
+        """Whether the scenario gives its interval in minutes, not as a rule."""
         return not isinstance(self.original.checkpoint.interval_min, str)
 
     @property
     def wall_mttf_h(self) -> float:
-        """Wall clock between two failures, as the run is now; infinite without failures. [h]"""
+        """Mean time between failures on the wall clock at the current interval; infinite without failures. [h]"""
         return float(self.current[1].mtbf_h)
 
     @property
     def hours_at_best(self) -> TimeBudget:
-        """Hours at the best interval, as reported: simulated where the analytical model leaves something out."""
+        """Reported hours at the best interval; simulated where the analytical model leaves something out."""
         return self.simulation.budget if self.simulation else self.budget
 
     @property
-    def hours_as_given(self) -> TimeBudget | None:
-        """Hours at the scenario's own interval, as reported; None where it gives none, or has no answer there."""
-        if not self.has_own_interval:
+    def hours_at_current(self) -> TimeBudget | None:
+        """Reported hours at the current interval; None where the scenario gives none, or it has no answer."""
+        if not self.has_fixed_interval:
             return None
         if self.simulation:
-            return self._simulation_as_given.budget if self._simulation_as_given else None
-        return self.budget_as_given
+            return self._simulation_at_current.budget if self._simulation_at_current else None
+        return self.budget_at_current
 
     @functools.cached_property
     def losses(self) -> Losses:
-        """Hours and money lost as the run is now, or at the best interval where its own has no answer."""
-        return Losses(self.scenario, self.hours_as_given or self.hours_at_best)
+        """Lost hours and money at the current interval, or at the best one where the current has no answer."""
+        return Losses(self.scenario, self.hours_at_current or self.hours_at_best)
 
     @functools.cached_property
     def losses_at_best(self) -> Losses:
-        """Hours and money lost at the best interval."""
+        """Lost hours and money at the best interval."""
         return Losses(self.scenario, self.hours_at_best)
 
     @functools.cached_property
@@ -165,38 +172,39 @@ class PlannedRun:
 
     @functools.cached_property
     def unexplained(self) -> Unexplained | None:
-        """The part of a measured loss that the model does not explain; None where no ETTR was measured, or it agrees.
+        """The measured loss that the model does not explain; None without a measured ETTR, or where both agree.
 
         Raises
         ------
         InputError
-            More was measured than the simulated runs reach.
+            The measured ETTR is above that of the simulated runs.
         """
         ettr = 1 - self.losses.total.share
         return None if self.is_bound else unexplained(self.original, ettr)
 
     @functools.cached_property
     def assumptions(self) -> Assumptions:
-        """What is assumed, and how far that leaves the ETTR open."""
+        """The assumed inputs, and the plausible range of the ETTR."""
         return assumptions(self.scenario)
 
     @functools.cached_property
     def across_clusters(self) -> Assumptions | None:
-        """How far the failure rate of published clusters leaves it open; None of a run whose rate is its own."""
+        """The plausible range with failure rates of published clusters; None if the rate was observed on the run."""
         return across_clusters(self.scenario)
 
     @property
     def ranges(self) -> tuple[Assumptions, ...]:
-        """The ranges of the ETTR, each with what it is of: at this failure rate, and across published clusters."""
-        return tuple(one for one in (self.assumptions, self.across_clusters) if one is not None and one.inputs)
+        """The plausible ranges of the ETTR: at this failure rate, and across published clusters."""
+        both = (self.assumptions, self.across_clusters)
+        return tuple(plausible for plausible in both if plausible is not None and plausible.inputs)
 
     @property
     def published(self) -> evidence.PublishedEttr | None:
-        """What was published for another run of similar size, the nearest; None where there is none."""
+        """The published ETTR of the run nearest in size; None where there is none of similar size."""
         nearest = evidence.published_near(self.original.cluster.n_gpus)
         is_observed = self.original.n_nodes == self.original.observed_nodes
-        is_own = is_observed and nearest and nearest.source in self.original.sources
-        return None if is_own else nearest
+        is_same_run = is_observed and nearest and nearest.source in self.original.sources
+        return None if is_same_run else nearest
 
     @functools.cached_property
     def recommendation(self) -> Recommendation | None:
@@ -206,7 +214,7 @@ class PlannedRun:
     def recommend(
         self, budget_usd: float = math.inf, of: Catalogue | None = None, only: Iterable[str] | None = None
     ) -> Recommendation | None:
-        """The mitigations to choose together, within a budget, from a catalogue of one's own, or from a few.
+        """Return the mitigations to choose together, within a budget, from another catalogue, or from a selection.
 
         Parameters
         ----------
@@ -224,19 +232,19 @@ class PlannedRun:
 
     @functools.cached_property
     def simulation(self) -> Simulation | None:
-        """Runs of what no closed form follows, at the best interval; None where nothing is left out."""
+        """Simulated runs at the best interval with all mechanisms; None where nothing is left out."""
         return _simulated(self.original, self.band.interval_min) if self.left_out and self.simulates else None
 
     @functools.cached_property
     def single_runs(self) -> Simulation | None:
-        """As many simulated runs, each at a failure rate from what is known of it; None where nothing is left out."""
+        """Simulated runs at failure rates drawn from their uncertainty; None where nothing is left out."""
         return at_uncertain_rate(self.simulation) if self.simulation and not self.is_bound else self.simulation
 
     @functools.cached_property
-    def _simulation_as_given(self) -> Simulation | None:
-        """Runs at the scenario's own interval; None where it gives none, hardly trains, or nothing is left out."""
-        own = self.budget_as_given if self.has_own_interval and self.simulation else None
-        if own is None or float(own.ettr) < _LEAST_SIMULATED:
+    def _simulation_at_current(self) -> Simulation | None:
+        """Simulated runs at the current interval; None without one, with hardly any progress, or nothing left out."""
+        current = self.budget_at_current if self.has_fixed_interval and self.simulation else None
+        if current is None or float(current.ettr) < _LOWEST_SIMULATED:
             return None
         try:
             return _simulated(self.original, self.scenario.interval_min)
@@ -245,7 +253,7 @@ class PlannedRun:
 
     @functools.cached_property
     def dates(self) -> Dates | None:
-        """When the run is done, at the best interval; None of a job that has no end, or where that is not simulated."""
+        """The finishing date at the best interval; None for a job without an end, or where that needs a simulation."""
         run = self.best if self.is_bound else self.original.override({INTERVAL: self._whole_min})
         return dates_of(
             run,
@@ -258,44 +266,44 @@ class PlannedRun:
 
     @property
     def without_dates(self) -> str:
-        """When the run is done on average, and how to have its dates simulated; empty where they are known."""
+        """The mean finishing date and how to simulate the others; empty where :attr:`dates` has them."""
         if not self.original.ends or self.dates is not None:
             return ""
         hours, calendar = self.budget_over_time or self.hours_at_best, self.calendar
         mean_day = calendar.by(float(hours.total_h) * (1 - calendar.done))
-        due = " and the probability of keeping the deadline" if calendar.deadline else ""
-        return f"Done {mean_day} on average; other dates{due} are simulated: {how_to_simulate()}."
+        due = " and the probability of meeting the deadline" if calendar.deadline else ""
+        return f"On average the run finishes {mean_day}. Other dates{due} need the simulator: {how_to_simulate()}."
 
     @functools.cached_property
     def due(self) -> Deadline | None:
-        """Whether it is done by the deadline of :attr:`calendar`; None without one."""
+        """The probability of meeting the deadline of :attr:`calendar`; None without one."""
         dates = self.dates if self.calendar.deadline else None
         return deadline_of(dates, self.recommendation, simulate=self.simulates) if dates else None
 
     @property
     def _whole_min(self) -> float:
-        """The best interval, as near to it as the tiers let it be. [min]"""
+        """The best interval, rounded to a multiple of the tiers' intervals. [min]"""
         return whole_interval_min(self.original, self.band.interval_min)
 
     @property
     def failures_per_day(self) -> float:
-        """Failures per day of wall clock at the best interval. [1/d]"""
+        """Failures per day of wall-clock time at the best interval. [1/d]"""
         return float(self.hours_at_best.n_failures / self.hours_at_best.total_h * 24)
 
     @property
     def effective_throughput(self) -> float:
-        """Training at full speed per wall clock at the best interval: ETTR times the speed of training."""
+        """Full-speed training per wall-clock time at the best interval: ETTR times training speed, in [0, 1]."""
         return float(self.hours_at_best.ettr) * self.scenario.speed
 
     @property
     def checkpoints_to_keep(self) -> int | None:
-        """Newest checkpoints to keep so that one is from before a silent failure; None if all are noticed."""
+        """Newest checkpoints to keep so that one predates a silent failure; None if no failure is silent."""
         latencies, run = self.best.latencies_h, self.best
         return int(checkpoints_to_keep(max(latencies), run.interval_h + run.stall_h)) if latencies else None
 
 
 def _simulated(scenario: Scenario, interval_min: float) -> Simulation:
-    """Runs of a scenario at an interval, as near to it as its tiers let it be."""
+    """Return simulated runs of a scenario at an interval, rounded to a multiple of its tiers' intervals."""
     with extras.needed("simulate", WITHOUT):
         from ettr.simulation import simulate
     at = scenario.override({INTERVAL: whole_interval_min(scenario, interval_min)})

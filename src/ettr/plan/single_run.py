@@ -1,4 +1,4 @@
-"""How far a single run may be from its expected ETTR: the 95% prediction interval of the run, or of one month of it."""
+"""The 95% prediction interval of the ETTR and the failures of a single run, or of one month of a run."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 TAILS = (0.025, 0.975)
 """Quantiles at the ends of a 95% interval."""
 _LITTLE = 1e-9
-"""Variance beyond that of a Poisson count, over its mean, that makes no difference."""
+"""Relative variance beyond that of a Poisson count that is ignored."""
 _FEWEST_RUNS = 100
-"""Simulated runs from which on the ends of the interval are worth printing."""
+"""Simulated runs that the ends of the interval need."""
 
 
 @dataclass(frozen=True)
 class PredictionInterval:
-    """The ETTR and the failures of a single run, where all inputs are as the scenario says.
+    """The 95% prediction interval of the ETTR and of the failures of a single run, with exact inputs.
 
     Attributes
     ----------
@@ -34,15 +34,21 @@ class PredictionInterval:
     n_failures : float
         Expected failures.
     n_low, n_high : int or None
-        Ends of the 95% interval of the number of failures; None where some are silent, whose number has no formula.
+        Ends of the 95% interval of the number of failures; None with silent failures, whose number has no formula.
     window : {"run", "month", "year of training"}
-        What the interval is of: a job that ends; one month of a job that does not; or, where that was simulated, a
-        year of its training.
+        Period of the interval: a job with an end; one month of a job without one; or, if that was simulated, a year of
+        its training.
     counted : float or None
-        Failures from which the failure rate was estimated, whose error is included; None where the rate is taken as
-        exact.
+        Failures from which the failure rate was estimated, whose uncertainty is included; None if the rate is exact.
     n_runs : int or None
-        Simulated runs that the ends are read from; None where the distribution is exact.
+        Simulated runs behind the interval; None where the distribution is exact.
+
+    Examples
+    --------
+    >>> from ettr import plan
+    >>> interval = plan.make("llama3-405b").prediction_interval
+    >>> interval.window, interval.n_low < interval.n_failures < interval.n_high
+    ('run', True)
     """
 
     low: float
@@ -72,11 +78,11 @@ def prediction_interval(
     budget : TimeBudget
         Its expected hours.
     dates : Dates, optional
-        When the whole run is done, where that is known; calculated without.
+        Distribution of the finishing date of the whole run; calculated if not given.
     rate_is_exact : bool
         Whether the uncertainty of the failure rate is left out.
     simulate : bool
-        Whether runs may be simulated where the finishing time has no transform.
+        Whether runs may be simulated where the analytical model gives no distribution.
 
     Returns
     -------
@@ -91,10 +97,10 @@ def prediction_interval(
 
     Notes
     -----
-    The ends are the work over the 97.5% and 2.5% quantiles of the finishing time (:func:`ettr.budget.finishing`). For a
-    job without an end the work is what it does in a month on average, without the first start. The number of failures
-    in a month is Poisson. In a run it is negative binomial, with the variance of a branching process (failures make
-    the job repeat work in which more can strike); so it is where the rate has a gamma distribution.
+    The ends are the work divided by the 97.5% and 2.5% quantiles of the finishing time (:func:`ettr.budget.finishing`).
+    For a job without an end the work is that of an average month, without the first start. The number of failures in a
+    month is Poisson. In a run it is negative binomial with the variance of a branching process, because failures make
+    the job repeat work in which more failures can strike; likewise with a gamma-distributed rate.
 
     Examples
     --------
@@ -106,9 +112,9 @@ def prediction_interval(
     """
     if not float(budget.n_failures) > 0:
         return None
-    of = scenario if scenario.ends else _month(scenario, float(budget.ettr))
+    run = scenario if scenario.ends else _month(scenario, float(budget.ettr))
     if dates is None or not scenario.ends:
-        dates = dates_of(of, rate_is_exact=rate_is_exact, simulate=simulate)
+        dates = dates_of(run, rate_is_exact=rate_is_exact, simulate=simulate)
     if dates is None:
         return None
     low_h, high_h = dates.finishing.quantile(TAILS).tolist()
@@ -123,11 +129,11 @@ def prediction_interval(
     n_low, n_high = (None if scenario.latencies_h else count_quantile(p, n, shape) for p in TAILS)
     window = "run" if scenario.ends else "month"
     n_runs = dates.simulation.n_runs if dates.is_simulated and dates.simulation else None
-    return PredictionInterval(of.work_h / high_h, of.work_h / low_h, n, n_low, n_high, window, dates.counted, n_runs)
+    return PredictionInterval(run.work_h / high_h, run.work_h / low_h, n, n_low, n_high, window, dates.counted, n_runs)
 
 
 def _dispersion(budget: TimeBudget) -> float:
-    """Return variance over mean of the number of failures of a job that has to do a certain work.
+    """Return the variance over the mean of the number of failures of a job with a fixed amount of work.
 
     Each failure makes the job repeat hours in which more can strike, a share m of one failure on average: a branching
     process, whose index of dispersion is 1/(1 - m)².
@@ -153,7 +159,7 @@ def of_simulated(runs: Simulation, counted: float | None) -> PredictionInterval 
 
 
 def _month(scenario: Scenario, ettr: float) -> Scenario:
-    """The job with the work that it does in one month on average, in its steady state."""
+    """Return the job with the work of an average month, in its steady state."""
     work_h = H_PER_MONTH * ettr * scenario.speed
     return scenario.override({"job.productive_h": work_h, "job.include_start": False, "measured": None})
 
@@ -168,7 +174,7 @@ def count_quantile(p: float, mean: float, shape: float | None) -> int:
     mean : float
         Expected count.
     shape : float or None
-        Shape of the gamma distribution of the mean; None for a mean that is known.
+        Shape of the gamma distribution of the mean; None for an exact mean.
 
     Examples
     --------

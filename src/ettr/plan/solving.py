@@ -1,4 +1,4 @@
-"""The last value of a field that reaches a target, for many runs at once."""
+"""Root finding for the limit of a field that reaches a target ETTR, for many runs at once."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ettr.plan.fields import Field
 from ettr.scenario import Scenario
 
 _VALUES, _ROUNDS = 33, 4
-"""Values tried at a time, each time between the last that reaches the target and the first that does not."""
+"""Values tried per round, between the last that reaches the target and the first that does not; and rounds."""
 _ASIDE = 1.05
-"""How far the best interval may lie outside of those at the ends of a bracket."""
+"""Factor by which the best interval may lie outside the best intervals at the ends of a bracket."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """How far a field may go, at each point.
+    """The limit of a field at each point.
 
     ``value`` is NaN where no value reaches the target, and infinite where every one does; ``best_ettr`` is the ETTR
     with the field at its ideal.
@@ -33,30 +33,36 @@ class Reach:
 
 
 def ettr_at_best(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Any:
-    """ETTR at the best interval; 0 where the exact form has no answer, as for a run that would never end.
+    """Return the ETTR at the best interval; 0 for a run that would never end.
 
     Parameters
     ----------
     scenario : Scenario
         The run.
     at : mapping, optional
-        Dotted path (one of :func:`ettr.budget.swept`) to an array; with an interval among them, that one is used.
+        Array by dotted path (one of :func:`ettr.budget.swept`). An interval among them replaces the best one.
 
     Returns
     -------
     float or ndarray
         In [0, 1].
+
+    Examples
+    --------
+    >>> run = Scenario.load("llama3-405b")
+    >>> ettr_at_best(run, {"recovery.restart_min": [2.0, 10.0]}).round(3).tolist()
+    [0.927, 0.883]
     """
     return plain(at_best(scenario, at).ettr)
 
 
 def last_reaching(scenario: Scenario, field: Field, target: float, at: Mapping[str, Any]) -> Reach:
-    """Go from a field's ideal away, as far as the target is reached; ``at`` holds arrays of one shape ``(n,)``."""
+    """Return the last value, counted from the field's ideal, that reaches the target; ``at`` has arrays ``(n,)``."""
     return _Path(scenario, field, target, dict(at)).reach(field.steps())
 
 
 def range_reaching(scenario: Scenario, interval: Field, target: float) -> tuple[float, Reach, Reach]:
-    """The best interval, and the ways down and up from it."""
+    """Return the best interval, and the limits below and above it that reach the target."""
     peak, path = float(best_interval_min(scenario)), _Path(scenario, interval, target, {})
     return peak, path.reach(_between(peak, max(interval.low, 1e-9))), path.reach(_between(peak, interval.top))
 
@@ -68,7 +74,7 @@ def _between(start: float, end: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Path:
-    """A field that moves away from its best value, at the points of ``at``."""
+    """The values of a field away from its best one, at the points of ``at``."""
 
     scenario: Scenario
     field: Field
@@ -76,14 +82,14 @@ class _Path:
     at: dict[str, Any]
 
     def reach(self, steps: np.ndarray) -> Reach:
-        """How far along these steps the target is reached."""
+        """Return the limit along these steps."""
         n = max([1, *(np.size(values) for values in self.at.values())])
         tried = self._try(steps[:, None], self.at)
         surplus = np.broadcast_to(tried.ettr, (steps.size, n)) - self.target
         fails = surplus < 0
         if self.field.sense == "between":
             first = np.where(fails.any(axis=0), fails.argmax(axis=0), steps.size)
-        else:  # after the last that does: a job of one node may write and load slowly, and a larger one reach it
+        else:  # after the last one that does: a small job may fail where a larger one with faster writes succeeds
             first = np.where(fails.all(axis=0), 0, steps.size - fails[::-1].argmin(axis=0))
         value = np.where(first == steps.size, steps[-1], np.nan)
         inside = (first > 0) & (first < steps.size)
@@ -97,7 +103,7 @@ class _Path:
         return Reach(value, best + self.target)
 
     def _narrowed(self, some: np.ndarray, ends: tuple[Any, Any], intervals: tuple[Any, Any]) -> np.ndarray:
-        """The last value that reaches the target, between one that does and one that does not."""
+        """Return the last value that reaches the target, between one that does and one that does not."""
         good, bad = ends
         at = {path: np.broadcast_to(values, some.shape)[some] for path, values in self.at.items()}
         shares = np.linspace(0.0, 1.0, _VALUES)[:, None]
@@ -106,7 +112,7 @@ class _Path:
             within = np.minimum(*intervals) / _ASIDE, np.maximum(*intervals) * _ASIDE
             tried = self._try(values, at, within)
             fails = tried.ettr[1:-1] < self.target
-            # the last end fails by what was found before, whatever rounding makes of it now
+            # the last value failed in the round before; rounding may let it pass now
             last = np.where(fails.any(axis=0), fails.argmax(axis=0), _VALUES - 2)
             good, bad = _both(values, last)
             intervals = _both(tried.interval_min, last)
@@ -117,6 +123,6 @@ class _Path:
 
 
 def _both(table: np.ndarray, row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each column's value in a row and in the next."""
+    """Return each column's value in a row and in the next."""
     columns = np.arange(row.size)
     return table[row, columns], table[row + 1, columns]

@@ -1,4 +1,4 @@
-"""Ranges: how far an answer may be off by its assumed inputs, over their plausible ranges together."""
+"""Plausible ranges of an answer, across the plausible ranges of its assumed inputs together."""
 
 from ettr.ranges.assumed import Assumptions, across_clusters, assumptions
 from ettr.ranges.drawing import TAILS, Draws, draws, even_points, range_of

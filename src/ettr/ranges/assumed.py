@@ -1,4 +1,4 @@
-"""How far the ETTR of a plan may be off by its assumed inputs, over their plausible ranges together."""
+"""The plausible range of a plan's ETTR, across the plausible ranges of its assumed inputs together."""
 
 from __future__ import annotations
 
@@ -13,46 +13,54 @@ import numpy as np
 from ettr.budget.intervals import any_interval, best_h
 from ettr.core.report import Answer, Headline, Report, Table, plain_values
 from ettr.core.seeds import Seed
-from ettr.core.sentences import gpus, limit, pct
-from ettr.ranges.drawing import FEWEST, N_DRAWS, agrees_with_what_is_known, draws, ettr_at, range_of
+from ettr.core.sentences import gpus, joined_range, limit, pct
+from ettr.ranges.drawing import FEWEST, N_DRAWS, agrees_with_measured, draws, ettr_at, range_of
 from ettr.ranges.inputs import Assumed, around, rate_across_clusters, rate_is_from_elsewhere
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL
 
 THIS_RATE, ACROSS = "with this node failure rate", "across published clusters"
-"""What a range is of: the other inputs at the run's own rate, or the rate of other clusters as well."""
+"""Labels of the two ranges: at the run's own failure rate, and with the failure rates of published clusters."""
 _WORTH_SAYING = 0.05
-"""Share of redrawn points from which on the range says so."""
+"""Share of redrawn points above which the text of a range mentions them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Assumptions(Answer):
-    """What a plan assumes, and what that leaves open.
+    """The assumed inputs of a plan, and the plausible range of its ETTR.
 
     Attributes
     ----------
     scenario : Scenario
-        The run as given.
+        The run.
     inputs : tuple of Assumed
-        What is assumed, the one that matters most first.
+        The assumed inputs, the one that matters most first.
     shares : tuple of float
-        How much of the spread each explains alone, over all draws: the square of its correlation with the ETTR.
+        Share of the variance that each input explains alone: the square of its correlation with the ETTR over all
+        draws.
     ettr : float
-        At the plan's interval with all of them as assumed.
+        ETTR at the plan's interval with every input at its assumed value.
     values : ndarray
-        ETTR of each draw that does not contradict what is known of the run.
+        ETTR of each draw that agrees with the measured or published ETTR of the run.
     n_draws : int
         Valid draws, including those that contradict it.
     at_half, at_twice : float or None
         ETTR with half and twice the input that matters most.
     agrees : bool
-        Whether what is assumed itself does not contradict what is known of the run.
+        Whether the assumed values themselves agree with the measured or published ETTR.
     n_redrawn : int
-        Draws that were rejected and redrawn because together they break a rule of the scenario.
+        Draws that were rejected and redrawn because their values break a rule of the scenario together.
     rule : str
         A rule that they break, where every draw breaks one; empty otherwise.
     label : str
-        What the range is of.
+        The failure rates that the range is for.
+
+    Examples
+    --------
+    >>> from ettr import ranges
+    >>> answer = ranges.assumptions(Scenario.load("llama3-405b"))
+    >>> answer.leading.field, round(answer.ettr, 2)
+    ('recovery.restart_min', 0.91)
     """
 
     scenario: Scenario
@@ -70,13 +78,13 @@ class Assumptions(Answer):
 
     @cached_property
     def sourced(self) -> bool:
-        """Whether at least half of the ranges have a source: others do not make a range that is worth printing."""
-        drawn = [one for one in self.inputs if one.field != INTERVAL]  # which the plan chooses
-        return bool(self.inputs) and 2 * sum(bool(one.source) for one in drawn) >= len(drawn)
+        """Whether at least half of the inputs have a published range; otherwise the range is not worth printing."""
+        drawn = [assumed for assumed in self.inputs if assumed.field != INTERVAL]  # which the plan chooses
+        return bool(self.inputs) and 2 * sum(bool(assumed.source) for assumed in drawn) >= len(drawn)
 
     @cached_property
     def range(self) -> tuple[float, float] | None:
-        """ETTR between its 5th and 95th percentile, as far as the answer itself; None where most have no source."""
+        """Plausible range of the ETTR: 5th to 95th percentile, extended to the answer; None unless :attr:`sourced`."""
         if not self.sourced or self.values.size < FEWEST:
             return None
         return range_of(self.values, self.ettr if self.agrees else None)
@@ -88,33 +96,32 @@ class Assumptions(Answer):
 
     @property
     def condition(self) -> str:
-        """What some of the draws did not agree with, as part of a sentence; empty if all did."""
+        """The measured or published ETTR that some draws contradict, as part of a sentence; empty if none did."""
         return condition_of(self.scenario) if self.values.size < self.n_draws else ""
 
     @property
     def words(self) -> str:
-        """The range as a headline carries it, e.g. ``plausible range 86 to 93%; mostly the detection time``."""
-        leading = self.leading
-        if leading is None:
+        """The range as part of a sentence, e.g. ``plausible range 86-93%; detection time matters most``."""
+        if self.leading is None:
             return "no input is assumed"
+        leading = self.leading.name.removeprefix("the ")
         if not self.n_draws:
             return f"no plausible range: every draw of the assumed inputs breaks a rule: {self.rule}"
-        given = f", given {self.condition}" if self.condition else ""
+        condition = f", given {self.condition}" if self.condition else ""
         if self.range is None:
             if self.at_half is None or self.at_twice is None:
-                return f"no range: the assumed inputs contradict {self.condition}"
-            ends = f"{pct(self.at_half, 0)} or {pct(self.at_twice, 0)}"
-            return f"{ends} with half or twice {leading.name} (assumed)"
+                return f"no plausible range: the assumed inputs contradict {self.condition}"
+            return f"{pct(self.at_half, 0)} with half, {pct(self.at_twice, 0)} with twice the assumed {leading}"
         low, high = self.range
         redrawn = self.n_redrawn / (self.n_redrawn + self.n_draws)
         noted = f"; {pct(redrawn, 0)} of the draws broke a rule and were redrawn" if redrawn > _WORTH_SAYING else ""
         where = f" {self.label}" if self.label == ACROSS or rate_is_from_elsewhere(self.scenario) else ""
-        return f"plausible range {span(low, high)}{where}{given}; mostly {leading.name}{noted}"
+        return f"plausible range {span_of_ettr(low, high)}{where}{condition}; {leading} matters most{noted}"
 
     @property
     def short_words(self) -> str:
-        """The range and what it is of, beside another."""
-        return f"{span(*self.range)} {self.label}" if self.range else f"no range {self.label}"
+        """The range and its label, to follow another range."""
+        return f"{span_of_ettr(*self.range)} {self.label}" if self.range else f"no range {self.label}"
 
     @property
     def headline(self) -> str:
@@ -122,7 +129,7 @@ class Assumptions(Answer):
         return f"ETTR {pct(self.ettr)}, {self.words}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON."""
+        """Return the range, its label and the assumed inputs for JSON."""
         low, high = self.range or (None, None)
         record = {
             "label": self.label,
@@ -137,75 +144,75 @@ class Assumptions(Answer):
             "n_kept": self.values.size,
             "n_redrawn": self.n_redrawn,
             "inputs": [
-                vars(one) | {"share_of_range": share} for one, share in zip(self.inputs, self.shares, strict=True)
+                vars(assumed) | {"share_of_range": share}
+                for assumed, share in zip(self.inputs, self.shares, strict=True)
             ],
         }
         return dict(plain_values(record))
 
     def report(self) -> Report:
-        """Every assumed input with its range, the one that matters most first."""
+        """Return a table of the assumed inputs with their ranges, the one that matters most first."""
         if not self.inputs:
             return [Headline("Nothing is assumed")]
         rows = [
             (
-                one.field,
-                f"{limit(one.value)} {one.unit}".strip(),
-                f"{limit(one.low)} to {limit(one.high)}",
+                assumed.field,
+                f"{limit(assumed.value)} {assumed.unit}".strip(),
+                joined_range(limit(assumed.low), limit(assumed.high)),
                 f"{share:.0%}",
-                one.source or "range assumed",
+                assumed.source or "range assumed",
             )
-            for one, share in zip(self.inputs, self.shares, strict=True)
+            for assumed, share in zip(self.inputs, self.shares, strict=True)
         ]
-        columns = ("assumed", "value", "range", "of the range", "source")
+        columns = ("assumed input", "value", "plausible range", "share of the ETTR's variance", "source")
         return [Headline(self.headline), Table(columns, rows, words=("source",))]
 
 
-def span(low: float, high: float) -> str:
-    """A range of shares in the digits that tell its ends apart, e.g. ``86 to 93%``."""
+def span_of_ettr(low: float, high: float) -> str:
+    """Return a range of fractions in per cent, with a decimal only where the ends need one, e.g. ``86-93%``."""
     digits = 0 if round(100 * low) != round(100 * high) and high < 0.985 else 1
-    ends = pct(low, digits), pct(high, digits)
-    return ends[0] if ends[0] == ends[1] else f"{ends[0].removesuffix('%')} to {ends[1]}"
+    return joined_range(pct(low, digits), pct(high, digits))
 
 
 def condition_of(scenario: Scenario) -> str:
-    """What is known of a run's ETTR, as part of a sentence; empty if nothing is."""
+    """Return the measured or published ETTR of a run as part of a sentence; empty if there is none."""
     at = scenario.measured.n_gpus if scenario.measured else None
-    return known_of(scenario) + (f" on {gpus(at)}" if at and at != scenario.cluster.n_gpus else "")
+    return measured_words(scenario) + (f" on {gpus(at)}" if at and at != scenario.cluster.n_gpus else "")
 
 
-def known_of(scenario: Scenario) -> str:
-    """The same without the size that it was measured on."""
-    known = scenario.measured
-    if known is None:
+def measured_words(scenario: Scenario) -> str:
+    """Return the measured or published ETTR in words, without the size of that run; empty if there is none."""
+    measured = scenario.measured
+    if measured is None:
         return ""
     origins = (scenario.evidence.get(f"measured.{name}") for name in ("ettr", "ettr_above", "ettr_below"))
     by = "published" if any(origin and origin.source for origin in origins) else "measured"
-    if known.ettr is not None:
-        return f"the {pct(known.ettr, 0)} {by}"
+    if measured.ettr is not None:
+        return f"the {by} ETTR of {pct(measured.ettr, 0)}"
     bounds_of = [
-        f"more than {pct(known.ettr_above, 0)}" if known.ettr_above is not None else "",
-        f"up to {pct(known.ettr_below, 0)}" if known.ettr_below is not None else "",
+        f"above {pct(measured.ettr_above, 0)}" if measured.ettr_above is not None else "",
+        f"up to {pct(measured.ettr_below, 0)}" if measured.ettr_below is not None else "",
     ]
-    return f"{' and '.join(filter(None, bounds_of))}, as {by}"
+    return f"the {by} ETTR {' and '.join(filter(None, bounds_of))}"
 
 
 def assumptions(scenario: Scenario, n: int = N_DRAWS, seed: Seed = 0) -> Assumptions:
-    """What a plan assumes, and how far its ETTR may be off for that.
+    """Return the assumed inputs of a plan, and the plausible range of its ETTR.
 
     Parameters
     ----------
     scenario : Scenario
         The run.
     n : int
-        Draws.
+        Number of draws.
     seed : int or numpy.random.Generator
-        Of the draws.
+        Seed of the draws.
 
     Returns
     -------
     Assumptions
-        The range of the ETTR at the plan's interval, from the 5th to the 95th percentile, and as far as the answer
-        itself, which may take the best end of several ranges, unless it contradicts what is known.
+        The range of the ETTR at the plan's interval, from the 5th to the 95th percentile, extended to the ETTR at the
+        assumed values unless that contradicts the measured or published ETTR.
 
     Raises
     ------
@@ -223,7 +230,7 @@ def assumptions(scenario: Scenario, n: int = N_DRAWS, seed: Seed = 0) -> Assumpt
 
 
 def across_clusters(scenario: Scenario, n: int = N_DRAWS, seed: Seed = 0) -> Assumptions | None:
-    """How far the ETTR of a plan may be off where its failure rate is that of another cluster.
+    """Return the plausible range of a plan's ETTR if its failure rate is that of another cluster.
 
     Parameters
     ----------
@@ -233,7 +240,8 @@ def across_clusters(scenario: Scenario, n: int = N_DRAWS, seed: Seed = 0) -> Ass
     Returns
     -------
     Assumptions or None
-        With the node failure rate drawn from published clusters, each once; None of a run whose rate is its own.
+        With the node failure rate drawn from published clusters, each equally likely; None for a run whose failure
+        rate was observed on the run itself.
 
     Examples
     --------
@@ -250,10 +258,10 @@ def across_clusters(scenario: Scenario, n: int = N_DRAWS, seed: Seed = 0) -> Ass
     return _assumptions(scenario, n, seed, (rate_across_clusters(scenario),), ACROSS)
 
 
-def _assumptions(scenario: Scenario, n: int, seed: Seed, more: Sequence[Assumed], label: str) -> Assumptions:
+def _assumptions(scenario: Scenario, n: int, seed: Seed, extra: Sequence[Assumed], label: str) -> Assumptions:
     tau_h = best_h(any_interval(scenario))[0]
     ettr = float(ettr_at(scenario, {}, tau_h)[0])
-    drawn = draws(scenario, n, seed, more, tau_h)
+    drawn = draws(scenario, n, seed, extra, tau_h)
     if not drawn.inputs:
         return Assumptions(scenario, (), (), ettr, np.array([]), 0, None, None, label=label)
     order = np.argsort(-np.array(drawn.shares), kind="stable")
@@ -268,15 +276,16 @@ def _assumptions(scenario: Scenario, n: int, seed: Seed, more: Sequence[Assumed]
         drawn.n_valid,
         half,
         twice,
-        bool(agrees_with_what_is_known(scenario, as_assumed)[0]),
+        bool(agrees_with_measured(scenario, as_assumed)[0]),
         drawn.n_redrawn,
         drawn.rule,
         label,
     )
 
 
-def _half_and_twice(scenario: Scenario, one: Assumed, tau_h: Any) -> tuple[float | None, float | None]:
-    if one.field == INTERVAL or one.value == 0:
+def _half_and_twice(scenario: Scenario, assumed: Assumed, tau_h: Any) -> tuple[float | None, float | None]:
+    """Return the ETTR with half and with twice an assumed input; None where that breaks a rule."""
+    if assumed.field == INTERVAL or assumed.value == 0:
         return None, None
-    half, twice = ettr_at(scenario, {one.field: np.array(around(one.field, one.value))}, tau_h).tolist()
+    half, twice = ettr_at(scenario, {assumed.field: np.array(around(assumed.field, assumed.value))}, tau_h).tolist()
     return None if math.isnan(half) else half, None if math.isnan(twice) else twice

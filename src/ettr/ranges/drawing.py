@@ -1,4 +1,4 @@
-"""Draws of all assumed inputs together: valid, evenly spread, and in agreement with what is known of the run."""
+"""Draws of all assumed inputs together: valid, evenly spread, and in agreement with the measured ETTR of the run."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
 
 FEWEST = 100
-"""Draws that must agree with what is known of the run for a range to be printed."""
+"""Draws that must agree with the measured ETTR for a range to be printed."""
 N_DRAWS = 4096
 TAILS = (0.05, 0.95)
-"""Quantiles between which a range reaches."""
+"""Quantiles at the ends of a plausible range."""
 _MOST_TRIES = 8
-"""Points that are tried for each draw that is wanted, before fewer valid draws are used."""
+"""Points tried per requested draw before a smaller number of valid draws is accepted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,17 +34,17 @@ class Draws:
     Attributes
     ----------
     inputs : tuple of Assumed
-        What is drawn.
+        The drawn inputs.
     at : Mapping of str to ndarray
-        Values by path, one a draw, valid together and in agreement with what is known of the run. The interval is left
-        out, which a plan chooses.
+        Values by path, one per draw, valid together and in agreement with the measured or published ETTR of the run.
+        The checkpoint interval is not among them, because a plan chooses it.
     ettr : ndarray
-        ETTR of each at the interval that is best for the run as assumed.
+        ETTR of each draw, at the interval that is best for the assumed values.
     shares : tuple of float
-        How much of the spread each input explains alone, over all valid draws: the square of its correlation with the
-        ETTR.
+        Share of the variance that each input explains alone: the square of its correlation with the ETTR over all
+        valid draws.
     n_valid, n_redrawn : int
-        Valid draws, those included that contradict what is known; and draws that broke a rule of the scenario.
+        Valid draws, including those that contradict the measured ETTR; and draws that broke a rule of the scenario.
     rule : str
         A rule that they break, where every draw breaks one; empty otherwise.
     """
@@ -59,7 +59,7 @@ class Draws:
 
 
 def range_of(drawn: np.ndarray, value: float | None = None) -> tuple[float, float]:
-    """Return the plausible range of a value: between quantiles of its draws, and up to the value as assumed if given.
+    """Return the plausible range of a quantity: the 5% and 95% quantiles of its draws, extended to ``value``.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def range_of(drawn: np.ndarray, value: float | None = None) -> tuple[float, floa
 
 
 def draws(
-    scenario: Scenario, n: int = N_DRAWS, seed: Seed = 0, more: Sequence[Assumed] = (), tau_h: Any = None
+    scenario: Scenario, n: int = N_DRAWS, seed: Seed = 0, extra: Sequence[Assumed] = (), tau_h: Any = None
 ) -> Draws:
     """Draw all assumed inputs of a run over their plausible ranges.
 
@@ -80,38 +80,38 @@ def draws(
     scenario : Scenario
         The run.
     n : int
-        Valid draws that are wanted.
+        Requested number of valid draws.
     seed : int or numpy.random.Generator
-        Of the draws.
-    more : sequence of Assumed
-        Inputs that are drawn beside them, such as :func:`rate_across_clusters`; the others are drawn alike without.
+        Seed of the draws.
+    extra : sequence of Assumed
+        Further inputs to draw, such as :func:`rate_across_clusters`. They do not change the draws of the others.
     tau_h : float, optional
-        The interval; the best one by default. [h]
+        Checkpoint interval; the best one by default. [h]
 
     Returns
     -------
     Draws
-        Their values, and the ETTR at each.
+        The values, and the ETTR of each draw.
 
     Notes
     -----
-    Points that fill all ranges evenly (:func:`even_points`), log-uniform; shares, and ranges that begin at zero,
-    uniform. Draws whose ETTR at the scenario's own interval, and on the GPUs that it was measured on, contradicts
-    ``measured`` are left out: a measured ETTR may be lower than a draw's, as a job loses time to more than what is
-    modelled, and never higher. Another cluster's failure rate says nothing of the run that was measured, which is
-    compared at its own. Draws that together break a rule of the scenario, such as a write to the store that is shorter
-    than the write of a faster tier, are rejected and replaced by further points of the sequence.
+    The points fill all ranges evenly (:func:`even_points`): log-uniform, but uniform for shares and for ranges that
+    begin at zero. Draws whose ETTR at the scenario's current interval, on the GPUs of the measurement, contradicts
+    ``measured`` are left out. A measured ETTR may be lower than a draw's, because a real job also loses time that the
+    model leaves out, but never higher. Failure rates of other clusters do not enter this comparison. Draws whose
+    values break a rule of the scenario together, such as a write to the store that is shorter than the write of a
+    faster tier, are replaced by further points of the sequence.
 
     Examples
     --------
     >>> from ettr import Scenario, ranges
-    >>> some = ranges.draws(Scenario.load("megascale"), n=200)
-    >>> some.n_valid, some.at["recovery.restart_min"].size == some.ettr.size < 200
+    >>> drawn = ranges.draws(Scenario.load("megascale"), n=200)
+    >>> drawn.n_valid, drawn.at["recovery.restart_min"].size == drawn.ettr.size < 200
     (200, True)
     """
     if n < FEWEST:
         raise InputError(f"n must be >= {FEWEST} draws, got {n}")
-    inputs = (*assumed_inputs(scenario), *more)
+    inputs = (*assumed_inputs(scenario), *extra)
     tau_h = best_h(any_interval(scenario))[0] if tau_h is None else tau_h
     if not inputs:
         return Draws((), {}, np.zeros(0), (), 0, 0)
@@ -121,7 +121,7 @@ def draws(
     of_the_run = {path: values for path, values in drawn.items() if path != RATE}
     kept = np.ones(ettr.size, dtype=bool)
     if ettr.size and of_the_run:
-        kept = agrees_with_what_is_known(scenario, of_the_run)
+        kept = agrees_with_measured(scenario, of_the_run)
     return Draws(
         inputs,
         {path: values[kept] for path, values in drawn.items() if path != INTERVAL},
@@ -145,9 +145,9 @@ def _valid_draws(
     """Return the first ``n`` valid points, the ETTR at each, and how many points were rejected on the way."""
     points, values = np.zeros((0, len(inputs))), np.zeros(0)
     for tries in range(1, _MOST_TRIES + 1):
-        more = even_points(tries * n, len(inputs), seed)[points.shape[0] :]
-        points = np.vstack([points, more])
-        values = np.append(values, np.resize(ettr_at(scenario, _values_at(inputs, more), tau_h), len(more)))
+        added = even_points(tries * n, len(inputs), seed)[points.shape[0] :]
+        points = np.vstack([points, added])
+        values = np.append(values, np.resize(ettr_at(scenario, _values_at(inputs, added), tau_h), len(added)))
         valid = np.flatnonzero(~np.isnan(values))[:n]
         if valid.size == n:
             return points[valid], values[valid], int(valid[-1]) + 1 - n
@@ -167,7 +167,7 @@ def _broken_rule(scenario: Scenario, inputs: Sequence[Assumed], tau_h: Any, seed
 
 
 def even_points(n: int, n_inputs: int, seed: int = 0) -> np.ndarray:
-    """Points that fill the unit cube evenly: multiples of the square roots of primes, modulo 1 (Richtmyer).
+    """Return points that fill the unit cube evenly: multiples of the square roots of primes, modulo 1 (Richtmyer).
 
     Returns
     -------
@@ -185,7 +185,7 @@ def even_points(n: int, n_inputs: int, seed: int = 0) -> np.ndarray:
 
 
 def ettr_at(scenario: Scenario, at: Mapping[str, Any], tau_h: Any = None) -> np.ndarray:
-    """Return the ETTR at points, with this interval or the scenario's own, but none shorter than the write.
+    """Return the ETTR at points, by default with the scenario's current interval, or with the write time if longer.
 
     It is 0 where the run practically never ends, and NaN where the values together break a rule of the faster tiers.
     """
@@ -193,31 +193,32 @@ def ettr_at(scenario: Scenario, at: Mapping[str, Any], tau_h: Any = None) -> np.
     tau_h = run.tau if tau_h is None else tau_h
     run = replace(run, tau=np.maximum(np.atleast_1d(tau_h), run.head))
     ettr = np.asarray(quiet_budget(run).ettr)
-    if np.any(run.stops_per_h) and not np.isfinite(ettr).all():  # stops too many for their form: to first order then
+    if np.any(run.stops_per_h) and not np.isfinite(ettr).all():  # planned stops too frequent: to first order
         without = np.asarray(quiet_budget(replace(run, stops_per_h=0.0)).ettr) * (1 - run.stops_per_h * run.stop)
         ettr = np.where(np.isfinite(ettr), ettr, without)
     ettr = np.maximum(np.nan_to_num(ettr, nan=0.0), 0.0)
     return np.asarray(np.where(out_of_order(run), np.nan, ettr) if run.tiers else ettr)
 
 
-def own_interval_h(scenario: Scenario, run: JobInHours) -> Any:
+def current_interval_h(scenario: Scenario, run: JobInHours) -> Any:
+    """Return the scenario's current interval at points of a run; the best one where the scenario has a rule. [h]"""
     return best_h(run)[0] if isinstance(scenario.checkpoint.interval_min, str) else run.tau
 
 
-def agrees_with_what_is_known(scenario: Scenario, at: Mapping[str, Any]) -> np.ndarray:
-    """Which draws do not contradict what is known of the run's ETTR."""
+def agrees_with_measured(scenario: Scenario, at: Mapping[str, Any]) -> np.ndarray:
+    """Return which draws agree with the measured or published ETTR of the run."""
     measured = scenario.measured
     n = next(iter(at.values())).size
     if measured is None:
         return np.ones(n, dtype=bool)
     at = {**at, N_GPUS: np.full(n, float(measured.n_gpus or scenario.cluster.n_gpus))}
-    ettr = ettr_at(scenario, at, own_interval_h(scenario, any_interval(scenario, at)))
-    least, most = measured.ettr or measured.ettr_above or 0.0, measured.ettr_below or 1.0
-    return np.asarray((ettr >= least) & (ettr <= most))
+    ettr = ettr_at(scenario, at, current_interval_h(scenario, any_interval(scenario, at)))
+    low, high = measured.ettr or measured.ettr_above or 0.0, measured.ettr_below or 1.0
+    return np.asarray((ettr >= low) & (ettr <= high))
 
 
 def _explained(values: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Square of each input's correlation with the values; zeros where there is none."""
+    """Return the squared correlation of each input with the values; zeros where it is undefined."""
     if values.size < 2 or np.ptp(values) == 0:
         return np.zeros(u.shape[1])
     with np.errstate(invalid="ignore", divide="ignore"):

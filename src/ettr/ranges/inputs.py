@@ -16,33 +16,39 @@ from ettr.scenario.fields import amount_of, given_at, is_written, meta_at
 from ettr.scenario.paths import N_GPUS, RATE, bounds_at, list_of
 
 _AROUND = 2.0
-"""How many times smaller or larger a value may be for whose range there is no source (assumed)."""
+"""Factor by which a value without a published range may be smaller or larger (assumed)."""
 _NOT_ASSUMED = (N_GPUS, "job.productive_h", RATE)
-"""Size and work are what is planned for; an assumed failure rate has a range of its own, :func:`across_clusters`."""
+"""Size and work define the question; an assumed failure rate has a range of its own, :func:`across_clusters`."""
 _NODE_GPUS = 8
-"""GPUs of the nodes that published rates refer to."""
+"""GPUs per node that published rates refer to."""
 
 
 @dataclass(frozen=True)
 class Assumed:
-    """One assumed input.
+    """One assumed input with its plausible range.
 
     Attributes
     ----------
     field : str
-        Dotted path, by which it is set.
+        Dotted path of the field.
     name : str
-        What a sentence calls it.
+        Its name in sentences.
     value, low, high : float
-        What is assumed, and how far it may be from that, in the unit of the field.
+        The assumed value and the ends of its plausible range, in the unit of the field.
     unit : str
         Its unit; empty for a fraction.
     source : str
-        Bibliography key of who prints such values; empty where the range is assumed too.
+        Bibliography keys of the range; empty where the range is assumed too.
     reason : str
-        How the range follows.
+        Derivation of the range.
     quantiles : tuple of float
-        Values between which the range runs evenly, in order, where it is that of so many equally likely values.
+        Equally likely values in ascending order, where the range is an empirical distribution; empty otherwise.
+
+    Examples
+    --------
+    >>> detection = Assumed("recovery.detection_min", "the detection time", 5.0, 1.0, 16.0, "min", "", "example")
+    >>> float(detection.at(0.5))
+    4.0
     """
 
     field: str
@@ -56,7 +62,7 @@ class Assumed:
     quantiles: tuple[float, ...] = ()
 
     def at(self, u: np.ndarray) -> np.ndarray:
-        """Values at points of the unit interval: log-uniform, or uniform for shares and from zero on."""
+        """Return values at points of the unit interval: log-uniform, or uniform for shares and ranges from zero."""
         if self.quantiles:
             steps = np.linspace(0.0, 1.0, len(self.quantiles))
             return np.asarray(np.exp(np.interp(u, steps, np.log(self.quantiles))))
@@ -66,29 +72,35 @@ class Assumed:
 
 
 def assumed_inputs(scenario: Scenario) -> Iterator[Assumed]:
-    """Inputs of the closed forms that no source gives, with their ranges."""
+    """Yield the assumed inputs of the analytical model, with their plausible ranges.
+
+    Examples
+    --------
+    >>> [(assumed.field, assumed.high) for assumed in assumed_inputs(Scenario.load("rsc-1"))]
+    [('recovery.queue_min', 3.0), ('recovery.person_share', 0.1), ('recovery.person_min', 116.0)]
+    """
     assumed = {row["field"] for row in scenario.in_force() if row["status"] == "assumed"}
     left_out = barred(scenario).union(_NOT_ASSUMED)
     for path in scenario.swept:
         value = given_at(scenario, path)
         if path in left_out or list_of(path) or not isinstance(value, (int, float)):
             continue
-        silent = value == 0 and not is_written(scenario, path) and path not in scenario.evidence
-        if path not in assumed and not silent:
+        is_default_zero = value == 0 and not is_written(scenario, path) and path not in scenario.evidence
+        if path not in assumed and not is_default_zero:
             continue
         idle = meta_at(path, Scenario).idle
         if isinstance(idle, WhereZero) and getattr(scenario, idle.quantity) == 0:
             continue
-        if (ends := plausible(path, float(value), silent)) is not None:
+        if (ends := plausible(path, float(value), is_default_zero)) is not None:
             name = amount_of(path, Scenario)
             yield Assumed(path, name, float(value), ends.low, ends.high, unit_of(path), ends.source, ends.reason)
 
 
 def rate_across_clusters(scenario: Scenario) -> Assumed:
-    """The node failure rate as it differs between published clusters, each of them as likely as another.
+    """Return the node failure rate with its range across published clusters, each equally likely.
 
-    Between two clusters the logarithm is interpolated. Rates refer to nodes of eight GPUs, and are taken in proportion
-    for others.
+    Between two clusters the logarithm is interpolated. Rates refer to nodes of eight GPUs and are scaled in proportion
+    to the GPUs per node.
 
     Examples
     --------
@@ -105,20 +117,39 @@ def rate_across_clusters(scenario: Scenario) -> Assumed:
 
 
 def median_rate(gpus_per_node: float = _NODE_GPUS) -> tuple[float, int]:
-    """The median failure rate of published clusters [1/(1000 node-days)], and how many these are."""
+    """Return the median failure rate of published clusters [1/(1000 node-days)], and the number of clusters.
+
+    Examples
+    --------
+    >>> median_rate(), median_rate(gpus_per_node=4)
+    ((2.33, 10), (1.17, 10))
+    """
     rates = evidence.cluster_rates()["rate"]
     return float(f"{float(rates.median()) * gpus_per_node / _NODE_GPUS:.3g}"), len(rates)
 
 
 def rate_is_from_elsewhere(scenario: Scenario) -> bool:
-    """Whether the failure rate is that of another cluster: a published one used at another size, or an assumed one."""
+    """Return whether the failure rate is that of another cluster: published for another size, or assumed.
+
+    Examples
+    --------
+    >>> run = Scenario.load("llama3-405b")
+    >>> rate_is_from_elsewhere(run), rate_is_from_elsewhere(run.override({N_GPUS: 65536}))
+    (False, True)
+    """
     origin = _origin_of_rate(scenario)
     published = origin is not None and origin.source is not None
     return rate_is_assumed(scenario) or (published and scenario.n_nodes != scenario.observed_nodes)
 
 
 def rate_is_assumed(scenario: Scenario) -> bool:
-    """Whether nothing is known of the failure rate."""
+    """Return whether the failure rate is assumed.
+
+    Examples
+    --------
+    >>> rate_is_assumed(Scenario.load("llama3-405b"))
+    False
+    """
     origin = _origin_of_rate(scenario)
     return origin is not None and origin.status == "assumed"
 
@@ -128,14 +159,14 @@ def _origin_of_rate(scenario: Scenario) -> Origin | None:
     return scenario.evidence.get(f"failures.{way}")
 
 
-def plausible(path: str, value: float, silent: bool = False) -> Plausible | None:
-    """The range of an assumed value; None of a zero that nothing is known to lift.
+def plausible(path: str, value: float, is_default_zero: bool = False) -> Plausible | None:
+    """Return the plausible range of an assumed value; None for a zero without one.
 
-    A zero that nobody wrote, below what is plausible, says that the run does without.
+    A default of zero below the published range means that the run does not have the mechanism.
     """
-    known = meta_at(path, Scenario).plausible
-    if known is not None and (known.low <= value <= known.high or (value == 0 and not silent)):
-        return replace(known, low=min(known.low, value))
+    published = meta_at(path, Scenario).plausible
+    if published is not None and (published.low <= value <= published.high or (value == 0 and not is_default_zero)):
+        return replace(published, low=min(published.low, value))
     if value <= 0:
         return None
     low, high = around(path, value)
@@ -143,8 +174,8 @@ def plausible(path: str, value: float, silent: bool = False) -> Plausible | None
 
 
 def around(path: str, value: float) -> tuple[float, float]:
-    """Half and twice a value, as far as the rule of its field allows."""
+    """Return half and twice a value, within the bounds of its field."""
     rules = dict(bounds_at(path, Scenario))
-    most = min(rules.get("<=", np.inf), rules.get("<", np.inf) * (1 - LAST_DIGITS))
-    least = max(rules.get(">=", 0.0), rules.get(">", 0.0))
-    return max(value / _AROUND, least), min(value * _AROUND, most)
+    upper = min(rules.get("<=", np.inf), rules.get("<", np.inf) * (1 - LAST_DIGITS))
+    lower = max(rules.get(">=", 0.0), rules.get(">", 0.0))
+    return max(value / _AROUND, lower), min(value * _AROUND, upper)

@@ -1,4 +1,4 @@
-"""Mitigations that only simulation can add to the recommended set."""
+"""Mitigations that only the simulator covers, as additions to the recommended set."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from ettr.recommendation.measures import Difference, gain
 from ettr.recommendation.study import NO_ANSWER, OnProgress, Study
 
 _RUNS = 200
-"""Differences between sets are large, and many sets are simulated."""
+"""Simulated runs per set: differences between sets are large, and many sets are simulated."""
 _ERRORS = 2.0
-"""A mitigation is added whose paired gain exceeds this many standard errors."""
+"""Number of standard errors that the paired gain of an addition must exceed."""
 
 
 @dataclass(frozen=True)
 class Addition:
-    """A mitigation whose simulated gain over the recommended set is certain.
+    """A mitigation with a significant simulated gain on top of the recommended set.
 
     Attributes
     ----------
     id, title, effect : str
-        Of the mitigation, and how much of the size of its effect is published.
+        Id and name of the mitigation, and the evidence for the size of its effect.
     gained : Difference
-        Net saving over the set and the additions before it, all costs counted, per run. [USD]
+        Net saving per run on top of the set and the additions before it, all costs counted. [USD]
     ettr : float
-        Simulated, with the set, the additions before it, and this one.
+        Simulated ETTR with the set, the additions before it, and this one.
     price_usd : float
-        Once. [USD]
+        One-off price. [USD]
     assumed : tuple of str
-        Paths that the scenario does not have, and that are assumed for it.
+        Paths of the fields that are assumed for it.
     """
 
     id: str
@@ -49,37 +49,44 @@ def additions(
     budget_usd: float = float("inf"),
     on_progress: OnProgress | None = None,
 ) -> tuple[Addition, ...]:
-    """Return the mitigations that simulation adds to a set, the one that gains most first.
+    """Return the mitigations to add to a set, by simulation, the largest gain first.
 
     Parameters
     ----------
     study : Study
-        Scenario and seed; a set and the same set with one more are simulated on the same failures.
+        Scenario and seed; all sets are simulated on the same failures.
     chosen : iterable of str
         The set.
     candidates : iterable of str
-        Mitigations that may be added, each from the scenario completed with what it needs.
+        Mitigations that may be added; fields that they need are assumed.
     budget_usd : float
-        The most that the prices of the set and of the additions may sum to. [USD]
+        Upper limit of the total price of the set and the additions. [USD]
     on_progress : callable, optional
-        Called with how many sets are done, and how many there will be at most.
+        Called with the number of simulated sets and an estimate of their total.
 
     Returns
     -------
     tuple of Addition
-        Each saves more than its price by more than two standard errors, with all the others in place.
+        Each saves more than its price by more than two standard errors, on top of all the others.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, recommendation
+    >>> study = recommendation.study(Scenario.load("llama3-405b"), n_runs=20)
+    >>> additions(study, chosen=["peer-checkpoint"], candidates=[])
+    ()
     """
     search = _Additions(study, tuple(chosen), tuple(candidates), budget_usd, on_progress)
     added: tuple[str, ...] = ()
     while best := search.best(added):
         added = (*added, best)
-    while extra := search.no_longer_paying(added):
-        added = tuple(name for name in added if name != extra)
+    while redundant := search.redundant(added):
+        added = tuple(name for name in added if name != redundant)
     return tuple(search.steps(added))
 
 
 class _Additions:
-    """Simulated gains of one more mitigation over a set."""
+    """Simulated gains of one more mitigation on top of a set."""
 
     def __init__(
         self,
@@ -94,7 +101,7 @@ class _Additions:
         self.on_progress, self.n_done = on_progress, 0
 
     def best(self, added: tuple[str, ...]) -> str | None:
-        """The candidate that certainly gains most over a set with what was added to it; None where none does."""
+        """Return the candidate with the largest significant gain on top of the set and its additions, if any."""
         gains = {}
         for name in self.candidates:
             if name not in added and self._is_allowed((*self.chosen, *added, name)):
@@ -103,8 +110,8 @@ class _Additions:
                     gains[name] = gained.mean
         return max(sorted(gains), key=lambda name: gains[name], default=None)
 
-    def no_longer_paying(self, added: tuple[str, ...]) -> str | None:
-        """An addition that the later ones made redundant; None where each still gains."""
+    def redundant(self, added: tuple[str, ...]) -> str | None:
+        """Return an addition that later ones made redundant; None where each still gains."""
         for name in added:
             gained = self.gained(name, tuple(other for other in added if other != name))
             if not gained or gained.mean <= _ERRORS * gained.error:
@@ -112,27 +119,27 @@ class _Additions:
         return None
 
     def steps(self, added: tuple[str, ...]) -> Iterator[Addition]:
-        """What each addition gains over those before it."""
+        """Yield each addition with its gain on top of those before it."""
         for i, name in enumerate(added):
             entry, gained = self.study.catalogue[name], self.gained(name, added[:i])
-            own = self.study.together([*self.chosen, *added])
+            completed = self.study.together([*self.chosen, *added])
             assert gained is not None
             yield Addition(
                 name,
                 entry.title,
                 mitigation.effect_basis(entry.changes),
                 gained,
-                own.runs([*self.chosen, *added[: i + 1]]).ettr,
-                self.study.own_usd(entry),
+                completed.runs([*self.chosen, *added[: i + 1]]).ettr,
+                self.study.price_usd(entry),
                 tuple(self.study.together([name]).assumed_of_run),
             )
 
     def gained(self, name: str, added: tuple[str, ...]) -> Difference | None:
-        """Net saving of one more mitigation, paired run by run; None where a run has no answer. [USD]"""
+        """Return the net saving of one more mitigation, paired run by run; None where a run has no answer. [USD]"""
         before = (*self.chosen, *added)
-        own = self.study.together([*before, name])
+        completed = self.study.together([*before, name])
         try:
-            return gain(own.runs(before), own.runs([*before, name]), "usd")
+            return gain(completed.runs(before), completed.runs([*before, name]), "usd")
         except NO_ANSWER:
             return None
         finally:
@@ -141,8 +148,8 @@ class _Additions:
                 self.on_progress(self.n_done, max(self.n_done, len(self.candidates)))
 
     def _is_allowed(self, ids: tuple[str, ...]) -> bool:
-        """Whether mitigations go together, and their prices keep to the budget."""
+        """Return whether the last mitigation is compatible with the others, and all are within the budget."""
         *others, last = ids
         if any(self.study.catalogue.conflict(last, other) for other in others):
             return False
-        return sum(self.study.own_usd(self.study.catalogue[name]) for name in ids) <= self.budget_usd
+        return sum(self.study.price_usd(self.study.catalogue[name]) for name in ids) <= self.budget_usd

@@ -1,4 +1,4 @@
-"""Each mitigation alone: what it is worth on one scenario, on the same failures."""
+"""The saving of each mitigation alone on one scenario, simulated on the same failures."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ettr.scenario import Scenario
 from ettr.scenario.paths import leaves
 
 NOTHING, MISSING, NOT_MODELLED = "changes nothing", "not applicable", "not modelled"
-"""Why a mitigation was not compared."""
+"""States of mitigations that were not compared."""
 _WAITS = 0.005
-"""A job that waits longer for nodes, as a share of its time, is no longer one of the closed form."""
+"""Share of the time spent waiting for nodes above which the analytical model does not apply."""
 
 
 def mitigations(
@@ -36,41 +36,39 @@ def mitigations(
     as_given: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Comparison:
-    """What each mitigation alone is worth.
+    """Return the saving of each mitigation alone.
 
     Parameters
     ----------
     scenario : Scenario
-        The run; what it says nothing of is assumed for each mitigation that acts on it, and for no other (see
+        The run. Fields that it does not have are assumed for the mitigations that act on them, and for no others (see
         :func:`ettr.mitigation.with_assumptions`).
     ids : iterable of str, optional
-        Mitigations; all of the catalogue if not given.
+        Ids of mitigations; all of the catalogue by default.
     seed, n_runs : int
-        Seed, and runs of each scenario.
+        Seed, and simulated runs of each scenario.
     measure : str
-        What to rank by: ``days``, ``ettr``, ``gpu_h``, ``usd`` or ``mwh``.
+        Measure to rank by: ``days``, ``ettr``, ``gpu_h``, ``usd`` or ``mwh``.
     interval : {"best", "given"}
-        Checkpoint at the best interval of each scenario, or at the given one.
+        Checkpoint at the best interval of each scenario, or at the current one.
     of, as_given
         As for :func:`study`.
     on_progress : callable, optional
-        Called with how many scenarios are done, and how many there will be.
+        Called with the number of simulated scenarios and their total.
 
     Returns
     -------
     Comparison
-        ``frame`` has a row a mitigation: ``id``, ``title``, ``group``, ``mechanism``, ``evidence`` (``published``,
-        ``no evidence`` or ``not modelled``), ``effect`` (how much of what is changed has a source, as from
-        :func:`ettr.mitigation.effect_basis`), ``straw_man`` (why what it was compared with is no fair comparison; empty
-        otherwise), ``state`` (``tried``;
-        ``in place``: compared with the scenario without it; or why there is no answer), ``why`` (of a missing answer),
-        ``assumed`` (paths of what is assumed for it beyond prices and power, by commas),
-        ``interval_min`` [min], ``ettr`` with it (of one in place: as the scenario is), ``own_usd`` (its price) [USD];
-        for each measure ``<m>_gain`` with ``<m>_low`` and ``<m>_high`` (95%, paired), which are positive where it is
-        better; ``closed_ettr_gain`` (by the closed form; NaN where that has no term for all
-        that changes), ``rank`` (by the measure, of those tried and of those in place apart; NaN without evidence or
-        answer, and where it is a straw man that it was compared with), ``rank_low`` and ``rank_high`` (those whose
-        difference is certain to 95%, pair by pair, come before or after).
+        ``frame`` has a row per mitigation: ``id``, ``title``, ``group``, ``mechanism``, ``evidence`` (``published``,
+        ``no evidence`` or ``not modelled``), ``effect`` (evidence for the size of the effect,
+        from :func:`ettr.mitigation.effect_basis`), ``straw_man`` (the outdated practice that it was compared with;
+        empty for a fair comparison), ``state`` (``tried``; ``in place``, compared with the scenario without it; or why
+        there is no answer), ``why`` (reason of a missing answer), ``assumed`` (paths assumed for it beyond prices and
+        power, separated by commas), ``interval_min`` [min], ``ettr`` with it, ``own_usd`` (its price) [USD]; for each
+        measure ``<m>_gain`` with ``<m>_low`` and ``<m>_high`` (95% CI, paired), positive where it is better;
+        ``closed_ettr_gain`` (by the analytical model; NaN where that does not cover all changes), ``rank`` (by the
+        measure, separately for those tried and those in place; NaN without evidence or answer, and for comparisons
+        with outdated practice), ``rank_low`` and ``rank_high`` (ranks that pairwise 95% CIs do not exclude).
 
     Raises
     ------
@@ -79,8 +77,7 @@ def mitigations(
 
     Notes
     -----
-    All scenarios have common random numbers, run by run and failure by failure, so that differences need far fewer
-    runs than independent simulations would.
+    All scenarios use common random numbers, so differences need far fewer runs than independent simulations would.
 
     Examples
     --------
@@ -94,7 +91,7 @@ def mitigations(
     study = make_study(scenario, n_runs, seed, interval, of, as_given)
     chosen = [study.catalogue[name] for name in dict.fromkeys(study.catalogue.ids if ids is None else ids)]
     if not chosen:
-        raise InputError("no mitigation to compare: name one or more, or leave them out for all")
+        raise InputError("ids must name at least one mitigation, got none; leave ids out to compare all")
     study.runs()
     rows, better = [], {}
     for done, candidate in enumerate(chosen, 1):
@@ -109,7 +106,7 @@ def mitigations(
 
 
 def _row(study: Study, candidate: Mitigation) -> tuple[dict[str, Any], tuple[Runs, Runs] | None]:
-    """What became of one mitigation, and the runs without and with it."""
+    """Return the row of one mitigation, and the runs without and with it."""
     state, why, pair = _pair(study, candidate)
     row: dict[str, Any] = {
         "id": candidate.id,
@@ -122,7 +119,7 @@ def _row(study: Study, candidate: Mitigation) -> tuple[dict[str, Any], tuple[Run
         "state": state,
         "why": why,
         "assumed": ", ".join(study.together([candidate.id]).assumed_of_run),
-        "own_usd": study.own_usd(candidate),
+        "own_usd": study.price_usd(candidate),
     }
     if pair is None:
         return row, None
@@ -137,29 +134,29 @@ def _row(study: Study, candidate: Mitigation) -> tuple[dict[str, Any], tuple[Run
 
 
 def _pair(study: Study, candidate: Mitigation) -> tuple[str, str, tuple[Runs, Runs] | None]:
-    """State, reason, and the runs without and with a mitigation."""
+    """Return the state of a mitigation, the reason for it, and the runs without and with it."""
     if candidate.unmodelled:
         return NOT_MODELLED, candidate.unmodelled, None
-    own = study.together([candidate.id])
-    if absent := mitigation.missing(own.baseline, candidate):
+    completed = study.together([candidate.id])
+    if absent := mitigation.missing(completed.baseline, candidate):
         return MISSING, f"needs {', '.join(absent)}", None
     try:
-        changed = mitigation.apply(own.baseline, candidate.id, own.catalogue)
-        if changed != own.baseline:
-            pair = own.runs(), own.runs([candidate.id])
+        changed = mitigation.apply(completed.baseline, candidate.id, completed.catalogue)
+        if changed != completed.baseline:
+            pair = completed.runs(), completed.runs([candidate.id])
             alike = _without_origins(pair[0].scenario) == _without_origins(pair[1].scenario)
-            why = "at the best interval of each scenario nothing is left that it would change"
+            why = "it changes only the interval, which is the best one in both scenarios"
             return (NOTHING, why, None) if alike else (TRIED, "", pair)
-        bare = mitigation.without(own.baseline, candidate)
-        if bare is None or bare == own.baseline:
-            return NOTHING, "the scenario is already as good as it would make it", None
-        return IN_PLACE, "", (own.simulated(bare), own.runs())
+        bare = mitigation.without(completed.baseline, candidate)
+        if bare is None or bare == completed.baseline:
+            return NOTHING, "the scenario already has the values that it would set", None
+        return IN_PLACE, "", (completed.simulated(bare), completed.runs())
     except NO_ANSWER as error:
-        return FAILS, f"{'the job does not get on: ' if isinstance(error, NoProgress) else ''}{error}", None
+        return FAILS, f"{'the job makes no progress: ' if isinstance(error, NoProgress) else ''}{error}", None
 
 
 def _ranked(frame: pd.DataFrame, pairs: dict[str, tuple[Runs, Runs]], measure: str) -> pd.DataFrame:
-    """Ranks of those with evidence, tried or in place, and how far they may be off."""
+    """Add the ranks of mitigations with evidence, and the ranks that are not excluded."""
     by_name = frame.set_index("id")
     by_id: dict[str, tuple[int, int, int]] = {}
     for state in COMPARED:
@@ -171,18 +168,18 @@ def _ranked(frame: pd.DataFrame, pairs: dict[str, tuple[Runs, Runs]], measure: s
 
 
 def _ranks(worth: dict[str, np.ndarray]) -> dict[str, tuple[int, int, int]]:
-    """Rank by the mean, and the first and last that are not excluded pair by pair."""
+    """Return the rank by the mean, and the first and last rank that pairwise CIs do not exclude."""
     order = sorted(worth, key=lambda name: -float(worth[name].mean()))
     ranks = {}
     for rank, name in enumerate(order, 1):
-        apart = [difference(worth[name], worth[other]) for other in order if other != name]
-        first = 1 + sum(one.high < 0 for one in apart)
-        ranks[name] = rank, first, len(order) - sum(one.low > 0 for one in apart)
+        pairs = [difference(worth[name], worth[other]) for other in order if other != name]
+        first = 1 + sum(pair.high < 0 for pair in pairs)
+        ranks[name] = rank, first, len(order) - sum(pair.low > 0 for pair in pairs)
     return ranks
 
 
 def _closed_gain(before: Scenario, after: Scenario) -> float:
-    """Gain of ETTR by the closed form; NaN where it leaves out something of what changes, or has no answer.
+    """Return the gain of ETTR by the analytical model; NaN where it does not cover all changes, or has no answer.
 
     Examples
     --------
@@ -195,19 +192,19 @@ def _closed_gain(before: Scenario, after: Scenario) -> float:
         if budget.changes(before) or budget.changes(after):
             return float("nan")
         before, after = budget.with_immediate_detection(before), budget.with_immediate_detection(after)
-        plain = [budget.simplified(run) for run in (before, after)]
-        seen = _differing(plain[0].scenario, plain[1].scenario)
-        if plain[0].left_out != plain[1].left_out or seen != changed:
+        covered = [budget.simplified(run) for run in (before, after)]
+        covered_changes = _differing(covered[0].scenario, covered[1].scenario)
+        if covered[0].left_out != covered[1].left_out or covered_changes != changed:
             return float("nan")
-        ettr = [float(budget.exact(one.scenario).ettr) for one in plain]
+        ettr = [float(budget.exact(simplified.scenario).ettr) for simplified in covered]
     except (NotModelled, OutsideValidity):
         return float("nan")
     return ettr[1] - ettr[0]
 
 
-def _differing(one: Scenario, other: Scenario) -> set[str]:
-    """Paths of fields in which two scenarios differ, those of modes by name."""
-    values = [dict(leaves(_by_name(run))) for run in (one, other)]
+def _differing(first: Scenario, second: Scenario) -> set[str]:
+    """Return the paths of fields in which two scenarios differ, with modes by name."""
+    values = [dict(leaves(_by_name(run))) for run in (first, second)]
     return {path for path in values[0].keys() | values[1].keys() if values[0].get(path) != values[1].get(path)}
 
 
@@ -219,5 +216,5 @@ def _by_name(run: Scenario) -> dict[str, Any]:
 
 
 def _without_origins(scenario: Scenario) -> dict[str, Any]:
-    """All that a scenario says, but for where it is known from."""
+    """Return the values of a scenario without their origins."""
     return scenario.model_dump(exclude={"evidence"})

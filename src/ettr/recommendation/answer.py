@@ -1,4 +1,4 @@
-"""The recommended set of mitigations: its steps and their alternatives, as a report."""
+"""The recommended set of mitigations with its alternatives, and its report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from ettr.budget.simplify import mechanisms
 from ettr.core.report import Answer, Note, Report, Table, plain_values
-from ettr.core.sentences import about, count, duration, listed, number, pct, roughly, usd
+from ettr.core.sentences import about, count, duration, joined_range, listed, number, pct, roughly, usd
 from ettr.core.units import H_PER_MONTH, MIN_PER_H
 from ettr.mitigation import Catalogue
 from ettr.recommendation.ranges import savings
@@ -21,18 +21,18 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class Alternative:
-    """A mitigation that could take the place of steps: cheaper, or with an effect that is better known.
+    """A mitigation that could replace steps of the set: cheaper, or with better evidence for its effect.
 
     Attributes
     ----------
     id, title, effect : str
-        As of a :class:`RecommendedStep`.
+        As in :class:`RecommendedStep`.
     replaces : tuple of str
-        The steps whose place it would take.
+        Ids of the steps that it would replace.
     saved_h, of_h : float
-        Saved per month in their place, with all other steps in place; and what these steps save there. [h]
+        Saving per month of the alternative and of the steps that it replaces, each with all other steps in place. [h]
     price_usd : float
-        Once. [USD]
+        One-off price. [USD]
     is_cheaper : bool
         Whether its price is below that of the steps.
     """
@@ -54,23 +54,23 @@ class RecommendedStep:
     Attributes
     ----------
     id, title : str
-        Of the mitigation.
+        Id and name of the mitigation.
     saved_h, saved_usd : float
-        Marginal saving per month of the same work: over the set without this step. [h], [USD]
+        Marginal saving per month of the same work, relative to the set without this step. [h], [USD]
     total_h, total_usd : float
         Cumulative saving per month: this step and those listed above it. [h], [USD]
     alone_h : float
         Saving per month without any other step. [h]
     ettr, interval_min : float
-        With this step and those above it, at the best interval, and that interval; None beside faster tiers. [min]
+        ETTR with this step and those above it, at the best interval, and that interval; None with faster tiers. [min]
     price_usd : float
-        Once. [USD]
+        One-off price. [USD]
     payback_months : float
-        Until the marginal saving has returned the price. [month]
+        Time until the marginal saving has paid back the price. [month]
     needed_share : float
-        Share of the marginal saving that would just return the price within the horizon.
+        Break-even: the share of the marginal saving that pays back the price exactly within the horizon.
     effect : {"published", "published in part", "assumed"}
-        How much of the size of its effect is published.
+        Evidence for the size of the effect.
     """
 
     id: str
@@ -97,28 +97,34 @@ class Recommendation(Answer):
     scenario : Scenario
         The run.
     ettr : float
-        Without any of them, at the best interval.
+        ETTR without any of them, at the best interval.
     steps : tuple of RecommendedStep
-        The set, in the order of what each adds to those above it.
+        The set, ordered by the saving of each on top of those above it.
     alternatives : tuple of Alternative
-        Mitigations that would pay in the place of steps, for each place the best cheaper one, and the best one whose
-        effect is better known.
+        Profitable replacements of steps: the best cheaper one, and the best one with better evidence.
     months : float
         Horizon: the length of the run, ``cost.payback_months``, or :data:`MONTHS` for a job without an end. [month]
     budget_usd : float
-        The most that the prices may sum to; infinite without a limit. [USD]
+        Upper limit of the total price; infinite without one. [USD]
     unlisted : dict
-        Why each other mitigation that the model follows is not in the set, by id.
+        The reason why each other mitigation covered by the analytical model is not in the set, by id.
     simulated : tuple of str
-        Mitigations that only simulation follows.
+        Mitigations that only the simulator covers.
     undescribed : tuple of str
         Mitigations that act on something the scenario does not describe.
     quickest : tuple of (str, float) or None
-        The mitigation that would pay back soonest alone, and after how many months; None where none saves anything.
+        The mitigation that would pay back soonest alone, with that time [month]; None where none saves anything.
     cheapest : tuple of (str, float) or None
-        The mitigation with the lowest price, and that. [USD]
+        The mitigation with the lowest price, with that price. [USD]
     catalogue : Catalogue
-        Where the mitigations stand.
+        The catalogue of all mitigations.
+
+    Examples
+    --------
+    >>> from ettr import plan
+    >>> recommendation = plan.make("llama3-405b").recommendation
+    >>> recommendation.steps[0].title == recommendation.catalogue[recommendation.ids[0]].title
+    True
     """
 
     scenario: Scenario
@@ -136,12 +142,17 @@ class Recommendation(Answer):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Names of the set, in its order."""
+        """Ids of the set, in its order."""
         return tuple(step.id for step in self.steps)
 
     @property
+    def titles(self) -> list[str]:
+        """Names of the set, in its order."""
+        return [step.title for step in self.steps]
+
+    @property
     def has_price(self) -> bool:
-        """Whether an hour of the job costs anything: else the set saves the most hours."""
+        """Whether an hour of the job has a price; otherwise the set saves the most hours."""
         return self.scenario.usd_per_h > 0
 
     @property
@@ -151,26 +162,26 @@ class Recommendation(Answer):
 
     @property
     def saved_h(self) -> float:
-        """Saved by the set per month. [h]"""
+        """Saving of the set per month. [h]"""
         return self.steps[-1].total_h if self.steps else 0.0
 
     @property
     def saved_usd(self) -> float:
-        """The same in money, its price not counted. [USD]"""
+        """Saving of the set per month, before its price. [USD]"""
         return self.steps[-1].total_usd if self.steps else 0.0
 
     @property
     def net_usd(self) -> float:
-        """Saved by the set over the horizon, its price counted. [USD]"""
+        """Saving of the set over the horizon, less its price. [USD]"""
         return self.saved_usd * self.months - self.price_usd
 
     @functools.cached_property
     def plausible_net_usd(self) -> tuple[float, float] | None:
         """Net saving across the plausible range of the assumed inputs and the effects; None without one. [USD]"""
-        found = savings(self.scenario, self.ids, self.catalogue) if self.steps else None
-        if found is None or found.range is None:
+        saved = savings(self.scenario, self.ids, self.catalogue) if self.steps else None
+        if saved is None or saved.range is None:
             return None
-        low, high = (end * self.months * H_PER_MONTH * self.scenario.usd_per_h - self.price_usd for end in found.range)
+        low, high = (end * self.months * H_PER_MONTH * self.scenario.usd_per_h - self.price_usd for end in saved.range)
         return low, high
 
     @property
@@ -180,10 +191,10 @@ class Recommendation(Answer):
 
     @property
     def headline(self) -> str:
-        """The set, and the ETTR with it."""
+        """The names of the set, and the ETTR with it."""
         if not self.steps:
             return "no mitigation pays for itself"
-        return f"{listed(list(self.ids))}: ETTR {pct(self.ettr_with_all)}"
+        return f"{listed(self.titles)}: ETTR {pct(self.ettr_with_all)}"
 
     @property
     def horizon(self) -> str:
@@ -191,13 +202,13 @@ class Recommendation(Answer):
         return months_in_words(self.months)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON."""
+        """Return the set, its alternatives and its savings for JSON."""
         record = {
             "ettr": self.ettr,
             "ettr_with_all": self.ettr_with_all,
             "ids": self.ids,
             "steps": [vars(step) for step in self.steps],
-            "alternatives": [vars(other) for other in self.alternatives],
+            "alternatives": [vars(alternative) for alternative in self.alternatives],
             "months": self.months,
             "budget_usd": self.budget_usd,
             "price_usd": self.price_usd,
@@ -212,18 +223,18 @@ class Recommendation(Answer):
         return dict(plain_values(record))
 
     def report(self, left_out: Sequence[str] = (), names_others: bool = True) -> Report:
-        """The set and its alternatives.
+        """Return a table of the set, the total saving and the alternatives.
 
         Parameters
         ----------
         left_out : sequence of str
-            What the run has and the analytical model does without.
+            Mechanisms of the run that the analytical model leaves out.
         names_others : bool
-            Whether to say which mitigations are not compared here.
+            Whether to add which mitigations are not compared here.
         """
         sections: Report = []
         if left_out:
-            text = f"What mitigations save is calculated without {mechanisms(left_out)}; `ettr compare` simulates them."
+            text = f"Savings are calculated without {mechanisms(left_out)}; `ettr compare` simulates the mitigations."
             sections.append(Note(text))
         if self.steps:
             sections += [self._table(), Note(self._totals(left_out))]
@@ -233,105 +244,109 @@ class Recommendation(Answer):
         return [*sections, Note(self.elsewhere, dim=True)] if names_others and self.elsewhere else sections
 
     def details(self) -> Report:
-        """Break-even of each step, and why other mitigations are not in the set."""
+        """Return the id and break-even of each step, and why other mitigations are not in the set."""
         sections: Report = []
-        if self.steps and self.has_price:
-            rows = [(step.id, f"{max(math.ceil(100 * step.needed_share), 1)}%") for step in self.steps]
-            title = f"Part of the saving that still returns the price within {self.horizon}"
-            sections.append(Table(("recommended", "breaks even at"), rows, title=title))
+        if self.steps:
+            columns = {
+                "recommended": [step.title for step in self.steps],
+                "id": [step.id for step in self.steps],
+            }
+            if self.has_price:
+                heading = f"breaks even in {self.horizon} at this share of the saving"
+                columns[heading] = [f"{max(math.ceil(100 * step.needed_share), 1)}%" for step in self.steps]
+            sections.append(Table(tuple(columns), list(zip(*columns.values(), strict=True)), words=("id",)))
         by_reason: dict[str, list[str]] = {}
         for name, reason in self.unlisted.items():
-            by_reason.setdefault(reason, []).append(name)
-        reasons = {f"Not recommended, {reason}": names for reason, names in by_reason.items()}
-        reasons |= {
-            "Act on something the scenario does not describe": list(self.undescribed),
-            "Only simulation follows them": list(self.simulated),
+            by_reason.setdefault(f"Not recommended ({reason})", []).append(name)
+        by_reason |= {
+            "Not applicable (acts on something the scenario does not describe)": list(self.undescribed),
+            "Not compared here (only the simulator covers it)": list(self.simulated),
         }
-        return [*sections, *(Note(f"{why}: {', '.join(names)}.", dim=True) for why, names in reasons.items() if names)]
+        for reason, names in by_reason.items():
+            if names:
+                titles = (f"{self.catalogue[name].title} ({name})" for name in names)
+                sections.append(Note(f"{reason}: {', '.join(titles)}.", dim=True))
+        return sections
 
     def _table(self) -> Table:
-        """The steps, with their marginal and cumulative savings; money only where an hour of the job costs some."""
+        """Return the steps with their savings, on top of the others and in total; money only where hours cost some."""
         columns = {
-            "recommended": [f"{i}. {step.id}" for i, step in enumerate(self.steps, 1)],
-            "saves": [f"{number(about(step.saved_h))} h" for step in self.steps],
-            "per month": [usd(about(step.saved_usd)) for step in self.steps],
-            "cumulative": [f"{number(about(step.total_h))} h" for step in self.steps],
+            "recommended": [f"{i}. {step.title}" for i, step in enumerate(self.steps, 1)],
+            "saves per month": [f"{number(about(step.saved_h))} h" for step in self.steps],
+            "": [usd(about(step.saved_usd)) for step in self.steps],
+            "total so far": [f"{number(about(step.total_h))} h" for step in self.steps],
             "price (assumed)": [usd(about(step.price_usd)) for step in self.steps],
             "pays back in": [
                 roughly(step.payback_months * H_PER_MONTH) if 0 < step.payback_months < math.inf else ""
                 for step in self.steps
             ],
-            "effect": [step.effect for step in self.steps],
+            "effect size": [step.effect for step in self.steps],
         }
         if not self.has_price:
-            columns = {
-                {"saves": "saves per month"}.get(name, name): cells
-                for name, cells in columns.items()
-                if name not in ("per month", "pays back in")
-            }
-        return Table(tuple(columns), list(zip(*columns.values(), strict=True)), words=("pays back in", "effect"))
+            del columns[""], columns["pays back in"]
+        return Table(tuple(columns), list(zip(*columns.values(), strict=True)), words=("effect size",))
 
     def _totals(self, left_out: Sequence[str]) -> str:
-        """What the set reaches together, and how to read the columns."""
+        """Return the ETTR and the net saving of the whole set, and how to read the columns."""
         without = f" without {mechanisms(left_out)}" if left_out else ""
         last, n = self.steps[-1], len(self.steps)
         every = f" with a checkpoint every {roughly(last.interval_min / MIN_PER_H)}" if last.interval_min else ""
-        them = {1: "it", 2: "both"}.get(n, f"all {count(n)}")
-        saved = f", a net saving of {usd(about(self.net_usd))}{self._plausible} in {self.horizon}"
+        steps = {1: "it", 2: "both"}.get(n, f"all {count(n)}")
+        saved = f", net saving {usd(about(self.net_usd))}{self._plausible} in {self.horizon}"
         net = saved if self.has_price else ""
-        note = "" if n == 1 else " Each saves what is shown with all the others in place; cumulative is in this order."
+        note = "" if n == 1 else " Each saving is on top of all other rows; the total is that of the rows so far."
         ettr = pct(self.ettr_with_all, 1 if self.ettr_with_all > 0.985 else 0)
-        return f"With {them}: ETTR {ettr}{without}{every}{net}.{note}"
+        return f"With {steps}: ETTR {ettr}{without}{every}{net}.{note}"
 
     @property
     def _plausible(self) -> str:
         """The plausible range of the net saving in parentheses; empty where there is none."""
         if self.plausible_net_usd is None:
             return ""
-        low, high = (usd(about(end)) for end in self.plausible_net_usd)
-        return f" (plausible range {low} to {high})"
+        return f" (plausible range {joined_range(*(usd(about(end)) for end in self.plausible_net_usd))})"
 
     def _alternatives(self) -> Iterator[str]:
-        """A sentence for each mitigation that could take the place of steps."""
+        """Yield a sentence for each mitigation that could replace steps."""
         place = {step.id: str(i) for i, step in enumerate(self.steps, 1)}
-        for other in self.alternatives[:_MOST_NAMED]:
+        for alternative in self.alternatives[:_MOST_NAMED]:
             yield (
-                f"Instead of {listed([place[name] for name in other.replaces])}: {other.id}, "
-                f"{usd(about(other.price_usd))}, saves {_instead(other.saved_h, other.of_h)} (effect {other.effect})."
+                f"Alternative to {listed([place[name] for name in alternative.replaces])}: {alternative.title} "
+                f"({usd(about(alternative.price_usd))}) saves {_instead(alternative.saved_h, alternative.of_h)}; "
+                f"effect size {alternative.effect}."
             )
 
     def _nothing(self) -> str:
-        """Why the set is empty."""
+        """Return why the set is empty."""
         if self.cheapest and self.cheapest[1] > self.budget_usd:
             name, price = self.cheapest
             return (
-                f"No mitigation is recommended: the budget of {usd(self.budget_usd)} is below the cheapest compared, "
-                f"{name} for {usd(price)}."
+                f"No mitigation is recommended: the budget of {usd(self.budget_usd)} is below the price of the "
+                f"cheapest, {self.catalogue[name].title} ({usd(price)})."
             )
         if not self.unlisted:
-            return "No mitigation is recommended: the analytical model compares none of these."
+            return "No mitigation is recommended: the analytical model covers none of these."
         within = f"within {self.horizon}" if self.has_price else "even without a price"
         text = f"No mitigation pays for itself {within}"
         if self.quickest and self.has_price:
             name, months = self.quickest
-            text += f"; {name} would need {duration(months * H_PER_MONTH, about)}"
+            text += f"; the quickest, {self.catalogue[name].title}, needs {duration(months * H_PER_MONTH, about)}"
         return f"{text}."
 
     @property
     def elsewhere(self) -> str:
-        """Which mitigations are not compared, as a sentence; empty if all are."""
+        """The mitigations that are not compared, as a sentence; empty if all are."""
         parts = []
         if self.simulated:
-            rest = len(self.simulated) - _MOST_NAMED
-            more = f" and {rest} more" if rest > 0 else ""
-            names = ", ".join(self.simulated[:_MOST_NAMED]) if rest > 0 else listed(list(self.simulated))
-            parts.append(f"{names}{more}, which only simulation follows")
-        if self.undescribed:
-            parts.append(f"{len(self.undescribed)} that act on something the scenario does not describe")
+            titles = [self.catalogue[name].title for name in self.simulated]
+            rest = titles[_MOST_NAMED:]
+            names = [*titles[:_MOST_NAMED], f"{len(rest)} others"] if rest else titles
+            parts.append(f"{listed(names)} (only the simulator covers these)")
+        if n := len(self.undescribed):
+            parts.append(f"{n} that act{'s' if n == 1 else ''} on something the scenario does not describe")
         if not parts:
             return ""
-        assumed = ", with assumed values where it needs them" if self.undescribed else ""
-        return f"Not compared here: {'; '.join(parts)}. `ettr compare` simulates them{assumed}."
+        assumed = ", with assumed values where needed" if self.undescribed else ""
+        return f"Mitigations not compared here: {'; '.join(parts)}. `ettr compare` simulates them{assumed}."
 
 
 def months_in_words(months: float) -> str:
@@ -339,7 +354,7 @@ def months_in_words(months: float) -> str:
     return f"{months:.3g} months" if months >= 3 else roughly(months * H_PER_MONTH)
 
 
-def _instead(saved_h: float, of_h: float) -> str:
-    """Saved hours beside those that they take the place of, which may read alike."""
-    saved, of = (number(about(hours)) for hours in (saved_h, of_h))
-    return f"about the same {of} h per month" if saved == of else f"{saved} h instead of {of} h per month"
+def _instead(saved_h: float, replaced_h: float) -> str:
+    """Return the saving of an alternative next to that of the steps it replaces."""
+    saved, replaced = (number(about(hours)) for hours in (saved_h, replaced_h))
+    return f"about the same {saved} h per month" if saved == replaced else f"{saved} instead of {replaced} h per month"

@@ -1,7 +1,7 @@
 """The mitigations to choose together: the set with the largest net saving, by the analytical model.
 
-The recommendation depends on the run, the budget, the horizon and the catalogue, and on no order of choices. The pages
-of the book run the same search (``book/_static/plan.js``).
+The result depends on the run, the budget, the horizon and the catalogue, but not on any order of choices. The pages of
+the book run the same search (``book/_static/plan.js``).
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL
 
 LEAST_SHARE = 0.001
-"""Without a price per GPU-hour, each step must save this share of the time: a tenth of a point."""
+"""Share of the time that each step must save where GPU-hours have no price: a tenth of a point."""
 MONTHS = 12.0
-"""Horizon of a job without an end, in which a mitigation must return its price (assumed). [month]"""
+"""Payback horizon of a job without an end (assumed). [month]"""
 _ROUNDING = 1e-9
-"""Differences of value below this share of the run's cost are none."""
+"""Differences of value below this share of the run's cost are ignored."""
 _NO_ANSWER = (InputError, NotModelled, OutsideValidity)
 EFFECTS = (mitigation.PUBLISHED, mitigation.PARTLY, mitigation.ASSUMED)
-"""How much of the size of an effect is published, the best known first."""
+"""Evidence for the size of an effect, the best first."""
 _LEAST_OF_STEP = 0.5
-"""An alternative saves at least this share of the hours that the steps in its place save."""
+"""An alternative must save at least this share of the hours that the replaced steps save."""
 
 
 class RunAtBest(NamedTuple):
-    """ETTR at the best interval, the wall clock that the same work takes relative to other runs, and that interval."""
+    """ETTR at the best interval, relative wall-clock time of the same work, and that interval."""
 
     ettr: float
     cost: float
@@ -57,13 +57,13 @@ def recommend(
     scenario : Scenario
         The run, without what the analytical model leaves out (:func:`ettr.budget.simplified`).
     budget_usd : float
-        The most that the prices may sum to. [USD]
+        Upper limit of the total price. [USD]
     of : Catalogue, optional
-        Mitigations to choose from; the project's own if not given.
+        Catalogue of mitigations; that of the project by default.
     only : iterable of str, optional
-        Only these of the catalogue.
+        Ids of mitigations to choose from; all by default.
     original : Scenario, optional
-        The run as it was asked about, where ``scenario`` leaves something out.
+        The run as the user describes it, where ``scenario`` leaves something out.
 
     Returns
     -------
@@ -75,14 +75,14 @@ def recommend(
     NotModelled, OutsideValidity
         The analytical model does not cover the run itself.
     InputError
-        A budget that is negative or no number, or an unknown mitigation.
+        A negative or invalid budget, or an unknown mitigation.
 
     Notes
     -----
-    The value of a set is the money that it saves over the horizon less its price, each run at its best interval; of a
-    job whose hours cost nothing, the hours that it saves, of which each step must save a tenth of a point. Starting
-    from no mitigation, the search makes the best single change (add, remove, or swap one) until none improves the
-    value; equal values are decided by id. Whatever is listed therefore pays for itself with all the others in place.
+    The value of a set is the money that it saves over the horizon less its price, with each run at its best interval.
+    Where hours have no price, the value is the hours saved, and each step must save a tenth of a point. Starting from
+    no mitigation, the search makes the best single change (add, remove, or swap one) until none improves the value;
+    ties are broken by id. Each recommended mitigation therefore pays for itself on top of all the others.
 
     Examples
     --------
@@ -96,32 +96,33 @@ def recommend(
 
 
 def at_best_interval(scenario: Scenario) -> RunAtBest:
-    """Return what a run does at its best interval.
+    """Return ETTR and relative cost of a run at its best interval.
 
     Raises
     ------
     OutsideValidity
-        It practically never ends.
+        The run practically never ends.
     """
     tau_h, ettrs = best_h(any_interval(scenario))
     ettr = float(ettrs)
     if not ettr > 0:
         raise OutsideValidity("the job practically never ends")
-    work = scenario.productive_h if scenario.job.tokens is not None else 1.0  # a mitigation may change the hours
+    # a mitigation may change the hours that the tokens take
+    work = scenario.productive_h if scenario.job.tokens is not None else 1.0
     interval_min = None if scenario.checkpoint.tiers else float(tau_h) * MIN_PER_H
     return RunAtBest(ettr, work / (scenario.speed * ettr), interval_min)
 
 
 class Sets:
-    """Sets of mitigations of one run, with their savings, and the search for the best of them.
+    """Sets of mitigations for one run, with their savings, and the search for the best set.
 
     Parameters
     ----------
     scenario, budget_usd, of, only, original
-        As of :func:`recommend`.
+        As for :func:`recommend`.
     strengths : mapping, optional
-        Factor on the saving that the model calculates for a mitigation, by id; 1 if not given. For a set, the factors
-        are weighted by what each mitigation saves alone, and no set saves more than the run loses
+        Factor on the calculated saving of a mitigation, by id; 1 by default. For a set, the factors are weighted by
+        the saving of each mitigation alone, and no set saves more than the run loses
         (:class:`ettr.recommendation.Savings`).
 
     Raises
@@ -148,16 +149,16 @@ class Sets:
         self._at_best: dict[frozenset[str], RunAtBest | None] = {}
         self.simulated: list[str] = []
         self.undescribed: list[str] = []
-        wanted = None if only is None else {of[name].id for name in only}
+        selected = None if only is None else {of[name].id for name in only}
         self.candidates = {
             entry.id: entry
             for entry in of
-            if entry.changes and (wanted is None or entry.id in wanted) and self._is_followed(entry, original)
+            if entry.changes and (selected is None or entry.id in selected) and self._is_covered(entry, original)
         }
         self.prices = {entry.id: entry.price.of(scenario.cluster.n_gpus) for entry in of}
 
-    def _is_followed(self, entry: Mitigation, original: Scenario) -> bool:
-        """Whether the analytical model covers the run with a mitigation that changes it; else the reason is kept."""
+    def _is_covered(self, entry: Mitigation, original: Scenario) -> bool:
+        """Return whether the analytical model covers the run with a mitigation; otherwise note the reason."""
         if mitigation.missing(self.bare, entry):
             (self.undescribed if mitigation.missing(original, entry) else self.simulated).append(entry.id)
             return False
@@ -169,7 +170,7 @@ class Sets:
         except NotModelled:
             self.simulated.append(entry.id)
             return False
-        except InputError:  # it needs something else of the scenario
+        except InputError:  # it needs another part of the scenario
             self.undescribed.append(entry.id)
             return False
         except OutsideValidity:
@@ -177,7 +178,7 @@ class Sets:
         return True
 
     def at_best(self, chosen: frozenset[str]) -> RunAtBest | None:
-        """What the run does with a set, calculated once; None where the model has no answer."""
+        """Return the run with a set, cached; None where the model has no answer."""
         if not chosen:
             return self.before
         if chosen not in self._at_best:
@@ -189,16 +190,16 @@ class Sets:
         return self._at_best[chosen]
 
     def price_usd(self, chosen: Iterable[str]) -> float:
-        """Price of a set. [USD]"""
+        """Return the price of a set. [USD]"""
         return sum(self.prices[name] for name in sorted(chosen))
 
     def saved_share(self, chosen: frozenset[str], over: frozenset[str] = frozenset()) -> float:
-        """Share of the wall clock of the run without any mitigation that a set saves over another."""
+        """Return the saving of a set relative to another, as a share of the wall clock without mitigations."""
         after, before = self._saved(chosen), self._saved(over)
         return after - before if math.isfinite(before) else -math.inf
 
     def _saved(self, chosen: frozenset[str]) -> float:
-        """What a set saves over none, minus infinity where the model has no answer."""
+        """Return the saving of a set relative to none; minus infinity where the model has no answer."""
         after = self.at_best(chosen)
         if after is None:
             return -math.inf
@@ -214,16 +215,16 @@ class Sets:
         return min(saved * strength, 1 - self.before.ettr)
 
     def net_usd(self, chosen: Iterable[str]) -> float:
-        """Net saving of any set over the horizon, minus infinity where the model has no answer. [USD]"""
+        """Return the net saving of any set over the horizon; minus infinity where the model has no answer. [USD]"""
         _, saved_usd = self._per_month(self.saved_share(frozenset(chosen)))
         return saved_usd * self.months - self.price_usd(chosen)
 
     def saved_h(self, chosen: Iterable[str]) -> float:
-        """Saved by any set per month, minus infinity where the model has no answer. [h]"""
+        """Return the saving of any set per month; minus infinity where the model has no answer. [h]"""
         return self._per_month(self.saved_share(frozenset(chosen)))[0]
 
     def value(self, chosen: frozenset[str]) -> float:
-        """Net saving of a set as a share of the cost of the run over the horizon; minus infinity if not allowed."""
+        """Return the net saving of a set relative to the cost of the run; minus infinity if over the budget."""
         price = self.price_usd(chosen)
         if price > self.budget_usd:
             return -math.inf
@@ -231,18 +232,18 @@ class Sets:
         return self.saved_share(chosen) - (price / cost_usd if cost_usd > 0 else LEAST_SHARE * len(chosen))
 
     @functools.cached_property
-    def _apart(self) -> dict[str, set[str]]:
-        """The candidates that each does not go together with."""
+    def _incompatible(self) -> dict[str, set[str]]:
+        """The incompatible candidates of each candidate."""
         names = list(self.candidates)
         return {name: {other for other in names if self.catalogue.conflict(name, other)} for name in names}
 
     def go_together(self, chosen: Iterable[str]) -> bool:
-        """Whether no two of a set conflict."""
+        """Return whether no two mitigations of a set conflict."""
         names = set(chosen)
-        return not any(self._apart[name] & names for name in names)
+        return not any(self._incompatible[name] & names for name in names)
 
     def _neighbours(self, chosen: frozenset[str]) -> Iterator[frozenset[str]]:
-        """The sets that one addition, removal or swap away from a set, of mitigations that go together."""
+        """Yield the compatible sets that are one addition, removal or swap away."""
         for name in chosen:
             yield chosen - {name}
         for name in self.candidates.keys() - chosen:
@@ -253,49 +254,50 @@ class Sets:
                     yield swapped
 
     def best(self) -> frozenset[str]:
-        """The set that no single change improves, nor one more mitigation in the place of all that exclude it.
+        """Return the set that no single change improves, nor one more mitigation instead of all that exclude it.
 
-        Within a budget a cheaper mitigation may leave room for another one, so that a search begins with each, too.
+        With a binding budget a search also starts from each mitigation alone, because a cheaper one may leave room for
+        another.
         """
         chosen = self._climbed(frozenset())
-        is_bound = self.price_usd(self.candidates) > self.budget_usd
-        for name in sorted(self.candidates) if is_bound else ():
+        is_binding = self.price_usd(self.candidates) > self.budget_usd
+        for name in sorted(self.candidates) if is_binding else ():
             if self.prices[name] <= self.budget_usd:
                 chosen = self._better(chosen, self._climbed(self._climbed(frozenset([name]), name)))
         tried: set[frozenset[str]] = set()
         while chosen not in tried:
             tried.add(chosen)
             for name in sorted(self.candidates.keys() - chosen):
-                if excluded := self._apart[name] & chosen:
+                if excluded := self._incompatible[name] & chosen:
                     forced = self._climbed((chosen - excluded) | {name}, name)
                     chosen = self._better(chosen, forced)
         return chosen
 
-    def _better(self, one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
-        """The set of the larger value; of equals the first by id."""
-        gained = self.value(other) - self.value(one)
+    def _better(self, first: frozenset[str], second: frozenset[str]) -> frozenset[str]:
+        """Return the set with the larger value; ties are broken by id."""
+        gained = self.value(second) - self.value(first)
         if abs(gained) <= _ROUNDING:
-            return min(one, other, key=sorted)
-        return other if gained > 0 else one
+            return min(first, second, key=sorted)
+        return second if gained > 0 else first
 
-    def _climbed(self, chosen: frozenset[str], held: str = "") -> frozenset[str]:
-        """The set that the best single change leads to, again and again, until none improves it; ``held`` stays."""
+    def _climbed(self, chosen: frozenset[str], fixed: str = "") -> frozenset[str]:
+        """Return the set after repeated best single changes, until none improves it; ``fixed`` stays."""
         while True:
             best = chosen
             for other in self._neighbours(chosen):
-                if not held or held in other:
+                if not fixed or fixed in other:
                     best = self._better(best, other)
             if self.value(best) <= self.value(chosen) + _ROUNDING:
                 return chosen
             chosen = best
 
     def recommendation(self) -> Recommendation:
-        """The best set in order, with its alternatives and what is not in it."""
+        """Return the best set in order, with its alternatives and the mitigations not in it."""
         chosen = self.best()
         steps, above = [], frozenset[str]()
         while above != chosen:
             left = sorted(chosen - above)
-            name = max(left, key=lambda name: self.value(above | {name}))  # the first of equals
+            name = max(left, key=lambda name: self.value(above | {name}))  # ties: the first by id
             above |= {name}
             steps.append(self._step(name, chosen, above))
         alone = {name: self._payback_months(name, frozenset()) for name in sorted(self.candidates)}
@@ -317,11 +319,11 @@ class Sets:
         )
 
     def _per_month(self, share: float) -> tuple[float, float]:
-        """A saved share of the wall clock, in hours and in money per month. [h], [USD]"""
+        """Return a saved share of the wall clock in hours and in money per month. [h], [USD]"""
         return share * H_PER_MONTH, share * H_PER_MONTH * self.scenario.usd_per_h
 
     def _payback_months(self, name: str, others: frozenset[str]) -> float:
-        """Until a mitigation has returned its price, with others in place; infinite if it never does. [month]"""
+        """Return the payback time of a mitigation on top of others; infinite if it never pays back. [month]"""
         _, saved_usd = self._per_month(self.saved_share(others | {name}, others))
         if not self.prices[name]:
             return 0.0
@@ -346,47 +348,51 @@ class Sets:
         )
 
     def _alternatives(self, order: tuple[str, ...]) -> tuple[Alternative, ...]:
-        """The best mitigations in the place of steps: cheaper ones, and those whose effect is better known."""
+        """Return the best replacements of steps: cheaper ones, and those with better evidence."""
         chosen = frozenset(order)
-        found: dict[tuple[tuple[str, ...], bool], tuple[float, Alternative]] = {}
+        best_by_kind: dict[tuple[tuple[str, ...], bool], tuple[float, Alternative]] = {}
         for name in sorted(self.candidates.keys() - chosen):
-            excluded = self._apart[name] & chosen
+            excluded = self._incompatible[name] & chosen
             for replaced in [excluded] if excluded else [{step} for step in order]:
                 others = chosen - replaced
                 gained = self.value(others | {name}) - self.value(others)
-                saved, of = self.saved_share(others | {name}, others), self.saved_share(chosen, others)
-                if gained <= _ROUNDING or saved < _LEAST_OF_STEP * of:
+                saved, replaced_share = self.saved_share(others | {name}, others), self.saved_share(chosen, others)
+                if gained <= _ROUNDING or saved < _LEAST_OF_STEP * replaced_share:
                     continue
                 is_cheaper = self.prices[name] < self.price_usd(replaced)
-                is_known = EFFECTS.index(self.effect[name]) < max(EFFECTS.index(self.effect[one]) for one in replaced)
+                is_better_known = self._evidence(name) < max(map(self._evidence, replaced))
                 alternative = Alternative(
                     name,
                     self.candidates[name].title,
                     self.effect[name],
-                    tuple(one for one in order if one in replaced),
+                    tuple(step for step in order if step in replaced),
                     self._per_month(saved)[0],
-                    self._per_month(of)[0],
+                    self._per_month(replaced_share)[0],
                     self.prices[name],
                     is_cheaper,
                 )
-                for kind, applies in ((False, is_cheaper), (True, is_known)):
+                for kind, applies in ((False, is_cheaper), (True, is_better_known)):
                     key = alternative.replaces, kind
-                    if applies and gained > found.get(key, (0.0,))[0]:
-                        found[key] = gained, alternative
-        best = sorted(found.items(), key=lambda item: (order.index(item[0][0][0]), item[0][1]))
+                    if applies and gained > best_by_kind.get(key, (0.0,))[0]:
+                        best_by_kind[key] = gained, alternative
+        best = sorted(best_by_kind.items(), key=lambda item: (order.index(item[0][0][0]), item[0][1]))
         return tuple(dict.fromkeys(alternative for _, (_, alternative) in best))
 
+    def _evidence(self, name: str) -> int:
+        """Return the place of a mitigation's evidence in :data:`EFFECTS`, 0 for the best."""
+        return EFFECTS.index(self.effect[name])
+
     def _why_not(self, name: str, chosen: frozenset[str]) -> str:
-        """Why a mitigation is not in the set, as part of a sentence."""
-        if against := sorted(self._apart[name] & chosen):
-            return f"not together with {listed(against)}"
+        """Return why a mitigation is not in the set, as part of a sentence."""
+        if against := sorted(self._incompatible[name] & chosen):
+            return f"not compatible with {listed([self.catalogue[other].title for other in against])}"
         if self.price_usd(chosen | {name}) > self.budget_usd:
             return "over the budget"
         if self.saved_share(chosen | {name}, chosen) == -math.inf:
-            return "the analytical model does not cover it with the others"
-        return f"saves less than its price within {months_in_words(self.months)}"
+            return "not covered by the analytical model together with the others"
+        return f"saving below its price within {months_in_words(self.months)}"
 
     @functools.cached_property
     def effect(self) -> dict[str, str]:
-        """How much of the size of each candidate's effect is published."""
+        """Evidence for the size of each candidate's effect."""
         return {name: mitigation.effect_basis(entry.changes) for name, entry in self.candidates.items()}

@@ -1,4 +1,4 @@
-"""From which size of the job on a mitigation pays."""
+"""The value of mitigations at other sizes of the job, and the size at which they break even."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ettr.scenario.paths import N_GPUS
 from ettr.spares.simulated import check_runs
 
 PAYS, COSTS, UNSURE, NO_PROGRESS, NO_FIT = "pays", "costs more", "within the error", "no progress", "does not fit"
-_FAILURES_A_RUN = 150
+_FAILURES_PER_RUN = 150
 _BY_TOKENS = ("model", "layout", "network", "scaling", "sync")
 
 
@@ -30,7 +30,7 @@ def along(
     sizes: Iterable[float],
     n_runs: int = 40,
 ) -> pd.DataFrame:
-    """What each mitigation is worth at other sizes of the job.
+    """Return the saving of each mitigation at other sizes of the job.
 
     Parameters
     ----------
@@ -39,47 +39,53 @@ def along(
     ids : iterable of str
         Mitigations.
     sizes : iterable of float
-        Sizes, whole nodes. [GPUs]
+        Sizes of the job, in whole nodes. [GPUs]
     n_runs : int
-        Runs of each, of about 150 failures, in the steady state.
+        Simulated runs per size, in the steady state, with about 150 failures each.
 
     Returns
     -------
     DataFrame
-        ``id``, ``title``, ``value`` (the size), ``ettr_before``, ``ettr``, ``saved`` (of the time that the job
-        takes, as a share) with ``low`` and ``high`` (95%), ``saved_usd`` (of the scenario's whole work, its price
-        counted) with ``usd_low`` and ``usd_high`` [USD], ``state`` (``pays``, ``costs more``, ``within the error``,
-        ``no progress``: the job does not get on without it or with it, ``does not fit``, ``in place``), ``why``.
+        ``id``, ``title``, ``value`` (the size), ``ettr_before``, ``ettr``, ``saved`` (share of the job's time) with
+        ``low`` and ``high`` (95% CI), ``saved_usd`` (net saving over the entire job) with ``usd_low`` and ``usd_high``
+        [USD], ``state`` (``pays``, ``costs more``, ``within the error``, ``no progress``: with or without it the job
+        makes no progress, ``does not fit``, ``in place``), ``why``.
 
     Notes
     -----
-    Hot spares grow with the nodes in repair so that they are as often enough. The work is that of the scenario: at
-    other sizes, of a job given by its tokens, in the hours that these take there; of one given by its hours, in as
-    many GPU-hours.
+    Hot spares grow with the nodes in repair, so that they run out equally often. The work stays the same: the same
+    tokens for a job defined by tokens, the same GPU-hours for one defined by hours.
+
+    Examples
+    --------
+    >>> from ettr import recommendation
+    >>> study = recommendation.study(Scenario.load("llama3-405b"))
+    >>> along(study, ["peer-checkpoint"], [16384, 65536], n_runs=20)["state"].tolist()
+    ['pays', 'pays']
     """
     chosen = [study.catalogue[name] for name in ids]
     check_runs(n_runs)
-    few = replace(study, n_runs=n_runs)
+    short_study = replace(study, n_runs=n_runs)
     grid = sorted({float(size) for size in sizes})
     if not grid or grid[0] <= 0:
         raise InputError(f"sizes must be > 0 GPUs, got {grid}")
     rows: list[dict[str, Any]] = []
     for value in grid:
         before_of: dict[Study, tuple[Scenario, tuple[Runs, float]] | EttrError] = {}
-        for one in chosen:
-            own = few.together([one.id])
-            if own not in before_of:
-                before_of[own] = _before(own, value)
-            before = before_of[own]
-            worth = _no_answer(before) if isinstance(before, EttrError) else _worth(own, one, *before)
-            rows.append({"id": one.id, "title": one.title, "value": value} | worth)
+        for entry in chosen:
+            completed = short_study.together([entry.id])
+            if completed not in before_of:
+                before_of[completed] = _before(completed, value)
+            before = before_of[completed]
+            worth = _no_answer(before) if isinstance(before, EttrError) else _worth(completed, entry, *before)
+            rows.append({"id": entry.id, "title": entry.title, "value": value} | worth)
     columns = ["ettr_before", "ettr", "saved", "low", "high", "saved_usd", "usd_low", "usd_high"]
     frame = pd.DataFrame(rows)
     return frame.reindex(columns=["id", "title", "value", *columns, "state", "why"])
 
 
 def _before(study: Study, n_gpus: float) -> tuple[Scenario, tuple[Runs, float]] | EttrError:
-    """The scenario at another size and its runs, or why there are none."""
+    """Return the scenario at another size and its runs, or the error that prevents them."""
     try:
         run = _at(study.baseline, n_gpus)
         return run, _shortened(study, run)
@@ -88,7 +94,7 @@ def _before(study: Study, n_gpus: float) -> tuple[Scenario, tuple[Runs, float]] 
 
 
 def _at(base: Scenario, n_gpus: float) -> Scenario:
-    """A scenario at another size, with spares that are as often enough, in the normal approximation."""
+    """Return a scenario at another size; spares keep their probability to be enough (normal approximation)."""
     changes: dict[str, Any] = {N_GPUS: round(n_gpus)}
     if base.job.productive_h is not None:
         changes["job.productive_h"] = base.job.productive_h * base.cluster.n_gpus / round(n_gpus)
@@ -100,30 +106,32 @@ def _at(base: Scenario, n_gpus: float) -> Scenario:
 
 
 def _shortened(study: Study, run: Scenario) -> tuple[Runs, float]:
-    """Runs of some failures in the steady state, and how many times longer the whole work is.
+    """Return runs of about 150 failures in the steady state, and the factor to the entire work.
 
-    Where the failure rate changes with time, or the weather does, the whole work is run.
+    Where the failure rate or the weather changes with time, the entire work is simulated.
     """
-    whole_h = run.productive_h
+    entire_h = run.productive_h
     steady = not budget.changes(run) and not (run.heat and run.heat.weather)
-    work_h = min(whole_h, _FAILURES_A_RUN * run.job_mttf_h) if steady else whole_h
+    work_h = min(entire_h, _FAILURES_PER_RUN * run.job_mttf_h) if steady else entire_h
     without = {name: None for name in _BY_TOKENS if getattr(run, name) is not None}
     short = run.override({**without, "job.productive_h": work_h, "job.include_start": False})
-    return study.simulated(short), whole_h / work_h
+    return study.simulated(short), entire_h / work_h
 
 
-def _worth(study: Study, one: Mitigation, base: Scenario, before: tuple[Runs, float]) -> dict[str, Any]:
+def _worth(study: Study, entry: Mitigation, base: Scenario, before: tuple[Runs, float]) -> dict[str, Any]:
+    """Return the saving of a mitigation at one size, as a row."""
     runs, times = before
     try:
-        changed = mitigation.apply(base, one.id, study.catalogue)
+        changed = mitigation.apply(base, entry.id, study.catalogue)
         if changed == base:
-            return {"ettr_before": runs.ettr, "state": IN_PLACE, "why": "the scenario has it there"}
+            return {"ettr_before": runs.ettr, "state": IN_PLACE, "why": "the scenario already has it"}
         after, times_after = _shortened(study, changed)
     except EttrError as error:
         return {"ettr_before": runs.ettr, **_no_answer(error)}
     total_h = runs.total_h * times
     hours = difference(total_h, after.total_h * times_after)
-    usd = difference(runs.values("usd") * times, after.values("usd") * times_after + one.price.of(base.cluster.n_gpus))
+    price_usd = entry.price.of(base.cluster.n_gpus)
+    usd = difference(runs.values("usd") * times, after.values("usd") * times_after + price_usd)
     mean_h = float(total_h.mean())
     state = PAYS if usd.low > 0 else COSTS if usd.high < 0 else UNSURE
     return {

@@ -1,4 +1,4 @@
-"""What each mitigation alone is worth, with its report: the ranking, the best set, and what simulation adds to it."""
+"""The comparison of mitigations, with its report: ranking, recommended set, and additions by simulation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pandas as pd
 
 from ettr import ranges
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
-from ettr.core.sentences import about, count, number, pct, usd
+from ettr.core.sentences import about, count, joined_range, number, pct, usd
 from ettr.core.units import H_PER_MONTH
 from ettr.mitigation import ASSUMED, NO_EVIDENCE
 from ettr.ranges.assumed import condition_of
@@ -24,12 +24,12 @@ from ettr.recommendation.ranges import savings
 from ettr.recommendation.study import OnProgress, Study
 
 FAILS = "no answer"
-"""State of a mitigation with which there is no answer."""
+"""State of a mitigation for which there is no answer."""
 TRIED, IN_PLACE = "tried", "in place"
-"""Mitigations that were compared with the scenario, by adding them or by taking them away."""
+"""States of mitigations that were compared with the scenario, by adding or removing them."""
 COMPARED = (TRIED, IN_PLACE)
 MOST_RANKED, MOST_ASSUMED = 10, 5
-"""Mitigations that a report shows, with an effect whose size is published and with one that is assumed."""
+"""Number of mitigations in a report, with published and with assumed effect sizes."""
 _GAINS = {
     "usd": ("1000 USD", 1e-3, 0),
     "days": ("days", 1.0, 2),
@@ -37,27 +37,35 @@ _GAINS = {
     "gpu_h": ("1000 GPU h", 1e-3, 0),
     "mwh": ("MWh", 1.0, 0),
 }
-"""Title of a column, factor and decimals of what is gained of a measure."""
+"""Heading, factor and decimals of the gain of each measure."""
 _ALWAYS = ("days", "ettr", "usd")
-_WORDS = {"usd": "money", "days": "days", "ettr": "ETTR", "gpu_h": "GPU hours", "mwh": "energy"}
+_NAMES = {"usd": "money", "days": "days", "ettr": "ETTR", "gpu_h": "GPU hours", "mwh": "energy"}
 _IN_FULL_USD = 1e5
-"""Where nobody gains this much, single dollars are shown instead of thousands."""
+"""Below this largest gain, amounts are shown in dollars instead of thousands."""
+_ASSUMED_COLUMNS = ("effect size", "assumed for it")
 _MARK = " *"
-"""At a range of luck alone."""
+"""Mark of a range that is only the CI of the simulated mean."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Answer):
-    """Mitigations, each alone.
+    """A comparison of mitigations, each alone.
 
     Attributes
     ----------
     study : Study
         Scenario, baseline and seed.
     measure : str
-        What they are ranked by.
+        Measure that they are ranked by.
     frame : DataFrame
-        A row a mitigation, as from :func:`mitigations`.
+        A row per mitigation, as described in :func:`mitigations`.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, recommendation
+    >>> comparison = recommendation.mitigations(Scenario.load("llama3-405b"), ["peer-checkpoint"], n_runs=20)
+    >>> comparison.frame["state"].tolist()
+    ['tried']
     """
 
     study: Study
@@ -66,83 +74,83 @@ class Comparison(Answer):
 
     @property
     def baseline(self) -> Runs:
-        """Runs without any of them, of the scenario as it is."""
+        """Runs of the scenario without any of the mitigations."""
         return self.study.runs()
 
     @cached_property
     def completed(self) -> Study:
-        """The study with all that is assumed for one or the other of those that were compared."""
+        """The study with all fields that are assumed for the compared mitigations."""
         return self.study.together(self.compared["id"])
 
     @property
     def compared(self) -> pd.DataFrame:
-        """Those that have an answer, tried or in place."""
+        """Mitigations with an answer, tried or in place."""
         return self.frame[self.frame["state"].isin(COMPARED)]
 
     @property
     def ranked(self) -> pd.DataFrame:
-        """Those with a rank: the ones that were tried, best first, and then those in place."""
+        """Mitigations with a rank: those tried, best first, and then those in place."""
         rows = self.frame[self.frame["rank"].notna()]
         return rows.sort_values(["state", "rank"], ascending=[False, True], kind="stable", ignore_index=True)
 
     @property
-    def known(self) -> pd.DataFrame:
-        """Those that were tried and whose effect is published, at least in part; best first."""
+    def published(self) -> pd.DataFrame:
+        """Tried mitigations whose effect size is published at least in part, best first."""
         rows = self.ranked
         return rows[(rows["state"] == TRIED) & (rows["effect"] != ASSUMED)].reset_index(drop=True)
 
     @property
     def assumed(self) -> pd.DataFrame:
-        """Those that were tried and of whose effect nobody has published the size; best first."""
+        """Tried mitigations whose effect size is assumed, best first."""
         rows = self.ranked
         return rows[(rows["state"] == TRIED) & (rows["effect"] == ASSUMED)].reset_index(drop=True)
 
     @property
-    def placed(self) -> pd.DataFrame:
-        """Those in place with a rank; what is worth most first."""
+    def in_place(self) -> pd.DataFrame:
+        """Ranked mitigations that the scenario already has, the most valuable first."""
         rows = self.ranked
         return rows[rows["state"] == IN_PLACE].reset_index(drop=True)
 
     @property
-    def unpublished(self) -> pd.DataFrame:
-        """Those that were compared and about which nothing was published."""
+    def without_evidence(self) -> pd.DataFrame:
+        """Compared mitigations without any published figure."""
         return self.frame[self.frame["state"].isin(COMPARED) & (self.frame["evidence"] == NO_EVIDENCE)]
 
     @property
-    def unanswered(self) -> pd.DataFrame:
-        """Those that were not compared."""
+    def not_compared(self) -> pd.DataFrame:
+        """Mitigations that were not compared."""
         return self.frame[~self.frame["state"].isin(COMPARED)]
 
     @cached_property
     def ranges(self) -> pd.DataFrame:
-        """How far the gain of those that a report shows may be off.
+        """Plausible ranges of the gains that a report shows.
 
         Returns
         -------
         DataFrame
-            ``id``; ``low`` and ``high`` of the measure's gain, across the plausible range of the assumed inputs and of
-            how strongly it acts (5th to 95th percentile); where the analytical model does not cover it, the 95%
-            interval of the simulated mean, and ``only_simulated`` is true.
+            ``id``; ``low`` and ``high`` of the gain across the plausible ranges of the assumed inputs and of the
+            effect size (5th to 95th percentile). Where the analytical model does not cover a mitigation they are the
+            95% CI of the simulated mean, and ``only_simulated`` is true.
         """
-        shown = [*self.known["id"].head(MOST_RANKED), *self.assumed["id"].head(MOST_ASSUMED)]
+        shown = [*self.published["id"].head(MOST_RANKED), *self.assumed["id"].head(MOST_ASSUMED)]
         rows = [(name, *self._range_of(name)) for name in shown]
         return pd.DataFrame(rows, columns=["id", "low", "high", "only_simulated"])
 
     def _range_of(self, name: str) -> tuple[float, float, bool]:
-        """Ends of the range of a gain, and whether only simulation follows it."""
-        own, measure = self.study.together([name]), self.measure
-        gained = gain(own.runs(), own.runs([name]), measure)
+        """Return the range of a gain, and whether it is only the CI of the simulated mean."""
+        study, measure = self.study.together([name]), self.measure
+        gained = gain(study.runs(), study.runs([name]), measure)
         is_covered = self.frame.set_index("id")["closed_ettr_gain"].notna()[name]
-        found = savings(own.baseline, [name], own.catalogue, own.interval, own.seed) if is_covered else None
-        if found is None:
+        saved = savings(study.baseline, [name], study.catalogue, study.interval, study.seed) if is_covered else None
+        if saved is None:
             return gained.low, gained.high, True
-        moves = (found.shares - found.share) * own.runs().mean(measure)
+        moves = (saved.shares - saved.share) * study.runs().mean(measure)
         if measure == "ettr":
-            moves = found.ettr_gains - found.ettr_gain
+            moves = saved.ettr_gains - saved.ettr_gain
         return *ranges.range_of(gained.mean + moves, gained.mean), False
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON; what is not known is None."""
+        """Return the comparison for JSON; unknown values are None."""
         study = self.study
         return {
             "scenario": study.scenario.name,
@@ -162,120 +170,130 @@ class Comparison(Answer):
 
     @property
     def headline(self) -> str:
-        """The scenario, and the mitigation that comes first."""
-        first = next((rows.iloc[0] for rows in (self.known, self.assumed) if len(rows)), None)
-        best = "none is ranked" if first is None else f"{first['id']} comes first by {self.measure}"
+        """The scenario, and the best mitigation."""
+        first = next((rows.iloc[0] for rows in (self.published, self.assumed) if len(rows)), None)
+        best = "no mitigation is ranked" if first is None else f"{first['title']} ranks first by {_NAMES[self.measure]}"
         return f"{self.study.scenario.name}: {best}"
 
-    def only_simulated(self, found: Recommendation) -> list[str]:
-        """Mitigations that were tried, and that the analytical model does not compare."""
-        compared = {*found.ids, *found.unlisted}
+    def only_simulated(self, recommendation: Recommendation) -> list[str]:
+        """Return the ids of tried mitigations that the analytical model does not cover."""
+        compared = {*recommendation.ids, *recommendation.unlisted}
         rows = self.frame[(self.frame["state"] == TRIED) & ~self.frame["id"].isin(compared)]
         return list(rows["id"])
 
-    def additions_to(self, found: Recommendation, on_progress: OnProgress | None = None) -> tuple[Addition, ...]:
-        """Mitigations that simulation adds to the recommended set, of those that gain by themselves."""
+    def additions_to(
+        self, recommendation: Recommendation, on_progress: OnProgress | None = None
+    ) -> tuple[Addition, ...]:
+        """Return the mitigations to add to the recommended set by simulation, of those that gain alone."""
         gaining = self.frame.loc[self.frame["usd_low"] > 0, "id"] if "usd_low" in self.frame else []
-        candidates = [name for name in self.only_simulated(found) if name in set(gaining)]
-        return additions(self.study, found.ids, candidates, found.budget_usd, on_progress)
+        candidates = [name for name in self.only_simulated(recommendation) if name in set(gaining)]
+        return additions(self.study, recommendation.ids, candidates, recommendation.budget_usd, on_progress)
 
-    def report(self, found: Recommendation | None = None, added: Sequence[Addition] = ()) -> Report:
-        """The ranking on one screen, and the recommended set, if it is given."""
+    def report(self, recommendation: Recommendation | None = None, added: Sequence[Addition] = ()) -> Report:
+        """Return the ranking on one screen, with the recommended set if there is one."""
         sections: Report = [Headline(self.study.scenario.title), Note(_base(self))]
         sections += _ranking(self)
         sections += _not_ranked(self)
-        if found:
-            sections += [Headline("Recommended together"), *found.report(names_others=False)]
-            sections += _added(self, found, added)
+        if recommendation:
+            sections += [Headline("Recommended together"), *recommendation.report(names_others=False)]
+            sections += _added(self, recommendation, added)
         return [*sections, *_footnotes(self)]
 
 
-def _added(answer: Comparison, found: Recommendation, added: Sequence[Addition]) -> Report:
-    """What simulation says of the recommended set, and adds to it."""
+def _added(answer: Comparison, recommendation: Recommendation, added: Sequence[Addition]) -> Report:
+    """Return the simulated ETTR of the recommended set, and the additions to it."""
     sections: Report = []
-    if found.steps:
-        ettr = answer.study.together(found.ids).runs(found.ids).ettr
-        sections.append(Note(f"Simulated together on the same failures: ETTR {pct(ettr)}."))
-    others = " with these in place" if found.steps else ""
-    n = len(answer.only_simulated(found))
-    within = " and within the budget" if math.isfinite(found.budget_usd) else ""
+    if recommendation.steps:
+        ids = recommendation.ids
+        ettr = answer.study.together(ids).runs(ids).ettr
+        sections.append(Note(f"Simulated ETTR with all of them, on the same failures: {pct(ettr)}."))
+    others = " on top of these" if recommendation.steps else ""
+    n = len(answer.only_simulated(recommendation))
+    within = " within the budget" if math.isfinite(recommendation.budget_usd) else ""
     if not added:
         text = (
-            f"Simulation adds none of the {n} mitigations that only it follows: none saves more than its price by two "
+            f"Of the {n} mitigations that only the simulator covers, none saves significantly more than its price "
+            f"(two standard errors){others}{within}."
         )
-        return [*sections, Note(f"{text}standard errors{others}{within}.")] if n else sections
+        return [*sections, Note(text)] if n else sections
     per = _per(answer.study)
     rows = [
         (
-            addition.id,
+            addition.title,
             usd(about(addition.gained.mean * per.share)),
-            f"{usd(about(addition.gained.low * per.share))} to {usd(about(addition.gained.high * per.share))}",
+            joined_range(*(usd(about(end * per.share)) for end in (addition.gained.low, addition.gained.high))),
             usd(about(addition.price_usd)),
             addition.effect,
             ", ".join(dict.fromkeys(_section(path) for path in addition.assumed)),
         )
         for addition in added
     ]
-    columns = ("simulation adds", f"net saving{per.words or ' per run'}", "95% CI", "price", "effect", "assumed for it")
+    columns = ("added by simulation", f"net saving{per.words or ' per run'}", "95% CI", "price", *_ASSUMED_COLUMNS)
     text = (
-        f"Each of these saves more than its price by more than two standard errors on the same failures, with "
-        f"{'the recommended set and ' if found.steps else ''}those above it in place. How much there is for them to "
-        "save is assumed."
+        "Each of these saves more than its price by more than two standard errors, on the same failures and on top of "
+        f"{'the recommended set and ' if recommendation.steps else ''}the rows above. The losses that they reduce are "
+        "assumed."
     )
-    return [*sections, Table(columns, rows, words=("effect", "assumed for it")), Note(text)]
+    return [*sections, Table(columns, rows, words=_ASSUMED_COLUMNS), Note(text)]
 
 
 def _base(answer: Comparison) -> str:
-    """How it was compared, and the run without any mitigation."""
+    """Return the settings of the comparison, and the run without any mitigation."""
     study, base = answer.study, answer.baseline
-    at = "its best interval" if study.interval == "best" else "the given interval"
+    at = "its best checkpoint interval" if study.interval == "best" else "the current checkpoint interval"
     per = _per(study)
     money = f"{usd(base.mean('usd') * per.share)}{per.words}"
     days = f"{number(base.mean('days'))} days, " if study.scenario.ends else ""
     return (
-        f"{count(study.n_runs)} runs of each, seed {study.seed}, at {at}. Without any of them: ETTR {pct(base.ettr)}, "
-        f"{days}{money}"
+        f"{count(study.n_runs)} simulated runs of each scenario (seed {study.seed}), each at {at}. Without "
+        f"mitigations: ETTR (Effective Training Time Ratio: productive time / wall-clock time) {pct(base.ettr)}, "
+        f"{days}{money}."
     )
 
 
 @dataclass(frozen=True)
 class _Per:
-    """What amounts are told of: the run, or per month of a job that does not end."""
+    """The period of amounts: the run, or a month of a job without an end."""
 
     share: float = 1.0
     words: str = ""
 
 
 def _per(study: Study) -> _Per:
-    """That of a study; per month as a share of the year that is simulated."""
+    """Return the period of a study; a month is a share of the simulated year."""
     return _Per() if study.scenario.ends else _Per(H_PER_MONTH / float(study.runs().total_h.mean()), " per month")
 
 
 def _ranking(answer: Comparison) -> Report:
-    """The two tables: effects that are published, and those that are assumed."""
+    """Return the two tables: mitigations with published and with assumed effect sizes."""
     sections: Report = []
-    per = "per run" if answer.study.scenario.ends else "per month (its price spread over a year)"
+    per = "per run" if answer.study.scenario.ends else "per month (price spread over a year)"
     unit = _columns(answer)["usd"][0]
+    ranked_by = _NAMES[answer.measure]
     for rows, most, title in (
-        (answer.known, MOST_RANKED, f"What each alone saves {per}, by {_WORDS[answer.measure]}; prices in {unit}"),
-        (answer.assumed, MOST_ASSUMED, "Effect assumed, nobody has published its size"),
+        (
+            answer.published,
+            MOST_RANKED,
+            f"Saving of each mitigation alone {per}, ranked by {ranked_by}; prices in {unit}",
+        ),
+        (answer.assumed, MOST_ASSUMED, "Mitigations with an assumed effect size"),
     ):
         if rows.empty:
             continue
         shown = rows.head(most)
         sections += [Headline(title), _table(answer, shown)]
         if answer.measure == "usd" and not (rows["usd_gain"] > 0).any():
-            sections.append(Note("Each of these costs more than it saves"))
+            sections.append(Note("Each of these costs more than it saves."))
         if len(rows) > len(shown):
-            sections.append(Note(f"and {len(rows) - len(shown)} more that save less (--json has them)", dim=True))
+            sections.append(Note(f"{len(rows) - len(shown)} more save less (see --json).", dim=True))
     return sections
 
 
 def _table(answer: Comparison, shown: pd.DataFrame) -> Table:
-    """Mitigations with what they gain, of the measure they are ranked by with its range."""
+    """Return mitigations with their gains, and the range of the gain that they are ranked by."""
     columns = _columns(answer)
     ends = {row.id: row for row in answer.ranges.itertuples()}
-    titles, rows = [], [[row["id"]] for row in shown.to_dict("records")]
+    titles, rows = [], [[title] for title in shown["title"]]
     for name, (title, factor, decimals) in columns.items():
         scale = _scale(answer, name, factor)
         titles.append(title)
@@ -283,20 +301,20 @@ def _table(answer: Comparison, shown: pd.DataFrame) -> Table:
             cells.append(_digits(scale * gained, decimals))
         if name == answer.measure:
             titles.append("plausible range")
-            for cells in rows:
-                cells.append(_range(ends[cells[0]], scale, decimals))
+            for cells, name_of_row in zip(rows, shown["id"], strict=True):
+                cells.append(_range(ends[name_of_row], scale, decimals))
     for cells, price, effect in zip(rows, shown["own_usd"], shown["effect"], strict=True):
         cells += [_digits(columns["usd"][1] * price, 0), effect]
-    return Table(("mitigation", *titles, "price", "effect"), rows, words=("effect",))
+    return Table(("mitigation", *titles, "price", "effect size"), rows, words=("effect size",))
 
 
 def _scale(answer: Comparison, measure: str, factor: float) -> float:
-    """From what is gained of a measure to what its column shows."""
+    """Return the factor from the gain of a measure to the numbers in its column."""
     return factor * (1.0 if measure == "ettr" else _per(answer.study).share)
 
 
 def _columns(answer: Comparison) -> dict[str, tuple[str, float, int]]:
-    """The measure that is ranked by first, then the others that are always shown."""
+    """Return the columns of gains, the measure that is ranked by first."""
     names = dict.fromkeys((answer.measure, *_ALWAYS))
     columns = {name: _GAINS[name] for name in names}
     if answer.ranked.empty:
@@ -307,67 +325,69 @@ def _columns(answer: Comparison) -> dict[str, tuple[str, float, int]]:
 
 def _range(ends: Any, scale: float, decimals: int) -> str:
     mark = _MARK if ends.only_simulated else " " * len(_MARK)
-    return f"{_digits(scale * ends.low, decimals)} to {_digits(scale * ends.high, decimals)}{mark}"
+    return joined_range(*(_digits(scale * end, decimals) for end in (ends.low, ends.high))) + mark
 
 
 def _digits(value: float, decimals: int) -> str:
-    """Three digits, and no more decimals than these; a zero has no sign."""
+    """Return a number with three digits and at most these decimals; a zero has no sign."""
     return f"{round(float(f'{value:.3g}'), decimals) + 0.0:,.{decimals}f}"
 
 
 def _not_ranked(answer: Comparison) -> Report:
-    """What is in place, straw men, and what has no answer."""
-    frame, placed = answer.frame, answer.placed
+    """Return the mitigations in place, unfair comparisons, and mitigations without an answer."""
+    frame, in_place = answer.frame, answer.in_place
     sections: Report = []
-    if len(placed):
-        sections.append(Note(_worths(answer, placed)))
+    if len(in_place):
+        sections.append(Note(_worths(answer, in_place)))
     for row in frame[frame["straw_man"] != ""].itertuples():
-        sections.append(Note(f"Straw man, not ranked: {row.id} against {row.straw_man}"))
-    failed = answer.unanswered[answer.unanswered["state"] == FAILS]
-    sections += [Note(f"{row.id}: {row.state}; {row.why}") for row in failed.itertuples()]
-    others = answer.unanswered[answer.unanswered["state"] != FAILS]
+        sections.append(Note(f"Not ranked: {row.title} compares against outdated practice ({row.straw_man})."))
+    failed = answer.not_compared[answer.not_compared["state"] == FAILS]
+    sections += [Note(f"{row.title}: {row.state}; {row.why}.") for row in failed.itertuples()]
+    others = answer.not_compared[answer.not_compared["state"] != FAILS]
     counts = [f"{n} {state}" for state, n in Counter(others["state"]).items()]
-    counts += [f"{len(answer.unpublished)} without any published figure"] if len(answer.unpublished) else []
-    return [*sections, *([Note(f"Left out: {', '.join(counts)} (--json says why)", dim=True)] if counts else [])]
+    counts += [f"{len(answer.without_evidence)} without any published figure"] if len(answer.without_evidence) else []
+    return [*sections, *([Note(f"Not compared: {', '.join(counts)} (reasons in --json).", dim=True)] if counts else [])]
 
 
-def _worths(answer: Comparison, placed: pd.DataFrame) -> str:
-    """What is in place with what it is worth of the measure."""
+def _worths(answer: Comparison, in_place: pd.DataFrame) -> str:
+    """Return the mitigations in place with their gains, as a sentence."""
     title, factor, decimals = _columns(answer)[answer.measure]
     scale = _scale(answer, answer.measure, factor)
-    worths = [f"{row['id']} {_digits(scale * row[f'{answer.measure}_gain'], decimals)}" for _, row in placed.iterrows()]
-    return f"In place already, and worth ({title}): {', '.join(worths)}"
+    worths = [
+        f"{row['title']} {_digits(scale * row[f'{answer.measure}_gain'], decimals)}" for _, row in in_place.iterrows()
+    ]
+    return f"Already in place, with their gain in {title}: {', '.join(worths)}."
 
 
 def _footnotes(answer: Comparison) -> Report:
-    """How to read the ranges, and what is assumed."""
+    """Return how to read the ranges, and the assumed fields."""
     notes = []
-    shown = len(answer.known) + len(answer.assumed)
+    shown = len(answer.published) + len(answer.assumed)
     if shown:
         notes.append(_of_ranges(answer))
     if shown and answer.measure == "ettr":
-        notes.append("The ETTR counts slower training as productive, which the days do not")
+        notes.append("The ETTR counts slower training as fully productive; the days do not.")
     if answer.completed.assumptions:
         paths = _sections(answer.completed.assumed)
-        whom = " Each only for what acts on it." if answer.completed.assumed_of_run else ""
+        scope = " (each only for the mitigations that act on it)" if answer.completed.assumed_of_run else ""
         notes.append(
-            f"Assumed beyond the scenario: {paths}.{whom} Set them with --set, or leave all out with --as-given"
+            f"Assumed in addition to the scenario: {paths}{scope}. Set them with --set, or assume none with --as-given."
         )
     return [Note(text, dim=True) for text in notes]
 
 
 def _of_ranges(answer: Comparison) -> str:
-    """What the ranges are over, and what the mark means."""
+    """Return the meaning of the ranges, and of their mark."""
     condition, simulated = condition_of(answer.study.scenario), answer.ranges["only_simulated"]
-    given = f", given {condition}" if condition else ""
-    text = f"Plausible range: across the assumed inputs{given}, and a weaker or stronger effect"
+    agreeing = f" (given {condition})" if condition else ""
+    text = f"Plausible range: across the ranges of the assumed inputs{agreeing} and of the effect size."
     if not simulated.any():
         return text
-    return f"{text}; *: 95% interval of the simulated mean alone, as the analytical model does not cover it"
+    return f"{text} *: only the 95% CI of the simulated mean, because the analytical model does not cover it."
 
 
 def _sections(paths: list[str]) -> str:
-    """Paths by the section that they are in, with their number where there are several, e.g. ``repair (5)``."""
+    """Return the sections of paths, with their number where there are several, e.g. ``repair (5)``."""
     names = Counter(_section(path) for path in dict.fromkeys(paths))
     return ", ".join(name if n == 1 else f"{name} ({n})" for name, n in names.items())
 

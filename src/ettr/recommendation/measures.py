@@ -1,4 +1,4 @@
-"""What the runs of a scenario took, run by run: the same failures strike every scenario that shares their seed."""
+"""Simulated runs of a scenario and their measures; scenarios with the same seed have the same failures."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from ettr.simulation.columns import COLUMNS, N_FAILURES, PRODUCTIVE, WAITING
 from ettr.simulation.outlook import REMEDY, outlook
 
 Interval = Literal["best", "given"]
-"""Checkpoint at the closed form's best interval of each scenario, or at its own."""
+"""Checkpoint at the best interval of each scenario by the analytical model, or at the current one."""
 
 UNITS = MappingProxyType({"ettr": "1", "days": "d", "gpu_h": "GPU h", "usd": "USD", "mwh": "MWh"})
-"""Measures of a run, and their units."""
+"""Measures of a run with their units."""
 BETTER_LARGE = ("ettr",)
-"""Measures of which more is better; of the others less."""
+"""Measures for which more is better; for the others less is."""
 
-_OFTEN_H, _LEAST_ETTR, _MOST_MET = 1.0, 0.01, 1e6
-"""Failures that often, with so low an ETTR and so many of them, are not simulated."""
+_OFTEN_H, _LOWEST_ETTR, _MOST_FAILURES = 1.0, 0.01, 1e6
+"""Runs with a shorter MTTF, a lower ETTR and more failures than these are not simulated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,47 +41,53 @@ class Runs:
     Attributes
     ----------
     scenario : Scenario
-        What was simulated, with the interval that was used.
+        The simulated scenario, with its interval.
     hours : ndarray of shape (runs, columns)
-        As in a simulation's table.
-    own_usd : float
-        Spent on mitigations, whatever the run takes. [USD]
+        Table of the simulation.
+    price_usd : float
+        One-off price of the mitigations. [USD]
+
+    Examples
+    --------
+    >>> runs = run_scenario(Scenario.load("llama3-405b"), 20)
+    >>> runs.n_runs, round(runs.ettr, 2)
+    (20, 0.91)
     """
 
     scenario: Scenario
     hours: np.ndarray
-    own_usd: float = 0.0
+    price_usd: float = 0.0
 
     @property
     def n_runs(self) -> int:
-        """Runs that were simulated."""
+        """Number of simulated runs."""
         return int(self.hours.shape[0])
 
     @cached_property
     def total_h(self) -> np.ndarray:
-        """Wall clock of each run. [h]"""
+        """Wall-clock time of each run. [h]"""
         return np.asarray(self.hours[:, : len(PARTS)].sum(axis=1))
 
     @cached_property
     def held_gpus(self) -> int:
-        """GPUs of the job and of its hot spares; pre-emptible nodes have other work, which pays for them."""
-        held = self.scenario.spares
-        nodes = held.n_nodes if held else 0
+        """GPUs of the job and of its hot spares, without pre-emptible nodes, which do other work."""
+        spares = self.scenario.spares
+        nodes = spares.n_nodes if spares else 0
         return self.scenario.cluster.n_gpus + nodes * self.scenario.cluster.gpus_per_node
 
     @property
     def waiting_share(self) -> float:
-        """Share of the wall clock that was spent waiting for nodes."""
+        """Share of the wall clock spent waiting for nodes."""
         return float(self.hours[:, WAITING].sum() / self.total_h.sum())
 
     @property
     def ettr(self) -> float:
-        """Ratio of the sums."""
+        """Effective Training Time Ratio: the ratio of the sums over all runs, in [0, 1]."""
         return float(self.hours[:, PRODUCTIVE].sum() / self.total_h.sum())
 
     @cached_property
     def mwh(self) -> np.ndarray:
-        """Energy of the facility, that of idle hot spares too. [MWh]"""
+        """Energy of the facility, including idle hot spares. [MWh]"""
         profile = power.profile(self.scenario)
         by_part_mw = np.array([profile.facility_mw(state_of(part)) for part in PARTS])
         hot = self.scenario.spares.n_nodes if self.scenario.spares else 0
@@ -90,10 +96,10 @@ class Runs:
         return np.asarray(self.hours[:, : len(PARTS)] @ by_part_mw + idle_mw * self.total_h)
 
     def values(self, measure: str) -> np.ndarray:
-        """A measure of each run, whose mean is that of all.
+        """Return a measure of each run.
 
-        Of the ETTR, a ratio of sums, what each run adds to it to first order: the mean is exact, and the spread is that
-        of the delta method.
+        The ETTR is a ratio of sums. Its values are linearised (delta method): their mean is the exact ETTR, and their
+        variance that of the ratio.
         """
         gpu_h = self.total_h * self.held_gpus
         if measure == "ettr":
@@ -105,10 +111,10 @@ class Runs:
             return np.asarray(gpu_h)
         if measure == "mwh":
             return self.mwh
-        return np.asarray(self.scenario.prices.total_usd(gpu_h, self.mwh, self.total_h / H_PER_DAY) + self.own_usd)
+        return np.asarray(self.scenario.prices.total_usd(gpu_h, self.mwh, self.total_h / H_PER_DAY) + self.price_usd)
 
     def mean(self, measure: str) -> float:
-        """Mean of a measure over the runs."""
+        """Return the mean of a measure over the runs."""
         return float(self.values(measure).mean())
 
     @property
@@ -125,9 +131,9 @@ def run_scenario(
     n_runs: int,
     seed: Seed = 0,
     interval: Interval = "best",
-    own_usd: float = 0.0,
+    price_usd: float = 0.0,
 ) -> Runs:
-    """Simulate a scenario at its best interval or at its own.
+    """Return simulated runs of a scenario at its best or its current interval.
 
     Parameters
     ----------
@@ -136,35 +142,41 @@ def run_scenario(
     n_runs, seed
         As for :func:`ettr.simulate`.
     interval : {"best", "given"}
-        Which checkpoint interval.
-    own_usd : float
-        Spent beside the run. [USD]
+        Checkpoint interval.
+    price_usd : float
+        One-off price of the mitigations. [USD]
 
     Returns
     -------
     Runs
-        Run by run.
+
+    Examples
+    --------
+    >>> runs = run_scenario(Scenario.load("llama3-405b"), 20)
+    >>> runs.values("days").shape, round(runs.mean("days"))
+    ((20,), 54)
     """
     run = at_interval(scenario, interval)
     _refuse_endless(run, n_runs)
     simulated = simulation.simulate(run, n_runs, seed)
-    return Runs(run, simulated.rows[:, : len(COLUMNS)], own_usd)
+    return Runs(run, simulated.rows[:, : len(COLUMNS)], price_usd)
 
 
 def _refuse_endless(run: Scenario, n_runs: int) -> None:
-    """Raise where runs that hardly get on would meet failures for minutes of computing."""
+    """Refuse runs with hardly any progress, whose many failures would take minutes to simulate."""
     if run.job_mttf_h > _OFTEN_H:
         return
     ahead = outlook(run)
-    if ahead.ettr > 0 and ahead.is_endless(_LEAST_ETTR, _MOST_MET, n_runs):
+    if ahead.ettr > 0 and ahead.is_endless(_LOWEST_ETTR, _MOST_FAILURES, n_runs):
         met = f"{n_runs:,} runs would meet {ahead.n_failures * n_runs:.2g} failures"
         raise NoProgress(f"{ahead.words}, and {met}; {REMEDY}")
 
 
 def at_interval(scenario: Scenario, interval: Interval) -> Scenario:
-    """The scenario at the closed form's best interval, as near to it as its tiers let it be; or as it is.
+    """Return the scenario at the best interval by the analytical model ("best"), or unchanged ("given").
 
-    Silent failures are taken as :func:`ettr.budget.with_immediate_detection` ones for this.
+    The interval is rounded to a multiple of the tiers' intervals. Silent failures count as detected at once
+    (:func:`ettr.budget.with_immediate_detection`).
     """
     if interval == "given":
         return scenario
@@ -175,16 +187,16 @@ def at_interval(scenario: Scenario, interval: Interval) -> Scenario:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much better one scenario is than another, from runs with common random numbers.
+    """The difference between two scenarios, from runs with common random numbers.
 
     Attributes
     ----------
     mean : float
-        Of the measure; positive where the second is better.
+        Mean difference of the measure; positive where the second scenario is better.
     error : float
-        Standard error.
+        Standard error of the mean.
     low, high : float
-        95% interval.
+        Ends of the 95% CI of the mean.
     """
 
     mean: float
@@ -194,12 +206,12 @@ class Difference:
 
 
 def gain(before: Runs, after: Runs, measure: str) -> Difference:
-    """How much better ``after`` is than ``before``: saved days, GPU-hours, USD and MWh, or gained ETTR.
+    """Return how much better ``after`` is than ``before``: saved days, GPU-hours, USD and MWh, or gained ETTR.
 
     Parameters
     ----------
     before, after : Runs
-        Of the same seed and as many.
+        Runs with the same seed, in equal number.
     measure : str
         A key of ``UNITS``.
 
@@ -207,27 +219,40 @@ def gain(before: Runs, after: Runs, measure: str) -> Difference:
     -------
     Difference
         Paired run by run.
+
+    Examples
+    --------
+    >>> run = Scenario.load("llama3-405b")
+    >>> faster = run_scenario(run.override({"recovery.restart_min": 2}), 20)
+    >>> gain(run_scenario(run, 20), faster, "ettr").mean > 0.01
+    True
     """
     return difference(*_in_order(before, after, measure))
 
 
 def gains(before: Runs, after: Runs, measure: str) -> np.ndarray:
-    """What :func:`gain` is the mean of, run by run."""
-    one, other = _in_order(before, after, measure)
-    return np.asarray(one - other)
+    """Return the gain of each run; :func:`gain` is the mean."""
+    minuend, subtrahend = _in_order(before, after, measure)
+    return np.asarray(minuend - subtrahend)
 
 
 def _in_order(before: Runs, after: Runs, measure: str) -> tuple[np.ndarray, np.ndarray]:
-    """The measure of each run, in the order in which the first less the second is the gain."""
-    one, other = before.values(measure), after.values(measure)
-    return (other, one) if measure in BETTER_LARGE else (one, other)
+    """Return the measure of each run, in the order in which the first minus the second is the gain."""
+    values = before.values(measure), after.values(measure)
+    return values[::-1] if measure in BETTER_LARGE else values
 
 
-def difference(one: np.ndarray, other: np.ndarray | float = 0.0) -> Difference:
-    """Mean of ``one - other`` over paired runs, with its interval by Student's distribution."""
-    apart = one - other
-    n = apart.size
-    mean, variance = float(apart.mean()), float(apart.var(ddof=1)) if n > 1 else np.nan
+def difference(first: np.ndarray, second: np.ndarray | float = 0.0) -> Difference:
+    """Return the mean of ``first - second`` over paired runs, with its 95% CI by Student's t distribution.
+
+    Examples
+    --------
+    >>> round(difference(np.array([3.0, 4.0, 5.0]), 2.0).error, 3)
+    0.577
+    """
+    paired = first - second
+    n = paired.size
+    mean, variance = float(paired.mean()), float(paired.var(ddof=1)) if n > 1 else np.nan
     error = float(np.sqrt(variance / n))
     half = float(scipy.special.stdtrit(n - 1, 0.975)) * error if n > 1 else np.nan
     return Difference(mean, error, mean - half, mean + half)

@@ -1,4 +1,4 @@
-"""One scenario with any of the mitigations, simulated on the same failures; what was simulated once is kept."""
+"""One scenario with different mitigations, simulated on the same failures; results are cached."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ettr.scenario import Scenario
 from ettr.spares.simulated import check_runs
 
 OnProgress = Callable[[int, int], None]
-"""Called with how many scenarios are done, and how many there will be."""
+"""Called with the number of simulated scenarios and their total."""
 _OF_MONEY = ("cost", "power")
-"""Sections that decide what any run costs, and not how it goes."""
+"""Sections that affect the cost of a run but not its course."""
 NO_ANSWER = (InputError, NoProgress, OutsideValidity)
-"""Why a scenario is not compared: something does not fit, the job does not get on, or no formula holds."""
+"""Errors for which a scenario is not compared: invalid changes, no progress, or no answer of the model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,21 +30,26 @@ class Study:
     Attributes
     ----------
     scenario : Scenario
-        As it was given.
+        The scenario of the user.
     baseline : Scenario
-        The same, with prices and power where it says nothing of them; of :meth:`together` with what any of these
-        mitigations needs to act on, too.
+        The scenario with assumed prices and power where it has none; after :meth:`together` also with the fields that
+        the mitigations act on.
     assumptions : tuple of Assumption
-        What that is.
+        The assumed fields.
     catalogue : Catalogue
-        Where the mitigations stand.
+        The catalogue of all mitigations.
     n_runs, seed : int
-        Runs of each scenario; all share the random numbers of one seed.
+        Simulated runs of each scenario; all share the random numbers of one seed.
     interval : {"best", "given"}
-        Checkpoint at the best interval of each scenario, or at the given one.
+        Checkpoint at the best interval of each scenario, or at the current one.
     assumes : bool
-        Whether each set of mitigations is compared from a scenario of its own: the baseline, completed with what they
-        need; otherwise all from the baseline.
+        Whether each set of mitigations gets its own baseline, with the fields that they need; otherwise all share one.
+
+    Examples
+    --------
+    >>> runs = study(Scenario.load("llama3-405b"), n_runs=20).runs(["peer-checkpoint"])
+    >>> runs.n_runs
+    20
     """
 
     scenario: Scenario
@@ -55,33 +60,33 @@ class Study:
     seed: int
     interval: Interval
     assumes: bool = False
-    _known: dict[frozenset[str], Runs] = field(default_factory=dict, init=False, repr=False)
+    _simulated: dict[frozenset[str], Runs] = field(default_factory=dict, init=False, repr=False)
     _completed: dict[frozenset[str], Study] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def assumed(self) -> list[str]:
-        """Paths of what is assumed."""
+        """Paths of the assumed fields."""
         return [assumption.path for assumption in self.assumptions]
 
     @property
     def assumed_of_run(self) -> list[str]:
-        """The same without prices and power, which change no run; each once."""
+        """Paths of the assumed fields that affect a run, without prices and power."""
         return [path for path in dict.fromkeys(self.assumed) if not path.startswith(_OF_MONEY)]
 
     def together(self, ids: Iterable[str]) -> Study:
-        """The study of mitigations all from one scenario, completed with what any of them needs."""
+        """Return a study with one baseline that has the fields all of these mitigations act on."""
         if not self.assumes:
             return self
         changed = frozenset(path for name in ids for path in self.catalogue[name].acts_on)
         if changed not in self._completed:
             completed = mitigation.with_assumptions(self.scenario, self.catalogue, {*changed, *_OF_MONEY})
-            alike = (one for one in self._completed.values() if one.assumptions == completed.assumptions)
-            own = replace(self, baseline=completed.scenario, assumptions=completed.assumptions, assumes=False)
-            self._completed[changed] = next(alike, own)
+            alike = (study for study in self._completed.values() if study.assumptions == completed.assumptions)
+            with_fields = replace(self, baseline=completed.scenario, assumptions=completed.assumptions, assumes=False)
+            self._completed[changed] = next(alike, with_fields)
         return self._completed[changed]
 
     def runs(self, ids: Iterable[str] = ()) -> Runs:
-        """Runs with these mitigations, on the scenario completed with what they need; none gives the baseline.
+        """Return runs with these mitigations, on a baseline with the fields they act on; without any of the baseline.
 
         Raises
         ------
@@ -93,29 +98,29 @@ class Study:
         chosen = frozenset(ids)
         if self.assumes:
             return self.together(chosen).runs(chosen)
-        if chosen not in self._known:
+        if chosen not in self._simulated:
             order = [name for name in self.catalogue.ids if name in chosen]
-            order += sorted(chosen - set(order))  # unknown ones, for the error
+            order += sorted(chosen - set(order))  # unknown ids, so that they are refused
             run = mitigation.apply(self.bare, order, self.catalogue) if order else self.bare
-            self._known[chosen] = self.simulated(run, sum(self.own_usd(self.catalogue[name]) for name in order))
-        return self._known[chosen]
+            self._simulated[chosen] = self.simulated(run, sum(self.price_usd(self.catalogue[name]) for name in order))
+        return self._simulated[chosen]
 
     def before(self, ids: Iterable[str]) -> Runs:
-        """Runs without these mitigations, on the scenario that they are compared from."""
+        """Return runs of the baseline that these mitigations are compared with."""
         return self.together(ids).runs()
 
     @cached_property
     def bare(self) -> Scenario:
-        """The baseline without the origins of its values, which no run depends on: each change of it is quicker."""
+        """The baseline without the origins of its values, which makes changes faster."""
         return self.baseline.override({"evidence": {}}) if self.baseline.evidence else self.baseline
 
-    def simulated(self, run: Scenario, own_usd: float = 0.0) -> Runs:
-        """Runs of another scenario with the same random numbers."""
-        return run_scenario(run, self.n_runs, self.seed, self.interval, own_usd)
+    def simulated(self, run: Scenario, price_usd: float = 0.0) -> Runs:
+        """Return runs of another scenario with the same random numbers."""
+        return run_scenario(run, self.n_runs, self.seed, self.interval, price_usd)
 
-    def own_usd(self, one: Mitigation) -> float:
-        """Price of a mitigation for this job. [USD]"""
-        return one.price.of(self.baseline.cluster.n_gpus)
+    def price_usd(self, entry: Mitigation) -> float:
+        """Return the price of a mitigation for this job. [USD]"""
+        return entry.price.of(self.baseline.cluster.n_gpus)
 
 
 def study(
@@ -126,7 +131,7 @@ def study(
     of: Catalogue | None = None,
     as_given: bool = False,
 ) -> Study:
-    """Set out to compare mitigations on a scenario.
+    """Return a study that compares mitigations on a scenario.
 
     Parameters
     ----------
@@ -134,34 +139,39 @@ def study(
         The run.
     n_runs : int
     seed : int or numpy.random.Generator
-        Runs of each scenario; the same seed gives all of them the same failures.
+        Seed, and simulated runs of each scenario; the same seed gives all scenarios the same failures.
     interval : {"best", "given"}
-        Checkpoint at the closed form's best interval of each scenario, or at the scenario's own.
+        Checkpoint at the best interval of each scenario by the analytical model, or at the current one.
     of : Catalogue, optional
-        Where the mitigations stand; the project's own without.
+        Catalogue of mitigations; that of the project by default.
     as_given : bool
-        Assume nothing where the scenario says nothing.
+        Whether to assume no fields that the scenario does not have.
 
     Returns
     -------
     Study
-        Nothing is simulated yet.
+        Nothing is simulated until runs are requested.
 
     Raises
     ------
     InputError
-        Fewer than two runs, which have no error, or an interval that is neither.
+        Fewer than two runs, which have no standard error, or an unknown interval.
+
+    Examples
+    --------
+    >>> study(Scenario.load("llama3-405b"), n_runs=20).assumed_of_run
+    []
     """
     check_runs(n_runs)
     if interval not in get_args(Interval):
         raise InputError(f"interval must be {' or '.join(get_args(Interval))}, got {interval!r}")
-    known = of or mitigation.catalogue()
-    given = Study(scenario, scenario, (), known, int(n_runs), seed_of(seed), interval, assumes=not as_given)
-    priced = given.together(())
-    return replace(given, baseline=priced.baseline, assumptions=priced.assumptions)
+    catalogue = of or mitigation.catalogue()
+    unpriced = Study(scenario, scenario, (), catalogue, int(n_runs), seed_of(seed), interval, assumes=not as_given)
+    priced = unpriced.together(())
+    return replace(unpriced, baseline=priced.baseline, assumptions=priced.assumptions)
 
 
 def check_measure(measure: str) -> None:
-    """Refuse a measure that there is not."""
+    """Refuse an unknown measure."""
     if measure not in UNITS:
         raise UnknownName("measure", measure, UNITS)

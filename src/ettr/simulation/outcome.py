@@ -14,8 +14,8 @@ import pandas as pd
 from ettr.core.errors import InputError
 from ettr.core.finishing import Finishing, of_runs
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
-from ettr.core.results import PARTS, TimeBudget
-from ettr.core.sentences import duration, number
+from ettr.core.results import PART_WORDS, PARTS, TimeBudget
+from ettr.core.sentences import duration, joined_range, number, pct
 from ettr.core.units import ROUNDING
 from ettr.core.validity import at_least_zero, plain
 from ettr.scenario import Scenario
@@ -274,7 +274,7 @@ class Simulation(Answer):
         return {"horizon_h": self.horizon_h, "productive_h": percentiles}
 
     def report(self, expected: TimeBudget | None = None, caveats: Iterable[str] = ()) -> Report:
-        """ETTR, finishing dates, the mean time budget and how sure all that is, beside a closed form if it is given."""
+        """Return ETTR, finishing times and mean time budget with errors, next to the analytical model if given."""
         return [
             Headline(self.scenario.title),
             Note(_ettr(self, expected)),
@@ -285,28 +285,32 @@ class Simulation(Answer):
             _hours(self, expected),
             *map(Note, caveats),
             *map(Note, _counts(self, expected)),
-            *(Note(line, dim=True) for line in _how_sure(self)),
+            *(Note(line, dim=True) for line in _accuracy(self)),
         ]
 
 
 def _ettr(outcome: Simulation, expected: TimeBudget | None) -> str:
+    """Return the number of runs, and the ETTR with its CI."""
     low, high = outcome.ettr_interval
     digits = _ettr_decimals(outcome)
-    ettr = f"{100 * outcome.ettr:.{digits}f}%"
+    ettr = pct(outcome.ettr, digits)
     if math.isfinite(outcome.relative_error):  # more than one run
-        ettr += f" (95%: {100 * low:.{digits}f}% to {100 * high:.{digits}f}%)"
-    form = f"; closed form: {100 * expected.ettr:.{digits}f}%" if expected else ""
-    return f"{_counted(outcome.n_runs)} of {outcome.scenario.name}, seed {outcome.seed}. ETTR: {ettr}{form}"
+        ettr += f" (95% CI {joined_range(pct(low, digits), pct(high, digits))})"
+    analytical = f"; analytical model: {pct(float(expected.ettr), digits)}" if expected else ""
+    return (
+        f"{_counted(outcome.n_runs)} of {outcome.scenario.name}, seed {outcome.seed}. ETTR (Effective Training Time "
+        f"Ratio: productive time / wall-clock time): {ettr}{analytical}"
+    )
 
 
 def _ettr_decimals(outcome: Simulation) -> int:
-    """Decimals of the ETTR in per cent: as many as its interval carries."""
+    """Return the decimals of the ETTR in per cent that its CI justifies."""
     low, high = outcome.ettr_interval
     return max(min(decimals(100 * (high - low) / 2, 1), 3), decimals(100 * outcome.ettr, 2))
 
 
 def _dates(outcome: Simulation) -> Table:
-    """Hours and days by which shares of the runs are done, and the standard error of the hours."""
+    """Return the hours and days by which shares of the runs finish, with the standard error of the hours."""
     shares = np.array(PERCENTILES) / 100
     hours, error_h = outcome.finish_h(shares), outcome.finish_error_h(shares)
     rows = []
@@ -318,33 +322,34 @@ def _dates(outcome: Simulation) -> Table:
         digits = decimals(np.nanmax(error_h), 2)
         cells = (f"{value:,.{digits}f}" if math.isfinite(value) else "unknown" for value in error_h)
         rows.append(["standard error, hours", *cells])
-    return Table(("share of runs", *(f"{percentile}%" for percentile in PERCENTILES)), rows)
+    return Table(("share of runs finished", *(f"{percentile}%" for percentile in PERCENTILES)), rows)
 
 
 def _when(outcome: Simulation) -> str:
-    since = "submission" if outcome.scenario.starts else "the start, in the steady state"
+    """Return the heading of the dates, or of the work done by the horizon."""
+    since = "submission" if outcome.scenario.starts else "the start (steady state)"
     if outcome.horizon_h is None and not outcome.scenario.ends:
-        return f"Time for a year of training, since {since}: the job has no end (job.productive_h sets one)"
+        return f"Time for one year of training since {since} (the job has no end; set one with job.productive_h)"
     if outcome.horizon_h is None:
-        return f"Finishing dates, since {since}"
+        return f"Finishing time since {since}"
     return f"Work done {duration(outcome.horizon_h)} after {since}"
 
 
 def _ended(outcome: Simulation) -> Iterator[str]:
-    """That the fleet shrank below the job, where it did."""
+    """Yield how many runs ended because too few nodes were left."""
     if outcome.ended.any():
         runs = outcome.runs[outcome.ended]
         after, done = runs["total_h"].mean(), runs["productive_h"].mean()
         if outcome.ended.all():
             after, done = outcome.budget.total_h, outcome.budget.productive_h
         yield (
-            f"Too few nodes were left in {outcome.ended.mean():.0%} of the runs, which ended there: after "
-            f"{number(after)} h on average, with {number(done)} h of work done"
+            f"{outcome.ended.mean():.0%} of the runs ended early because too few nodes were left: after "
+            f"{number(after)} h on average, with {number(done)} h of work done."
         )
 
 
 def _work(outcome: Simulation) -> Table:
-    """Hours and days of work that shares of the runs have done by the horizon."""
+    """Return the hours and days of work that shares of the runs have done by the horizon."""
     hours = np.percentile(outcome.runs["productive_h"], [100 - percentile for percentile in PERCENTILES])
     rows = []
     for unit, values in (("hours of work", hours), ("days of work", hours / 24)):
@@ -354,66 +359,69 @@ def _work(outcome: Simulation) -> Table:
 
 
 def _hours(outcome: Simulation, expected: TimeBudget | None) -> Table:
-    """Parts with their 95% intervals; those of the closed form beside them."""
+    """Return the parts with their 95% CIs, next to those of the analytical model."""
     parts = outcome.budget_interval.query("part != 'n_failures'").set_index("part")
     total_h, half = parts.loc["total", "mean"], (parts["high"] - parts["low"]) / 2
     differs = half["total"] > ROUNDING * total_h
     digits = min(decimals(half["total"], 2), decimals(total_h, 6)) if differs else 1
-    form = expected.to_dict() if expected else {}
+    analytical = expected.to_dict() if expected else {}
     rows = []
     for part, mean in parts["mean"].items():
-        by_form = form.get(f"{part}_h", 0.0)
-        if not mean and not by_form:
+        analytical_h = analytical.get(f"{part}_h", 0.0)
+        if not mean and not analytical_h:
             continue
-        whole = part == "total"
-        cells = [f"{mean:,.{digits}f} h", _half(half[part], mean, digits), "" if whole else f"{mean / total_h:.1%}"]
-        if form:
-            cells += [f"{by_form:,.{digits}f} h", "" if whole else f"{by_form / form['total_h']:.1%}"]
-        rows.append([str(part), *cells])
-    columns = ("part", "hours", "95%", "share", *(("closed form", "share") if form else ()))
+        is_total = part == "total"
+        cells = [f"{mean:,.{digits}f} h", _half(half[part], mean, digits), "" if is_total else f"{mean / total_h:.1%}"]
+        if analytical:
+            share = "" if is_total else f"{analytical_h / analytical['total_h']:.1%}"
+            cells += [f"{analytical_h:,.{digits}f} h", share]
+        rows.append([PART_WORDS.get(f"{part}_h", str(part)), *cells])
+    columns = ("part", "mean", "95% CI", "share", *(("analytical model", "share") if analytical else ()))
     return Table(columns, rows, total=True)
 
 
 def _counts(outcome: Simulation, expected: TimeBudget | None) -> Iterator[str]:
-    """Failures, and what else occurs: means of a run."""
+    """Yield the mean numbers of failures, waits and planned stops per run."""
     runs, mean_h = outcome.runs, outcome.budget
-    form = f"; closed form: {number(expected.n_failures)}" if expected else ""
-    yield f"Failures: {number(mean_h.n_failures)} a run{form}"
+    analytical = f"; analytical model: {number(expected.n_failures)}" if expected else ""
+    yield f"Failures: {number(mean_h.n_failures)} per run{analytical}"
     if runs["n_waits"].any():
         waits, waiting_h = (number(runs[column].mean()) for column in ("n_waits", "waiting_h"))
-        yield f"Waits for nodes: {waits} a run, {waiting_h} h (within the queue)"
+        yield f"Waits for nodes: {waits} per run, {waiting_h} h (part of queueing)"
     if runs["n_undetected"].any():
-        yield f"Silent failures that nobody had found at the end: {number(runs['n_undetected'].mean())} a run"
+        yield f"Silent failures still undetected at the end: {number(runs['n_undetected'].mean())} per run"
     if runs["n_planned"].any():
-        yield f"Planned stops: {number(runs['n_planned'].mean())} a run"
+        yield f"Planned stops: {number(runs['n_planned'].mean())} per run"
     if mean_h.spare_gpu_h:
-        yield f"Held as hot spares: {number(mean_h.spare_gpu_h)} GPU-hours"
+        yield f"Hot spares: {number(mean_h.spare_gpu_h)} GPU-hours"
 
 
-def _how_sure(outcome: Simulation) -> Iterator[str]:
-    what = "total" if outcome.horizon_h is None else "productive"
-    low, high = outcome.budget_interval.set_index("part").loc[what, ["low", "high"]]
+def _accuracy(outcome: Simulation) -> Iterator[str]:
+    """Yield the accuracy of the means, and the gain by control variates."""
+    part = "total" if outcome.horizon_h is None else "productive"
+    low, high = outcome.budget_interval.set_index("part").loc[part, ["low", "high"]]
     n_runs = outcome.n_runs
     if outcome.met_nothing:
-        yield f"No failure in {_counted(n_runs)}: how far these are from the mean is not known."
+        yield f"There was no failure in {_counted(n_runs)}, so the error of the means is unknown."
         return
     if not math.isfinite(high):
-        yield "One run alone does not say how far runs differ: no intervals."
+        yield "A single run has no confidence intervals."
         return
     relative = (high - low) / (high + low)
     if relative <= ROUNDING:
-        yield "No run differs from another."
+        yield "All runs are the same."
         return
-    mean = "total" if what == "total" else "work"
-    yield f"From {_counted(n_runs)} the mean {mean} is known to within ±{100 * relative:.2g}% (95%)."
+    mean = "total time" if part == "total" else "work"
+    yield f"Accuracy of the mean {mean} from {_counted(n_runs)}: ±{100 * relative:.2g}% (95% CI)."
     if outcome.horizon_h is not None:
         return
     ratio = outcome.variance_ratio
     if ratio >= 1.05:
-        yield f"The means use control variates: plain means would have needed {number(ratio)} times as many runs."
+        yield f"Thanks to control variates, {number(ratio)} times fewer runs are needed than without."
 
 
 def _half(half: float, mean: float, digits: int) -> str:
+    """Return half the width of a CI with its sign."""
     if not math.isfinite(half):
         return "unknown"
     if half <= ROUNDING * mean:
@@ -422,12 +430,12 @@ def _half(half: float, mean: float, digits: int) -> str:
 
 
 def _counted(number: int) -> str:
-    """So many runs."""
+    """Return a number of runs in words."""
     return f"{number:,} run{'' if number == 1 else 's'}"
 
 
 def decimals(scale: float, significant: int) -> int:
-    """Decimals that show a number of this size with so many digits; from one to six."""
+    """Return the decimals that show a number with some significant digits, from one to six."""
     if not math.isfinite(scale) or scale <= 0:
         return 1
     return min(max(significant - 1 - math.floor(math.log10(scale)), 1), 6)

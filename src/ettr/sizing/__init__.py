@@ -1,4 +1,4 @@
-"""Sizing: how many GPUs a job should have, from throughput, ETTR, heat and price together."""
+"""Sizing: the number of GPUs for a job, from throughput, ETTR, heat and prices together."""
 
 from ettr.sizing.answer import Sizing, curve, make
 from ettr.sizing.bands import SizingDraws, draws

@@ -1,4 +1,4 @@
-"""How far a size's yield may be off, from what is known of the failure rate and of the constants of scaling."""
+"""Uncertainty of sizing, from the failure rate and the constants of scaling."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ettr.sizing.yields import Yields, throughput_of, yields
 
 N_DRAWS = 200
 TAILS = (0.05, 0.95)
-"""Probabilities below the ends of a band."""
+"""Quantiles at the ends of a 90% interval."""
 
 
 @dataclass(frozen=True)
 class SizingDraws:
-    """Values of the failure rate and of the constants, as uncertain as they are.
+    """Draws of the failure rate and of the constants of scaling from their uncertainty.
 
     Attributes
     ----------
     rate_per_1000_node_days : ndarray or None
-        One a draw; None where the scenario does not say how well its rate is known. [1/(1000 node-days)]
+        One value per draw; None where the scenario gives no uncertainty for its rate. [1/(1000 node-days)]
     constants : Constants
-        Arrays of one a draw; a constant that the scenario gives itself does not vary.
+        Arrays with one value per draw; constants that the scenario sets itself are fixed.
     source : str
-        A part of a sentence: what the draws come from.
+        Origin of the draws, as part of a sentence.
     """
 
     rate_per_1000_node_days: np.ndarray | None
@@ -37,22 +37,28 @@ class SizingDraws:
 
 
 def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: Seed = 0) -> SizingDraws:
-    """Draw failure rates and constants of scaling.
+    """Return draws of the failure rate and of the constants of scaling.
 
     Parameters
     ----------
     scenario : Scenario
         A job given by its tokens.
     n_draws : int
-        How many.
+        Number of draws.
     seed : int or numpy.random.Generator
-        Of the random numbers.
+        Seed of the random numbers.
 
     Returns
     -------
     SizingDraws
-        The rate by evenly spaced quantiles of its gamma posterior in random order; the constants from the covariance
-        of their fit.
+        Rates are evenly spaced quantiles of the gamma posterior in random order; constants are normal with the
+        covariance of their fit.
+
+    Examples
+    --------
+    >>> drawn = draws(Scenario.load("llama3-405b-tokens"), 100)
+    >>> drawn.rate_per_1000_node_days.size
+    100
     """
     section = scenario.scaling or StepModel.model_validate({})
     fitted = calibration.fit(section.like)
@@ -62,16 +68,16 @@ def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: Seed = 0) -> SizingD
     posterior = scenario.failures.posterior
     source = f"from the residuals of the study {section.like!r}"
     if posterior is None or scenario.failure_rate == 0:
-        return SizingDraws(None, constants, f"{source}; the failure rate is taken as exact")
+        return SizingDraws(None, constants, f"{source}; the failure rate is treated as exact")
     from scipy.stats import gamma
 
     quantiles = np.random.default_rng(seed + 1).permutation((np.arange(n_draws) + 0.5) / n_draws)
     rates = gamma.ppf(quantiles, posterior.shape) / posterior.node_days * 1000
-    return SizingDraws(rates, constants, f"{source} and from what is known of the failure rate")
+    return SizingDraws(rates, constants, f"{source} and from the uncertainty of the failure rate")
 
 
 def yields_of_draws(scenario: Scenario, n_gpus: np.ndarray, drawn: SizingDraws) -> Yields:
-    """Yields of every draw at every size, draws on the first axis, each size with its central layout."""
+    """Return the yields of all draws (first axis) at all sizes, each size with its central layout."""
     chosen = throughput_of(scenario).fastest(n_gpus)
     constants = Constants(*(np.asarray(value)[:, None] for value in vars(drawn.constants).values()))
     rates = drawn.rate_per_1000_node_days

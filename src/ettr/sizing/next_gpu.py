@@ -1,4 +1,4 @@
-"""The next GPU: what it adds, and where it stops adding anything."""
+"""The marginal throughput of one more GPU, and the size at which it becomes negative."""
 
 from __future__ import annotations
 
@@ -17,16 +17,21 @@ _SIZES, _NEAR = 400, 0.98
 
 @dataclass(frozen=True)
 class NextGpu:
-    """What one more GPU does to a job of some size.
+    """The marginal throughput of one more GPU.
 
     Attributes
     ----------
     n_gpus : float
-        The size. [GPUs]
+        Size of the job. [GPUs]
     useful_tokens_per_day : float
-        What the job yields. [tokens/d]
+        Useful throughput of the job. [tokens/d]
     mean_tokens_per_day, marginal_tokens_per_day : float
-        Of a GPU on average, and of the next one; NaN if the batch has no work for another. [tokens/d]
+        Useful throughput per GPU on average, and of the next GPU; NaN if the batch has no work for another. [tokens/d]
+
+    Examples
+    --------
+    >>> NextGpu(100.0, 5000.0, 50.0, 40.0).share
+    0.8
     """
 
     n_gpus: float
@@ -36,24 +41,24 @@ class NextGpu:
 
     @property
     def share(self) -> float:
-        """What the next GPU adds over what a GPU yields on average; below 0 it takes."""
+        """Throughput of the next GPU relative to the average GPU; negative if it slows the job down."""
         return self.marginal_tokens_per_day / self.mean_tokens_per_day if self.mean_tokens_per_day > 0 else np.nan
 
 
 def next_gpu(scenario: Scenario, n_gpus: float | None = None) -> NextGpu:
-    """What one more GPU adds to a job, sizes taken as continuous.
+    """Return the marginal throughput of one more GPU, with sizes treated as continuous.
 
     Parameters
     ----------
     scenario : Scenario
         A job given by its tokens.
     n_gpus : float, optional
-        The size; the scenario's own by default. [GPUs]
+        Size of the job; that of the scenario by default. [GPUs]
 
     Returns
     -------
     NextGpu
-        Useful tokens a day of the job, of a GPU on average, and of the next one.
+        Useful tokens per day of the job, of the average GPU, and of the next one.
 
     Raises
     ------
@@ -74,25 +79,32 @@ def next_gpu(scenario: Scenario, n_gpus: float | None = None) -> NextGpu:
 
 
 def batch_ends(scenario: Scenario, n_gpus: float) -> bool:
-    """Whether the fastest layout has a single micro-batch left for each replica, and no work for one more GPU."""
+    """Return whether the fastest layout has one micro-batch per replica left, so no work for one more GPU."""
     through = throughput_of(scenario)
     layout = through.fastest(float(n_gpus))
     if layout.tensor == 0:
-        return True  # no layout fits, or none has work here
+        return True  # no layout fits, or none has work at this size
     return bool(micro_batches(through.model, layout, n_gpus + 1.0, through.batch_tokens) < 1)
 
 
 def range_gpus(scenario: Scenario) -> tuple[float, float]:
-    """From the fewest GPUs that hold the model to where each replica has a single micro-batch left. [GPUs]"""
+    """Return the smallest size that fits the model, and the size with one micro-batch per replica left. [GPUs]
+
+    Examples
+    --------
+    >>> low, high = range_gpus(Scenario.load("llama3-405b-tokens"))
+    >>> low < 16384 < high
+    True
+    """
     through = throughput_of(scenario)
     low = through.smallest_gpus()
-    if low is None:  # the scenario's own size was checked when it was made
+    if low is None:  # the size of the scenario was checked when it was created
         raise InputError("the model fits no number of GPUs")
     return float(low), max(float(low), through.largest_gpus() * (1 - ROUNDING))
 
 
 def turning_point(scenario: Scenario) -> int | None:
-    """The number of GPUs after which the next one takes more than it gives. [GPUs]
+    """Return the number of GPUs after which one more slows the job down. [GPUs]
 
     Parameters
     ----------
@@ -102,8 +114,8 @@ def turning_point(scenario: Scenario) -> int | None:
     Returns
     -------
     int or None
-        The size with the most useful tokens a day among all whole numbers of GPUs, taken as continuous in layouts; None
-        if more is better up to the largest size that the batch leaves.
+        The integer size with the most useful tokens per day, with layouts treated as continuous; None if more GPUs are
+        better up to the largest size that the batch has work for.
 
     Raises
     ------
@@ -112,9 +124,9 @@ def turning_point(scenario: Scenario) -> int | None:
 
     Notes
     -----
-    For each layout that is the fastest at one of 400 sizes within 2% of the most tokens, bisection for the sign of what
-    the next GPU adds with that layout; of these peaks the highest. A layout may end before it turns, where each of its
-    replicas has a single micro-batch left: if those that go farther yield less, its end is the turning point.
+    For each layout that is the fastest at one of 400 sizes within 2% of the maximum, bisection finds where the marginal
+    throughput changes sign; the highest of these peaks is returned. A layout may end before that, where each of its
+    replicas has one micro-batch left. If larger layouts yield less, that end is the turning point.
 
     Examples
     --------
@@ -137,7 +149,7 @@ def turning_point(scenario: Scenario) -> int | None:
 
 
 def _peak_of(scenario: Scenario, sizes: np.ndarray, layout: Layout) -> tuple[int, float]:
-    """The size with the most useful tokens a day with one layout, and these."""
+    """Return the size with the most useful tokens per day for one layout, and these tokens."""
     through = throughput_of(scenario)
 
     def useful(at: np.ndarray) -> np.ndarray:
@@ -154,7 +166,7 @@ def _peak_of(scenario: Scenario, sizes: np.ndarray, layout: Layout) -> tuple[int
     left, right = int(sizes[left]), int(sizes[min(peak + 1, sizes.size - 1)]) + 1
     if not adds(left):
         return left, float(useful(np.array([float(left)]))[0])
-    while right - left > 1:  # the next one still gives at left, and no more at right
+    while right - left > 1:  # one more GPU helps at left and does not at right
         middle = (left + right) // 2
         left, right = (middle, right) if adds(middle) else (left, middle)
     return right, float(useful(np.array([float(right)]))[0])

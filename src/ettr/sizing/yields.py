@@ -1,4 +1,4 @@
-"""What a job of any size yields: useful tokens a day, and what it costs to finish."""
+"""Throughput, ETTR, duration and cost of a job at any size."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _S_PER_DAY = S_PER_H * H_PER_DAY
 
 @dataclass(frozen=True)
 class Yields:
-    """Arrays of one shape, a place a size; zero tokens and infinite costs where a job would never end or does not fit.
+    """Throughput and costs by size, as arrays of one shape.
+
+    Where a job would never end or does not fit, tokens are 0 and costs infinite.
 
     Attributes
     ----------
@@ -40,25 +42,31 @@ class Yields:
     tokens_per_day : ndarray
         Throughput at full speed, without failures. [tokens/d]
     speed, ettr : ndarray
-        Speed in the heat, and ETTR of the steady state.
+        Speed relative to full speed (heat), and steady-state ETTR.
     useful_tokens_per_day : ndarray
-        The product of the three, over what loose exchange and the batch ask on top: tokens that count. [tokens/d]
+        Product of the three, less the tokens that a larger batch or infrequent synchronisation needs on top. [tokens/d]
     days : ndarray
-        Until all tokens are trained on, the start included. [d]
+        Duration of the job, including the start. [d]
     gpu_h : ndarray
         GPU-hours of the job. [GPU h]
     mwh : ndarray
         Energy of the facility. [MWh]
     usd : ndarray
-        GPUs, electricity and days. [USD]
+        Total cost of GPUs, electricity and days. [USD]
     t_co2 : ndarray
-        Carbon of the electricity. [t]
+        CO2 emissions of the electricity. [t]
     power_mw : ndarray
-        Power of the facility while it trains. [MW]
+        Power of the facility during training. [MW]
     mfu, waiting_share : ndarray
-        Model FLOPs utilisation, and the share of a step in which GPUs wait for others; 0 where nothing runs.
+        Model FLOPs utilisation (MFU), and the share of a step in which GPUs wait for others; 0 where no job runs.
     interval_min : ndarray
-        Checkpoint interval. [min]
+        Best checkpoint interval. [min]
+
+    Examples
+    --------
+    >>> at = yields(Scenario.load("llama3-405b-tokens"), np.array([8192.0, 16384.0]))
+    >>> at.ettr.round(2).tolist()
+    [0.94, 0.91]
     """
 
     n_gpus: np.ndarray
@@ -77,22 +85,22 @@ class Yields:
     interval_min: np.ndarray
 
     def each(self, change: Callable[[np.ndarray], Any]) -> Yields:
-        """All of them changed alike, such as to one place or to a quantile."""
+        """Return all arrays with a function applied, such as a selection or a quantile."""
         return Yields(**{name: change(np.asarray(values)) for name, values in vars(self).items()})
 
 
 def throughput_of(scenario: Scenario) -> Throughput:
-    """How fast a scenario's job trains.
+    """Return the throughput model of a scenario.
 
     Raises
     ------
     InputError
-        The job is given by its hours, which say nothing about other sizes.
+        The job is defined by its hours, which do not determine other sizes.
     """
     if scenario.throughput is None:
         raise InputError(
-            "sizing needs the job as tokens and parameters: job.tokens instead of job.productive_h, and model, e.g. "
-            "--set job.tokens=15.6e12 --set model.n_parameters=405e9"
+            "sizing needs job.tokens instead of job.productive_h, and the section model, e.g. job.tokens = 15.6e12 and "
+            "model.n_parameters = 405e9"
         )
     return scenario.throughput
 
@@ -104,20 +112,20 @@ def yields(
     constants: Constants | None = None,
     rate_per_1000_node_days: Any = None,
 ) -> Yields:
-    """Throughput x ETTR x heat x price at any sizes, taken as continuous, at the best checkpoint interval of each.
+    """Return throughput, ETTR and costs at any sizes, at the best checkpoint interval of each.
 
     Parameters
     ----------
     scenario : Scenario
-        A job given by its tokens; its own size does not enter.
+        A job defined by its tokens; its size is not used.
     n_gpus : float or ndarray
-        Sizes, of any shape. [GPUs]
+        Sizes, of any shape, treated as continuous. [GPUs]
     layout : Layout, optional
-        Arrays that broadcast against the sizes; the fastest of each size by default (sizes of one axis then).
+        Arrays that broadcast against the sizes; by default the fastest for each size (sizes must have one axis).
     constants : Constants, optional
-        Instead of those in force; arrays that broadcast.
+        Constants of scaling instead of those of the scenario; arrays that broadcast.
     rate_per_1000_node_days : float or ndarray, optional
-        Failure rate instead of the scenario's. [1/(1000 node-days)]
+        Failure rate instead of that of the scenario. [1/(1000 node-days)]
 
     Returns
     -------
@@ -127,14 +135,20 @@ def yields(
     Raises
     ------
     InputError
-        The job is given by its hours, or a size below one node.
+        The job is defined by its hours, or a size is below one node.
     NotModelled
-        Mechanisms that no closed form of the ETTR holds for.
+        The analytical model does not cover the mechanisms of the run.
 
     Notes
     -----
-    The ETTR is that of the steady state, which has no last segment to be cut off: neighbouring sizes differ by what one
-    GPU does, and not by where a run happens to end. The start comes on top of the days.
+    The ETTR is that of the steady state, so neighbouring sizes differ by the effect of one GPU and not by the length of
+    the last checkpoint segment. The start is added to the days.
+
+    Examples
+    --------
+    >>> at = yields(Scenario.load("llama3-405b-tokens"), [8192, 16384])
+    >>> bool(at.days[0] > at.days[1])
+    True
     """
     through = throughput_of(scenario)
     sizes = np.asarray(n_gpus, dtype=float)
@@ -188,10 +202,10 @@ def yields(
 
 
 def _speed(scenario: Scenario, through: Throughput, sizes: np.ndarray) -> np.ndarray:
-    """Speed of training over full speed at each size: the hottest of more GPUs is hotter.
+    """Return the speed relative to full speed at each size; the hottest of more GPUs is hotter.
 
-    Heat is computed at powers of two, for as long as the job lasts there, and interpolated over the logarithm of the
-    size.
+    Heat is computed at powers of two, for the duration of the job at that size, and interpolated in the logarithm of
+    the size.
     """
     factor = scenario.job.throughput_factor
     if scenario.heat is None or sizes.size == 0:
@@ -199,18 +213,18 @@ def _speed(scenario: Scenario, through: Throughput, sizes: np.ndarray) -> np.nda
     logs = np.arange(np.floor(np.log2(sizes.min())), np.ceil(np.log2(sizes.max())) + 1)
     hours = np.asarray(through.productive_h(2.0**logs))
     hours = np.where(np.isnan(hours), scenario.productive_h * scenario.cluster.n_gpus / 2.0**logs, hours)
-    seen = tuple(stamp(path) for path in scenario.files)
-    speeds = [_speed_of(scenario.heat, 2 ** int(log), float(h), seen) for log, h in zip(logs, hours, strict=True)]
+    stamps = tuple(stamp(path) for path in scenario.files)  # so that a changed weather file is read again
+    speeds = [_speed_of(scenario.heat, 2 ** int(log), float(h), stamps) for log, h in zip(logs, hours, strict=True)]
     return np.asarray(factor * np.interp(np.log2(sizes), logs, speeds))
 
 
 @functools.lru_cache(maxsize=4096)
-def _speed_of(heat: Heat, n_gpus: int, work_h: float, _seen: tuple[tuple[int, int], ...]) -> float:
+def _speed_of(heat: Heat, n_gpus: int, work_h: float, _stamps: tuple[tuple[int, int], ...]) -> float:
     return heat_response(heat, n_gpus, work_h).speed
 
 
 def _watts(power: Profile, hours: Any, waiting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Energy of the computers for each GPU over the run [Wh], and their power while it trains [W]."""
+    """Return the IT energy per GPU over the run [Wh], and the IT power per GPU during training [W]."""
     compute, communication = power.waveform.phases
     training = compute.gpu_w * (1 - waiting) + communication.gpu_w * waiting + power.other_w
     energy = np.zeros(waiting.shape)

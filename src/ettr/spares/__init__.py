@@ -1,7 +1,7 @@
-"""Spare nodes: how many a service level asks for, how many are cheapest, and what they do to others.
+"""Spare nodes: pool sizes for a service level, the cheapest pool, and the effect on other jobs.
 
-Closed forms take plain numbers; those that take a scenario read its failures, repair and prices. The number of nodes in
-repair, a, is the nodes that leave the job per hour of wall clock times the mean repair time.
+Analytical functions take numbers; those that take a scenario use its failures, repair and prices. The mean number of
+nodes in repair, a, is the rate at which nodes leave the job per hour of wall-clock time, times the mean repair time.
 """
 
 from ettr.scenario.pools import enough_spares

@@ -1,4 +1,4 @@
-"""The pool that makes a unit of work cheapest: spares that idle against a whole job that waits."""
+"""The spare pool with the lowest cost per unit of work: idle spares against a waiting job."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ettr.spares.demand import demand
 from ettr.spares.waiting import counts, waiting_share
 
 FLAT = 0.001
-"""Costs that differ by less than this part are taken for equal."""
+"""Relative differences of cost below this count as equal."""
 _LARGEST = 10_000_000
-"""Spares of the largest pool that is looked at."""
+"""Largest pool that is tried. [nodes]"""
 
 
 def pool_cost(n_spares: Any, in_repair: Any, n_nodes: Any, n_crew: Any = None) -> Any:
-    r"""Cost of a unit of work over that of a job that never waits and pays no spares, a factor.
+    r"""Return the cost per unit of work, relative to a job that never waits and has no spares.
 
     Parameters
     ----------
@@ -33,12 +33,12 @@ def pool_cost(n_spares: Any, in_repair: Any, n_nodes: Any, n_crew: Any = None) -
     Returns
     -------
     float or ndarray
-        Broadcast shape, >= 1; infinite where the job waits for ever.
+        Broadcast shape, >= 1; infinite where the job waits forever.
 
     Notes
     -----
-    :math:`\frac{G + g s}{G\,(1 - B(s+1, a))}` with G GPUs in the job and g in a spare: nodes cost by the hour, working
-    or not. A missing node stops the whole job, so there is no cost of each that is missing, as in stocks of goods.
+    :math:`\frac{G + g s}{G\,(1 - B(s+1, a))}` with G GPUs in the job and g in a spare: nodes cost money by the hour,
+    working or not. A missing node stops the entire job, so there is no cost per missing node as in inventory models.
 
     Examples
     --------
@@ -52,18 +52,24 @@ def pool_cost(n_spares: Any, in_repair: Any, n_nodes: Any, n_crew: Any = None) -
 
 @dataclass(frozen=True)
 class Pool:
-    """A number of spares and what it costs.
+    """The cheapest spare pool.
 
     Attributes
     ----------
     n_spares : int
-        Hot spares that cost least. [nodes]
+        Number of hot spares with the lowest cost. [nodes]
     cost : float
-        Cost of a unit of work, as of :func:`pool_cost`.
+        Relative cost per unit of work, from :func:`pool_cost`.
     waiting_share : float
         Share of the wall clock that the job waits for nodes.
     low, high : int
-        The fewest and the most spares that cost at most ``FLAT`` more. [nodes]
+        Smallest and largest pool that cost at most ``FLAT`` more. [nodes]
+
+    Examples
+    --------
+    >>> pool = cheapest_pool(7.76, 2048)
+    >>> pool.low <= pool.n_spares <= pool.high
+    True
     """
 
     n_spares: int
@@ -74,7 +80,7 @@ class Pool:
 
 
 def cheapest_pool(in_repair: float, n_nodes: int, n_crew: int | None = None) -> Pool:
-    """The number of hot spares with which a unit of work costs least.
+    """Return the number of hot spares with the lowest cost per unit of work.
 
     Parameters
     ----------
@@ -84,16 +90,16 @@ def cheapest_pool(in_repair: float, n_nodes: int, n_crew: int | None = None) -> 
     Returns
     -------
     Pool
-        The least of them where several cost the same.
+        The smallest pool where several cost the same.
 
     Raises
     ------
     InputError
-        A number out of its range, or a pool that would have to be larger than any cluster.
+        A number outside its range, or a pool larger than any cluster.
 
     Notes
     -----
-    All sizes are tried up to the one whose price alone is above the best: no larger one can be cheaper.
+    All sizes are tried up to the one whose spares alone cost more than the best pool.
 
     Examples
     --------
@@ -103,12 +109,12 @@ def cheapest_pool(in_repair: float, n_nodes: int, n_crew: int | None = None) -> 
     """
     a = float(at_least_zero("in_repair", in_repair))
     nodes = float(counts("n_nodes", n_nodes, 1))
-    some = math.ceil(a + 8 * math.sqrt(a) + 8)
-    _refuse_large(a, some)
-    bound = float(pool_cost(some, a, nodes, n_crew))
-    most = some if not math.isfinite(bound) else max(some, math.ceil((bound * (1 + FLAT) - 1) * nodes))
-    _refuse_large(a, most)
-    sizes = np.arange(most + 1)
+    plenty = math.ceil(a + 8 * math.sqrt(a) + 8)
+    _refuse_large(a, plenty)
+    bound = float(pool_cost(plenty, a, nodes, n_crew))
+    largest = plenty if not math.isfinite(bound) else max(plenty, math.ceil((bound * (1 + FLAT) - 1) * nodes))
+    _refuse_large(a, largest)
+    sizes = np.arange(largest + 1)
     costs = np.asarray(pool_cost(sizes, a, nodes, n_crew))
     best = int(costs.argmin())
     near = np.flatnonzero(costs <= costs[best] * (1 + FLAT))
@@ -116,17 +122,23 @@ def cheapest_pool(in_repair: float, n_nodes: int, n_crew: int | None = None) -> 
 
 
 def cheapest_pool_for(scenario: Scenario) -> Pool | None:
-    """The cheapest pool of hot spares for the nodes of a scenario that are in repair.
+    """Return the cheapest pool of hot spares for a scenario.
 
-    None for a run without spares and repair, one that loses no node, goes on without some, or has pre-emptible nodes,
-    and where the closed form has no answer.
+    None for a run without spares and repair, for one that loses no nodes, is elastic or has pre-emptible spares, and
+    where the analytical model has no answer.
+
+    Examples
+    --------
+    >>> run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 0}, "repair": {"manual_h": 24}})
+    >>> cheapest_pool_for(run).n_spares
+    14
     """
-    held = scenario.spares
-    if held is None or scenario.repair is None or scenario.elastic or held.n_preemptible:
+    spares = scenario.spares
+    if spares is None or scenario.repair is None or scenario.elastic or spares.n_preemptible:
         return None
     try:
-        asked = demand(scenario)
-        return cheapest_pool(asked.in_repair, scenario.n_nodes, asked.own_crew) if asked.in_repair > 0 else None
+        needed = demand(scenario)
+        return cheapest_pool(needed.in_repair, scenario.n_nodes, needed.single_crew) if needed.in_repair > 0 else None
     except (InputError, NoProgress, OutsideValidity):
         return None
 

@@ -1,4 +1,4 @@
-"""What a scenario asks of its spares: how many of its nodes are in repair."""
+"""The demand for spare nodes: the nodes of a job that are in repair."""
 
 from __future__ import annotations
 
@@ -16,24 +16,30 @@ from ettr.scenario.fleet import Repair
 
 @dataclass(frozen=True)
 class Demand:
-    """Nodes that leave a job that never waits for one, and how long they are gone.
+    """The rate at which nodes leave a job that never waits, and their time in repair.
 
     Attributes
     ----------
     in_repair : float
-        Nodes in repair on average, a. [nodes]
+        Mean number of nodes in repair, a. [nodes]
     leaves_per_h : float
-        Failures that take nodes out, per hour of wall clock. [1/h]
+        Failures that remove nodes, per hour of wall-clock time. [1/h]
     repair_h : float
-        Mean time until such a node is back, waiting for a crew aside. [h]
+        Mean time until such a node returns, without waiting for a crew. [h]
     most_at_once : int
-        Most nodes that one failure takes out; where it is above 1, closed forms of pools are only near. [nodes]
+        Most nodes that one failure removes; above 1 the analytical pool sizes are approximate. [nodes]
     crew_load : float
-        Nodes that crews work on on average. [nodes]
+        Mean number of nodes that crews work on. [nodes]
     n_crew : int or None
-        Nodes that crews repair at a time; None without a limit.
+        Nodes that crews can repair at a time; None without a limit.
     expected : TimeBudget
-        Of the job, by :func:`ettr.budget.exact`.
+        Expected hours of the job, by :func:`ettr.budget.exact`.
+
+    Examples
+    --------
+    >>> run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 17}, "repair": {"manual_h": 24}})
+    >>> demand(run).repair_h
+    24.0
     """
 
     in_repair: float
@@ -46,18 +52,18 @@ class Demand:
 
     @property
     def failures_per_h(self) -> float:
-        """Failures per hour of wall clock. [1/h]"""
+        """Failures per hour of wall-clock time. [1/h]"""
         return float(self.expected.n_failures / self.expected.total_h)
 
     @property
-    def own_crew(self) -> int | None:
-        """The crews of a repair that is theirs alone; None where there is no limit, or other stages beside."""
-        alone = self.n_crew is not None and abs(self.crew_load - self.in_repair) <= ROUNDING * self.in_repair
-        return self.n_crew if alone else None
+    def single_crew(self) -> int | None:
+        """The number of crews if they do the entire repair; None without a limit, or with other repair stages."""
+        is_all = self.n_crew is not None and abs(self.crew_load - self.in_repair) <= ROUNDING * self.in_repair
+        return self.n_crew if is_all else None
 
 
 def demand(scenario: Scenario) -> Demand:
-    """How many nodes of a scenario's job are in repair.
+    """Return the mean number of nodes of a scenario's job in repair, and the rates behind it.
 
     Parameters
     ----------
@@ -67,7 +73,7 @@ def demand(scenario: Scenario) -> Demand:
     Returns
     -------
     Demand
-        For a pool that never runs out.
+        The demand of a job whose pool never runs out.
 
     Raises
     ------
@@ -78,9 +84,9 @@ def demand(scenario: Scenario) -> Demand:
 
     Notes
     -----
-    Little's law by mode: failures per hour of wall clock of :func:`ettr.budget.exact` (of what it has a term for),
-    times the share of the mode, the nodes that it takes out, and its mean repair. Retirement and nodes that differ are
-    not in it.
+    Little's law for each failure mode: failures per hour of wall-clock time by :func:`ettr.budget.exact`, times the
+    share of the mode, the nodes that it removes, and its mean repair time. Retirement and differences between nodes are
+    not included.
 
     Examples
     --------
@@ -98,23 +104,22 @@ def demand(scenario: Scenario) -> Demand:
     leaves = float(rates @ (n_out > 0))
     nodes = float(rates @ n_out)
     in_repair = float(rates @ scenario.repair_h_by_mode)
-    seen = float(rates @ (n_out * common)) * repair.share_left * (repair.manual_h or 0.0)
+    crew_load = float(rates @ (n_out * common)) * repair.share_left * (repair.manual_h or 0.0)
     return Demand(
         in_repair=in_repair,
         leaves_per_h=leaves,
         repair_h=in_repair / nodes if nodes > 0 else repair.mean_h,
         most_at_once=int(n_out[rates > 0].max(initial=0)),
-        crew_load=seen,
+        crew_load=crew_load,
         n_crew=repair.n_crew,
         expected=expected,
     )
 
 
 def repair_of(scenario: Scenario) -> Repair:
-    """The repair of a scenario, which it must have."""
+    """Return the repair of a scenario, or refuse a scenario without it."""
     if scenario.repair is None or scenario.spares is None:
         raise InputError(
-            f"{scenario.name} has no spares and repair, without which no node is ever missing: give them, e.g. "
-            "spares: {n_nodes: 16} and repair: {manual_h: 24}"
+            f"{scenario.name} needs the sections spares and repair, e.g. spares.n_nodes = 16 and repair.manual_h = 24"
         )
     return scenario.repair

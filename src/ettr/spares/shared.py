@@ -1,4 +1,4 @@
-"""A cluster that one large job shares with many small ones: what its failures do to them."""
+"""A cluster that one large job shares with many small ones: the effect of its failures on them."""
 
 from __future__ import annotations
 
@@ -25,33 +25,38 @@ PARTS = (
     "fragments_idle",
     "in_repair",
 )
-"""Where the nodes of the cluster are on average; they sum to all of them."""
+"""Mean numbers of nodes by use; they sum to the nodes of the cluster."""
 
 _ROUNDS = 200
 _SETTLED = 1e-12
 _TAIL = 1e-13
-_LEAST_JOBS = 0.5
-"""Fewer small jobs than this on average are none to speak of."""
+_FEWEST_JOBS = 0.5
+"""Lower limit of the mean number of small jobs."""
 
 
 @dataclass(frozen=True)
 class SmallJobs:
-    """The other jobs of a cluster, all alike, with always one more that waits.
+    """The small jobs of a cluster, all identical, with always one more waiting.
 
     Attributes
     ----------
     n_nodes : int
-        Nodes of one. [nodes]
+        Nodes per job. [nodes]
     interval_min : float
         Productive training between two checkpoints. [min]
     stall_s : float
         Stall of one checkpoint. [s]
     detection_min : float
-        From a failure until it is noticed; pre-emption is noticed at once. [min]
+        Detection time of a failure; pre-emption is detected at once. [min]
     queue_min : float
-        Nodes stand idle until the scheduler has started the next job on them. [min]
+        Time until the scheduler has started the next job on free nodes. [min]
     restart_min : float
-        Initialise and load. [min]
+        Initialisation and loading. [min]
+
+    Examples
+    --------
+    >>> SmallJobs(n_nodes=8).interval_min
+    60.0
     """
 
     n_nodes: int = 4
@@ -71,34 +76,41 @@ class SmallJobs:
 
 @dataclass(frozen=True)
 class SharedCluster:
-    """Where the nodes of a shared cluster are on average, in node-hours an hour.
+    """Mean numbers of nodes of a shared cluster by use (node-hours per hour).
 
     Attributes
     ----------
     n_nodes, n_spares : int
-        Nodes of the cluster, and those of them that are held as hot spares of the large job. [nodes]
+        Nodes of the cluster, and hot spares of the large job among them. [nodes]
     large_useful : float
         Nodes of the large job, times its ETTR. [nodes]
     small_useful : float
         Nodes of small jobs, times the useful share of their time. [nodes]
     large_lost : float
-        What the large job's own failures, checkpoints, restarts and waits take. [nodes]
+        Nodes lost to failures, checkpoints, restarts and waits of the large job. [nodes]
     small_lost : float
-        What those of the small jobs take, pre-emption aside. [nodes]
+        Nodes lost to those of the small jobs, without pre-emption. [nodes]
     preempted_lost : float
-        What small jobs lose by pre-emption: work since their checkpoint, queue and restart on all their nodes. [nodes]
+        Nodes lost to pre-emption of small jobs: recomputed work, queue and restart on all their nodes. [nodes]
     spares_idle : float
-        Hot spares that wait. [nodes]
+        Idle hot spares. [nodes]
     fragments_idle : float
-        Nodes that are too few for one more small job. [nodes]
+        Idle nodes, too few for one more small job. [nodes]
     in_repair : float
         Nodes in repair. [nodes]
     borrowed : float
-        Nodes that the large job has from small ones. [nodes]
+        Nodes that the large job has taken from small ones. [nodes]
     preemptions_per_day : float
         Small jobs that lose a node to the large one. [1/d]
     large_ettr : float
-        Useful share of the time of the large job's nodes.
+        ETTR of the large job, including waits.
+
+    Examples
+    --------
+    >>> run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 0}, "repair": {"manual_h": 24}})
+    >>> cluster = shared_cluster(run, 3072, 0)
+    >>> round(sum(getattr(cluster, part) for part in PARTS))
+    3072
     """
 
     n_nodes: int
@@ -117,12 +129,12 @@ class SharedCluster:
 
     @property
     def useful(self) -> float:
-        """Useful node-hours an hour of both classes. [nodes]"""
+        """Useful nodes of both classes: node-hours per hour. [nodes]"""
         return self.large_useful + self.small_useful
 
     @property
     def second_order_share(self) -> float:
-        """Share that pre-emption has of all that failures and checkpoints make jobs lose."""
+        """Share of pre-emption in all losses by failures and checkpoints."""
         lost = self.large_lost + self.small_lost + self.preempted_lost
         return self.preempted_lost / lost if lost > 0 else 0.0
 
@@ -136,25 +148,25 @@ def shared_cluster(
     preempts: bool = True,
     released_share: float = 0.0,
 ) -> SharedCluster:
-    r"""Useful node-hours of one large job and of the small ones beside it.
+    r"""Return the useful node-hours of one large job and of small jobs on the same cluster.
 
     Parameters
     ----------
     scenario : Scenario
-        The large job, with ``repair``; what it says of spares is replaced by the next ones.
+        The large job, with ``repair``; its spares are replaced by ``n_spares``.
     n_cluster_nodes : int
         Nodes of the cluster. [nodes]
     n_spares : int
         Hot spares that only the large job uses. [nodes]
     small : SmallJobs, optional
-        The other jobs, which have all other nodes.
+        The small jobs, which use all other nodes.
     preempt_min : float
-        Until a node of a small job is free for the large one. [min]
+        Time until a node of a small job is free for the large one. [min]
     preempts : bool
-        Whether the large job takes nodes of small ones where it finds no hot spare; else it waits for a repair.
+        Whether the large job takes nodes of small jobs if no hot spare is left; otherwise it waits for a repair.
     released_share : float
-        Share of its nodes that the large job loses to small ones at each failure and takes back when it restarts, in
-        [0, 1): 0 if it keeps them, as a job does that restarts in place.
+        Share of its nodes that the large job releases to small jobs at each failure and takes back at its restart, in
+        [0, 1): 0 for a job that keeps its nodes (in-place restart).
 
     Returns
     -------
@@ -164,10 +176,10 @@ def shared_cluster(
     Raises
     ------
     InputError
-        A scenario without repair, one whose failures take several nodes at once, or a cluster that has no room for the
-        large job, its spares and a small job.
+        A scenario without repair, failures that remove several nodes at once, or a cluster too small for the large
+        job, its spares and a small job.
     OutsideValidity
-        A large job that practically never gets on.
+        The large job makes practically no progress.
 
     Notes
     -----
@@ -190,11 +202,11 @@ def shared_cluster(
     (1861, 1013, 1.5)
     """
     small = small or SmallJobs()
-    asked = demand(scenario)
-    if asked.most_at_once > 1:
+    needed = demand(scenario)
+    if needed.most_at_once > 1:
         raise InputError(
-            f"{scenario.name} has failures that take {asked.most_at_once} nodes at once, and shared_cluster knows "
-            "single nodes: set n_out_nodes of those modes to 1"
+            f"n_out_nodes must be at most 1 in all failure modes for shared_cluster, got {needed.most_at_once} in "
+            f"{scenario.name}"
         )
     at_least_zero("preempt_min", preempt_min, unit="min")
     released = float(fraction("released_share", released_share)) * scenario.n_nodes
@@ -205,11 +217,11 @@ def shared_cluster(
             f"n_cluster_nodes must be >= {scenario.n_nodes + spares + small.n_nodes:,}, the nodes of the large job, "
             f"its spares and one small job, got {nodes:,}"
         )
-    law = _repairs_of_large(asked.in_repair, spares, preempts)
-    rest = _small_class(scenario, asked, law, for_small, small, asked.failures_per_h * released / small.n_nodes)
-    waited_per_h = asked.failures_per_h if released > 0 else rest.preemptions_per_h
+    law = _repairs_of_large(needed.in_repair, spares, preempts)
+    rest = _small_class(scenario, needed, law, for_small, small, needed.failures_per_h * released / small.n_nodes)
+    waited_per_h = needed.failures_per_h if released > 0 else rest.preemptions_per_h
     longer_h = waited_per_h * preempt_min / MIN_PER_H
-    ettr = float(asked.expected.ettr) / (1 + longer_h) * (1 - law.waits)
+    ettr = float(needed.expected.ettr) / (1 + longer_h) * (1 - law.waits)
     large = scenario.n_nodes - law.waits
     return SharedCluster(
         n_nodes=nodes,
@@ -229,36 +241,36 @@ def shared_cluster(
 
 
 def _leaving(scenario: Scenario) -> float:
-    """Share of failures that take a node out."""
+    """Return the share of failures that remove a node."""
     out = np.array([*(mode.n_out_nodes for mode in scenario.failures.modes), 1])
     return float(scenario.mode_weights @ (out > 0))
 
 
 @dataclass(frozen=True)
 class _Law:
-    """Nodes of the large job in repair: the chance of each number, and what follows."""
+    """Distribution of the number of nodes of the large job in repair."""
 
-    chances: np.ndarray
+    probabilities: np.ndarray
     n_spares: int
     waits: float
     borrows: bool
 
     @property
     def _numbers(self) -> np.ndarray:
-        return np.arange(self.chances.size)
+        return np.arange(self.probabilities.size)
 
     @property
     def in_repair(self) -> float:
-        return float(self.chances @ self._numbers)
+        return float(self.probabilities @ self._numbers)
 
     @property
     def idle(self) -> float:
-        return float(self.chances @ np.maximum(self.n_spares - self._numbers, 0))
+        return float(self.probabilities @ np.maximum(self.n_spares - self._numbers, 0))
 
     @property
     def borrowing(self) -> np.ndarray:
-        """Chance that no hot spare is left and that so many nodes are borrowed, from 0 on; nothing if none ever is."""
-        return self.chances[self.n_spares :] if self.borrows else np.zeros(1)
+        """Probability of each number of borrowed nodes while no hot spare is left; zero if none is ever borrowed."""
+        return self.probabilities[self.n_spares :] if self.borrows else np.zeros(1)
 
     @property
     def borrowed(self) -> float:
@@ -273,16 +285,16 @@ def _repairs_of_large(in_repair: float, n_spares: int, preempts: bool) -> _Law:
     return _Law(weights / weights.sum(), n_spares, float(waiting_share(n_spares, in_repair)), False)
 
 
-def _poisson(mean: float, least: int = 1) -> np.ndarray:
-    """Chances of each number from 0 on, of so many numbers at least, up to where the rest is rounding."""
-    most = int(scipy.stats.poisson.isf(_TAIL, mean)) + 2 if mean > 0 else 1
-    chances = scipy.stats.poisson.pmf(np.arange(max(most, least)), mean)
-    return np.asarray(chances / chances.sum())
+def _poisson(mean: float, n: int = 1) -> np.ndarray:
+    """Return Poisson probabilities from 0 on, at least ``n`` numbers, up to where the rest is negligible."""
+    n_needed = int(scipy.stats.poisson.isf(_TAIL, mean)) + 2 if mean > 0 else 1
+    probabilities = scipy.stats.poisson.pmf(np.arange(max(n_needed, n)), mean)
+    return np.asarray(probabilities / probabilities.sum())
 
 
 @dataclass(frozen=True)
 class _Small:
-    """The small jobs on average."""
+    """Mean numbers and shares of the small jobs."""
 
     running: float
     idle: float
@@ -293,63 +305,68 @@ class _Small:
 
 
 def _small_class(
-    scenario: Scenario, asked: Demand, law: _Law, for_small: int, small: SmallJobs, retaken_per_h: float
+    scenario: Scenario, needed: Demand, law: _Law, for_small: int, small: SmallJobs, retaken_per_h: float
 ) -> _Small:
-    """Repeats what follows from each other until it settles: nodes at work, their failures, and pre-emptions."""
+    """Iterate nodes at work, their failures and pre-emptions, which depend on each other, until they converge."""
     node_rate = scenario.job_rate_per_h / scenario.n_nodes * _leaving(scenario)
-    own_rate = small.n_nodes * node_rate
+    failure_rate = small.n_nodes * node_rate
     running, taken_rate, in_repair, idle, taken_per_h = float(for_small), 0.0, 0.0, 0.0, 0.0
     for _ in range(_ROUNDS):
-        at_risk = _exposed(own_rate, taken_rate, small)
-        before, in_repair = running, running * node_rate * at_risk * asked.repair_h
-        chances, borrowing = _missing(law, in_repair, for_small)
-        left = for_small - np.arange(chances.size)
+        at_risk = _exposed(failure_rate, taken_rate, small)
+        before, in_repair = running, running * node_rate * at_risk * needed.repair_h
+        probabilities, borrowing = _missing(law, in_repair, for_small)
+        left = for_small - np.arange(probabilities.size)
         jobs = left // small.n_nodes
-        running, idle = float(small.n_nodes * (chances @ jobs)), float(chances @ (left - small.n_nodes * jobs))
-        none_at_hand = (left > 0) & (left % small.n_nodes == 0)
-        taken_per_h = asked.leaves_per_h * float(borrowing @ none_at_hand) + retaken_per_h
-        if running < _LEAST_JOBS * small.n_nodes:
+        running, idle = (
+            float(small.n_nodes * (probabilities @ jobs)),
+            float(probabilities @ (left - small.n_nodes * jobs)),
+        )
+        no_fragment = (left > 0) & (left % small.n_nodes == 0)
+        taken_per_h = needed.leaves_per_h * float(borrowing @ no_fragment) + retaken_per_h
+        if running < _FEWEST_JOBS * small.n_nodes:
             raise InputError(
                 f"n_cluster_nodes must be larger: of {for_small:,} nodes beside the large job and its spares, repairs "
-                f"leave fewer than {_LEAST_JOBS * small.n_nodes:g} on average"
+                f"leave fewer than {_FEWEST_JOBS * small.n_nodes:g} on average"
             )
         taken_rate = taken_per_h * small.n_nodes / running / at_risk
         if abs(running - before) <= _SETTLED * for_small:
             break
-    share_alone, share = _useful(own_rate, 0.0, small), _useful(own_rate, taken_rate, small)
+    share_alone, share = _useful(failure_rate, 0.0, small), _useful(failure_rate, taken_rate, small)
     return _Small(running, idle, in_repair, taken_per_h, share, share_alone)
 
 
-def _missing(law: _Law, own_in_repair: float, for_small: int) -> tuple[np.ndarray, np.ndarray]:
-    """Chance that the small class lacks so many nodes, from 0 on; and that it does while no hot spare is left."""
-    own = _poisson(own_in_repair)
-    borrowing = np.convolve(law.borrowing, own)
-    chances = borrowing.copy()
-    chances[: own.size] += (1 - law.borrowing.sum()) * own
-    return _up_to(chances, for_small), _up_to(borrowing, for_small)
+def _missing(law: _Law, small_in_repair: float, for_small: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the probabilities of missing nodes of small jobs, in all and while no hot spare is left."""
+    repairs = _poisson(small_in_repair)
+    borrowing = np.convolve(law.borrowing, repairs)
+    probabilities = borrowing.copy()
+    probabilities[: repairs.size] += (1 - law.borrowing.sum()) * repairs
+    return _up_to(probabilities, for_small), _up_to(borrowing, for_small)
 
 
-def _up_to(chances: np.ndarray, most: int) -> np.ndarray:
-    """The same with all that is beyond in the last place."""
-    return chances if chances.size <= most + 1 else np.append(chances[:most], chances[most:].sum())
+def _up_to(probabilities: np.ndarray, largest: int) -> np.ndarray:
+    """Return probabilities up to a number, which gets the sum of all beyond."""
+    if probabilities.size <= largest + 1:
+        return probabilities
+    return np.append(probabilities[:largest], probabilities[largest:].sum())
 
 
-def _stops(own_rate: float, taken_rate: float, small: SmallJobs) -> tuple[float, float]:
-    """Stops of a small job per exposed hour, and the mean hours from a stop to the restart."""
-    rate = own_rate + taken_rate
+def _stops(failure_rate: float, taken_rate: float, small: SmallJobs) -> tuple[float, float]:
+    """Return the stops of a small job per exposed hour, and the mean hours from a stop to the restart."""
+    rate = failure_rate + taken_rate
     dead_h = small.queue_min / MIN_PER_H
-    return rate, dead_h + (own_rate / rate * small.detection_min / MIN_PER_H if rate > 0 else 0.0)
+    return rate, dead_h + (failure_rate / rate * small.detection_min / MIN_PER_H if rate > 0 else 0.0)
 
 
-def _exposed(own_rate: float, taken_rate: float, small: SmallJobs) -> float:
-    """Share of a small job's time in which a failure can strike it."""
-    rate, dead_h = _stops(own_rate, taken_rate, small)
+def _exposed(failure_rate: float, taken_rate: float, small: SmallJobs) -> float:
+    """Return the share of a small job's time in which it is exposed to failures."""
+    rate, dead_h = _stops(failure_rate, taken_rate, small)
     return 1 / (1 + rate * dead_h)
 
 
-def _useful(own_rate: float, taken_rate: float, small: SmallJobs) -> float:
-    """Useful share of a small job's time."""
-    rate, dead_h = _stops(own_rate, taken_rate, small)
+def _useful(failure_rate: float, taken_rate: float, small: SmallJobs) -> float:
+    """Return the useful share of a small job's time."""
+    rate, dead_h = _stops(failure_rate, taken_rate, small)
     tau, stall, restart = small.interval_min / MIN_PER_H, small.stall_s / S_PER_H, small.restart_min / MIN_PER_H
     if rate == 0:
         return tau / (tau + stall)

@@ -1,4 +1,4 @@
-"""The share of the time that a job waits for a node: Erlang's loss formula, without the overflow of factorials."""
+"""The share of the time that a job waits for a node, by Erlang's loss formula without overflow."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ettr.core.units import ROUNDING
 from ettr.core.validity import at_least_zero, plain
 
 _SMALL = 1e-18
-"""Terms below this part of their sum no longer change it."""
+"""Terms below this fraction of their sum are dropped."""
 
 
 def erlang_b(n_servers: Any, offered: Any) -> Any:
-    r"""Share of arrivals that find all servers busy and go away, a fraction.
+    r"""Return the share of arrivals that find all servers busy and are lost (Erlang B).
 
     Parameters
     ----------
     n_servers : float or ndarray
         Servers, n. [count]
     offered : float or ndarray
-        Arrivals in a mean service time, a. [count]
+        Offered load: arrivals per mean service time, a. [count]
 
     Returns
     -------
@@ -33,7 +33,7 @@ def erlang_b(n_servers: Any, offered: Any) -> Any:
     Raises
     ------
     InputError
-        A number of servers that is not whole, or a negative load.
+        A number of servers that is no integer, or a negative load.
 
     Notes
     -----
@@ -51,16 +51,16 @@ def erlang_b(n_servers: Any, offered: Any) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
         logarithm = scipy.stats.poisson.logpmf(n, a) - scipy.stats.poisson.logcdf(n, a)
     blocked = np.where(a == 0, np.where(n == 0, 1.0, 0.0), np.exp(np.minimum(logarithm, 0.0)))
-    # both are below what a float can hold: far below the mean if so, or far above, where the share itself is 0
-    lost = (a > n) & ~(scipy.stats.poisson.cdf(n, a) > 0)
-    if lost.any():
+    # both probabilities underflow: n is far below the mean (or far above, where the share itself is 0)
+    underflow = (a > n) & ~(scipy.stats.poisson.cdf(n, a) > 0)
+    if underflow.any():
         blocked = np.array(blocked)
-        blocked[lost] = 1 / _inverse_far_below(n[lost], a[lost])
+        blocked[underflow] = 1 / _inverse_far_below(n[underflow], a[underflow])
     return plain(blocked)
 
 
 def _inverse_far_below(n: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """1/B as a sum whose terms shrink by n/a or more."""
+    """Return 1/B as a sum whose terms shrink at least by n/a."""
     total, term = np.ones(n.shape), np.ones(n.shape)
     place = 0
     while (term > _SMALL * total).any():
@@ -71,16 +71,16 @@ def _inverse_far_below(n: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def waiting_share(n_spares: Any, in_repair: Any, n_crew: Any = None) -> Any:
-    r"""Share of the wall clock that the whole job waits for a node, a fraction.
+    r"""Return the share of the wall clock that a job waits for a node.
 
     Parameters
     ----------
     n_spares : float or ndarray
         Hot spares, s. [nodes]
     in_repair : float or ndarray
-        Nodes in repair on average if the job never waits, a: those that leave per hour, times the mean repair. [nodes]
+        Mean number of nodes in repair if the job never waits, a: rate of leaving nodes times mean repair time. [nodes]
     n_crew : float or ndarray, optional
-        Nodes that are repaired at a time, c; no limit if not given. [count]
+        Nodes that can be repaired at a time, c; no limit by default. [count]
 
     Returns
     -------
@@ -89,15 +89,15 @@ def waiting_share(n_spares: Any, in_repair: Any, n_crew: Any = None) -> Any:
 
     Notes
     -----
-    With s + 1 nodes in repair the job stands still, and nothing fails until the first of them is back: a system of
-    s + 1 places whose arrivals are lost while it is full. Its full share is Erlang's :math:`B(s+1, a)`, for any
-    distribution of repair times. With c crews, :math:`\rho = a/c` and exponential repair times it is
+    With s + 1 nodes in repair the job waits, and no node fails until the first one returns: a loss system with s + 1
+    places. It is full for the share :math:`B(s+1, a)` (Erlang B), for any distribution of repair times. With c crews,
+    :math:`\rho = a/c` and exponential repair times it is
 
     .. math:: \frac{\rho^{s+1-c}}{1/B(c, a) + \sum_{j=1}^{s+1-c} \rho^j}, \qquad s + 1 > c.
 
-    Exact in the long run for single nodes that leave by a Poisson process of constant rate, on a clock that stops while
-    the job waits. A job whose failures cost detection and queue (D, q > 0) has pauses in that process, and a run that
-    begins with a full pool waits less at first: there it is an approximation.
+    Exact in the long run for single nodes that leave as a Poisson process with constant rate, on a clock that stops
+    while the job waits. It is an approximation for jobs with detection and queueing time (D, q > 0), which interrupt
+    that process, and for short runs that begin with a full pool.
 
     Examples
     --------
@@ -123,26 +123,26 @@ def waiting_share(n_spares: Any, in_repair: Any, n_crew: Any = None) -> Any:
 
 
 def _geometric(ratio: np.ndarray, n_terms: np.ndarray) -> np.ndarray:
-    """1 + x + ... of so many terms."""
+    """Return the geometric sum 1 + x + ... with a number of terms."""
     near = np.abs(1 - ratio) < ROUNDING
     return np.where(near, n_terms, (1 - ratio**n_terms) / np.where(near, 1.0, 1 - ratio))
 
 
 MOST_NODES = 1e9
-"""More than any cluster will have; pools are looked for among fewer."""
+"""Upper limit of a number of nodes."""
 
 
-def counts(name: str, values: Any, least: int = 0) -> np.ndarray:
-    """Check for whole numbers from ``least`` on, and return them as float64."""
+def counts(name: str, values: Any, lowest: int = 0) -> np.ndarray:
+    """Return whole numbers of at least ``lowest`` as float64; refuse others."""
     array = _numbers(name, values)
-    bad = (array < least) | (array != np.round(array)) | (array > MOST_NODES)
+    bad = (array < lowest) | (array != np.round(array)) | (array > MOST_NODES)
     if bad.any():
-        raise InputError(f"{name} must be a whole number from {least} to {MOST_NODES:.0e}, got {array[bad].flat[0]:g}")
+        raise InputError(f"{name} must be a whole number from {lowest} to {MOST_NODES:.0e}, got {array[bad].flat[0]:g}")
     return array
 
 
 def fraction(name: str, values: Any) -> np.ndarray:
-    """Check for fractions from 0 to below 1, and return them as float64."""
+    """Return fractions in [0, 1) as float64; refuse others."""
     array = _numbers(name, values)
     bad = (array < 0) | (array >= 1)
     if bad.any():

@@ -77,7 +77,7 @@ def _published(plan: Plan) -> str:
 def _interval(plan: Plan) -> str:
     """Return the gain from the best interval, if it is worth a sentence."""
     best = roughly(plan.best.interval_h)
-    if plan.budget_as_given is None:
+    if plan.budget_at_current is None:
         return f"This is with a checkpoint every {best}: {no_answer(plan)}"
     if plan.band.low_min <= plan.scenario.interval_min <= plan.band.high_min:
         return ""

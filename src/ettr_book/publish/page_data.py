@@ -10,12 +10,12 @@ from typing import Any
 from ettr import budget, evidence, mitigation
 from ettr.core import durable
 from ettr.core.errors import EttrError
+from ettr.core.results import PART_WORDS
 from ettr.core.sentences import about
 from ettr.core.units import H_PER_DAY, LAST_DIGITS, unit_of
 from ettr.plan import assumed_fields
-from ettr.plan.losses import WORDS
 from ettr.plots.theme import PART_COLOURS, cited
-from ettr.ranges.assumed import known_of
+from ettr.ranges.assumed import measured_words
 from ettr.ranges.inputs import Assumed, around, assumed_inputs, median_rate, rate_across_clusters
 from ettr.scenario import Scenario
 from ettr.scenario.fields import amount_of, is_written, meta_at
@@ -113,7 +113,7 @@ def page_data(scenario: Scenario, named: str = "") -> dict[str, Any]:
         "catalogue": [*_catalogue()],
         "parts": [
             {"part": part, "words": words, "colour": PART_COLOURS[part.removesuffix("_h")]}
-            for part, words in ({"productive_h": "useful training"} | WORDS).items()
+            for part, words in PART_WORDS.items()
         ],
         "questions": DEFAULTS,
         "clusters": _assumed(rate_across_clusters(scenario)),
@@ -156,7 +156,7 @@ def start(scenario: Scenario, written: dict[str, Any] | None = None) -> dict[str
         "assumed": [_assumed(entry) for entry in _inputs(stated)] if _is_closed(stated) else [],
         "assumed_fields": assumed_fields(stated),
         "cited": cited(stated),
-        "condition": known_of(stated),
+        "condition": measured_words(stated),
         "fixed": ["cluster.n_gpus"] if tokens else [],
     }
 

@@ -91,7 +91,7 @@ def test_the_own_size_has_the_layout_that_divides_it():
     assert set(rows_of_job["layout"]) == {str(layout)}
     assert rows_of_job["seconds"].sum() == pytest.approx(float(run(name).throughput.step(size, layout).total_s))
     assert set(frame[frame["n_gpus"] != size]["layout"]) != set(rows_of_job["layout"])
-    assert tables.on_size(run(name), size).days[0] == pytest.approx(float(answer(name).as_given.days))
+    assert tables.on_size(run(name), size).days[0] == pytest.approx(float(answer(name).at_current.days))
 
 
 def test_cost_goes_to_twice_the_fastest_size():

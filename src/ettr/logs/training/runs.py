@@ -25,7 +25,7 @@ from ettr.logs.training.steps import SAVE, Process, StepLog
 FORMATS = Formats("training log", "", *lines.FORMATS, *step_records.FORMATS)
 PARTS = {
     "productive_h": "steps that the run kept",
-    "rework_h": "steps computed again",
+    "rework_h": "lost work (recomputed)",
     "stops_h": "stops, until training went on",
     "planned_h": "stops that the run ended by itself",
     "start_h": "the first start",

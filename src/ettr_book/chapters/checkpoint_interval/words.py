@@ -61,13 +61,13 @@ def _uncertainty(plan: Plan) -> str:
 
 def _current(plan: Plan) -> str:
     run, band = plan.scenario, plan.band
-    if plan.budget_as_given is None:
+    if plan.budget_at_current is None:
         return no_answer(plan).capitalize()
-    if not plan.has_own_interval:
+    if not plan.has_fixed_interval:
         return ""
     if band.low_min <= run.interval_min <= band.high_min:
         return say("The run's own {own:roughly} lies inside that range.", own=run.interval_h)
-    cost = points(plan.budget.ettr - plan.budget_as_given.ettr)
+    cost = points(plan.budget.ettr - plan.budget_at_current.ettr)
     return say("The run's own {own:roughly} lies outside and costs {cost}.", own=run.interval_h, cost=cost)
 
 

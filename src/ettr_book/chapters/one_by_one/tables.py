@@ -33,7 +33,7 @@ def ranking(comparison: Comparison) -> pd.DataFrame:
         plausible range) [million USD], ``days``, ``price_usd`` [USD].
     """
     ends = comparison.ranges.set_index("id")
-    top = pd.concat([comparison.known.head(N_PUBLISHED), comparison.assumed.head(N_ASSUMED)], ignore_index=True)
+    top = pd.concat([comparison.published.head(N_PUBLISHED), comparison.assumed.head(N_ASSUMED)], ignore_index=True)
     top = top[top["id"].isin(ends.index)]
     top = top[top["usd_gain"] > 0] if (top["usd_gain"] > 0).any() else top[top["days_low"] > 0]
     rows = top.assign(
@@ -52,8 +52,8 @@ def leading(comparison: Comparison, n: int) -> tuple[str, ...]:
 
     Only mitigations with a significant saving and an effect that is published at least in part.
     """
-    by = "usd" if (comparison.known["usd_low"] > 0).any() else "days"
-    best = comparison.known[comparison.known[f"{by}_low"] > 0]
+    by = "usd" if (comparison.published["usd_low"] > 0).any() else "days"
+    best = comparison.published[comparison.published[f"{by}_low"] > 0]
     return tuple(best.sort_values(f"{by}_gain", ascending=False)["id"].iloc[:n])
 
 

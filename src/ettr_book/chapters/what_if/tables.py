@@ -93,7 +93,7 @@ def finishing_date(run: Scenario) -> Datasets:
     best_min = budget.whole_interval_min(run, float(budget.best_interval_min(run)))
     dates = dates_of(run.override({"checkpoint.interval_min": best_min}))
     assert dates is not None
-    finish = dates.shown
+    finish = dates.reported
     low, high = (float(finish.quantile(p)) for p in (_TAIL, 1 - _TAIL))
     edge = _EDGE * (high - low) or 1.0
     hours = low - edge + (high - low + 2 * edge) * np.arange(_DAYS) / (_DAYS - 1)
