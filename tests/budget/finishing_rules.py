@@ -41,10 +41,10 @@ A_HAIR_H = 1e-7
 
 def _unions() -> dict[tuple[str, ...], dict[str, Any]]:
     """Rules alone, and two together where both can be seen: none says otherwise, nor no more, than the other."""
-    unions: dict[tuple[str, ...], dict[str, Any]] = {(name,): rule for name, rule in RULES.items()}
-    for (first, one), (second, other) in itertools.combinations(RULES.items(), 2):
-        both = one | other
-        if both == other | one and both not in (one, other):
+    unions: dict[tuple[str, ...], dict[str, Any]] = {(name,): alone for name, alone in RULES.items()}
+    for (first, rule), (second, other) in itertools.combinations(RULES.items(), 2):
+        both = rule | other
+        if both == other | rule and both not in (rule, other):
             unions[first, second] = both
     return unions
 
@@ -61,8 +61,8 @@ def distance(finish: Finishing, run: Scenario, n_runs: int, seed: int) -> float:
     if finish.smoothed_h:
         blurred = hours + finish.smoothed_h * np.random.default_rng(seed).standard_normal(n_runs)
         hours = np.where((finish.atom > 0) & (hours < finish.atom_h + A_HAIR_H), hours, blurred)
-    seen, first = np.unique(np.round(np.sort(hours), 9), return_index=True)
+    distinct_h, first = np.unique(np.round(np.sort(hours), 9), return_index=True)
     before, after = first / n_runs, np.append(first[1:], n_runs) / n_runs
-    over = finish.cdf(seen - A_HAIR_H) - before
-    under = after - finish.cdf(seen + A_HAIR_H)
+    over = finish.cdf(distinct_h - A_HAIR_H) - before
+    under = after - finish.cdf(distinct_h + A_HAIR_H)
     return float(max(over.max(), under.max()) * n_runs**0.5)

@@ -55,12 +55,12 @@ SHAPES = {
 def test_blocks_give_what_a_loop_over_single_runs_gives(moded_run, monkeypatch, formula, shape):
     """Blocks of seven points cut all of these shapes, most of them unevenly."""
     monkeypatch.setattr(budget_blocks, "_BLOCK_POINTS", 7)
-    whole, n_axes, t_axes = SHAPES[shape]
-    at = {N: 8 * np.round(grid(whole, 100, 2000, n_axes)), T: lean(grid(whole, 10, 90, t_axes)), R: 12.0}
+    points, n_axes, t_axes = SHAPES[shape]
+    at = {N: 8 * np.round(grid(points, 100, 2000, n_axes)), T: lean(grid(points, 10, 90, t_axes)), R: 12.0}
     form = formula(moded_run, at)
-    assert form.total_h.shape == whole
-    sizes, intervals = np.broadcast_to(at[N], whole), np.broadcast_to(at[T], whole)
-    for index in np.ndindex(whole):
+    assert form.total_h.shape == points
+    sizes, intervals = np.broadcast_to(at[N], points), np.broadcast_to(at[T], points)
+    for index in np.ndindex(points):
         single = formula(moded_run.override({N: int(sizes[index]), T: float(intervals[index]), R: 12.0}))
         for part in (*PARTS, "n_failures", "total_h"):
             assert getattr(form, part)[index] == pytest.approx(getattr(single, part), rel=1e-12), part
@@ -80,20 +80,20 @@ LARGE = {
 )
 @pytest.mark.parametrize("shape", LARGE)
 def test_arrays_beyond_a_block_are_evaluated_as_if_in_one(moded_run, monkeypatch, formula, shape):
-    whole, n_axes, t_axes = LARGE[shape]
-    at = {N: grid(whole, 800, 16_000, n_axes), T: lean(grid(whole, 10, 90, t_axes))}
-    blocks = list(budget_blocks._blocks(whole))
+    points, n_axes, t_axes = LARGE[shape]
+    at = {N: grid(points, 800, 16_000, n_axes), T: lean(grid(points, 10, 90, t_axes))}
+    blocks = list(budget_blocks._blocks(points))
     assert len(blocks) > 1
     form = formula(moded_run, at)
     # a few single points on both sides of each cut
-    axis = int(np.argmax(whole))
+    axis = int(np.argmax(points))
     for block in blocks[:2]:
-        for place in (block[-1].start, min(block[-1].stop, whole[axis]) - 1):
-            index = tuple(place if i == axis else length // 2 for i, length in enumerate(whole))
-            one = {path: np.broadcast_to(values, whole)[index] for path, values in at.items()}
-            assert form.total_h[index] == pytest.approx(formula(moded_run, one).total_h, rel=1e-12)
+        for place in (block[-1].start, min(block[-1].stop, points[axis]) - 1):
+            index = tuple(place if i == axis else length // 2 for i, length in enumerate(points))
+            single = {path: np.broadcast_to(values, points)[index] for path, values in at.items()}
+            assert form.total_h[index] == pytest.approx(formula(moded_run, single).total_h, rel=1e-12)
     monkeypatch.setattr(budget_blocks, "_BLOCK_POINTS", 10**9)
-    assert len(list(budget_blocks._blocks(whole))) == 1
+    assert len(list(budget_blocks._blocks(points))) == 1
     at_once = formula(moded_run, at)
     for part in (*PARTS, "n_failures"):
         assert np.array_equal(getattr(form, part), getattr(at_once, part)), part

@@ -129,8 +129,8 @@ def test_scaling_every_time_leaves_the_ratios(changes, factor):
     except (OutsideValidity, InputError):
         return
     for part in PARTS:
-        one, other = getattr(first, part) * factor, getattr(second, part)
-        assert other == pytest.approx(one, rel=1e-7, abs=1e-9 * first.total_h * factor)
+        expected, scaled = getattr(first, part) * factor, getattr(second, part)
+        assert scaled == pytest.approx(expected, rel=1e-7, abs=1e-9 * first.total_h * factor)
 
 
 @settings(max_examples=50, deadline=None)
@@ -205,8 +205,8 @@ def test_a_mode_that_is_every_failure_is_the_general_value(plain_run, formula, f
 def test_a_mode_with_the_general_values_is_no_mode(plain_run, formula):
     """With a start too, whose restart and queue are the general ones."""
     run = plain_run.override({"job.include_start": True, **OWN})
-    own = {field.partition(".")[2]: value for field, value in OWN.items()}
-    modes = [{"name": "half", "share": 0.5, **own}, {"name": "third", "share": 0.3}]
+    recovery = {field.partition(".")[2]: value for field, value in OWN.items()}
+    modes = [{"name": "half", "share": 0.5, **recovery}, {"name": "third", "share": 0.3}]
     expected, form = formula(run), formula(run.override({"failures.modes": modes}))
     same(form, expected)
 

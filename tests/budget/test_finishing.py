@@ -205,15 +205,15 @@ def test_another_inversion_of_the_same_rules_gives_the_same(run, name, per_day, 
     changes, stages = INVERTED[name]
     with mp.workdps(24):
         rate = mp.mpf(per_day) / 24
-        known = {
+        settings = {
             "tau": mp.mpf(1),
             "stall": mp.mpf(1) / 30,
             "write": mp.mpf(0),
             "slowdown": mp.mpf(0),
             "queue": mp.mpf("0.1"),
         }
-        known |= {"restart": SIXTH, "kinds": [(mp.mpf(1), SIXTH, SIXTH)], "work": mp.mpf(work_h)}
-        transform = Stages(rate, **known | stages)
+        settings |= {"restart": SIXTH, "kinds": [(mp.mpf(1), SIXTH, SIXTH)], "work": mp.mpf(work_h)}
+        transform = Stages(rate, **settings | stages)
         finish = budget.finishing(run.override(changes | {RATE: per_day, WORK: float(work_h)}))
         least_h = transform.queue + transform.exposed
         if finish.atom:
@@ -354,8 +354,8 @@ def test_where_hardly_anything_strikes_two_failures_are_not_missed(run, rate):
     finish = budget.finishing(run.override({RATE: rate, "checkpoint.interval_min": 1, "checkpoint.stall_s": 0.1}))
     expected = -math.log(finish.atom)
     for n, late_h in ((1, 0.5), (2, 0.75)):
-        more = poisson.sf(n, expected)
-        assert 1 - finish.cdf(finish.atom_h + late_h) == pytest.approx(more, rel=0.1, abs=1e-7)
+        p_more = poisson.sf(n, expected)
+        assert 1 - finish.cdf(finish.atom_h + late_h) == pytest.approx(p_more, rel=0.1, abs=1e-7)
     assert finish.quantile(1 - expected**3 / 3) < finish.atom_h + 0.75
 
 
@@ -370,8 +370,8 @@ def test_intervals_of_an_unknown_rate_hold_as_many_runs_as_they_say(run):
     run, n = run.override(COUNTED), 2000
     form = budget.finishing(run, rate_known=False)
     random = np.random.default_rng(5)
-    known = run.failures.posterior
-    rates = random.gamma(known.shape, 1000 / known.node_days, n)
+    posterior = run.failures.posterior
+    rates = random.gamma(posterior.shape, 1000 / posterior.node_days, n)
     dates_h = budget.finishing(
         run.override({"failures.n_events": None, "failures.node_days": None, RATE: 6.0}), {RATE: rates}
     )

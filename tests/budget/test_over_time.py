@@ -191,9 +191,9 @@ def test_the_start_is_that_of_the_exact_form(llama3, name):
     base = {"failures.modes": [], "failures.rate_per_1000_node_days": 5, "job.productive_h": 10, "maintenance": None}
     run = llama3.override({**base, **RICH[name]})
     flat = run.override({"failures.burn_in": {"factor": 1, "decay_days": 10}})
-    whole, closed = budget.over_time(flat), budget.exact(run)
+    integrated, closed = budget.over_time(flat), budget.exact(run)
     for part in (*PARTS, "n_failures"):
-        assert getattr(whole, part) == pytest.approx(getattr(closed, part), rel=1e-6, abs=1e-12), part
+        assert getattr(integrated, part) == pytest.approx(getattr(closed, part), rel=1e-6, abs=1e-12), part
 
 
 def test_a_count_of_new_nodes_comes_back_from_nodes_as_new(llama3):

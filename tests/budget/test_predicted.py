@@ -89,8 +89,8 @@ def test_answers_at_no_cost_never_hurt(plain_run, changes, recall, precision, mo
     run = plain_run.override(changes)
     higher = recall + more * (1 - recall)
     none, some, most = (
-        budget.exact(each).ettr
-        for each in (
+        budget.exact(case).ettr
+        for case in (
             run,
             run.override(alarms(recall, precision, 0)),
             run.override(alarms(higher, precision, 0)),

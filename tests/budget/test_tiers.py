@@ -146,7 +146,7 @@ def test_a_better_tier_is_never_worse(run_of, changes, field, more, data):
         tier[field] += 60 * more
         assume(field != "load_s" or tier["load_s"] <= (behind["load_s"] if behind else changes["checkpoint.load_s"]))
     other = {**changes, "checkpoint.tiers": [*tiers[:number], tier, *tiers[number + 1 :]]}
-    before, after = (budget.exact(run_of(each)).total_h for each in (changes, other))
+    before, after = (budget.exact(run_of(case)).total_h for case in (changes, other))
     assert BETTER[field] * (after - before) >= -1e-9 * before
     assume(after != before)
 

@@ -20,7 +20,7 @@ def second(number):
 
 
 def test_compiling_is_told_once_and_not_where_compiled_code_is_there(tmp_path):
-    path, told = tmp_path / "kernels.py", []
+    path, notices = tmp_path / "kernels.py", []
     path.write_text(KERNELS)
 
     def run() -> int:
@@ -28,8 +28,8 @@ def test_compiling_is_told_once_and_not_where_compiled_code_is_there(tmp_path):
         spec = importlib.util.spec_from_file_location("kernels", path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        with on_compiling(lambda: told.append("compiling")):
+        with on_compiling(lambda: notices.append("compiling")):
             return module.first(1) + module.second(2)
 
-    assert (run(), told) == (6, ["compiling"])
-    assert (run(), told) == (6, ["compiling"])
+    assert (run(), notices) == (6, ["compiling"])
+    assert (run(), notices) == (6, ["compiling"])

@@ -60,11 +60,11 @@ def test_means_with_controls_are_those_of_a_regression():
     rng = np.random.default_rng(1)
     controls = rng.uniform(-1, 1, size=(200, 2))
     values = 10 + controls @ [[1.0, 2.0], [0.5, 0.1]] + rng.uniform(-1, 1, size=(200, 2))
-    found = means(values, controls)
+    estimated = means(values, controls)
     slopes, squares, *_ = np.linalg.lstsq(np.column_stack([np.ones(200), controls]), values)
-    assert found.mean == pytest.approx(slopes[0], rel=1e-12)
-    assert found.freedom.tolist() == [197, 197]
-    assert found.error**2 == pytest.approx(squares / 197 / 200, rel=1e-9)
+    assert estimated.mean == pytest.approx(slopes[0], rel=1e-12)
+    assert estimated.freedom.tolist() == [197, 197]
+    assert estimated.error**2 == pytest.approx(squares / 197 / 200, rel=1e-9)
 
 
 COVERED = {
@@ -86,13 +86,13 @@ def test_intervals_cover_the_truth_as_often_as_they_say(small_run, name, n_exper
     totals = []
     for number in range(n_experiments):
         table = everything.rows[number * n_runs : (number + 1) * n_runs]
-        one = type(everything)(run, 3, table, pd.DataFrame(), control_variates)
-        rows = one.budget_interval.set_index("part")
+        experiment = type(everything)(run, 3, table, pd.DataFrame(), control_variates)
+        rows = experiment.budget_interval.set_index("part")
         for part in ("total", "rework"):
             covered[part] += rows["low"][part] <= getattr(expected, f"{part}_h") <= rows["high"][part]
-        low, high = one.ettr_interval
+        low, high = experiment.ettr_interval
         covered["ettr"] += low <= expected.ettr <= high
-        totals.append((one.budget.total_h, one.relative_error * one.budget.total_h))
+        totals.append((experiment.budget.total_h, experiment.relative_error * experiment.budget.total_h))
     for quantity, n in covered.items():
         error = (0.95 * 0.05 / n_experiments) ** 0.5
         assert n / n_experiments == pytest.approx(0.95, abs=3 * error), quantity
@@ -106,9 +106,9 @@ def test_few_runs_that_differ_are_few_degrees_of_freedom():
     """Three runs of 1,000 that met something: two for each of them, by the kurtosis of such a column."""
     values = np.zeros((1000, 1))
     values[:3] = 1.0
-    found = means(values, None)
-    assert found.freedom == pytest.approx([6.0], rel=0.02)
-    low, high = interval(found.mean, found.error, found.freedom)
+    estimated = means(values, None)
+    assert estimated.freedom == pytest.approx([6.0], rel=0.02)
+    low, high = interval(estimated.mean, estimated.error, estimated.freedom)
     assert low[0] < 0.001 and high[0] > 0.006
 
 

@@ -37,8 +37,8 @@ def run(small_run, request) -> Scenario:
     return small_run.override(KINDS[request.param])
 
 
-def _table(run, n_runs: int = 100, **asked) -> np.ndarray:
-    return simulate(run, n_runs=n_runs, seed=1, **asked).rows
+def _table(run, n_runs: int = 100, **options) -> np.ndarray:
+    return simulate(run, n_runs=n_runs, seed=1, **options).rows
 
 
 def test_a_seed_gives_the_same_runs_and_another_gives_others(run):
@@ -75,11 +75,11 @@ def test_more_runs_until_an_error_is_reached_are_the_same_runs(run):
 
 
 def test_scenarios_share_their_luck(small_run):
-    """With one seed the difference of two scenarios is known better than either."""
+    """With base seed the difference of two scenarios is known better than either."""
     slower = small_run.override({"recovery.restart_min": 12})
-    one, other = (simulate(each, n_runs=500, seed=4).total_h for each in (small_run, slower))
-    assert np.corrcoef(one, other)[0, 1] > 0.9
-    assert (other - one).std() < 0.4 * one.std()
+    base, slow = (simulate(run, n_runs=500, seed=4).total_h for run in (small_run, slower))
+    assert np.corrcoef(base, slow)[0, 1] > 0.9
+    assert (slow - base).std() < 0.4 * base.std()
 
 
 KNOWN = Path(__file__).with_name("known_means.json")
@@ -122,8 +122,8 @@ def test_runs_are_those_that_were_published(small_run):
     Processors round exponentials and logarithms differently in the last digit, and a run of some hundred failures adds
     them up: hence 1e-8, where a single other random number would show.
     """
-    known = json.loads(KNOWN.read_text())
+    published = json.loads(KNOWN.read_text())
     rows_now = known_rows(small_run)
-    assert set(rows_now) == set(known)
+    assert set(rows_now) == set(published)
     for name, rows in rows_now.items():
-        assert np.array(rows) == pytest.approx(np.array(known[name]), rel=1e-8, abs=1e-8), name
+        assert np.array(rows) == pytest.approx(np.array(published[name]), rel=1e-8, abs=1e-8), name

@@ -212,7 +212,7 @@ def out_of_order(run: JobInHours) -> Any:
     rising = [(tau[0], write[0])]
     for level in range(1, len(tau)):
         rising += [(tau[level], tau[level - 1]), (write[level], write[level - 1]), (tau[level], write[level])]
-    return functools.reduce(np.logical_or, (less < more * (1 - LAST_DIGITS) for less, more in rising))
+    return functools.reduce(np.logical_or, (slower < faster * (1 - LAST_DIGITS) for slower, faster in rising))
 
 
 def _first_order(run: JobInHours) -> tuple[Parts, Limits]:

@@ -273,11 +273,11 @@ def _hardly_trains(run: JobInHours) -> Any:
 def _inverted(run: JobInHours, starts: bool, terms: int) -> Finishing:
     """Distribution of a run's hours, by numerical inversion of its transform."""
     starts = starts and run.include_start
-    quiet, whole = stages.quiet(run, starts), stages.whole(run, starts)
+    quiet, run_transform = stages.quiet(run, starts), stages.whole(run, starts)
     rate = np.asarray(run.rate, dtype=float)[..., None]
 
     def transform(s: Any) -> Any:
-        return whole(Exposure(rate, s))
+        return run_transform(Exposure(rate, s))
 
     with np.errstate(under="ignore"):
         # the mean is the slope of the phase at s = 0: φ(is) ≈ e^(-is·mean)

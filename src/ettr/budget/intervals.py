@@ -362,7 +362,9 @@ def _first_above(
     near = np.take_along_axis(grid, np.minimum(rows, last), axis=0)
     lost = loss(near)
     first, columns = np.maximum((lost > limit).argmax(axis=0), 1), np.arange(start.size)
-    (left, right), (less, more) = ((table[first - 1, columns], table[first, columns]) for table in (near, lost))
+    (left, right), (loss_left, loss_right) = (
+        (table[first - 1, columns], table[first, columns]) for table in (near, lost)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):  # where the loss never exceeds the limit
-        passed = (right - left) / (more - less) * (limit - less) + left  # linear within the cell
+        passed = (right - left) / (loss_right - loss_left) * (limit - loss_left) + left  # linear within the cell
     return np.where(is_empty | ~above.any(axis=0), end, passed)

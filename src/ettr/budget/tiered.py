@@ -136,8 +136,8 @@ def _block_h(run: JobInHours, back: _Recoveries, lost: list[Any]) -> Any:
         step = [rate * beyond * hours[due] / (1 - held) for due in range(n)]
         count = taus[level + 1] / taus[level]
         # all blocks but the last, whose flux a geometric series sums; the last one ends with the slower tiers' stalls
-        others = hours[level] * _series(step[level], count - 1)
-        hours = [hours[due] + (1 + step[due]) * others for due in range(n)]
+        others_h = hours[level] * _series(step[level], count - 1)
+        hours = [hours[due] + (1 + step[due]) * others_h for due in range(n)]
     return hours[-1]
 
 

@@ -67,8 +67,8 @@ def _stage(rate: Any, first_h: Any, again_h: Any) -> tuple[Any, Any]:
     The excess is computed on its own, so that it keeps its digits where failures are rare.
     """
     repeat = np.expm1(rate * (again_h - first_h))
-    more = _excess(rate, first_h) * (1 + repeat) + first_h * repeat
-    return first_h + more, more
+    excess = _excess(rate, first_h) * (1 + repeat) + first_h * repeat
+    return first_h + excess, excess
 
 
 def _excess(rate: Any, duration_h: Any) -> Any:
@@ -88,7 +88,7 @@ def _steady_state(run: JobInHours) -> Training:
     """Steady state: work / τ segments, each from one durable checkpoint to the next."""
     n = run.work / run.tau
     again = run.tau + run.stall + run.persist
-    exposed, more = _stage(run.rate, run.cycle, again)
+    exposed, excess = _stage(run.rate, run.cycle, again)
     # the slowdown of a write is rework if a failure strikes before the next checkpoint is durable
     write = run.slowdown * run.persist
     kept = np.exp(-run.rate * run.cycle)
@@ -96,7 +96,7 @@ def _steady_state(run: JobInHours) -> Training:
         exposed_h=n * exposed,
         risk_h=n * exposed,
         last_h=0.0,
-        rework_h=n * (more + write * (1 - kept)),
+        rework_h=n * (excess + write * (1 - kept)),
         slowdown_h=n * write * kept,
         checkpoint_h=n * run.stall,
         n_durable=n,
@@ -173,30 +173,32 @@ def stages_of(run: JobInHours) -> Stages:
 
 def _finite_run(run: JobInHours) -> Training:
     """Training from submission to the last productive hour: the sum over the first, middle and last stages."""
-    rate, write, of = run.rate, run.slowdown * run.persist, stages_of(run)
-    first_h, first_more = _stage(rate, of.first_h, of.first_h)
+    rate, write, stages = run.rate, run.slowdown * run.persist, stages_of(run)
+    first_h, first_excess = _stage(rate, stages.first_h, stages.first_h)
     # where there are no middle stages, their length may overflow and must not count
-    middle_h, middle_more = (np.where(of.n_middle > 0, hours, 0.0) for hours in _stage(rate, run.cycle, of.again_h))
-    last_h, last_more = _stage(rate, of.last_first_h, of.last_again_h)
-    last_h, last_more = np.where(of.only_stage, 0.0, last_h), np.where(of.only_stage, 0.0, last_more)
+    middle_h, middle_excess = (
+        np.where(stages.n_middle > 0, hours, 0.0) for hours in _stage(rate, run.cycle, stages.again_h)
+    )
+    last_h, last_excess = _stage(rate, stages.last_first_h, stages.last_again_h)
+    last_h, last_excess = np.where(stages.only_stage, 0.0, last_h), np.where(stages.only_stage, 0.0, last_excess)
 
     # the slowdown of a write counts if no failure strikes before the next checkpoint is durable; else it is rework
     kept_middle = np.exp(-rate * run.cycle)
-    kept_last = np.where(of.only_stage, 0.0, np.exp(-rate * of.last_first_h))
-    lost_last = np.where(of.only_stage, 0.0, -np.expm1(-rate * of.last_first_h))
-    slowdown = write * (of.n_middle * kept_middle + kept_last)
-    slowdown = slowdown + np.where(of.ends_in_write, of.end_h - of.rest_h, 0.0)
-    rework = first_more + of.n_middle * (middle_more - write * np.expm1(-rate * run.cycle)) + last_more
-    exposed = first_h + of.n_middle * middle_h + last_h
+    kept_last = np.where(stages.only_stage, 0.0, np.exp(-rate * stages.last_first_h))
+    lost_last = np.where(stages.only_stage, 0.0, -np.expm1(-rate * stages.last_first_h))
+    slowdown = write * (stages.n_middle * kept_middle + kept_last)
+    slowdown = slowdown + np.where(stages.ends_in_write, stages.end_h - stages.rest_h, 0.0)
+    rework = first_excess + stages.n_middle * (middle_excess - write * np.expm1(-rate * run.cycle)) + last_excess
+    exposed = first_h + stages.n_middle * middle_h + last_h
     return Training(
         exposed_h=exposed,
         risk_h=exposed,
-        last_h=np.where(of.only_stage, first_h, last_h),
+        last_h=np.where(stages.only_stage, first_h, last_h),
         rework_h=rework + write * lost_last,
         slowdown_h=slowdown,
-        checkpoint_h=of.n * run.stall,
-        n_durable=of.n_durable,
-        largest_exponent=rate * np.maximum(of.first_h, np.where(of.only_stage, 0.0, of.again_h)),
+        checkpoint_h=stages.n * run.stall,
+        n_durable=stages.n_durable,
+        largest_exponent=rate * np.maximum(stages.first_h, np.where(stages.only_stage, 0.0, stages.again_h)),
     )
 
 

@@ -10,7 +10,15 @@ from ettr.scenario.run_fields import RunFields
 
 
 def changes(scenario: RunFields) -> bool:
-    """Return whether the failure rate changes during the job."""
+    """Return whether the failure rate changes during the job.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, budget
+    >>> run = Scenario.load("llama3-405b")
+    >>> budget.changes(run), budget.changes(run.override({"failures.burn_in": {"factor": 5, "decay_days": 7}}))
+    (False, True)
+    """
     burn_in = scenario.failures.burn_in
     return (burn_in is not None and burn_in.factor != 1) or starts_new(scenario)
 

@@ -24,7 +24,7 @@ Kernel = Callable[..., Any]
 _Part = TypeVar("_Part", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 _UNCOUNTED: dict[str, Any] = _OPTIONS | {"_nrt": False}
-KNOWN = (63, 68)
+SUPPORTED = (63, 68)
 """First and last 0.x version of Numba that parts are adapted to; with any other they are compiled the usual way."""
 _NEEDLESS = {
     "WithLifting",
@@ -105,13 +105,13 @@ class _PartCompiler(Compiler):
         return result._replace(entry_point=refuses)
 
 
-def _is_known() -> bool:
+def _is_supported() -> bool:
     major, minor = map(int, numba.__version__.split(".")[:2])
-    return major == 0 and KNOWN[0] <= minor <= KNOWN[1]
+    return major == 0 and SUPPORTED[0] <= minor <= SUPPORTED[1]
 
 
 def _part(function: _Part, options: dict[str, Any]) -> _Part:
-    if not _is_known():
+    if not _is_supported():
         return njit(function, **options)  # type: ignore[no-any-return]
     compiled = njit(function, pipeline_class=_PartCompiler, **options)
     template = compiled.get_call_template

@@ -256,15 +256,15 @@ def _longer(rows: np.ndarray) -> np.ndarray:
 
 def _roomier(slots: np.ndarray, state: np.void) -> np.ndarray:
     """Copy with twice the room, whose rings begin at 0. Sizes are powers of two, as rings count modulo the size."""
-    more, size = _longer(slots), slots.size
+    copy, size = _longer(slots), slots.size
     n, first = state["n_queued"], state["first_queued"]
-    more["queued"][:n] = slots["queued"][(first + np.arange(n)) % size]
+    copy["queued"][:n] = slots["queued"][(first + np.arange(n)) % size]
     state["first_queued"] = 0
     for rank in RANKS:
         n, first = state["n_waiting"][rank], state["first_waiting"][rank]
-        more["waiting"][:n, rank] = slots["waiting"][(first + np.arange(n)) % size, rank]
+        copy["waiting"][:n, rank] = slots["waiting"][(first + np.arange(n)) % size, rank]
         state["first_waiting"][rank] = 0
-    return more
+    return copy
 
 
 def walk(

@@ -79,7 +79,7 @@ STATE = np.dtype(
         ("node", "i8"),  # whose clock ran out; -1: none
         ("severity", "i8"),  # tier to load from
         ("pending", "f8"),  # remaining hours of the restart
-        ("tried", "f8"),  # hours of loading copies that are corrupt
+        ("tried", "f8"),  # hours of loading corrupt copies
         ("is_planned", "i8"),  # the restart follows a planned stop, or the start
         ("oldest", "i8"),  # number of the oldest checkpoint in the store
         ("announced_mode", "i8"),

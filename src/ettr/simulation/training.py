@@ -158,7 +158,7 @@ def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np
     slowed, degraded = rules.slowdown * rules.persist, work_h * (1.0 / speed - 1.0)
     block_h = work_h + degraded + slowed + stalls
     free = min(min(until, st.soft_left), _FAR * block_h)
-    if tier == store:  # what waits for a copy in the store does not hinder those before the next one
+    if tier == store:  # stop before an event that is served at a checkpoint of the store: a swap, maintenance, a return
         free = min(free, 0.0 if st.n_found > 0 else st.next_request - st.now)
         if st.missing > 0:
             back = slots[0].key - st.now if st.n_repair > 0 else np.inf
@@ -170,14 +170,14 @@ def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np
         most = min(most, (slower - st.place % slower) // places - 1)
     n = min(math.floor(free / block_h), most)
     uneven = slowed > 0.0 or degraded > 0.0
-    if fresh:  # what it came from is what it holds
+    if fresh:  # no write is under way: the durable copy and the one to be written start from the current state
         st.ledger[0, PLACE], st.ledger[0, ORIGIN] = st.place, st.origin
         copy_row(st.written, store, st.ledger, 0)
         copy_row(st.kept, store, st.ledger, 0)
     for faster in range(tier + 1):
         uneven = uneven or st.written[faster, DEGRADED] != st.kept[faster, DEGRADED]
     if uneven:
-        n -= 1  # the copies stand a block apart that was unlike those to come: one of these makes them alike
+        n -= 1  # the last two copies are not a regular block apart; simulate one block to make them so
     if n < 1:
         return False
     live(rules, st, n * block_h)
@@ -209,6 +209,7 @@ def _add_blocks(
     degraded: float,
     places: int,
 ) -> None:
+    """Advance a ledger by n blocks."""
     rows[i, POSITION] += n * work_h
     rows[i, STALLED] += n * stalls
     rows[i, SLOWED] += n * slowed

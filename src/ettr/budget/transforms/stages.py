@@ -75,7 +75,7 @@ class Transforms:
         """Transform of a stage."""
         return np.exp(self.log_stage(first_h, again_h))
 
-    def unasked(self) -> Transforms:
+    def without_requests(self) -> Transforms:
         """Transforms on the event that no maintenance is requested meanwhile."""
         return Transforms(self.run, self.kinds, self.at.without_events(self.run.stops_per_h))
 
@@ -88,8 +88,8 @@ def whole(run: JobInHours, starts: bool) -> Of:
         return lambda at: _steady(run, kinds, at, maintained)
 
     def finite(at: Exposure) -> Any:
-        of = Transforms(run, kinds, at)
-        return _served_to_end(of, stages, starts) if maintained else _to_end(of, stages, starts)
+        transforms = Transforms(run, kinds, at)
+        return _served_to_end(transforms, stages, starts) if maintained else _to_end(transforms, stages, starts)
 
     return finite
 
@@ -102,51 +102,53 @@ def quiet(run: JobInHours, starts: bool) -> Quiet:
         request_h = run.persist + (n - 1) * run.cycle
         exposed_h = n * run.cycle
         return Quiet(np.exp(-run.rate * exposed_h - run.stops_per_h * request_h), run.work / run.tau * run.cycle)
-    of = stages_of(run)
+    stages = stages_of(run)
     start_h = run.start if starts else 0.0
     queue_h = run.first_queue if starts else 0.0
-    to_last_h = start_h + of.first_h + of.n_middle * run.cycle
-    end_h = to_last_h + np.where(of.only_stage, 0.0, of.last_first_h)
-    request_h = np.where(of.only_stage, 0.0, queue_h + to_last_h)
+    to_last_h = start_h + stages.first_h + stages.n_middle * run.cycle
+    end_h = to_last_h + np.where(stages.only_stage, 0.0, stages.last_first_h)
+    request_h = np.where(stages.only_stage, 0.0, queue_h + to_last_h)
     probability = np.exp(-run.rate * end_h - run.stops_per_h * request_h)
     return Quiet(probability, queue_h + end_h)
 
 
-def _to_end(of: Transforms, stages: Stages, starts: bool) -> Any:
+def _to_end(transforms: Transforms, stages: Stages, starts: bool) -> Any:
     """Transform of a run without maintenance: the product over its stages."""
-    middle = np.where(stages.n_middle > 0, of.log_stage(of.run.cycle, stages.again_h), 0.0)
-    last = np.where(stages.only_stage, 0.0, of.log_stage(stages.last_first_h, stages.last_again_h))
-    log = of.log_stage(stages.first_h, stages.first_h) + stages.n_middle * middle + last
-    return np.exp(log) * of.begin if starts else np.exp(log)
+    middle = np.where(stages.n_middle > 0, transforms.log_stage(transforms.run.cycle, stages.again_h), 0.0)
+    last = np.where(stages.only_stage, 0.0, transforms.log_stage(stages.last_first_h, stages.last_again_h))
+    log = transforms.log_stage(stages.first_h, stages.first_h) + stages.n_middle * middle + last
+    return np.exp(log) * transforms.begin if starts else np.exp(log)
 
 
-def _served_to_end(of: Transforms, stages: Stages, starts: bool) -> Any:
+def _served_to_end(transforms: Transforms, stages: Stages, starts: bool) -> Any:
     """Transform of a run with maintenance, served at the next durable checkpoint."""
-    unasked = of.unasked()
+    quiet_case = transforms.without_requests()
     # the first stage, in all and without a request; then the last stage, after a stage or after a stop
     first, quiet_first = (
-        transforms.stage(stages.first_h, stages.first_h) * (transforms.begin if starts else 1.0)
-        for transforms in (of, unasked)
+        case.stage(stages.first_h, stages.first_h) * (case.begin if starts else 1.0)
+        for case in (transforms, quiet_case)
     )
-    ends = [of.log_stage(first_h, stages.last_again_h) for first_h in (stages.last_first_h, stages.last_again_h)]
+    ends = [
+        transforms.log_stage(first_h, stages.last_again_h) for first_h in (stages.last_first_h, stages.last_again_h)
+    ]
     last, after_stop = (np.exp(np.where(stages.only_stage, 0.0, end)) for end in ends)
-    step = _served(of, unasked, of.run.cycle, stages.again_h)
-    goes_on, stops = step.through(stages.n_middle, last, (1 - of.missing_stop) * after_stop)
+    step = _served(transforms, quiet_case, transforms.run.cycle, stages.again_h)
+    goes_on, stops = step.through(stages.n_middle, last, (1 - transforms.missing_stop) * after_stop)
     return np.where(stages.only_stage, first, quiet_first * goes_on + (first - quiet_first) * stops)
 
 
 def _steady(run: JobInHours, kinds: list[Kind], at: Exposure, maintained: bool) -> Any:
     """Transform of the steady state: whole intervals from one durable checkpoint to another, scaled to the work."""
-    n, of = whole_intervals(run), Transforms(run, kinds, at.of_whole_intervals(run))
+    n, transforms = whole_intervals(run), Transforms(run, kinds, at.of_whole_intervals(run))
     segment_h = run.tau + run.stall
     again_h = segment_h + run.persist
     if not maintained:
-        return np.exp(n * of.log_stage(run.cycle, again_h))
-    unasked = of.unasked()
-    first, quiet_first = (transforms.stage(run.persist, again_h) for transforms in (of, unasked))
-    last, after_stop = (of.stage(first_h, segment_h) for first_h in (segment_h - run.head, segment_h))
-    step = _served(of, unasked, run.cycle, again_h)
-    goes_on, stops = step.through(n - 1, last, (1 - of.missing_stop) * after_stop)
+        return np.exp(n * transforms.log_stage(run.cycle, again_h))
+    quiet_case = transforms.without_requests()
+    first, quiet_first = (case.stage(run.persist, again_h) for case in (transforms, quiet_case))
+    last, after_stop = (transforms.stage(first_h, segment_h) for first_h in (segment_h - run.head, segment_h))
+    step = _served(transforms, quiet_case, run.cycle, again_h)
+    goes_on, stops = step.through(n - 1, last, (1 - transforms.missing_stop) * after_stop)
     return quiet_first * goes_on + (first - quiet_first) * stops
 
 
@@ -154,14 +156,14 @@ def _steady(run: JobInHours, kinds: list[Kind], at: Exposure, maintained: bool) 
 class _Served:
     r"""Matrix from one durable checkpoint to the next, by whether a request for maintenance is waiting at either.
 
-    ``quiet`` and ``asked`` are the transforms of a stage without and with a request, ``quiet_stop`` that of a stop and
-    a stage without a request; ``missing`` and ``missing_stop`` are one minus the transform of a stage, and of a stop
-    and a stage. The larger eigenvalue of the matrix, :math:`1 + \delta`, is near 1: δ is the small root of
+    ``quiet`` and ``requested`` are the transforms of a stage without and with a request, ``quiet_stop`` that of a
+    stop and a stage without a request; ``missing`` and ``missing_stop`` are one minus the transform of a stage, and of
+    a stop and a stage. The larger eigenvalue of the matrix, :math:`1 + \delta`, is near 1: δ is the small root of
     :math:`\delta^2 + b\delta + c`, with b and c from the missing parts, so that it keeps its digits.
     """
 
     quiet: Any
-    asked: Any
+    requested: Any
     quiet_stop: Any
     missing: Any
     missing_stop: Any
@@ -170,7 +172,7 @@ class _Served:
     def larger(self) -> Any:
         """The larger eigenvalue minus 1."""
         # both roots without cancellation: the larger sum of b and the root for one, c over it for the other
-        c = self.missing * self.missing_stop + self.missing * self.quiet_stop + self.asked * self.missing_stop
+        c = self.missing * self.missing_stop + self.missing * self.quiet_stop + self.requested * self.missing_stop
         root = np.sqrt(self._b * self._b - 4 * c)
         sign = np.where(np.abs(self._b + root) >= np.abs(self._b - root), 1.0, -1.0)
         small, other = -2 * c / (self._b + sign * root), -(self._b + sign * root) / 2
@@ -178,7 +180,7 @@ class _Served:
 
     @property
     def _b(self) -> Any:
-        return self.missing + self.asked + self.missing_stop + self.quiet_stop
+        return self.missing + self.requested + self.missing_stop + self.quiet_stop
 
     def through(self, n: Any, goes_on: Any, stops: Any) -> tuple[Any, Any]:
         """Transforms of the time ahead, n steps before the end: without and with a waiting request.
@@ -188,7 +190,7 @@ class _Served:
         large, small = 1 + self.larger, 1 - self._b - self.larger
         large_n, small_n = np.exp(n * log_one_plus(self.larger)), small ** np.asarray(n, dtype=float)
         ahead = (
-            self.quiet * goes_on + self.asked * stops,
+            self.quiet * goes_on + self.requested * stops,
             self.quiet_stop * goes_on + (1 - self.missing_stop - self.quiet_stop) * stops,
         )
         on, stopped = (
@@ -198,13 +200,13 @@ class _Served:
         return on, stopped
 
 
-def _served(of: Transforms, unasked: Transforms, first_h: Any, again_h: Any) -> _Served:
+def _served(transforms: Transforms, quiet_case: Transforms, first_h: Any, again_h: Any) -> _Served:
     """Matrix from one durable checkpoint to the next."""
-    goes_on, quiet = of.log_stage(first_h, again_h), unasked.log_stage(first_h, again_h)
+    goes_on, quiet = transforms.log_stage(first_h, again_h), quiet_case.log_stage(first_h, again_h)
     return _Served(
         quiet=np.exp(quiet),
-        asked=np.exp(quiet) * np.expm1(goes_on - quiet),
-        quiet_stop=(1 - unasked.missing_stop) * unasked.stage(again_h, again_h),
+        requested=np.exp(quiet) * np.expm1(goes_on - quiet),
+        quiet_stop=(1 - quiet_case.missing_stop) * quiet_case.stage(again_h, again_h),
         missing=-np.expm1(goes_on),
-        missing_stop=together((of.missing_stop, -np.expm1(of.log_stage(again_h, again_h)))),
+        missing_stop=together((transforms.missing_stop, -np.expm1(transforms.log_stage(again_h, again_h)))),
     )
