@@ -283,7 +283,7 @@ def test_a_saved_run_is_the_same_run_with_its_words(in_words, as_json, tmp_path)
     assert in_words(*STORY, "--save", str(path)).endswith(f"Written: {path}\n")
     text = path.read_text(encoding="utf-8")
     assert "stall_s: 90  # [s] " in text
-    assert "# detection_min: 5  # [min] " in text and "0.06 to 10 is plausible (deng2025minder" in text
+    assert "# detection_min: 5  # [min] " in text and "plausible range 0.06 to 10 (deng2025minder" in text
     read, asked = as_json("plan", str(path)), as_json(*STORY)
     assert {**read, "changes": None} == {**asked, "changes": None}
 

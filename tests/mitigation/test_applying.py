@@ -229,7 +229,7 @@ def test_all_at_once_is_one_after_the_other(completed):
         ),
         (["cold-plate-cooling", "immersion-cooling"], InputError, "a GPU has one cooling method"),
         (["elastic-shrink", "lemon-removal", "replica-drop"], InputError, "elastic-shrink and replica-drop"),
-        ("optical-network", InputError, "optical-network has nothing to apply: A scenario's network"),
+        ("optical-network", InputError, "optical-network is not modelled: A scenario's network"),
         ("burn-in", InputError, "burn-in needs failures.burn_in, which llama3-405b-tokens does not have"),
     ],
 )

@@ -87,7 +87,7 @@ def stamp(folder: Path = DATA) -> list[str]:
     Raises
     ------
     DataError
-        If the contents break a rule, or ``datapackage.json`` cannot be written; it stays as it was then.
+        If the contents break a rule, or ``datapackage.json`` cannot be written; it then stays unchanged.
     """
     described = _with_new_files(folder)
     _refuse(list(_contents(folder, described)))
@@ -326,7 +326,7 @@ def _preset(preset: Any, place: str, keys: set[str]) -> Iterator[str]:
     }
     numbers = {path for path, leaf in leaves.items() if items.get(path) or type(leaf) in (int, float)}
     if "rate_clock" in (preset.get("failures") or {}):
-        numbers.add("failures.rate_clock")  # it says what the rate's number means
+        numbers.add("failures.rate_clock")  # it defines the rate
     yield from (f"{place}: {leaf} has no entry in evidence" for leaf in sorted(numbers - set(origins)))
     in_lists = {f"{path}.{key}" for path, listed in items.items() for item in listed for key in item}
     unknown = set(origins) - numbers - in_lists

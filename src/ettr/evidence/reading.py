@@ -31,7 +31,7 @@ class Figure:
     unit : str
         Unit; ``1`` is a fraction, ``count`` a number of things.
     meaning : str
-        What the number says.
+        Meaning of the number.
     source : str
         Bibliography key.
     status : str
@@ -226,10 +226,10 @@ def dictionary(folder: Path = DATA) -> pd.DataFrame:
     """
     import pandas as pd
 
-    shown = ("type", "unit", "title", "description")
+    columns = ("type", "unit", "title", "description")
     rows = [
         {"table": name, "field": field["name"]}
-        | {key: field.get(key, "") for key in shown}
+        | {key: field.get(key, "") for key in columns}
         | {"rules": "; ".join(f"{rule}: {_words(value)}" for rule, value in field.get("constraints", {}).items())}
         for name, resource in resources(folder).items()
         for field in resource.get("schema", {}).get("fields", [])

@@ -35,9 +35,9 @@ class WithAssumptions:
     Attributes
     ----------
     scenario : Scenario
-        The scenario, every assumption in its place.
+        The scenario with the assumed values.
     assumptions : tuple of Assumption
-        Those that were needed.
+        The assumptions that were needed.
     """
 
     scenario: Scenario
@@ -59,14 +59,15 @@ def with_assumptions(
     scenario : Scenario
         The run.
     of : Catalogue, optional
-        Whose assumptions; the project's own without.
+        Catalogue with the assumptions; the built-in one by default.
     acting_on : iterable of str, optional
-        Only what these fields are or lie in, and what does nothing without them or they without it; all if not given.
+        Only assumptions about these fields, their sections, and fields that have an effect only together with them;
+        all by default.
 
     Returns
     -------
     WithAssumptions
-        The completed scenario, and what was assumed.
+        The completed scenario and the assumptions used.
 
     Examples
     --------
@@ -92,9 +93,9 @@ def with_assumptions(
     if not values:
         return WithAssumptions(scenario, ())
     written = {path: origin.model_dump() for path, origin in scenario.evidence.items()}
-    # what was measured is known of the run all the same
+    # the measured ETTR still holds
     completed = scenario.override({**values, "evidence": {**written, **origins}, "measured": scenario.measured})
-    # a pool is of the repair, which may be assumed too
+    # the pool depends on the repair time, which may be assumed too
     pools = {assumption.path: _value(completed, assumption) for assumption in assumptions if assumption.of == "pool"}
     if pools:
         written = {path: origin.model_dump() for path, origin in completed.evidence.items()}
@@ -128,14 +129,14 @@ def pool(run: Scenario, level: float) -> int:
     Parameters
     ----------
     run : Scenario
-        The run; one without ``repair`` needs none.
+        The run; without ``repair`` it needs no spares.
     level : float
-        Share of the time.
+        Fraction of time.
 
     Notes
     -----
-    Nodes in repair are Poisson distributed (a flow of repairs). Failures are counted as if the job never stood still,
-    so that the pool is a little large.
+    The number of nodes in repair is Poisson distributed. Failures are counted as if the job never stopped, so the pool
+    is slightly too large.
 
     Examples
     --------
@@ -217,21 +218,20 @@ def apply(
     ids : str or iterable of str
         Ids, titles or aliases of mitigations.
     of : Catalogue, optional
-        Where they stand; the project's own without.
+        Catalogue of the mitigations; the built-in one by default.
     strengths : mapping, optional
-        Id to the part of the way that numbers go to where the mitigation would take them, 1 if not given; what is no
-        number, such as a tier, is there or not.
+        Id to the fraction of the effect on numbers, 1 by default; other changes, such as a tier, are always applied.
 
     Returns
     -------
     Scenario
-        With all their changes: values are set first, then scaled, added to, capped, and lifted to their floors.
+        The scenario with all changes: values are set first, then scaled, added to, capped, and raised to floors.
 
     Raises
     ------
     InputError
-        An unknown mitigation (with the nearest), two that do not go together, one that needs what the scenario does
-        not have, one that is not modelled, or a change that breaks a rule of the scenario.
+        Unknown mitigation (with the nearest), two that conflict, one that needs fields missing from the scenario, one
+        that is not modelled, or a change that breaks a rule of the scenario.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def apply(
     entries.check_together(names)
     for entry in chosen:
         if entry.unmodelled:
-            raise InputError(f"{entry.id} has nothing to apply: {entry.unmodelled}")
+            raise InputError(f"{entry.id} is not modelled: {entry.unmodelled}")
         if absent := missing(scenario, entry):
             raise InputError(f"{entry.id} needs {', '.join(absent)}, which {scenario.name} does not have")
     strength_of = strengths or {}
@@ -270,7 +270,7 @@ def without(scenario: Scenario, mitigation: Mitigation) -> Scenario | None:
 def changed(scenario: Scenario, changes: Iterable[tuple[Change, float]], called: str) -> Scenario:
     """Return a scenario with changes, each with its strength, in the order of operations."""
     changes, run = list(changes), scenario
-    for stage in (_ORDER[:1], _ORDER[1:]):  # what is set may be a section, which others lead into
+    for stage in (_ORDER[:1], _ORDER[1:]):  # a set value may be a section that other changes refer to
         values: dict[str, Any] = {}
         holding = [(change, strength) for change, strength in changes if _holds(run, change)]
         for op in stage:
@@ -282,7 +282,7 @@ def changed(scenario: Scenario, changes: Iterable[tuple[Change, float]], called:
         try:
             run = run.override(values) if values else run
         except InputError as error:
-            raise InputError(f"{called} does not fit {scenario.name}: {'; '.join(error.args)}") from error
+            raise InputError(f"{called} cannot be applied to {scenario.name}: {'; '.join(error.args)}") from error
     return run
 
 
@@ -293,7 +293,7 @@ def _changed(run: Scenario, change: Change, path: str, current: Any, strength: f
         key = "interval_s" if path == TIERS else "name"
         return sorted([*items, value], key=lambda item: item[key])
     number = isinstance(current, (int, float)) and not isinstance(current, bool)
-    if change.op == "set" or not number:  # a limit that is not there is none
+    if change.op == "set" or not number:  # there is no limit yet
         amount = value
     else:
         amounts = {"scale": current * value, "add": current + value}

@@ -81,7 +81,7 @@ def bounds(name: str, field: FieldInfo) -> Bounds:
     Returns
     -------
     tuple of (str, float)
-        Pairs of sign and limit, e.g. ``((">=", 0), ("<=", 1e9))``; empty for what is no number.
+        Pairs of sign and limit, e.g. ``((">=", 0), ("<=", 1e9))``; empty if it is not a number.
     """
     return _bounds(name.rpartition(".")[2], field) if is_number(field.annotation) else ()
 

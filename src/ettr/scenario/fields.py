@@ -145,13 +145,13 @@ def _is_far(value: Any, ends: Plausible, far: float = FAR) -> bool:
 
 def _implausible(path: str, value: float, ends: Plausible) -> str:
     unit = unit_of(path)
-    shown = f" {unit}" if unit else ""
+    unit_text = f" {unit}" if unit else ""
     others = _OTHER_UNITS.get(unit, {})
     near = [name for far in (1.0, FAR) for name, size in others.items() if not _is_far(value * size, ends, far)]
     hint = f"; were {near[0]} meant?" if near else ""
     return (
-        f"{path} = {value:,.6g}{shown} is far outside its plausible range of {ends.low:,.6g} to "
-        f"{ends.high:,.6g}{shown} ({ends.reason}; {ends.source or 'assumed'}){hint}"
+        f"{path} = {value:,.6g}{unit_text} is far outside its plausible range of {ends.low:,.6g} to "
+        f"{ends.high:,.6g}{unit_text} ({ends.reason}; {ends.source or 'assumed'}){hint}"
     )
 
 

@@ -41,13 +41,13 @@ class Plant:
     Attributes
     ----------
     name, medium : str
-        Row of the table of cooling, and what carries the heat from the GPU.
+        Row of the cooling table, and the cooling medium.
     approach_k : float
-        Inlet over outdoor air. [K]
+        Inlet temperature minus outdoor temperature. [K]
     least_c, most_c : float
-        Set point, and what a chiller keeps; infinite without one. [°C]
+        Set point, and the maximum that a chiller holds; infinite without one. [°C]
     pue : float
-        Power of the hall over that of its machines.
+        Facility power over IT power.
     """
 
     name: str
@@ -261,11 +261,11 @@ def _weather_of(heat: Heat, work_h: float) -> pd.DataFrame:
 def _notes_of(heat: Heat, work_h: float) -> tuple[str, ...]:
     if heat.weather is None:
         return ()
-    known = _read(heat.weather)
-    notes = [f"{row.n:,} of its records are {row.action}, {row.reason}" for row in known.ledger.itertuples()]
+    source = _read(heat.weather)
+    notes = [f"{row.n:,} of its records are {row.action}, {row.reason}" for row in source.ledger.itertuples()]
     if work_h > weather.HOURS:
         notes.append("the run is longer than a year, and the one year stands for all of it")
-    return (*known.notes, *notes)
+    return (*source.notes, *notes)
 
 
 def _read(path: str) -> weather.Weather:

@@ -68,8 +68,8 @@ def _mapped(value: Any, function: Callable[[np.ndarray], Any]) -> Any:
 class ModesInHours:
     """Failure modes on the first axis, ``other`` last; modes without their own time have the general one.
 
-    ``restart`` is without loading. ``latency`` is NaN where a
-    failure is noticed, ``repair`` where a node goes through the general stages. ``n_out`` are nodes that leave the job.
+    ``restart`` excludes loading. ``latency`` is NaN for detected failures, ``repair`` for nodes with the general repair
+    stages. ``n_out`` is the number of nodes that leave the job.
     """
 
     weight: np.ndarray
@@ -141,7 +141,7 @@ class JobInHours(_Numbers):
     same run with another rate or interval. ``detection`` and ``queue`` are means over all failures, including the wait
     for a person; ``first_queue`` excludes it. ``restart`` is the general restart time, ``restarts`` are those of
     failures; each start adds ``load``. ``latency`` is the mean over all failures, ``silent`` the share of silent ones.
-    ``tiers`` are the faster tiers. Analytical models use the fields up to ``person``, the simulator all of them; a time
+    ``tiers`` are the faster tiers. Analytical models use the fields up to ``person``, the simulator every field; a time
     is 0 for a missing stage, and ``retire_window`` is infinite without one.
 
     Examples

@@ -284,7 +284,7 @@ class Scenario(RunHours):
     def of(cls, values: Scenario | Mapping[str, Any] | str | Path, place: str = "scenario") -> Scenario:
         """Return a scenario from nested values as in a file; ``place`` names them in errors.
 
-        A scenario comes back as it is, and a preset or a file by its name.
+        A scenario is returned unchanged; a preset or a file is loaded by its name.
         """
         if isinstance(values, Scenario):
             return values
@@ -304,10 +304,9 @@ class Scenario(RunHours):
         ----------
         values : mapping
             Dotted path to value, e.g. ``{"checkpoint.interval_min": 5}``. A mode is found by its name:
-            ``failures.modes.Faulty GPU.factor``. None unsets a field, which then has its default again. One way to
-            give the rate replaces another, and what was measured of the run is left out where another of its times or
-            rates is asked about. Another size keeps the failure rate of a node, and ``failures.observed_nodes`` records
-            the size before.
+            ``failures.modes.Faulty GPU.factor``. None unsets a field, which restores its default. A new failure rate
+            replaces the old one in any form, and a measured ETTR is dropped if times or rates change. A change of size
+            keeps the failure rate per node and records the previous size in ``failures.observed_nodes``.
 
         Raises
         ------
@@ -334,7 +333,7 @@ class Scenario(RunHours):
             voids.append("measured")
         recorded = self._observed_before(values)
         changed = {*values, *voids, *recorded}
-        # sections that stay as they are have been checked
+        # unchanged sections have been checked
         stays = set(type(self).model_fields) - {path.partition(".")[0] for path in changed}
         raw = {**self.model_dump(exclude=stays, exclude_unset=True), **{name: getattr(self, name) for name in stays}}
         for void in voids:
@@ -368,8 +367,8 @@ class Scenario(RunHours):
     def _observed_before(self, values: Mapping[str, Any]) -> dict[str, int | None]:
         """Return ``failures.observed_nodes`` after a change of size; empty if it stays the same.
 
-        The values of failures and recovery describe the run before, so its size is recorded, unless they are given
-        anew. Back at that size the record is dropped: the same run is then the same scenario.
+        The values of failures and recovery describe the run before, so its size is recorded, unless they are set
+        again. Back at that size the record is dropped, and the scenario equals the original.
         """
         cluster, failures, per_node = values.get("cluster"), self.failures, values.get(PER_NODE)
         size = cluster.get("n_gpus") if isinstance(cluster, Mapping) else getattr(cluster, "n_gpus", None)
@@ -389,7 +388,7 @@ class Scenario(RunHours):
     def to_yaml(self, comments: bool = False) -> str:
         """Return the scenario as YAML text that :meth:`load` reads; one line per section, mode and origin.
 
-        With ``comments`` a line a field, with its meaning, and what is assumed where nothing is given.
+        With ``comments``, one line per field with its meaning, and the assumed values of missing fields.
 
         Examples
         --------

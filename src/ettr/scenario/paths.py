@@ -125,7 +125,7 @@ def assign(raw: dict[str, Any], path: str, value: Any, model: type[Section]) -> 
     where = raw
     for section in sections:
         if where.get(section) is None:
-            if value is None:  # unset as it is
+            if value is None:  # already unset
                 return
             where[section] = {}
         where = where[section]

@@ -228,8 +228,8 @@ def _grown(restart_h: np.ndarray, growth_h: Any) -> np.ndarray:
 
 def _own_h(scenario: RunFields, field: str) -> np.ndarray:
     """Return a time of each mode, NaN if not set. [h]"""
-    own = [getattr(mode, field) for mode in scenario.failures.modes]
-    return np.array([math.nan if value is None else value for value in [*own, None]]) / _in_an_hour(field)
+    times = [getattr(mode, field) for mode in scenario.failures.modes]
+    return np.array([math.nan if value is None else value for value in [*times, None]]) / _in_an_hour(field)
 
 
 def _mean(weight: np.ndarray, of_modes: np.ndarray) -> Any:
@@ -244,12 +244,12 @@ def _restarts(
     """Return the restart times of failures, the general one first; and for each tier, the share of each that it
     survives.
     """
-    own = _own_h(scenario, "restart_min")
+    own_h = _own_h(scenario, "restart_min")
     weight, *survives = by_mode(weight, *survives)
     restarts = []
     kept: list[tuple[Any, ...]] = [() for _ in survives]
     general = -1.0  # in place of NaN, which equals nothing
-    own_or_general = np.where(np.isnan(own), general, own)
+    own_or_general = np.where(np.isnan(own_h), general, own_h)
     for restart in [general, *sorted({*own_or_general.tolist()} - {general})]:
         group = own_or_general == restart
         hours = value.hours("recovery.restart_min") if restart == general else restart

@@ -47,8 +47,8 @@ def as_yaml(sections: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-_HEAD = """# A job on a cluster, as `ettr plan` and all other commands take it; `ettr fields` finds every field.
-# A line that begins with # is what is assumed: without the sign, its section's too, it is your own value.
+_HEAD = """# A job on a cluster, the input of `ettr plan` and all other commands; `ettr fields WORD` finds fields.
+# Lines that begin with # show assumed values: remove the #, and that of their section, to set your own.
 """
 _SHOWN = ("cluster", "job", "checkpoint", "recovery", "cost")
 """Sections whose assumed fields are written as comments."""
@@ -93,7 +93,7 @@ def _assumed(key: str, field: FieldInfo) -> str:
         or (plausible is None and field.default == 0)
     ):
         return ""
-    ends = f"; {plausible.low:g} to {plausible.high:g} is plausible ({plausible.source})" if plausible else ""
+    ends = f"; plausible range {plausible.low:g} to {plausible.high:g} ({plausible.source})" if plausible else ""
     return f"  # {key}: {_flow(field.default)}  # {_meaning(key, field)}{ends}"
 
 
