@@ -8,7 +8,6 @@ of the old one, and ``make readme`` prints both.
 from __future__ import annotations
 
 import ast
-import difflib
 import json
 import os
 import re
@@ -174,8 +173,8 @@ BLOCKS: dict[tuple[str, str], Callable[[], str]] = {
 _EXAMPLE = re.compile(r"(?<=```console\n\$ ettr )([^\n]*)\n(.*?)(?=```)", re.DOTALL)
 _CONTINUED = re.compile(r" {4}\S")
 _LEADING = re.compile(r"^\d[\d,.]*\s*")
-_ALIKE = 0.5
-"""Similarity from which a line of an answer counts as a reworded line of the page."""
+_ALIKE = 0.2
+"""Likeness from which a line of an answer counts as a reworded line of the page."""
 
 
 def examples(file: str) -> list[tuple[str, str]]:
@@ -214,34 +213,63 @@ def unwrapped(page_lines: str) -> list[str]:
     return lines
 
 
-def most_alike(line: str, candidates: list[str]) -> int | None:
-    """Return the index of the candidate most like a line whose words changed; None if none is alike."""
-    ratios = [difflib.SequenceMatcher(None, line, candidate).ratio() for candidate in candidates]
-    best = max(range(len(ratios)), key=ratios.__getitem__, default=None)
-    return None if best is None or ratios[best] < _ALIKE else best
+def likeness(line: str, candidate: str) -> float:
+    """Return how alike a line of a page and of an answer are: 2 with equal labels, else the share of common words."""
+    if label(line) == label(candidate):
+        return 2
+    ours, theirs = (set(re.findall(r"[\w.,%]*\w%?", text)) for text in (line, candidate))
+    return len(ours & theirs) / max(1, len(ours | theirs))
 
 
-def excerpt(page_lines: str, answer: str, *, reworded: bool = False) -> str:
+def aligned(page_lines: list[str], answer_lines: list[str]) -> list[int | None]:
+    """Return for each line of a page the index of the line most like it, in order; None where the answer has none."""
+    best: dict[tuple[int, int], tuple[float, list[int | None]]] = {}
+    for at in range(len(page_lines), -1, -1):
+        for start in range(len(answer_lines), -1, -1):
+            options: list[tuple[float, list[int | None]]] = []
+            if at < len(page_lines) and start < len(answer_lines):
+                similarity = likeness(page_lines[at], answer_lines[start])
+                score, rest = best[at + 1, start + 1]
+                options += [(score + similarity, [start, *rest])] if similarity > _ALIKE else []
+                options.append(best[at, start + 1])
+            if at < len(page_lines):
+                score, rest = best[at + 1, start]
+                options.append((score, [None, *rest]))
+            best[at, start] = max(options, key=lambda option: option[0], default=(0, []))
+    return best[0, 0][1]
+
+
+def excerpt(page_text: str, answer: str, *, reworded: bool = False) -> str:
     """Return the lines that a page shows as the answer has them now, with ``...`` where it has others in between.
 
-    A line is found by its label, or with ``reworded`` by its similarity where no line has that label.
+    A line is found by its label. With ``reworded``, a line without its label in the answer is replaced by the line most
+    like it, or left out, with a message.
     """
-    lines = answer.splitlines()
+    lines, page_lines = answer.splitlines(), unwrapped(page_text)
     renewed: list[str] = []
     start = 0
-    for line in unwrapped(page_lines):
-        index = next((at for at in range(start, len(lines)) if label(lines[at]) == label(line)), None)
-        if index is None and reworded and (distance := most_alike(line, lines[start:])) is not None:
-            index = start + distance
-            print(f"reworded: {line.strip()!r}\n      now: {lines[index].strip()!r}")
-        assert index is not None, f"the answer has no further line {label(line)!r}:\n{answer}"
-        renewed += ["..."] if renewed and index > start else []
-        renewed += wrapped(lines[index])
-        start = index + 1
+    for line, index in zip(page_lines, (aligned if reworded else located)(page_lines, lines), strict=True):
+        if index is None or label(lines[index]) != label(line):
+            print(f"reworded: {line.strip()!r}\n      now: {'' if index is None else lines[index].strip()!r}")
+        if index is not None:
+            renewed += ["..."] if renewed and index > start else []
+            renewed += wrapped(lines[index])
+            start = index + 1
     before, after = (
-        ["..."] if elided else [] for elided in (page_lines.startswith("...\n"), page_lines.endswith("\n...\n"))
+        ["..."] if elided else [] for elided in (page_text.startswith("...\n"), page_text.endswith("\n...\n"))
     )
     return "\n".join([*before, *renewed, *after]) + "\n"
+
+
+def located(page_lines: list[str], answer_lines: list[str]) -> list[int]:
+    """Return for each line of a page the index of the next line of the answer with its label."""
+    indices: list[int] = []
+    for line in page_lines:
+        after = range(indices[-1] + 1 if indices else 0, len(answer_lines))
+        index = next((at for at in after if label(answer_lines[at]) == label(line)), None)
+        assert index is not None, f"the answer has no further line {label(line)!r}:\n" + "\n".join(answer_lines)
+        indices.append(index)
+    return indices
 
 
 def answered(example: re.Match[str]) -> str:
