@@ -1,4 +1,4 @@
-"""Arrays: what single runs give, in whatever shape and block; and what is refused."""
+"""Arrays: equal to single runs, in any shape and block, with products and swept columns; and refused input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every closed form: it is what is simulated, only ratios matter, and arrays are as single runs."""
+"""Every analytical model: it agrees with simulated runs, only ratios of times matter, and arrays equal single runs."""
 
 from __future__ import annotations
 

@@ -275,8 +275,8 @@ def test_the_density_holds_all_but_the_atom(run, names):
 @pytest.mark.parametrize("names", ALONE[::3], ids=", ".join)
 def test_only_ratios_of_times_matter(run, names):
     run = run.override(FOLLOWED[names])
-    seldom = {"maintenance.per_day": run.maintenance.per_day / 3} if run.maintenance else {}
-    same(budget.finishing(slower(run, 3).override(seldom)), budget.finishing(run), rel=1e-8, factor=3)
+    rare_stops = {"maintenance.per_day": run.maintenance.per_day / 3} if run.maintenance else {}
+    same(budget.finishing(slower(run, 3).override(rare_stops)), budget.finishing(run), rel=1e-8, factor=3)
 
 
 @pytest.mark.parametrize("changes", [{}, FOLLOWED["slowdown",], STEADY])
@@ -473,7 +473,7 @@ def test_a_kind_that_never_comes_is_not_asked_for(run):
     )
 
 
-def test_a_run_that_seldom_meets_a_failure_has_the_dates_of_those_that_do():
+def test_a_run_that_rarely_meets_a_failure_has_the_dates_of_those_that_do():
     """The few that are struck end one recovery and one interval later, at most, unless they are struck again."""
     run = Scenario.of(
         {

@@ -170,7 +170,7 @@ class Fleet:
         self.renew(node)
 
     def _drop(self, node: Node) -> None:
-        """Take a node out of the job; whatever was wrong with it is found and mended out there."""
+        """Take a node out of the job; it is repaired outside."""
         last = self.job.pop()
         if last is not node:
             self.job[node.place], last.place = last, node.place
@@ -282,18 +282,18 @@ class Fleet:
         node.left.append(self.env.now)
         recent = sum(self.env.now - left <= rules.retire_window for left in node.left)
         if rules.retire_after is not None and recent >= rules.retire_after:
-            mended = False
+            repaired = False
         elif mode and mode.repair is not None:
             yield self.env.timeout(self._time(mode.repair, source))
-            mended = True
+            repaired = True
         else:
-            mended = yield from self._stages(node, source)
-        if not mended and not rules.replaced:
+            repaired = yield from self._stages(node, source)
+        if not repaired and not rules.replaced:
             self.n_away -= 1
             self.n_gone += 1
             self._check_end()
             return
-        if not mended:
+        if not repaired:
             yield self.env.timeout(rules.replacement)
             node = self._new_node()
         self._return(node)

@@ -75,7 +75,7 @@ class Lineage:
         self.copies.append(copy)
 
     def make_durable(self, copy: Copy, tier: int) -> None:
-        """A faster tier keeps its newest copy only, the store as many as it is told to."""
+        """A faster tier keeps its newest copy only, the store the number that is kept."""
         copy.pending.discard(tier)
         copy.durable.add(tier)
         holders = [kept for kept in self.copies if tier in kept.durable]

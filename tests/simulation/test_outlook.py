@@ -1,4 +1,4 @@
-"""What a run is reckoned to meet before it is simulated, beside the closed forms, of which it knows nothing."""
+"""The estimate of a run before it is simulated, compared with the analytical models, of which it is independent."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def at_best(
 ) -> AtBest:
     """Best interval and ETTR at each point of a run.
 
-    An interval among the arrays of ``at`` is used as it is. ``within`` has the ends of the search. [min]
+    An interval among the arrays of ``at`` is used unchanged. ``within`` has the ends of the search. [min]
     """
     run = any_interval(scenario, at)
     if at and INTERVAL in at:

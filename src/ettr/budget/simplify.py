@@ -25,7 +25,7 @@ from ettr.scenario.to_hours import before_interval
 
 @dataclass(frozen=True)
 class Simplified:
-    """A scenario that the exact model covers, and the mechanisms left out of it.
+    """A scenario that the exact model covers, and the mechanisms that were left out.
 
     Attributes
     ----------

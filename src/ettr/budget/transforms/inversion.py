@@ -73,7 +73,7 @@ def inverted(
     def without_atom(s: Any) -> Any:
         return transform(s) - atom[..., None] * np.exp(-s * atom_h[..., None])
 
-    # 2. moments of the rest, and an interval that contains practically all of it: the period of the series
+    # 2. moments of the rest, and an interval that contains practically all its probability: the period of the series
     rest_about_h = np.maximum((about_h - atom * atom_h) / (1 - atom), atom_h)
     rest_h, sd_h, skewness = _moments(lambda s: without_atom(s) / (1 - atom)[..., None], rest_about_h)
     mean_h, all_sd_h = _with_atom(atom, atom_h, rest_h, sd_h)
