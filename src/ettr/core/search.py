@@ -11,7 +11,7 @@ _SHORT = 4
 
 
 @dataclass(frozen=True)
-class Entry:
+class Searchable:
     """An entry that can be searched for.
 
     Attributes
@@ -29,7 +29,7 @@ class Entry:
     text: str = ""
 
 
-def search(words: Sequence[str], entries: Sequence[Entry]) -> list[str]:
+def search(words: Sequence[str], entries: Sequence[Searchable]) -> list[str]:
     """Return the keys of the entries that match all words, best match first.
 
     An entry whose name equals the words comes first, then entries with the words in their names, then those with the
@@ -37,8 +37,8 @@ def search(words: Sequence[str], entries: Sequence[Entry]) -> list[str]:
 
     Examples
     --------
-    >>> spares = Entry("spare-pool", ("spare-pool", "Larger spare pool"), "idle nodes that replace failed ones")
-    >>> warm = Entry("warm-standby", ("warm-standby", "Warm (hot) spares", "hot spare"), "a process is ready")
+    >>> spares = Searchable("spare-pool", ("spare-pool", "Larger spare pool"), "idle nodes that replace failed ones")
+    >>> warm = Searchable("warm-standby", ("warm-standby", "Warm (hot) spares", "hot spare"), "a process is ready")
     >>> search(["spare"], [spares, warm]), search(["hot", "spare"], [spares, warm]), search(["Idle"], [spares, warm])
     (['spare-pool', 'warm-standby'], ['warm-standby'], ['spare-pool'])
     """
@@ -46,7 +46,7 @@ def search(words: Sequence[str], entries: Sequence[Entry]) -> list[str]:
     return sorted((key for key, rank in ranks.items() if rank), key=lambda key: -ranks[key])
 
 
-def _rank(words: Sequence[str], entry: Entry) -> int:
+def _rank(words: Sequence[str], entry: Searchable) -> int:
     """Return 3 for a name equal to the words, 2 for words in the names, 1 for words anywhere, else 0."""
     phrase = _plain(" ".join(words))
     if phrase in map(_plain, entry.names):

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.numbers import refuse_infinite
-from ettr.core.search import Entry, search
+from ettr.core.search import Searchable, search
 from ettr.core.yaml_files import mapping_of, text_of
 from ettr.mitigation.entries import ALL_ITEMS, PUBLISHED, Assumption, Change, Mitigation
 from ettr.scenario.basics import Section
@@ -125,9 +125,9 @@ class Catalogue:
         return search(words, self._entries)
 
     @functools.cached_property
-    def _entries(self) -> tuple[Entry, ...]:
+    def _entries(self) -> tuple[Searchable, ...]:
         return tuple(
-            Entry(entry.id, (entry.id, entry.title, *entry.aliases), f"{entry.group} {entry.mechanism}")
+            Searchable(entry.id, (entry.id, entry.title, *entry.aliases), f"{entry.group} {entry.mechanism}")
             for entry in self.mitigations
         )
 

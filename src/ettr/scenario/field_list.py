@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from ettr.core.search import Entry
+from ettr.core.search import Searchable
 from ettr.core.units import unit_of
 from ettr.scenario.basics import Meta, Section
 from ettr.scenario.bounds import LARGEST_COUNT, bounds, of_unit
@@ -81,11 +81,11 @@ class ListedField:
         return "" if self.default in (None, ()) else str(self.default)
 
     @functools.cached_property
-    def entry(self) -> Entry:
+    def entry(self) -> Searchable:
         """The field as a search entry."""
         names = (self.path, self.name, *self.meta.aliases)
         text = "\n".join((self.meaning, self.unit, self.meta.says, self.meta.amount, *self.sections))
-        return Entry(self.path, names, text)
+        return Searchable(self.path, names, text)
 
 
 @functools.cache

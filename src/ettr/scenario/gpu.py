@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
-from ettr.core.search import Entry, search
+from ettr.core.search import Searchable, search
 from ettr.core.validity import MACHINE_C
 from ettr.core.yaml_files import mapping_of, text_of
 from ettr.scenario import field_list, fields, paths, writing
@@ -295,7 +295,7 @@ class Gpu(Section):
         (['gb200', 'gb300'], ['h100', 'h200'])
         """
         gpus = map(cls.load, evidence.gpu_names())
-        return search(words, [Entry(gpu.name, (gpu.name, gpu.title, *gpu.aliases)) for gpu in gpus])
+        return search(words, [Searchable(gpu.name, (gpu.name, gpu.title, *gpu.aliases)) for gpu in gpus])
 
     @classmethod
     def presets(cls) -> pd.DataFrame:
