@@ -1,6 +1,6 @@
-"""The book: built cold, again with nothing changed, and with one chapter changed, in a copy of the repository.
+"""Build time of the book: cold, without changes, and with a changed chapter, in a copy of the repository.
 
-Run as ``make bench``. The reference is the bare start of a Jupyter kernel and one run of a chapter by plain papermill.
+Run as ``make bench``. References are the start of a Jupyter kernel, and a chapter run with papermill alone.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ CHAPTER = "book/ettr/scale.ipynb"
 
 def seconds(*command: str, folder: Path) -> float:
     start = time.perf_counter()
-    own = {**os.environ, "PYTHONPATH": str(folder / "src")}  # the copy's package, not the one being worked on
-    subprocess.run(command, cwd=folder, env=own, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+    variables = {**os.environ, "PYTHONPATH": str(folder / "src")}  # the package of the copy
+    subprocess.run(command, cwd=folder, env=variables, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
     return time.perf_counter() - start
 
 
@@ -45,15 +45,15 @@ def main() -> None:
         build = (sys.executable, "-m", "ettr.cli", "book", "--quiet")
         kernel = "from jupyter_client.manager import start_new_kernel as s; m, c = s(); m.shutdown_kernel(now=True)"
         rows = {
-            "reference: start of one kernel": seconds(sys.executable, "-c", kernel, folder=copy),
-            "reference: one chapter by plain papermill": seconds(
+            "reference: start of a kernel": seconds(sys.executable, "-c", kernel, folder=copy),
+            "reference: a chapter with papermill alone": seconds(
                 sys.executable, "-m", "papermill", CHAPTER, "out.ipynb", folder=copy
             ),
             "book, cold": seconds(*build, folder=copy),
-            "book, nothing changed": seconds(*build, folder=copy),
+            "book, without changes": seconds(*build, folder=copy),
         }
         change_a_chapter(copy / CHAPTER)
-        rows["book, one chapter changed"] = seconds(*build, folder=copy)
+        rows["book, with a changed chapter"] = seconds(*build, folder=copy)
         for name, value in rows.items():
             print(f"{name:45}{value:8.1f} s")
 

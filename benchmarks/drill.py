@@ -1,7 +1,7 @@
-"""Run the recorded drills again on this machine, and print what each took beside what it should take.
+"""Repeat the recorded drills on this machine, and print measured next to predicted values.
 
-Run as ``make drill``, on a machine with nothing else to do; a run that was stopped goes on. ``--quick`` takes four
-drills, a third as long. ``--record`` writes what was measured to ``data/drill.csv``, from which the book takes it.
+Run as ``make drill`` on an idle machine; an interrupted run is resumed. ``--quick`` runs four drills at a third of
+their length. ``--record`` writes the measurements to ``data/drill.csv``, the source of the book.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from ettr_book.chapters import drill as chapter
 
 FOLDER = Path("_build/drill")
 QUICK, SHARE = ("crash-4", "write-background", "hang", "flip"), 1 / 3
-SHOWN = ("n_stops", "took_s", "low_s", "high_s", "ettr", "ettr_given", "largest_points", "is_same", "n_lost_steps")
+COLUMNS = ("n_stops", "took_s", "low_s", "high_s", "ettr", "ettr_given", "largest_points", "is_same", "n_lost_steps")
 OF_CALIBRATION = ("n_workers", "step_s", "write_s", "background", "heartbeat_s")
-"""Settings on which what is measured of the machine depends."""
+"""Settings that the calibration of the machine depends on."""
 
 
 def machine() -> str:
-    """What it ran on, in a few words."""
+    """Return processor and operating system."""
     names = [line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
     return f"{names[0] if names else platform.machine()}; {platform.system()} {platform.release()}"
 
 
 def other_than_default(settings: Settings) -> dict[str, object]:
-    """What a drill is asked beyond what every drill is."""
-    usual = Settings().to_dict()
-    return {name: value for name, value in settings.to_dict().items() if value != usual[name]}
+    """Return the settings that differ from the defaults."""
+    defaults = Settings().to_dict()
+    return {name: value for name, value in settings.to_dict().items() if value != defaults[name]}
 
 
 def _lines(path: str) -> list[str]:
@@ -49,22 +49,22 @@ def _lines(path: str) -> list[str]:
 
 
 def row(folder: Path, setting_id: str, title: str, settings: Settings) -> dict[str, object]:
-    """One drill, as the recorded table has it."""
-    alike = "-".join(f"{getattr(settings, name):g}" for name in OF_CALIBRATION)
-    known = calibrated(folder / f"calibration-{alike}", settings)
-    done = run(folder / setting_id, settings, known)
+    """Run a drill, and return its row of the recorded table."""
+    key = "-".join(f"{getattr(settings, name):g}" for name in OF_CALIBRATION)
+    calibration = calibrated(folder / f"calibration-{key}", settings)
+    done = run(folder / setting_id, settings, calibration)
     began_s = events(folder / setting_id)[0]["at_s"]
     parts = {name: round(S_PER_H * getattr(done.took, part), 3) for name, part in chapter.PARTS.items()}
-    strikes = [[one.attempt, round(one.into_s, 4), one.kind, one.in_start] for one in done.found.strikes]
+    strikes = [[fault.attempt, round(fault.into_s, 4), fault.kind, fault.in_start] for fault in done.measured.strikes]
     return {
         "setting_id": setting_id,
         "title": title,
         "settings": json.dumps(other_than_default(settings)),
-        "calibration": json.dumps(asdict(known)),
+        "calibration": json.dumps(asdict(calibration)),
         "strikes": json.dumps(strikes),
         **parts,
         "is_same": done.is_same,
-        "n_lost_steps": done.found.n_lost_steps,
+        "n_lost_steps": done.measured.n_lost_steps,
         "machine": machine(),
         "n_cores": os.cpu_count(),
         "recorded_on": datetime.datetime.fromtimestamp(began_s, datetime.UTC).date().isoformat(),
@@ -74,35 +74,38 @@ def row(folder: Path, setting_id: str, title: str, settings: Settings) -> dict[s
 
 
 def main() -> int:
-    """Run them all, and print the table."""
+    """Run all drills, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="four drills, a third as long")
+    parser.add_argument("--quick", action="store_true", help="four drills at a third of their length")
     parser.add_argument("--record", action="store_true", help="write data/drill.csv")
-    parser.add_argument("--fresh", action="store_true", help="begin anew, whatever was done before")
+    parser.add_argument("--fresh", action="store_true", help="start from scratch instead of resuming")
     options = parser.parse_args()
     if options.quick and options.record:
-        parser.error("--quick runs four of twenty, which is no record")
-    asked = evidence.table("drill")
+        parser.error("--record conflicts with --quick, which runs only four of twenty drills")
+    drills = evidence.table("drill")
     if options.quick:
-        asked = asked[asked["setting_id"].isin(QUICK)]
+        drills = drills[drills["setting_id"].isin(QUICK)]
     folder = FOLDER / ("quick" if options.quick else "full")
     if options.fresh:
         shutil.rmtree(folder, ignore_errors=True)
     rows = []
-    for number, one in enumerate(asked.itertuples(), 1):
-        settings = Settings.of(json.loads(one.settings))
+    for number, drill in enumerate(drills.itertuples(), 1):
+        settings = Settings.of(json.loads(drill.settings))
         if options.quick:
             settings = replace(settings, work_s=SHARE * settings.work_s)
-        print(f"{number} of {len(asked)}: {one.title}", flush=True)
-        rows.append(row(folder, one.setting_id, one.title, settings))
-    taken = pd.DataFrame(rows)
-    beside = chapter.beside(taken)
-    print(beside.set_index("setting_id")[[*SHOWN]].round(3).to_string())
-    print(f"{int(beside['is_near'].sum())} of {len(beside)} within two points, faults given; ", end="")
-    print(f"{int(beside['is_in_band'].sum())} within the band of the finishing time without them")
+        print(f"{number} of {len(drills)}: {drill.title}", flush=True)
+        rows.append(row(folder, drill.setting_id, drill.title, settings))
+    measured = pd.DataFrame(rows)
+    beside = chapter.beside(measured)
+    print(beside.set_index("setting_id")[[*COLUMNS]].round(3).to_string())
+    print(
+        f"{int(beside['is_near'].sum())} of {len(beside)} within two points of the model with the fault times; ",
+        end="",
+    )
+    print(f"{int(beside['is_in_band'].sum())} within the 95% prediction interval without the fault times")
     print(f"{machine()}, {os.cpu_count()} cores")
     if options.record:
-        taken.to_csv(DATA / "drill.csv", index=False)
+        measured.to_csv(DATA / "drill.csv", index=False)
     return int(not (beside["is_same"].all() and (beside["n_lost_steps"] == 0).all()))
 
 

@@ -1,7 +1,7 @@
-"""How often the intervals of a fit hold the truth, and how often its verdicts are wrong, on logs whose rules are known.
+"""Coverage of the intervals of a fit, and error rates of its verdicts, on simulated logs with known parameters.
 
-Run as ``python benchmarks/fit_coverage.py [--logs 1000]``. Each check draws that many logs and asks questions of each,
-most of which are answered by yes or no; the table shows how often it was yes, or the mean, with its Monte Carlo error.
+Run as ``python benchmarks/fit_coverage.py [--logs 1000]``. Each check simulates that many logs and evaluates yes-or-no
+questions, and some scores, on each; the table shows the share of yes, or the mean, with its Monte Carlo error.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ BURSTS, REPEATS = {"burst_mean": 3.0}, {"repeat_probability": 0.3}
 SLOW_REPEATS = {"repeat_probability": 0.5, "repeat_within_h": 168.0}
 
 Answers = dict[str, float]
-"""By question: whether the answer is yes, or the share of it that is."""
+"""Result by question: True for yes, or a score."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """Questions asked of each log of one generator, and the share of yes that is promised."""
+    """Questions for each log of a generator, and the nominal share of yes."""
 
     generator: str
     ask: Callable[[int], Answers]
@@ -75,7 +75,7 @@ def holds(low: float, true: float, high: float) -> bool:
 
 
 def interval_score(low: float, high: float, value: float, level: float = 0.95) -> float:
-    """Width, and a penalty for what lies outside (Gneiting and Raftery 2007, eq. 43): low is good."""
+    """Return the interval score: width plus a penalty outside (Gneiting and Raftery 2007, eq. 43); lower is better."""
     return high - low + 2 / (1 - level) * (max(low - value, 0) + max(value - high, 0))
 
 
@@ -96,7 +96,7 @@ def rates(seed: int, rate: float = RATE, **rules: Any) -> Answers:
 
 
 def forecasts(seed: int, **rules: Any) -> Answers:
-    """The count of the month to come: ours, and those of a Poisson and of a negative binomial count at one rate."""
+    """Prediction intervals of the next month's count: ours, Poisson, and negative binomial at a constant rate."""
     start = starts(seed, DAYS + HORIZON_D, **rules)
     past = start[start < WINDOW_H]
     found, came = predict_count(past, WINDOW_H, HORIZON_D), start.size - past.size
@@ -115,7 +115,7 @@ def forecasts(seed: int, **rules: Any) -> Answers:
 
 
 def shapes(seed: int, family: str, shape: float, n: int) -> Answers:
-    """Gaps drawn from the family itself, in a window that ends at a fixed time."""
+    """Simulate gaps of a family in a window of fixed length."""
     rng = np.random.default_rng(seed)
     draw = {"weibull": rng.weibull, "gamma": rng.standard_gamma, "lognormal": partial(rng.lognormal, 0.0)}[family]
     means = {"weibull": math.gamma(1 + 1 / shape), "gamma": shape, "lognormal": math.exp(shape**2 / 2)}
@@ -137,7 +137,7 @@ def remembers(seed: int, within_min: float = 0.0, step_h: float = 0.0, **rules: 
 
 
 def judged_memoryless(seed: int, **rules: Any) -> Answers:
-    """The verdict over all merge rules."""
+    """Return the verdict over all merge rules."""
     start = starts(seed, **rules)
     answer = memoryless([fit_gaps(start, WINDOW_H, within_min, seed=seed) for within_min in MERGE_RULES_MIN]).answer
     return {JUDGED: answer not in ("yes", "too few")}
@@ -157,7 +157,7 @@ def trends(seed: int, beta: float = 1.0, **rules: Any) -> Answers:
 
 
 def nodes(seed: int, **rules: Any) -> Answers:
-    """What a fit would do about nodes: the same statistics and the same verdict, without the rest of a fit."""
+    """Return the node statistics and the verdict of a fit, without the rest of it."""
     drawn = simulate_log(seed, NODES, DAYS, **({"rate_per_1000_node_days": RATE} | rules))
     bad, answer = judged(drawn, seed)
     answers = {
@@ -175,7 +175,7 @@ def nodes(seed: int, **rules: Any) -> Answers:
 
 
 def judged(drawn: pd.DataFrame, seed: int) -> tuple[BadNodes, str]:
-    """The nodes that stand out, and the answer of the verdict."""
+    """Return the flagged nodes, and the verdict."""
     outages = find_outages(drawn["start_h"], drawn["end_h"], drawn["node"], WINDOW_H, NODES)
     apart = failures_apart(outages)
     apart = apart[apart["apart"]]
@@ -186,7 +186,7 @@ def judged(drawn: pd.DataFrame, seed: int) -> tuple[BadNodes, str]:
 
 
 def is_clear(n_lemons: int, factor: float) -> bool:
-    """Whether a test which knows the rate of the other nodes would find a lemon with a power above 99%.
+    """Return True if a test with the true rate of the other nodes detects a lemon with a power above 99%.
 
     It is the test of one Poisson count at the level that Holm leaves for the worst of all nodes.
     """
@@ -196,7 +196,7 @@ def is_clear(n_lemons: int, factor: float) -> bool:
 
 
 def one_of_thirteen(seed: int) -> Answers:
-    """Sixty failures of 400 nodes, thirteen of them on one."""
+    """Simulate 60 failures of 400 nodes, 13 of them on a single node."""
     rng = np.random.default_rng(seed)
     node = np.append(np.zeros(13, dtype=int), rng.integers(1, NODES, 47))
     drawn = pd.DataFrame({"start_h": rng.uniform(0, WINDOW_H, 60), "end_h": np.nan, "node": rng.permutation(node)})
@@ -324,23 +324,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--logs", type=int, default=1000, help="logs drawn for each check")
     parser.add_argument("--only", default="", help="checks whose question or generator holds this text")
-    asked = parser.parse_args()
-    checks = [c for c in all_checks() if any(asked.only in name for name in (c.generator, *c.promised))]
+    options = parser.parse_args()
+    checks = [c for c in all_checks() if any(options.only in name for name in (c.generator, *c.promised))]
     workers = os.cpu_count() or 1
     started = time.perf_counter()
     print(f"{'question':40}{'generator':38}{'promised':>11}{'mean':>9}{'+-':>8}")
     with ProcessPoolExecutor(workers) as pool:
         for check in checks:
-            answers = list(pool.map(check.ask, range(asked.logs), chunksize=max(1, asked.logs // (8 * workers))))
+            answers = list(pool.map(check.ask, range(options.logs), chunksize=max(1, options.logs // (8 * workers))))
             for question, promise in check.promised.items():
                 values = np.array([answer[question] for answer in answers], dtype=float)
-                error = values.std() / math.sqrt(asked.logs)
+                error = values.std() / math.sqrt(options.logs)
                 print(
                     f"{question:40}{check.generator:38}{promise or '-':>11}{values.mean():9.3f}{error:8.3f}", flush=True
                 )
     seconds = time.perf_counter() - started
     print(
-        f"{asked.logs:,} logs a check, {seconds:.0f} s on {workers} cores ({platform.machine()}, {platform.system()})"
+        f"{options.logs:,} logs a check, {seconds:.0f} s on {workers} cores ({platform.machine()}, {platform.system()})"
     )
 
 

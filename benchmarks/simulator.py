@@ -1,7 +1,7 @@
-"""The simulator's two kernels on one core, in failures per second, beside the second model in SimPy.
+"""Speed of the simulator's two kernels on one core, in failures per second, next to the SimPy model of the tests.
 
-Run as ``make bench``. The fast kernel steps from failure to failure and knows few rules; the event kernel knows all of
-them. Every ratio is of two timings in this one run; seconds are of the CPU and depend on the machine.
+Run as ``make bench``. The fast kernel steps from failure to failure and supports few features; the event kernel
+supports all. Ratios compare timings of this run; seconds are CPU time and depend on the machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NODES, MTTF_H, REPEATS, SEED, LIMIT = 2_048, 1.8, 3, 0, 1_000_000
 CORE = Scenario.of(
     {
         "name": "core",
-        "title": "2,048 nodes that fail every 1.8 h together",
+        "title": "2,048 nodes with a job MTTF of 1.8 h",
         "cluster": {"n_gpus": 8 * NODES},
         "job": {"productive_h": 1000},
         "failures": {"rate_per_1000_node_days": 1000 * 24 / MTTF_H / NODES},
@@ -45,8 +45,8 @@ Times = tuple[float, np.ndarray, float]
 """Failures per second, total hours of each run, failures per run."""
 
 
-def least_s(call: Callable[[], Any]) -> float:
-    """CPU seconds of the fastest of some calls, after one that may compile."""
+def fastest_s(call: Callable[[], Any]) -> float:
+    """Return the CPU seconds of the fastest of some calls, after one that may compile."""
     call()
     times = []
     for _ in range(REPEATS):
@@ -74,7 +74,7 @@ def kernel_times(scenario: Scenario, n_runs: int, *, every_rule: bool = False) -
         else:
             chunks.piece(rules, SEED, 0, n_runs, LIMIT)
 
-    seconds = least_s(simulate)
+    seconds = fastest_s(simulate)
     failures = table[:, N_FAILURES]
     return failures.sum() / seconds, table[:, : len(PARTS)].sum(axis=1), failures.mean()
 

@@ -1,7 +1,7 @@
-"""A sweep of a notebook beside a loop over papermill and the bare start of a kernel: seconds per point, in one run.
+"""Seconds per point of a sweep of a notebook, next to a loop over papermill and the start of a kernel.
 
-Run as ``make bench``. The loop is papermill as it comes, in one process, for fewer points: each takes the same time.
-A sweep's time includes the start of its workers.
+Run as ``make bench``. The loop runs papermill in a single process and for fewer points, as each takes the same time.
+The time of a sweep includes the start of its workers.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ def main() -> None:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     sizes = [1024 + 1024 * number for number in range(options.points)]
-    print(f"{os.cpu_count()} cores, {options.points} points, {options.looped} in the loop over papermill")
+    print(f"{os.cpu_count()} cores, {options.points} points, {options.looped} of them in the loop over papermill")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         notebook = write_notebook(folder)
-        print(f"{'reference: bare start of a kernel':40}{kernel_start_s(5):8.2f} s")
+        print(f"{'reference: start of a kernel':40}{kernel_start_s(5):8.2f} s")
         loop_s = papermill_s(notebook, sizes[: options.looped], folder)
         print(f"{'loop over papermill':40}{loop_s:8.2f} s per point")
         for workers in (1, 2):

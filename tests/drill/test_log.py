@@ -23,18 +23,18 @@ STEP = ("step", 103.0, {"step": 60, "checked": True})
 
 
 def test_exposure_goes_on_where_it_stood(tmp_path):
-    assert written(tmp_path, START, STEP).standing() == (10.0, 0, 60)
+    assert written(tmp_path, START, STEP).progress() == (10.0, 0, 60)
 
 
 def test_it_stands_still_once_a_fault_has_stopped_the_job(tmp_path):
     stop = ("fault", 104.0, {"kind": "hang", "missed": False})
     late = ("durable", 104.5, {"step": 60})
-    assert written(tmp_path, START, STEP, stop, late).standing() == (11.0, 1, 60)
+    assert written(tmp_path, START, STEP, stop, late).progress() == (11.0, 1, 60)
 
 
 def test_what_is_sound_is_forgotten_with_the_steps_that_were_undone(tmp_path):
     again = ("start", 105.0, {"step": 40, "exposed_s": 11.0})
-    assert written(tmp_path, START, STEP, again).standing() == (11.0, 0, 40)
+    assert written(tmp_path, START, STEP, again).progress() == (11.0, 0, 40)
 
 
 def test_a_line_that_was_cut_off_is_taken_away(tmp_path):

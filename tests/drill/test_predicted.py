@@ -97,7 +97,7 @@ def test_drawn_plans_agree_with_the_exact_form(asked):
         assert values.mean() == pytest.approx(getattr(expected, part), abs=4 * error + slack), part
     total_s = 3600 * np.array([one.total_h for one in budgets])
     found = band(settings, known)
-    assert found.way == "exact form"
+    assert found.way == "exact model"
     inside = ((total_s >= found.low_s - 1e-6) & (total_s <= found.high_s)).mean()
     assert inside == pytest.approx(0.95, abs=0.04)
 
@@ -106,7 +106,7 @@ def test_what_no_field_expresses_is_drawn():
     settings = Settings(work_s=2.0, faults={"crash": 4.0, "corrupt": 4.0})
     with pytest.raises(NotModelled, match="corrupt"):
         scenario_of(settings, KNOWN)
-    assert band(settings, KNOWN).way == "drawn plans"
+    assert band(settings, KNOWN).way == "simulated fault plans"
 
 
 def test_a_run_without_a_fault_is_within_its_band():
@@ -122,7 +122,7 @@ def test_a_calibration_waits_three_times_as_long_where_workers_were_still_starti
     monkeypatch.setattr(answer.running, "run", lambda place, short, on_progress: asked.append((place, short)))
     monkeypatch.setattr(answer, "events", lambda place: [])
     monkeypatch.setattr(answer, "measured", lambda log, short: busy)
-    with pytest.raises(EttrError, match="use fewer of them, or a machine with less to do, and another folder"):
+    with pytest.raises(EttrError, match="use fewer workers or a less busy machine"):
         calibrated(tmp_path, Settings())
     apart_s = [short.plan[1].at_s - short.plan[0].at_s for _, short in asked]
     assert np.divide(apart_s, apart_s[0]) == pytest.approx([1, 3, 9])

@@ -161,11 +161,11 @@ def test_a_folder_in_use_or_of_others_is_refused(tmp_path):
         running.run(tmp_path / "used", settings)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("mine")
-    with pytest.raises(InputError, match=r"holds thesis\.tex and no drill"):
+    with pytest.raises(InputError, match=r"contains thesis\.tex and no drill"):
         running.run(tmp_path / "full", settings)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "settings.json").write_text(json.dumps(settings.to_dict()))
-    with pytest.raises(InputError, match="a drill of another work_s and seed"):
+    with pytest.raises(InputError, match="a drill with another work_s and seed"):
         running.run(tmp_path / "other", Settings(**{**SHORT, "work_s": 9.0}, seed=1))
 
 
@@ -184,5 +184,5 @@ def test_no_space_is_said_in_a_sentence(tmp_path):
 def test_workers_that_cannot_start_end_it(tmp_path, monkeypatch):
     checkpoints.folder_of(tmp_path).mkdir()
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
-    with pytest.raises(OSError, match="did not begin to train, 5 times in a row"):
+    with pytest.raises(OSError, match="did not start to train, 5 times in a row"):
         Supervisor(tmp_path, Settings(**SHORT)).run()

@@ -14,14 +14,14 @@ from ettr.drill.settings import KINDS, Settings
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"n_workers": 1}, "n_workers must be 2 or more"),
+        ({"n_workers": 1}, "n_workers must be >= 2"),
         ({"work_s": -1}, "work_s must be > 0"),
-        ({"work_s": 0.001}, "a step of 0.02 s at least"),
-        ({"interval_s": 0.4, "write_s": 0.5, "background": True}, "longer than a write of 0.5 s in the background"),
-        ({"write_s": 0.4}, "heartbeat_s must be longer than five steps and two stalls"),
-        ({"faults": {"crash": 0}}, "the mean time between faults of the kind crash must be > 0"),
-        ({"check_steps": 351}, "check_steps must be 7 intervals of 50 steps at most, got 351"),
-        ({"faults": {"flip": 3}}, "check_steps must be 1 or more where bits flip, got 0"),
+        ({"work_s": 0.001}, "work_s must be >= 0.02 s"),
+        ({"interval_s": 0.4, "write_s": 0.5, "background": True}, "interval_s must be > 0.5 s"),
+        ({"write_s": 0.4}, "heartbeat_s must be > .* five steps and two stalls"),
+        ({"faults": {"crash": 0}}, "the mean time between crash faults must be > 0"),
+        ({"check_steps": 351}, "check_steps must be <= 350, .*, got 351"),
+        ({"faults": {"flip": 3}}, "check_steps must be >= 1 with flip faults, .*, got 0"),
     ],
 )
 def test_what_cannot_be_is_said(given, says):

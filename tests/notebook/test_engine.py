@@ -204,13 +204,13 @@ def running(pid: int) -> bool:
 
 def test_too_much_output_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "MOST_OUTPUT_BYTES", 100_000)
-    with pytest.raises(NotebookFailed, match="it put out more than"):
+    with pytest.raises(NotebookFailed, match="its output exceeded"):
         notebook.run(written(tmp_path / "a.ipynb", "while True: print('x' * 1000)"), tmp_path / "b.ipynb")
 
 
 def test_a_chart_that_vega_refuses_is_the_error_of_its_cell(tmp_path):
     path = written(tmp_path / "a.ipynb", CHART, "chart_of('datum.x')", "chart_of('datum.(')", "print('went on')")
-    with pytest.raises(NotebookFailed, match=r"cell 5 .*a chart cannot be drawn: .*Unexpected token \($"):
+    with pytest.raises(NotebookFailed, match=r"cell 5 .*the chart cannot be drawn: .*Unexpected token \($"):
         notebook.run(path, tmp_path / "b.ipynb")
     good, bad, after = outputs(tmp_path / "b.failed.ipynb")[-3:]
     assert "<svg" not in good[0].data["text/html"] and "data:image/svg+xml" in good[0].data["text/html"]

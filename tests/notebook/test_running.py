@@ -39,7 +39,7 @@ def test_a_notebook_without_parameters_declares_none(tmp_path):
     assert notebook.declared_parameters(written(tmp_path / "a.ipynb", parameters=None)) == ()
 
 
-@pytest.mark.parametrize(("cell", "words"), [("n = 3 +", "not Python"), ("n = 3\nm = 2 * n", "plain value")])
+@pytest.mark.parametrize(("cell", "words"), [("n = 3 +", "not Python"), ("n = 3\nm = 2 * n", "literal")])
 def test_a_parameters_cell_holds_literals(tmp_path, cell, words):
     with pytest.raises(InputError, match=words):
         notebook.declared_parameters(written(tmp_path / "a.ipynb", parameters=cell))
@@ -94,7 +94,7 @@ def test_a_failure_names_notebook_cell_and_error_and_keeps_what_ran(tmp_path):
         ({"interval_min": float("nan")}, "interval_min must be a finite number, got nan"),
         ({"interval_min": float("inf")}, "must be a finite number"),
         ({"interval_min": None}, "must be a number"),
-        ({"scenario": 7}, "scenario must be a text, got 7"),
+        ({"scenario": 7}, "scenario must be text, got 7"),
         ({"quick": 1}, "quick must be true or false"),
         ({"n_gpu": 8}, "unknown parameter 'n_gpu'.*did you mean 'n_gpus'"),
     ],
@@ -131,7 +131,7 @@ def test_a_notebook_without_parameters_takes_none(tmp_path):
 
 
 def test_a_missing_or_broken_notebook_is_said(tmp_path):
-    with pytest.raises(InputError, match="there is no notebook"):
+    with pytest.raises(InputError, match="does not exist"):
         notebook.run(tmp_path / "none.ipynb", tmp_path / "b.ipynb")
     (tmp_path / "broken.ipynb").write_text("{")
     with pytest.raises(InputError, match="is not a notebook"):
@@ -140,7 +140,7 @@ def test_a_missing_or_broken_notebook_is_said(tmp_path):
 
 def test_the_executed_copy_may_not_replace_the_notebook(tmp_path):
     path = written(tmp_path / "a.ipynb", "1")
-    with pytest.raises(InputError, match="must not replace"):
+    with pytest.raises(InputError, match="out must differ from the notebook"):
         notebook.run(path, path)
 
 
@@ -176,5 +176,5 @@ def test_an_unknown_chapter_is_answered_with_the_nearest(tmp_path, monkeypatch):
         UnknownName, match=r"unknown chapter 'scales' \(or give a file that ends in .ipynb\); did you mean 'scale'"
     ):
         notebook.chapter("scales")
-    with pytest.raises(InputError, match="there is no notebook mine.ipynb"):
+    with pytest.raises(InputError, match="notebook mine.ipynb does not exist"):
         notebook.read(notebook.chapter("mine.ipynb"))

@@ -72,31 +72,31 @@ def test_ranges(written, values):
 @pytest.mark.parametrize(
     ("written", "words"),
     [
-        ("a: []", "a has no values, so there is no point"),
+        ("a: []", "a must have at least one value"),
         ("{}", "must map parameters to values"),
-        ("[]", "must be a list of points"),
-        ("- {a: 1}\n- {b: 1}", "must all give the same parameters; not all give a, b"),
-        ("a: [1, 2, 1]", "a point comes twice: a: 1"),
-        ("- {a: 1, b: 2}\n- {b: 2, a: 1}", "a point comes twice: a: 1, b: 2"),
-        ("zip: {a: [1, 2], b: [1]}", "as many values: a has 2, b has 1"),
-        ("product: {a: 1}\nzip: {a: [1], b: [2]}", "a is given by two blocks"),
-        ("product: {a: 1}\nb: [1]", "parameter 'b' beside the block 'product'"),
+        ("[]", "must be a non-empty list of points"),
+        ("- {a: 1}\n- {b: 1}", "must all have the same parameters; not all have a, b"),
+        ("a: [1, 2, 1]", "points must be different, got twice a: 1"),
+        ("- {a: 1, b: 2}\n- {b: 2, a: 1}", "points must be different, got twice a: 1, b: 2"),
+        ("zip: {a: [1, 2], b: [1]}", "equal numbers of values: a has 2, b has 1"),
+        ("product: {a: 1}\nzip: {a: [1], b: [2]}", "a must be in one block only"),
+        ("product: {a: 1}\nb: [1]", "parameter 'b' next to the block 'product'"),
         ("a: {k: 1}", "must be a list of values or a range such as"),
-        ("a: {from: 1, to: 2, count: 2, step: 1}", "needs one of count and step"),
+        ("a: {from: 1, to: 2, count: 2, step: 1}", "needs either count or step"),
         ("a: {from: 1, to: 2, count: 1.5}", "count of a must be a whole number >= 1"),
         ("a: {from: 1, to: 2, step: 0}", "step of a must lead from 1 to 2"),
-        ("a: {from: 0, to: 2, count: 3, scale: log}", "a log range must be above 0"),
+        ("a: {from: 0, to: 2, count: 3, scale: log}", "a log range must be > 0"),
         ("a: {from: 1, to: 2, count: 3, scale: cubic}", "scale of a must be linear or log"),
         ("a: {from: 1, to: .inf, count: 3}", "to of a must be a number below 1e\\+300, got inf"),
         ("a: {from: 1, to: 2, count: 3, steps: 4}", "must be a list of values or a range"),
-        ("a: {from: 1, to: 7, count: 3, multiple_of: 8}", "no multiple of 8 lies between 1 and 7"),
-        ("a: {from: 0, to: 1, step: 1.0e-320}", "a has .* values, and at most"),
-        ("a: {from: 1, to: 2, count: 3, multiple_of: 1.0e-320}", "multiple_of of a must be so large that"),
+        ("a: {from: 1, to: 7, count: 3, multiple_of: 8}", "a has no multiple of 8 between 1 and 7"),
+        ("a: {from: 0, to: 1, step: 1.0e-320}", "a must have at most .* values"),
+        ("a: {from: 1, to: 2, count: 3, multiple_of: 1.0e-320}", "multiple_of of a must be > "),
         ("a: [1, .inf]", "a.1 must be finite, got inf"),
         ("- {a: 1, b: .nan}", "b must be finite, got nan"),
         ("- {1: 2}", "a point maps parameters to values"),
-        ("1: [2]", "a parameter's name must be a text, got 1"),
-        ("a: [{1: 2, b: 3}]", "a mapping among the values must have texts as names"),
+        ("1: [2]", "the name of a parameter must be text, got 1"),
+        ("a: [{1: 2, b: 3}]", "a mapping among the values must have text keys"),
     ],
 )
 def test_what_is_no_grid_is_refused(written, words):
@@ -106,9 +106,9 @@ def test_what_is_no_grid_is_refused(written, words):
 
 def test_too_many_points_are_counted_and_not_made():
     side = "{from: 1, to: 1000, step: 1}"
-    with pytest.raises(InputError, match=r"has 1,000,000,000 points \(1,000 x 1,000 x 1,000\), and at most 100,000"):
+    with pytest.raises(InputError, match=r"at most 100,000 points, got 1,000,000,000 = 1,000 x 1,000 x 1,000"):
         load(yaml.safe_load(f"a: {side}\nb: {side}\nc: {side}"), 100_000)
-    with pytest.raises(InputError, match="a has 1,000,000,000 values"):
+    with pytest.raises(InputError, match="values, got 1,000,000,000"):
         load({"a": {"from": 0, "to": 1, "count": 10**9}}, 100_000)
 
 

@@ -26,9 +26,9 @@ HOSTILE = {
     "its parent killed": ("os.kill(os.getppid(), 9); time.sleep(9)", DIED),
     "environment gone": ("os.environ.clear()", ""),
     "a program is left": ("subprocess.Popen(['sleep', '600'])", ""),
-    "prints for ever": ("while True: print('x' * 1000)", "it put out more than"),
+    "prints for ever": ("while True: print('x' * 1000)", "its output exceeded"),
     "a shell fails": ("get_ipython().run_cell_magic('bash', '', 'exit 3')", "CalledProcessError"),
-    "sys.exit(0)": ("sys.exit(0)", r"it ended itself before its end, with SystemExit\(0\)"),
+    "sys.exit(0)": ("sys.exit(0)", r"it exited early, with SystemExit\(0\)"),
     "exit()": ("exit()", DIED),
     "an error with our name": ("raise type('OutputTooLarge', (Exception,), {})('')", "OutputTooLarge"),
     "its errors hidden": ("get_ipython().set_custom_exc((Exception,), lambda *a, **k: None)\n1 / 0", "ZeroDivision"),
@@ -37,7 +37,7 @@ HOSTILE = {
     "a fork records": ("pid = os.fork(); ettr.record(after=bool(pid))\nif pid: assert os.waitpid(pid, 0)[1] == 0", ""),
     "a record of another make": (
         "display({'application/vnd.ettr.record+json': 5}, raw=True)",
-        "must be one of ettr.record",
+        "must be written by ettr.record",
     ),
 }
 """What a cell does, and the error of its point; none where it is done."""

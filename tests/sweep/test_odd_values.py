@@ -134,7 +134,7 @@ def test_a_parameter_that_no_file_can_hold_is_refused_before_anything_runs(value
     name = "word" if isinstance(value, str) else "x"
     with pytest.raises(InputError, match=rf"{name}(\.0)? must be"):
         sweep.run(study, {name: [value]}, tmp_path / "out")
-    with pytest.raises(InputError, match=r"cluster\.gpu must be made of|finite"):
+    with pytest.raises(InputError, match=r"cluster\.gpu must consist of|finite"):
         sweep.call("budget", {"cluster.gpu": [value]}, tmp_path / "out", scenario="rsc-1")
     assert not (tmp_path / "out").exists()
 

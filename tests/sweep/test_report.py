@@ -55,7 +55,7 @@ def test_every_point_has_a_link_and_every_number_a_panel(job, table):
     page = report.page(job, table)
     assert re.findall(r'href="([^"]*)"', page) == [table["notebook"][7], *table["notebook"].drop(7)]
     assert page.count("<img") == 1  # ettr; texts and lists have none
-    assert "Held: held = 2." in page
+    assert "Fixed: held = 2." in page
     assert "5 values: 1 … 5" in page
 
 

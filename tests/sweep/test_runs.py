@@ -150,7 +150,7 @@ def test_named_points_have_a_column(swept):
         ({"y": [1]}, UnknownName, "unknown parameter 'y'"),
         ({"x": ["text"]}, InputError, "x must be a number, got 'text'"),
         ({"n": [1, 1.5]}, InputError, "n must be a whole number, got 1.5"),
-        ({"x": []}, InputError, "x has no values"),
+        ({"x": []}, InputError, "x must have at least one value"),
     ],
 )
 def test_a_grid_that_does_not_fit_the_notebook_is_refused_before_anything_runs(swept, tmp_path, grid, error, words):
@@ -162,10 +162,10 @@ def test_a_grid_that_does_not_fit_the_notebook_is_refused_before_anything_runs(s
 def test_a_folder_of_another_grid_or_notebook_is_left_alone(swept, study, tmp_path):
     before = swept()
     kept = sorted(p.name for p in (tmp_path / "out" / "points").iterdir())
-    with pytest.raises(InputError, match="holds a sweep of another grid: 2 of its 4 points are not in this one"):
+    with pytest.raises(InputError, match="contains a sweep of another grid: 2 of its 4 points are not in this one"):
         swept({"x": [1, 7], "word": ["a", "b"]})
     other = shutil.copy(study, tmp_path / "other.ipynb")
-    with pytest.raises(InputError, match=r"holds a sweep of study\.ipynb, not of other\.ipynb"):
+    with pytest.raises(InputError, match=r"contains a sweep of study\.ipynb, not of other\.ipynb"):
         swept(path=other)
     assert sorted(p.name for p in (tmp_path / "out" / "points").iterdir()) == kept
     assert len(pd.read_parquet(tmp_path / "out" / "results.parquet")) == len(before)
@@ -173,7 +173,7 @@ def test_a_folder_of_another_grid_or_notebook_is_left_alone(swept, study, tmp_pa
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("file", "is something else"), ("file/out", "cannot write to"), ("full", "is not a sweep")],
+    [("file", "is not a folder"), ("file/out", "cannot write to"), ("full", "are not a sweep")],
 )
 def test_a_place_that_holds_something_else_is_left_alone(swept, tmp_path, name, words):
     (tmp_path / "file").write_text("mine")
@@ -205,7 +205,7 @@ def test_a_full_disk_in_the_middle_loses_nothing_that_was_finished(swept, study,
 
     with monkeypatch.context() as patch:
         patch.setattr(durable, "write", write)
-        with pytest.raises(EttrError, match=r"cannot write .*No space left on device; what was finished is kept"):
+        with pytest.raises(EttrError, match=r"cannot write .*No space left on device; finished points are kept"):
             swept()
     kept = {p.name for p in (tmp_path / "out" / "points").glob("*.ipynb")}
     assert len(kept) == 2
@@ -261,5 +261,5 @@ def test_whole_numbers_stay_whole_beside_missing_and_broken_ones(swept, tmp_path
 
 def test_two_paths_of_one_file_are_one_point(swept, tmp_path):
     (tmp_path / "given.txt").write_text("x")
-    with pytest.raises(InputError, match="a point comes twice: word: "):
+    with pytest.raises(InputError, match="points must be different, got twice word: "):
         swept({"word": [str(tmp_path / "given.txt"), f"{tmp_path}/./given.txt"]})

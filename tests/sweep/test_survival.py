@@ -122,7 +122,8 @@ def test_an_unreachable_scheduler_is_said(tmp_path, monkeypatch, address):
     monkeypatch.setattr(pool, "CONNECT_TIMEOUT_S", 1)
     study = written(tmp_path / "a.ipynb", "1", parameters="x = 1  # [1]")
     with pytest.raises(
-        InputError, match=r"no scheduler answers at .* within 1 s|there is no scheduler file|has an address such as"
+        InputError,
+        match="no scheduler responds at .* within 1 s|does not exist|must be an address such as",
     ):
         sweep.run(study, {"x": [1]}, tmp_path / "out", scheduler=address)
     gc.collect()
@@ -132,7 +133,7 @@ def test_an_unreachable_scheduler_is_said(tmp_path, monkeypatch, address):
     ("options", "words"),
     [
         ({"workers": 0}, "workers must be >= 1, got 0"),
-        ({"workers": 2, "scheduler": "tcp://x:1"}, "give either of the two"),
+        ({"workers": 2, "scheduler": "tcp://x:1"}, "conflicts with scheduler"),
     ],
 )
 def test_workers_that_cannot_be_are_refused(tmp_path, options, words):
@@ -174,7 +175,7 @@ def test_a_point_that_kills_its_worker_each_time_has_failed(tmp_path, monkeypatc
 
     task = job.task("0123456789abcdef", {"x": 1})
     outcome = runs._unfinished(task, KilledWorker("task", SimpleNamespace(address="tcp://x"), 3))
-    assert outcome.failed and "its worker died or froze each time that it was run" in outcome.text
+    assert outcome.failed and "its worker died or froze" in outcome.text
 
 
 # --------------------------------------------------------------------------- workers on this machine
@@ -274,10 +275,10 @@ def test_a_scheduler_with_certificates_takes_who_has_one(tmp_path, certificate, 
     try:
         machines.scheduler(), machines.worker()
         wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, "the scheduler")
-        with pytest.raises(InputError, match="needs certificates: name them in Dask's configuration"):
+        with pytest.raises(InputError, match="needs certificates: set them in Dask's configuration"):
             sweep.run(study, {"x": [1]}, tmp_path / "no", scheduler=machines.address)
         monkeypatch.setattr(pool, "CONNECT_TIMEOUT_S", 2)
-        with pytest.raises(InputError, match="no scheduler answers at tcp:.* within 2 s"):
+        with pytest.raises(InputError, match="no scheduler responds at tcp:.* within 2 s"):
             sweep.run(study, {"x": [1]}, tmp_path / "no", scheduler=f"tcp://127.0.0.1:{port}")
         names = {"CA_FILE": cert, "CLIENT__CERT": cert, "CLIENT__KEY": key}
         environment = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": path for name, path in names.items()}

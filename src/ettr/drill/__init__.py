@@ -1,4 +1,4 @@
-"""A drill: a real training job on this machine, killed on purpose, and what it took beside what it should take."""
+"""Drill: run a real training job on this machine, inject faults, and compare its time budget with the model."""
 
 import lazy_loader
 

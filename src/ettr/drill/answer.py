@@ -1,4 +1,4 @@
-"""A drill from start to end, and what it says."""
+"""Run a drill and report its measured time budget next to the predicted one."""
 
 from __future__ import annotations
 
@@ -33,186 +33,226 @@ from ettr.drill.settings import Settings
 
 _CALIBRATION = "calibration"
 _PATIENCE = (1, 3, 9)
-"""A calibration waits longer between its faults where the one before found workers still starting: 20 s to 3 min."""
+"""Factors on the time between faults of a calibration, tried until workers have started before each (20 s to 3 min)."""
 SCENARIO = "scenario.yml"
 
 
 @dataclass(frozen=True, repr=False)
 class Drill(Answer):
-    """What a drill took, beside what it should have taken.
+    """Time budget of a drill, next to the prediction of the model.
 
     Attributes
     ----------
     folder : Path
-        Where it is.
+        Folder of the drill.
     settings : Settings
-        What it was asked to do.
+        Settings of the drill.
     calibration : DrillCalibration
-        What was measured of the machine before.
-    found : MeasuredDrill
-        Its log, read.
-    took, given : TimeBudget
-        Its hours by part, and those by the rules of a run, with the faults as they struck. [h]
+        Durations measured on this machine before the drill.
+    measured : MeasuredDrill
+        Contents of the log.
+    took, predicted : TimeBudget
+        Measured time budget, and the budget that the model predicts from the actual fault times. [h]
     band : PredictedBand
-        Where its finishing time should lie, if nobody knows when faults strike.
+        95% prediction interval of the run time, without knowledge of the fault times.
     is_same : bool
-        Whether it ended with the parameters of an undisturbed run, bit for bit.
+        True if the parameters at the end equal those of a run without faults, bit for bit.
     """
 
     folder: Path
     settings: Settings
     calibration: DrillCalibration
-    found: MeasuredDrill
+    measured: MeasuredDrill
     took: TimeBudget
-    given: TimeBudget
+    predicted: TimeBudget
     band: PredictedBand
     is_same: bool
 
     @property
     def took_s(self) -> float:
-        """From the first start to the last step. [s]"""
+        """Run time, from the first start to the last step. [s]"""
         return float(S_PER_H * self.took.total_h)
 
     @property
     def headline(self) -> str:
-        """Its seconds and its ETTR, beside the ETTR by the rules."""
-        return f"Done in {self.took_s:.1f} s: ETTR {pct(self.took.ettr)}, by the rules {pct(self.given.ettr)}"
+        """Run time, measured ETTR and predicted ETTR, in a sentence."""
+        return f"Done in {self.took_s:.1f} s: ETTR {pct(self.took.ettr)} measured, {pct(self.predicted.ettr)} predicted"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the samples. [s, h]"""
+        """Return settings, calibration, faults and budgets as plain values for JSON. [s, h]"""
         return {
             "settings": self.settings.to_dict(),
             "calibration": asdict(self.calibration),
-            "strikes": [asdict(strike) for strike in self.found.strikes],
+            "strikes": [asdict(strike) for strike in self.measured.strikes],
             "took": self.took.to_dict(),
-            "given": self.given.to_dict(),
+            "given": self.predicted.to_dict(),
             "band": asdict(self.band),
             "is_same": self.is_same,
-            "n_lost_steps": self.found.n_lost_steps,
-            "n_resumed": self.found.n_resumed,
+            "n_lost_steps": self.measured.n_lost_steps,
+            "n_resumed": self.measured.n_resumed,
         }
 
     def report(self) -> Report:
-        """Seconds by part beside those by the rules, the finishing time, and what proves that no work was lost."""
+        """Return the report: measured and predicted seconds, prediction interval, and checks of the state."""
+        budgets = (self.took, self.predicted)
         rows = [
-            (part.removesuffix("_h"), *(f"{S_PER_H * getattr(hours, part):.1f} s" for hours in (self.took, self.given)))
+            (
+                _PARTS.get(part, part.removesuffix("_h")),
+                *(f"{S_PER_H * getattr(hours, part):.1f} s" for hours in budgets),
+            )
             for part in PARTS
-            if getattr(self.took, part) or getattr(self.given, part)
+            if getattr(self.took, part) or getattr(self.predicted, part)
         ]
-        rows += [("total", *(f"{S_PER_H * hours.total_h:.1f} s" for hours in (self.took, self.given)))]
-        rows += [("ETTR", *(pct(hours.ettr) for hours in (self.took, self.given)))]
-        counts = Counter(strike.kind for strike in self.found.strikes)
-        struck = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items())) or "none"
-        n_stops = self.found.account.n_stops
-        stopped = f"The job stopped {_times(n_stops)}." if n_stops else "The job never stopped."
+        rows += [("total", *(f"{S_PER_H * hours.total_h:.1f} s" for hours in budgets))]
+        rows += [("ETTR", *(pct(hours.ettr) for hours in budgets))]
+        counts = Counter(strike.kind for strike in self.measured.strikes)
+        faults = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items())) or "none"
+        n_stops = self.measured.account.n_stops
+        stops = f"The job stopped {_times(n_stops)}." if n_stops else "The job never stopped."
         is_in = self.band.holds(self.took_s)
         notes = [
-            f"Faults: {struck}. {stopped}",
-            f"Without knowing when they strike: 95 of 100 such runs take {self.band.low_s:.0f} to "
-            f"{self.band.high_s:.0f} s ({self.band.way}); this one is {'within' if is_in else 'outside'}.",
-            "The parameters are, bit for bit, those of an undisturbed run."
+            f"Faults: {faults}. {stops}",
+            f"95% prediction interval of the run time without the fault times: {self.band.low_s:.0f} to "
+            f"{self.band.high_s:.0f} s ({self.band.way}). This run is {'within' if is_in else 'outside'}.",
+            "The final parameters are bit for bit those of a run without faults."
             if self.is_same
-            else "The parameters differ from those of an undisturbed run. This is a bug: please report it.",
-            "No restart lost a step that a durable checkpoint held."
-            if not self.found.n_lost_steps
-            else f"Restarts lost {self.found.n_lost_steps} steps that durable checkpoints held. This is a bug: please "
+            else "The final parameters differ from those of a run without faults. This is a bug; please report it.",
+            "No restart lost a step of a durable checkpoint."
+            if not self.measured.n_lost_steps
+            else f"Restarts lost {self.measured.n_lost_steps} steps of durable checkpoints. This is a bug; please "
             "report it.",
         ]
         return [
             Headline(self.headline),
-            Table(("part", "measured", "by the rules, faults given"), rows),
-            *map(Note, notes + self._marks()),
-            Note(f"The log of the steps is at {self.folder / TRAINING}, for `ettr fit`.", dim=True),
+            Table(("part", "measured", "predicted"), rows),
+            *map(Note, notes + self._caveats()),
+            Note(f"Log of the steps, for `ettr fit`: {self.folder / TRAINING}", dim=True),
         ]
 
-    def _marks(self) -> list[str]:
-        """What makes it less of a measurement."""
+    def _caveats(self) -> list[str]:
+        """Circumstances that make the measurement less accurate."""
         n_cores = os.cpu_count() or 1
-        marks = []
+        caveats = []
         if self.settings.n_workers > n_cores:
-            marks.append(
-                f"{self.settings.n_workers} workers share {n_cores} cores: where a step computes for longer than "
-                f"{1000 * self.settings.step_s:.0f} ms, they wait for each other."
+            caveats.append(
+                f"{self.settings.n_workers} workers share {n_cores} cores, so they wait for each other if a step "
+                f"computes for longer than {1000 * self.settings.step_s:.0f} ms."
             )
-        if self.found.n_resumed:
-            times = _times(self.found.n_resumed)
-            marks.append(f"It was ended from outside {times}; the time until it went on counts as queue.")
-        return marks
+        if self.measured.n_resumed:
+            times = _times(self.measured.n_resumed)
+            caveats.append(f"The drill was interrupted {times}; the time until it was resumed counts as queue.")
+        return caveats
+
+
+_PARTS = {
+    "checkpoint_h": "checkpoint stalls",
+    "rework_h": "lost work (recomputed)",
+    "detection_h": "failure detection",
+    "restart_h": "restarts",
+}
+"""Names of the parts in the report, where they differ from the fields."""
 
 
 def _times(n: int) -> str:
+    """A number of times in words."""
     return "once" if n == 1 else f"{n} times"
 
 
 def run(
     folder: Path,
     settings: Settings,
-    known: DrillCalibration | None = None,
-    on_progress: Callable[[str, int, int], None] = lambda what, done, total: None,
+    calibration: DrillCalibration | None = None,
+    on_progress: Callable[[str, int, int], None] = lambda phase, done, total: None,
 ) -> Drill:
-    """Train for real, disturb it, and hold what it took against the rules.
+    """Run a training job, inject faults, and compare its time budget with the model.
 
     Parameters
     ----------
     folder : Path
-        Made if it is not there; a drill that was cut off goes on in it.
+        Folder of the drill, created if missing; an interrupted drill is resumed.
     settings : Settings
-        What is asked.
-    known : DrillCalibration, optional
-        What is known of the machine; measured first, in a folder below, by default.
+        Settings of the drill.
+    calibration : DrillCalibration, optional
+        Durations of this machine; by default measured first, in a subfolder.
     on_progress : callable
-        Told what is being done, the steps that are done, and all.
+        Called with the phase, the steps done, and the total.
 
     Raises
     ------
     InputError
-        The folder holds something else, is in use, or cannot be written.
+        If the folder has other files, is in use, or cannot be written.
     EttrError
-        The drill cannot go on, for a reason that is said.
+        If the drill cannot continue; the message states the reason.
+
+    Examples
+    --------
+    A drill of two workers with crashes about every three seconds takes half a minute, calibration included:
+
+    >>> from pathlib import Path
+    >>> settings = Settings(n_workers=2, work_s=10.0, faults={"crash": 3.0})
+    >>> drill = run(Path("my-drill"), settings)  # doctest: +SKIP
+    >>> drill.is_same, drill.measured.n_lost_steps  # doctest: +SKIP
+    (True, 0)
     """
     running.check(folder, settings)
-    if known is None:
-        known = calibrated(folder / _CALIBRATION, settings, lambda *done: on_progress("calibrating", *done))
+    if calibration is None:
+        calibration = calibrated(folder / _CALIBRATION, settings, lambda *done: on_progress("calibrating", *done))
     running.run(folder, settings, lambda *done: on_progress("training", *done))
-    found = measured(events(folder), settings)
-    ended = checkpoints.read(checkpoints.final_of(checkpoints.folder_of(folder)))
+    log = measured(events(folder), settings)
+    final = checkpoints.read(checkpoints.final_of(checkpoints.folder_of(folder)))
     try:
-        with contextlib.suppress(NotModelled):  # a drill can be more than a scenario says
-            durable.write(folder / SCENARIO, scenario_of(settings, known).to_yaml())
+        with contextlib.suppress(NotModelled):  # some faults cannot be expressed in a scenario
+            durable.write(folder / SCENARIO, scenario_of(settings, calibration).to_yaml())
     except OSError as error:
         raise EttrError(
-            f"cannot write {folder / SCENARIO}: {error.strerror or error}; the drill is kept, and the same command "
-            "answers from it"
+            f"cannot write {folder / SCENARIO}: {error.strerror or error}; the drill is kept, so run it again to "
+            "write the results"
         ) from error
     return Drill(
         folder=folder,
         settings=settings,
-        calibration=known,
-        found=found,
-        took=found.account.budget(known.step_s),
-        given=replayed(settings, known, found.strikes).budget(known.step_s),
-        band=band(settings, known),
-        is_same=ended == undisturbed(settings.seed, settings.n_workers, settings.n_steps),
+        calibration=calibration,
+        measured=log,
+        took=log.account.budget(calibration.step_s),
+        predicted=replayed(settings, calibration, log.strikes).budget(calibration.step_s),
+        band=band(settings, calibration),
+        is_same=final == undisturbed(settings.seed, settings.n_workers, settings.n_steps),
     )
 
 
 def calibrated(
     folder: Path, settings: Settings, on_progress: Callable[[int, int], None] = lambda done, total: None
 ) -> DrillCalibration:
-    """What a short drill measures of this machine, for such settings.
+    """Measure the durations of this machine with a short drill.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder for the short drill.
+    settings : Settings
+        Settings of the drill to calibrate.
+    on_progress : callable
+        Called with the steps done and the total.
 
     Raises
     ------
     EttrError
-        Its workers take too long to start.
+        If the workers take too long to start.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> calibration = calibrated(Path("my-drill/calibration"), Settings(n_workers=2))  # doctest: +SKIP
+    >>> calibration.restart_s < 5  # doctest: +SKIP
+    True
     """
     for patience in _PATIENCE:
-        short, place = calibrating(settings, patience), folder / f"{patience}"
-        running.run(place, short, on_progress)
-        known = calibration_of(measured(events(place), short))
-        if known:
-            return known
+        short, subfolder = calibrating(settings, patience), folder / f"{patience}"
+        running.run(subfolder, short, on_progress)
+        calibration = calibration_of(measured(events(subfolder), short))
+        if calibration:
+            return calibration
     raise EttrError(
-        "the calibration found the workers still starting when each fault came: use fewer of them, or a machine "
-        "with less to do, and another folder"
+        "calibration failed, because the workers were still starting when each fault struck: use fewer workers or a "
+        "less busy machine, and another folder"
     )

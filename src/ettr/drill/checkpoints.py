@@ -1,4 +1,4 @@
-"""Checkpoints on disk: written beside, synced, renamed, and read back by their digest."""
+"""Checkpoints on disk: written to a temporary file, synced, renamed, and verified by a digest when read."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from pathlib import Path
 from ettr.core.durable import sync
 
 _HEAD = 32
-"""Bytes of the digest, which stands first."""
+"""Bytes of the digest at the start of a checkpoint."""
 _FILLER = "filler"
 
 
 def folder_of(drill: Path) -> Path:
-    """Where a drill keeps its checkpoints."""
+    """Return the folder of the checkpoints of a drill."""
     return drill / "checkpoints"
 
 
 def final_of(folder: Path) -> Path:
-    """The file of the state after the last step, beside the checkpoints."""
+    """Return the file of the state after the last step."""
     return folder.with_name("final")
 
 
 def path_of(folder: Path, step: int) -> Path:
-    """The file of the state after so many steps."""
+    """Return the file of the state after a step."""
     return folder / f"step-{step:09d}"
 
 
 def write(path: Path, state: bytes, write_s: float = 0.0) -> None:
-    """Write a checkpoint, whole or not at all, in no less than so many seconds.
+    """Write a checkpoint atomically, in at least ``write_s`` seconds.
 
     Raises
     ------
     OSError
-        It cannot be written; what was there is left.
+        If it cannot be written; an existing checkpoint is kept.
     """
     begun_s = time.monotonic()
-    beside = path.with_name(f".{path.name}")
+    temporary = path.with_name(f".{path.name}")
     try:
-        with beside.open("wb") as file:
+        with temporary.open("wb") as file:
             file.write(hashlib.sha256(state).digest() + state)
             file.flush()
             os.fsync(file.fileno())
         time.sleep(max(0.0, begun_s + write_s - time.monotonic()))
-        beside.replace(path)
+        temporary.replace(path)
     except OSError:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     sync(path.parent)
 
 
 def read(path: Path) -> bytes | None:
-    """The state that a file holds; None if it is not what was written."""
+    """Return the state in a file; None if it is missing or its digest is wrong."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -68,37 +68,37 @@ def read(path: Path) -> bytes | None:
 
 
 def steps(folder: Path) -> list[int]:
-    """The steps of all checkpoints, the newest first."""
+    """Return the steps of all checkpoints, newest first."""
     return sorted((int(path.name[5:]) for path in folder.glob("step-*")), reverse=True)
 
 
 def newest(folder: Path, at_most: float) -> int:
-    """The step of the newest whole checkpoint up to a step; 0 if there is none."""
+    """Return the step of the newest intact checkpoint up to a step; 0 if there is none."""
     return next((step for step in steps(folder) if step <= at_most and read(path_of(folder, step)) is not None), 0)
 
 
 def drop_after(folder: Path, step: int) -> None:
-    """Remove those after a step."""
+    """Remove the checkpoints after a step."""
     for later in steps(folder):
         if later > step:
             path_of(folder, later).unlink()
 
 
 def keep_newest(folder: Path, n_kept: int) -> None:
-    """Remove all but the newest so many."""
+    """Remove all but the newest checkpoints."""
     for step in steps(folder)[n_kept:]:
         path_of(folder, step).unlink()
 
 
 def corrupt(folder: Path, step: int) -> None:
-    """Change one bit of a checkpoint."""
+    """Flip a bit of a checkpoint."""
     content = bytearray(path_of(folder, step).read_bytes())
     content[random.randrange(len(content))] ^= 1
     path_of(folder, step).write_bytes(content)
 
 
 def mount(folder: Path, size_mb: float) -> str:
-    """Put the folder on a disk in memory of its own, with what :func:`unmount` kept; or why not. [MB]"""
+    """Mount a memory disk on the folder, restore the files saved by :func:`unmount`, and return an error or "". [MB]"""
     if os.path.ismount(folder):
         return ""
     command = ("mount", "-t", "tmpfs", "-o", f"size={1000 * size_mb:.0f}k", "ettr-drill", str(folder))
@@ -114,17 +114,17 @@ def mount(folder: Path, size_mb: float) -> str:
 
 
 def why_no_mount() -> str:
-    """Why no such disk can be had; empty if one can."""
+    """Return the reason why no memory disk can be mounted; empty if one can."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "disk")
         folder.mkdir()
-        why_not = mount(folder, 0.1)
+        error = mount(folder, 0.1)
         unmount(folder)
-        return why_not
+        return error
 
 
 def unmount(folder: Path) -> None:
-    """Take that disk away again, and keep its checkpoints beside it."""
+    """Unmount the memory disk, and save its checkpoints."""
     if os.path.ismount(folder):
         free(folder)
         shutil.rmtree(_kept(folder), ignore_errors=True)
@@ -133,11 +133,12 @@ def unmount(folder: Path) -> None:
 
 
 def _kept(folder: Path) -> Path:
+    """Folder for the checkpoints of an unmounted memory disk."""
     return folder.with_name(f"{folder.name}-kept")
 
 
 def fill(folder: Path) -> None:
-    """Fill the disk of a folder; only one that :func:`mount` put there."""
+    """Fill the memory disk of a folder; does nothing on any other disk."""
     if os.path.ismount(folder):
         with contextlib.suppress(OSError), (folder / _FILLER).open("wb", buffering=0) as file:
             while True:
@@ -145,10 +146,10 @@ def fill(folder: Path) -> None:
 
 
 def free(folder: Path) -> None:
-    """Take away what filled it."""
+    """Remove the file that fills the disk."""
     (folder / _FILLER).unlink(missing_ok=True)
 
 
 def is_full(error: OSError) -> bool:
-    """Whether there was no space."""
+    """Return True if the disk is full."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)

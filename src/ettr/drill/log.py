@@ -1,4 +1,4 @@
-"""What a drill writes down: every event as a record, and the steps as Megatron prints them."""
+"""Logs of a drill: every event as JSON, and the training steps in the format of Megatron-LM."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ EVENTS, TRAINING = "events.jsonl", "train.log"
 
 
 def events(folder: Path) -> list[dict[str, Any]]:
-    """Every event of a drill in the order of time; a last one that is not whole is left out."""
+    """Return the events of a drill in order of time, without an incomplete last one."""
     path = folder / EVENTS
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except FileNotFoundError:
         return []
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is damaged: it is no text. Name a new folder") from error
-    whole = []
+        raise InputError(f"{path} is damaged: it is not UTF-8 text. Use a new folder") from error
+    complete = []
     for number, line in enumerate(lines[:-1], 1):
         try:
             event = json.loads(line)
-            whole.append({**event, "event": str(event["event"]), "at_s": float(event["at_s"])})
+            complete.append({**event, "event": str(event["event"]), "at_s": float(event["at_s"])})
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(
-                f"{path}, line {number:,}, is damaged: it is no event of a drill. Name a new folder"
+                f"{path}, line {number:,}, is damaged: it is not an event of a drill. Use a new folder"
             ) from error
-    return whole
+    return complete
 
 
-def _mend(path: Path) -> None:
-    """Take away a last line that was cut off."""
+def _truncate_partial_line(path: Path) -> None:
+    """Remove an incomplete last line."""
     if path.exists():
         content = path.read_bytes()
         if not content.endswith(b"\n"):
@@ -45,24 +45,24 @@ def _mend(path: Path) -> None:
 
 
 class Log:
-    """The two files, of which the first also says where the drill stands.
+    """Writer of the two logs; the log of events is also the state from which a drill is resumed.
 
     Parameters
     ----------
     folder : Path
-        Of the drill.
+        Folder of the drill.
     settings : Settings
-        What it is asked to do.
+        Settings of the drill.
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._folder, self._settings, self._before = folder, settings, events(folder)
         for name in (EVENTS, TRAINING):
-            _mend(folder / name)
+            _truncate_partial_line(folder / name)
         self._stepped_s = 0.0
 
-    def standing(self) -> tuple[float, int, int]:
-        """Seconds so far in which faults could strike, how many did, and the step last known to be sound."""
+    def progress(self) -> tuple[float, int, int]:
+        """Return the exposed seconds so far, the number of faults, and the last step with verified parameters."""
         exposed_s, base_s, begun_s, n_faults, sound, is_struck = 0.0, 0.0, 0.0, 0, 0, False
         for event in self._before:
             if event["event"] == "start":
@@ -77,24 +77,25 @@ class Log:
         return exposed_s, n_faults, sound
 
     def write(self, event: str, **values: Any) -> None:
-        """Take down an event, at its own time or now. [s]"""
+        """Write an event, at its time ``at_s`` or now. [s]"""
         at_s = values.pop("at_s", time.time())
         self._add(EVENTS, json.dumps({"event": event, "at_s": at_s, **values}))
-        text = self._said(event, at_s, values)
+        text = self._megatron_line(event, at_s, values)
         if text:
             stamp = datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
             self._add(TRAINING, f"[{stamp}] {text}")
         if event in ("ready", "step", "stalled"):
             self._stepped_s = at_s
         if event == "step":
-            print(values["step"], flush=True)  # how far it is, for the command
+            print(values["step"], flush=True)  # progress for the parent process
 
     def _add(self, name: str, line: str) -> None:
+        """Append a line to a log."""
         with (self._folder / name).open("a") as file:
             file.write(f"{line}\n")
 
-    def _said(self, event: str, at_s: float, values: dict[str, Any]) -> str:
-        """The same in the words of Megatron; nothing where it has none."""
+    def _megatron_line(self, event: str, at_s: float, values: dict[str, Any]) -> str:
+        """Line that Megatron-LM prints for an event; empty if there is none."""
         if event == "start":
             return f"using world size: {self._settings.n_workers}"
         if event == "ready":

@@ -1,4 +1,4 @@
-"""What a drill took, read from its log: the parts of its time budget, and when each fault struck."""
+"""Measured time budget and faults of a drill, from its log."""
 
 from __future__ import annotations
 
@@ -14,16 +14,23 @@ from ettr.drill.settings import FLIP, STOPPING, Settings
 
 @dataclass
 class Account:
-    """Seconds by where they go, while a run goes forth and back.
+    """Seconds of a run by part of the time budget, while steps are done and lost.
 
     Attributes
     ----------
     step_s, stall_s : dict of int to float
-        What each step that is not undone took, and the stall after it. [s]
+        Duration of each step that is not lost, and of the stall after it. [s]
     rework_s, detection_s, queue_s, restart_s : float
-        What is lost. [s]
+        Lost work, failure detection, queue and restarts. [s]
     n_stops : int
-        How often the workers had to be started again.
+        Number of times the workers were restarted.
+
+    Examples
+    --------
+    >>> account = Account(step_s={1: 0.5, 2: 0.5, 3: 0.5})
+    >>> account.undo(after=2)  # step 3 is lost
+    >>> account.rework_s, len(account.step_s)
+    (0.5, 2)
     """
 
     step_s: dict[int, float] = field(default_factory=dict)
@@ -35,13 +42,13 @@ class Account:
     n_stops: int = 0
 
     def undo(self, after: int) -> None:
-        """Go back to a step: all since then is rework."""
-        for kept in (self.step_s, self.stall_s):
-            for step in [step for step in kept if step > after]:
-                self.rework_s += kept.pop(step)
+        """Return to a step: everything since then is lost work."""
+        for durations in (self.step_s, self.stall_s):
+            for step in [step for step in durations if step > after]:
+                self.rework_s += durations.pop(step)
 
     def budget(self, full_step_s: float) -> TimeBudget:
-        """The parts, with all that a step takes beyond one at full speed as slowdown. [s]"""
+        """Return the time budget; the time of a step beyond a step at full speed is slowdown. [s]"""
         kept_s = sum(self.step_s.values())
         productive_s = min(kept_s, len(self.step_s) * full_step_s)
         return TimeBudget(
@@ -58,18 +65,18 @@ class Account:
 
 @dataclass(frozen=True)
 class Strike:
-    """A fault as it struck.
+    """Fault that struck during a drill.
 
     Attributes
     ----------
     attempt : int
-        In which start of the workers, counted from 0.
+        Number of the start of the workers, from 0.
     into_s : float
-        Since that start, or since training began. [s]
+        Time since that start, or since training began. [s]
     kind : str
-        Of fault.
+        Kind of fault.
     in_start : bool
-        Whether training had not begun.
+        True if it struck before training began.
     """
 
     attempt: int
@@ -80,22 +87,22 @@ class Strike:
 
 @dataclass
 class MeasuredDrill:
-    """What a drill took.
+    """Measurements from the log of a drill.
 
     Attributes
     ----------
     account : Account
-        Where the seconds went.
+        Seconds by part of the time budget.
     strikes : list of Strike
-        The faults, those that missed left out.
+        Faults that had an effect.
     restart_s, stall_s, write_s, free_step_s, writing_step_s : list of float
-        Every start, stall and write that was not cut off, and every step beside no write and beside one. [s]
+        Durations of completed restarts, stalls and writes, and of steps without and during a background write. [s]
     detection_s : dict of str to list of float
-        Every time from a fault to the next start, by kind. [s]
+        Times from a fault to the next start, by kind. [s]
     n_lost_steps : int
-        Steps of checkpoints known to be durable and sound that a restart did not find: none, if the drill holds.
+        Steps of durable, verified checkpoints that a restart did not use; 0 unless there is a bug.
     n_resumed : int
-        How often it was ended from outside, and gone on with.
+        Number of times the drill was interrupted and resumed.
     """
 
     account: Account
@@ -111,50 +118,51 @@ class MeasuredDrill:
 
 
 def measured(events: Sequence[Mapping[str, Any]], settings: Settings) -> MeasuredDrill:
-    """Read a drill's log.
+    """Return the measurements of a drill from its events.
 
     Parameters
     ----------
     events : sequence of dict
-        As from :func:`ettr.drill.log.events`.
+        Events as from :func:`ettr.drill.log.events`.
     settings : Settings
-        What the drill was asked to do.
+        Settings of the drill.
 
     Raises
     ------
     InputError
-        The drill is not done.
+        If the drill is not done.
     """
     if not events or events[-1]["event"] != "end":
-        raise InputError("the drill is not done: the same command goes on with it")
-    starts = [place for place, event in enumerate(events) if event["event"] == "start"]
+        raise InputError("the drill is not done; run the same command again to resume it")
+    starts = [index for index, event in enumerate(events) if event["event"] == "start"]
     if not starts:
-        raise InputError("the drill has an end and no start: its log is damaged")
-    found = MeasuredDrill(Account(), [], [], [], [], [], [], {}, 0, 0)
+        raise InputError("the log of the drill is damaged: it has an end and no start")
+    result = MeasuredDrill(Account(), [], [], [], [], [], [], {}, 0, 0)
     durable: set[int] = set()
-    spoilt: set[int] = set()
-    sound = 0
-    for number, (place, end) in enumerate(zip(starts, [*starts[1:], len(events)], strict=True)):
-        attempt = events[place:end]
-        known = [step for step in durable - spoilt if not settings.check_steps or step <= sound]
-        found.n_lost_steps += max(0, max(known, default=0) - attempt[0]["step"])
-        sound = attempt[0]["step"]
-        durable, spoilt = ({step for step in steps if step <= sound} for steps in (durable, spoilt))
-        found.account.undo(sound)
+    corrupted: set[int] = set()
+    verified = 0
+    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(events)], strict=True)):
+        attempt = events[start:end]
+        # A restart must resume from the newest durable checkpoint that is neither corrupted nor unverified.
+        usable = [step for step in durable - corrupted if not settings.check_steps or step <= verified]
+        result.n_lost_steps += max(0, max(usable, default=0) - attempt[0]["step"])
+        verified = attempt[0]["step"]
+        durable, corrupted = ({step for step in steps if step <= verified} for steps in (durable, corrupted))
+        result.account.undo(verified)
         for event in attempt:
             if event["event"] == "durable":
                 durable.add(event["step"])
             elif event["event"] == "step" and event["checked"]:
-                sound = event["step"]
+                verified = event["step"]
             elif event["event"] == "fault" and event.get("spoilt_step"):
-                spoilt.add(event["spoilt_step"])
-        _account(found, number, attempt, events[end]["at_s"] if end < len(events) else None)
-    return found
+                corrupted.add(event["spoilt_step"])
+        _account(result, number, attempt, events[end]["at_s"] if end < len(events) else None)
+    return result
 
 
-def _account(found: MeasuredDrill, number: int, attempt: Sequence[Mapping[str, Any]], next_s: float | None) -> None:
-    """One start of the workers, until the next one; the last one ends with its last step."""
-    account = found.account
+def _account(result: MeasuredDrill, number: int, attempt: Sequence[Mapping[str, Any]], next_s: float | None) -> None:
+    """Add an attempt, from a start of the workers until the next start or the last step."""
+    account = result.account
     began_s = mark_s = attempt[0]["at_s"]
     ready_s, writing_since_s = None, None
     for event in attempt:
@@ -162,24 +170,24 @@ def _account(found: MeasuredDrill, number: int, attempt: Sequence[Mapping[str, A
         if kind not in ("ready", "step", "stalled", "durable"):
             continue
         if kind == "durable":
-            found.write_s.append(event["at_s"] - (writing_since_s or mark_s))
+            result.write_s.append(event["at_s"] - (writing_since_s or mark_s))
             writing_since_s = None
             continue
         if kind == "ready":
             account.restart_s += spent_s
-            found.restart_s.append(spent_s)
+            result.restart_s.append(spent_s)
             ready_s = event["at_s"]
         elif kind == "step":
             account.step_s[event["step"]] = spent_s
-            (found.writing_step_s if writing_since_s else found.free_step_s).append(spent_s)
+            (result.writing_step_s if writing_since_s else result.free_step_s).append(spent_s)
         else:
             writing_since_s = event["at_s"] if event["writing"] else None
             account.stall_s[event["step"]] = spent_s
-            found.stall_s.append(spent_s)
+            result.stall_s.append(spent_s)
         mark_s = event["at_s"]
     faults = [event for event in attempt if event["event"] == "fault" and not event["missed"]]
     since_s = began_s if ready_s is None else ready_s
-    found.strikes.extend(
+    result.strikes.extend(
         Strike(number, event["at_s"] - began_s, event["kind"], in_start=True)
         if ready_s is None or event["at_s"] < ready_s
         else Strike(number, event["at_s"] - ready_s, event["kind"])
@@ -188,20 +196,20 @@ def _account(found: MeasuredDrill, number: int, attempt: Sequence[Mapping[str, A
     if next_s is None:
         return
     stop = next((event for event in faults if event["kind"] in STOPPING), None)
-    noticed = next((event for event in attempt if event["event"] in ("spoilt", "down")), None)
-    struck_s = max(mark_s, (stop or noticed or attempt[-1])["at_s"])
+    detected = next((event for event in attempt if event["event"] in ("spoilt", "down")), None)
+    struck_s = max(mark_s, (stop or detected or attempt[-1])["at_s"])
     if ready_s is None:
         account.restart_s += struck_s - mark_s
     else:
         account.rework_s += struck_s - mark_s
-    if stop is None and noticed is None:  # ended from outside, and begun again by hand
+    if stop is None and detected is None:  # interrupted, and resumed by hand
         account.queue_s += next_s - struck_s
-        found.n_resumed += 1
+        result.n_resumed += 1
         return
-    kind = stop["kind"] if stop else (noticed or {}).get("why", FLIP)
+    kind = stop["kind"] if stop else (detected or {}).get("why", FLIP)
     if stop is None and kind != FLIP:
-        found.strikes.append(Strike(number, struck_s - since_s, kind, in_start=ready_s is None))
+        result.strikes.append(Strike(number, struck_s - since_s, kind, in_start=ready_s is None))
     if ready_s is not None:
-        found.detection_s.setdefault(kind, []).append(next_s - struck_s)
+        result.detection_s.setdefault(kind, []).append(next_s - struck_s)
     account.detection_s += next_s - struck_s
     account.n_stops += 1

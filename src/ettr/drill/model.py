@@ -1,4 +1,4 @@
-"""The model that a drill trains: a small network, data-parallel, the same in every bit whenever it is run again."""
+"""Model of a drill: a small data-parallel network whose training is reproducible bit for bit."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ N_PARAMETERS = _INPUTS * _HIDDEN + _HIDDEN
 
 
 class DrillModel:
-    """Parameters with their momentum.
+    """Parameters and momentum of the model.
 
     Parameters
     ----------
     seed : int
-        Of the first parameters, and of the data.
+        Seed of the initial parameters and of the data.
     n_workers : int
-        Among which a batch is spread.
+        Number of workers that share a batch.
     state : bytes, optional
-        As from :attr:`state`; the first parameters by default.
+        State as from :attr:`state`; by default the initial parameters.
     """
 
     def __init__(self, seed: int, n_workers: int, state: bytes | None = None) -> None:
@@ -34,39 +34,40 @@ class DrillModel:
 
     @property
     def state(self) -> bytes:
-        """All that has to be kept."""
+        """State to save in a checkpoint."""
         return self.values.tobytes()
 
     @property
     def digest(self) -> int:
-        """Equal on two workers if their parameters are."""
+        """Checksum of the state, equal on workers with equal parameters."""
         return zlib.crc32(self.state)
 
     def gradient(self, step: int, rank: int) -> tuple[np.ndarray, float]:
-        """The gradient of one worker's part of a step's batch, and its loss."""
-        numbers = np.random.default_rng([self._seed, step, rank])
-        inputs = numbers.normal(size=(_BATCH, _INPUTS))
-        wanted = np.sin(inputs.sum(axis=1))
-        into = self.values[0, :-_HIDDEN].reshape(_INPUTS, _HIDDEN)
-        out = self.values[0, -_HIDDEN:]
-        hidden = np.tanh(inputs @ into)
-        off = hidden @ out - wanted
-        back = np.outer(off, out) * (1.0 - hidden**2)
-        slopes = np.concatenate([(inputs.T @ back).ravel(), hidden.T @ off]) / (_BATCH * self._n_workers)
-        return slopes, float(off @ off / _BATCH)
+        """Return the gradient and the loss of a worker's part of the batch of a step."""
+        generator = np.random.default_rng([self._seed, step, rank])
+        inputs = generator.normal(size=(_BATCH, _INPUTS))
+        target = np.sin(inputs.sum(axis=1))
+        weights_in = self.values[0, :-_HIDDEN].reshape(_INPUTS, _HIDDEN)
+        weights_out = self.values[0, -_HIDDEN:]
+        # Forward pass of a tanh layer with mean squared error, then backpropagation.
+        hidden = np.tanh(inputs @ weights_in)
+        error = hidden @ weights_out - target
+        backward = np.outer(error, weights_out) * (1.0 - hidden**2)
+        gradient = np.concatenate([(inputs.T @ backward).ravel(), hidden.T @ error]) / (_BATCH * self._n_workers)
+        return gradient, float(error @ error / _BATCH)
 
-    def update(self, slopes: np.ndarray) -> None:
-        """Take a step along the sum of all workers' gradients."""
-        self.values[1] = _MOMENTUM * self.values[1] + slopes
+    def update(self, gradient: np.ndarray) -> None:
+        """Apply the sum of all workers' gradients, with momentum."""
+        self.values[1] = _MOMENTUM * self.values[1] + gradient
         self.values[0] -= _RATE * self.values[1]
 
-    def flip(self, place: int) -> None:
+    def flip(self, index: int) -> None:
         """Flip a bit of a parameter."""
-        self.values[0].view(np.uint64)[place % N_PARAMETERS] ^= np.uint64(1 << 51)
+        self.values[0].view(np.uint64)[index % N_PARAMETERS] ^= np.uint64(1 << 51)
 
 
 def summed(parts: list[np.ndarray]) -> np.ndarray:
-    """Gradients added in the order of ranks, so that every run rounds alike."""
+    """Return the sum of gradients in order of rank, so that every run rounds in the same way."""
     total = parts[0].copy()
     for part in parts[1:]:
         total += part
@@ -74,7 +75,7 @@ def summed(parts: list[np.ndarray]) -> np.ndarray:
 
 
 def undisturbed(seed: int, n_workers: int, n_steps: int) -> bytes:
-    """The state that a run without any fault ends with, computed in one process."""
+    """Return the final state of a run without faults, computed in a single process."""
     model = DrillModel(seed, n_workers)
     for step in range(1, n_steps + 1):
         model.update(summed([model.gradient(step, rank)[0] for rank in range(n_workers)]))

@@ -1,4 +1,4 @@
-"""The first lines of every process of a drill: it ends when its parent does, and only then loads what it needs."""
+"""Entry point of the processes of a drill: tie the process to its parent, then load its role."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _PR_SET_PDEATHSIG = 1
 
 
 def command(role: str, *arguments: str) -> list[str]:
-    """The command of a child that is a ``worker`` or a ``supervisor``."""
+    """Return the command line of a ``worker`` or ``supervisor`` process."""
     return [sys.executable, "-m", "ettr.drill.process", role, str(os.getpid()), *arguments]
 
 
 def die_with(parent: int) -> None:
-    """End when the parent does, even if this process is stopped; Linux alone can promise that."""
+    """End when the parent process ends, even if this process is stopped (guaranteed on Linux only)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -25,9 +25,9 @@ def die_with(parent: int) -> None:
 
 
 def main() -> None:
-    """Be what the command says."""
+    """Run the role in the command line."""
     role, parent, *arguments = sys.argv[1:]
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command takes it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     die_with(int(parent))
     importlib.import_module(f"ettr.drill.{role}").main(*arguments)
 

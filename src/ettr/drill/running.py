@@ -1,4 +1,4 @@
-"""A drill from its command's side: the folder, the supervisor that is started again when it dies, and what is left."""
+"""Parent process of a drill: prepares the folder, and restarts the supervisor when it dies."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from ettr.drill.process import command
 from ettr.drill.settings import DISK, Settings
 
 _SETTINGS = "settings.json"
-OWN = (".lock", "calibration")
-"""What may be in a folder before there is a drill, besides unfinished files."""
+ALLOWED = (".lock", "calibration")
+"""Names that may be in a folder before the drill, besides unfinished files."""
 _MOST_IN_VAIN = 20
-"""Supervisors in a row that die before a step."""
+"""Most supervisors in a row that may die before a step."""
 _DISK_MB = 4.0
-"""Size of a disk that is to be filled. [MB]"""
+"""Size of the memory disk that faults fill. [MB]"""
 
 
 def run(folder: Path, settings: Settings, on_progress: Callable[[int, int], None] = lambda done, total: None) -> None:
-    """Bring a drill to its end, from wherever the folder says that it stands.
+    """Run a drill to its end, or resume it from its folder.
 
     Parameters
     ----------
     folder : Path
-        Made if it is not there; the same settings go on in it.
+        Folder of the drill, created if missing; a drill with the same settings is resumed.
     settings : Settings
-        What is asked.
+        Settings of the drill.
     on_progress : callable
-        Told the steps that are done, and all.
+        Called with the steps done and the total.
 
     Raises
     ------
     InputError
-        The folder holds something else, is in use, or cannot be written.
+        If the folder has other files, is in use, or cannot be written.
     EttrError
-        The drill cannot go on, for a reason that is said.
+        If the drill cannot continue; the message states the reason.
     """
     with locked(folder / ".lock", "drill"):
         _prepare(folder, settings)
@@ -60,54 +60,56 @@ def run(folder: Path, settings: Settings, on_progress: Callable[[int, int], None
 
 
 def is_done(folder: Path) -> bool:
-    """Whether the last step is done, and the state that it left is kept."""
+    """Return True if the last step is done and its state is saved."""
     return any(event["event"] == "end" for event in events(folder)[-1:])
 
 
 def settings_in(folder: Path) -> Settings | None:
-    """What the drill in a folder was asked to do; None where there is none."""
+    """Return the settings of the drill in a folder; None if there is none."""
     path = folder / _SETTINGS
     try:
         return Settings.of(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise InputError(f"{path} is damaged: it holds no settings of a drill. Name a new folder") from error
+        raise InputError(f"{path} is damaged: it has no settings of a drill. Use a new folder") from error
 
 
 def check(folder: Path, settings: Settings) -> None:
-    """Refuse a folder that holds something else, and a system that cannot do what is asked."""
+    """Raise if the folder has other files, or the system cannot run the drill."""
     if not hasattr(signal, "SIGSTOP"):
         raise InputError("a drill needs Linux or macOS: this system has no signal that stops a process")
-    there = settings_in(folder)
-    others = [path for path in folder.glob("*") if path.name not in OWN and path.suffix != durable.PART]
-    if there is None and others:
-        raise InputError(f"{folder} holds {others[0].name} and no drill: name a new folder")
-    if there is not None and there != settings:
-        differ = [name for name, value in settings.to_dict().items() if there.to_dict()[name] != value]
-        raise InputError(f"{folder} holds a drill of another {' and '.join(differ)}: name a new folder, or remove it")
+    existing = settings_in(folder)
+    others = [path for path in folder.glob("*") if path.name not in ALLOWED and path.suffix != durable.PART]
+    if existing is None and others:
+        raise InputError(f"{folder} contains {others[0].name} and no drill; use a new folder")
+    if existing is not None and existing != settings:
+        differ = [name for name, value in settings.to_dict().items() if existing.to_dict()[name] != value]
+        raise InputError(
+            f"{folder} has a drill with another {' and '.join(differ)}; use a new folder or remove it"
+        )
     if DISK in settings.kinds and not is_done(folder):
-        why_not = checkpoints.why_no_mount()
-        if why_not:
-            raise InputError(f"faults of the kind {DISK} need a disk of their own, and none can be made: {why_not}")
+        error = checkpoints.why_no_mount()
+        if error:
+            raise InputError(f"{DISK} faults need a memory disk, which cannot be mounted: {error}")
 
 
 def _prepare(folder: Path, settings: Settings) -> None:
-    """Check the folder, and write down what is asked."""
+    """Check the folder, write the settings, and create the folder of the checkpoints."""
     check(folder, settings)
     if settings_in(folder) is None:
         try:
             durable.write(folder / _SETTINGS, json.dumps(settings.to_dict(), indent=1))
         except OSError as error:
             raise InputError(f"cannot write {folder / _SETTINGS}: {error.strerror or error}") from error
-    where = checkpoints.folder_of(folder)
-    where.mkdir(exist_ok=True)
+    checkpoint_folder = checkpoints.folder_of(folder)
+    checkpoint_folder.mkdir(exist_ok=True)
     if DISK in settings.kinds and not is_done(folder):
-        checkpoints.mount(where, _DISK_MB)
+        checkpoints.mount(checkpoint_folder, _DISK_MB)
 
 
 def _supervised(folder: Path, settings: Settings, on_progress: Callable[[int, int], None]) -> None:
-    """One supervisor, until it is done or dies."""
+    """Run a supervisor until it is done or dies."""
     with subprocess.Popen(
         command("supervisor", str(folder)),
         stdin=subprocess.DEVNULL,
@@ -125,5 +127,5 @@ def _supervised(folder: Path, settings: Settings, on_progress: Callable[[int, in
             child.kill()
     if child.returncode not in (0, -signal.SIGKILL):
         raise EttrError(
-            f"the drill in {folder} stopped: {why.splitlines()[-1] if why else 'for no reason that it gave'}"
+            f"the drill in {folder} stopped: {why.splitlines()[-1] if why else 'the supervisor gave no reason'}"
         )

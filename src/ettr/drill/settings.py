@@ -1,4 +1,4 @@
-"""What a drill is asked to do: its job, its checkpoints, and a seeded plan of faults."""
+"""Settings of a drill: the job, its checkpoints, and a seeded plan of faults."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ CRASH, HANG, SUPERVISOR, FLIP, CORRUPT, SLOW, DISK = (
     "disk",
 )
 KINDS = (CRASH, HANG, SUPERVISOR, FLIP, CORRUPT, SLOW, DISK)
-"""Faults: SIGKILL and SIGSTOP to a worker, SIGKILL to the supervisor, a bit of a worker's parameters flipped in
-silence, a bit of the newest checkpoint flipped, a worker slow and the disk of the checkpoints full, each for a time."""
+"""Kinds of fault: SIGKILL and SIGSTOP to a worker, SIGKILL to the supervisor, a silently flipped bit of a worker's
+parameters, a flipped bit of the newest checkpoint, a temporarily slow worker, and a temporarily full disk."""
 STOPPING = (CRASH, HANG, SUPERVISOR)
-"""Those that stop the job at once."""
+"""Faults that stop the job at once."""
 WHILE_TRAINING = (FLIP, CORRUPT, SLOW)
-"""Those that find nothing to spoil while the workers start."""
+"""Faults without effect while the workers start."""
 SLOW_FACTOR, SLOW_S, DISK_S = 2.0, 4.0, 3.0
-"""What a slow worker's steps are multiplied by, and how long it is slow and a disk full. [s]"""
+"""Factor on the step time of a slow worker, and durations of a slow worker and a full disk. [s]"""
 N_KEPT = 8
 """Checkpoints kept on disk."""
 
 
 class Fault(NamedTuple):
-    """A fault of the plan: the exposed seconds at which it strikes, its kind, and the worker."""
+    """Planned fault: exposed time at which it strikes [s], kind, and rank of the worker."""
 
     at_s: float
     kind: str
@@ -45,39 +45,45 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """What a drill is asked to do.
+    """Settings of a drill.
 
     Attributes
     ----------
     n_workers : int
-        Processes that train together.
+        Worker processes.
     work_s : float
-        Training without any disturbance. [s]
+        Training time without faults. [s]
     step_s : float
-        Least duration of a step: what it computes sooner, it waits for, as for an accelerator. [s]
+        Minimum step time; a worker that computes faster waits, as for an accelerator. [s]
     interval_s : float
         Training between two checkpoints. [s]
     write_s : float
-        Least duration of the write of a checkpoint. [s]
+        Minimum duration of a checkpoint write. [s]
     background : bool
-        Whether training goes on during the write.
+        True if training continues during the write.
     heartbeat_s : float
-        A worker that is silent for so long hangs. [s]
+        Silence after which a worker counts as hanging. [s]
     check_steps : int
-        Each so many steps the workers compare their parameters; 0: they do not.
+        Steps between two comparisons of the workers' parameters; 0: never.
     faults : mapping of str to float
-        For each kind the mean time between two, while the job trains, stalls or restarts. [s]
+        Mean time between faults by kind, while the job trains, stalls or restarts. [s]
     plan : sequence of Fault
-        Faults at given times, in place of those drawn.
+        Faults at fixed times, instead of random ones.
     seed : int
-        Of the model, its data and the plan.
+        Seed of the model, its data and the plan.
 
     Raises
     ------
     InputError
-        A value out of range, or values that do not go together.
+        If a value is out of range, or values conflict.
     UnknownName
-        A fault that does not exist.
+        If a kind of fault does not exist.
+
+    Examples
+    --------
+    >>> settings = Settings(n_workers=4, work_s=20.0, faults={"crash": 5.0})
+    >>> settings.n_steps, settings.interval_steps, next(settings.planned()).kind
+    (1000, 50, 'crash')
     """
 
     n_workers: int = 4
@@ -99,38 +105,38 @@ class Settings:
         for kind, mean_s in self.faults.items():
             if kind not in KINDS:
                 raise UnknownName("fault", kind, KINDS)
-            above_zero(f"the mean time between faults of the kind {kind}", mean_s, unit="s")
+            above_zero(f"the mean time between {kind} faults", mean_s, unit="s")
         if self.n_workers < 2:
-            raise InputError(f"n_workers must be 2 or more, as they train together, got {self.n_workers}")
+            raise InputError(f"n_workers must be >= 2, got {self.n_workers}")
         if self.n_steps < 1:
-            raise InputError(f"work_s must be a step of {self.step_s:g} s at least, got {self.work_s:g} s")
+            raise InputError(f"work_s must be >= {self.step_s:g} s, one step, got {self.work_s:g}")
         if self.background and self.interval_s <= self.write_s:
             raise InputError(
-                f"interval_s must be longer than a write of {self.write_s:g} s in the background, "
-                f"got {self.interval_s:g} s: the next would begin before it ends"
+                f"interval_s must be > {self.write_s:g} s, the background write (write_s), got {self.interval_s:g}: "
+                "the next write would start before it ends"
             )
         if self.heartbeat_s <= self.longest_silence_s:
             raise InputError(
-                f"heartbeat_s must be longer than five steps and two stalls, got {self.heartbeat_s:g} s: "
-                "a healthy worker would count as hanging"
+                f"heartbeat_s must be > {self.longest_silence_s:g} s, five steps and two stalls, got "
+                f"{self.heartbeat_s:g}: a healthy worker would count as hanging"
             )
         at_least_zero("check_steps", self.check_steps)
         if FLIP in self.kinds and not self.check_steps:
-            raise InputError("check_steps must be 1 or more where bits flip, got 0: nobody would notice")
+            raise InputError("check_steps must be >= 1 with flip faults, which no one else detects, got 0")
         if self.check_steps > (N_KEPT - 1) * self.interval_steps:
             raise InputError(
-                f"check_steps must be {N_KEPT - 1} intervals of {self.interval_steps} steps at most, got "
-                f"{self.check_steps}: no checkpoint that is kept would be known to be sound"
+                f"check_steps must be <= {(N_KEPT - 1) * self.interval_steps}, {N_KEPT - 1} checkpoint intervals, got "
+                f"{self.check_steps}: no checkpoint on disk would have verified parameters"
             )
 
     @property
     def n_steps(self) -> int:
-        """Steps of the job."""
+        """Number of steps of the job."""
         return round(self.work_s / self.step_s)
 
     @property
     def longest_silence_s(self) -> float:
-        """What a healthy worker may be silent for: five steps, and two stalls. [s]"""
+        """Longest silence of a healthy worker: five steps and two stalls. [s]"""
         return 5 * self.step_s + (0.0 if self.background else 2 * self.write_s)
 
     @property
@@ -140,38 +146,39 @@ class Settings:
 
     @property
     def start_timeout_s(self) -> float:
-        """A worker that has not begun by then hangs. [s]"""
+        """Time after which a worker that has not started counts as hanging. [s]"""
         return self.heartbeat_s + max(1.0, self.n_workers / (os.cpu_count() or 1))
 
     @property
     def kinds(self) -> set[str]:
-        """Faults that occur."""
+        """Kinds of fault in this drill."""
         return set(self.faults) | {fault.kind for fault in self.plan}
 
     def planned(self, draw: int = 0) -> Iterator[Fault]:
-        """The plan: every fault in the order of time, without end if it is drawn.
+        """Return the faults in order of time; random plans are endless.
 
         Parameters
         ----------
         draw : int
-            Another one draws another plan.
+            Number of the random plan.
         """
         if self.plan:
             return iter(sorted(self.plan))
         return heapq.merge(*(self._drawn(kind, draw) for kind in self.faults))
 
     def _drawn(self, kind: str, draw: int) -> Iterator[Fault]:
-        numbers = random.Random(f"{self.seed} {kind} {draw}")
+        """Random faults of a kind, with exponential times between them."""
+        generator = random.Random(f"{self.seed} {kind} {draw}")
         at_s = 0.0
         while True:
-            at_s -= self.faults[kind] * math.log(1.0 - numbers.random())
-            yield Fault(at_s, kind, numbers.randrange(self.n_workers))
+            at_s -= self.faults[kind] * math.log(1.0 - generator.random())
+            yield Fault(at_s, kind, generator.randrange(self.n_workers))
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as plain values for JSON."""
+        """Return the settings as plain values for JSON."""
         return {**asdict(self), "faults": dict(self.faults), "plan": [list(fault) for fault in self.plan]}
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Settings:
-        """Settings from what ``to_dict`` gave."""
+        """Return settings from the values of ``to_dict``."""
         return cls(**{**values, "plan": tuple(Fault(*fault) for fault in values.get("plan", ()))})

@@ -1,4 +1,4 @@
-"""The supervisor of a drill: it starts the workers, notices what stops them, and injects the faults of the plan."""
+"""Supervisor of a drill: starts the workers, detects failures, and injects the planned faults."""
 
 from __future__ import annotations
 
@@ -34,45 +34,45 @@ from ettr.drill.settings import (
 )
 
 _MOST_IN_VAIN = 5
-"""Starts in a row that no fault of the plan cut off, and yet nobody trained."""
+"""Most starts in a row that may fail without a planned fault."""
 _SIGNALS = {CRASH: signal.SIGKILL, HANG: signal.SIGSTOP, FLIP: signal.SIGUSR1, SLOW: signal.SIGUSR2}
 
 
 @dataclass
 class WorkerProcess:
-    """A worker as the supervisor sees it.
+    """Worker process and its heartbeat.
 
     Attributes
     ----------
     child : Popen
-        The process.
-    heard_s : float
-        When it last said something. [s]
-    rest : bytes
-        A line that is not whole yet.
+        Process.
+    heartbeat_s : float
+        Time of its last message. [s]
+    partial_line : bytes
+        Start of an incomplete line.
     """
 
     child: subprocess.Popen[bytes]
-    heard_s: float
-    rest: bytes = b""
+    heartbeat_s: float
+    partial_line: bytes = b""
 
 
 @dataclass
 class Attempt:
-    """One start of all workers, until they are done or something stops them.
+    """Start of all workers, until they are done or stop.
 
     Attributes
     ----------
     processes : list of WorkerProcess
-        The workers in order of rank.
+        Workers in order of rank.
     begun_s : float
-        When they were started. [s]
+        Time of the start. [s]
     is_ready : bool
-        Whether they train.
+        True once they train.
     is_struck : bool
-        Whether a fault has stopped them that is not noticed yet.
+        True if a fault has stopped them and is not yet detected.
     slow : tuple of int and float, or None
-        The worker that is slow, and until when. [s]
+        Rank of the slow worker, and the time until which it is slow. [s]
     """
 
     processes: list[WorkerProcess]
@@ -83,74 +83,76 @@ class Attempt:
 
 
 class Supervisor:
-    """Brings a drill to its end, from wherever its log says that it stands.
+    """Supervisor that runs a drill to its end, from the state in its log.
 
     Parameters
     ----------
     folder : Path
-        Of the drill.
+        Folder of the drill.
     settings : Settings
-        What it is asked to do.
+        Settings of the drill.
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._settings, self._checkpoints = settings, checkpoints.folder_of(folder)
         self._log, self._errors = Log(folder, settings), folder / "workers.err"
-        self._exposed_s, n_faults, self._sound = self._log.standing()
+        self._exposed_s, n_faults, self._verified = self._log.progress()
         self._plan = itertools.islice(settings.planned(), n_faults, None)
         self._fault = next(self._plan, None)
         self._full_until_s = 0.0
         checkpoints.free(self._checkpoints)
 
     def run(self) -> None:
-        """Start the workers again and again, until the last step is done."""
+        """Restart the workers until the last step is done."""
         n_in_vain = 0
         while True:
             attempt = self._started()
             try:
                 why = self._watched(attempt)
             finally:
-                for one in attempt.processes:
-                    one.child.kill()
-                for one in attempt.processes:
-                    one.child.wait()
-                    assert one.child.stdout
-                    one.child.stdout.close()
+                for worker in attempt.processes:
+                    worker.child.kill()
+                for worker in attempt.processes:
+                    worker.child.wait()
+                    assert worker.child.stdout
+                    worker.child.stdout.close()
             if why == "done":
                 self._log.write("end")
                 return
             self._log.write("down", why=why)
             n_in_vain = 0 if attempt.is_ready or attempt.is_struck else n_in_vain + 1
             if n_in_vain == _MOST_IN_VAIN:
-                raise OSError(f"the workers did not begin to train, {n_in_vain} times in a row")
+                raise OSError(f"the workers did not start to train, {n_in_vain} times in a row")
 
     def _started(self) -> Attempt:
-        """All workers, from the newest whole checkpoint of parameters that were compared."""
-        start = self._sound = checkpoints.newest(
-            self._checkpoints, self._sound if self._settings.check_steps else math.inf
+        """Start all workers from the newest intact checkpoint with verified parameters."""
+        start = self._verified = checkpoints.newest(
+            self._checkpoints, self._verified if self._settings.check_steps else math.inf
         )
         checkpoints.drop_after(self._checkpoints, start)
         self._log.write("start", step=start, exposed_s=self._exposed_s)
         pairs = [socket.socketpair() for _ in range(self._settings.n_workers - 1)]
-        own = [[hub for hub, _ in pairs], *([one] for _, one in pairs)]
-        given = {
+        sockets = [[hub for hub, _ in pairs], *([peer] for _, peer in pairs)]
+        arguments = {
             "settings": self._settings.to_dict(),
             "folder": str(self._checkpoints),
             "start": start,
         }
         begun_s = time.monotonic()
-        single = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        single_threaded = os.environ | dict.fromkeys(
+            ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+        )
         processes = []
         with self._errors.open("ab") as errors:
-            for rank, ends in enumerate(own):
+            for rank, ends in enumerate(sockets):
                 handles = [end.fileno() for end in ends]
                 child = subprocess.Popen(
-                    command("worker", json.dumps({**given, "rank": rank, "handles": handles})),
+                    command("worker", json.dumps({**arguments, "rank": rank, "handles": handles})),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=errors,
                     pass_fds=handles,
-                    env=single,
+                    env=single_threaded,
                     start_new_session=True,
                 )
                 processes.append(WorkerProcess(child, begun_s))
@@ -159,14 +161,14 @@ class Supervisor:
         return Attempt(processes, begun_s)
 
     def _watched(self, attempt: Attempt) -> str:
-        """Until the workers are done, or why they have to be started again."""
+        """Watch the workers until they are done or must be restarted; return the reason."""
         with selectors.DefaultSelector() as ready:
-            for one in attempt.processes:
-                assert one.child.stdout
-                ready.register(one.child.stdout, selectors.EVENT_READ, one)
+            for worker in attempt.processes:
+                assert worker.child.stdout
+                ready.register(worker.child.stdout, selectors.EVENT_READ, worker)
             while True:
                 for key, _ in ready.select(self._wait_s(attempt)):
-                    ending = self._heard(attempt, key.data)
+                    ending = self._receive(attempt, key.data)
                     if ending:
                         self._expose(attempt)
                         return ending
@@ -176,7 +178,7 @@ class Supervisor:
                     return HANG
 
     def _wait_s(self, attempt: Attempt) -> float:
-        """Until the next thing that the clock decides. [s]"""
+        """Time until the next deadline, fault, or end of a fault. [s]"""
         now_s = time.monotonic()
         times = [self._deadline_s(attempt)]
         if self._fault and not attempt.is_struck:
@@ -186,45 +188,45 @@ class Supervisor:
         return max(0.0, min(times) - now_s)
 
     def _deadline_s(self, attempt: Attempt) -> float:
-        """When a worker that says nothing hangs. [s]"""
+        """Time at which a silent worker counts as hanging. [s]"""
         if attempt.is_ready:
-            return min(one.heard_s for one in attempt.processes) + self._settings.heartbeat_s
+            return min(worker.heartbeat_s for worker in attempt.processes) + self._settings.heartbeat_s
         return attempt.begun_s + self._settings.start_timeout_s
 
-    def _heard(self, attempt: Attempt, one: WorkerProcess) -> str:
-        """What a worker says; what ends the attempt, if that is it."""
-        assert one.child.stdout
-        text = os.read(one.child.stdout.fileno(), 65536)
+    def _receive(self, attempt: Attempt, worker: WorkerProcess) -> str:
+        """Process the messages of a worker; return the reason if they end the attempt."""
+        assert worker.child.stdout
+        text = os.read(worker.child.stdout.fileno(), 65536)
         if not text:
             return CRASH
-        one.heard_s = time.monotonic()
-        *lines, one.rest = (one.rest + text).split(b"\n")
-        is_first = one is attempt.processes[0]
+        worker.heartbeat_s = time.monotonic()
+        *lines, worker.partial_line = (worker.partial_line + text).split(b"\n")
+        is_first = worker is attempt.processes[0]
         for line in lines:
-            said = json.loads(line)
-            event = said.pop("event")
+            message = json.loads(line)
+            event = message.pop("event")
             if event == "ready":
                 attempt.is_ready = attempt.is_ready or is_first
                 if is_first:
                     for other in attempt.processes:
-                        other.heard_s = one.heard_s
+                        other.heartbeat_s = worker.heartbeat_s
             if event == "step" and is_first:
-                self._sound = said["step"] if said["checked"] else self._sound
+                self._verified = message["step"] if message["checked"] else self._verified
             if is_first:
-                self._log.write(event, **said)
+                self._log.write(event, **message)
             if event == "spoilt" or (event == "done" and is_first):
                 return FLIP if event == "spoilt" else "done"
-            if event == "unwritten" and not said["full"]:
-                raise OSError(said["why"])
+            if event == "unwritten" and not message["full"]:
+                raise OSError(message["why"])
         return ""
 
     def _expose(self, attempt: Attempt) -> None:
-        """Add up the time in which faults can strike."""
+        """Add the exposed time of an attempt, during which faults can strike."""
         if not attempt.is_struck:
             self._exposed_s += time.monotonic() - attempt.begun_s
 
     def _inject(self, attempt: Attempt) -> None:
-        """Do what the plan asks for by now."""
+        """Start and end the planned faults up to now."""
         now_s = time.monotonic()
         if self._full_until_s and now_s >= self._full_until_s:
             checkpoints.free(self._checkpoints)
@@ -239,6 +241,7 @@ class Supervisor:
             self._strike(attempt, fault.kind, fault.rank, now_s)
 
     def _strike(self, attempt: Attempt, kind: str, rank: int, now_s: float) -> None:
+        """Inject a fault; the log is written first, because a fault may kill this process."""
         into_s = now_s - attempt.begun_s
         missed = (kind in WHILE_TRAINING and not attempt.is_ready) or (kind == SLOW and attempt.slow is not None)
         newest = next(iter(checkpoints.steps(self._checkpoints)), 0)
@@ -261,7 +264,7 @@ class Supervisor:
 
 
 def main(name: str) -> None:
-    """Supervise the drill in the folder that is named."""
+    """Supervise the drill in a folder."""
     folder = Path(name)
     try:
         Supervisor(folder, Settings.of(json.loads((folder / "settings.json").read_text()))).run()

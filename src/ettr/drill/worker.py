@@ -1,4 +1,4 @@
-"""One worker of a drill: a process of its own that computes its share of each step and exchanges it with the others."""
+"""Worker of a drill: a process that computes its share of each step and exchanges gradients with the others."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ettr.drill.model import DrillModel, summed
 from ettr.drill.settings import N_KEPT, SLOW_FACTOR, Settings
 
 _SPOILT = b"spoilt"
-"""Sent in place of a sum, when the workers' parameters differ."""
+"""Message sent instead of a sum if the workers' parameters differ."""
 
 
 def report(event: str, **values: Any) -> None:
-    """A line to the supervisor, in one piece; when nobody reads it any more, there is nothing left to do."""
+    """Send a message to the supervisor in a single write; exit if the supervisor is gone."""
     try:
         os.write(1, (json.dumps({"event": event, "at_s": time.time(), **values}) + "\n").encode())
     except BrokenPipeError:
@@ -31,25 +31,25 @@ def report(event: str, **values: Any) -> None:
 
 
 class Worker:
-    """A worker, from the checkpoint that it goes on from to the last step.
+    """Worker, from a checkpoint to the last step.
 
     Parameters
     ----------
     settings : Settings
-        Of the drill.
+        Settings of the drill.
     folder : Path
-        Of its checkpoints.
+        Folder of the checkpoints.
     rank, start : int
-        Which worker it is, and the step that it goes on after.
+        Rank of the worker, and step of the checkpoint.
     peers : list of Connection
-        Of rank 0 those to all others in their order, of the others the one to rank 0.
+        For rank 0 the connections to all others in order of rank, for the others the connection to rank 0.
     """
 
     def __init__(self, settings: Settings, folder: Path, rank: int, start: int, peers: list[Connection]) -> None:
         self._settings, self._folder, self._rank, self._peers = settings, folder, rank, peers
         state = checkpoints.read(checkpoints.path_of(folder, start)) if start else None
         if start and state is None:
-            raise EOFError("the checkpoint was spoilt since the supervisor read it")
+            raise EOFError("the checkpoint was corrupted after the supervisor read it")
         self._model = DrillModel(settings.seed, settings.n_workers, state)
         self._start, self._is_flipped, self._slow = start, False, False
         self._writer: threading.Thread | None = None
@@ -57,42 +57,44 @@ class Worker:
         signal.signal(signal.SIGUSR2, self._slowed)
 
     def _flipped(self, *_: Any) -> None:
+        """Flip a bit in the next step."""
         self._is_flipped = True
 
     def _slowed(self, *_: Any) -> None:
+        """Become slow, or normal again."""
         self._slow = not self._slow
 
     def run(self) -> None:
-        """Train to the end; another worker's death ends this one as well."""
-        given = self._settings
+        """Train to the last step; the death of another worker ends this one as well."""
+        settings = self._settings
         self._meet()
         report("ready", step=self._start)
-        for step in range(self._start + 1, given.n_steps + 1):
+        for step in range(self._start + 1, settings.n_steps + 1):
             begun_s = time.monotonic()
             if self._is_flipped:
                 self._is_flipped = False
                 self._model.flip(step)
-            is_checked = bool(given.check_steps) and (step % given.check_steps == 0 or step == given.n_steps)
+            is_checked = bool(settings.check_steps) and (step % settings.check_steps == 0 or step == settings.n_steps)
             digest = self._model.digest if is_checked else 0
-            slopes, loss = self._model.gradient(step, self._rank)
-            least_s = given.step_s * (SLOW_FACTOR if self._slow else 1.0)
-            time.sleep(max(0.0, begun_s + least_s - time.monotonic()))
-            total = self._exchanged(slopes, digest)
+            gradient, loss = self._model.gradient(step, self._rank)
+            step_s = settings.step_s * (SLOW_FACTOR if self._slow else 1.0)
+            time.sleep(max(0.0, begun_s + step_s - time.monotonic()))
+            total = self._exchanged(gradient, digest)
             if total is None:
                 report("spoilt", step=step)
-                time.sleep(given.heartbeat_s)  # the supervisor ends it
+                time.sleep(settings.heartbeat_s)  # the supervisor ends this process meanwhile
                 return
             self._model.update(total)
             report("step", step=step, loss=loss, checked=is_checked)
-            if self._rank == 0 and step % given.interval_steps == 0 and step < given.n_steps:
+            if self._rank == 0 and step % settings.interval_steps == 0 and step < settings.n_steps:
                 self._save(step)
         if self._rank:
-            self._peers[0].recv_bytes()  # until rank 0 has written the end, and goes
+            self._peers[0].recv_bytes()  # returns when rank 0 has saved the final state and exits
         checkpoints.write(checkpoints.final_of(self._folder), self._model.state)
         report("done")
 
     def _meet(self) -> None:
-        """All are there: each tells rank 0, which answers when it has heard of all."""
+        """Barrier: every worker sends a message to rank 0, which replies when it has received all."""
         if self._rank == 0:
             for peer in self._peers:
                 peer.recv_bytes()
@@ -101,21 +103,21 @@ class Worker:
         if self._rank:
             self._peers[0].recv_bytes()
 
-    def _exchanged(self, slopes: np.ndarray, digest: int) -> np.ndarray | None:
-        """The sum over all workers; None if their parameters differ."""
+    def _exchanged(self, gradient: np.ndarray, digest: int) -> np.ndarray | None:
+        """Sum of all workers' gradients; None if their parameters differ."""
         if self._rank:
-            self._peers[0].send_bytes(digest.to_bytes(8, "big") + slopes.tobytes())
-            answer = self._peers[0].recv_bytes()
-            return None if answer == _SPOILT else np.frombuffer(answer, dtype=float)
-        received = [peer.recv_bytes() for peer in self._peers]
-        alike = all(int.from_bytes(one[:8], "big") == digest for one in received)
-        total = summed([slopes, *(np.frombuffer(one[8:], dtype=float) for one in received)])
+            self._peers[0].send_bytes(digest.to_bytes(8, "big") + gradient.tobytes())
+            reply = self._peers[0].recv_bytes()
+            return None if reply == _SPOILT else np.frombuffer(reply, dtype=float)
+        messages = [peer.recv_bytes() for peer in self._peers]
+        agree = all(int.from_bytes(message[:8], "big") == digest for message in messages)
+        total = summed([gradient, *(np.frombuffer(message[8:], dtype=float) for message in messages)])
         for peer in self._peers:
-            peer.send_bytes(total.tobytes() if alike else _SPOILT)
-        return total if alike else None
+            peer.send_bytes(total.tobytes() if agree else _SPOILT)
+        return total if agree else None
 
     def _save(self, step: int) -> None:
-        """Keep the state, at once or while training goes on."""
+        """Save a checkpoint, before training continues or in the background."""
         if self._writer:
             self._writer.join()
         self._writer = threading.Thread(target=self._written, args=(step, self._model.state))
@@ -125,6 +127,7 @@ class Worker:
         report("stalled", step=step, writing=self._settings.background)
 
     def _written(self, step: int, state: bytes) -> None:
+        """Write a checkpoint and report it."""
         try:
             checkpoints.write(checkpoints.path_of(self._folder, step), state, self._settings.write_s)
         except OSError as error:
@@ -135,13 +138,13 @@ class Worker:
 
 
 def main(text: str) -> None:
-    """Run the worker that the supervisor asks for in JSON."""
-    given = json.loads(text)
-    peers = [Connection(handle) for handle in given["handles"]]
+    """Run the worker described in JSON by the supervisor."""
+    values = json.loads(text)
+    peers = [Connection(handle) for handle in values["handles"]]
     try:
-        Worker(Settings.of(given["settings"]), Path(given["folder"]), given["rank"], given["start"], peers).run()
+        Worker(Settings.of(values["settings"]), Path(values["folder"]), values["rank"], values["start"], peers).run()
     except (EOFError, ConnectionError):
-        sys.exit(1)  # another one died, or the state is gone: all start again
+        sys.exit(1)  # another worker died or the checkpoint is unreadable; the supervisor restarts all
     except OSError as error:
         report("unwritten", step=0, why=error.strerror or str(error), full=False)
         sys.exit(1)

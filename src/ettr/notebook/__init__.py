@@ -1,8 +1,8 @@
-"""Parameterised notebooks: run strictly, and known again by a digest of all that decides their outputs.
+"""Parameterised notebooks: strict execution, recorded values, and a digest of everything that determines the outputs.
 
-Papermill runs whatever it is given: an unknown parameter is a line in a log, a text where a number belongs
-is injected all the same. :func:`run` checks first, and leaves either a whole executed copy or, after a failure, the
-executed copy under another name together with one clear error. :func:`record` hands values out of a notebook.
+Papermill accepts unknown parameters with a log message, and injects text for a number. :func:`run` checks parameters
+first. It writes either a complete executed copy or, after a failure, the executed part under another name and a single
+clear error. :func:`record` exports values from a notebook.
 """
 
 from ettr.notebook.documents import (

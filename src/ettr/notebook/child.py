@@ -1,8 +1,8 @@
-"""The process in which one notebook runs: a forked copy of a prepared one, with a shell and no kernel around it.
+"""Process in which a notebook runs: a fork of a prepared process, with the shell of a kernel but no kernel.
 
-Cells come in over a pipe, and what they print and show goes back as the messages that a Jupyter kernel would send. The
-shell is that of ipykernel, so magics, tracebacks, rich output and ``await`` behave as they do there. What this module
-calls between two cells it takes from the standard library before the first one, which may put something else there.
+Cells arrive over a pipe, and their output goes back as the messages that a Jupyter kernel would send. The shell is that
+of ipykernel, so magics, tracebacks, rich output and ``await`` work as usual. This module imports all standard-library
+functions that it needs before the first cell, because a cell may replace them.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from traitlets.config import Config
 
 @functools.partial(codecs.register_error, "ettr-escaped")
 def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Half a character in a JSON text, as the escape that Python shows for it."""
+    """Escape a lone surrogate in a JSON text as Python shows it."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(rf"\\u{ord(sign):04x}" for sign in error.object[error.start : error.end]), error.end
 
 
 class PipeSession(Session):
-    """Sends the messages of a shell over a pipe, but for a process that the notebook forked, which has no say in it."""
+    """Session that sends the messages of a shell over a pipe, except from processes that the notebook forks."""
 
     pipe: Connection
     owner: int
     lock = threading.RLock()
 
     def send(self, stream: Any, msg_or_type: Any, content: Any = None, *_: Any, **__: Any) -> None:
-        """Send the type and the content of a message; what is only for routing is left out."""
+        """Send the type and the content of a message, without routing information."""
         kind = msg_or_type
         if isinstance(msg_or_type, dict):
             kind, content = msg_or_type["header"]["msg_type"], msg_or_type["content"]
@@ -60,11 +60,11 @@ class PipeSession(Session):
 
 
 class Stream(io.TextIOBase):
-    """Standard output or standard error of the notebook: text gathers here until something else is sent."""
+    """Standard output or standard error of the notebook, buffered until another message is sent."""
 
     encoding = "utf-8"
     errors = "replace"
-    held = 1_000_000
+    buffer_size = 1_000_000
 
     def __init__(self, session: PipeSession, name: str, descriptor: int) -> None:
         self._session, self._descriptor = session, descriptor
@@ -88,7 +88,7 @@ class Stream(io.TextIOBase):
         with self._lock:
             self._texts.append(text)
             self._size += len(text)
-            if self._size > self.held:
+            if self._size > self.buffer_size:
                 self.flush()
         return len(text)
 
@@ -102,17 +102,17 @@ class Stream(io.TextIOBase):
 
 
 class Leftover:
-    """What programs and libraries write past Python to a file descriptor: kept in a file until the cell ends."""
+    """Output of programs and libraries to a file descriptor, collected in a file until the cell ends."""
 
     def __init__(self, stream: Stream, descriptor: int) -> None:
         self._stream = stream
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115  (as long-lived as the process)
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115  (open for the life of the process)
         self.fileno = self._file.fileno()
         dup2(self.fileno, descriptor)
         self._read = 0
 
     def forward(self) -> None:
-        """Pass on what came since the last time, and what the stream holds."""
+        """Forward new output of the file descriptor, and flush the stream."""
         size = fstat(self.fileno).st_size
         if size > self._read:
             text = pread(self.fileno, size - self._read, self._read)
@@ -122,17 +122,17 @@ class Leftover:
 
 
 def new_shell() -> Any:
-    """A shell that is ready for a notebook, made once and copied by each fork."""
+    """Return a shell for a notebook, created once and copied by each fork."""
     config = Config()
     config.HistoryManager.enabled = False
     shell: Any = ZMQInteractiveShell.instance(config=config)
     shell.display_pub.session = shell.displayhook.session = PipeSession()
-    shell.display_pub.pub_socket = shell.displayhook.pub_socket = True  # anything but nothing
+    shell.display_pub.pub_socket = shell.displayhook.pub_socket = True  # any value except None
     return shell
 
 
 def serve(shell: Any, pipe: Connection) -> None:
-    """Run the cells that come over the pipe until it is closed; never returns."""
+    """Run cells from the pipe until it is closed; never returns."""
     try:
         start = loads(pipe.recv_bytes())
         leftovers = _settle(shell, pipe, start)
@@ -145,7 +145,7 @@ def serve(shell: Any, pipe: Connection) -> None:
 
 
 def _settle(shell: Any, pipe: Connection, start: Mapping[str, Any]) -> list[Leftover]:
-    """Make the copy a process of its own: working folder, environment, signals, random numbers and streams."""
+    """Set up the forked process: working folder, environment, signals, random numbers and streams."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.environ.clear()
@@ -153,8 +153,8 @@ def _settle(shell: Any, pipe: Connection, start: Mapping[str, Any]) -> list[Left
     shell.init_environment()
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     os.chdir(start["cwd"])
-    tempfile.tempdir = None  # chosen anew, by this environment
-    if "numpy.random" in sys.modules:  # Python's own generator does this by itself
+    tempfile.tempdir = None  # chosen again from the new environment
+    if "numpy.random" in sys.modules:  # Python's generator reseeds itself after a fork
         sys.modules["numpy.random"].seed()
     session = shell.display_pub.session
     session.pipe, session.owner = pipe, getpid()
@@ -169,7 +169,7 @@ def _settle(shell: Any, pipe: Connection, start: Mapping[str, Any]) -> list[Left
 
 
 async def _answer(shell: Any, pipe: Connection, leftovers: list[Leftover]) -> None:
-    """Run one cell after another, inside an event loop as a kernel does."""
+    """Run cells one by one inside an event loop, like a kernel."""
     import builtins
     import getpass
 
@@ -180,7 +180,7 @@ async def _answer(shell: Any, pipe: Connection, leftovers: list[Leftover]) -> No
         await _readable(pipe.fileno())
         request = loads(pipe.recv_bytes())
         error = await _run(shell, request["code"])
-        if getpid() != owner:  # a process that the notebook forked, at the end of the cell
+        if getpid() != owner:  # a process that the notebook forked ends with the cell
             _exit(int(error is not None))
         for leftover in leftovers:
             leftover.forward()
@@ -191,18 +191,18 @@ async def _answer(shell: Any, pipe: Connection, leftovers: list[Leftover]) -> No
 
 
 async def _readable(descriptor: int) -> None:
-    """Wait for something to read, and let what the notebook left in the event loop go on meanwhile."""
+    """Wait for input, while tasks of the notebook in the event loop continue."""
     loop = asyncio.get_running_loop()
-    came = loop.create_future()
-    loop.add_reader(descriptor, came.set_result, None)
+    arrived = loop.create_future()
+    loop.add_reader(descriptor, arrived.set_result, None)
     try:
-        await came
+        await arrived
     finally:
         loop.remove_reader(descriptor)
 
 
 async def _run(shell: Any, code: str) -> BaseException | None:
-    """Run a cell as ipykernel does, awaited where it awaits something itself; return its error."""
+    """Run a cell like ipykernel, in the event loop if it uses ``await``; return its error."""
     problem = None
     try:
         transformed = shell.transform_cell(code)
@@ -222,26 +222,28 @@ async def _run(shell: Any, code: str) -> BaseException | None:
 
 
 def _error_of(result: Any) -> BaseException | None:
+    """Error of an executed cell."""
     error: BaseException | None = result.error_before_exec or result.error_in_exec
     return error
 
 
 def _named(error: BaseException | None) -> list[str]:
-    """The type of an error and what it says; empty for none."""
+    """Type and message of an error; empty without an error."""
     if error is None:
         return []
     try:
         return [type(error).__name__, str(error)]
-    except Exception:  # by its own __str__
+    except Exception:  # its __str__ may raise
         return [type(error).__name__, ""]
 
 
 def _end(leftovers: Sequence[Leftover]) -> None:
-    """End as a kernel does when a notebook calls ``exit()``."""
+    """End the process when the notebook calls ``exit()``."""
     for leftover in leftovers:
         leftover.forward()
     _exit(0)
 
 
 def _no_input(*_: Any, **__: Any) -> str:
-    raise StdinNotImplementedError("a notebook that runs by itself cannot ask for input")
+    """Raise for a call of ``input()``."""
+    raise StdinNotImplementedError("input() is not available in a notebook that runs unattended")

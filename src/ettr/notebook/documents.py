@@ -1,4 +1,4 @@
-"""Notebooks as files: where they lie, how they are read, and what they declare in their cell tagged ``parameters``."""
+"""Notebook files: finding and reading them, and the parameters declared in their cell tagged ``parameters``."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ ROOT_FILES = ("_toc.yml", "pyproject.toml", ".git")
 
 
 def _book_folder() -> Path:
-    """``ettr/book`` of an installed wheel, else the repository."""
+    """``ettr/book`` of an installed wheel, otherwise the repository."""
     installed = Path(__file__).parents[1] / "book"
     return installed if installed.is_dir() else Path(__file__).parents[3]
 
 
 BOOK = _book_folder()
-"""The folder with ``_toc.yml`` and, below ``book``, the pages that it names."""
+"""Folder with ``_toc.yml`` and the pages in its subfolder ``book``."""
 
 
 def chapter(name: str | os.PathLike[str]) -> Path:
-    """The notebook that is meant: a file, or a chapter of the book by its name, or by its path in the book.
+    """Return the path of a notebook: a file, or a chapter of the book by its name or its path in the book.
 
     Parameters
     ----------
     name : str or path
-        E.g. ``mine.ipynb``, ``scale`` or ``book/ettr/scale.ipynb``.
+        For example ``mine.ipynb``, ``scale`` or ``book/ettr/scale.ipynb``.
 
     Raises
     ------
     UnknownName
-        If it is a name, and no chapter has it.
+        If there is no chapter with this name.
 
     Examples
     --------
@@ -51,16 +51,22 @@ def chapter(name: str | os.PathLike[str]) -> Path:
     path = Path(name)
     if path.is_file():
         return path
-    if path.suffix:  # else whoever reads it says that it is not there
+    if path.suffix:  # a missing file is reported when it is read
         return BOOK / path if (BOOK / path).is_file() else path
-    known = {notebook.stem: notebook for notebook in (BOOK / "book").rglob("*.ipynb")}
-    if str(name) not in known:
-        raise UnknownName("chapter", str(name), known, "or give a file that ends in .ipynb")
-    return known[str(name)]
+    chapters = {notebook.stem: notebook for notebook in (BOOK / "book").rglob("*.ipynb")}
+    if str(name) not in chapters:
+        raise UnknownName("chapter", str(name), chapters, "or give a file that ends in .ipynb")
+    return chapters[str(name)]
 
 
 def repository_root(path: str | os.PathLike[str]) -> Path:
-    """The folder that holds the book: the nearest parent with a table of contents or a project file."""
+    """Return the root of a notebook's repository: the nearest parent with a table of contents or a project file.
+
+    Examples
+    --------
+    >>> repository_root(chapter("scale")) == BOOK
+    True
+    """
     folder = Path(path).resolve()
     for mark in ROOT_FILES:
         for parent in folder.parents:
@@ -70,53 +76,60 @@ def repository_root(path: str | os.PathLike[str]) -> Path:
 
 
 def read(path: str | os.PathLike[str]) -> Any:
-    """The notebook as a ``NotebookNode`` of format 4."""
+    """Read a notebook as a ``NotebookNode`` of format 4.
+
+    Examples
+    --------
+    >>> read(chapter("scale")).nbformat
+    4
+    """
     with extras.needed("sweep"):
         import nbformat
     path = Path(path)
     if not path.is_file():
-        raise InputError(f"there is no notebook {shown(path)}")
+        raise InputError(f"notebook {shown(path)} does not exist")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of cells without ids, which old notebooks have
+            warnings.simplefilter("ignore")  # old notebooks have cells without ids
             read = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
         _refuse_odd_cells(read.cells)
         return read
     except Exception as error:
         first = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise InputError(f"{shown(path)} is not a notebook that can be read: {first}") from error
+        raise InputError(f"{shown(path)} is not a readable notebook: {first}") from error
 
 
 def _refuse_odd_cells(cells: Any) -> None:
+    """Raise for a cell whose type, source or tags are not text."""
     for number, cell in enumerate(cells, 1):
         tags = cell.metadata.get("tags", [])
         if not isinstance(cell.source, str) or not isinstance(cell.cell_type, str):
-            raise InputError(f"cell {number} must have a type and a source that are texts")
+            raise InputError(f"type and source of cell {number} must be text")
         if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-            raise InputError(f"the tags of cell {number} must be a list of texts, got {tags!r:.80}")
+            raise InputError(f"the tags of cell {number} must be a list of text, got {tags!r:.80}")
 
 
 def text(document: Any) -> str:
-    """The notebook as the text of its file."""
+    """Return a notebook as the text of its file."""
     with extras.needed("sweep"):
         import nbformat
     return str(nbformat.writes(document))
 
 
 def written_ids(path: str | os.PathLike[str]) -> list[str] | None:
-    """The ids of a notebook's cells as they are written, empty where there is none; None for formats without them."""
+    """Return the cell ids in the file of a notebook, empty for cells without one; None for old formats without ids."""
     cells = json.loads(Path(path).read_text(encoding="utf-8")).get("cells")
     return None if cells is None else [cell.get("id", "") for cell in cells]
 
 
 def shown(path: str | os.PathLike[str]) -> str:
-    """The path as a person would write it: relative to the working folder when it lies below it."""
+    """Return a path for messages, relative to the working folder if it is inside it."""
     path = Path(path)
     return os.path.relpath(path) if path.is_absolute() and path.is_relative_to(Path.cwd()) else str(path)
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is such a file; a text that is no path is none."""
+    """Return True if the file exists; False for text that is not a valid path."""
     try:
         return path.is_file()
     except (OSError, ValueError):  # too long for a name, or a null byte
@@ -128,7 +141,7 @@ def is_file(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter that a notebook declares in its cell tagged ``parameters``."""
+    """Parameter declared in the cell tagged ``parameters`` of a notebook."""
 
     name: str
     default: Any
@@ -137,12 +150,12 @@ class Parameter:
 
 
 def declared_parameters(path: str | os.PathLike[str]) -> tuple[Parameter, ...]:
-    """The parameters that a notebook declares, in the order in which they are written.
+    """Return the parameters declared by a notebook, in order.
 
     Parameters
     ----------
     path : path
-        A notebook with one cell tagged ``parameters`` that holds one plain literal a line.
+        Notebook with a cell tagged ``parameters`` that assigns one literal per line.
 
     Returns
     -------
@@ -152,27 +165,32 @@ def declared_parameters(path: str | os.PathLike[str]) -> tuple[Parameter, ...]:
     Raises
     ------
     InputError
-        If the notebook cannot be read, or the cell holds anything else than literals.
+        If the notebook cannot be read, or the cell assigns anything other than literals.
+
+    Examples
+    --------
+    >>> [parameter.name for parameter in declared_parameters(chapter("scale"))][0]
+    'scenario'
     """
     cell = _parameters_cell(read(path), path)
     return () if cell is None else tuple(_declarations(cell.source, shown(path)))
 
 
 def fitted(declared: Sequence[Parameter], parameters: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """The values as they will be passed on, each checked against its declaration; `place` is for messages."""
+    """Return the values checked against their declarations and converted; `place` is for messages."""
     by_name = {parameter.name: parameter for parameter in declared}
     if parameters and not by_name:
-        raise InputError(f"{place} has no cell tagged 'parameters', so it takes none; got {', '.join(parameters)}")
+        raise InputError(f"{place} has no cell tagged 'parameters', got {', '.join(parameters)}")
     values = {}
     for name, value in parameters.items():
         if name not in by_name:
             raise UnknownName("parameter", str(name), by_name, place)
-        values[name] = _fitting(by_name[name], value, place)
+        values[name] = _checked(by_name[name], value, place)
     return values
 
 
 def replaced_values(source: str, values: Mapping[str, Any]) -> str:
-    """The source of a parameters cell with the given values in place of its defaults; comments stay."""
+    """Return the source of a parameters cell with values instead of its defaults; comments are kept."""
     text = source.encode()
     starts = [0]
     for line in text.splitlines(keepends=True):
@@ -186,18 +204,20 @@ def replaced_values(source: str, values: Mapping[str, Any]) -> str:
 
 
 def assigned(source: str) -> dict[str, str]:
-    """The values in a parameters cell, as they are written, by name."""
+    """Return the source text of the values in a parameters cell, by name."""
     return {name: ast.unparse(node) for name, node in _assignments(source)}
 
 
 def _parameters_cell(notebook: Any, path: str | os.PathLike[str]) -> Any:
+    """Cell tagged ``parameters``; None if there is none."""
     cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     if len(cells) > 1:
-        raise InputError(f"{shown(path)} has {len(cells)} cells tagged 'parameters'; there may be one")
+        raise InputError(f"{shown(path)} must have at most one cell tagged 'parameters', got {len(cells)}")
     return cells[0] if cells else None
 
 
 def _assignments(source: str) -> Iterator[tuple[str, ast.expr]]:
+    """Names and values assigned at the top level of a source."""
     for statement in ast.parse(source).body:
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
             yield statement.targets[0].id, statement.value
@@ -206,6 +226,7 @@ def _assignments(source: str) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _declarations(source: str, place: str) -> Iterator[Parameter]:
+    """Parameters of a parameters cell, with their comments."""
     try:
         assignments = list(_assignments(source))
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
@@ -216,12 +237,12 @@ def _declarations(source: str, place: str) -> Iterator[Parameter]:
         try:
             default = ast.literal_eval(node)
         except (ValueError, TypeError, MemoryError, RecursionError) as error:
-            raise InputError(f"{name} in the parameters cell of {place} must be a plain value") from error
+            raise InputError(f"{name} in the parameters cell of {place} must be a literal") from error
         yield Parameter(name, default, comments.get(node.end_lineno or 0, ""), type(default).__name__)
 
 
-def _fitting(parameter: Parameter, value: Any, place: str) -> Any:
-    """The value, or an error that names the parameter, the rule and what was given."""
+def _checked(parameter: Parameter, value: Any, place: str) -> Any:
+    """Value converted to the declared type; raises if it does not match."""
     value = value.item() if hasattr(value, "item") and not isinstance(value, str) else value
     value = os.fspath(value) if isinstance(value, os.PathLike) else value
     kind = parameter.type
@@ -232,17 +253,17 @@ def _fitting(parameter: Parameter, value: Any, place: str) -> Any:
     if kind in ("int", "float"):
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise refuse("a number")
-        if not abs(value) <= sys.float_info.max:  # nor a whole number that no float can hold
+        if not abs(value) <= sys.float_info.max:  # also excludes integers beyond the range of floats
             raise refuse("a finite number")
         if kind == "int" and value != int(value):
             raise refuse("a whole number")
         return int(value) if kind == "int" else float(value)
     if kind in ("bool", "str", "list", "dict") and type(value).__name__ != kind:
-        raise refuse({"bool": "true or false", "str": "a text", "list": "a list", "dict": "a mapping"}[kind])
+        raise refuse({"bool": "true or false", "str": "text", "list": "a list", "dict": "a mapping"}[kind])
     try:
-        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()  # half a character is no text
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()  # fails for lone surrogates
     except (TypeError, ValueError) as error:
-        raise refuse("made of texts, finite numbers, true or false, lists and mappings") from error
+        raise refuse("made of text, finite numbers, true or false, lists and mappings") from error
     if isinstance(value, str) and Path(value).suffix and is_file(Path(value)):
-        return str(Path(value).resolve())  # the kernel's working folder is another one
+        return str(Path(value).resolve())  # the kernel has another working folder
     return value

@@ -1,9 +1,9 @@
-"""A papermill engine whose kernel is a forked copy of a process that has done the imports.
+"""Papermill engine that runs notebooks in forks of a process with all libraries imported.
 
-Starting a kernel and importing the libraries takes longer than most notebooks. Here both are done once: every
-notebook gets a fresh copy of the prepared process, with a namespace, a working folder, an environment and random
-numbers of its own, and its copy ends with it. The chapter ``scale`` takes 6.3 s in a copy and 21 s in a kernel of its
-own. Papermill finds the engine by the name ``ettr``.
+Starting a kernel and importing the libraries takes longer than most notebooks. Here both are done once. Every notebook
+runs in a new fork of the prepared process, with a separate namespace, working folder, environment and random numbers;
+the fork ends with the notebook. The chapter ``scale`` takes 6.3 s in a fork and 21 s in a new kernel. Papermill finds
+the engine by the name ``ettr``.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from ettr.core.errors import EttrError
 
 NAME = "ettr"
 TOOK_TOO_LONG, DIED, TOO_MUCH = "CellTimeoutError", "DeadKernelError", "OutputTooLarge"
-OURS = (TOOK_TOO_LONG, DIED, TOO_MUCH)
-"""Names of the errors that come from here, and not from a cell."""
+ENGINE_ERRORS = (TOOK_TOO_LONG, DIED, TOO_MUCH)
+"""Names of the errors raised by the engine instead of a cell."""
 MOST_OUTPUT_BYTES = 200_000_000
 STARTED_WITHIN_S = 60
 
 
 def works_here() -> bool:
-    """Whether this system can fork a prepared process safely: Linux can."""
+    """Return True if this system can fork a prepared process safely, which only Linux can."""
     return sys.platform == "linux"
 
 
 def prepare() -> None:
-    """Start the process that forks, where it can be used, so that no run has to wait for it."""
+    """Start the process to fork, if this system supports it, so that no run has to wait for it."""
     if works_here():
         prepared()
 
 
 class ForkingEngine:
-    """Runs each notebook in a forked copy of a prepared process.
+    """Papermill engine that runs each notebook in a fork of a prepared process.
 
-    It has the methods of ``papermill.engines.Engine`` without being one: papermill loads it while it is itself being
-    loaded.
+    It has the methods of ``papermill.engines.Engine`` but is no subclass, because papermill loads it during its own
+    import.
     """
 
     @classmethod
@@ -61,7 +61,7 @@ class ForkingEngine:
         autosave_cell_every: int = 30,
         **options: Any,
     ) -> Any:
-        """Run a notebook and report its state to papermill; the arguments are those of papermill's engines."""
+        """Run a notebook and report its state to papermill, with the arguments of papermill's engines."""
         from papermill.engines import NotebookExecutionManager
 
         state = NotebookExecutionManager(nb, output_path, log_output, progress_bar, autosave_cell_every)
@@ -75,14 +75,14 @@ class ForkingEngine:
 
     @classmethod
     def nb_kernel_name(cls, nb: Any, name: str | None = None) -> str:
-        """The kernel that the notebook asks for."""
+        """Return the name of the notebook's kernel."""
         from papermill.utils import nb_kernel_name
 
         return str(nb_kernel_name(nb, name))
 
     @classmethod
     def nb_language(cls, nb: Any, language: str | None = None) -> str:
-        """The language that the notebook is in."""
+        """Return the language of the notebook."""
         from papermill.utils import nb_language
 
         return str(nb_language(nb, language))
@@ -97,18 +97,18 @@ class ForkingEngine:
         resources: Any = None,
         **_: Any,
     ) -> None:
-        """Run the cells in order and stop at the first error.
+        """Run the cells in order until the first error.
 
         Parameters
         ----------
         nb_man : papermill.engines.NotebookExecutionManager
-            The notebook with its state.
+            Notebook with its state.
         kernel_name : str
-            Taken as given: the kernel is always this interpreter.
+            Ignored, as the kernel is always this interpreter.
         execution_timeout : float, optional
-            Longest time that the whole notebook may take. [s]
+            Longest run time of the notebook. [s]
         resources : dict, optional
-            ``{"metadata": {"path": ...}}`` for a working folder, as nbclient has it.
+            ``{"metadata": {"path": ...}}`` for a working folder, as in nbclient.
         """
         from nbclient import NotebookClient
 
@@ -131,7 +131,7 @@ class ForkingEngine:
 
 
 def _execute(run: Copy, reader: Any, cell: Any, index: int, deadline: float | None, limit_s: float | None) -> bool:
-    """Run one cell into its outputs; whether the notebook ends here."""
+    """Run a cell and add its outputs; return True if the notebook must stop."""
     reader.clear_before_next_output = False
     try:
         for message in run.execute(cell.source, deadline):
@@ -141,21 +141,21 @@ def _execute(run: Copy, reader: Any, cell: Any, index: int, deadline: float | No
     except Died:
         return _stopped(reader, cell, index, DIED, "its kernel died")
     except TooMuchOutput:
-        return _stopped(reader, cell, index, TOO_MUCH, f"it put out more than {MOST_OUTPUT_BYTES / 1e6:g} MB")
+        return _stopped(reader, cell, index, TOO_MUCH, f"its output exceeded {MOST_OUTPUT_BYTES / 1e6:g} MB")
     failed = any(output.output_type == "error" for output in cell.outputs)
-    if run.error and not failed:  # the notebook does not let its errors be shown
+    if run.error and not failed:  # the notebook suppresses the display of errors
         failed = _stopped(reader, cell, index, *run.error)
     return failed and "raises-exception" not in cell.metadata.get("tags", [])
 
 
 def _stopped(reader: Any, cell: Any, index: int, name: str, text: str) -> bool:
-    """Say in the cell's outputs why it did not come to its end."""
+    """Add the reason for a stop to the outputs of the cell."""
     _put(reader, {"msg_type": "error", "content": {"ename": name, "evalue": text, "traceback": [text]}}, cell, index)
     return True
 
 
 def _put(reader: Any, message: dict[str, Any], cell: Any, index: int) -> None:
-    """Let nbclient turn a message into an output, and join one stream's outputs."""
+    """Convert a message to an output with nbclient, and merge consecutive outputs of a stream."""
     header = {"msg_type": message["msg_type"]}
     reader.process_message({**message, "header": header, "parent_header": {}}, cell, index)
     if message["msg_type"] == "stream" and len(cell.outputs) > 1:
@@ -165,24 +165,24 @@ def _put(reader: Any, message: dict[str, Any], cell: Any, index: int) -> None:
             cell.outputs.pop()
 
 
-# --------------------------------------------------------------------------- copies, as seen from here
+# --------------------------------------------------------------------------- forks, from the parent's side
 
 
 class Died(EttrError):
-    """The process of a notebook ended by itself."""
+    """The process of a notebook ended unexpectedly."""
 
 
 class TooMuchOutput(EttrError):
-    """A cell put out more than a notebook can hold."""
+    """The output of a cell is too large for a notebook."""
 
 
 class Copy:
-    """A forked copy, as seen from here.
+    """Forked process of a notebook, from the parent's side.
 
     Attributes
     ----------
     error : list of str
-        Type and text of the error that the last cell ended with, shown or not; empty for none.
+        Type and message of the error of the last cell, displayed or not; empty without an error.
     """
 
     def __init__(self, pipe: connection.Connection, cwd: str) -> None:
@@ -195,20 +195,20 @@ class Copy:
         except TimeoutError as error:
             raise Died(f"its process did not start within {STARTED_WITHIN_S} s") from error
         self._pid = ready["pid"]
-        with contextlib.suppress(OSError, AttributeError):  # an old kernel: then its end is that of the pipe
+        with contextlib.suppress(OSError, AttributeError):  # old Linux without pidfd: the end of the pipe must do
             self._ended = os.pidfd_open(self._pid)
 
     def execute(self, code: str, deadline: float | None) -> Iterator[dict[str, Any]]:
-        """What running the code puts out, as messages of the Jupyter protocol.
+        """Run code, and yield its output as messages of the Jupyter protocol.
 
         Raises
         ------
         TimeoutError
-            After the deadline, by the monotonic clock.
+            After the deadline, on the monotonic clock.
         Died
             If the process ends.
         TooMuchOutput
-            If it puts out more than a notebook can hold.
+            If the output is too large for a notebook.
         """
         self._send({"code": code})
         received = 0
@@ -223,7 +223,7 @@ class Copy:
             yield message
 
     def end(self) -> None:
-        """End the process and all that it started."""
+        """End the process and its child processes."""
         self._pipe.close()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
@@ -231,34 +231,36 @@ class Copy:
             os.close(self._ended)
 
     def _send(self, message: dict[str, Any]) -> None:
+        """Send a message to the process."""
         try:
             self._pipe.send_bytes(json.dumps(message).encode())
         except OSError as error:
             raise Died("its kernel died") from error
 
     def _receive(self, deadline: float | None) -> dict[str, Any]:
+        """Next message of the process, with its size."""
         watched: list[Any] = [self._pipe] if self._ended is None else [self._pipe, self._ended]
         left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
         if not connection.wait(watched, left_s):
             raise TimeoutError
         try:
-            if not self._pipe.poll():  # its last message is read first; programs that it left may hold the pipe open
+            if not self._pipe.poll():  # read its last message first; its child processes may keep the pipe open
                 raise Died("its kernel died")
             text = self._pipe.recv_bytes(MOST_OUTPUT_BYTES)
             return {**json.loads(text), "size": len(text)}
         except (EOFError, OSError, ValueError) as error:
-            if isinstance(error, OSError) and error.errno is None:  # a message beyond the most
+            if isinstance(error, OSError) and error.errno is None:  # the message exceeds the size limit
                 raise TooMuchOutput from error
             raise Died("its kernel died") from error
 
 
 @contextlib.contextmanager
 def forked(cwd: str) -> Iterator[Copy]:
-    """A fresh copy that works in a folder; it ends with the block."""
-    ours, theirs = socket.socketpair()
-    with theirs:
-        prepared().fork(theirs)
-    run = Copy(connection.Connection(ours.detach()), cwd)
+    """Yield a new fork with a working folder; it ends with the block."""
+    parent_end, child_end = socket.socketpair()
+    with child_end:
+        prepared().fork(child_end)
+    run = Copy(connection.Connection(parent_end.detach()), cwd)
     try:
         yield run
     finally:
@@ -266,58 +268,60 @@ def forked(cwd: str) -> Iterator[Copy]:
 
 
 class _Prepared:
-    """The process that forks, started once in this process and shared by its threads."""
+    """Process to fork, started once per process and shared by its threads."""
 
     def __init__(self) -> None:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
+        self._control, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with child_end:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "ettr.notebook.forking", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
+                [sys.executable, "-m", "ettr.notebook.forking", str(child_end.fileno())],
+                pass_fds=[child_end.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
             )
         if self._control.recv(16) != b"ready":
             lines = self._process.communicate()[1].decode("utf-8", "replace").strip().splitlines()
-            said = lines[-1] if lines else "it said nothing"
-            raise EttrError(f"the process that runs notebooks did not start: {said}")
+            reason = lines[-1] if lines else "it gave no reason"
+            raise EttrError(f"the process that runs notebooks did not start: {reason}")
 
     def fork(self, pipe: socket.socket) -> None:
-        """Fork a copy that serves this pipe."""
+        """Fork a process that serves a pipe."""
         try:
             socket.send_fds(self._control, [b"run"], [pipe.fileno()])
         except OSError as error:
             raise Died("its kernel died") from error
 
     def is_alive(self) -> bool:
+        """Return True if the process runs."""
         return self._process.poll() is None
 
     def close(self) -> None:
-        """End the process, and with it all copies."""
+        """End the process and all its forks."""
         self._control.close()
         self._process.communicate()
 
 
 _lock = threading.Lock()
-_one: dict[int, _Prepared] = {}
-"""By the id of the process that started it: a fork of this process needs its own."""
+_by_pid: dict[int, _Prepared] = {}
+"""Prepared process by the id of the process that started it, because a fork needs a new one."""
 
 
 def prepared() -> _Prepared:
+    """Return the prepared process, started if necessary."""
     with _lock:
-        own = os.getpid()
-        if own in _one and not _one[own].is_alive():
-            _one.pop(own).close()
-        if own not in _one:
-            _one[own] = _Prepared()
-        return _one[own]
+        pid = os.getpid()
+        if pid in _by_pid and not _by_pid[pid].is_alive():
+            _by_pid.pop(pid).close()
+        if pid not in _by_pid:
+            _by_pid[pid] = _Prepared()
+        return _by_pid[pid]
 
 
 @atexit.register
 def close() -> None:
     """End the prepared process, if there is one."""
     with _lock:
-        prepared = _one.pop(os.getpid(), None)
+        prepared = _by_pid.pop(os.getpid(), None)
     if prepared:
         prepared.close()

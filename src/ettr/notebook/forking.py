@@ -1,8 +1,8 @@
-"""The process that forks: it has imported what notebooks import, and copies itself once a notebook.
+"""Prepared process: it imports the libraries of notebooks, and forks once per notebook.
 
 Run as ``python -m ettr.notebook.forking DESCRIPTOR``, where the descriptor is a socket. Each message on it brings the
-descriptor of the pipe that a copy will serve. The process ends when the socket is closed, and
-ends all its copies, and with each copy all that it started.
+descriptor of a pipe for a new fork. When the socket is closed, the process ends, with all its forks and their child
+processes.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from multiprocessing.connection import Connection
 LIBRARIES = ("altair", "numpy.random", "pandas", "scipy.optimize", "scipy.special", "scipy.stats", "yaml")
 NOT_FOR_NOTEBOOKS = ("cli", "sweep")
 _PR_SET_PDEATHSIG = 1
-"""Of prctl(2): the signal that a process gets when its parent ends."""
+"""Option of prctl(2) for the signal that a process receives when its parent ends."""
 
 
 def main() -> None:
-    """Prepare, say so, and fork on request."""
+    """Prepare, report ready, and fork on request."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     del sys.path[0]
-    sys.path.insert(sys.path.index(os.path.dirname(os.__file__)), "")  # the working folder, where a kernel has it
+    sys.path.insert(sys.path.index(os.path.dirname(os.__file__)), "")  # the working folder, at the position of a kernel
     from ettr.notebook import child
 
     prepare()
@@ -43,21 +43,21 @@ def main() -> None:
         if not message:
             break
         copies = {copy for copy in copies if not os.waitpid(copy, os.WNOHANG)[0]}
-        os.set_inheritable(descriptors[0], False)  # programs that a notebook starts have no part in it
+        os.set_inheritable(descriptors[0], False)  # not for programs that a notebook starts
         try:
             copy = os.fork()
-        except OSError:  # no memory, or too many processes: the one that asked sees the pipe close
+        except OSError:  # no memory, or too many processes: the parent notices the closed pipe
             os.close(descriptors[0])
             continue
         if copy == 0:
             control.close()
             pipe = Connection(descriptors[0])
             try:
-                os.setsid()  # at the head of a group of its own, which ends with this process
+                os.setsid()  # a new process group, which can be ended as a whole
                 ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
                 child.serve(shell, pipe)
             finally:
-                os.kill(os.getpid(), signal.SIGKILL)  # nothing brings it back to here
+                os.kill(os.getpid(), signal.SIGKILL)  # never return to the loop of the parent
         os.close(descriptors[0])
         copies.add(copy)
     for copy in copies:
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def prepare() -> None:
-    """Import what notebooks use, read what all of them read, and start no thread."""
+    """Import the libraries of notebooks and read common data, without starting a thread."""
     import altair as alt
 
     import ettr

@@ -1,4 +1,4 @@
-"""Names a run by all that decides its outputs, so that what was computed is known again."""
+"""Identity of a run: a digest of everything that determines its outputs, to recognise finished runs."""
 
 from __future__ import annotations
 
@@ -18,22 +18,28 @@ from ettr.core.yaml_files import load
 from ettr.notebook.documents import is_file, read, repository_root, written_ids
 
 LIBRARIES = ("numpy", "pandas", "scipy", "numba", "altair", "pydantic", "papermill", "ipykernel")
-"""Libraries whose version must be the same wherever a sweep's runs take place."""
+"""Libraries that must have the same version on all machines of a sweep."""
 
 PACKAGES = ("ettr", "ettr_book")
-"""Folders of this distribution's code."""
+"""Folders of the code of this distribution."""
 
 
 class Identity:
-    """What all runs of one piece of code have in common, and the id of each.
+    """Digests of the runs of a piece of code.
 
     Parameters
     ----------
     code : object
-        What is run, as JSON can hold it.
+        Code, as values that JSON can represent.
     root : path
-        The repository: texts among the parameters that name a file below it, or an absolute one, count with the
-        file's contents. Its ``requirements.txt`` counts, and its ``data`` if it is a copy of this repository.
+        Repository. A text parameter that is the path of a file, absolute or relative to the repository, counts with
+        the contents of the file. ``requirements.txt`` counts as well, and ``data`` if it is a copy of this repository.
+
+    Examples
+    --------
+    >>> identity = Identity(["call", "budget"], ".")
+    >>> identity.digest({"cluster.n_gpus": 8192}) == identity.digest({"cluster.n_gpus": 8193})
+    False
     """
 
     def __init__(self, code: Any, root: str | os.PathLike[str]) -> None:
@@ -44,7 +50,7 @@ class Identity:
 
     @classmethod
     def of_notebook(cls, notebook: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Identity:
-        """That of a notebook: its code cells with their tags. Text cells do not count."""
+        """Return the identity of a notebook: its code cells with their tags, without text cells."""
         cells, ids = read(notebook).cells, written_ids(notebook)
         code = [
             [name, cell.source, sorted(cell.metadata.get("tags", []))]
@@ -54,22 +60,22 @@ class Identity:
         return cls(code, root or repository_root(notebook))
 
     def digest(self, parameters: Mapping[str, Any]) -> str:
-        """SHA-256 of all that decides the outputs of a run with these parameters, as 64 hexadecimal digits."""
+        """Return the SHA-256 digest of everything that determines the outputs of a run, as 64 hexadecimal digits."""
         return self.joined(self.fragment(name, value) for name, value in sorted(parameters.items()))
 
     def fragment(self, name: str, value: Any) -> str:
-        """What one parameter adds: its value, and the contents of files that it names."""
+        """Return the part of a parameter: its value, and the contents of its files."""
         files = "".join(self._files(text) for text in _texts(value))
         return json.dumps([name, value], sort_keys=True) + files
 
     def joined(self, fragments: Iterable[str]) -> str:
-        """The digest from the fragments of all parameters, in the order of their names."""
+        """Return the digest of the parts of all parameters, in order of their names."""
         total = self._common.copy()
         total.update("\n".join(fragments).encode())
         return total.hexdigest()
 
     def _file(self, text: str) -> str:
-        """Digests of a file, and of those that it names if it is YAML, and so on: scenarios name parts and weather."""
+        """Digests of a file and, for YAML, of the files named in it, recursively (scenarios name GPUs and weather)."""
         digests: dict[Path, str] = {}
         waiting = [self._root / text]
         while waiting:
@@ -85,13 +91,13 @@ class Identity:
 
 
 def package_digest() -> str:
-    """SHA-256 of the source of both packages and of the data, wherever they are installed."""
+    """Return the SHA-256 digest of the source of both packages and of the data."""
     packages = Path(__file__).parents[2]
     return contents([*((packages / name, "*.py") for name in PACKAGES), (evidence.DATA, "*")])
 
 
 def surroundings() -> dict[str, str]:
-    """What must be the same on every machine that runs points of one sweep, by name."""
+    """Return the versions that must be the same on all machines of a sweep, by name."""
     import ettr
 
     versions = {name: _version(name) for name in LIBRARIES}
@@ -100,6 +106,7 @@ def surroundings() -> dict[str, str]:
 
 
 def _version(name: str) -> str:
+    """Installed version of a library."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -107,14 +114,14 @@ def _version(name: str) -> str:
 
 
 def _project(root: Path) -> str:
-    """Digest of the locked versions, and of the data of a copy of this repository, if that is another one."""
+    """Digest of the locked versions, and of the data if the repository is a copy of this one."""
     data = root / "data"
     other = data != evidence.DATA and (data / "datapackage.json").is_file()
     return contents([(root, "requirements.txt"), *([(data, "*")] if other else [])])
 
 
 def contents(parts: Iterable[tuple[Path, str]]) -> str:
-    """SHA-256 of the names and contents of all files, each part a folder and a pattern."""
+    """Return the SHA-256 digest of the names and contents of files, each part a folder and a pattern."""
     total = hashlib.sha256()
     for folder, pattern in parts:
         paths = folder.rglob(pattern) if "*" in pattern else folder.glob(pattern)
@@ -125,7 +132,7 @@ def contents(parts: Iterable[tuple[Path, str]]) -> str:
 
 
 def _named(content: bytes) -> list[str]:
-    """Texts of a YAML file; of one that only the notebook's own reader takes, all that a name could be."""
+    """Texts of a YAML file; for an invalid one, every word that could be a file name."""
     text = content.decode("utf-8", "replace")
     try:
         return list(_texts(load(text, "a file")))
@@ -134,6 +141,7 @@ def _named(content: bytes) -> list[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
+    """All texts in a nested value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | tuple):

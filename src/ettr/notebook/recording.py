@@ -1,4 +1,4 @@
-"""Hands values out of a notebook: into the executed copy itself, where any runner keeps them."""
+"""Recorded values: exported from a notebook as an output of the executed copy, which any runner keeps."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from ettr.core.sentences import cut, encodable
 RECORD_TYPE = "application/vnd.ettr.record+json"
 MOST_ELEMENTS = 10_000
 RESERVED = ("id", "name", "status", "duration_s", "error", "notebook")
-"""Columns that a sweep's table has for each point, whatever the notebook records."""
+"""Columns of every table of a sweep."""
 
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 def record(**values: Any) -> None:
-    """Hand values out of a notebook, as columns of a sweep's table.
+    """Record values of a notebook, which become columns of the table of a sweep.
 
-    The values go into the executed notebook as an output of the cell, so plain papermill keeps them as well, and
-    :func:`recorded` reads them back. A name that is recorded again has its last value. Outside a notebook nothing
-    is kept.
+    The values are stored in the executed notebook as an output of the cell, so that papermill keeps them as well, and
+    :func:`recorded` reads them. A name that is recorded again keeps its last value. Outside a notebook the function
+    does nothing.
 
     Parameters
     ----------
     **values
-        Numbers, texts, true or false, None, or small arrays of these: lists, NumPy arrays, columns of a DataFrame.
+        Numbers, text, true or false, None, or small arrays of these: lists, NumPy arrays, columns of a DataFrame.
 
     Raises
     ------
     InputError
-        If a value is of another kind, an array has more than 10,000 elements, or a name is one that every table has.
+        If a value has another type, an array has more than 10,000 elements, or a name is reserved.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def record(**values: Any) -> None:
     payload = plain(values)
     for name in payload:
         if name in RESERVED:
-            raise InputError(f"a value cannot be recorded as {name!r}: every table of a sweep has that column")
+            raise InputError(f"{name!r} is a reserved column of every sweep; record the value under another name")
     shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
     if shell is None:
         return
@@ -53,22 +53,28 @@ def record(**values: Any) -> None:
 
 
 def recorded(notebook: Any) -> dict[str, Any]:
-    """What an executed notebook recorded.
+    """Return the values recorded by an executed notebook.
 
     Parameters
     ----------
     notebook : NotebookNode or dict
-        As :func:`ettr.notebook.read` gives it, or as its JSON reads.
+        Notebook as from :func:`ettr.notebook.read`, or its JSON.
 
     Returns
     -------
     dict
-        Values by name, in the order in which the names came first; numbers are those of the notebook to the last bit.
+        Values by name, in order of first occurrence; floats are exact.
 
     Raises
     ------
     InputError
-        If an output of this kind is not one of :func:`record`.
+        If an output of this type was not written by :func:`record`.
+
+    Examples
+    --------
+    >>> output = {"data": {RECORD_TYPE: {"values": [["ettr", 0.91]]}}}
+    >>> recorded({"cells": [{"outputs": [output]}]})
+    {'ettr': 0.91}
     """
     values: dict[str, Any] = {}
     for cell in notebook["cells"]:
@@ -80,23 +86,37 @@ def recorded(notebook: Any) -> dict[str, Any]:
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values to record as JSON holds them; numbers that JSON has no word for become ``{"float": "nan"}``."""
+    """Return values to record for JSON; NaN and infinities become ``{"float": "nan"}`` and so on.
+
+    Examples
+    --------
+    >>> plain({"ettr": 0.91, "mttf_h": math.inf})
+    {'ettr': 0.91, 'mttf_h': {'float': 'inf'}}
+    """
     return {name: _plain(name, value) for name, value in values.items()}
 
 
 def restored(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """What :func:`plain` was given."""
+    """Return the values that were converted by :func:`plain`.
+
+    Examples
+    --------
+    >>> restored({"ettr": 0.91, "mttf_h": {"float": "inf"}})
+    {'ettr': 0.91, 'mttf_h': inf}
+    """
     return {encodable(name): _restored(value) for name, value in payload.items()}
 
 
 def _payload(payload: Any) -> dict[str, Any]:
+    """Values of an output of :func:`record`."""
     try:
         return restored(dict(payload["values"]))
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
-        raise InputError(f"an output of type {RECORD_TYPE} must be one of ettr.record") from error
+        raise InputError(f"an output of type {RECORD_TYPE} must be written by ettr.record") from error
 
 
 def _plain(name: str, value: Any) -> Any:
+    """Value for JSON."""
     if hasattr(value, "tolist"):  # NumPy's scalars and arrays, and pandas' columns
         value = value.tolist()
     if isinstance(value, list | tuple):
@@ -108,15 +128,17 @@ def _plain(name: str, value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise InputError(
-        f"{name} must be a number, a text, true or false, or a small array of these, got {type(value).__name__}"
+        f"{name} must be a number, text, true or false, or a small array of these, got {type(value).__name__}"
     )
 
 
 def _size(value: Any) -> int:
+    """Number of elements of a nested list."""
     return sum(_size(item) for item in value) if isinstance(value, list | tuple) else 1
 
 
 def _restored(value: Any) -> Any:
+    """Value from JSON."""
     if isinstance(value, list):
         return [_restored(item) for item in value]
     if isinstance(value, str):
@@ -125,4 +147,5 @@ def _restored(value: Any) -> Any:
 
 
 def _short(value: Any) -> str:
+    """Value in at most 60 characters."""
     return cut(repr(value.tolist() if hasattr(value, "tolist") else value), 60)

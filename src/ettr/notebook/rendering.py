@@ -1,6 +1,6 @@
-"""How a chart gets from a notebook onto a page.
+"""Rendering of charts from notebooks onto pages.
 
-:func:`enable` registers the renderer ``book``. Its output has two forms of one chart:
+:func:`enable` registers the renderer ``book``. Its output has two forms of a chart:
 
 * HTML with the caption, a still picture (SVG), the chart's specification and its source. On a page of the book,
   ``charts.js`` draws the interactive chart from the specification and hides the picture; in Jupyter, in VS
@@ -24,27 +24,27 @@ from ettr.core.errors import InputError
 
 SPEC_TYPE = "application/vnd.vegalite.v6+json"
 INPUTS, SOURCE, BESIDE = "ettr", "source", "beside"
-"""In the ``usermeta`` of a specification: what on the page makes its rows of the reader's numbers, its source, and
-that of what stands beside."""
+"""Keys in the ``usermeta`` of a specification: inputs of the page that the chart follows, its source, and the source of
+published values shown for comparison."""
 STILL_WIDTH = 680
 TITLE_PX, SUBTITLE_PX = 15, 12
 _CLIP = re.compile(r"\bclip\d+\b")
-"""Names that count on from one picture to the next, so that a picture would depend on those before it."""
+"""Names with a counter that runs on between pictures; renumbered so that a picture does not depend on earlier ones."""
 
 
 def enable(config: Callable[[], dict[str, Any]], source: str = "") -> None:
-    """Show charts in this look, as the book does, from here to the end of the notebook.
+    """Show charts with a theme and the renderer of the book, until the end of the notebook.
 
     Parameters
     ----------
     config : callable
-        Gives the Vega-Lite configuration.
+        Function that returns the Vega-Lite configuration.
     source : str
-        Of the charts that name none.
+        Source of charts that have none.
     """
     with extras.needed("sweep"):
         import altair as alt
-    global _source  # noqa: PLW0603  (of a notebook, which is a process)
+    global _source  # noqa: PLW0603  (a notebook is a process)
     _source = source
     alt.theme.register("ettr", enable=True)(lambda: cast(alt.theme.ThemeConfig, {"config": config()}))
     alt.renderers.register("book", mime_bundle)
@@ -52,35 +52,35 @@ def enable(config: Callable[[], dict[str, Any]], source: str = "") -> None:
 
 
 def mime_bundle(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """The two forms of a chart, by MIME type.
+    """Return the two forms of a chart by MIME type.
 
     Parameters
     ----------
     spec : dict
-        A Vega-Lite specification with a ``description``.
+        Vega-Lite specification with a ``description``.
 
     Raises
     ------
     InputError
-        If there is no description: the chart did not go through :func:`ettr.plots.theme.finish`.
+        If it has no description, because :func:`ettr.plots.theme.finish` was not called.
     """
     return {"text/html": figure(spec), "text/plain": _description(spec)}
 
 
 def figure(spec: dict[str, Any]) -> str:
-    """The chart as an HTML figure: caption, still picture, specification.
+    """Return the chart as an HTML figure: caption, still picture and specification.
 
-    One whose ``usermeta`` names what makes it follow inputs stands in a place that the script of the pages finds.
+    A chart that follows inputs of the page is wrapped in an element with data attributes for the script of the page.
     """
     title, subtitle = _heading(spec)
     description = html.escape(_description(spec), quote=True)
     picture = base64.b64encode(svg(spec, titled=False).encode()).decode()
     text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
     below = f'<span class="book-chart-subtitle">{html.escape(subtitle)}</span>' if subtitle else ""
-    known = spec.get("usermeta", {})
-    source = " ".join(filter(None, (known.get(SOURCE, _source), known.get(BESIDE))))
+    metadata = spec.get("usermeta", {})
+    source = " ".join(filter(None, (metadata.get(SOURCE, _source), metadata.get(BESIDE))))
     cited = f'<p class="book-chart-source">{html.escape(source)}</p>' if source else ""
-    drawn = (
+    chart = (
         '<figure class="book-chart">'
         f'<figcaption><span class="book-chart-title">{html.escape(title)}</span>{below}</figcaption>'
         '<div class="book-chart-target"></div>'
@@ -89,38 +89,40 @@ def figure(spec: dict[str, Any]) -> str:
         f'<script type="{SPEC_TYPE}">{text}</script>{cited}'
         "</figure>"
     )
-    names = {f"data-{key}": str(value) for key, value in known.items() if key.startswith(INPUTS)}
+    names = {f"data-{key}": str(value) for key, value in metadata.items() if key.startswith(INPUTS)}
     attributes = "".join(f' {key}="{html.escape(value, quote=True)}"' for key, value in names.items())
-    return f"<div{attributes}>{drawn}</div>" if names else drawn
+    return f"<div{attributes}>{chart}</div>" if names else chart
 
 
 def svg(spec: dict[str, Any], *, titled: bool = True) -> str:
-    """The chart as an SVG picture, with or without its title in it."""
+    """Return the chart as an SVG picture, with or without its title."""
     with extras.needed("sweep"):
         import vl_convert
     try:
-        drawn = vl_convert.vegalite_to_svg(json.dumps(_still(spec, titled)))
+        picture = vl_convert.vegalite_to_svg(json.dumps(_still(spec, titled)))
     except ValueError as error:
-        reason = " ".join(str(error).partition("\n    at ")[0].split())  # without the places in Vega's own code
-        raise InputError(f"a chart cannot be drawn: {reason[:500]}") from None
-    names = {name: f"clip{number}" for number, name in enumerate(dict.fromkeys(_CLIP.findall(drawn)), 1)}
-    return _CLIP.sub(lambda match: names[match[0]], drawn)
+        reason = " ".join(str(error).partition("\n    at ")[0].split())  # without the stack trace of Vega
+        raise InputError(f"the chart cannot be drawn: {reason[:500]}") from None
+    names = {name: f"clip{number}" for number, name in enumerate(dict.fromkeys(_CLIP.findall(picture)), 1)}
+    return _CLIP.sub(lambda match: names[match[0]], picture)
 
 
 def wrapped(text: str | list[str], width_px: int, font_px: int) -> list[str]:
-    """A title as lines that fit a width, for pictures; pages wrap it themselves."""
+    """Return a title in lines that fit a width, for pictures; pages wrap titles themselves."""
     text = " ".join(text) if isinstance(text, list) else text
     return textwrap.wrap(text, max(12, int(width_px / (0.52 * font_px)))) or [""]
 
 
 def _description(spec: dict[str, Any]) -> str:
+    """Description of a chart, which it must have."""
     description = str(spec.get("description", ""))
     if not description:
-        raise InputError("a chart needs a description; charts.finish(chart, title=..., description=...) gives it one")
+        raise InputError("a chart needs a description: call finish(chart, title=..., description=...)")
     return description
 
 
 def _heading(spec: dict[str, Any]) -> tuple[str, str]:
+    """Title and subtitle of a chart."""
     title = spec.get("title") or ""
     title = title if isinstance(title, dict) else {"text": title}
     texts = (title.get("text") or "", title.get("subtitle") or "")
@@ -129,7 +131,7 @@ def _heading(spec: dict[str, Any]) -> tuple[str, str]:
 
 
 def _still(spec: dict[str, Any], titled: bool) -> dict[str, Any]:
-    """The specification with a width of its own and a title in lines that fit it, or none."""
+    """Specification of a still picture, with a fixed width and a wrapped title or none."""
     still = _without_unseen(copy.deepcopy(spec))
     if still.get("width") == "container":
         still["width"] = STILL_WIDTH - 80  # the axis and its title take the rest
@@ -145,11 +147,11 @@ def _still(spec: dict[str, Any], titled: bool) -> dict[str, Any]:
 
 
 def _without_unseen(part: dict[str, Any]) -> dict[str, Any]:
-    """The specification without the layers that only answer a pointer: a picture has none."""
+    """Specification without invisible layers, which only serve tooltips."""
     for key in ("layer", "concat", "hconcat", "vconcat"):
         if key in part:
-            seen = [child for child in part[key] if child.get("encoding", {}).get("opacity") != {"value": 0}]
-            part[key] = [_without_unseen(child) for child in seen]
+            visible = [child for child in part[key] if child.get("encoding", {}).get("opacity") != {"value": 0}]
+            part[key] = [_without_unseen(child) for child in visible]
     return part
 
 

@@ -1,9 +1,8 @@
-"""Runs one parameterised notebook, strictly.
+"""Strict execution of a parameterised notebook.
 
-Papermill runs whatever it is given: an unknown parameter is a line in a log, a text where a number belongs
-is injected all the same. :func:`run` checks first, runs in a kernel of this interpreter, and leaves either
-a whole executed copy or, after a failure, the executed copy under another name together with one clear
-error.
+Papermill accepts unknown parameters with a log message, and injects text for a number. :func:`run` checks parameters
+first and uses a kernel of this interpreter. It writes either a complete executed copy or, after a failure, the executed
+part under another name and a single clear error.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from ettr.notebook import engine
 from ettr.notebook.documents import declared_parameters, fitted, read, repository_root, shown
 from ettr.notebook.recording import recorded
 
-RECORD = "ettr"  # the key of the notebook's metadata that holds what this module knows about a run
-LONGEST_SOCKET_PATH = 80  # a Unix socket's path may have 104 bytes on macOS, 108 on Linux
+RECORD = "ettr"  # key of the notebook's metadata for the record of a run
+LONGEST_SOCKET_PATH = 80  # the limit for Unix sockets is 104 bytes on macOS, 108 on Linux
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: the executed copy, how long it took, and the values that it was given."""
+    """Finished run: path of the executed copy, run time [s], and parameter values."""
 
     path: Path
     duration_s: float
@@ -51,45 +50,45 @@ def run(
     fresh_kernel: bool = False,
     record: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Execute a notebook with papermill and keep the executed copy.
+    """Execute a notebook with papermill, and save the executed copy.
 
     Parameters
     ----------
     notebook : path
-        The notebook, which is left untouched.
+        Notebook, which is not changed.
     out : path
-        Where the executed copy goes. It appears when it is whole and on disk; ``<stem>.failed.ipynb`` beside it holds
-        the executed part of a run that failed.
+        Path of the executed copy, written atomically at the end. After a failure, ``<stem>.failed.ipynb`` in the same
+        folder has the executed part instead.
     parameters : mapping, optional
-        Values for declared parameters. A text that names an existing file is made absolute.
+        Values of declared parameters. The path of an existing file is made absolute.
     cwd : path, optional
-        Working folder of the kernel; the repository root if not given.
+        Working folder of the kernel; by default the repository root.
     timeout_s : float, optional
-        Longest time that the run may take. [s]
+        Longest run time. [s]
     fresh_kernel : bool
-        Start a kernel of this interpreter, which takes seconds, instead of forking a prepared process. Without effect
-        where there is no safe fork: everywhere but on Linux.
+        Start a kernel of this interpreter, which takes seconds, instead of forking a prepared process. Only Linux can
+        fork safely; elsewhere it is always a new kernel.
     record : mapping, optional
-        Entries kept with the executed copy, in its metadata.
+        Entries for the metadata of the executed copy.
 
     Returns
     -------
     Run
-        Path of the executed copy, duration [s] and the values that were passed.
+        Path of the executed copy, run time [s] and parameter values.
 
     Raises
     ------
     UnknownName
-        If a parameter is not declared by the notebook.
+        If the notebook does not declare a parameter.
     InputError
-        If the notebook is missing or unreadable, or a value does not fit the declared default.
+        If the notebook is missing or unreadable, or a value does not match the type of the default.
     NotebookFailed
         If a cell raises, the run takes longer than `timeout_s`, or the kernel dies.
     """
     notebook, out = Path(notebook).resolve(), Path(out).resolve()
     values = fitted(declared_parameters(notebook), parameters or {}, shown(notebook))
     if out == notebook:
-        raise InputError(f"the executed copy must not replace the notebook itself ({shown(notebook)})")
+        raise InputError(f"out must differ from the notebook, got {shown(notebook)} for both")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -114,7 +113,7 @@ def run(
 
 
 def stop_message(notebook: str, stop: Mapping[str, Any]) -> str:
-    """One line that says where a notebook stopped and why."""
+    """Return a sentence on where and why a notebook stopped."""
     return f"{notebook} stopped at cell {stop['number']} (id {stop['id']}): {stop['error']}"
 
 
@@ -126,11 +125,11 @@ def _execute(
     timeout_s: float | None,
     forking: bool,
 ) -> dict[str, Any] | None:
-    """Run into `part`; return where and why the run stopped, or nothing when it reached the end."""
+    """Run a notebook and write `part`; return where and why it stopped, or None if it reached the end."""
     with extras.needed("sweep"):
         import papermill
         from nbclient.exceptions import CellTimeoutError, DeadKernelError
-    logging.getLogger("papermill").addHandler(logging.NullHandler())  # what it would print comes back as an error
+    logging.getLogger("papermill").addHandler(logging.NullHandler())  # its messages are raised as errors
     options: dict[str, Any] = {}
     with contextlib.ExitStack() as stack:
         if forking:
@@ -140,37 +139,41 @@ def _execute(
                 "request_save_on_cell_execute": False,
             }
         else:
-            options = {**stack.enter_context(_own_kernel()), **_until(timeout_s), "shutdown_kernel": "immediate"}
+            options = {
+                **stack.enter_context(_interpreter_kernel()),
+                **_until(timeout_s),
+                "shutdown_kernel": "immediate",
+            }
         try:
             executed = papermill.execute_notebook(
                 _braces_doubled(notebook),
                 _braces_doubled(part),
                 values,
                 kernel_name="python3",
-                language="python",  # also for a notebook that does not say
+                language="python",  # for notebooks without a language
                 progress_bar=False,
-                resources={"metadata": {"path": str(cwd)}},  # instead of cwd=, which moves this whole process
+                resources={"metadata": {"path": str(cwd)}},  # cwd= would change the folder of this process
                 **options,
             )
         except papermill.PapermillExecutionError as error:
-            reason = error.evalue if error.ename in engine.OURS else f"{error.ename}: {error.evalue}"
+            reason = error.evalue if error.ename in engine.ENGINE_ERRORS else f"{error.ename}: {error.evalue}"
             return _stop(notebook, part, (reason.strip() or error.ename).splitlines()[0])
         except CellTimeoutError:
             return _stop(notebook, part, f"it took longer than {timeout_s:g} s")
         except DeadKernelError:
             return _stop(notebook, part, "its kernel died")
     ends = [o.evalue for cell in executed.cells for o in cell.get("outputs", []) if o.get("ename") == "SystemExit"]
-    if ends:  # papermill takes it for a good end
-        return _stop(notebook, part, f"it ended itself before its end, with SystemExit({ends[0]})")
+    if ends:  # papermill treats it as success
+        return _stop(notebook, part, f"it exited early, with SystemExit({ends[0]})")
     try:
         recorded(executed)
-    except InputError as error:  # made without ettr.record
+    except InputError as error:  # an output of this type without ettr.record
         return _stop(notebook, part, str(error))
     return None
 
 
 def _until(timeout_s: float | None) -> dict[str, Any]:
-    """The option of nbclient that gives each cell what is left of the run's time."""
+    """Option of nbclient that limits each cell to the remaining time of the run."""
     if timeout_s is None:
         return {}
     end = time.monotonic() + timeout_s
@@ -178,9 +181,9 @@ def _until(timeout_s: float | None) -> dict[str, Any]:
 
 
 def _stop(notebook: Path, part: Path, error: str) -> dict[str, Any]:
-    """The cell at which a run stopped: the last one that was begun."""
-    begun = [cell for cell in read(part).cells if cell.metadata.get("papermill", {}).get("start_time")]
-    cell = begun[-1] if begun else None
+    """Record of a stop, at the last cell that was started."""
+    started = [cell for cell in read(part).cells if cell.metadata.get("papermill", {}).get("start_time")]
+    cell = started[-1] if started else None
     ids = [source.get("id") for source in read(notebook).cells]
     number = ids.index(cell.id) + 1 if cell and cell.get("id") in ids else 0
     source, name = (cell.source, cell.get("id", "")) if cell else ("", "")
@@ -188,7 +191,7 @@ def _stop(notebook: Path, part: Path, error: str) -> dict[str, Any]:
 
 
 def _finish(part: Path, record: dict[str, Any], stop: Mapping[str, Any] | None) -> None:
-    """Put the record into the executed copy, and take papermill's banners and paths of this machine out."""
+    """Add the record to the executed copy, and remove papermill's banners and local paths."""
     import nbformat
 
     executed = read(part)
@@ -200,42 +203,42 @@ def _finish(part: Path, record: dict[str, Any], stop: Mapping[str, Any] | None) 
 
 @functools.cache
 def _kernel_manager() -> type:
-    """A manager that starts this interpreter's kernel, whatever kernels the machine has registered."""
+    """Kernel manager that starts a kernel of this interpreter, independent of registered kernels."""
     from jupyter_client.kernelspec import KernelSpec
     from jupyter_client.manager import AsyncKernelManager
 
-    class OwnKernelManager(AsyncKernelManager):
+    class InterpreterKernelManager(AsyncKernelManager):
         @property
         def kernel_spec(self) -> KernelSpec:
             command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
             return KernelSpec(argv=[*command, "--HistoryManager.enabled=False"], language="python")
 
         async def _async_start_kernel(self, **options: Any) -> None:
-            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}  # it has them in its outputs
+            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}  # the notebook has these outputs
             await super()._async_start_kernel(**{**quiet, **options})
 
         start_kernel = _async_start_kernel
 
-    return OwnKernelManager
+    return InterpreterKernelManager
 
 
 @contextlib.contextmanager
-def _own_kernel() -> Iterator[dict[str, Any]]:
-    """Options for a kernel that talks over Unix sockets in a folder of its own.
+def _interpreter_kernel() -> Iterator[dict[str, Any]]:
+    """Options for a kernel with Unix sockets in a temporary folder.
 
-    TCP ports are chosen before they are bound, so parallel kernels now and then get the same one, and
-    Jupyter's default socket names are the same for every kernel.
+    TCP ports are chosen before they are bound, so that parallel kernels sometimes get the same port, and Jupyter's
+    default socket names are the same for every kernel.
     """
     from traitlets.config import Config
 
     with tempfile.TemporaryDirectory(prefix="ettr-", ignore_cleanup_errors=True) as folder:
         options: dict[str, Any] = {"kernel_manager_class": _kernel_manager()}
         if sys.platform != "win32" and len(folder) < LONGEST_SOCKET_PATH:
-            place = {"transport": "ipc", "connection_file": os.path.join(folder, "k.json")}
-            options["config"] = Config({"OwnKernelManager": place})
+            connection = {"transport": "ipc", "connection_file": os.path.join(folder, "k.json")}
+            options["config"] = Config({"InterpreterKernelManager": connection})
         yield options
 
 
 def _braces_doubled(path: Path) -> str:
-    """Papermill formats its paths; a brace in a folder's name must survive that."""
+    """Path with doubled braces, because papermill formats paths."""
     return str(path).replace("{", "{{").replace("}", "}}")

@@ -1,7 +1,7 @@
-"""Sweeps: a notebook, or a function of the package, at every point of a grid, on one machine or many.
+"""Sweeps: run a notebook, or a function of the package, at every point of a grid, on one machine or many.
 
-Points run on the workers of a Dask cluster, each apart from the others. Every finished point is kept at once, so a
-sweep that was stopped goes on where it was, and what the points recorded becomes one table.
+Points run independently on the workers of a Dask cluster. Each result is saved as soon as it is finished, so that an
+interrupted sweep can be resumed, and the recorded values of all points become one table.
 """
 
 from ettr.core import extras

@@ -1,4 +1,4 @@
-"""Functions of the package that a grid can map over without a notebook."""
+"""Functions of the package that a sweep can call without a notebook."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ from ettr.simulation import MOST_RUNS, simulate
 from ettr.sweep.grid import Grid
 
 BLOCK = 200_000
-"""Points that the closed form takes at once."""
+"""Points that the exact model evaluates at once."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A function of a scenario, as a sweep calls it.
+    """Function of a scenario that a sweep can call.
 
     Attributes
     ----------
     run : callable
-        From values by parameter to recorded values by name.
-    own : mapping
-        Parameters beside ``scenario`` and the scenario's fields, each with its rule for one value.
+        Function from parameter values to recorded values by name.
+    options : mapping
+        Parameters other than ``scenario`` and the fields of a scenario, each with a check of its value and the rule.
     """
 
     run: Callable[[Mapping[str, Any]], dict[str, Any]]
-    own: Mapping[str, Callable[[Any], bool]]
+    options: Mapping[str, tuple[Callable[[Any], bool], str]]
 
 
-def scenario_of(values: Mapping[str, Any], own: Mapping[str, Any]) -> Scenario:
-    """The scenario with the fields that a point gives."""
-    fields = {name: value for name, value in values.items() if name not in own and name != "scenario"}
+def scenario_of(values: Mapping[str, Any], options: Mapping[str, Any]) -> Scenario:
+    """Return the scenario of a point."""
+    fields = {name: value for name, value in values.items() if name not in options and name != "scenario"}
     return Scenario.load(values["scenario"]).override(fields)
 
 
 def takes_arrays(grid: Grid) -> bool:
-    """Whether the closed form takes all points of a grid together: all fields numbers, and such that may be arrays."""
+    """Return True if the exact model can evaluate all points as arrays: numeric fields that accept arrays."""
     values = {name: [row[at] for row in block.rows] for block in grid.blocks for at, name in enumerate(block.columns)}
     scenarios, sizes = values.pop("scenario"), values.get(N_GPUS, [])
-    if not all(type(value) in (int, float) for taken in values.values() for value in taken):
+    if not all(type(value) in (int, float) for column in values.values() for value in column):
         return False
     for name in dict.fromkeys(scenarios):
         run = Scenario.load(name)
         if run.heat is not None:
-            return False  # its hottest GPU goes with the size
+            return False  # the temperature of its hottest GPU depends on the size
         try:
             if not set(values) <= set(run.swept) or any(size % run.cluster.gpus_per_node for size in sizes):
                 return False
@@ -60,29 +60,29 @@ def takes_arrays(grid: Grid) -> bool:
         except NotModelled:
             return False
         except OutsideValidity:
-            pass  # elsewhere in the grid it may hold
+            pass  # other points of the grid may be valid
     return True
 
 
 def at_once(grid: Grid) -> dict[str, np.ndarray]:
-    """What the closed form says of all points of a grid together.
+    """Evaluate the exact model at all points of a grid as arrays.
 
     Returns
     -------
     dict
-        An array for each name that a single point records, NaN where the form has no answer.
+        One array per recorded value; NaN outside the validity of the model.
     """
     columns = grid.columns()
     names = columns.pop("scenario")
     arrays: dict[str, np.ndarray] = {name: np.full(len(names), np.nan) for name in (*_BUDGET, "speed")}
     for name in dict.fromkeys(names):
-        run, mine = Scenario.load(name), np.flatnonzero(names == name)
-        arrays["speed"][mine] = run.speed
-        for start in range(0, len(mine), BLOCK):
-            rows = mine[start : start + BLOCK]
+        run, indices = Scenario.load(name), np.flatnonzero(names == name)
+        arrays["speed"][indices] = run.speed
+        for start in range(0, len(indices), BLOCK):
+            rows = indices[start : start + BLOCK]
             at = {path: values[rows].astype(float) for path, values in columns.items()}
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what is outside validity shows in the rows
+                warnings.simplefilter("ignore")  # points outside validity are marked in the rows
                 answer = budget.exact(run, at)
             for part in _BUDGET:
                 arrays[part][rows] = getattr(answer, part)
@@ -94,6 +94,7 @@ _BUDGET = ("ettr", "total_h", *PARTS, "n_failures")
 
 
 def _budget(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Time budget of a point by the exact model."""
     run = scenario_of(values, {})
     answer = budget.closed_form(run)
     if answer.budget is None:
@@ -103,9 +104,10 @@ def _budget(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _simulate(values: Mapping[str, Any]) -> dict[str, Any]:
-    own = CALLS["simulate"].own
-    options = {name: values[name] for name in own if name in values}
-    simulated = simulate(scenario_of(values, own), **options)
+    """ETTR, run times and time budget of a point by simulation."""
+    names = CALLS["simulate"].options
+    options = {name: values[name] for name in names if name in values}
+    simulated = simulate(scenario_of(values, names), **options)
     low, high = simulated.ettr_interval
     recorded = {"ettr": simulated.ettr, "ettr_low": low, "ettr_high": high}
     recorded |= {f"finish_p{percentile}_h": simulated.finish_h(percentile / 100) for percentile in (5, 50, 95)}
@@ -113,16 +115,26 @@ def _simulate(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_share(value: Any) -> bool:
+    """True for a number between 0 and 1."""
     return isinstance(value, float) and 0 < value < 1
 
 
-def _is_whole(low: int, high: float) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+def _integer(low: int, high: float) -> tuple[Callable[[Any], bool], str]:
+    """Check for an integer in a range, and the rule."""
+    return (
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high,
+        f"an integer from {low:,} to {high:,}",
+    )
 
 
 CALLS: dict[str, Call] = {
     "budget": Call(_budget, {}),
     "simulate": Call(
-        _simulate, {"n_runs": _is_whole(1, MOST_RUNS), "seed": _is_whole(0, 2**63 - 1), "until": _is_share}
+        _simulate,
+        {
+            "n_runs": _integer(1, MOST_RUNS),
+            "seed": _integer(0, 2**63 - 1),
+            "until": (_is_share, "a number between 0 and 1"),
+        },
     ),
 }

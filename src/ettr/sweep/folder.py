@@ -1,4 +1,4 @@
-"""The folder of a sweep: what each point left, so that a sweep goes on where it was stopped."""
+"""Folder of a sweep, with the result of each finished point, from which an interrupted sweep is resumed."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from ettr.sweep.tables import Entry, as_stored
 from ettr.sweep.work import Outcome
 
 MANIFEST, POINTS, TABLE = "sweep.json", "points", "results.parquet"
-_OWN = {".lock", MANIFEST, POINTS, TABLE, "report.html"}
+_FILES = {".lock", MANIFEST, POINTS, TABLE, "report.html"}
 COMPARED = 200_000
-"""Grids up to this size are compared point by point."""
-_ODD = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
-"""Errors of JSON that holds something else than what a sweep wrote."""
+"""Largest grid that is compared point by point."""
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
+"""Errors of JSON that a sweep did not write."""
 
 
 class Folder:
-    """A folder that holds one sweep.
+    """Folder of a sweep.
 
-    A point, the table and the manifest are on disk when what writes them returns, so a kill, a full disk or a power cut
-    loses only what was not finished. A file that cannot be read is written again, and its point counts as open.
+    Points, table and manifest are synced to disk when they are written, so that a kill, a full disk or a power cut
+    loses only unfinished points. A file that cannot be read is rewritten, and its point counts as open.
 
     Parameters
     ----------
     path : path
-        Made if it is not there.
+        Folder, created if missing.
     job : SweepJob
-        What is swept.
+        Job of the sweep.
 
     Raises
     ------
     InputError
-        If the folder holds something else: another notebook, or a grid with points that the new one lacks.
+        If the folder has other files, a sweep of another notebook, or a grid with points that the new one lacks.
     """
 
     def __init__(self, path: str | os.PathLike[str], job: SweepJob) -> None:
@@ -55,11 +55,11 @@ class Folder:
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[None]:
-        """Keep other sweeps out; the folder is free again when the process ends, however it ends."""
+        """Lock the folder against other sweeps; the lock is released when the process ends for any reason."""
         with locked(self.path / ".lock", "sweep"):
-            self._check()  # another may have been at work until now
+            self._check()  # another sweep may have changed the folder before the lock
             for part in self.path.glob(f"**/*{durable.PART}"):
-                part.unlink(missing_ok=True)  # of a sweep that was cut off
+                part.unlink(missing_ok=True)  # left by an interrupted sweep
             grid = self._job.grid
             content = {"sweep": self._job.what, "n_points": grid.n_points, "grid": [vars(b) for b in grid.blocks]}
             with _writing(self.path / MANIFEST):
@@ -68,10 +68,10 @@ class Folder:
             yield
 
     def entry(self, digest: str) -> Entry | None:
-        """What is kept of a point, if it was run and its file can be read."""
+        """Return the result of a point, if it was run and its file can be read."""
         for failed, status in ((False, "done"), (True, "failed")):
             name = self._name(digest, failed)
-            with contextlib.suppress(OSError, *_ODD):
+            with contextlib.suppress(OSError, *_UNREADABLE):
                 content = json.loads((self.path / name).read_text(encoding="utf-8"))
                 record = content["metadata"][notebook.RECORD] if self._job.suffix == ".ipynb" else content
                 if record["digest"] == digest:
@@ -79,19 +79,21 @@ class Folder:
         return None
 
     def _name(self, digest: str, failed: bool) -> str:
+        """File of a point, relative to the folder."""
         return f"{POINTS}/{digest}{'.failed' if failed else ''}{self._job.suffix}"
 
     def _entry(self, name: str, status: str, content: dict[str, Any], record: dict[str, Any]) -> Entry:
-        stopped, what = record.get("stopped"), record.get("notebook", self._job.what)
-        error = notebook.stop_message(what, stopped) if stopped else record.get("error", "")
+        """Result of a point from the contents of its file."""
+        stopped, title = record.get("stopped"), record.get("notebook", self._job.what)
+        error = notebook.stop_message(title, stopped) if stopped else record.get("error", "")
         recorded: Mapping[str, Any] = {}
-        with contextlib.suppress(InputError):  # of a notebook that failed because of it
+        with contextlib.suppress(InputError):  # the notebook may have failed because of this error
             is_notebook = self._job.suffix == ".ipynb"
             recorded = notebook.recorded(content) if is_notebook else notebook.restored(record.get("recorded", {}))
         return Entry(name, status, float(record["duration_s"]), encodable(error), recorded)
 
     def keep(self, digest: str, outcome: Outcome) -> None:
-        """Write what a point left, whole or not at all, in place of what an earlier attempt left."""
+        """Write the result of a point atomically, replacing that of an earlier attempt."""
         with _writing(self.path / POINTS):
             durable.write(self.path / self._name(digest, outcome.failed), outcome.text)
             (self.path / self._name(digest, not outcome.failed)).unlink(missing_ok=True)
@@ -105,39 +107,39 @@ class Folder:
             parquet.write_table(pyarrow.Table.from_pandas(as_stored(table), preserve_index=False), part)
 
     def read_table(self) -> pd.DataFrame | None:
-        """The table of results, if there is one that can be read."""
+        """Return the table of results, if it exists and can be read."""
         try:
             return pd.read_parquet(self.path / TABLE)
-        except (OSError, NotImplementedError, *_ODD):  # Arrow's errors are among these
+        except (OSError, NotImplementedError, *_UNREADABLE):  # these include Arrow's errors
             return None
 
     def _check(self) -> None:
-        """Refuse a folder of something else."""
+        """Raise if the folder has other files or another sweep."""
         if self.path.exists() and not self.path.is_dir():
-            raise InputError(f"a sweep needs a folder, and {self.path} is something else")
+            raise InputError(f"a sweep needs a folder, and {self.path} is not a folder")
         if not self.path.is_dir() or not any(self.path.iterdir()):
             return
         try:
             kept = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
-            what, before = kept["sweep"], Grid(tuple(grids.Block(**block) for block in kept["grid"]))
+            title, before = kept["sweep"], Grid(tuple(grids.Block(**block) for block in kept["grid"]))
             lost = _points_lost(before, self._job.grid)
-        except (OSError, *_ODD) as error:
-            if {p.name for p in self.path.iterdir() if p.suffix != durable.PART} <= _OWN:
-                return  # a sweep that had only begun, or whose manifest was damaged; points are known by their names
+        except (OSError, *_UNREADABLE) as error:
+            if {p.name for p in self.path.iterdir() if p.suffix != durable.PART} <= _FILES:
+                return  # a sweep that had just started, or a damaged manifest; points are identified by their names
             raise InputError(
-                f"{self.path} holds something that is not a sweep; choose an empty or a new folder"
+                f"{self.path} contains files that are not a sweep; use an empty or a new folder"
             ) from error
-        if what != self._job.what:
-            raise InputError(f"{self.path} holds a sweep of {what}, not of {self._job.what}; choose another folder")
+        if title != self._job.what:
+            raise InputError(f"{self.path} contains a sweep of {title}, not of {self._job.what}; use another folder")
         if lost:
             raise InputError(
-                f"{self.path} holds a sweep of another grid: {lost:,} of its {before.n_points:,} points are not in "
-                f"this one; add them to the grid, or choose another folder"
+                f"{self.path} contains a sweep of another grid: {lost:,} of its {before.n_points:,} points are not in "
+                f"this one; add them to the grid, or use another folder"
             )
 
 
 def _points_lost(before: Grid, now: Grid) -> int:
-    """How many points of the grid before are not in the one now."""
+    """Number of points of the previous grid that are missing from the current one."""
     if max(before.n_points, now.n_points) > COMPARED:
         written = {json.dumps([[b.columns, b.rows] for b in grid.blocks]) for grid in (before, now)}
         return 0 if len(written) == 1 else before.n_points
@@ -147,11 +149,11 @@ def _points_lost(before: Grid, now: Grid) -> int:
 
 @contextlib.contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Say what cannot be written."""
+    """Raise a clear error for files that cannot be written."""
     try:
         yield
     except OSError as error:
         raise EttrError(
-            f"cannot write {path}: {error.strerror or error}; what was finished is kept, and the same command goes on "
-            f"from there"
+            f"cannot write {path}: {error.strerror or error}; finished points are kept, and the same command resumes "
+            f"the sweep"
         ) from error

@@ -1,4 +1,4 @@
-"""Grids: which values to go through, written as a file, and the points that they span."""
+"""Grids: the parameter values of a sweep, read from a file, and the points that they span."""
 
 from __future__ import annotations
 
@@ -23,13 +23,19 @@ BLOCKS = ("product", "zip", "points")
 MOST_VALUES = 10_000_000
 LARGEST = 1e300
 EXACT = 2.0**53
-"""Up to here every whole number is one that a float can be."""
+"""Largest integer up to which a float represents every integer."""
 RANGE_KEYS = {"from", "to", "count", "step", "scale", "multiple_of"}
 
 
 @dataclass(frozen=True)
 class Point:
-    """The value of each parameter, and the name that the grid gave the point, if any."""
+    """Point of a grid: the value of each parameter, and an optional name.
+
+    Examples
+    --------
+    >>> next(load({"n_gpus": [1024, 2048]}, most_points=10).points())
+    Point(parameters={'n_gpus': 1024}, name='')
+    """
 
     parameters: Mapping[str, Any]
     name: str = ""
@@ -37,7 +43,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Block:
-    """Points that are written together: rows of one table with a column a parameter."""
+    """Block of a grid: a table with one row per point and one column per parameter."""
 
     columns: tuple[str, ...]
     rows: Sequence[Sequence[Any]]
@@ -46,19 +52,25 @@ class Block:
 
 @dataclass(frozen=True)
 class Grid:
-    """Every combination of a row of each block.
+    """Grid of points: all combinations of the rows of its blocks.
 
     Attributes
     ----------
     blocks : tuple of Block
-        The last one runs fastest.
+        Blocks; the last one varies fastest.
+
+    Examples
+    --------
+    >>> grid = load({"n_gpus": [1024, 2048], "mttf_h": [3, 9, 27]}, most_points=10)
+    >>> grid.n_points, grid.parameters
+    (6, ('n_gpus', 'mttf_h'))
     """
 
     blocks: tuple[Block, ...]
 
     @property
     def n_points(self) -> int:
-        """How many points there are, without making them."""
+        """Number of points."""
         return math.prod(len(block.rows) for block in self.blocks)
 
     @property
@@ -67,7 +79,7 @@ class Grid:
         return tuple(column for block in self.blocks for column in block.columns)
 
     def mapped(self, change: Callable[[str, Any], Any]) -> Grid:
-        """The grid with ``change(parameter, value)`` in place of each value."""
+        """Return the grid with ``change(parameter, value)`` instead of each value."""
         blocks = (
             Block(b.columns, [[change(c, v) for c, v in zip(b.columns, row, strict=True)] for row in b.rows], b.names)
             for b in self.blocks
@@ -75,7 +87,7 @@ class Grid:
         return Grid(tuple(blocks))
 
     def points(self) -> Iterator[Point]:
-        """The points, one after another."""
+        """Return the points in order."""
         rows = [list(zip(block.rows, block.names or [""] * len(block.rows), strict=True)) for block in self.blocks]
         for combination in itertools.product(*rows):
             values = itertools.chain.from_iterable(row for row, _ in combination)
@@ -83,7 +95,7 @@ class Grid:
             yield Point(dict(zip(self.parameters, values, strict=True)), name)
 
     def columns(self) -> dict[str, np.ndarray]:
-        """One array a parameter, with an element a point, for what can be computed all at once."""
+        """Return one array per parameter with one element per point, for vectorised functions."""
         arrays: dict[str, np.ndarray] = {}
         before, total = 1, self.n_points
         for block in self.blocks:
@@ -96,29 +108,29 @@ class Grid:
 
 
 def load(source: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any], most_points: int) -> Grid:
-    """A grid from a YAML file, or from what such a file would hold.
+    """Read a grid from a YAML file, or from its contents.
 
     A mapping of parameters to values spans their product. Each parameter has
 
-    - a list of values, or one value;
+    - a list of values, or a single value;
     - a range, ``{from: 1, to: 60, count: 7}`` or ``{from: 1, to: 60, step: 1}``, both ends included; with
-      ``scale: log`` its steps are equal ratios, and with ``multiple_of: 8`` its values are rounded to multiples of 8
+      ``scale: log`` the steps are equal ratios, and with ``multiple_of: 8`` the values are rounded to multiples of 8
       between the ends.
 
-    Values that belong together are written in blocks, and the blocks are combined with each other:
+    Blocks group values, and all blocks are combined with each other:
 
     - ``product:`` is a mapping as above;
-    - ``zip:`` is one whose parameters take their first values together, then their second, and so on;
+    - ``zip:`` is a mapping whose parameters take their first values together, then their second, and so on;
     - ``points:`` is a list of mappings, or a mapping of names to mappings.
 
-    A list at the top is a list of points.
+    A list at the top level is a list of points.
 
     Parameters
     ----------
     source : path, mapping or list
-        A YAML file, or its contents.
+        YAML file, or its contents.
     most_points : int
-        A grid with more points is refused.
+        Largest number of points.
 
     Returns
     -------
@@ -127,35 +139,41 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any], mos
     Raises
     ------
     InputError
-        If the file cannot be read, or the grid breaks a rule: a parameter given twice or without values, a zip of
-        different lengths, a point twice, more points than `most_points`.
+        If the file cannot be read, or the grid breaks a rule: a repeated parameter or one without values, a zip of
+        different lengths, a repeated point, or more points than `most_points`.
+
+    Examples
+    --------
+    >>> grid = load({"cluster.n_gpus": {"from": 1024, "to": 16384, "count": 5, "scale": "log"}}, most_points=100)
+    >>> [point.parameters["cluster.n_gpus"] for point in grid.points()]
+    [1024, 2048, 4096, 8192, 16384]
     """
     content, place = _content(source)
     grid = Grid(tuple(_blocks(content, place)))
     for number, name in enumerate(grid.parameters):
         if name in grid.parameters[:number]:
-            raise InputError(f"{name} is given by two blocks ({place})")
+            raise InputError(f"{name} must be in one block only, got two ({place})")
     if grid.n_points > most_points:
         sizes = " x ".join(f"{len(block.rows):,}" for block in grid.blocks if len(block.rows) > 1)
-        raise InputError(
-            f"{place} has {grid.n_points:,} points ({sizes}), and at most {most_points:,} are swept at once"
-        )
+        raise InputError(f"a sweep must have at most {most_points:,} points, got {grid.n_points:,} = {sizes} ({place})")
     _check_twice(grid, place)
     return grid
 
 
 def key(parameters: Mapping[str, Any]) -> str:
-    """What a point is compared by."""
+    """Return a key by which points are compared."""
     return json.dumps(dict(parameters), sort_keys=True, default=str)
 
 
 def _content(source: Any) -> tuple[Any, str]:
+    """Contents of a grid, and its place for messages."""
     if not isinstance(source, str | os.PathLike):
         return source, "the grid"
     return load_yaml(text_of(source, "the grid"), str(source)), str(source)
 
 
 def _blocks(content: Any, place: str) -> Iterator[Block]:
+    """Blocks of a grid."""
     if isinstance(content, Sequence) and not isinstance(content, str):
         yield _points(content, place)
         return
@@ -166,8 +184,8 @@ def _blocks(content: Any, place: str) -> Iterator[Block]:
     for name, block in content.items():
         if name not in BLOCKS:
             raise InputError(
-                f"{place} has the parameter {name!r} beside the block {next(b for b in BLOCKS if b in content)!r}; "
-                f"put it into a block 'product'"
+                f"{place} has the parameter {name!r} next to the block {next(b for b in BLOCKS if b in content)!r}; "
+                f"move it to a block 'product'"
             )
         if name == "points":
             yield _points(block, place)
@@ -176,43 +194,45 @@ def _blocks(content: Any, place: str) -> Iterator[Block]:
         elif name == "zip":
             yield _zip(block, place)
         else:
-            yield from (Block((parameter,), [(v,) for v in taken]) for parameter, taken in _axes(block, place).items())
+            yield from (Block((parameter,), [(v,) for v in axis]) for parameter, axis in _axes(block, place).items())
 
 
 def _axes(block: Mapping[str, Any], place: str) -> dict[str, Sequence[Any]]:
-    """The values that each parameter takes, in order."""
+    """Values of each parameter, in order."""
     axes: dict[str, Sequence[Any]] = {}
     for name, written in block.items():
         if not isinstance(name, str):
-            raise InputError(f"a parameter's name must be a text, got {name!r} ({place})")
+            raise InputError(f"the name of a parameter must be text, got {name!r} ({place})")
         values = _range(name, written, place) if isinstance(written, Mapping) else written
         axes[name] = list(values) if isinstance(values, list | tuple | range | np.ndarray) else [values]
         if not isinstance(written, Mapping):
             refuse_infinite(name, axes[name], place)
         if len(axes[name]) == 0:
-            raise InputError(f"{name} has no values, so there is no point ({place})")
+            raise InputError(f"{name} must have at least one value, got none ({place})")
     return axes
 
 
 def _zip(block: Mapping[str, Any], place: str) -> Block:
+    """Block of parameters that change together."""
     axes = _axes(block, place)
-    if len({len(taken) for taken in axes.values()}) > 1:
-        counts = ", ".join(f"{name} has {len(taken)}" for name, taken in axes.items())
-        raise InputError(f"parameters of a zip must have as many values: {counts} ({place})")
+    if len({len(axis) for axis in axes.values()}) > 1:
+        counts = ", ".join(f"{name} has {len(axis)}" for name, axis in axes.items())
+        raise InputError(f"parameters of a zip must have equal numbers of values: {counts} ({place})")
     return Block(tuple(axes), list(zip(*axes.values(), strict=True)))
 
 
 def _points(block: Any, place: str) -> Block:
+    """Block of points, with or without names."""
     named = isinstance(block, Mapping)
     points = list(block.values()) if named else block
     if not isinstance(points, Sequence) or isinstance(points, str) or not points:
-        raise InputError(f"points must be a list of points, or a mapping of names to points, and not empty ({place})")
+        raise InputError(f"points must be a non-empty list of points, or a mapping of names to points ({place})")
     for point in points:
         if not isinstance(point, Mapping) or not point or not all(isinstance(name, str) for name in point):
             raise InputError(f"a point maps parameters to values, e.g. {{n_gpus: 1024}}, got {point!r} ({place})")
         if set(point) != set(points[0]):
             odd = ", ".join(sorted(map(str, set(point) ^ set(points[0]))))
-            raise InputError(f"points must all give the same parameters; not all give {odd} ({place})")
+            raise InputError(f"points must all have the same parameters; not all have {odd} ({place})")
         for name, value in point.items():
             refuse_infinite(name, value, place)
     columns = tuple(points[0])
@@ -224,12 +244,12 @@ def _points(block: Any, place: str) -> Block:
 
 
 def _range(name: str, written: Mapping[str, Any], place: str) -> Sequence[Any]:
-    """The values of a range, as whole numbers where all of them are."""
+    """Values of a range."""
     odd = set(written) - RANGE_KEYS
     if odd or not {"from", "to"} <= set(written):
         raise InputError(
             f"{name} must be a list of values or a range such as {{from: 1, to: 60, count: 7}}, "
-            f"got a mapping with {', '.join(map(str, written))}; a value that is itself a mapping stands in a list "
+            f"got a mapping with {', '.join(map(str, written))}; put a value that is itself a mapping into a list "
             f"({place})"
         )
     for part in ("from", "to", "step", "count", "multiple_of"):
@@ -239,24 +259,24 @@ def _range(name: str, written: Mapping[str, Any], place: str) -> Sequence[Any]:
                 f"{part} of {name} must be a number below {LARGEST:g}, got {cut(repr(value), 40)} ({place})"
             )
     if ("count" in written) == ("step" in written):
-        raise InputError(f"{name} needs one of count and step ({place})")
+        raise InputError(f"{name} needs either count or step ({place})")
     if not written.get("multiple_of", 1) > 0:
         raise InputError(f"multiple_of of {name} must be > 0, got {written['multiple_of']} ({place})")
     scale = written.get("scale", "linear")
     if scale not in ("linear", "log"):
         raise InputError(f"scale of {name} must be linear or log, got {scale!r} ({place})")
     if scale == "log" and min(written["from"], written["to"]) <= 0:
-        raise InputError(f"a log range must be above 0, got {name} from {written['from']} to {written['to']} ({place})")
+        raise InputError(f"a log range must be > 0, got {name} from {written['from']} to {written['to']} ({place})")
     count = _count(name, written, place)
     if count > MOST_VALUES:
-        raise InputError(f"{name} has {count:,} values, and at most {MOST_VALUES:,} are swept at once ({place})")
+        raise InputError(f"{name} must have at most {MOST_VALUES:,} values, got {count:,} ({place})")
     values = _spread(written, count)
     multiple = written.get("multiple_of")
     return values if multiple is None else _multiples(name, values, multiple, place)
 
 
 def _spread(written: Mapping[str, Any], count: int) -> list[Any]:
-    """The values of a range: whole numbers where all of them are, else with 12 digits, as a person would write them."""
+    """Values of a range: integers if all are, otherwise floats rounded to 12 digits."""
     low, high = written["from"], written["to"]
     between = count - 1 or 1
     step = written.get("step", (high - low) / between)
@@ -277,22 +297,21 @@ def _spread(written: Mapping[str, Any], count: int) -> list[Any]:
 
 
 def _multiples(name: str, values: list[Any], multiple: Any, place: str) -> list[Any]:
-    """Each value rounded to a multiple between the least and the largest; close ones round to one."""
+    """Distinct values rounded to multiples within the range."""
     if not max(map(abs, values)) / multiple < EXACT:
         raise InputError(
-            f"multiple_of of {name} must be so large that its values are at most {EXACT:g} times it, got {multiple} "
-            f"({place})"
+            f"multiple_of of {name} must be > {max(map(abs, values)) / EXACT:g}, its largest value / {EXACT:g}, got "
+            f"{multiple} ({place})"
         )
-    least, most = math.ceil(min(values) / multiple), math.floor(max(values) / multiple)
-    if least > most:
-        raise InputError(
-            f"no multiple of {multiple} lies between {min(values)} and {max(values)}, where {name} should be ({place})"
-        )
-    rounded = (multiple * min(max(round(value / multiple), least), most) for value in values)
+    lowest, highest = math.ceil(min(values) / multiple), math.floor(max(values) / multiple)
+    if lowest > highest:
+        raise InputError(f"{name} has no multiple of {multiple} between {min(values)} and {max(values)} ({place})")
+    rounded = (multiple * min(max(round(value / multiple), lowest), highest) for value in values)
     return list(dict.fromkeys(rounded))
 
 
 def _count(name: str, written: Mapping[str, Any], place: str) -> int:
+    """Number of values of a range."""
     low, high = written["from"], written["to"]
     if "count" in written:
         count = written["count"]
@@ -307,28 +326,28 @@ def _count(name: str, written: Mapping[str, Any], place: str) -> int:
 
 
 def _check_twice(grid: Grid, place: str) -> None:
-    """Refuse a point that comes twice; rows of blocks tell, as blocks share no parameter."""
+    """Raise for a repeated point; comparing rows of blocks is enough, because blocks share no parameter."""
     for block in grid.blocks:
         try:
-            rows = [_told_apart(row) for row in block.rows]
+            rows = [_row_key(row) for row in block.rows]
         except TypeError as error:
-            raise InputError(f"a mapping among the values must have texts as names ({place})") from error
+            raise InputError(f"a mapping among the values must have text keys ({place})") from error
         if len(set(rows)) == len(rows):
             continue
-        twice = next(number for number, row in enumerate(rows) if row in rows[:number])
-        parameters = ", ".join(f"{c}: {v!r}" for c, v in zip(block.columns, block.rows[twice], strict=True))
-        raise InputError(f"a point comes twice: {parameters} ({place})")
+        repeated = next(number for number, row in enumerate(rows) if row in rows[:number])
+        parameters = ", ".join(f"{c}: {v!r}" for c, v in zip(block.columns, block.rows[repeated], strict=True))
+        raise InputError(f"points must be different, got twice {parameters} ({place})")
 
 
-def _told_apart(row: Sequence[Any]) -> Any:
-    """A row as something that is equal for equal rows only, and never for true and 1."""
+def _row_key(row: Sequence[Any]) -> Any:
+    """Key that is equal for equal rows only, and differs between true and 1."""
     if all(type(value) in (int, float, str) for value in row):
         return tuple(row)
     return json.dumps(list(row), sort_keys=True, default=str)
 
 
 def _array(values: Sequence[Any]) -> np.ndarray:
-    """Numbers as an array of numbers, all else as objects."""
+    """Array of numbers if all values are numbers, otherwise of objects."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return np.asarray(values)
     array = np.empty(len(values), dtype=object)

@@ -1,4 +1,4 @@
-"""What a sweep runs at each point: a notebook, or a function of the package."""
+"""Jobs of a sweep: a notebook, or a function of the package, with its grid."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ ID_DIGITS = 16
 
 
 class SweepJob:
-    """One thing to run at many points.
+    """Job to run at every point of a grid.
 
     Attributes
     ----------
     what : str
-        The notebook, relative to its repository, or ``call NAME``.
+        Notebook, relative to its repository, or ``call NAME``.
     name : str
-        The notebook as messages name it, or the call's name.
+        Name of the notebook in messages, or of the call.
     grid : Grid
-        The points, each value checked and as it will be passed on.
+        Points, with checked and converted values.
     suffix : str
-        Of the file that a point leaves.
+        File extension of a result.
     root : Path
         Working folder of the points.
     """
@@ -50,16 +50,16 @@ class SweepJob:
     _fresh_kernels = False
 
     def column(self, parameter: str) -> str:
-        """The column of a parameter in the table: its name, unless every table has that column."""
+        """Return the column of a parameter in the table: its name, unless the name is reserved."""
         return f"parameter_{parameter}" if parameter in notebook.RESERVED else parameter
 
     @property
     def columns(self) -> list[str]:
-        """The columns of all parameters in the table."""
+        """Columns of all parameters in the table."""
         return [self.column(name) for name in self.grid.parameters]
 
     def ids(self) -> Iterator[str]:
-        """The id of each point, in the order of the grid."""
+        """Return the id of each point, in grid order."""
         order = sorted(range(len(self.grid.parameters)), key=self.grid.parameters.__getitem__)
         pieces = [
             [[self._identity.fragment(c, v) for c, v in zip(block.columns, row, strict=True)] for row in block.rows]
@@ -70,23 +70,23 @@ class SweepJob:
             yield self._identity.joined(fragments[place] for place in order)[:ID_DIGITS]
 
     def points(self) -> dict[str, Point]:
-        """All points by their ids.
+        """Return all points by id.
 
         Raises
         ------
         InputError
-            If two points are the same, which may show only now: a file has many paths.
+            If two points are equal, for example by two paths of the same file.
         """
         points: dict[str, Point] = {}
         for digest, point in zip(self.ids(), self.grid.points(), strict=True):
             if digest in points:
                 parameters = ", ".join(f"{name}: {value!r}" for name, value in point.parameters.items())
-                raise InputError(f"a point comes twice: {parameters}")
+                raise InputError(f"points must be different, got twice {parameters}")
             points[digest] = point
         return points
 
     def task(self, digest: str, parameters: Mapping[str, Any], elsewhere: bool = False) -> Task:
-        """A point as a worker takes it, with the files that it names if the worker may be `elsewhere`."""
+        """Return the task of a point for a worker; with the contents of its files if the worker is `elsewhere`."""
         return Task(
             self.name,
             self._source,
@@ -109,14 +109,14 @@ class SweepJob:
 
 
 class NotebookJob(SweepJob):
-    """A notebook to run at every point of a grid: a file, or a chapter of the book by its name.
+    """Notebook to run at every point of a grid: a file, or the name of a chapter of the book.
 
     Raises
     ------
     UnknownName
-        If there is no such chapter, or the grid has a parameter that the notebook does not declare.
+        If there is no such chapter, or the notebook does not declare a parameter of the grid.
     InputError
-        If the notebook cannot be read, or a value does not fit its declaration.
+        If the notebook cannot be read, or a value does not match the declared type.
     """
 
     suffix = ".ipynb"
@@ -140,14 +140,21 @@ class NotebookJob(SweepJob):
 
 
 class CallJob(SweepJob):
-    """A function of a scenario to call at every point of a grid.
+    """Function of a scenario to call at every point of a grid.
 
     Raises
     ------
     UnknownName
-        If there is no such call, or the grid has a field that scenarios do not have.
+        If there is no such function, or scenarios have no such field.
     InputError
-        If a value breaks its rule, or no scenario is named.
+        If a value is out of range, or there is no scenario.
+
+    Examples
+    --------
+    >>> from ettr import sweep
+    >>> job = CallJob("budget", "llama3-405b", sweep.load({"cluster.n_gpus": [8192, 16384]}, most_points=10))
+    >>> job.what, job.columns, len(job.points())
+    ('call budget', ['scenario', 'cluster.n_gpus'], 2)
     """
 
     suffix = ".json"
@@ -161,41 +168,42 @@ class CallJob(SweepJob):
         self.root = evidence.DATA.parent
         if "scenario" not in grid.parameters:
             if scenario is None:
-                raise InputError(f"a sweep of {name} needs a scenario: give --scenario, or scenario in the grid")
+                raise InputError(f"a sweep of {name} needs a scenario: set scenario, or add it to the grid")
             grid = Grid((Block(("scenario",), [(os.fspath(scenario),)]), *grid.blocks))
         elif scenario is not None:
-            raise InputError("the grid gives the scenario, so --scenario has no place")
+            raise InputError("scenario conflicts with the scenario in the grid; use one of them")
         self.grid = grid.mapped(lambda field, value: _checked(call, field, value))
         first = next(self.grid.points())
-        calls.scenario_of(first.parameters, call.own)  # an unknown field is refused before anything runs
+        calls.scenario_of(first.parameters, call.options)  # raises for an unknown field before anything runs
         self._identity = Identity(["call", name], self.root)
 
 
 def _checked(call: calls.Call, name: str, value: Any) -> Any:
-    """One value of a call's grid as it will be passed on."""
+    """Value of a call's grid, checked and converted."""
     value = value.item() if hasattr(value, "item") else value
-    if name in call.own:
-        if not call.own[name](value):
-            raise InputError(f"{name} cannot be {value!r}")
+    if name in call.options:
+        check, rule = call.options[name]
+        if not check(value):
+            raise InputError(f"{name} must be {rule}, got {value!r}")
         return value
     if name == "scenario":
         if not isinstance(value, str):
-            raise InputError(f"scenario must be the name of a preset or of a file, got {value!r}")
+            raise InputError(f"scenario must be a preset or a file, got {value!r}")
         Scenario.load(value)
         return beside(value, "")
     if "." not in name:
         raise UnknownName(
-            "parameter", name, ["scenario", *call.own], "others are a scenario's fields, e.g. cluster.n_gpus"
+            "parameter", name, ["scenario", *call.options], "or a field of a scenario, e.g. cluster.n_gpus"
         )
     try:
         json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be made of texts, finite numbers, true or false, got {value!r}") from error
-    return beside(value, "") if isinstance(value, str) else value  # a GPU or weather file counts with its contents
+        raise InputError(f"{name} must consist of text, finite numbers, true or false, got {value!r}") from error
+    return beside(value, "") if isinstance(value, str) else value  # a GPU or weather file is identified by its contents
 
 
 def _files(parameters: Mapping[str, Any]) -> Iterator[str]:
-    """The files that parameters name, by absolute paths."""
+    """Absolute paths of files among the parameters."""
     for value in parameters.values():
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str) and os.path.isabs(text) and Path(text).is_file():

@@ -1,4 +1,4 @@
-"""The charts of a sweep's report: one recorded value over one parameter."""
+"""Charts of the report of a sweep: a recorded value over a parameter."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ettr.plots.theme import BLUE, GREEN, ORANGE, PURPLE, finish, need
 _COLOURS = [BLUE, ORANGE, GREEN, PURPLE, "#b8860b", "#d6336c"]
 _DASHES = [[1, 0], [6, 3], [2, 3], [8, 3, 2, 3], [4, 2], [1, 2]]
 MOST_GROUPS = len(_COLOURS)
-"""Lines that one panel can tell apart."""
+"""Most lines of a panel."""
 
 _WIDE_RATIO = 50
 
 
 def panel(frame: pd.DataFrame, x: str, group: str, title: str, subtitle: str = "") -> Any:
-    """One recorded value over one parameter, with a line for each value of another.
+    """Draw a recorded value over a parameter, with a line for each value of another parameter.
 
     Parameters
     ----------
     frame : DataFrame
-        ``x`` (number or text), ``group`` (text; one value alone draws no legend), ``mean``, ``low`` and ``high`` over
-        all other parameters.
+        ``x`` (number or text), ``group`` (text; a single value has no legend), ``mean``, ``low`` and ``high`` over all
+        other parameters.
     x, group : str
-        Names of the two parameters, as the axes show them.
+        Names of the two parameters for the axes.
     title, subtitle : str
-        The statement, and what is held.
+        Finding, and the fixed parameters.
     """
     need(frame, "x", "group", "mean", "low", "high")
     groups = list(dict.fromkeys(frame["group"]))
@@ -75,7 +75,7 @@ def panel(frame: pd.DataFrame, x: str, group: str, title: str, subtitle: str = "
 
 
 def _across(values: pd.Series, title: str) -> alt.X:
-    """The axis across: logarithmic where numbers span much, one place a value where they are no numbers."""
+    """Horizontal axis: logarithmic over a wide range of numbers, categorical for texts."""
     if not pd.api.types.is_numeric_dtype(values):
         return alt.X(
             "x:N", title=title, sort=list(dict.fromkeys(values)), axis=alt.Axis(labelAngle=-30, labelLimit=110)

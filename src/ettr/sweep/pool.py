@@ -1,4 +1,4 @@
-"""Workers: a Dask cluster on this machine or one that is already there, and work handed to it piece by piece."""
+"""Workers of a sweep: a Dask cluster on this machine or an existing one, and the distribution of tasks."""
 
 from __future__ import annotations
 
@@ -19,50 +19,50 @@ from ettr.core.errors import EttrError, InputError
 CONNECT_TIMEOUT_S = 10
 LOOKED_AFTER_EVERY_S = 1.0
 _ADDRESS = re.compile(r"inproc://\S+|((tcp|tls|ws|wss|ucx)://)?(\[[0-9a-fA-F:.]+\]|[^\s/:]+):\d{1,5}")
-_LOST = "the scheduler went away; what was finished is kept, and the same command goes on from there"
+_LOST = "the connection to the scheduler was lost; finished points are kept, and the same command resumes the sweep"
 AHEAD = 2
-"""Pieces that wait for each thread: enough to keep it busy, and few that a lost scheduler takes along."""
-OWN_CLUSTER = {
+"""Queued tasks per thread: enough to keep it busy, and few to lose with the scheduler."""
+LOCAL_CLUSTER = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     "distributed.deploy.lost-worker-timeout": "365 days",
 }
-"""Dask's settings for workers on this machine: no page of what runs is served, and a worker that ended is started again
-however long that takes, which on a busy machine may be minutes."""
+"""Dask's settings for workers on this machine: no dashboard, and no timeout for restarting a dead worker, which may
+take minutes on a busy machine."""
 
 
 class SchedulerLost(EttrError):
-    """The connection to the scheduler broke; what was finished is kept."""
+    """The connection to the scheduler was lost; finished points are kept."""
 
 
 def check(workers: int | None, scheduler: str | None) -> None:
-    """Refuse workers that cannot be, before anything is begun."""
+    """Raise for invalid workers before anything starts."""
     if scheduler is not None and workers is not None:
-        raise InputError("workers are those of the scheduler: give either of the two")
+        raise InputError("workers conflicts with scheduler, which has its own workers; use one of them")
     if workers is not None and workers < 1:
         raise InputError(f"workers must be >= 1, got {workers}")
 
 
 @contextlib.contextmanager
 def connected(workers: int | None, scheduler: str | None, most: int) -> Iterator[Any]:
-    """A Dask client, with a cluster of its own on this machine unless a scheduler is named.
+    """Yield a Dask client, of a new cluster on this machine unless there is a scheduler.
 
-    Dask runs what anybody sends. A cluster of its own asks for a certificate that only this process and its workers
-    hold, in memory. Who reaches a scheduler that asks for none runs code there.
+    Dask runs any code that it receives. A new cluster requires a certificate that only this process and its workers
+    have in memory. Anyone who can reach a scheduler without certificates can run code on it.
 
     Parameters
     ----------
     workers : int, optional
-        Processes on this machine; as many as it has cores if not given.
+        Processes on this machine; by default one per core.
     scheduler : str, optional
         Address of a running scheduler, e.g. ``tcp://10.0.0.1:8786`` or ``tls://...``, or its scheduler file.
     most : int
-        Processes that there is work for; no more of them are started.
+        Largest useful number of processes.
 
     Raises
     ------
     InputError
-        If nothing answers at that address.
+        If there is no scheduler at that address.
     """
     with extras.needed("sweep"):
         import cryptography  # noqa: F401  (Dask makes its certificates with it)
@@ -70,9 +70,9 @@ def connected(workers: int | None, scheduler: str | None, most: int) -> Iterator
         from distributed import Client, LocalCluster, Security
     with _silent(), contextlib.ExitStack() as stack:
         if scheduler is None:
-            # Dask imports modules from this folder, so it is none that others may write to
+            # Dask imports modules from this folder, so nobody else may have write access
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ettr-", ignore_cleanup_errors=True))
-            stack.enter_context(dask.config.set(OWN_CLUSTER))
+            stack.enter_context(dask.config.set(LOCAL_CLUSTER))
             try:
                 cluster = LocalCluster(
                     n_workers=min(workers or os.cpu_count() or 1, most),
@@ -80,33 +80,33 @@ def connected(workers: int | None, scheduler: str | None, most: int) -> Iterator
                     security=True,
                     dashboard_address="127.0.0.1:0",
                     scheduler_kwargs={"dashboard": False},
-                    memory_limit=0,  # notebooks run in processes of their own
+                    memory_limit=0,  # notebooks run in separate processes
                     local_directory=folder,
                     silence_logs=logging.CRITICAL,
                 )
             except (RuntimeError, OSError) as error:
                 raise EttrError(
-                    f"the workers did not start: {' '.join(str(error).split())[:200]}. In a script, call this below "
-                    f'`if __name__ == "__main__":`; a file in this folder may also hide a module of Python'
+                    f"the workers did not start: {' '.join(str(error).split())[:200]}. In a script, call this under "
+                    f'`if __name__ == "__main__":`; also check for a file in this folder with the name of a module'
                 ) from error
             yield stack.enter_context(Client(stack.enter_context(cluster)))
             return
         by_file = Path(scheduler).suffix == ".json"
         if not by_file and not _ADDRESS.fullmatch(scheduler):
-            raise InputError(f"a scheduler has an address such as tcp://10.0.0.1:8786, or a file; got {scheduler!r}")
+            raise InputError(f"scheduler must be an address such as tcp://10.0.0.1:8786 or a file, got {scheduler!r}")
         if by_file and not Path(scheduler).is_file():
-            raise InputError(f"there is no scheduler file {scheduler}")
+            raise InputError(f"scheduler file {scheduler} does not exist")
         if scheduler.startswith("tls:") and not Security().get_connection_args("client").get("ssl_context"):
             raise InputError(
-                f"{scheduler} needs certificates: name them in Dask's configuration, e.g. in the environment as "
-                f"DASK_DISTRIBUTED__COMM__TLS__CA_FILE, and __CLIENT__CERT and __CLIENT__KEY in place of __CA_FILE"
+                f"{scheduler} needs certificates: set them in Dask's configuration, e.g. in the environment as "
+                f"DASK_DISTRIBUTED__COMM__TLS__CA_FILE, and with __CLIENT__CERT and __CLIENT__KEY instead of __CA_FILE"
             )
         try:
             options = {"scheduler_file": scheduler} if by_file else {"address": scheduler}
             client = Client(**options, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError, TypeError, KeyError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
-            raise InputError(f"no scheduler answers at {scheduler} within {CONNECT_TIMEOUT_S} s: {reason}") from error
+            raise InputError(f"no scheduler responds at {scheduler} within {CONNECT_TIMEOUT_S} s: {reason}") from error
         yield stack.enter_context(client)
 
 
@@ -117,33 +117,33 @@ def stream(
     piece: Callable[[Any], Any],
     look: Callable[[int], None],
 ) -> Iterator[tuple[Hashable, Any]]:
-    """Futures of ``work(piece(key))`` for all keys that wait, each with its key as soon as it is there.
+    """Yield futures of ``work(piece(key))`` for all waiting keys, each with its key, in order of completion.
 
-    Only a few pieces a thread are handed out at a time, so that workers may come and go, and little is on its way when
-    something breaks. What a dead worker was at is done again by another one.
+    Only a few tasks per thread are submitted at a time, so that workers can join and leave, and little is lost in a
+    failure. The task of a dead worker is repeated by another one.
 
     Parameters
     ----------
     client : distributed.Client
-        From :func:`connected`.
+        Client from :func:`connected`.
     work : callable
-        A function of an importable module.
+        Function of an importable module.
     waiting : deque
-        Keys, taken from the left. More may be added while results come.
+        Keys, taken from the left. More may be added meanwhile.
     piece : callable
-        From a key to what is sent to the worker.
+        Function from a key to the argument for the worker.
     look : callable
-        Told every second in which nothing is done how many threads there are.
+        Called with the number of threads after every second without a result.
 
     Yields
     ------
     key, distributed.Future
-        Its error is what the work raised, or ``KilledWorker`` for a piece whose worker died again and again.
+        The error of a future is that of the work, or ``KilledWorker`` if its worker died repeatedly.
 
     Raises
     ------
     SchedulerLost
-        If the scheduler goes away.
+        If the connection to the scheduler is lost.
     """
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
     keys: dict[Any, Hashable] = {}
@@ -172,7 +172,7 @@ def stream(
 
 
 def _threads(client: Any) -> int:
-    """How many pieces the workers can do side by side."""
+    """Number of tasks that the workers can run in parallel."""
     if client.status != "running":
         raise SchedulerLost(_LOST)
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
@@ -181,7 +181,7 @@ def _threads(client: Any) -> int:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Keep Dask's own reports of lost connections off the screen: what they mean is said as one error."""
+    """Silence Dask's log messages of lost connections, which are reported as a single error instead."""
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "distributed.core", "tornado")]
     before = [logger.level for logger in loggers]
     for logger in loggers:

@@ -1,4 +1,4 @@
-"""One page about a sweep, in one file: what failed, what was recorded over the grid, and every point."""
+"""HTML report of a sweep in a single file: failures, charts of the recorded values, and a table of all points."""
 
 from __future__ import annotations
 
@@ -28,29 +28,39 @@ MOST_PANELS = 24
 MOST_ROWS = 2_000
 LONGEST = 80
 LONGEST_ERROR = 500
-"""Signs of a value, and of an error, that the page shows."""
-_ALIKE = 1e-12
-"""A spread below this share is rounding."""
-_UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
-"""What has no place in a page or a picture."""
+"""Most characters of a value, and of an error, on the page."""
+_ROUNDING = 1e-12
+"""Relative range that counts as rounding."""
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+"""Characters that are not valid in HTML or SVG."""
 
 
 def write(job: SweepJob, table: pd.DataFrame, out: str | os.PathLike[str]) -> Path:
-    """Write ``report.html`` beside the table of a sweep.
+    """Write ``report.html`` to the folder of a sweep.
 
     Parameters
     ----------
     job : SweepJob
-        What was swept.
+        Job of the sweep.
     table : DataFrame
-        As :func:`ettr.sweep.run` returns it.
+        Table as from :func:`ettr.sweep.run`.
     out : path
         Folder of the sweep.
 
     Returns
     -------
     Path
-        The page: one file without scripts that needs no network.
+        Report, a single file without scripts that works offline.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ettr import sweep
+    >>> job = sweep.CallJob("budget", "llama3-405b", sweep.load({"cluster.n_gpus": [8192, 16384]}, most_points=10))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = write(job, sweep.run_job(job, folder), folder)
+    ...     report.name, "2 points: 2 done" in report.read_text(encoding="utf-8")
+    ('report.html', True)
     """
     path = Path(out) / NAME
     try:
@@ -61,30 +71,31 @@ def write(job: SweepJob, table: pd.DataFrame, out: str | os.PathLike[str]) -> Pa
 
 
 def page(job: SweepJob, table: pd.DataFrame) -> str:
-    """The page as HTML."""
+    """Return the report as HTML."""
     parameters = job.columns
     recorded = [name for name in table.columns if name not in (*RESERVED, *parameters)]
     order = np.argsort(table["status"].map({"failed": 0, "open": 1, "done": 2}), kind="stable")
     title = f"Sweep of {job.what}"
-    held = [name for name in parameters if len(set(table[name].map(_exact))) == 1]
-    fixed = ", ".join(f"{name} = {_exact(table[name].iloc[0])}" for name in held)
+    fixed = [name for name in parameters if len(set(table[name].map(_exact))) == 1]
+    values = ", ".join(f"{name} = {_exact(table[name].iloc[0])}" for name in fixed)
     body = [
         f"<h1>{html.escape(title)}</h1>",
-        f"<p>{html.escape(counts_sentence(table))}{f' Held: {html.escape(fixed)}.' if fixed else ''}</p>",
-        *_panels(table, [name for name in parameters if name not in held], recorded),
+        f"<p>{html.escape(counts_sentence(table))}{f' Fixed: {html.escape(values)}.' if values else ''}</p>",
+        *_panels(table, [name for name in parameters if name not in fixed], recorded),
         "<h2>Points</h2>",
         *_rows(table.iloc[order], [*(["name"] if "name" in table else []), *parameters], recorded),
     ]
-    return _UNSHOWN.sub("\ufffd", _PAGE.format(title=html.escape(title), style=_STYLE, body="\n".join(body)))
+    return _UNPRINTABLE.sub("\ufffd", _PAGE.format(title=html.escape(title), style=_STYLE, body="\n".join(body)))
 
 
 def small_multiples(table: pd.DataFrame, varying: list[str], name: str) -> tuple[pd.DataFrame, str, str]:
-    """One recorded value over the parameter with most values, in groups by the next one, averaged over the rest.
+    """Return a recorded value over the parameter with the most values, grouped by another, averaged over the rest.
 
     Returns
     -------
     DataFrame, str, str
-        ``x``, ``group``, ``mean``, ``low``, ``high``; and the names of the two parameters (empty without a group).
+        ``x``, ``group``, ``mean``, ``low``, ``high``; and the names of the two parameters (the second is empty without
+        a group).
     """
     done = table[(table["status"] == "done") & _is_finite(table[name])]
     kinds = {p: _are_numbers(done[p]) for p in varying}
@@ -106,7 +117,7 @@ def small_multiples(table: pd.DataFrame, varying: list[str], name: str) -> tuple
 
 
 def spread_title(name: str, values: pd.Series) -> str:
-    """The range of one recorded value, as the title of its chart.
+    """Return the range of a recorded value, as the title of its chart.
 
     Examples
     --------
@@ -114,29 +125,27 @@ def spread_title(name: str, values: pd.Series) -> str:
     'ettr: 0.07 to 0.91'
     """
     low, high = float(values.min()), float(values.max())
-    if high - low <= _ALIKE * max(abs(low), abs(high)):
-        return f"{name}: {number(low)} everywhere"
+    if high - low <= _ROUNDING * max(abs(low), abs(high)):
+        return f"{name}: {number(low)} at all points"
     return f"{name}: {number(low)} to {number(high)}"
 
 
 def counts_sentence(table: pd.DataFrame) -> str:
-    """How many points there are, how many failed, and how long they took together.
+    """Return a sentence with the number of points, failures and the total run time.
 
     Examples
     --------
     >>> counts_sentence(pd.DataFrame({"status": ["done", "failed"], "duration_s": [1800.0, 1800.0]}))
-    '2 points: 1 done, 1 failed. Together they took 1 h.'
+    '2 points: 1 done, 1 failed. Total run time: 1 h.'
     """
     states = table["status"].value_counts()
     numbers = [f"{count(states[name])} {name}" for name in ("done", "failed", "open") if name in states]
     taken = duration(float(table["duration_s"].sum()) / 3600)
-    return (
-        f"{count(len(table))} point{'' if len(table) == 1 else 's'}: {', '.join(numbers)}. Together they took {taken}."
-    )
+    return f"{count(len(table))} point{'' if len(table) == 1 else 's'}: {', '.join(numbers)}. Total run time: {taken}."
 
 
 def _panels(table: pd.DataFrame, varying: list[str], recorded: list[str]) -> list[str]:
-    """A chart for each recorded number, unless nothing varies or nothing is a number."""
+    """Chart of each recorded number, unless no parameter varies or no recorded value is a number."""
     names = [
         name
         for name in recorded
@@ -149,7 +158,7 @@ def _panels(table: pd.DataFrame, varying: list[str], recorded: list[str]) -> lis
         frame, across, group = small_multiples(table, varying, name)
         rest = [p for p in varying if p not in (across, group)]
         spread = f"line: mean over {', '.join(rest)}; shade: their range" if rest else ""
-        title = spread_title(_shown(name), frame["mean"])
+        title = spread_title(_printable(name), frame["mean"])
         chart = panel(frame, across, group, title, spread)
         spec = chart.to_dict()
         picture = base64.b64encode(rendering.svg(spec).encode()).decode()
@@ -157,21 +166,21 @@ def _panels(table: pd.DataFrame, varying: list[str], recorded: list[str]) -> lis
         figures.append(f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}">')
     left = len(names) - MOST_PANELS
     more = [f"<p>{left} more recorded values are in the table.</p>"] if left > 0 else []
-    return ["<h2>What was recorded</h2>", f'<div class="panels">{"".join(figures)}</div>', *more]
+    return ["<h2>Recorded values</h2>", f'<div class="panels">{"".join(figures)}</div>', *more]
 
 
-def _rows(table: pd.DataFrame, given: list[str], recorded: list[str]) -> list[str]:
-    """The table, with a link to the file of each point."""
-    heads = ["point", *given, "status", "seconds", *recorded]
-    cells = "".join(f"<th scope=col>{html.escape(_shown(head))}</th>" for head in heads)
+def _rows(table: pd.DataFrame, parameters: list[str], recorded: list[str]) -> list[str]:
+    """Table of the points, with a link to the file of each."""
+    heads = ["point", *parameters, "status", "seconds", *recorded]
+    cells = "".join(f"<th scope=col>{html.escape(_printable(head))}</th>" for head in heads)
     rows = []
     for row in itertools.islice(table.to_dict("records"), MOST_ROWS):
         link = html.escape(row["id"])
         if row["notebook"]:
             link = f'<a href="{html.escape(row["notebook"], quote=True)}">{link}</a>'
-        state = row["status"] if not row["error"] else f"{row['status']}: {_shown(row['error'], LONGEST_ERROR)}"
+        state = row["status"] if not row["error"] else f"{row['status']}: {_printable(row['error'], LONGEST_ERROR)}"
         values = [
-            *(_exact(row[name]) for name in given),
+            *(_exact(row[name]) for name in parameters),
             state,
             _text(row["duration_s"]),
             *(_text(row[n]) for n in recorded),
@@ -189,28 +198,30 @@ def _rows(table: pd.DataFrame, given: list[str], recorded: list[str]) -> list[st
 
 
 def _is_number(values: pd.Series) -> bool:
+    """True for a column of numbers."""
     return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
 
 
 def _are_numbers(values: pd.Series) -> bool:
-    """Whether they can stand on an axis."""
+    """True for values that a numeric axis can show."""
     try:
         return bool(pd.to_numeric(values, errors="coerce").notna().all() and values.map(type).ne(bool).all())
-    except OverflowError:  # a whole number beyond what a float can hold
+    except OverflowError:  # an integer beyond the range of floats
         return False
 
 
 def _is_finite(values: pd.Series) -> pd.Series:
+    """Which values are finite."""
     return values.notna() & ~values.isin([math.inf, -math.inf])
 
 
-def _shown(text: str, longest: int = LONGEST) -> str:
-    """A text that fits into a page."""
-    return _UNSHOWN.sub("\ufffd", sentences.cut(text, longest))
+def _printable(text: str, longest: int = LONGEST) -> str:
+    """Text for the page, shortened and without invalid characters."""
+    return _UNPRINTABLE.sub("\ufffd", sentences.cut(text, longest))
 
 
 def _exact(value: Any) -> str:
-    """A parameter's value, so that two values that differ have two texts."""
+    """Text of a parameter value, different for different values."""
     if isinstance(value, float):
         return repr(float(value)).removesuffix(".0")
     text = value if isinstance(value, str) else json.dumps(value, default=str)
@@ -220,18 +231,19 @@ def _exact(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
+    """Text of a value for the table."""
     if isinstance(value, float):
         return "" if np.isnan(value) else f"{value:.6g}"
     if isinstance(value, str):
-        return _shown(value)
+        return _printable(value)
     if value is None or value is pd.NA:
         return ""
     if isinstance(value, list | np.ndarray) and len(value) > 4:
         return f"{len(value)} values: {_text(value[0])} … {_text(value[-1])}"
     if isinstance(value, list | dict | np.ndarray):
         text = json.dumps(value.tolist() if isinstance(value, np.ndarray) else value, default=str)
-        return _shown(text)
-    return _shown(str(value))
+        return _printable(text)
+    return _printable(str(value))
 
 
 _STYLE = """

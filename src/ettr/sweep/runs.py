@@ -1,4 +1,4 @@
-"""Runs the points of a sweep that are not finished, and gathers what all of them recorded."""
+"""Running a sweep: its unfinished points, and the table of all results."""
 
 from __future__ import annotations
 
@@ -22,28 +22,34 @@ from ettr.sweep.tables import Entry, table_at_once, table_of
 from ettr.sweep.work import Outcome, Task, WorkerDiffers, do
 
 MOST_POINTS = 100_000
-"""Points of one sweep that leave a file each."""
+"""Most points of a sweep with a file per point."""
 MOST_AT_ONCE = 20_000_000
-"""Points of one sweep that the closed form takes all at once."""
+"""Most points of a sweep that the exact model evaluates as arrays."""
 TABLE_EVERY_S = 60.0
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a sweep is.
+    """Progress of a sweep.
 
     Attributes
     ----------
     done, failed, total : int
-        Points that are finished, those of them that failed, and all.
+        Number of finished points, of failed points among them, and of all points.
     kept : int
-        Finished points that an earlier run left.
+        Finished points from an earlier run.
     threads : int
-        How many points the workers can run side by side; 0 while none is there.
+        Number of points that the workers can run in parallel; 0 without workers.
     entries : mapping of str to Entry or None
-        What each point left, by its id; none of an open one.
+        Result of each point by id; None if it is open.
     last : str
-        Id of the point that was finished last, in what says so; empty elsewhere.
+        Id of the point that has just finished; otherwise empty.
+
+    Examples
+    --------
+    >>> progress = Progress(done=3, failed=1, total=6, kept=2)
+    >>> progress.total - progress.done
+    3
     """
 
     done: int
@@ -56,7 +62,13 @@ class Progress:
 
 
 def limit(call: str | None) -> int:
-    """The most points that a sweep of this call, or of a notebook, may have."""
+    """Return the largest number of points of a sweep of a call, or of a notebook (None).
+
+    Examples
+    --------
+    >>> limit("budget"), limit(None)
+    (20000000, 100000)
+    """
     return MOST_AT_ONCE if call == "budget" else MOST_POINTS
 
 
@@ -65,17 +77,16 @@ OnProgress = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Preview:
-    """What a sweep would do.
+    """State of a sweep, and the time that its open points would take.
 
     Attributes
     ----------
     table : DataFrame
-        One row a point with its parameters and ``status``: ``done``, ``failed`` or ``open``.
+        One row per point with its parameters and ``status``: ``done``, ``failed`` or ``open``.
     point_s : float or None
-        How long the point took that was run to know it; None if none was run. [s]
+        Run time of the point that was run as a test; None if none was run. [s]
     left_s : float or None
-        How long the open points would take with as many workers as asked for; None if none is open, or the closed form
-        takes all of them at once. [s]
+        Estimated run time of the open points; None if none is open, or the exact model evaluates them as arrays. [s]
     """
 
     table: pd.DataFrame
@@ -95,46 +106,53 @@ def run(
     fresh_kernels: bool = False,
     on_progress: OnProgress | None = None,
 ) -> pd.DataFrame:
-    """Run a notebook at every point of a grid, and gather what it records.
+    """Run a notebook at every point of a grid, and return a table of the recorded values.
 
-    What is finished stays in `out`: after a crash the same call goes on from there. A point is run again if the
-    notebook's code, a file that its parameters name, the package, its data or the locked versions changed.
+    Results are saved in `out`; after a crash, the same call resumes the sweep. A point is repeated if the code of the
+    notebook, a file among its parameters, the package, its data or the locked versions changed.
 
     Parameters
     ----------
     notebook : path
-        A notebook with a cell tagged ``parameters``.
+        Notebook with a cell tagged ``parameters``.
     grid : path, mapping or list
-        A grid file, or what it would hold; see :func:`ettr.sweep.load`.
+        Grid file, or its contents; see :func:`ettr.sweep.load`.
     out : path
         Folder of the results: ``points/ID.ipynb`` for each executed copy, and ``results.parquet``.
     workers : int, optional
-        Processes on this machine; as many as it has cores if not given.
+        Processes on this machine; by default one per core.
     scheduler : str, optional
-        Address or file of a running Dask scheduler whose workers do the work instead. Whoever reaches one at ``tcp://``
-        runs code as its owner; one at ``tls://`` takes the certificate that Dask's configuration names.
+        Address or file of a running Dask scheduler to use instead. Anyone who can reach a scheduler at ``tcp://`` can
+        run code as its owner; one at ``tls://`` uses the certificate in Dask's configuration.
     retry_failed : bool
-        Run points again that failed before.
+        Repeat points that failed before.
     timeout_s : float, optional
-        Longest time that one point may take. [s]
+        Longest run time of a point. [s]
     fresh_kernels : bool
         Start a kernel for each point instead of forking a prepared process.
     on_progress : callable, optional
-        Told a :class:`Progress` after each point.
+        Called with a :class:`Progress` after each point.
 
     Returns
     -------
     DataFrame
-        One row a point, in the order of the grid: ``id``, ``name`` if points have names, the parameters, ``status``
-        (``done`` or ``failed``), ``duration_s`` [s], ``error``, ``notebook`` (the executed copy, relative to `out`) and
-        a column for each recorded value. It is also in ``results.parquet``.
+        One row per point, in grid order: ``id``, ``name`` if points have names, the parameters, ``status`` (``done`` or
+        ``failed``), ``duration_s`` [s], ``error``, ``notebook`` (the executed copy, relative to `out`) and a column for
+        each recorded value. It is also saved as ``results.parquet``.
 
     Raises
     ------
     InputError
-        If the notebook or the grid breaks a rule, `out` holds something else, or no scheduler answers.
+        If the notebook or the grid breaks a rule, `out` has other files, or no scheduler responds.
     EttrError
-        If results cannot be written, or the scheduler goes away.
+        If results cannot be written, or the connection to the scheduler is lost.
+
+    Examples
+    --------
+    >>> grid = {"n_gpus": [8192, 16384], "mttf_h": [3, 9]}
+    >>> table = run("study.ipynb", grid, "results")  # doctest: +SKIP
+    >>> table[["n_gpus", "mttf_h", "status"]].shape  # doctest: +SKIP
+    (4, 3)
     """
     job = NotebookJob(notebook, load(grid, MOST_POINTS), timeout_s=timeout_s, fresh_kernels=fresh_kernels)
     return run_job(job, out, workers, scheduler, retry_failed, on_progress)
@@ -156,25 +174,25 @@ def call(
     Parameters
     ----------
     name : str
-        ``"budget"`` for the closed form, ``"simulate"`` for a simulation.
+        ``"budget"`` for the exact model, ``"simulate"`` for a simulation.
     grid, out, workers, scheduler, retry_failed, on_progress
-        As for :func:`run`. The grid's parameters are fields of a scenario, e.g. ``cluster.n_gpus``, ``scenario``, and
+        As in :func:`run`. Parameters of the grid are fields of a scenario, e.g. ``cluster.n_gpus``, ``scenario``, and
         for a simulation ``n_runs``, ``seed`` and ``until``.
     scenario : str, optional
-        Preset or scenario file, unless the grid names it.
+        Preset or scenario file, unless it is in the grid.
 
     Returns
     -------
     DataFrame
-        As from :func:`run`. Where all fields of the grid may be arrays for the closed form, it is asked once and not
-        once a point, and points leave no files of their own.
+        Table as from :func:`run`. If all fields of the grid accept arrays, the exact model evaluates all points at
+        once, without a file per point.
 
     Raises
     ------
     UnknownName
-        If there is no such call or no such field.
+        If there is no such function or field.
     InputError, EttrError
-        As :func:`run`.
+        As in :func:`run`.
 
     Examples
     --------
@@ -189,23 +207,31 @@ def call(
 
 
 def preview(job: SweepJob, out: str | os.PathLike[str], workers: int | None = None) -> Preview:
-    """What a sweep would do, and how long it would take, from one point that is run and kept.
+    """Return the state of a sweep and an estimate of its run time, from a single point that is run and saved.
 
     Parameters
     ----------
     job : SweepJob
-        What would be swept.
+        Job of the sweep.
     out : path
-        Folder of the results; the point that is timed is finished in it.
+        Folder of the results; the timed point is saved in it.
     workers : int, optional
-        How many would work side by side; as many as there are cores if not given.
+        Number of workers; by default one per core.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> job = CallJob("budget", "llama3-405b", load({"cluster.n_gpus": [8192, 16384]}, most_points=10))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     preview(job, folder).table["status"].tolist()
+    ['open', 'open']
     """
     folder, points = Folder(out, job), job.points()
     if _is_at_once(job):
         kept = folder.read_table()
         states = {} if kept is None else dict(zip(kept["id"], kept["status"], strict=True))
-        known = {d: Entry("", states[d], 0.0, "", {}) if d in states else None for d in points}
-        return Preview(table_of(job, points, known), None, None)
+        finished = {d: Entry("", states[d], 0.0, "", {}) if d in states else None for d in points}
+        return Preview(table_of(job, points, finished), None, None)
     entries = {digest: folder.entry(digest) for digest in points}
     waiting = [digest for digest, entry in entries.items() if entry is None]
     point_s = left_s = None
@@ -231,16 +257,25 @@ def run_job(
     retry_failed: bool = False,
     on_progress: OnProgress | None = None,
 ) -> pd.DataFrame:
-    """Run the points of a job that are not finished; :func:`run` and :func:`call` say what is what."""
+    """Run the unfinished points of a job, and return the table of all; see :func:`run` and :func:`call`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> job = CallJob("budget", "llama3-405b", load({"cluster.n_gpus": [8192, 16384]}, most_points=10))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run_job(job, folder)["ettr"].round(3).tolist()
+    [0.949, 0.909]
+    """
     pool.check(workers, scheduler)
     if _is_at_once(job):
         return _at_once(job, out)
     if job.grid.n_points > MOST_POINTS:
         raise InputError(
-            f"the grid has {job.grid.n_points:,} points, and at most {MOST_POINTS:,} are swept where the closed form "
-            f"takes one at a time, as it does with these fields"
+            f"a sweep must have at most {MOST_POINTS:,} points if its fields do not accept arrays, got "
+            f"{job.grid.n_points:,}"
         )
-    hear = on_progress or (lambda _: None)
+    report = on_progress or (lambda _: None)
     folder = Folder(out, job)
     with folder.taken():
         points = job.points()
@@ -250,17 +285,17 @@ def run_job(
         waiting = deque(digest for digest, entry in entries.items() if entry is None)
         n_kept, n_failed = len(points) - len(waiting), sum(e.status == "failed" for e in entries.values() if e)
         progress = Progress(n_kept, n_failed, len(points), n_kept, entries=entries)
-        hear(progress)
+        report(progress)
         written_s = time.monotonic()
         try:
             outcomes = _outcomes(
-                job, points, waiting, workers, scheduler, lambda threads: hear(replace(progress, threads=threads))
+                job, points, waiting, workers, scheduler, lambda threads: report(replace(progress, threads=threads))
             )
             for digest, outcome in outcomes:
                 folder.keep(digest, outcome)
                 entries[digest] = folder.entry(digest)
                 progress = replace(progress, done=progress.done + 1, failed=progress.failed + outcome.failed)
-                hear(replace(progress, last=digest))
+                report(replace(progress, last=digest))
                 if time.monotonic() - written_s > TABLE_EVERY_S:
                     folder.write_table(table_of(job, points, entries))
                     written_s = time.monotonic()
@@ -278,7 +313,7 @@ def _outcomes(
     scheduler: str | None,
     look: Callable[[int], None],
 ) -> Iterator[tuple[str, Outcome]]:
-    """Hand points to the workers, and give the id of each with what it left."""
+    """Distribute points to the workers; yield the id and outcome of each."""
 
     def task(digest: str) -> Task:
         return job.task(digest, points[digest].parameters, elsewhere=scheduler is not None)
@@ -292,12 +327,12 @@ def _outcomes(
 
 
 def _unfinished(task: Task, error: BaseException) -> Outcome:
-    """A point without an outcome, as a failed one; an error that concerns all points is raised."""
+    """Failed outcome of a point whose worker raised or died; raises for an error that affects all points."""
     if isinstance(error, WorkerDiffers | ImportError):
         raise EttrError(f"the workers cannot run this sweep: {error}") from error
     text = f"{type(error).__name__}: {error}".strip().splitlines()[0]
     if type(error).__name__ == "KilledWorker":
-        text = "its worker died or froze each time that it was run"
+        text = "its worker died or froze at every attempt"
     record: dict[str, Any] = {"digest": task.digest, "parameters": dict(task.parameters), "duration_s": 0.0}
     if not task.source:
         return Outcome(json.dumps({**record, "error": text}), failed=True)
@@ -308,12 +343,12 @@ def _unfinished(task: Task, error: BaseException) -> Outcome:
 
 
 def _is_at_once(job: SweepJob) -> bool:
-    """Whether the closed form answers all points together."""
+    """True if the exact model evaluates all points as arrays."""
     return isinstance(job, CallJob) and job.name == "budget" and calls.takes_arrays(job.grid)
 
 
 def _at_once(job: SweepJob, out: str | os.PathLike[str]) -> pd.DataFrame:
-    """The table of a sweep that the closed form answers as a whole."""
+    """Table of a sweep that the exact model evaluates as arrays."""
     folder = Folder(out, job)
     with folder.taken():
         ids = list(job.ids())

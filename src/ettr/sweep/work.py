@@ -1,4 +1,4 @@
-"""What a worker does with one point of a sweep. Everything it needs comes with the task."""
+"""Execution of a point of a sweep on a worker; the task contains everything that it needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class WorkerDiffers(EttrError):
 
 @dataclass(frozen=True)
 class File:
-    """A file that a parameter names, for a worker that may not have it."""
+    """File of a parameter with its contents, for a worker that may not have it."""
 
     path: str
     contents: bytes
@@ -32,20 +32,20 @@ class File:
 
 @dataclass(frozen=True)
 class Task:
-    """One point, whole: a notebook or the name of a call, and the values for it.
+    """Point of a sweep to execute: a notebook or the name of a call, with its parameters.
 
     Attributes
     ----------
     what : str
-        The notebook as messages name it, or the call.
+        Name of the notebook in messages, or of the call.
     source : str
         Text of the notebook; empty for a call.
     parameters : mapping
-        The value of each.
+        Value of each parameter.
     digest : str
         Id of the point.
     files : tuple of File
-        Those that parameters name, for a worker elsewhere.
+        Files among the parameters, for a worker on another machine.
     root : str
         Working folder, if the worker has it.
     surroundings : mapping
@@ -65,7 +65,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a point left: the text of its file, and whether it failed."""
+    """Outcome of a point: the text of its file, and True if it failed."""
 
     text: str
     failed: bool
@@ -77,24 +77,25 @@ def do(task: Task) -> Outcome:
     Raises
     ------
     WorkerDiffers
-        If this worker would compute something else than the machine that asks.
+        If this worker has other versions than the machine that started the sweep.
     """
-    own = _surroundings()
-    different = {name: version for name, version in task.surroundings.items() if own.get(name) != version}
+    versions = _surroundings()
+    different = {name: version for name, version in task.surroundings.items() if versions.get(name) != version}
     if different:
-        pairs = (f"{name} {own.get(name, 'missing')} and not {version}" for name, version in different.items())
+        pairs = (f"{name} {versions.get(name, 'missing')} and not {version}" for name, version in different.items())
         raise WorkerDiffers(f"a worker on {platform.node()} has {', '.join(pairs)}; install the same versions there")
     with tempfile.TemporaryDirectory(prefix="ettr-point-") as scratch:
         places = {file.path: str(_placed(file, Path(scratch))) for file in task.files}
         moved = {path: place for path, place in places.items() if place != path}
         values = _replaced(dict(task.parameters), moved)
         text, failed = (_notebook if task.source else _call)(task, values, Path(scratch))
-        for path, place in moved.items():  # what is kept speaks of the file as it was asked for
+        for path, place in moved.items():  # the saved result has the original path of the file
             text = text.replace(json.dumps(place)[1:-1], json.dumps(path)[1:-1])
     return Outcome(text, failed)
 
 
 def _notebook(task: Task, values: dict[str, Any], scratch: Path) -> tuple[str, bool]:
+    """Executed copy of the notebook, and True if it failed."""
     source, out = scratch / "notebook.ipynb", scratch / "out.ipynb"
     source.write_text(task.source, encoding="utf-8")
     cwd = task.root if Path(task.root).is_dir() else scratch
@@ -114,6 +115,7 @@ def _notebook(task: Task, values: dict[str, Any], scratch: Path) -> tuple[str, b
 
 
 def _call(task: Task, values: dict[str, Any], scratch: Path) -> tuple[str, bool]:
+    """Recorded values of a call as JSON, and True if it failed."""
     started = time.monotonic()
     record: dict[str, Any] = {"digest": task.digest, "call": task.what, "parameters": dict(task.parameters)}
     try:
@@ -126,11 +128,12 @@ def _call(task: Task, values: dict[str, Any], scratch: Path) -> tuple[str, bool]
 
 @functools.cache
 def _surroundings() -> Mapping[str, str]:
+    """Versions on this worker."""
     return notebook.surroundings()
 
 
 def _placed(file: File, scratch: Path) -> Path:
-    """Where the worker has this file: at its own place if it is the same there, else in the folder of its point."""
+    """Path of a file on this worker: the original path if the contents are equal, otherwise a temporary copy."""
     path = Path(file.path)
     if path.is_file() and path.read_bytes() == file.contents:
         return path
@@ -141,6 +144,7 @@ def _placed(file: File, scratch: Path) -> Path:
 
 
 def _replaced(value: Any, moved: Mapping[str, str]) -> Any:
+    """Value with the paths of moved files replaced."""
     if isinstance(value, str):
         return moved.get(value, value)
     if isinstance(value, list):
