@@ -134,7 +134,7 @@ def test_a_missing_or_broken_notebook_is_said(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         notebook.run(tmp_path / "none.ipynb", tmp_path / "b.ipynb")
     (tmp_path / "broken.ipynb").write_text("{")
-    with pytest.raises(InputError, match="is not a notebook"):
+    with pytest.raises(InputError, match="is not a readable notebook"):
         notebook.run(tmp_path / "broken.ipynb", tmp_path / "b.ipynb")
 
 

@@ -1,4 +1,4 @@
-"""Charts: the look that all have in common, and the checks before one is shown."""
+"""Charts: the common theme, and checks before a chart is shown."""
 
 from ettr.core import extras
 

@@ -1,4 +1,4 @@
-"""Axes, colours and dashes that several charts share."""
+"""Labels, subtitles and rounding shared by several charts."""
 
 from __future__ import annotations
 
@@ -8,26 +8,32 @@ import pandas as pd
 
 
 def but_size(subtitle: str) -> str:
-    """Subtitle of a chart over sizes other than the scenario's."""
-    return f"All but the size as in {subtitle}" if subtitle else ""
+    """Return the subtitle of a chart over cluster sizes.
+
+    Examples
+    --------
+    >>> but_size("Llama 3 405B")
+    'Llama 3 405B, with other sizes'
+    """
+    return f"{subtitle}, with other sizes" if subtitle else ""
 
 
 def shared_names(frame: pd.DataFrame, x: pd.Series, y: pd.Series, name: str) -> pd.Series:
-    """Names to the left of points, those of a group in one, a line each, so that none lies on another.
+    """Return labels of points without overlap: nearby points share a label with one line per name.
 
     Parameters
     ----------
     frame : DataFrame
-        A row a point.
+        One row per point.
     x, y : Series
-        Where they lie, in units within which two names would touch.
+        Positions, in units of the distance at which two labels touch.
     name : str
         Column of the names.
 
     Returns
     -------
     Series of str
-        At the leftmost point of each group its names, from the top; empty at the others.
+        Names of each group at its leftmost point, from the top; empty at the others.
 
     Examples
     --------
@@ -47,12 +53,24 @@ def shared_names(frame: pd.DataFrame, x: pd.Series, y: pd.Series, name: str) -> 
 
 
 def with_marks(subtitle: str, marks: str) -> str:
-    """A subtitle that also says what marks without a legend mean."""
+    """Return a subtitle with an explanation of marks that have no legend.
+
+    Examples
+    --------
+    >>> with_marks("Llama 3 405B", "triangles: bounds of other runs")
+    'Llama 3 405B (triangles: bounds of other runs)'
+    """
     return f"{subtitle} ({marks})" if subtitle else marks
 
 
 def rounded(frame: pd.DataFrame, digits: int = 5) -> pd.DataFrame:
-    """The frame with fewer digits than it was computed with: a page holds each of them."""
-    numbers = frame.select_dtypes("float").columns
-    kept = {name: [float(f"{value:.{digits}g}") for value in frame[name]] for name in numbers}
-    return frame.assign(**kept)
+    """Return a frame with floats rounded to significant digits, to keep pages small.
+
+    Examples
+    --------
+    >>> rounded(pd.DataFrame({"ettr": [0.9086431]}))["ettr"].tolist()
+    [0.90864]
+    """
+    columns = frame.select_dtypes("float").columns
+    values = {name: [float(f"{value:.{digits}g}") for value in frame[name]] for name in columns}
+    return frame.assign(**values)

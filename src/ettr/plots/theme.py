@@ -1,9 +1,8 @@
-"""The look of every chart: fonts, grid, colours that keep their meaning, and what each chart must carry.
+"""Theme of all charts: fonts, grid, colours with a fixed meaning, and required titles and descriptions.
 
-The colours have a contrast of at least 3:1 against a white and against a dark page, and stay apart for
-readers with any of the three kinds of colour-blindness (the tests compute both). Marks take them from here;
-text and rules take theirs from the theme, which the page swaps when the reader chooses the dark one. A line
-that would be told apart by colour alone gets a dash, a shape or a direct label as well.
+The colours have a contrast of at least 3:1 against a white and a dark page, and remain distinct with all three kinds
+of colour blindness (both are tested). Marks use these colours; text and rules use those of the theme, which the page
+swaps for the dark one. A line that differs only in colour also gets a dash, a shape or a direct label.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ if TYPE_CHECKING:
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu Sans', Arial, sans-serif"
 INK, FAINT_INK, GRID = "#2f3437", "#5b6266", "#e4e6e8"
 LABEL_PX, TITLE_PX = 12, 13
-PANEL_WIDTH = 240  # of a panel before the page fits the panels to its own width
+PANEL_WIDTH = 240  # width of a panel before the page refits it
 PANEL_HEIGHT = 180
 
 BLUE, AZURE, ORANGE, GREEN, DARK_GREEN, PURPLE = "#1f95ec", "#2a8ff5", "#e46d09", "#289561", "#2a7057", "#8d48b3"
 VIOLET, OCHRE, RUST, PINK, GREY, PALE_GREY = "#8449bc", "#a27505", "#a8480a", "#ca6dc1", "#636562", "#8a8d8c"
 BRICK, TEAL, STEEL, GOLD = "#ad470c", "#297064", "#2f6d8f", "#bf8312"
-"""What several palettes share."""
+"""Colours used by several palettes."""
 
 CATEGORY_COLOURS: Mapping[str, str] = MappingProxyType(
     {
@@ -46,7 +45,7 @@ CATEGORY_COLOURS: Mapping[str, str] = MappingProxyType(
         "Unknown": PALE_GREY,
     }
 )
-"""Colours of the categories of interruptions.
+"""Colours of the categories of failures.
 
 :meta hide-value:
 """
@@ -78,38 +77,38 @@ MODEL_COLOURS: Mapping[str, str] = MappingProxyType(
         "published": "#9b8d90",
     }
 )
-"""Colours of the ways in which a number was reached.
+"""Colours of models and of published values.
 
 :meta hide-value:
 """
 
 SERIES_COLOURS = (GREEN, BLUE, ORANGE, PURPLE, OCHRE)
-"""Colours of lines by their place, where their names have none."""
+"""Colours of lines by position, for names without a fixed colour."""
 LINE_DASHES = ([1, 0], [8, 2], [6, 3], [2, 3], [8, 2, 2, 2])
-"""Dashes of lines by their place, so that they are told apart by more than colour."""
+"""Dashes of lines by position, so that lines differ by more than colour."""
 LEVEL_COLOURS = ("#7f2a0a", "#bb5319", "#e39a4a", "#e8cf8b", "#8cc5a1", "#1d7f4f")
 """Shades of a map, from the worst to the best."""
 SIGNED_COLOURS = ("#123f73", "#3f7fc0", "#a3cbea", "#f1ede2", "#f2b774", "#c9681c", "#7a3306")
-"""Shades of a map of signed differences, from far too little by nothing to far too much."""
+"""Shades of a map of signed differences, from far too low over zero to far too high."""
 MAP_INK = "#16324a"
-"""Of lines on a map."""
+"""Colour of lines on a map."""
 
 
 def enable(run: Scenario | None = None, source: str = "") -> None:
-    """Show charts as the book does, from here to the end of the notebook.
+    """Show charts with the theme of the book, until the end of the notebook.
 
     Parameters
     ----------
     run : Scenario, optional
-        What charts rest on that name no source.
+        Scenario to cite as the source of charts without one.
     source : str
-        The same in words, where it is no scenario.
+        Source in words, if it is no scenario.
     """
     rendering.enable(config, provenance(run) if run else f"Source: {source}." if source else "")
 
 
 def provenance(run: Scenario) -> str:
-    """What a chart that is computed from a scenario says of its source."""
+    """Return the source line of a chart computed from a scenario."""
     n_assumed = int((run.to_frame()["status"] == "assumed").sum())
     return say(
         "Source: computed here from {title}; {n:count} of its values are assumed.",
@@ -120,7 +119,7 @@ def provenance(run: Scenario) -> str:
 
 
 def cited(run: Scenario) -> str:
-    """The title of a scenario with the sources of its values.
+    """Return the title of a scenario with the sources of its values.
 
     Examples
     --------
@@ -132,7 +131,7 @@ def cited(run: Scenario) -> str:
 
 
 def config() -> dict[str, Any]:
-    """The Vega-Lite configuration of the theme, on a light page."""
+    """Return the Vega-Lite configuration of the theme for a light page."""
     labels = {"labelFont": FONT, "labelFontSize": LABEL_PX, "labelColor": FAINT_INK}
     titles = {"titleFont": FONT, "titleFontSize": TITLE_PX, "titleColor": INK, "titleFontWeight": "normal"}
     return {
@@ -191,17 +190,17 @@ def config() -> dict[str, Any]:
 
 @functools.cache
 def _config() -> Any:
-    """The configuration as Altair writes it, checked once."""
+    """Configuration in Altair's form, validated once."""
     return alt.Config.from_dict(config()).to_dict()
 
 
 def need(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """The frame itself, if it has the columns that a chart reads; Altair would draw a missing one as a blank.
+    """Return the frame if it has the columns of a chart; Altair would draw a blank for a missing one.
 
     Raises
     ------
     WrongChart
-        If a column is missing; the message names all that are, and those there.
+        If a column is missing.
 
     Examples
     --------
@@ -210,8 +209,9 @@ def need(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
     """
     missing = [column for column in columns if column not in frame.columns]
     if missing:
-        there = ", ".join(map(str, frame.columns)) or "none"
-        raise WrongChart(f"the chart needs column{'s' * (len(missing) > 1)} {', '.join(missing)}; there are: {there}")
+        columns_text = ", ".join(map(str, frame.columns)) or "none"
+        plural = "s" * (len(missing) > 1)
+        raise WrongChart(f"the chart needs column{plural} {', '.join(missing)}; the frame has: {columns_text}")
     return frame
 
 
@@ -226,35 +226,34 @@ def finish(
     sources: Sequence[str] = (),
     beside: Sequence[str] = (),
 ) -> Any:
-    """Give a chart its title, its description and its size: the last call of every chart function.
+    """Add title, description and size to a chart; the last call of every chart function.
 
-    A single or layered chart fills the width of its column. Vega-Lite cannot do that for panels (facets, rows
-    and columns of charts), so those get a width here, and the page refits them: it shows as many columns of
-    panels as have room, side by side on a screen, one below the other on a phone.
+    A single or layered chart fills the width of its column. Vega-Lite cannot do that for panels (facets, rows and
+    columns of charts). They get a width here, and the page refits them: several columns on a screen, one on a phone.
 
     Parameters
     ----------
     chart : altair chart
         Single, layered, concatenated, or faceted by ``.facet(..., columns=n)``.
     title : str
-        What the chart shows, as a statement.
+        Finding of the chart, as a statement.
     subtitle : str
-        The scenario and what holds the chart together; may be empty.
+        Scenario and fixed values; may be empty.
     description : str
-        What a reader who cannot see the chart needs to know: the axes, the shape, the numbers that matter.
+        Text for readers who cannot see the chart: axes, shape, and important numbers.
     height : int
-        Height of the plot, or of each panel that has none of its own. [px]
+        Height of the plot, or of each panel without one. [px]
     width : int or "container"
-        Width of the plot; leave it for panels. [px]
+        Width of the plot; not for panels. [px]
     sources : sequence of str
-        Keys of the bibliography, if what is drawn was published; a page names its scenario below other charts.
+        Bibliography keys of the data, if they are published; other charts cite the scenario.
     beside : sequence of str
-        Keys of what was published and stands beside what the scenario gives.
+        Bibliography keys of published values shown for comparison.
 
     Returns
     -------
     altair chart
-        A copy that carries the theme itself, so that it looks the same wherever it is shown.
+        Copy that includes the theme, so that it looks the same everywhere.
 
     Raises
     ------
@@ -264,7 +263,7 @@ def finish(
     for name, text in (("title", title), ("description", description)):
         if not str(text).strip():
             raise WrongChart(f"a chart's {name} must not be empty")
-    chart = chart.copy(deep=not isinstance(chart, alt.Chart | alt.LayerChart))  # of panels, each one gets a size
+    chart = chart.copy(deep=not isinstance(chart, alt.Chart | alt.LayerChart))  # each panel gets a size below
     _sized(chart, height, width)
     chart.title = alt.TitleParams(title, subtitle=subtitle) if subtitle else alt.TitleParams(title)
     chart.description = " ".join(str(description).split())
@@ -280,12 +279,12 @@ def finish(
 
 @dataclass(frozen=True)
 class NoChart:
-    """What stands in the place of a chart that has nothing to show.
+    """Placeholder for a chart without data.
 
     Attributes
     ----------
     reason : str
-        Why there is none, in a sentence.
+        Reason, as a sentence.
     """
 
     reason: str
@@ -295,39 +294,36 @@ class NoChart:
 
 
 def layered(*charts: Any) -> Any:
-    """Charts on each other, as :func:`altair.layer` lays them.
-
-    Altair copies layers many times, each with all that it leaves open; these hold only what they say.
-    """
+    """Return layered charts, like :func:`altair.layer` but without its many copies of undefined properties."""
     data = charts[0].data if all(chart.data is charts[0].data for chart in charts) else alt.Undefined
     return alt.LayerChart(data=data, layer=[_bare(chart, data) for chart in charts])
 
 
 def _bare(chart: Any, shared: Any) -> Any:
-    """A copy of a chart of one mark with only what it says, and without the data that it shares."""
+    """Copy of a single chart with its defined properties only, and without the shared data."""
     if not isinstance(chart, alt.Chart):
         return chart
     bare = chart.copy(deep=False)
     bare.data = alt.Undefined if chart.data is shared else chart.data
     try:
         bare.encoding = alt.FacetedEncoding(**chart.encoding.to_dict(validate=False))
-    except ValueError:  # types that follow from the data
+    except ValueError:  # types inferred from the data
         return chart
     bare.mark = chart.mark if isinstance(chart.mark, str) else chart.mark.to_dict(validate=False)
     return bare
 
 
 def touchable(line: alt.Chart, touched: pd.DataFrame | None = None) -> Any:
-    """A line chart that tells the values of each of its points.
+    """Return a line chart with a tooltip at each of its points.
 
-    A line by itself shows the tooltip of its first point wherever it is touched. Here unseen points on it answer.
+    A line by itself shows the tooltip of its first point everywhere, so invisible points are added.
 
     Parameters
     ----------
     line : altair chart
-        A chart of lines with a tooltip.
+        Chart of lines with a tooltip.
     touched : DataFrame, optional
-        The points that answer, if not all: those that a clipped line shows.
+        Points with a tooltip, if not all, such as the visible points of a clipped line.
     """
     points = line.mark_point(size=180).encode(opacity=alt.value(0))
     if touched is not None:
@@ -339,7 +335,7 @@ def touchable(line: alt.Chart, touched: pd.DataFrame | None = None) -> Any:
 
 
 def _sized(chart: Any, height: int, width: Any) -> None:
-    """Set the size where Vega-Lite has a place for it, in place."""
+    """Set the size of a chart or of its panels, in place."""
     if isinstance(chart, alt.Chart | alt.LayerChart):
         chart.width, chart.height = width, height
     elif isinstance(chart, alt.FacetChart):
@@ -351,6 +347,7 @@ def _sized(chart: Any, height: int, width: Any) -> None:
 
 
 def _panel(chart: Any, height: int) -> None:
+    """Set the size of a panel."""
     if isinstance(chart, alt.Chart | alt.LayerChart):
         chart.width = PANEL_WIDTH if chart.width in (alt.Undefined, "container") else chart.width
         chart.height = height if chart.height is alt.Undefined else chart.height

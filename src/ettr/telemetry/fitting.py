@@ -100,8 +100,8 @@ def fit(
         raise InputError(f"{telemetry.source} must have >= {LEAST_SAMPLES} samples with power, got {n}")
     report = progress or (lambda _: None)
     report("thermal figures")
-    found = plateaus.find(samples, window_s, telemetry.step_s)
-    gpus = _gpus(samples, found.label, window_s)
+    stages = plateaus.find(samples, window_s, telemetry.step_s)
+    gpus = _gpus(samples, stages.label, window_s)
     report("leakage")
     leak = if_significant(together([device.leakage(base, window_s) for device in gpus]))
     names = ("resistance", "tau", "inlet")
@@ -109,7 +109,7 @@ def fit(
     # An inlet of 0 °C is a valid temperature, so only the other two must differ from 0.
     thermal |= {name: if_significant(thermal[name]) for name in ("resistance", "tau")}
     tau_s = thermal["tau"].value
-    levels = _levels(gpus, found, window_s, tau_s)
+    levels = _levels(gpus, stages, window_s, tau_s)
     averaging = f"means over the last {window_s:g} s" if window_s else "instantaneous"
     return TelemetryFit(
         source=telemetry.source,
@@ -130,7 +130,7 @@ def fit(
             *_other_model(model, base),
             *_over_limit(levels, base),
             f"power readings are assumed to be {averaging}",
-            *_notes(telemetry, gpus, found, levels),
+            *_notes(telemetry, gpus, stages, levels),
         ),
     )
 
@@ -199,12 +199,12 @@ def _gpus(samples: pd.DataFrame, label: np.ndarray, window_s: float) -> list[_Gp
     ]
 
 
-def _levels(gpus: list[_Gpu], found: plateaus.Plateaus, window_s: float, tau_s: float | None) -> tuple[Level, ...]:
+def _levels(gpus: list[_Gpu], stages: plateaus.Plateaus, window_s: float, tau_s: float | None) -> tuple[Level, ...]:
     """Plateaus with their means and phases, highest first."""
     total = sum(int((device.label >= 0).sum()) for device in gpus)
     visits = [plateaus.visits(device.samples["t_s"].to_numpy(), device.label) for device in gpus]
     levels, patterns = [], []
-    for number, step in enumerate(found.names):
+    for number, step in enumerate(stages.names):
         means = [_mean(device, number, window_s, tau_s) for device in gpus]
         mean = together(means) if any(mean.identified for mean in means) else means[0]
         n_visits = sum(int((table["level"] == number).sum()) for table in visits)
@@ -258,7 +258,7 @@ def _over_limit(levels: tuple[Level, ...], base: Gpu) -> list[str]:
 
 
 def _notes(
-    telemetry: Telemetry, gpus: list[_Gpu], found: plateaus.Plateaus, levels: tuple[Level, ...]
+    telemetry: Telemetry, gpus: list[_Gpu], stages: plateaus.Plateaus, levels: tuple[Level, ...]
 ) -> tuple[str, ...]:
     """Notes on the thermal model, unnamed levels, and phases missing from the recording."""
     notes = list(telemetry.notes)
@@ -269,8 +269,8 @@ def _notes(
             "die follows power faster than its heat sink, or the inlet temperature changed. The interval of the time "
             "constant does not include this"
         )
-    if len(found.names) > plateaus.MOST and not any(found.names):
-        notes.append(f"power has {len(found.names)} levels: it drifts instead of forming plateaus")
+    if len(stages.names) > plateaus.MOST and not any(stages.names):
+        notes.append(f"power has {len(stages.names)} levels: it drifts instead of forming plateaus")
     phases = {level.phase for level in levels}
     n_unnamed = sum(not level.phase for level in levels)
     if n_unnamed:

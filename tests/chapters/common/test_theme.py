@@ -134,7 +134,7 @@ def test_a_chart_needs_a_title_and_a_description(missing):
 
 
 def test_a_missing_column_is_an_error():
-    with pytest.raises(InputError, match=r"needs column ettr; there are: n_gpus$"):
+    with pytest.raises(InputError, match=r"needs column ettr; the frame has: n_gpus$"):
         theme.need(pd.DataFrame({"n_gpus": [1]}), "n_gpus", "ettr")
 
 
