@@ -85,9 +85,7 @@ def check(folder: Path, settings: Settings) -> None:
         raise InputError(f"{folder} contains {others[0].name} and no drill; use a new folder")
     if existing is not None and existing != settings:
         differ = [name for name, value in settings.to_dict().items() if existing.to_dict()[name] != value]
-        raise InputError(
-            f"{folder} has a drill with another {' and '.join(differ)}; use a new folder or remove it"
-        )
+        raise InputError(f"{folder} has a drill with another {' and '.join(differ)}; use a new folder or remove it")
     if DISK in settings.kinds and not is_done(folder):
         error = checkpoints.why_no_mount()
         if error:
