@@ -90,7 +90,10 @@ def gpus(words: WordsArgument = None, as_json: JsonOption = False) -> None:
     if words:
         presets = _matching(presets, Gpu.search(words), "name")
     if presets.empty:
-        raise InputError(f"no GPU matches {' '.join(words or [])!r:.80}; `ettr gpus` lists all")
+        raise InputError(
+            f"no built-in GPU matches {' '.join(words or [])!r:.80}; `ettr gpus` lists all, and `ettr telemetry` "
+            "writes a file for another GPU from its readings"
+        )
     _list("gpus", presets, as_json, cells, text_columns=("GPU", "cooled by"))
 
 
