@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import sys
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from ettr.cli import terminal
 from ettr.core import sentences
@@ -93,3 +96,43 @@ def test_a_figure_is_rounded_to_the_safe_side_by_at_most_a_hundredth(value):
 )
 def test_figures(value, at_most, at_least):
     assert (sentences.limit(value, "at most"), sentences.limit(value, "at least")) == (at_most, at_least)
+
+
+WIDE = Table(
+    ("recommended", "saves per month", "", "total so far", "price (assumed)", "pays back in", "effect size"),
+    [
+        ("1. Just-in-time checkpointing", "51 h", "520,000 USD", "53 h", "150,000 USD", "8.7 days", "assumed"),
+        (
+            "2. Metric-based fault detection",
+            "5.4 h",
+            "56,000 USD",
+            "72 h",
+            "1.2 million USD",
+            "82 days",
+            "published in part",
+        ),
+    ],
+    words=("effect size",),
+    title="A table with seven columns",
+)
+FEW = Table(
+    ("part", "hours", ""), [("lost work (recomputed)", "26 h", "270,000 USD"), ("total", "74 h", "")], total=True
+)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("table", [WIDE, FEW], ids=["seven columns", "three columns"])
+def test_every_cell_is_shown_on_screens_of_any_width(capsys, monkeypatch, width, table):
+    """No figure is cut or broken: each stands on one line, and names and words may go on in the next."""
+    console = Console(width=width, force_terminal=True, color_system=None, highlight=False)
+    monkeypatch.setattr(terminal, "_console", lambda: console)
+    terminal.render([table])
+    out = capsys.readouterr().out
+    assert all(len(line) <= width for line in out.splitlines()) and "…" not in out
+    words = Counter(re.findall(r"[^\s:,]+(?:,\d+)*", out))
+    for row in [table.columns, *table.rows]:
+        for i, cell in enumerate(row):
+            assert all(words[word] for word in re.findall(r"[^\s:,]+(?:,\d+)*", cell)), cell
+            assert table.is_left(i) or row is table.columns or cell in out
+    as_blocks = any(line.startswith("    ") and ": " in line for line in out.splitlines())
+    assert as_blocks == (width < 80 and table is WIDE)
