@@ -200,7 +200,7 @@ def joined_range(low: str, high: str) -> str:
         return f"{low} to {high}"
     first, last = ends[0]["number"], ends[1]["number"]
     missing = len(last.partition(".")[2]) - len(first.partition(".")[2])
-    if missing > 0:
+    if missing > 0 and first != "0":
         first += ("" if "." in first else ".") + "0" * missing
     return f"{first}-{last}{ends[1]['unit']}"
 

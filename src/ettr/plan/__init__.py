@@ -1,4 +1,4 @@
-"""The answer to "what should I do": the interval to checkpoint at, what it leaves, and what a target needs."""
+"""Plans: the best checkpoint interval of a run, its ETTR and losses, and the values that a target ETTR needs."""
 
 import lazy_loader
 
