@@ -79,10 +79,8 @@ def test_a_rate_is_converted_on_the_nodes_that_were_observed(plain_run, n_gpus):
 
 def test_a_wall_clock_without_room_for_failures_is_refused(plain_run):
     stops = {"failures.rate_clock": "wall", "maintenance": {"per_day": 24, "duration_min": 60}}
-    assert refusal(plain_run.override, stops).startswith(
-        "failures.rate_clock: wall leaves no time in which failures can occur: detection, queue and maintenance take "
-        "1 of each hour (give fewer failures, or shorter times) ("
-    )
+    message = refusal(plain_run.override, stops)
+    assert "failures.rate_clock: wall" in message and "maintenance" in message
 
 
 # --------------------------------------------------------------------------- presets

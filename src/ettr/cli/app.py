@@ -95,9 +95,12 @@ def _usage_errors() -> Iterator[None]:
         if not hasattr(error, "format_message") or type(error).__name__ == "NoArgsIsHelpError":
             raise
         message = error.format_message().rstrip(".")
-        message = re.sub(r"[.]? +Did you mean (.*)\?$", r"; did you mean \1?", message)
+        message = re.sub(r"[.]? +(?:Did you mean|\(Possible options:) (.*?)[?)]$", r"; did you mean \1?", message)
+        message = re.sub(
+            r"^Got (unexpected extra argument)\S* \((.*)\)$", r"\1: \2 (quote values with spaces)", message
+        )
         context = getattr(error, "ctx", None)
-        usage = [] if context is None else [f"{context.get_usage()}  (more with --help)"]
+        usage = [] if context is None else [re.sub("[{}]", "", f"{context.get_usage()}  (more with --help)")]
         raise _UsageError(message[:1].lower() + message[1:], *usage) from None
 
 

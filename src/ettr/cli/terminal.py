@@ -14,6 +14,7 @@ import typer
 
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
 from ettr.core.sentences import printable
+from ettr.core.yaml_files import inline
 
 _COMPILES = "ettr: compiling the simulator (about 10 s, only on the first run after an installation or an update)"
 
@@ -132,7 +133,7 @@ def render(report: Report, changes: Mapping[str, Any] = MappingProxyType({})) ->
     from rich.text import Text
 
     out = _console()
-    changed = [Note(f"  {path} = {'null' if value is None else value}") for path, value in changes.items()]
+    changed = [Note(f"  {path} = {inline(value)}") for path, value in changes.items()]
     for section in [*report[:1], *changed, *report[1:]]:
         if isinstance(section, Table):
             rows = _merged(section)

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, after a kill or a power cut, and one process at a time beside them."""
+"""Files that are complete or absent after a kill or a power cut, and locks for one process at a time."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import IO
 from ettr.core.errors import InputError
 
 PART = ".ettr-part"
-"""The end of the name of a file that is not whole yet."""
+"""Ending of the name of an unfinished file."""
 _BEGINNING = 40
-"""Characters of a file's name that its unfinished one begins with: of four bytes each they leave room for the rest."""
+"""Characters of a file's name at the start of its unfinished name, short enough for characters of four bytes."""
 
 
 def sync(path: Path) -> None:
-    """Wait until a disk holds the content of a file, or the names in a folder.
+    """Wait until the content of a file, or the names in a folder, are on disk.
 
     Raises
     ------
     OSError
-        It cannot be read, or the disk did not take it.
+        It cannot be read, or the disk did not accept it.
     """
     if os.name == "nt" and path.is_dir():  # Windows opens no folder, and keeps names itself
         return
@@ -40,7 +40,7 @@ def sync(path: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder with those above it, and wait until a disk holds their names."""
+    """Make a folder and its parents, and wait until their names are on disk."""
     made = [folder for folder in path.parents if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
     for folder in [path, *made]:
@@ -49,7 +49,7 @@ def make_folder(path: Path) -> None:
 
 
 def move(source: Path, target: Path) -> None:
-    """Give a file that a disk holds another name, in place of what has it, and wait until the disk holds that too."""
+    """Rename a file on disk, replacing another one, and wait until the new name is on disk."""
     sync(source)
     _rename(source, target)
 
@@ -90,7 +90,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def check(path: Path) -> None:
-    """Try what :func:`write` needs, and leave the file as it is.
+    """Check that :func:`write` could replace a file, without changing it.
 
     Raises
     ------
@@ -109,12 +109,12 @@ def write(path: Path, text: str) -> None:
 
 
 def _replaced_by(path: Path) -> Path | None:
-    """The file that a write to `path` replaces, behind all symbolic links; None where it is written in place."""
+    """Return the file that a write to `path` replaces, behind all symbolic links; None if it is written in place."""
     with contextlib.suppress(FileNotFoundError):
         mode = path.stat().st_mode  # before links are resolved: /dev/stdout leads to what has no path
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        # to replace a file only takes a folder that can be written: that the file can be is asked for as well
+        # replacing a file needs only a writable folder, so the file itself is checked as well
         if not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
         if not stat.S_ISREG(mode):
@@ -123,7 +123,7 @@ def _replaced_by(path: Path) -> Path | None:
 
 
 def _new_part(target: Path) -> Path:
-    """An empty file beside another one; only for its owner until it gets the permissions of the other, if that exists.
+    """Make an empty file beside another, for its owner only until it gets the permissions of an existing one.
 
     The name is new, and ``O_EXCL`` follows no link: in a folder that all may write, nobody can prepare it.
     """
@@ -140,16 +140,16 @@ def _new_part(target: Path) -> Path:
 
 @contextlib.contextmanager
 def locked(path: Path, what: str, wait: bool = False, on_wait: Callable[[], None] | None = None) -> Iterator[IO[str]]:
-    """Let one process at a time work beside this file; the lock ends with the process that holds it.
+    """Hold a lock on a file, for one process at a time; it ends with the process.
 
-    Whoever holds the lock may remove the file. A process that inherits it holds the lock too.
+    The holder of the lock may remove the file. A child process inherits the lock.
 
     Parameters
     ----------
     path : Path
-        The file; its folder is made.
+        The lock file; its folder is made.
     what : str
-        What works there, for the error.
+        Name of the work there, for the error.
     wait : bool
         Wait for the other process instead of refusing.
     on_wait : callable, optional
@@ -199,7 +199,7 @@ def _take(file: IO[str], wait: bool, on_wait: Callable[[], None] | None) -> None
 
 
 def _is_at(file: IO[str], path: Path) -> bool:
-    """Whether the file has still its name, and not another one that was made when this one was removed."""
+    """Return whether the file still has its name, and was not removed and replaced by another."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:

@@ -1,4 +1,10 @@
-"""Every error that ``ettr`` raises on purpose, in words a user can act on."""
+"""The errors that ``ettr`` raises on purpose, with messages a user can act on.
+
+All derive from :class:`EttrError`, and the errors about an input from :class:`InputError`:
+
+>>> issubclass(UnknownName, InputError) and issubclass(InputError, ValueError)
+True
+"""
 
 from __future__ import annotations
 
@@ -6,13 +12,13 @@ import difflib
 from collections.abc import Iterable
 
 _MANY = 12
-"""More names than this are not all listed in a message."""
+"""Longest list of valid names in a message."""
 
 
 class EttrError(Exception):
-    """Base of all errors raised on purpose; the command line prints the message alone.
+    """Base of all errors raised on purpose; the command line prints only the message.
 
-    Each argument is a line of it. A line end within an argument is part of a name, and is shown as its escape.
+    Each argument is a line of the message. A line end within an argument belongs to a name, and is printed escaped.
     """
 
     def __str__(self) -> str:
@@ -31,11 +37,16 @@ class UnknownName(InputError):
     kind : str
         What the name stands for, e.g. ``"preset"``.
     name : str
-        The name as given.
+        The unknown name.
     valid : iterable of str
-        The names that exist.
+        All valid names.
     place : str
-        Where the name stood, e.g. a file; appended in brackets.
+        Where the name was found, e.g. a file; appended in parentheses.
+
+    Examples
+    --------
+    >>> print(UnknownName("preset", "llama3", ["llama3-405b", "rsc-1"]))
+    unknown preset 'llama3'; did you mean 'llama3-405b'? Valid: llama3-405b, rsc-1
     """
 
     def __init__(self, kind: str, name: str, valid: Iterable[str], place: str = "") -> None:
@@ -52,23 +63,23 @@ class UnknownName(InputError):
 
 
 class OutsideValidity(EttrError, ValueError):
-    """A formula was asked for a value where it no longer holds."""
+    """A formula was evaluated outside its range of validity."""
 
 
 class NotModelled(InputError):
-    """A scenario uses a field that this formula has no term for."""
+    """A scenario uses a field that a model does not include."""
 
 
 class WrongChart(InputError):
-    """A chart was asked for in a way that it cannot be drawn: a fault of code, whatever the scenario."""
+    """A chart cannot be drawn as requested; an error of the calling code, not of the scenario."""
 
 
 class NoProgress(EttrError):
-    """A simulated run cannot get on: it meets failures faster than it can work."""
+    """A simulated run makes no progress: failures come faster than it can work."""
 
 
 class DataError(EttrError):
-    """A table of ``data/`` is missing, was changed, or breaks its schema."""
+    """A table of ``data/`` is missing, was changed, or violates its schema."""
 
 
 class NotebookFailed(EttrError):

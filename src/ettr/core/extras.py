@@ -1,4 +1,4 @@
-"""What is installed only if it is asked for: the extras of the package, and what needs them."""
+"""The optional extras of the package, and the errors for a missing one."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ EXTRAS = MappingProxyType(
         "dev": "checking the tables of data/ needs",
     }
 )
-"""The extras of ``pyproject.toml`` that code of the package asks for, and what needs them."""
+"""The extras of ``pyproject.toml`` that code of the package imports, and the subject of the message for each."""
 
 
 class MissingExtra(ModuleNotFoundError):
-    """A package that only an extra brings is not installed; the message says how to install it.
+    """A package of an optional extra is not installed; the message has the command that installs it.
 
-    It is no :class:`ettr.core.errors.EttrError`: whoever takes those for the lack of an answer must not take this for
-    one.
+    It does not derive from :class:`ettr.core.errors.EttrError`, so that code that handles a refused input does not
+    hide a missing package.
 
     Parameters
     ----------
     extra : str
         One of :data:`EXTRAS`.
     package : str
-        The module that was not found.
+        The missing module.
     otherwise : str
-        How to do without it, as what the message ends with.
+        A way to do without it, appended to the message.
 
     Examples
     --------
@@ -46,9 +46,14 @@ class MissingExtra(ModuleNotFoundError):
 
 @contextmanager
 def needed(extra: str, otherwise: str = "") -> Iterator[None]:
-    """Imports of an extra: one that finds no such package raises :class:`MissingExtra`.
+    """Raise :class:`MissingExtra` for imports in this block that find no package.
 
-    Around imports that are in such a block themselves, this extra is the one that is named: it brings the others.
+    Of nested blocks, the outermost names the extra, as it includes those of the inner blocks.
+
+    Examples
+    --------
+    >>> with needed("simulate"):
+    ...     import math
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Numbers as texts: of the digits 0 to 9 alone, where Python takes those of every script."""
+"""Numbers in texts, in the digits 0 to 9 only; Python also reads digits of other scripts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from ettr.core.errors import InputError
 
 LEADING_ZERO = re.compile(r"\s*[-+]?0[0-9_]")
-"""Eight, ten or a slip: nobody can say what 010 means."""
+"""A leading zero, as in 010, which may mean eight, ten or a slip."""
 
 
 def refuse_other_digits(text: str) -> None:
-    """Refuse a text that is a number in other digits than 0 to 9; any other text passes.
+    """Refuse a number in other digits than 0 to 9; any other text passes.
 
     Raises
     ------
     ValueError
-        It is one.
+        The text is such a number.
 
     Examples
     --------
@@ -39,36 +39,52 @@ def refuse_other_digits(text: str) -> None:
 
 
 def number_of(text: str) -> float:
-    """The number that a text is.
+    """Return the number in a text, as Python reads it.
 
     Raises
     ------
     ValueError
-        It is none, or one in other digits than 0 to 9.
+        The text is no number, or has other digits than 0 to 9.
+
+    Examples
+    --------
+    >>> number_of("1e3")
+    1000.0
     """
     refuse_other_digits(text)
     return float(text)
 
 
 def whole_number_of(text: str) -> int:
-    """The whole number that a text is.
+    """Return the whole number in a text, as Python reads it.
 
     Raises
     ------
     ValueError
-        It is none, or one in other digits than 0 to 9.
+        The text is no whole number, or has other digits than 0 to 9.
+
+    Examples
+    --------
+    >>> whole_number_of("4096")
+    4096
     """
     refuse_other_digits(text)
     return int(text)
 
 
 def refuse_infinite(name: str, value: Any, place: str) -> None:
-    """Refuse a number that is not finite, in lists and mappings too.
+    """Refuse a number that is not finite, also in lists and mappings.
 
     Raises
     ------
     InputError
-        With the number's own name: ``changes.0.value``.
+        The number is not finite; the message has its path, e.g. ``changes.0.value``.
+
+    Examples
+    --------
+    >>> refuse_infinite("grid", {"n_gpus": [1024.0, math.inf]}, "grid.yml")
+    Traceback (most recent call last):
+    ettr.core.errors.InputError: grid.n_gpus.1 must be finite, got inf (grid.yml)
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"{name} must be finite, got {value} ({place})")

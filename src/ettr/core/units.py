@@ -1,13 +1,13 @@
-"""The unit that a name ends in, factors between units, and how far two ways to one number may differ."""
+"""Units by the ending of a name, factors between units, and tolerances for rounding errors."""
 
 from collections.abc import Iterable
 
 S_PER_H, MIN_PER_H, H_PER_DAY, H_PER_MONTH, H_PER_YEAR = 3600.0, 60.0, 24.0, 730.5, 8766.0
 KWH_PER_MWH, W_PER_MW = 1e3, 1e6
 ROUNDING = 1e-9
-"""Two ways to the same number may differ by this, relative: what sums and products of floats leave over."""
+"""Relative difference between two computations of one number, from rounding in sums and products."""
 LAST_DIGITS = 1e-12
-"""What one such step leaves over, relative."""
+"""Relative rounding error of a single step."""
 
 OF_ENDING = {
     "_h": "h",
@@ -61,7 +61,7 @@ OF_ENDING = {
     "_t_co2": "t CO2",
     "_pct": "%",
 }
-"""The unit that the ending of a name promises."""
+"""Units by the ending of a name."""
 
 COUNTED = {
     "_gpus": "GPUs",
@@ -79,28 +79,34 @@ COUNTED = {
     "_least": "replicas",
     "_kept": "checkpoints",
 }
-"""What the ending of a field's name says is counted."""
+"""Counted things by the ending of a field's name."""
 
 PLAIN = (
     *("_share", "_factor", "_ratio", "_shape", "_exponent", "_cv", "_spread", "_overlap", "_overshoot"),
     *("_oversubscription", "_pue", "_per_parameter", "_copies", "_after", "_hidden"),
 )
-"""Endings of names that have no unit: shares, ratios and counts whose noun says all."""
+"""Endings of names without a unit: shares, ratios and counts."""
 
 
 def ending_of(name: str, endings: Iterable[str]) -> str:
-    """The longest of some endings that a name has, or a dotted path; empty if none."""
+    """Return the longest of some endings that a name or a dotted path has; empty if none.
+
+    Examples
+    --------
+    >>> ending_of("checkpoint.write_gb_s", ("_s", "_gb_s"))
+    '_gb_s'
+    """
     last = f"_{name.rpartition('.')[2]}"
     return max((ending for ending in endings if last.endswith(ending)), key=len, default="")
 
 
 def unit_of(name: str) -> str:
-    """Unit that a field's name ends in; empty for fractions, counts without a noun, and text.
+    """Return the unit that a field's name ends in; empty for fractions, counts without a noun, and text.
 
     Examples
     --------
     >>> unit_of("checkpoint.interval_min"), unit_of("recovery.person_share")
     ('min', '')
     """
-    known = OF_ENDING | COUNTED
-    return known.get(ending_of(name, known), "")
+    units = OF_ENDING | COUNTED
+    return units.get(ending_of(name, units), "")

@@ -1,4 +1,4 @@
-"""What a closed form accepts, and what it answers outside its validity."""
+"""Checks of the inputs of formulas, and results outside their range of validity."""
 
 from __future__ import annotations
 
@@ -10,23 +10,29 @@ import numpy as np
 from ettr.core.errors import InputError, OutsideValidity
 
 AIR_C = -90.0, 60.0
-"""Beyond what was ever measured outdoors. [°C]"""
+"""Range of outdoor temperatures, wider than any measured. [°C]"""
 MACHINE_C = -60.0, 150.0
-"""Outside these no machine works. [°C]"""
+"""Range of temperatures of working machines. [°C]"""
 _ZERO_C_IN_K = 273.15
 
 LEAST_ETTR = 1e-6
-"""A run that trains for a smaller share of its time practically never ends: no model gives numbers for it."""
+"""Smallest ETTR with results; below it a run practically never ends."""
 ENDS = f"runs that practically end, productive for at least {LEAST_ETTR:g} of their time"
-"""The rule in words, where a formula says what it holds for."""
+"""The rule in words, for messages."""
 
 
 class ValidityWarning(UserWarning):
-    """Some points of an array lie outside a formula's validity and are NaN."""
+    """Some points of an array are outside the validity of a formula, and NaN."""
 
 
 def numbers(name: str, values: Any) -> np.ndarray:
-    """Return numbers as float64."""
+    """Return numbers as float64.
+
+    Examples
+    --------
+    >>> numbers("stall_s", [30, 60])
+    array([30., 60.])
+    """
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
@@ -34,12 +40,25 @@ def numbers(name: str, values: Any) -> np.ndarray:
 
 
 def at_least_zero(name: str, values: Any, *, unit: str = "", infinite: bool = False) -> np.ndarray:
-    """Check for numbers >= 0 and return them as float64."""
+    """Return numbers as float64, checked to be >= 0.
+
+    Examples
+    --------
+    >>> at_least_zero("stall_s", -1, unit="s")
+    Traceback (most recent call last):
+    ettr.core.errors.InputError: stall_s must be >= 0 s and finite, got -1
+    """
     return _checked(name, values, unit, strictly=False, infinite=infinite)
 
 
 def above_zero(name: str, values: Any, *, unit: str = "", infinite: bool = False) -> np.ndarray:
-    """Check for numbers > 0 and return them as float64."""
+    """Return numbers as float64, checked to be > 0.
+
+    Examples
+    --------
+    >>> above_zero("mttf_h", [1, 2])
+    array([1., 2.])
+    """
     return _checked(name, values, unit, strictly=True, infinite=infinite)
 
 
@@ -55,12 +74,18 @@ def _checked(name: str, values: Any, unit: str, *, strictly: bool, infinite: boo
 
 
 def plain(values: Any) -> Any:
-    """Return a float for a single value, and the array itself otherwise."""
+    """Return a float for a single value, and an array unchanged.
+
+    Examples
+    --------
+    >>> plain(np.array(2))
+    2.0
+    """
     return float(values) if np.ndim(values) == 0 else values
 
 
 def valid_only(formula: str, rule: str, values: Any, outside: Any) -> Any:
-    """Return results at the points inside a formula's validity.
+    """Return results with NaN outside the validity of a formula.
 
     Parameters
     ----------
@@ -69,19 +94,24 @@ def valid_only(formula: str, rule: str, values: Any, outside: Any) -> Any:
     rule : str
         The condition that must hold.
     values : float or ndarray
-        Results, whatever they are outside.
+        Results; those outside are ignored.
     outside : bool or ndarray of bool
-        True where the condition fails.
+        True where the condition is not met.
 
     Returns
     -------
     float or ndarray
-        The results, NaN where outside.
+        The results, NaN outside.
 
     Raises
     ------
     OutsideValidity
-        A single value outside. An array warns once with the count instead.
+        A single value is outside. For an array there is one warning with the count instead.
+
+    Examples
+    --------
+    >>> valid_only("the interval", "a stall below the MTTF", 12.0, outside=False)
+    12.0
     """
     if not np.any(outside):
         return plain(values)
@@ -104,17 +134,23 @@ def warn_outside(formula: str, rule: str, n_outside: int, n_points: int) -> None
 
 
 def air_c(name: str, values: Any) -> np.ndarray:
-    """Check for temperatures of outdoor air and return them as float64. [°C]"""
+    """Return temperatures of outdoor air as float64, checked. [°C]"""
     return _between(name, values, *AIR_C)
 
 
 def machine_c(name: str, values: Any) -> np.ndarray:
-    """Check for temperatures of a working machine and return them as float64. [°C]"""
+    """Return temperatures of a working machine as float64, checked. [°C]"""
     return _between(name, values, *MACHINE_C)
 
 
 def machine_k(name: str, values: Any) -> np.ndarray:
-    """Check for temperatures of a working machine in °C and return them in kelvins. [K]"""
+    """Return temperatures of a working machine in kelvins, from °C, checked. [K]
+
+    Examples
+    --------
+    >>> machine_k("die_c", 26.85).item()
+    300.0
+    """
     return np.asarray(machine_c(name, values) + _ZERO_C_IN_K)
 
 

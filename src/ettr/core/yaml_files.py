@@ -1,6 +1,6 @@
-"""YAML that anybody may have written: without its traps, and never larger than what was agreed.
+"""A strict YAML reader for files from anywhere: without the traps of YAML 1.1, and with limits on size and depth.
 
-Ours, since PyYAML's safe loader follows aliases without a bound, and takes ``no`` and ``1:30`` for no texts.
+PyYAML's safe loader expands aliases without a limit, and does not read ``no`` and ``1:30`` as texts.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ if not yaml.__with_libyaml__:
     )
 
 MOST_VALUES, MOST_LEVELS = 100_000, 50
-"""In a file, and of lists and mappings inside each other; an alias counts as all that it stands for."""
+"""Limits on the values in a file and on nesting; an alias counts as the values it stands for."""
 MOST_DIGITS = 300
-"""Of a whole number: more are beyond what a float can hold."""
+"""Digits of a whole number; more exceed the range of floats."""
 _MOST_CHARACTERS = 20 * MOST_VALUES
 _PLAINLY = {"found unexpected ':'": "write a value, or a space, behind ':'"}
-"""What libyaml says, and what it means."""
+"""Messages of libyaml, and their meaning."""
 _UNUSED = ("int", "float", "timestamp", "value")
-"""Kinds that YAML 1.1 finds in texts, and that are read otherwise here or not at all."""
+"""Kinds of YAML 1.1 that are read differently here, or not at all."""
 
 
 class _Size(NamedTuple):
-    """How many values there are, and how deep they go."""
+    """Number of values, and depth of nesting."""
 
     n_values: int
     n_levels: int
 
 
 class StrictLoader(Composer, yaml.CSafeLoader):
-    """YAML without its traps: a key given twice is an error, 1:30 and 010 are not numbers, and 1e5 is one.
+    """A loader without the traps of YAML 1.1: repeated keys are errors, 1:30 and 010 are texts, and 1e5 is a number.
 
-    Tags are refused, and so is what is larger or deeper than the limits, with aliases counted as often as they stand.
-    libyaml finds the events, four times as fast as PyYAML; what is made of them is counted here as it is made.
+    Tags are refused, and so are files beyond the limits, with each alias counted in full. libyaml parses the events,
+    four times as fast as PyYAML; the values made from them are counted here.
     """
 
     yaml_implicit_resolvers = {  # noqa: RUF012
@@ -61,7 +61,7 @@ class StrictLoader(Composer, yaml.CSafeLoader):
         event: Any = self.peek_event()
         if isinstance(event, yaml.AliasEvent):
             if event.anchor in self.anchors and event.anchor not in self._anchored:
-                raise _at(event, f"*{event.anchor:.40} stands inside what it names")
+                raise _at(event, f"*{event.anchor:.40} is used inside its own anchor")
             self._count(event, *self._anchored.get(event.anchor or "", _Size(0, 0)))
             return super().compose_node(parent, index)
         if event.tag is not None:
@@ -86,23 +86,23 @@ class StrictLoader(Composer, yaml.CSafeLoader):
                 raise _at(key, "a key must be a plain word")
             name = key.value if key.tag == f"{_TAGS}merge" else self.construct_object(key)
             if name in seen:
-                raise _at(key, f"key {key.value!r} stands twice")
+                raise _at(key, f"the key {key.value!r} is repeated")
             seen.add(name)
         return node
 
     def _count(self, event: Any, n_values: int, n_levels: int) -> None:
-        """Take note of what begins here, and refuse what is too much."""
+        """Count a value that begins, and refuse more than the limits."""
         self._n_values += n_values
         self._deepest = max(self._deepest, self._level + n_levels)
         if self._n_values > MOST_VALUES:
-            raise _at(event, f"more than {MOST_VALUES:,} values, aliases counted as often as they stand; split it")
+            raise _at(event, f"more than {MOST_VALUES:,} values, aliases counted in full; split it")
         if self._deepest > MOST_LEVELS:
             raise _at(event, f"nested more than {MOST_LEVELS} deep; write it flatter")
 
 
 _TAGS = "tag:yaml.org,2002:"
 _TAG_DIRECTIVE = re.compile(r"(?:\A|[\r\n\x85\u2028\u2029\ufeff])(%TAG)\b")
-"""At the start of a line, whatever ended the one before."""
+"""A directive at the start of a line, after any line end."""
 _WHOLE = r"(0|[1-9][0-9_]*)"
 StrictLoader.add_implicit_resolver(f"{_TAGS}int", re.compile(rf"[-+]?{_WHOLE}$"), list("-+0123456789"))
 StrictLoader.add_implicit_resolver(
@@ -129,20 +129,19 @@ StrictLoader.add_constructor(f"{_TAGS}int", _whole_number)
 
 
 def load(text: str, place: str) -> Any:
-    """What YAML text holds, made of texts, numbers, truth values, lists and mappings.
+    """Return the content of a YAML text: texts, numbers, truth values, lists and mappings.
 
     Parameters
     ----------
     text : str
-        As written.
+        The YAML.
     place : str
-        Names it in errors.
+        Name of the file in errors.
 
     Raises
     ------
     InputError
-        Broken YAML, with line and column; tags, keys that stand twice; more values, characters or levels than the
-        limits.
+        The YAML is broken (the message has line and column), has tags or repeated keys, or exceeds the limits.
 
     Examples
     --------
@@ -169,15 +168,35 @@ def load(text: str, place: str) -> Any:
 
 
 def mapping_of(text: str, place: str, kind: str) -> dict[str, Any]:
-    """Sections from YAML text; broken YAML is an :class:`InputError` with line and column."""
+    """Return the sections in a YAML text; broken YAML raises an :class:`InputError` with line and column."""
     raw = load(text, place)
+    if raw is None:
+        raise InputError(f"{place} is empty; a {kind} has sections with fields")
     if not isinstance(raw, dict):
-        raise InputError(f"{place}: a {kind} is a mapping of sections, got {type(raw).__name__}")
+        form = "a list" if isinstance(raw, list) else f"the value {inline(raw)[:40]!r}"
+        raise InputError(f"{place}: a {kind} has sections with fields, got {form}")
     return raw
 
 
+def inline(value: Any) -> str:
+    """Return a value in one line as it may stand in a YAML file.
+
+    Examples
+    --------
+    >>> inline({"n_nodes": 8, "idle": True, "bytes": 405e9, "tiers": [None, "peer"]})
+    '{n_nodes: 8, idle: true, bytes: 405000000000, tiers: [null, peer]}'
+    """
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {inline(inner)}' for key, inner in value.items())}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(inline, value))}]"
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
 def text_of(path: str | os.PathLike[str], kind: str) -> str:
-    """The text of a file, which :func:`load` takes; ``kind`` says in errors what it is."""
+    """Return the text of a file for :func:`load`; ``kind`` names its content in errors."""
     try:
         with Path(path).open(encoding="utf-8") as file:
             text = file.read(_MOST_CHARACTERS + 1)
@@ -194,7 +213,7 @@ def _refuse_long(n_characters: int, place: str) -> None:
 
 
 def _refuse_tag_directives(text: str) -> None:
-    """libyaml compares each with all that stand before it, in a time of their number's square."""
+    """Refuse %TAG lines: libyaml compares each with all before it, in quadratic time."""
     found = _TAG_DIRECTIVE.search(text)
     if found:
         mark = yaml.Mark("", found.start(1), len(text[: found.start(1)].lstrip("\ufeff").splitlines()), 0, None, None)  # type: ignore[arg-type]

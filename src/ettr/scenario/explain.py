@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from ettr.core.quantities import advice, noun_of
 from ettr.core.sentences import cut
 from ettr.core.units import unit_of
+from ettr.core.yaml_files import inline
 from ettr.scenario.basics import Section
 from ettr.scenario.bounds import of_section
 from ettr.scenario.paths import model_of
@@ -46,14 +47,14 @@ def _one(fault: Any, model: type[Section]) -> str:
     path = ".".join(str(part) for part in fault["loc"])
     name, given, kind, context = path.rpartition(".")[2], fault["input"], fault["type"], fault.get("ctx", {})
     unit = f" {unit_of(name)}" if unit_of(name) else ""
-    value = cut(repr(given), _LONGEST)
+    value = cut(repr(given) if isinstance(given, str) else inline(given), _LONGEST)
     if kind in _BOUNDS:
         sign, limit = _BOUNDS[kind], next(context[key] for key in ("gt", "ge", "lt", "le") if key in context)
         if (sign, limit) == (">", 0):  # the unit's least number is the bound
             sign, limit = _lower_bound(fault["loc"], model)
-        return f"{path} must be {sign} {limit:g}{unit}, got {cut(str(given), _LONGEST)}"
+        return f"{path} must be {sign} {limit:g}{unit}, got {cut(inline(given), _LONGEST)}"
     if kind == "finite_number":
-        return f"{path} must be finite, got {cut(str(given), _LONGEST)}"
+        return f"{path} must be finite, got {cut(inline(given), _LONGEST)}"
     if kind == "missing":
         return f"{path} is missing{_meaning(fault['loc'], model)}"
     if kind == "extra_forbidden":
@@ -94,7 +95,7 @@ def _bad_text(path: str, given: str, context: Any) -> str:
 def _own_rule(path: str, message: str, given: Any, model: type[Section]) -> str:
     """Join the message of a section's validator with the path of the section."""
     if message == "is not a number":
-        return f"{path} must be a number, got {given}"
+        return f"{path} must be a number, got {inline(given)}"
     if message.startswith("must be"):
         return f"{path} {message}"
     section = _section_at(path.split("."), model) if path else model

@@ -17,7 +17,7 @@ from ettr.core.errors import InputError, UnknownName
 from ettr.core.report import Headline, Table, as_html, one_line
 from ettr.core.sentences import fails, gpus
 from ettr.core.units import LAST_DIGITS, S_PER_H
-from ettr.core.yaml_files import mapping_of, text_of
+from ettr.core.yaml_files import inline, mapping_of, text_of
 from ettr.scenario import field_list, fields, paths, writing
 from ettr.scenario.basics import ALL
 from ettr.scenario.explain import explain
@@ -109,8 +109,8 @@ class Scenario(RunHours):
             return raw
         if wall and dead >= 1:
             raise ValueError(
-                f"failures.rate_clock: wall leaves no time in which failures can occur: detection, queue and "
-                f"maintenance take {dead:.3g} of each hour (give fewer failures, or shorter times)"
+                "failures are closer together than detection, queue and maintenance last (failures.rate_clock: wall), "
+                "so the job could never train: lower the failure rate, or shorten these times"
             )
         recorded |= {"exposed_share": 1 - dead} if wall else {}
         origin = {f"failures.{name}": _CLOCK if name == "rate_clock" else _COMPUTED for name in recorded}
@@ -351,8 +351,7 @@ class Scenario(RunHours):
             paths.assign(raw, path, n_nodes, type(self))
             if n_nodes is not None and isinstance(raw["evidence"], dict):
                 raw["evidence"] = {path: _RECORDED} | raw["evidence"]
-        shown_values = {path: "null" if value is None else str(value)[:60] for path, value in values.items()}
-        return self.of(raw, ", ".join(f"{path}={value}" for path, value in shown_values.items()))
+        return self.of(raw, ", ".join(f"{path}={inline(value)[:60]}" for path, value in values.items()))
 
     def _mapping_instead(self, values: Any, by_name: Mapping[str, Any]) -> str:
         """Return the error for an override by keyword, or by something other than a mapping."""
