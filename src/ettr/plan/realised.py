@@ -156,6 +156,17 @@ def from_training(
     ------
     InputError
         ``n_gpus`` is no multiple of ``gpus_per_node``, or ``like`` is unknown.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from ettr import logs
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.csv"
+    >>> rows = ["time,step,step_s"] + [f"2025-06-04 {10 + i}:00:00,{400 * i},9" for i in range(5)]
+    >>> _ = path.write_text("\\n".join([*rows, "2025-06-04 16:00:00,1600,9", "2025-06-04 17:00:00,2000,9"]))
+    >>> realised = from_training(logs.read_training(path, zone="UTC"))
+    >>> round(realised.run.ettr, 3), realised.run.n_failures
+    (0.714, 1)
     """
     reference = Scenario.load(like) if like else None
     scenario, assumed = _scenario(run, reference, n_gpus, gpus_per_node, name)
