@@ -22,7 +22,7 @@ from ettr.core.extras import MissingExtra
 COMMANDS = {
     "Plan": {
         "plan": "Find the best checkpoint interval, the cost of failures, and the mitigations to start with.",
-        "compare": "Rank mitigations by the money or time they save, and recommend a set of them.",
+        "compare": "Rank mitigations by the money or time they save, and recommend a set.",
         "simulate": "Simulate a run many times: finishing dates, ETTR and where the hours go.",
         "power": "Compute the power that a run draws from the grid, its swings and its cost.",
     },
@@ -40,7 +40,7 @@ COMMANDS = {
         "fields": "Search the fields of a scenario: meaning, unit, default and allowed values.",
         "mitigations": "List or search the mitigations of `ettr compare`, and the evidence for each.",
         "gpus": "List or search the GPUs known by name, and how many figures of each are assumed.",
-        "formats": "List the log formats that `ettr fit` reads, or show one of them.",
+        "formats": "List the log formats that `ettr fit` reads, or show one format.",
         "completion": "Print the script that completes `ettr` commands in bash, zsh or fish.",
     },
 }
@@ -158,17 +158,17 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; errors raised on purpose become one message and an exit status."""
-    given = _with_each_map(list(sys.argv[1:] if arguments is None else arguments))
-    debug = "--debug" in given
-    given = [argument for argument in given if argument != "--debug"]  # before or after a command
-    if given[:1] == ["help"]:
-        given = [*given[1:], "--help"]
+    command_line = _with_each_map(list(sys.argv[1:] if arguments is None else arguments))
+    debug = "--debug" in command_line
+    command_line = [argument for argument in command_line if argument != "--debug"]  # before or after a command
+    if command_line[:1] == ["help"]:
+        command_line = [*command_line[1:], "--help"]
     try:
         if "_ETTR_COMPLETE" in os.environ:
             from typer.completion import completion_init  # type: ignore[attr-defined]
 
             completion_init()
-        app(args=given, prog_name="ettr")
+        app(args=command_line, prog_name="ettr")
     except (EttrError, MissingExtra) as error:
         lines = error.args if isinstance(error, EttrError) else [error]
         _fail(debug, 2 if isinstance(error, (ValueError, NotANumber)) else 1, *map(str, lines))
@@ -182,7 +182,7 @@ def _fail(debug: bool, status: int, first: str = "", *others: str) -> NoReturn:
     from ettr.cli.terminal import say
 
     if debug:
-        # indented, as a message may break within a name, and no line of it is to look like one of ours
+        # indented, so that a line end within a name cannot fake a message of this command
         say(*(f"  {line}" for line in traceback.format_exc().splitlines()), err=True)
     say(f"ettr: {first}", *others, err=True)
     sys.exit(status)

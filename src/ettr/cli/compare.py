@@ -64,7 +64,7 @@ def compare(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Rank mitigations by the money or time they save, and recommend a set of them.
+    """Rank mitigations by the money or time they save, and recommend a set.
 
     Each mitigation is simulated on the same failures as the scenario without it, so that a few hundred runs resolve
     the difference. Where a mitigation acts on something that the scenario leaves out, such as lemon nodes, spare nodes

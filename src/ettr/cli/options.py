@@ -1,4 +1,4 @@
-"""Arguments that several commands share, checked and converted to what the package takes."""
+"""Arguments that several commands share, checked and converted for the package."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def nested(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def value(text: str) -> Any:
-    """Return a value as it is read from a scenario file."""
+    """Return a value, read as in a scenario file."""
     from ettr.core.yaml_files import load
 
     return load(text, f"--set cannot read the value {cut(text, 80)!r}")

@@ -156,7 +156,7 @@ def load(text: str, place: str) -> Any:
         raise InputError(f"{place}: broken YAML, a lone surrogate, such as \\ud800, is no text") from error
     except InputError:
         raise
-    except (RecursionError, ValueError) as error:  # deep where no value is; a number that cannot be one
+    except (RecursionError, ValueError) as error:  # nested too deeply outside values; a number out of range
         problem = "nested too deeply" if isinstance(error, RecursionError) else str(error).partition(";")[0]
         raise InputError(f"{place}: broken YAML, {problem}") from error
     except yaml.YAMLError as error:
@@ -214,9 +214,11 @@ def _refuse_long(n_characters: int, place: str) -> None:
 
 def _refuse_tag_directives(text: str) -> None:
     """Refuse %TAG lines: libyaml compares each with all before it, in quadratic time."""
-    found = _TAG_DIRECTIVE.search(text)
-    if found:
-        mark = yaml.Mark("", found.start(1), len(text[: found.start(1)].lstrip("\ufeff").splitlines()), 0, None, None)  # type: ignore[arg-type]
+    directive = _TAG_DIRECTIVE.search(text)
+    if directive:
+        start = directive.start(1)
+        n_lines = len(text[:start].lstrip("\ufeff").splitlines())
+        mark = yaml.Mark("", start, n_lines, 0, None, None)  # type: ignore[arg-type]
         raise yaml.MarkedYAMLError(problem="%TAG is not read: write values without tags", problem_mark=mark)
 
 
