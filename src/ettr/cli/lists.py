@@ -33,16 +33,16 @@ def formats(
 
     Example: ettr formats slurm
     """
-    from ettr.logs.formats import KNOWN
+    from ettr.logs.formats import ALL_FORMATS
 
     if name is not None:
-        log_format = KNOWN.named(name)
+        log_format = ALL_FORMATS.named(name)
         sample = [Note(line, apart=i == 0) for i, line in enumerate(log_format.sample.splitlines())]
         report: Report = [Headline(log_format.title), Note(log_format.command), *sample]
         record = {key: getattr(log_format, key) for key in ("name", "title", "command", "sample")}
         terminal.write_json("format", record) if as_json else terminal.render(report)
         return
-    table = KNOWN.table()
+    table = ALL_FORMATS.table()
     if as_json:
         terminal.write_json("formats", {"formats": table})
         return

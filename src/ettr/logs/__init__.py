@@ -1,4 +1,4 @@
-"""Readers of failure logs, one a format, and of training logs."""
+"""Readers of failure logs, one per format, and of training logs."""
 
 from ettr.logs.formats import formats
 from ettr.logs.lifetimes import read_lifetimes

@@ -1,4 +1,4 @@
-"""From failures as a format holds them to a log that can be counted: no repeats, one window, one exposure."""
+"""From the failures that a reader found to a failure log: no duplicates, one window, one exposure."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _FUTURE, _BEFORE, _AFTER = "in the future", "before the window", "after the wind
 def observed(
     events: Events, exposure: NodesWatched, options: Options, ledger: Ledger, *, name: str, source: str
 ) -> FailureLog:
-    """Drop what is no failure in the window, and say what was watched.
+    """Return the failure log: failures inside the window, with the nodes and the time that were watched.
 
     Parameters
     ----------
     events : Events
-        What the format read; it is emptied.
+        Failures found by the reader; emptied.
     exposure : NodesWatched
-        What the format knows.
+        Nodes and window according to the file.
     options : Options
-        What the user knows, which goes before.
+        Nodes and window according to the user, which take precedence.
     ledger : Ledger
-        Takes every row that goes.
+        Records every row that is left out.
     name : str
         Name of the format.
     source : str
@@ -54,7 +54,8 @@ def observed(
     Raises
     ------
     InputError
-        Nothing or too little could be read, no failure lies in the window, or nodes or window are known to nobody.
+        Nothing or too little could be read, no failure lies in the window, or the number of nodes or the window is not
+        known.
     """
     frame = events.frame()
     if frame.empty and ledger.total(NOT_PARSED) and ledger.total(NOT_PARSED) == ledger.total():
@@ -66,14 +67,14 @@ def observed(
             f"{source}. {_largest(ledger)}"
         )
     if options.calendar is not None and not frame.empty and options.calendar != ledger.calendar:
-        ours, theirs = ("dates", "numbers since an origin") if options.calendar else ("numbers", "dates")
-        raise InputError(f"window must be given as times are in the log: it is in {ours}, and {source} has {theirs}")
+        window, times = ("dates", "numbers since an origin") if options.calendar else ("numbers", "dates")
+        raise InputError(f"window must have the kind of times that the log has, got {window}; {source} has {times}")
     first_us = 0 if frame.empty else int(frame["start"].iloc[0])
-    frame = _understood(frame, ledger, distinct=events.distinct)
+    frame = _plausible(frame, ledger, distinct=events.distinct)
     _refuse_row_numbers(frame, options, ledger, source)
     _refuse_none_left(frame, first_us, ledger, source)
     frame = without_outliers(frame, options, ledger)
-    window, seen = _window(frame, exposure, options, ledger)
+    window, window_origin = _window(frame, exposure, options, ledger)
     frame = _inside(frame, window, ledger)
     _refuse_none_left(frame, first_us, ledger, source)
     n_records = len(frame) + ledger.total()
@@ -84,12 +85,12 @@ def observed(
     frame["planned"] |= _planned(frame, options, ledger)
     _note_nodes(frame, ledger)
     doubt(frame[~frame["planned"]], window, ledger)
-    there = None if options.inventory is None else watched(options.inventory, frame, window, ledger)
-    if there is not None:
-        exposure = NodesWatched(there["node"].nunique(), window, exposure.node_days or node_days(there))
+    stays = None if options.inventory is None else watched(options.inventory, frame, window, ledger)
+    if stays is not None:
+        exposure = NodesWatched(stays["node"].nunique(), window, exposure.node_days or node_days(stays))
         options = replace(options, n_nodes=None)
     n_nodes, days, origin = _exposure(frame, exposure, options, window, source, ledger)
-    origin = origin if there is None else "nodes by the inventory"
+    origin = origin if stays is None else "nodes from the inventory"
     stamps = (pd.Timestamp(window[0], unit="us", tz="UTC"), pd.Timestamp(window[1], unit="us", tz="UTC"))
     log = FailureLog(
         events=in_utc(frame.drop(columns=[LINE, DIGEST])),
@@ -105,52 +106,53 @@ def observed(
         n_records=n_records,
         notes=tuple(ledger.notes),
         doubts=tuple(ledger.doubts),
-        exposure=f"{origin}, {seen}",
-        stays=there,
+        exposure=f"{origin}, {window_origin}",
+        stays=stays,
     )
     _check_cohorts(log)
     return log
 
 
-# --------------------------------------------------------------------------- rows that go
+# --------------------------------------------------------------------------- rows that are left out
 
 
-def _understood(frame: pd.DataFrame, ledger: Ledger, *, distinct: bool) -> pd.DataFrame:
-    """Rows that can be true, once each."""
+def _plausible(frame: pd.DataFrame, ledger: Ledger, *, distinct: bool) -> pd.DataFrame:
+    """Rows with plausible times, without duplicates."""
     start, end = frame["start"], frame["end"]
     backwards = (end != OPEN) & (end < start)
     future = start > _latest_us(ledger)
-    again = frame.duplicated(["start", "end", *TEXTS, DIGEST]) & (not distinct)
+    duplicate = frame.duplicated(["start", "end", *TEXTS, DIGEST]) & (not distinct)
     stray = ledger.calendar & (start < FIRST_US)
     backwards &= ~stray
     ledger.not_parsed("a number among dates", int(stray.sum()), _place(frame[stray]))
     ledger.not_parsed("end before start", int(backwards.sum()), _place(frame[backwards]))
     ledger.dropped(_FUTURE, int(future.sum()), _place(frame[future]))
     wrong = backwards | future | stray
-    repeats = again & ~wrong
+    repeats = duplicate & ~wrong
     ledger.merged("exact duplicate", int(repeats.sum()), _place(frame[repeats]))
-    frame = frame[~(wrong | again)]
+    frame = frame[~(wrong | duplicate)]
     alike = int(frame.duplicated(["start", "end", *TEXTS]).sum()) if not distinct else 0
     if alike:
         sentence = (
-            f"records that differ only in columns that are not read: {alike:,}, each counted; if they speak of one "
-            "failure, give a file without those columns"
+            f"records that differ only in columns that are not read: {alike:,}, each counted; if they are duplicates, "
+            "give a file without those columns"
         )
         (ledger.doubt if alike > _MANY_ALIKE * len(frame) else ledger.note)(sentence)
     return frame
 
 
 def _refuse_row_numbers(frame: pd.DataFrame, options: Options, ledger: Ledger, source: str) -> None:
-    """Times that count up one by one are the numbers of rows."""
+    """Refuse times that count up by one: they are row numbers."""
     unit_us = UNITS[options.time_unit or "d"]
     if not ledger.calendar and len(frame) >= _FEWEST_NUMBERS and (np.diff(frame["start"]) == unit_us).all():
         raise InputError(
-            f"start must hold times, and {source} has numbers there that count up one by one, as rows do: name the "
-            "column of times, e.g. --map start=opened_at"
+            f"start must be a column of times, but in {source} it has numbers that count up by one, like row numbers: "
+            'name the column of times, e.g. `columns={"start": "opened_at"}`'
         )
 
 
 def _inside(frame: pd.DataFrame, window: tuple[int, int], ledger: Ledger) -> pd.DataFrame:
+    """Failures that start inside the window."""
     start, end = frame["start"], frame["end"]
     early, late = start < window[0], start > window[1]
     reaching = early & (end != OPEN) & (end > window[0])
@@ -160,31 +162,30 @@ def _inside(frame: pd.DataFrame, window: tuple[int, int], ledger: Ledger) -> pd.
 
 
 def _refuse_none_left(frame: pd.DataFrame, first_us: int, ledger: Ledger, source: str) -> None:
-    """A window that holds none of the failures is a wrong window, not a log without failures."""
+    """Refuse a window without any of the failures: it is a wrong window, not a log without failures."""
     n = ledger.n_of(_FUTURE, _BEFORE, _AFTER) if frame.empty else 0
     if n and not ledger.n_of(_REACHING):
         first = f"{first_us / DAY:g} d"
         if ledger.calendar:
             first = f"{pd.Timestamp(first_us, unit='us'):%Y-%m-%d %H:%M} UTC"
-        what = "the only failure lies" if n == 1 else f"all {n:,} failures lie"
+        lie = "the only failure lies" if n == 1 else f"all {n:,} failures lie"
         raise InputError(
-            f"{what} outside the window (the first at {first}): give the right --window, --year or --time-unit "
-            f"({source})"
+            f"{lie} outside the window (the first at {first}): correct `window`, `year` or `time_unit` ({source})"
         )
 
 
-# --------------------------------------------------------------------------- what is set, and what is said
+# --------------------------------------------------------------------------- planned work and notes
 
 
 def _note_ends(frame: pd.DataFrame, last_us: int, ledger: Ledger) -> None:
-    """Count outages that outlast the window, whose ends prove that they were open then."""
+    """Note the outages that end after the window, which are open at its end."""
     n_late = int(((frame["end"] > last_us) & (frame["end"] != frame["start"])).sum())
     if n_late:
-        ledger.note(f"outages that end after the window, taken as open: {n_late:,}")
+        ledger.note(f"outages that end after the window, treated as open: {n_late:,}")
 
 
 def _planned(frame: pd.DataFrame, options: Options, ledger: Ledger) -> pd.Series:
-    """Causes that match the user's pattern are planned; components, in a log without causes."""
+    """Whether the cause of each row, or the component if the log has no causes, matches the pattern of planned work."""
     pattern = options.planned
     if pattern is None:
         return pd.Series(data=False, index=frame.index)
@@ -195,50 +196,48 @@ def _planned(frame: pd.DataFrame, options: Options, ledger: Ledger) -> pd.Series
 
 
 def _note_nodes(frame: pd.DataFrame, ledger: Ledger) -> None:
-    """Note what looks wrong with nodes, and is kept."""
-    silent = int(frame["node"].isna().sum())
-    if silent:
-        ledger.note(f"events that name no node: {silent:,}")
+    """Note failures without a node, and overlapping outages of a node."""
+    n_unknown = int(frame["node"].isna().sum())
+    if n_unknown:
+        ledger.note(f"failures without a node: {n_unknown:,}")
     named = frame[frame["node"].notna()]
     n = int((named["start"] < named.groupby("node", observed=True)["end"].shift(fill_value=OPEN)).sum())
     if n:
-        ledger.note(f"outages that begin before the last one on their node has ended, each counted: {n:,}")
+        ledger.note(f"outages that start before the previous outage of their node has ended, each counted: {n:,}")
 
 
-# --------------------------------------------------------------------------- what was watched
+# --------------------------------------------------------------------------- window and exposure
 
 
 def _window(
     frame: pd.DataFrame, exposure: NodesWatched, options: Options, ledger: Ledger
 ) -> tuple[tuple[int, int], str]:
-    """Ends of the observation [us], and where they come from."""
+    """Ends of the window [us], and where they come from."""
     first, last = options.first_us, options.last_us
-    origin = "window as given"
+    origin = "window given"
     if first is None or last is None:
-        seen, begin, instant = exposure.window, "first", "stamp"
-        if seen is None:
-            seen, begin, instant = _span(frame, ledger), "first" if ledger.calendar else "origin", "time"
-        if seen is None:
-            raise InputError(
-                f"window must be given: no failure was read. Name it with --window. {_largest(ledger)}".strip()
-            )
+        span, begin, instant = exposure.window, "first", "stamp"
+        if span is None:
+            span, begin, instant = _span(frame, ledger), "first" if ledger.calendar else "origin", "time"
+        if span is None:
+            raise InputError(f"`window` must be given, because no failure was read. {_largest(ledger)}".strip())
         part = "window" if first is None and last is None else "one end of the window"
         ledger.note(
-            f"{part} not given: taken from the {begin} to the last {instant} in the log; quiet time before and after "
-            "is missing, so that the rate is an upper estimate"
+            f"{part} not given: it runs from the {begin} to the last {instant} in the log. Quiet time before and after "
+            "is missing, so the rate is an upper estimate"
         )
         origin = f"window from the {begin} to the last {instant} in the log"
-        first, last = (seen[0] if first is None else first), (seen[1] if last is None else last)
+        first, last = (span[0] if first is None else first), (span[1] if last is None else last)
     if last <= first:
         raise InputError(
-            "window must have a length: the log spans no time by itself. Name the time that was watched with --window, "
-            "e.g. --window 2024-03-30/2025-03-14"
+            "window must have a length, and the log has only one time: give the time that was watched, e.g. "
+            '`window="2024-03-30/2025-03-14"`'
         )
     return (first, last), origin
 
 
 def _span(frame: pd.DataFrame, ledger: Ledger) -> tuple[int, int] | None:
-    """First time in the log, or its origin, and the last; an end in the future is none. [us]"""
+    """First time in the log (or its origin) and the last, without ends in the future. [us]"""
     if frame.empty:
         return None
     start, end = frame["start"], frame["end"]
@@ -254,71 +253,68 @@ def _exposure(
     ledger: Ledger,
 ) -> tuple[int, float, str]:
     """Nodes, node-days, and where they come from."""
-    failing, n_nodes = frame["node"].nunique(), options.n_nodes
-    origin = "nodes as given"
+    n_failed, n_nodes = frame["node"].nunique(), options.n_nodes
+    origin = "number of nodes given"
     if n_nodes is None:
-        n_nodes, origin = exposure.n_nodes, "nodes that the log names"
+        n_nodes, origin = exposure.n_nodes, "nodes named in the log"
     if n_nodes is None:
-        hint = f" (at least {failing:,}, which failed)" if failing else ""
+        hint = f" (at least {n_failed:,}, which failed)" if n_failed else ""
         raise InputError(
-            "n_nodes must be given: how many nodes were watched? Healthy ones do not appear in a log. "
-            f"Give --nodes N{hint}"
+            "`n_nodes` must be given: the number of nodes that were watched, including healthy ones, which do not "
+            f"appear in a log{hint}"
         )
-    if failing > n_nodes:
-        raise InputError(
-            f"n_nodes must be at least the nodes that failed: {failing:,} did in {source}, got {n_nodes:,}"
-        )
+    if n_failed > n_nodes:
+        raise InputError(f"n_nodes must be >= {n_failed:,}, the nodes that failed in {source}, got {n_nodes:,}")
     all_days = n_nodes * (window[1] - window[0]) / DAY
-    held = exposure.node_days
-    if held is None or held >= all_days:
+    job_days = exposure.node_days
+    if job_days is None or job_days >= all_days:
         return n_nodes, all_days, origin
     if options.n_nodes is not None:
         n = int((~frame["planned"]).sum())
         ledger.doubt(
-            f"jobs held {pct(held / all_days, 0)} of the time of the {n_nodes:,} nodes given, and only failures under "
-            f"jobs are in the log: {number(1000 * n / held)} per 1,000 node-days that jobs held, which is used; "
-            f"{number(1000 * n / all_days)} of all nodes' time"
+            f"jobs used {pct(job_days / all_days, 0)} of the time of the {n_nodes:,} nodes, and the log has only "
+            f"failures under jobs: the rate is {number(1000 * n / job_days)} per 1,000 node-days of jobs, "
+            f"{number(1000 * n / all_days)} per 1,000 node-days of all nodes; the first is used"
         )
-    return n_nodes, held, "the time that jobs held nodes"
+    return n_nodes, job_days, "node time of jobs"
 
 
 def _check_cohorts(log: FailureLog) -> None:
-    """Nodes of a cohort column fit the nodes of the log."""
+    """Check the numbers of nodes of each cohort against the log."""
     for column, nodes in log.cohort_nodes.items():
         valid = [name for name in log.events.columns if name not in LOG_COLUMNS or name == "component"]
         if column not in valid:
             raise UnknownName("cohort column", column, valid, log.source)
         if sum(nodes.values()) > log.n_nodes:
             raise InputError(
-                f"cohort_nodes of {column} must sum to at most n_nodes, {log.n_nodes:,}, got {sum(nodes.values()):,}"
+                f"cohort_nodes of {column} must sum to at most n_nodes = {log.n_nodes:,}, got {sum(nodes.values()):,}"
             )
-        failing = log.events.groupby(column, observed=True)["node"].nunique()
+        n_failed = log.events.groupby(column, observed=True)["node"].nunique()
         for value, n in nodes.items():
-            if failing.get(value, 0) > n:
+            if n_failed.get(value, 0) > n:
                 raise InputError(
-                    f"cohort_nodes of {column} {value} must be at least the nodes that failed, {failing[value]:,}, "
-                    f"got {n:,}"
+                    f"cohort_nodes of {column} {value} must be >= {n_failed[value]:,}, the nodes that failed, got {n:,}"
                 )
 
 
 def _resolution_h(start: np.ndarray) -> float:
-    """The largest step that all starts share, from 1 ms to a day; a second for one instant or two. [h]"""
+    """Resolution: the largest step that all starts share, from 1 ms to a day; a second for one or two times. [h]"""
     if len(start) <= 2 or start[0] == start[-1]:
         return SECOND / _HOUR_US
     step = int(np.gcd.reduce(np.append(start - start[0], DAY)))
     return max(step, _MS) / _HOUR_US
 
 
-# --------------------------------------------------------------------------- small things
+# --------------------------------------------------------------------------- messages
 
 
 def _latest_us(ledger: Ledger) -> int:
-    """The last time that can have been logged."""
+    """The latest plausible time: now. [us]"""
     return int(datetime.now(UTC).timestamp() * SECOND) if ledger.calendar else np.iinfo(np.int64).max
 
 
 def _place(rows: pd.DataFrame) -> str:
-    """Where the first of some rows stands, or when it began."""
+    """The line and the time of the first of some rows."""
     if rows.empty:
         return ""
     line, start = int(rows[LINE].iloc[0]), int(rows["start"].iloc[0])
@@ -327,14 +323,14 @@ def _place(rows: pd.DataFrame) -> str:
 
 
 def _swapped(ledger: Ledger) -> str:
-    """A remedy where every record ends before it starts."""
+    """Advice if every record ends before it starts."""
     if ledger.n_of("end before start") < ledger.total():
         return ""
-    return ". Are the columns swapped? Name them, e.g. --map start=closed_at --map end=opened_at"
+    return '. If the columns are swapped, name them, e.g. `columns={"start": "closed_at", "end": "opened_at"}`'
 
 
 def _largest(ledger: Ledger) -> str:
-    """The commonest fate of records, in words."""
+    """The most common reasons for records that were left out, in words."""
     rows = ledger.to_frame().head(3).itertuples()
     return "; ".join(
         f"{row.n:,} {row.action}: {row.reason}{f' ({row.example})' if row.example else ''}" for row in rows

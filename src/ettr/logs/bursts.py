@@ -1,4 +1,4 @@
-"""Messages of one device that belong to one failure."""
+"""Bursts: messages of a device that belong to the same failure."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class _Device:
 
 
 class Bursts:
-    """Which messages begin a failure, and which repeat one.
+    """Decides which messages start a failure, and which belong to an earlier one.
 
-    A message of the same code within 5 min of the one before it is a repeat, however long the burst lasts; one of
-    another code on the same device within 5 min of the first is part of the same failure.
+    A message with the same code within 5 min of the previous one is a repeat, however long the burst lasts. A message
+    with another code on the same device within 5 min of the first belongs to the same failure.
 
     Examples
     --------
@@ -28,21 +28,21 @@ class Bursts:
     ['', 'same code within 5 min of the last', 'same code within 5 min of the last', '']
     """
 
-    def __init__(self, what: str = "code", device: str = "device") -> None:
-        self.again = f"same {what} within {WITHIN_MIN} min of the last"
-        self.other = f"same {device} within {WITHIN_MIN} min"
+    def __init__(self, code: str = "code", device: str = "device") -> None:
+        self.repeat = f"same {code} within {WITHIN_MIN} min of the last"
+        self.same_device = f"same {device} within {WITHIN_MIN} min"
         self._devices: dict[Hashable, _Device] = {}
 
     def seen(self, device: Hashable, code: Hashable, at_us: int) -> str:
-        """Return why a message is no failure of its own; empty if it is one."""
+        """Return the reason why a message belongs to an earlier failure; empty if it starts one."""
         state = self._devices.get(device)
         if state is None:
             state = self._devices[device] = _Device(at_us)
             reason = ""
         elif (last := state.by_code.get(code)) is not None and abs(at_us - last) <= _WITHIN_US:
-            reason = self.again
+            reason = self.repeat
         elif abs(at_us - state.first_us) <= _WITHIN_US:
-            reason = self.other
+            reason = self.same_device
         else:
             state.first_us, reason = at_us, ""
         state.by_code[code] = at_us

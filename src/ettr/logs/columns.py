@@ -1,4 +1,4 @@
-"""Roles of the columns of a table: by the words that people use, or as the user names them."""
+"""Roles of the columns of a table, from common names or from the user."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ettr.files.tables import columns_found, listed_names, plain_name, refuse_tw
 from ettr.logs.durations import without_unit
 
 Columns = dict[str, tuple[str, ...]]
-"""Our name to the file's; several where their texts together are the name of a node."""
+"""Role to column names of the file; several names if their texts together are the name of a node."""
 
 ROLES = ("start", "end", "duration", "node", "component", "cause", "planned")
-"""What a column of a failure log can be; any other is a cohort to split by."""
+"""Roles of columns in a failure log; any other column is a cohort."""
 
 _WORDS = {
     "start": """
@@ -37,30 +37,30 @@ _WORDS = {
     "planned": "planned isplanned scheduled maintenance ismaintenance",
 }
 WORDS = {role: tuple(words.split()) for role, words in _WORDS.items()}
-"""Words for each role without case, spaces and signs; the first that a table has is taken."""
+"""Column names for each role, without case, spaces and signs, in order of preference."""
 
 
 def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str) -> Columns:
-    """Find what each column is.
+    """Find the role of each column.
 
     Parameters
     ----------
     present : sequence of str
         Columns that the file has.
     mapping : mapping of str to str
-        Our name to the file's, or to several joined by ``+``, as the user gives it; names that are no role are cohorts.
+        Role to column name, or to several names joined by ``+``, given by the user; other keys than roles are cohorts.
     place : str
-        The file, for messages.
+        Name of the file, for messages.
 
     Returns
     -------
     dict of str to tuple of str
-        Our name to the file's, ``start`` always among them.
+        Role to column names, always with ``start``.
 
     Raises
     ------
     InputError
-        A mapped column that the file does not have, a name that it has twice, or no column that can be the start.
+        A mapped column is missing, a name occurs twice, or no column can be the start.
 
     Examples
     --------
@@ -68,12 +68,12 @@ def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str)
     {'start': ('Opened At',), 'node': ('rack', 'slot'), 'cause': ('GPU error',)}
     """
     chosen: Columns = {}
-    for ours, theirs in mapping.items():
-        parts = [theirs] if same_name(theirs, present) else theirs.split("+")
-        found = [same_name(part.strip(), present) for part in parts]
-        if not all(found):
-            raise InputError(f"--map {ours}={theirs}: {place} has no column {theirs!r}. {columns_found(present)}")
-        chosen[ours] = tuple(filter(None, found))
+    for role, column in mapping.items():
+        parts = [column] if same_name(column, present) else column.split("+")
+        names = [same_name(part.strip(), present) for part in parts]
+        if not all(names):
+            raise InputError(f"{place} has no column {column!r} for {role}. {columns_found(present)}")
+        chosen[role] = tuple(filter(None, names))
     for role, words in WORDS.items():
         taken = {name for names in chosen.values() for name in names}
         free = {_name_of(role, name): name for name in reversed(present) if name not in taken}
@@ -82,8 +82,8 @@ def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str)
             chosen[role] = (free[word],)
     if "start" not in chosen:
         raise InputError(
-            f"{place} must say when failures began. {columns_found(present)} Name the columns, e.g. "
-            "--map start=opened_at --map node=host"
+            f"{place} must have a column with the start of failures. {columns_found(present)} Name the columns, e.g. "
+            '`columns={"start": "opened_at", "node": "host"}`'
             + (", or skip the lines before the header: tail -n +4 FILE | ettr fit -" if len(present) == 1 else "")
         )
     refuse_twice((name for names in chosen.values() for name in names), present, place)
@@ -91,17 +91,18 @@ def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str)
 
 
 def _name_of(role: str, name: str) -> str:
+    """A column name in the form of ``WORDS``, for durations without its unit."""
     return plain_name(without_unit(name) if role == "duration" else name)
 
 
-def origins(what: str, columns: Columns, present: Sequence[str], more: Sequence[str] = ()) -> str:
-    """A note of which columns are read as what, and which beside ``more`` are not."""
+def origins(kind: str, columns: Columns, present: Sequence[str], also_read: Sequence[str] = ()) -> str:
+    """Return a note of the columns that are read, with their roles, and of those that are not."""
     taken = {name for names in columns.values() for name in names}
-    unread = [name for name in present if name not in (*taken, *more)]
-    read = ", ".join(f"{ours} from {'+'.join(theirs)!r}" for ours, theirs in columns.items())
-    return f"{what} read: {read}{f'; not read: {listed_names(unread)}' if unread else ''}"
+    unread = [name for name in present if name not in (*taken, *also_read)]
+    read = ", ".join(f"{role} from {'+'.join(names)!r}" for role, names in columns.items())
+    return f"{kind} read: {read}{f'; not read: {listed_names(unread)}' if unread else ''}"
 
 
 def is_start(name: str) -> bool:
-    """Whether a column's name speaks of the start of a failure."""
+    """Return whether a column's name means the start of a failure."""
     return plain_name(name) in WORDS["start"]

@@ -1,4 +1,4 @@
-"""Lengths of outages, as people write them."""
+"""Durations as people write them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DAYS_FIRST = re.compile(r"^(\d+)-(?=\d+:)", re.ASCII)
 
 
 def unit_us(name: str) -> float | None:
-    """Microseconds in the unit that a column's name ends in; None where it names none.
+    """Return the unit at the end of a column's name, in microseconds; None if there is none.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def unit_us(name: str) -> float | None:
 
 
 def without_unit(name: str) -> str:
-    """Return a column's name without the unit that it ends in.
+    """Return a column's name without the unit at its end.
 
     Examples
     --------
@@ -54,12 +54,12 @@ def durations_us(texts: Sequence[str], unit: float | None) -> tuple[np.ndarray, 
     texts : sequence of str
         Shape (n,).
     unit : float or None
-        Of plain numbers; without it they are not read. [us]
+        Unit of plain numbers, which are not read without one. [us]
 
     Returns
     -------
     tuple of ndarray
-        Durations, int64 [us], and which could be read. Shape (n,).
+        Durations, int64 [us], and whether each could be read. Shape (n,).
 
     Examples
     --------
@@ -68,12 +68,12 @@ def durations_us(texts: Sequence[str], unit: float | None) -> tuple[np.ndarray, 
     """
     values = pd.Series(texts, dtype=object).str.strip()
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
-    is_number = np.abs(numbers) < END_US  # in every unit more than any log lasts
+    is_number = np.abs(numbers) < END_US  # longer than any log in every unit
     spelled = values.where(~is_number).str.replace(_DAYS_FIRST, r"\1 days ", regex=True)
     spelled = spelled.str.replace(r"^(\d+:\d\d)$", r"\1:00", regex=True)
-    lasted = pd.to_timedelta(spelled, errors="coerce")
-    us = lasted.to_numpy().astype("timedelta64[us]").astype(np.int64)
-    good = lasted.notna().to_numpy()
+    durations = pd.to_timedelta(spelled, errors="coerce")
+    us = durations.to_numpy().astype("timedelta64[us]").astype(np.int64)
+    good = durations.notna().to_numpy()
     if unit is not None:
         us, good = np.where(is_number, np.where(is_number, numbers, 0.0) * unit, us), good | is_number
     good = good & (us >= 0) & (us < END_US)

@@ -1,4 +1,4 @@
-"""Failures while they are read: numbers in place of texts, so that a large log fits in memory."""
+"""Failures while they are read, with texts stored as numbers so that a large log fits in memory."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 OPEN = np.iinfo(np.int64).min
-"""The end of an outage that has none; NaT in pandas."""
+"""Marks an outage without an end; NaT in pandas."""
 
 LINE, DIGEST = "(line)", "(digest)"
-"""Columns of where a failure stands in the file, and of what is equal for records that are equal in every column."""
+"""Columns of the line of a failure in the file, and of a hash of all columns of its record."""
 
 NO_LINE = -1
-"""The line of a failure that is of none, or of several."""
+"""Line of a failure that has no line, or several."""
 
 TEXTS = ("node", "component", "cause")
 _LONGEST_TEXT = 300
@@ -26,16 +26,16 @@ _FLUSH = 50_000
 
 @dataclass(frozen=True)
 class NodesWatched:
-    """What a format itself knows of nodes and time; None where it cannot.
+    """Nodes and window according to the file; None if the format does not have them.
 
     Attributes
     ----------
     n_nodes : int or None
         Nodes watched.
     window : tuple of int or None
-        Observation, microseconds since 1970 UTC.
+        Window of the observation. [us since 1970 UTC]
     node_days : float or None
-        Exposure, where it is not nodes times window. [node-days]
+        Exposure, if it is not nodes times window. [node-days]
     """
 
     n_nodes: int | None = None
@@ -45,13 +45,13 @@ class NodesWatched:
 
 @dataclass
 class Span:
-    """First and last time of a log, while its records pass. [us since 1970 UTC]"""
+    """First and last time of a log, updated record by record. [us since 1970 UTC]"""
 
     first_us: int | None = None
     last_us: int | None = None
 
     def take(self, at_us: int) -> None:
-        """Reach to a time."""
+        """Extend the span to a time."""
         if self.first_us is None or self.last_us is None:
             self.first_us = self.last_us = at_us
         elif at_us > self.last_us:
@@ -61,7 +61,7 @@ class Span:
 
     @property
     def window(self) -> tuple[int, int] | None:
-        """Both ends; None before any time was seen."""
+        """Both ends; None before the first record."""
         return None if self.first_us is None or self.last_us is None else (self.first_us, self.last_us)
 
 
@@ -71,7 +71,7 @@ class Events:
     Attributes
     ----------
     distinct : bool
-        Whether the reader itself has merged what speaks of one failure; equal rows are then failures of their own.
+        Whether the reader has already merged records of the same failure, so that equal rows are separate failures.
     """
 
     def __init__(self) -> None:
@@ -81,14 +81,14 @@ class Events:
         self._names = {name: _Names() for name in TEXTS}
 
     def add(self, start_us: int, end_us: int | None = None, **texts: str | None) -> None:
-        """Take one failure.
+        """Add one failure.
 
         Parameters
         ----------
         start_us, end_us : int
-            Microseconds since 1970 UTC; no end where it is unknown. [us]
+            Start and end; None for an unknown end. [us since 1970 UTC]
         **texts : str or None
-            ``node``, ``component``, ``cause`` and cohorts; None or blank where the log is silent.
+            ``node``, ``component``, ``cause`` and cohorts; None or blank if missing.
         """
         self._rows.append({"start": start_us, "end": OPEN if end_us is None else end_us, **texts})
         if len(self._rows) >= _FLUSH:
@@ -103,20 +103,20 @@ class Events:
         line: np.ndarray | None = None,
         digest: np.ndarray | None = None,
     ) -> None:
-        """Take many failures at once.
+        """Add many failures at once.
 
         Parameters
         ----------
         start_us, end_us : ndarray of int64
-            Shape (n,). An end of ``OPEN`` is unknown. [us]
+            Shape (n,). ``OPEN`` for an unknown end. [us]
         texts : mapping of str to array of str or Categorical
-            ``node``, ``component``, ``cause`` and cohorts, shape (n,); blank or missing where the log is silent.
+            ``node``, ``component``, ``cause`` and cohorts, shape (n,); blank or missing values allowed.
         planned : ndarray of bool or None
-            Shape (n,); whether somebody scheduled it.
+            Shape (n,); whether the event was planned.
         line : ndarray of int or None
-            Shape (n,); where each stands in the file, if that is known.
+            Shape (n,); line of each failure in the file, if known.
         digest : ndarray of int64 or None
-            Shape (n,); equal for records that are equal in every column of the file.
+            Shape (n,); hash of all columns of the record.
         """
         self._flush()
         n = len(start_us)
@@ -132,7 +132,7 @@ class Events:
         self._parts.append(part)
 
     def frame(self) -> pd.DataFrame:
-        """Hand over the failures, sorted by start; those with one start keep their order.
+        """Return the failures sorted by start (stable), and release them.
 
         Returns
         -------
@@ -142,16 +142,19 @@ class Events:
             ``DIGEST``, as in ``extend``.
         """
         self._flush()
-        frame: dict[str, Any] = {name: self._whole(name, np.dtype(np.int64)) for name in ("start", "end", LINE, DIGEST)}
+        frame: dict[str, Any] = {
+            name: self._column(name, np.dtype(np.int64)) for name in ("start", "end", LINE, DIGEST)
+        }
         for name in (*TEXTS, "planned", *self._names):
             if name == "planned":
-                frame[name] = self._whole(name, np.dtype(bool))
+                frame[name] = self._column(name, np.dtype(bool))
             elif name not in frame:
-                frame[name] = self._names[name].categorical(self._whole(name, np.dtype(np.int32)))
+                frame[name] = self._names[name].categorical(self._column(name, np.dtype(np.int32)))
         self._parts.clear()
         return pd.DataFrame(frame, copy=False).sort_values("start", kind="stable", ignore_index=True)
 
-    def _whole(self, name: str, kind: np.dtype) -> np.ndarray:
+    def _column(self, name: str, kind: np.dtype) -> np.ndarray:
+        """One column of all parts; -1 where a part does not have it."""
         parts = (part[name] if name in part else np.full(len(part["start"]), -1) for part in self._parts)
         return np.concatenate([np.empty(0, dtype=kind), *parts], dtype=kind)
 
@@ -163,20 +166,20 @@ class Events:
 
 
 def in_utc(frame: pd.DataFrame) -> pd.DataFrame:
-    """Failures with ends that are dates, missing where they are unknown."""
+    """Return failures with start and end as time stamps; unknown ends are missing."""
     dates = {name: pd.array(frame[name].to_numpy(), dtype=pd.DatetimeTZDtype("us", "UTC")) for name in ("start", "end")}
     return frame.assign(**dates)
 
 
 class _Names:
-    """Texts by number."""
+    """Texts stored once, by number."""
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
         self._texts: dict[str, int] = {}
 
     def codes(self, values: Any) -> np.ndarray:
-        """Numbers of texts, -1 where there is none."""
+        """Return the numbers of texts, -1 for a missing text."""
         if isinstance(values, pd.Categorical):
             places, texts = values.codes, list(values.categories)
         else:
@@ -185,6 +188,7 @@ class _Names:
         return codes
 
     def categorical(self, codes: np.ndarray) -> pd.Categorical:
+        """Return the texts of these numbers as a categorical."""
         return pd.Categorical.from_codes(codes, categories=pd.Index(self._texts, dtype=object), validate=False)
 
     def _code(self, value: str) -> int:

@@ -1,4 +1,4 @@
-"""The formats of failure logs and of training logs, in the order in which they are tried."""
+"""Formats of failure logs and training logs, in the order in which they are tried."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ import pandas as pd
 
 from ettr.files.formats import Formats
 from ettr.logs.readers import dcgm, journal, json_events, kubernetes, redfish, slurm, slurm_json, table, torchrun, xid
-from ettr.logs.training.runs import FORMATS as OF_TRAINING
+from ettr.logs.training.runs import FORMATS as TRAINING_FORMATS
 
 FORMATS = Formats(
     "log",
-    "A table needs a header, and columns can be named: --format csv --map start=opened_at --map node=host",
+    'A table needs a header; its columns can be named: `format="csv"` `columns={"start": "opened_at", "node": "host"}`',
     *(slurm.FORMAT, slurm_json.FORMAT, journal.FORMAT, kubernetes.FORMAT, redfish.FORMAT, dcgm.FORMAT, xid.FORMAT),
     *(torchrun.FORMAT, json_events.FORMAT, table.FORMAT),
 )
-KNOWN = Formats("log", "", *FORMATS.values(), *OF_TRAINING.values())
-"""Those of failure logs, and of training logs after them."""
+ALL_FORMATS = Formats("log", "", *FORMATS.values(), *TRAINING_FORMATS.values())
+"""Formats of failure logs, then those of training logs."""
 
 
 def formats() -> pd.DataFrame:
-    """Formats of failure logs that ``read`` reads, and of training logs that ``read_training`` reads.
+    """Return the formats of failure logs (for ``read``) and of training logs (for ``read_training``).
 
     Returns
     -------
     DataFrame
-        ``name`` (as in ``format=``), ``title``, ``command`` (what produces such a file) and ``sample`` (two lines of
-        one), in the order in which they are tried.
+        One row per format, in the order in which they are tried: ``name`` (for ``format=``), ``title``, ``command``
+        that produces such a file, and ``sample`` (two lines).
 
     Examples
     --------
     >>> "csv" in formats()["name"].tolist()
     True
     """
-    return KNOWN.table()
+    return ALL_FORMATS.table()

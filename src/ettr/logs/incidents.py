@@ -1,4 +1,4 @@
-"""From signs of trouble in a job's log to incidents: one failure of the job each."""
+"""Incidents: failure messages in a job's log, grouped so that each incident is one failure of the job."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 CLOSE_MIN = 2
-"""Signs closer than this belong together."""
+"""Messages within this time of each other belong to the same incident. [min]"""
 SAME_RUN_MIN = 30
-"""So do signs up to this apart with no start of the workers between them: time-outs of 10 and 30 min are usual."""
+"""Longest time between messages of one incident if no workers start between them (time-outs are 10 to 30 min). [min]"""
 
 _MINUTE_US = 60_000_000
 
 
 @dataclass(frozen=True)
 class Sign:
-    """A line that speaks of a failure of the job.
+    """A log line that reports a failure of the job.
 
     Attributes
     ----------
     cause : str
-        What it says; empty if it only says that the job failed.
+        Cause of the failure; empty if the line has none.
     rank : int
-        How much the cause tells: of several, the highest stands for the incident.
+        How specific the cause is: the line with the highest rank gives the cause of the incident.
     component, node : str or None
-        Part and host that it names.
+        Component and host in the line.
     earlier_us : int
-        How long before its time stamp the fault happened. [us]
+        Time from the fault to the time stamp. [us]
     outside : bool
-        Whether somebody told the job to stop.
+        Whether the job was stopped from outside.
     place : str
-        Where it stands.
+        Line number, for messages.
     """
 
     cause: str
@@ -44,22 +44,22 @@ class Sign:
 
 @dataclass
 class Incident:
-    """Signs of one failure.
+    """All lines of one failure.
 
     Attributes
     ----------
     start_us, seen_us, last_us : int
-        The fault, and the first and the last line that speak of it. [us]
+        Time of the fault, of its first line and of its last line. [us]
     best, first : Sign
-        The one that tells most, and the earliest.
+        The line with the highest rank, and the earliest.
     node, component : str or None
-        Host and part, where a line names them.
+        Host and component, if a line has them.
     signs : int
-        Lines. [count]
+        Number of lines. [count]
     n_dated_back : int
-        Lines whose fault lies before their stamp. [count]
+        Lines whose fault is earlier than their time stamp. [count]
     end_us : int or None
-        When the workers started again. [us]
+        Time at which the workers started again. [us]
     """
 
     start_us: int
@@ -74,7 +74,7 @@ class Incident:
     end_us: int | None = None
 
     def take(self, other: Incident) -> None:
-        """Make another incident part of this one."""
+        """Merge another incident into this one."""
         if other.start_us < self.start_us:
             self.start_us, self.first = other.start_us, other.first
         self.seen_us = min(self.seen_us, other.seen_us)
@@ -88,14 +88,14 @@ class Incident:
 
 @dataclass
 class Incidents:
-    """Collects signs and starts while a log passes, in any order of time."""
+    """Collects failure messages and worker starts, in any order of time."""
 
     _open: Incident | None = None
     _all: list[Incident] = field(default_factory=list)
     _starts: list[int] = field(default_factory=list)
 
     def sign(self, sign: Sign, at_us: int) -> None:
-        """Take a line that speaks of a failure."""
+        """Add a line that reports a failure."""
         new = Incident(
             at_us - sign.earlier_us,
             at_us,
@@ -113,44 +113,45 @@ class Incidents:
             self._all.append(new)
 
     def started(self, at_us: int) -> None:
-        """Take a line that says that the workers start."""
+        """Add a start of the workers."""
         if not self._starts or self._starts[-1] != at_us:
             self._starts.append(at_us)
         self._open = None
 
     def settle(self) -> list[Incident]:
-        """Incidents in order of time, those of one failure put together.
+        """Return the incidents in order of time, with those of the same failure merged.
 
         Returns
         -------
         list of Incident
-            None begins before the workers did, and each ends when they start again, if the log says so.
+            No incident starts before the workers did; each ends when the workers start again, if the log has that.
         """
         starts = sorted(self._starts)
-        for one in self._all:
-            before = bisect_left(starts, one.seen_us)
+        for incident in self._all:
+            before = bisect_left(starts, incident.seen_us)
             if before:
-                one.start_us = max(one.start_us, starts[before - 1])
-        together: list[Incident] = []
-        for one in sorted(self._all, key=lambda incident: incident.start_us):
-            if together and _same(together[-1], one, starts):
-                together[-1].take(one)
+                incident.start_us = max(incident.start_us, starts[before - 1])
+        merged: list[Incident] = []
+        for incident in sorted(self._all, key=lambda incident: incident.start_us):
+            if merged and _same(merged[-1], incident, starts):
+                merged[-1].take(incident)
             else:
-                together.append(one)
-        for i, one in enumerate(together):
-            after = bisect_right(starts, one.last_us)
-            following = together[i + 1].start_us if i + 1 < len(together) else None
+                merged.append(incident)
+        for i, incident in enumerate(merged):
+            after = bisect_right(starts, incident.last_us)
+            following = merged[i + 1].start_us if i + 1 < len(merged) else None
             if after < len(starts) and (following is None or starts[after] <= following):
-                one.end_us = starts[after]
-        return together
+                incident.end_us = starts[after]
+        return merged
 
 
 def _same(earlier: Incident, later: Incident, starts: list[int]) -> bool:
+    """Whether two incidents are the same failure: close in time, without a start of the workers between them."""
     if later.start_us <= earlier.last_us:
         return True
     n_before = bisect_right(starts, earlier.last_us)
     if n_before < bisect_right(starts, later.start_us):
         return False
-    # a log that never shows a start cannot tell a long time-out from a second failure
+    # without any start in the log, a long time-out cannot be distinguished from a second failure
     apart_min = SAME_RUN_MIN if n_before else CLOSE_MIN
     return later.start_us - earlier.last_us <= apart_min * _MINUTE_US

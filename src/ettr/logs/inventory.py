@@ -1,4 +1,4 @@
-"""Which nodes were watched from when to when: a table of nodes, when each came and when it went."""
+"""Inventory: a table of nodes with the times at which each entered and left service."""
 
 from __future__ import annotations
 
@@ -23,66 +23,66 @@ _CAME = "in from since installed installedat added joined commissioned deployed"
 _WENT = "out until to removed removedat left retired decommissioned"
 _IN, _OUT = (*_CAME.split(), *WORDS["start"]), (*_WENT.split(), *WORDS["end"])
 _MOST_STRANGERS = 0.05
-"""A larger share of failures on nodes that an inventory does not have makes it that of another cluster."""
+"""Share of failures on nodes missing from the inventory above which it is refused as that of another cluster."""
 _HOUR_US = 3_600_000_000
 
 
 def read_inventory(path: str | Path, ledger: Ledger, zone: str | tzinfo | None = None) -> pd.DataFrame:
-    """Read when nodes came and went.
+    """Read the times at which nodes entered and left service.
 
     Parameters
     ----------
     path : str or path
-        A table with the columns node, in and out, or words like these. A blank in is before the log, a blank out after
+        A table with the columns node, in and out, or similar names. A blank in means before the log, a blank out after
         it. A node may have several rows.
     ledger : Ledger
-        Takes rows that cannot be read.
+        Records rows that cannot be read.
     zone : str, tzinfo or None
-        Zone of times that carry none.
+        Time zone of times without one.
 
     Returns
     -------
     DataFrame
-        ``node``, ``in_us`` and ``out_us`` [us since 1970 UTC], a row a stay; stays of a node that touch are one.
+        ``node``, ``in_us`` and ``out_us`` [us since 1970 UTC], one row per stay; adjoining stays of a node are one.
 
     Raises
     ------
     InputError
-        A column that is missing, or no node.
+        The column of nodes is missing, or there is no node.
     """
     source = Source(path, kind="inventory")
     table, clock = DelimitedTable(source.lines(ledger), ledger), StampClock(ledger, zone_of(zone))
     columns = {
-        ours: next((name for word in words for name in table.header if plain_name(name) == word), None)
-        for ours, words in (("node", WORDS["node"]), ("in", _IN), ("out", _OUT))
+        role: next((name for word in words for name in table.header if plain_name(name) == word), None)
+        for role, words in (("node", WORDS["node"]), ("in", _IN), ("out", _OUT))
     }
     if columns["node"] is None:
-        raise InputError(f"the inventory {source.name} must name nodes. {columns_found(table.header)}")
+        raise InputError(f"the inventory {source.name} must have a column of nodes. {columns_found(table.header)}")
     refuse_twice(filter(None, columns.values()), table.header, source.name)
-    ledger.note(origins("inventory", {ours: (name,) for ours, name in columns.items() if name}, table.header))
+    ledger.note(origins("inventory", {role: (name,) for role, name in columns.items() if name}, table.header))
     rows = [row for _, batch in table.batches() for row in batch]
     frame = pd.DataFrame(rows, columns=table.header, dtype=object)
     far = np.iinfo(np.int64).max // 4
     ends = {}
-    for ours, blank in (("in", -far), ("out", far)):
-        ends[ours] = np.full(len(frame), blank)
-        if columns[ours] is not None:
-            texts = frame[columns[ours]]
+    for role, blank in (("in", -far), ("out", far)):
+        ends[role] = np.full(len(frame), blank)
+        if columns[role] is not None:
+            texts = frame[columns[role]]
             is_written = texts.str.strip().ne("").to_numpy(dtype=bool)
             us, good = clock.us_series(texts[is_written])
-            ends[ours][is_written] = np.where(good, us, blank)
-            ledger.not_parsed(f"inventory: {ours} is no time, taken as blank", int((~good).sum()))
+            ends[role][is_written] = np.where(good, us, blank)
+            ledger.not_parsed(f"inventory: {role} is no time, treated as blank", int((~good).sum()))
     node = frame[columns["node"]].str.strip()
     wrong = ((ends["out"] <= ends["in"]) | node.str.casefold().isin({*PLACEHOLDERS, ""})).to_numpy(dtype=bool)
     ledger.not_parsed("inventory: no node, or out before in", int(wrong.sum()))
     stays = pd.DataFrame({"node": node, "in_us": ends["in"], "out_us": ends["out"]})[~wrong]
     if stays.empty:
-        raise InputError(f"the inventory {source.name} holds no node that was there")
+        raise InputError(f"the inventory {source.name} has no node with a valid stay")
     return _joined(stays)
 
 
 def _joined(stays: pd.DataFrame) -> pd.DataFrame:
-    """Stays of a node that overlap or touch as one."""
+    """Stays with overlapping or adjoining ones of a node joined."""
     stays = stays.sort_values(["node", "in_us"], ignore_index=True)
     before = stays.groupby("node")["out_us"].cummax().groupby(stays["node"]).shift()
     stay = (before.isna() | (stays["in_us"] > before)).cumsum()
@@ -90,7 +90,7 @@ def _joined(stays: pd.DataFrame) -> pd.DataFrame:
 
 
 def watched(stays: pd.DataFrame, frame: pd.DataFrame, window: tuple[int, int], ledger: Ledger) -> pd.DataFrame:
-    """When each node of a log was watched.
+    """Return the times in which each node of a log was watched.
 
     Parameters
     ----------
@@ -99,57 +99,57 @@ def watched(stays: pd.DataFrame, frame: pd.DataFrame, window: tuple[int, int], l
     frame : DataFrame
         Failures in the window, as ``Events.frame`` gives them.
     window : tuple of int
-        Ends of the observation. [us]
+        Ends of the window. [us]
     ledger : Ledger
-        Takes what does not fit.
+        Takes cautions on mismatches.
 
     Returns
     -------
     DataFrame
-        ``node`` as the log calls it, ``in_h`` and ``out_h`` since the window's start [h], of those that were there.
+        ``node`` (name in the log), ``in_h`` and ``out_h`` since the window's start [h], for stays in the window.
 
     Raises
     ------
     InputError
-        More than one failure in twenty on nodes that the inventory does not have.
+        More than 5% of the failures are on nodes missing from the inventory.
     """
     stays = stays.assign(in_us=stays["in_us"].clip(lower=window[0]), out_us=stays["out_us"].clip(upper=window[1]))
     stays = stays[stays["out_us"] > stays["in_us"]]
     by_key = {_key(name): name for name in frame["node"].cat.categories}
     stays = stays.assign(node=[by_key.get(_key(name), name) for name in stays["node"]])
     has_node = frame["node"].notna()
-    strange = has_node & ~frame["node"].isin(stays["node"])
-    n = int(strange.sum())
+    is_missing = has_node & ~frame["node"].isin(stays["node"])
+    n = int(is_missing.sum())
     if n > max(1, _MOST_STRANGERS * len(frame)):
         raise InputError(
-            f"{n:,} of {len(frame):,} failures are on nodes that the inventory does not have in the window, such as "
-            f"{frame.loc[strange, 'node'].iloc[0]!r}: is it that of this cluster?"
+            f"{n:,} of {len(frame):,} failures are on nodes that are not in the inventory in the window, such as "
+            f"{frame.loc[is_missing, 'node'].iloc[0]!r}: is it the inventory of this cluster?"
         )
     if n:
-        name = frame.loc[strange, "node"].iloc[0]
-        ledger.doubt(f"{n:,} failures are on nodes that the inventory does not have in the window, such as {name!r}")
+        name = frame.loc[is_missing, "node"].iloc[0]
+        ledger.doubt(f"{n:,} failures are on nodes that are not in the inventory in the window, such as {name!r}")
     hours = (stays[["in_us", "out_us"]] - window[0]) / _HOUR_US
     watched_h = pd.DataFrame({"node": stays["node"], "in_h": hours["in_us"], "out_h": hours["out_us"]})
-    _say_absent(frame, stays, has_node & ~strange, ledger)
+    _doubt_absent(frame, stays, has_node & ~is_missing, ledger)
     return watched_h.reset_index(drop=True)
 
 
-def _say_absent(frame: pd.DataFrame, stays: pd.DataFrame, chosen: pd.Series, ledger: Ledger) -> None:
-    """Count failures of nodes while they were not there."""
+def _doubt_absent(frame: pd.DataFrame, stays: pd.DataFrame, chosen: pd.Series, ledger: Ledger) -> None:
+    """Caution if nodes failed outside their stays in the inventory."""
     failures = frame.loc[chosen, ["node", "start"]].astype({"node": object}).reset_index()
     both = failures.merge(stays, on="node")
     inside = both[(both["start"] >= both["in_us"]) & (both["start"] <= both["out_us"])]["index"].nunique()
     absent = len(failures) - inside
     if absent:
         share = pct(absent / len(frame), 0)
-        ledger.doubt(f"{absent:,} failures ({share}) are of nodes that were not there then, by the inventory")
+        ledger.doubt(f"{absent:,} failures ({share}) are on nodes that were not in service then, by the inventory")
 
 
-def node_days(there: pd.DataFrame) -> float:
-    """Exposure of all stays. [node-days]"""
-    return float((there["out_h"] - there["in_h"]).sum()) * _HOUR_US / DAY
+def node_days(stays: pd.DataFrame) -> float:
+    """Return the exposure of all stays. [node-days]"""
+    return float((stays["out_h"] - stays["in_h"]).sum()) * _HOUR_US / DAY
 
 
 def _key(name: str) -> str:
-    """A name without case and domain, by which a log and an inventory may call one node."""
+    """A name without case and domain, to match the log with the inventory."""
     return name.casefold().partition(".")[0] if any(sign.isalpha() for sign in name) else name

@@ -1,4 +1,4 @@
-"""Tables of units and how long they lived: an age and whether it ended, or dates in and out."""
+"""Tables of lifetimes of units: an age and whether the unit failed, or dates in and out of service."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ettr.core.errors import InputError
+from ettr.core.errors import InputError, UnknownName
 from ettr.files.clock import StampClock
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
@@ -33,7 +33,7 @@ _ENDS = {
 }
 _YES, _NO = (frozenset(_ENDS[ended].split()) for ended in (True, False))
 _NO_FAILURE = frozenset(["retire", "retired", "upgrade", "upgraded", "decommissioned", "moved", "censored"])
-"""Reasons for which a unit leaves without a failure."""
+"""Reasons for removal that are not failures."""
 _HOUR_US = 3.6e9
 
 
@@ -44,16 +44,16 @@ class Lives:
     Attributes
     ----------
     table : DataFrame
-        A row a unit: ``duration_h`` [h], ``observed`` (False where it still lives, or left for another reason), and
-        ``cohort`` (category, missing where there is none).
+        One row per unit: ``duration_h`` [h], ``observed`` (False if the unit is still in service, or was removed
+        without a failure), and ``cohort`` (category, missing if there is none).
     split : str or None
         Column of the cohorts.
     source : str
-        File that they come from.
+        Name of the file.
     ledger : DataFrame
-        Rows that are in none of this, as of a ``FailureLog``.
+        Rows that were left out, by reason, as in a ``FailureLog``.
     notes : tuple of str
-        What was assumed, a sentence each.
+        Assumptions, one sentence each.
     """
 
     table: pd.DataFrame
@@ -79,20 +79,22 @@ def read_lifetimes(
     Parameters
     ----------
     path : str or path
-        A table with a row a unit: its ``age`` and whether it ``failed``; or when it came ``in`` and went ``out``, with
-        a ``reason`` perhaps.
+        A table with one row per unit: its ``age`` and whether it ``failed``; or the times ``in`` and ``out`` of
+        service, optionally with a ``reason``.
     columns : mapping of str to str or None
-        These names to the file's, where it calls them otherwise.
+        These names to column names of the file, if they differ.
     split : str or None
-        Column whose values are compared.
+        Column whose values are compared as cohorts.
     until : str or None
-        When the watch ended, for units that are still in; the last time in the file if not given.
+        End of the observation, for units that are still in service; the last time in the file if not given.
     zone : str, tzinfo or None
-        Zone of times that carry none.
+        Time zone of times without one.
     time_unit : str or None
-        Unit of ages that are plain numbers, where the column's name does not end in one.
-    encoding, progress
-        As in ``ettr.logs.read``.
+        Unit of ages that are plain numbers, if the column's name does not end in one.
+    encoding : str or None
+        Encoding of the file; UTF-8 if not given.
+    progress : callable or None
+        Called with the bytes read and the size of the file.
 
     Returns
     -------
@@ -101,12 +103,20 @@ def read_lifetimes(
     Raises
     ------
     InputError
-        Columns of neither kind, ages without a unit, or no row that can be read.
+        Neither ages nor dates, ages without a unit, or no row that can be read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "fans.csv"
+    >>> _ = path.write_text("unit,age_d,failed\\nf1,100,yes\\nf2,250,no\\n")
+    >>> read_lifetimes(path).table[["duration_h", "observed"]].to_numpy().tolist()
+    [[2400.0, True], [6000.0, False]]
     """
     source, ledger = Source(path, progress, "table of lifetimes", encoding), Ledger()
     table = DelimitedTable(source.lines(ledger), ledger)
     reading = _Reading(table.header, dict(columns or {}), source.name, ledger)
-    cohort = reading.column(split, "--split") if split else None
+    cohort = reading.column(split) if split else None
     refuse_twice([*reading.columns.values(), *([cohort] if cohort else [])], table.header, source.name)
     rows = [(number, row) for numbers, batch in table.batches() for number, row in zip(numbers, batch, strict=True)]
     frame = pd.DataFrame([row for _, row in rows], columns=table.header, dtype=object)
@@ -119,49 +129,50 @@ def read_lifetimes(
         lives = reading.ages(frame, numbers, time_unit, cohort)
     else:
         raise InputError(
-            f"{source.name} must hold ages and whether they ended, or dates in and out. "
-            f"{columns_found(table.header)} Name the columns, e.g. --map in=installed out=removed"
+            f"{source.name} must have ages and whether units failed, or dates in and out. "
+            f"{columns_found(table.header)} Name the columns, e.g. "
+            '`columns={"in": "installed", "out": "removed"}`'
         )
     ledger.close()
     if lives.empty:
-        raise InputError(f"{source.name}: no lifetime could be read. " + "; ".join(_fates(ledger)))
+        raise InputError(f"{source.name}: no lifetime could be read. " + "; ".join(_reasons(ledger)))
     return Lives(lives, split, source.name, ledger.to_frame(), (*ledger.notes, *ledger.doubts))
 
 
 class _Reading:
-    """Finds the columns, and turns rows into lifetimes."""
+    """Finds the columns and turns rows into lifetimes."""
 
     def __init__(self, header: Sequence[str], mapping: dict[str, str], place: str, ledger: Ledger) -> None:
         self._header, self._place, self._ledger = header, place, ledger
         unknown = [name for name in mapping if name not in _WORDS]
         if unknown:
-            raise InputError(f"--map {unknown[0]}=...: lifetimes have the columns {', '.join(_WORDS)}")
-        self.columns: dict[str, str] = {ours: self.column(theirs, f"--map {ours}") for ours, theirs in mapping.items()}
-        for ours, words in _WORDS.items():
+            raise UnknownName("column of lifetimes", unknown[0], _WORDS, "`columns`")
+        self.columns: dict[str, str] = {role: self.column(name) for role, name in mapping.items()}
+        for role, words in _WORDS.items():
             free = {
-                plain_name(without_unit(name) if ours == "age" else name): name
+                plain_name(without_unit(name) if role == "age" else name): name
                 for name in reversed(header)
                 if name not in self.columns.values()
             }
-            found = next((free[word] for word in words.split() if word in free), None)
-            if ours not in self.columns and found:
-                self.columns[ours] = found
+            match = next((free[word] for word in words.split() if word in free), None)
+            if role not in self.columns and match:
+                self.columns[role] = match
 
-    def column(self, name: str, option: str) -> str:
-        """The column of that name."""
-        found = same_name(name, self._header)
-        if found is None:
-            raise InputError(f"{option}: {self._place} has no column {name!r}. {columns_found(self._header)}")
-        return found
+    def column(self, name: str) -> str:
+        """Return the column of that name as the file writes it."""
+        match = same_name(name, self._header)
+        if match is None:
+            raise InputError(f"{self._place} has no column {name!r}. {columns_found(self._header)}")
+        return match
 
     def ages(self, frame: pd.DataFrame, numbers: np.ndarray, time_unit: str | None, cohort: str | None) -> pd.DataFrame:
-        """A row a unit: its age, and whether it failed."""
+        """Return lifetimes from ages and whether units failed."""
         column = self.columns["age"]
         unit = UNITS.get(time_unit or "") or unit_us(column)
         us, good = durations_us(frame[column].tolist(), unit)
         if not good.any():
             raise InputError(
-                f"ages in {column!r} have no unit: name it {column}_d, or give --time-unit ({self._place})"
+                f"ages in {column!r} have no unit: rename the column to {column}_d, or give `time_unit` ({self._place})"
             )
         self._drop("age: no duration", ~good, numbers)
         observed = np.ones(len(frame), dtype=bool)
@@ -169,16 +180,16 @@ class _Reading:
             words = frame[self.columns["failed"]].map(plain)
             inverted = plain_name(self.columns["failed"]) == "censored"
             yes, no = words.isin(_YES).to_numpy(), words.isin(_NO).to_numpy()
-            self._drop("neither failed nor still alive", good & ~(yes | no), numbers)
+            self._drop("neither failed nor in service", good & ~(yes | no), numbers)
             good, observed = good & (yes | no), no if inverted else yes
         else:
-            self._ledger.note("no column says which units still live: all are taken as failed")
+            self._ledger.note("no column tells which units are still in service: all are treated as failed")
         return self._lives(us / _HOUR_US, observed, good, frame, numbers, cohort)
 
     def dates(
         self, frame: pd.DataFrame, numbers: np.ndarray, clock: StampClock, until_us: int | None, cohort: str | None
     ) -> pd.DataFrame:
-        """A row a unit: when it came, when it went, and perhaps why."""
+        """Return lifetimes from the times in and out of service, and the reasons if there are any."""
         start, started = clock.us_series(frame[self.columns["in"]])
         self._drop("in: no time", ~started, numbers)
         end, ended = np.zeros(len(frame), dtype=np.int64), np.zeros(len(frame), dtype=bool)
@@ -188,19 +199,19 @@ class _Reading:
             end[is_written], ended[is_written] = clock.us_series(texts[is_written])
         observed = ended
         if "reason" in self.columns:
-            left = frame[self.columns["reason"]].map(plain).isin(_NO_FAILURE).to_numpy()
-            self._ledger.note(f"units that left for another reason than a failure: {int((left & ended).sum()):,}")
-            observed = ended & ~left
+            retired = frame[self.columns["reason"]].map(plain).isin(_NO_FAILURE).to_numpy()
+            self._ledger.note(f"units removed for another reason than a failure: {int((retired & ended).sum()):,}")
+            observed = ended & ~retired
         last = self._until(until_us, np.concatenate([start[started], end[ended]]))
         end = np.where(ended, end, last)
         return self._lives((end - start) / _HOUR_US, observed, started, frame, numbers, cohort)
 
     def _until(self, until_us: int | None, times: np.ndarray) -> int:
-        """When the watch ended."""
+        """End of the observation: the given one, or the last time in the file. [us]"""
         if until_us is not None:
             return until_us
         self._ledger.note(
-            "units that are still in were watched until the last time in the file; name another with --until"
+            "units still in service are taken as observed until the last time in the file; set another with `until`"
         )
         return int(times.max(initial=0))
 
@@ -213,16 +224,18 @@ class _Reading:
         numbers: np.ndarray,
         cohort: str | None,
     ) -> pd.DataFrame:
+        """Return the lifetimes that are positive, or zero and censored."""
         backwards = good & ~((hours > 0) | ((hours == 0) & ~observed))
-        self._drop("a life that ends when it begins, or before", backwards, numbers)
+        self._drop("end not after start", backwards, numbers)
         kept = good & ~backwards
-        of = frame[cohort].to_numpy(dtype=object)[kept] if cohort else np.full(int(kept.sum()), None)
-        return pd.DataFrame({"duration_h": hours[kept], "observed": observed[kept], "cohort": pd.Categorical(of)})
+        cohorts = frame[cohort].to_numpy(dtype=object)[kept] if cohort else np.full(int(kept.sum()), None)
+        return pd.DataFrame({"duration_h": hours[kept], "observed": observed[kept], "cohort": pd.Categorical(cohorts)})
 
     def _drop(self, reason: str, rows: np.ndarray, numbers: np.ndarray) -> None:
         if rows.any():
             self._ledger.not_parsed(reason, int(rows.sum()), f"line {numbers[int(np.argmax(rows))]:,}")
 
 
-def _fates(ledger: Ledger) -> list[str]:
+def _reasons(ledger: Ledger) -> list[str]:
+    """The most common reasons for rows that were left out, in words."""
     return [f"{row.n:,} {row.action}: {row.reason} ({row.example})" for row in ledger.to_frame().head(3).itertuples()]

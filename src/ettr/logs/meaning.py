@@ -1,4 +1,4 @@
-"""What the rows of somebody's own table or JSON mean: outages, states of nodes, lines of a severity, or jobs."""
+"""Meaning of the records of a table or of JSON: outages, states of nodes, messages with a severity, or jobs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ettr.logs.options import Options
 from ettr.logs.rows import Batch
 
 _ANY_TIME = ("timestamp", "datetime", "time", "date", "ts", "when", "eventtime", "lasttimestamp")
-"""Columns of times that may be those of ends as well."""
+"""Names of columns of times that may be ends as well as starts."""
 _UP_NAMES = ["up", "ready", "healthy", "available", "online", "alive", "reachable", "active", "ok", "isup"]
 _DOWN_NAMES = ["down", "unhealthy", "failed", "failing", "fault", "alarm", "alert", "unreachable", "offline", "isdown"]
 _STATE_NAMES = (
@@ -44,26 +44,26 @@ _STATE_NAMES = (
 )
 _SEVERITY_NAMES = ("severity", "severitylevel", "sev", "loglevel", "level", "priority", "criticality", "alertlevel")
 _LEVELS = frozenset({"debug", "info", "warn", "warning", "error", "err", "critical", "crit", "fatal"})
-"""Of the words for severity, those that stand for nothing else."""
+"""Words for severities that have no other meaning."""
 _ORDERED = re.compile(r"(?:p|s|sev|severity|prio|priority|level)?[\s_-]?\d{1,2}", re.IGNORECASE)
 _JOB_NAMES = ("state", "status", "jobstate", "jobstatus", "result", "outcome", "conclusion", "finalstate")
 _BOOLEANS = {"1": True, "10": True, "true": True, "yes": True, "0": False, "00": False, "false": False, "no": False}
 
 _MOST_WORDS = 20
-"""A column with more different texts holds no states, unless its name says so."""
-_MOST, _HALF = 0.8, 0.5
+"""Most different texts in a column of states, unless its name is that of a state."""
+_NEARLY_ALL, _HALF = 0.8, 0.5
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which records count, by the text of one column.
+    """A filter of records by the text of one column.
 
     Attributes
     ----------
     column : str
-        The file's name for it.
+        Column name in the file.
     why_not : callable
-        Takes the text of a record and returns the reason why that record is not a failure, or an empty text.
+        Takes the text of a record and returns the reason why it is not a failure; empty if it may be one.
     """
 
     column: str
@@ -72,16 +72,16 @@ class Filter:
 
 @dataclass(frozen=True)
 class States:
-    """A column that says whether a node went down, or is up again.
+    """A column with the state of a node, down or up.
 
     Attributes
     ----------
     column : str
-        The file's name for it.
+        Column name in the file.
     kind : callable
         Takes the text of a record and returns 1 for down, -1 for up, 0 for neither.
     is_event : bool
-        Whether its words speak of starts and ends, each of which has a partner; a state may be said again and again.
+        Whether the texts are events (each start has one end) rather than states, which may be repeated.
     """
 
     column: str
@@ -91,16 +91,16 @@ class States:
 
 @dataclass(frozen=True)
 class Meaning:
-    """How records are to be read.
+    """Meaning of the records of a file.
 
     Attributes
     ----------
     columns : dict of str to tuple of str
-        Our name to the file's.
+        Role to column names of the file.
     filters : tuple of Filter
-        What a record must pass to count.
+        Filters that a failure must pass.
     states : States or None
-        Given where two records, or more, make an outage.
+        Column of states, if several records make an outage.
     duration_us : float or None
         Unit of durations that are plain numbers. [us]
     """
@@ -112,54 +112,54 @@ class Meaning:
 
     @property
     def deciding(self) -> list[str]:
-        """The file's columns that say what a record is."""
+        """Columns of the file that decide what a record is."""
         return [part.column for part in (*self.filters, self.states) if part]
 
 
 def find_meaning(first: Batch, present: Sequence[str], options: Options, ledger: Ledger, place: str) -> Meaning:
-    """Find what records mean, from the first ones and what the user says.
+    """Find the meaning of records, from the first ones and the options of the user.
 
     Parameters
     ----------
     first : Batch
-        The first records, by the file's names.
+        The first records, by column names of the file.
     present : sequence of str
-        Columns that the file has.
+        Columns of the file.
     options : Options
-        What the user knows.
+        Options of the user.
     ledger : Ledger
-        Takes what was found, in sentences.
+        Takes notes on the meaning.
     place : str
-        The file, for messages.
+        Name of the file, for messages.
 
     Raises
     ------
     InputError
-        A column that is not there, or a meaning that only the user can know.
+        A column is missing, or the meaning cannot be inferred.
     """
-    mapping = {ours: theirs for ours, theirs in options.columns.items() if ours not in ("state", "event")}
+    mapping = {role: column for role, column in options.columns.items() if role not in ("state", "event")}
     named = find_columns(present, mapping, place)
     taken = {column for columns in named.values() for column in columns}
     systems = {column: (column,) for column in present if plain_name(column) in SYSTEMS and column not in taken}
-    look = _Look(first, present, named | systems, options, ledger, place)
-    filters = [_where(column, pattern, look) for column, pattern in options.where.items()]
-    columns, duration_us = _with_duration(look)
-    jobs = _jobs(look)
+    sample = _Sample(first, present, named | systems, options, ledger, place)
+    filters = [_where_filter(column, pattern, sample) for column, pattern in options.where.items()]
+    columns, duration_us = _with_duration(sample)
+    jobs = _jobs(sample)
     if jobs:
         at_end = columns.pop("end", columns["start"])
         return Meaning(columns | {"start": at_end}, (*filters, jobs), None, duration_us)
-    found = _states(look)
-    if not isinstance(found, States):
-        filters += [filter_ for filter_ in (found, _severity(look), _says_up(look)) if filter_]
-        found = None
-        if not filters and look.starts_at_any_time and not {"node", "component", "cause"} & set(columns):
-            ledger.doubt(f"no column of {place} says what failed, or where: every row counts as a failure")
-    return Meaning(columns, tuple(filters), found, duration_us)
+    states_column = _states(sample)
+    if not isinstance(states_column, States):
+        filters += [filter_ for filter_ in (states_column, _severity(sample), _up_filter(sample)) if filter_]
+        states_column = None
+        if not filters and sample.starts_at_any_time and not {"node", "component", "cause"} & set(columns):
+            ledger.doubt(f"{place} has no column of nodes, components or causes: every row counts as a failure")
+    return Meaning(columns, tuple(filters), states_column, duration_us)
 
 
 @dataclass(frozen=True)
-class _Look:
-    """The first records of a file, its columns, and what the user says about them."""
+class _Sample:
+    """The first records of a file, its columns, and the options of the user."""
 
     first: Batch
     present: Sequence[str]
@@ -169,205 +169,221 @@ class _Look:
     place: str
 
     def texts(self, column: str) -> Sequence[str]:
+        """Return the texts of a column."""
         return self.first.columns[column]
 
     def counts(self, column: str) -> Counter[str]:
+        """Return the number of records with each text of a column."""
         return Counter(text.strip() for text in self.texts(column) if text.strip())
 
     def named(self, names: Sequence[str]) -> list[str]:
-        """Columns of such names that are not named otherwise by the user."""
+        """Return the columns with one of these names, without those that the user gave another role."""
         taken = {
-            c for ours in self.options.columns for c in self.columns.get(ours, ()) if ours not in ("state", "event")
+            column
+            for role in self.options.columns
+            for column in self.columns.get(role, ())
+            if role not in ("state", "event")
         }
         return [name for name in self.present if plain_name(name) in names and name not in taken]
 
     def nodes(self) -> np.ndarray:
-        """A number for the node of each record."""
+        """Return a number for the node of each record."""
         parts = [self.texts(column) for column in self.columns.get("node", ())]
-        names = ["/".join(each) for each in zip(*parts, strict=True)] if parts else [""] * len(self.first.numbers)
+        names = ["/".join(texts) for texts in zip(*parts, strict=True)] if parts else [""] * len(self.first.numbers)
         codes: np.ndarray = pd.factorize(np.array([*names, ""], dtype=object)[:-1])[0]
         return codes
 
     @property
     def starts_at_any_time(self) -> bool:
-        """Whether times of anything may stand in the column of times, by its name, and not only those of starts."""
+        """Whether the column of times, by its name, may contain times of any record and not only of starts."""
         return plain_name(self.columns["start"][0]) in _ANY_TIME
 
 
 # --------------------------------------------------------------------------- where, jobs, severity
 
 
-def _where(column: str, pattern: re.Pattern[str], look: _Look) -> Filter:
-    theirs = same_name(column, look.present)
-    if theirs is None:
-        raise InputError(f"--where {column}: {look.place} has no column {column!r}. {columns_found(look.present)}")
-    reason = f"{theirs} does not match {pattern.pattern!r}"
-    return Filter(theirs, lambda text: "" if pattern.search(text) else reason)
+def _where_filter(column: str, pattern: re.Pattern[str], sample: _Sample) -> Filter:
+    """The filter of one pattern of the user."""
+    name = same_name(column, sample.present)
+    if name is None:
+        raise InputError(f"`where`: {sample.place} has no column {column!r}. {columns_found(sample.present)}")
+    reason = f"{name} does not match {pattern.pattern!r}"
+    return Filter(name, lambda text: "" if pattern.search(text) else reason)
 
 
-def _jobs(look: _Look) -> Filter | None:
-    """Jobs count where a machine ended them, at their end."""
-    for column in look.named(_JOB_NAMES):
-        by_state = Counter(states.job_state(text) for text in look.texts(column) if text.strip())
+def _jobs(sample: _Sample) -> Filter | None:
+    """A filter for records that are jobs: only those ended by a machine are failures, at their end."""
+    for column in sample.named(_JOB_NAMES):
+        by_state = Counter(states.job_state(text) for text in sample.texts(column) if text.strip())
         if not states.are_job_states(by_state):
             continue
-        if "end" not in look.columns and not look.starts_at_any_time:
+        if "end" not in sample.columns and not sample.starts_at_any_time:
             raise InputError(
-                f"{look.place} holds jobs ({column!r}: {_some(look.counts(column))}), and must say when they ended: "
-                "name the column, e.g. --map end=end_time"
+                f"{sample.place} has jobs ({column!r}: {_examples(sample.counts(column))}) but no column with "
+                'their ends: name it, e.g. `columns={"end": "end_time"}`'
             )
         failing = [state for state in states.JOB_FAILURES if state in by_state]
-        if look.options.down:
-            failing = [states.job_state(word) for word in look.options.down]
+        if sample.options.down:
+            failing = [states.job_state(word) for word in sample.options.down]
         elif not failing:
             failing = [*states.JOB_FAILURES, *states.OTHER_JOB_FAILURES]
             n = sum(by_state[state] for state in failing)
             if n:
-                look.ledger.doubt(
-                    f"{n:,} of the first {len(look.first.numbers):,} jobs failed for a reason that is not said, mostly "
-                    "their own: count only those of machines with --down, or --where"
+                sample.ledger.doubt(
+                    f"{n:,} of the first {len(sample.first.numbers):,} jobs failed for unknown reasons, probably "
+                    "mostly their own errors: select failures of machines with `down` or `where`"
                 )
-        look.ledger.note(
-            f"{column!r} holds states of jobs ({_some(look.counts(column))}): failures are "
-            f"{_words(failing, look, column)}, at the end of the job; name others with --down"
+        sample.ledger.note(
+            f"{column!r} has states of jobs ({_examples(sample.counts(column))}): failures are "
+            f"{_words(failing, sample, column)}, at the end of the job; choose others with `down`"
         )
         return Filter(column, _job_filter(failing))
     return None
 
 
 def _job_filter(failing: Sequence[str]) -> Callable[[str], str]:
+    """Reasons why jobs are not failures."""
+
     def why_not(text: str) -> str:
         state = states.job_state(text)
-        return "" if state in failing else f"a job that is {state or 'in no state'}: no failure"
+        return "" if state in failing else f"job {state or 'without a state'}: no failure"
 
     return why_not
 
 
-def _words(failing: Sequence[str], look: _Look, column: str) -> str:
-    """The states that count, as the file writes them."""
-    matching = [text for text in look.counts(column) if states.job_state(text) in failing]
+def _words(failing: Sequence[str], sample: _Sample, column: str) -> str:
+    """The states that count as failures, as the file writes them."""
+    matching = [text for text in sample.counts(column) if states.job_state(text) in failing]
     return (
-        listed([repr(text) for text in matching[:4]]) if matching else "those that say so, of which there are none here"
+        listed([repr(text) for text in matching[:4]])
+        if matching
+        else "jobs with such a state, none in this file so far"
     )
 
 
-def _severity(look: _Look) -> Filter | None:
-    """Lines count from a severity on."""
-    named = look.options.failure_severity
-    least = states.severity_of(named or "error")
-    levels = (column for column in look.present if _are_levels(look.counts(column)))
-    for column in dict.fromkeys((*look.named(_SEVERITY_NAMES), *levels)):
-        counts = look.counts(column)
-        n, n_known = sum(counts.values()), sum(n for text, n in counts.items() if states.severity_of(text) is not None)
-        if n and n_known >= _MOST * n and least is not None:
+def _severity(sample: _Sample) -> Filter | None:
+    """A filter for records with a severity: those of at least ``failure_severity`` are failures."""
+    threshold = sample.options.failure_severity
+    least = states.severity_of(threshold or "error")
+    levels = (column for column in sample.present if _are_levels(sample.counts(column)))
+    for column in dict.fromkeys((*sample.named(_SEVERITY_NAMES), *levels)):
+        counts = sample.counts(column)
+        n = sum(counts.values())
+        n_severities = sum(n for text, n in counts.items() if states.severity_of(text) is not None)
+        if n and n_severities >= _NEARLY_ALL * n and least is not None:
             name = states.SEVERITIES[least][0]
-            look.ledger.note(
-                f"{column!r} holds severities ({_some(counts)}): failures are those of {name} and above; choose with "
-                "--failure-severity"
+            sample.ledger.note(
+                f"{column!r} has severities ({_examples(counts)}): failures are those of {name} and above; choose "
+                "another with `failure_severity`"
             )
             if not any((states.severity_of(text) or 0) >= least for text in counts):
                 raise InputError(
-                    f"no record of {look.place} has a {column} of {name} or above; it holds {_some(counts)}. Count "
-                    "those with --failure-severity, e.g. --failure-severity warning"
+                    f"no record of {sample.place} has a {column} of {name} or above; it has {_examples(counts)}. "
+                    'Choose a lower one, e.g. `failure_severity="warning"`'
                 )
             return Filter(column, _severity_filter(least, name))
-        if len(counts) > 1 and not n_known and all(_ORDERED.fullmatch(text) for text in counts):
-            look.ledger.doubt(
-                f"all rows count, though {column!r} holds {_some(counts)}, in an order that is not known: choose, e.g. "
-                f"--where {column}={min(counts)}"
+        if len(counts) > 1 and not n_severities and all(_ORDERED.fullmatch(text) for text in counts):
+            sample.ledger.doubt(
+                f"all rows count as failures, though {column!r} has {_examples(counts)}, whose order is not known: "
+                f'select, e.g. `where={{"{column}": "{min(counts)}"}}`'
             )
-    if named is not None:
+    if threshold is not None:
         raise InputError(
-            f"--failure-severity {named}: no column of {look.place} holds severities. {columns_found(look.present)}"
+            f'`failure_severity="{threshold}"`: no column of {sample.place} has severities. '
+            f"{columns_found(sample.present)}"
         )
     return None
 
 
 def _are_levels(counts: Counter[str]) -> bool:
-    """Whether a column of any name holds severities: several, and no other word."""
+    """Whether a column of any name has severities: several different ones, and no other text."""
     return 1 < len(counts) <= _MOST_WORDS and all(states.plain(text) in _LEVELS for text in counts)
 
 
 def _severity_filter(least: int, name: str) -> Callable[[str], str]:
+    """Reasons why records of a lower severity are not failures."""
+
     def why_not(text: str) -> str:
         level = states.severity_of(text)
-        # a text that is no severity may be one of the highest
+        # an unknown text may be a high severity
         return "" if level is None or level >= least else f"severity below {name}: {states.SEVERITIES[level][0]}"
 
     return why_not
 
 
-def _says_up(look: _Look) -> Filter | None:
-    """In a table of states whose first rows are all of one kind, later ones that say up are no failures."""
-    if "end" in look.columns or "duration" in look.columns or not look.starts_at_any_time:
+def _up_filter(sample: _Sample) -> Filter | None:
+    """A filter against later records of nodes that are up, where the first records are all of one kind."""
+    if "end" in sample.columns or "duration" in sample.columns or not sample.starts_at_any_time:
         return None
-    for column in look.named(("status", "state", "event", "eventtype", "health", "condition")):
-        if any(states.state_of(text) > 0 for text in look.counts(column)):
-            return Filter(column, lambda text: "a state that is no failure" if states.state_of(text) < 0 else "")
+    for column in sample.named(("status", "state", "event", "eventtype", "health", "condition")):
+        if any(states.state_of(text) > 0 for text in sample.counts(column)):
+            return Filter(column, lambda text: "state up: no failure" if states.state_of(text) < 0 else "")
     return None
 
 
 # --------------------------------------------------------------------------- states
 
 
-def _states(look: _Look) -> States | Filter | None:
-    """The column of states, if there is one; a filter where the user names no word for up."""
-    if look.options.down or look.options.up:
-        return _states_asked(look)
-    named = look.options.columns.get("state", look.options.columns.get("event"))
-    if named is not None:
-        column = same_name(named, look.present)
+def _states(sample: _Sample) -> States | Filter | None:
+    """The column of states, if there is one; a filter if the user gives no word for up."""
+    if sample.options.down or sample.options.up:
+        return _states_from_options(sample)
+    name = sample.options.columns.get("state", sample.options.columns.get("event"))
+    if name is not None:
+        column = same_name(name, sample.present)
         if column is None:
-            raise InputError(f"--map state={named}: {look.place} has no such column. {columns_found(look.present)}")
-        kinds = _kinds_of(column, look)
+            raise InputError(f"{sample.place} has no column of states {name!r}. {columns_found(sample.present)}")
+        kinds = _kinds_in(column, sample)
         if not {1, -1} <= set(kinds.values()):
             raise InputError(
-                f"{column!r} of {look.place} must say what is down and what is up; it holds "
-                f"{_some(look.counts(column))}. Name the words, e.g. --down failed --up ok"
+                f"{column!r} of {sample.place} must have words for down and for up; it has "
+                f'{_examples(sample.counts(column))}. Give the words, e.g. `down="failed"` `up="ok"`'
             )
-        return _found(column, kinds, look)
-    if "end" in look.columns or "duration" in look.columns:
+        return _states_of(column, kinds, sample)
+    if "end" in sample.columns or "duration" in sample.columns:
         return None
-    for column in look.named(_STATE_NAMES):
-        kinds = _kinds_of(column, look)
-        if _are_states(kinds, look.counts(column)) and (look.starts_at_any_time or _alternate(column, kinds, look)):
-            return _found(column, kinds, look)
-    for column in look.present:
-        counts = look.counts(column) if column not in look.columns["start"] else Counter[str]()
+    for column in sample.named(_STATE_NAMES):
+        kinds = _kinds_in(column, sample)
+        if _are_states(kinds, sample.counts(column)) and (
+            sample.starts_at_any_time or _alternate(column, kinds, sample)
+        ):
+            return _states_of(column, kinds, sample)
+    for column in sample.present:
+        counts = sample.counts(column) if column not in sample.columns["start"] else Counter[str]()
         if 1 < len(counts) <= _MOST_WORDS:
             kinds = {text: states.state_of(text) for text in counts}
-            if _are_states(kinds, counts) and _alternate(column, kinds, look):
-                return _found(column, kinds, look)
+            if _are_states(kinds, counts) and _alternate(column, kinds, sample):
+                return _states_of(column, kinds, sample)
     return None
 
 
-def _states_asked(look: _Look) -> States | Filter:
-    """States by the user's own words; what else stands in the column is down where only words for up are named."""
-    down, up = ({states.plain(word) for word in words} for words in (look.options.down, look.options.up))
-    held = {
-        column: sum(n for text, n in look.counts(column).items() if states.plain(text) in down | up)
-        for column in look.present
-        if column not in look.columns["start"]
+def _states_from_options(sample: _Sample) -> States | Filter:
+    """States by the words of the user; other words mean down if the user gives only words for up."""
+    down, up = ({states.plain(word) for word in words} for words in (sample.options.down, sample.options.up))
+    n_matching = {
+        column: sum(n for text, n in sample.counts(column).items() if states.plain(text) in down | up)
+        for column in sample.present
+        if column not in sample.columns["start"]
     }
-    column = max(held, key=lambda name: held[name], default="")
-    if not column or not held[column]:
-        words = ", ".join((*look.options.down, *look.options.up))
-        raise InputError(f"--down, --up: no column of {look.place} holds {words}. {columns_found(look.present)}")
+    column = max(n_matching, key=lambda name: n_matching[name], default="")
+    if not column or not n_matching[column]:
+        words = ", ".join((*sample.options.down, *sample.options.up))
+        raise InputError(f"`down`, `up`: no column of {sample.place} has {words}. {columns_found(sample.present)}")
     if not up:
-        return Filter(column, lambda text: "" if states.plain(text) in down else f"{column} is no word of --down")
-    counts = look.counts(column)
+        return Filter(column, lambda text: "" if states.plain(text) in down else f"{column} is no word for down")
+    counts = sample.counts(column)
     other = 0 if down else 1
     kinds = {text: -1 if states.plain(text) in up else 1 if states.plain(text) in down else other for text in counts}
-    return _found(column, kinds, look, other)
+    return _states_of(column, kinds, sample, other)
 
 
-def _found(column: str, kinds: Mapping[str, int], look: _Look, other: int | None = None) -> States:
-    """States with a note of their words; ``other`` is what a text means that no first record has."""
-    counts = look.counts(column)
+def _states_of(column: str, kinds: Mapping[str, int], sample: _Sample, other: int | None = None) -> States:
+    """The states of a column, with a note; ``other`` is the kind of texts not among the first records."""
+    counts = sample.counts(column)
     down, up = ({text: counts[text] for text in counts if kinds.get(text) == kind} for kind in (1, -1))
-    look.ledger.note(
-        f"{column!r} says when nodes go down ({_some(Counter(down))}) and are up again ({_some(Counter(up))}): an "
-        "outage lasts from one to the other; name other words with --down and --up"
+    sample.ledger.note(
+        f"{column!r} has nodes going down ({_examples(Counter(down))}) and up again ({_examples(Counter(up))}): an "
+        "outage lasts from one to the other; choose other words with `down` and `up`"
     )
     by_name = {states.plain(text): kind for text, kind in kinds.items()}
     return States(
@@ -378,72 +394,73 @@ def _found(column: str, kinds: Mapping[str, int], look: _Look, other: int | None
 
 
 def _are_states(kinds: Mapping[str, int], counts: Counter[str]) -> bool:
-    n_known = sum(n for text, n in counts.items() if kinds.get(text))
-    return {1, -1} <= set(kinds.values()) and n_known > _HALF * sum(counts.values())
+    """Whether a column has both kinds of states, in more than half of its records."""
+    n_states = sum(n for text, n in counts.items() if kinds.get(text))
+    return {1, -1} <= set(kinds.values()) and n_states > _HALF * sum(counts.values())
 
 
-def _kinds_of(column: str, look: _Look) -> dict[str, int]:
-    """What each text of a column says; of two states the other one is what the known one is not."""
-    counts = look.counts(column)
+def _kinds_in(column: str, sample: _Sample) -> dict[str, int]:
+    """The kind of each text of a column; of two alternating texts, an unknown one is the opposite of the known one."""
+    counts = sample.counts(column)
     kinds = {text: states.state_of(text) for text in counts}
     booleans = {text: _BOOLEANS.get(states.plain(text)) for text in counts}
     if counts and None not in booleans.values():
         name = plain_name(column)
         if name in _UP_NAMES or name in _DOWN_NAMES:
             return {text: 1 if value == (name in _DOWN_NAMES) else -1 for text, value in booleans.items()}
-        return _unknown_words(column, look)
-    if len(counts) != 2 or all(kinds.values()) or not _alternate(column, dict.fromkeys(counts, 1), look):
+        return _unknown_words(column, sample)
+    if len(counts) != 2 or all(kinds.values()) or not _alternate(column, dict.fromkeys(counts, 1), sample):
         return kinds
     sign = sum(kinds.values())
-    return {text: kind or -sign for text, kind in kinds.items()} if sign else _unknown_words(column, look)
+    return {text: kind or -sign for text, kind in kinds.items()} if sign else _unknown_words(column, sample)
 
 
-def _unknown_words(column: str, look: _Look) -> dict[str, int]:
-    """No states, and a doubt where the rows of a node go from one of two texts to the other."""
-    counts = look.counts(column)
-    if len(counts) == 2 and look.starts_at_any_time and _alternate(column, dict.fromkeys(counts, 1), look):
+def _unknown_words(column: str, sample: _Sample) -> dict[str, int]:
+    """No states, with a caution if the records of a node alternate between two unknown texts."""
+    counts = sample.counts(column)
+    if len(counts) == 2 and sample.starts_at_any_time and _alternate(column, dict.fromkeys(counts, 1), sample):
         first, second = counts
-        look.ledger.doubt(
-            f"every row counts, though {column!r} goes from {first!r} to {second!r} and back on each node: if one of "
-            "them means down, name both with --down and --up"
+        sample.ledger.doubt(
+            f"every row counts as a failure, though {column!r} alternates between {first!r} and {second!r} on each "
+            "node: if one of the two means down, give both with `down` and `up`"
         )
     return {}
 
 
-def _alternate(column: str, kinds: Mapping[str, int], look: _Look) -> bool:
-    """Whether the rows of a node nearly always say another thing than the row before."""
-    texts, node = [text.strip() for text in look.texts(column)], look.nodes()
+def _alternate(column: str, kinds: Mapping[str, int], sample: _Sample) -> bool:
+    """Whether consecutive records of a node nearly always have different texts."""
+    texts, node = [text.strip() for text in sample.texts(column)], sample.nodes()
     chosen = np.flatnonzero([bool(kinds.get(text)) for text in texts])
     order = chosen[np.argsort(node[chosen], kind="stable")]
     same_node = node[order][1:] == node[order][:-1]
     differ = np.array([texts[a] != texts[b] for a, b in zip(order[1:], order[:-1], strict=True)], dtype=bool)
     n = int(same_node.sum())
-    return n >= _HALF * len(order) / 2 and int((differ & same_node).sum()) >= _MOST * n
+    return n >= _HALF * len(order) / 2 and int((differ & same_node).sum()) >= _NEARLY_ALL * n
 
 
 # --------------------------------------------------------------------------- durations, words
 
 
-def _with_duration(look: _Look) -> tuple[Columns, float | None]:
-    """The columns, without a duration that cannot be read, and the unit of its numbers. [us]"""
-    columns = dict(look.columns)
+def _with_duration(sample: _Sample) -> tuple[Columns, float | None]:
+    """The columns, without durations that cannot be read, and the unit of durations. [us]"""
+    columns = dict(sample.columns)
     if "duration" not in columns:
         return columns, None
     column = columns["duration"][0]
     unit = unit_us(column)
-    texts = [text for text in look.texts(column) if text.strip()]
-    if unit is None and look.options.time_unit and "duration" in look.options.columns:
-        unit = UNITS[look.options.time_unit]
+    texts = [text for text in sample.texts(column) if text.strip()]
+    if unit is None and sample.options.time_unit and "duration" in sample.options.columns:
+        unit = UNITS[sample.options.time_unit]
     if texts and not durations_us(texts, unit)[1].any():
-        sentence = f"durations in {column!r} have no unit: name it {column}_h, or _min, or _s"
-        if "duration" in look.options.columns:
-            raise InputError(f"{sentence} ({look.place})")
-        look.ledger.note(f"{sentence}; they are not read")
+        sentence = f"durations in {column!r} have no unit: rename the column to {column}_h, _min or _s"
+        if "duration" in sample.options.columns:
+            raise InputError(f"{sentence} ({sample.place})")
+        sample.ledger.note(f"{sentence}; durations are not read")
         del columns["duration"]
     return columns, unit
 
 
-def _some(counts: Counter[str]) -> str:
-    """The commonest texts of a column, with their counts."""
+def _examples(counts: Counter[str]) -> str:
+    """The most common texts of a column, with their counts."""
     most = [f"{text[:40]} {n:,}" for text, n in counts.most_common(4)]
     return ", ".join([*most, "..."] if len(counts) > 4 else most)

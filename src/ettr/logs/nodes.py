@@ -1,4 +1,4 @@
-"""One name for one node: what people write in different ways, and what stands for none or for many."""
+"""Names of nodes: different spellings of one node, placeholders for no node, and lists of several nodes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ettr.files.ledger import Ledger
 from ettr.files.times import NoTime, written
 
 LONGEST = 1_000_000
-"""Names that one list, or all lists of a log together, may stand for."""
+"""Most names in one node list, or in all lists of a log together."""
 
-_TOO_LONG = f"a node list may stand for at most {LONGEST:,} names"
+_TOO_LONG = f"a node list may contain at most {LONGEST:,} names"
 _LISTED_NAME = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")
 _PIECE = re.compile(r"\[([^\[\]]*)\]|([^\[\]]+)")
 _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
 
 APART = "/"
-"""Between a system and the name of a node in it."""
+"""Separator between a system and the name of a node in it."""
 
 _NO_NODE = """
     unknown unk n/a na none null nan nil tbd unassigned undefined unspecified notavailable not-available (none)
@@ -32,35 +32,35 @@ _DECIMALS = re.compile(r"\d+\.0+")
 _NAMES = re.compile(r"[\w.\-\[\]:]+", re.ASCII)
 _SEPARATORS = re.compile(r"\s*[,;|]\s*")
 SYSTEMS = ("system", "cluster", "site", "datacenter", "datacentre", "dc", "region", "hall")
-"""Columns of which each value may have a node of the same name."""
+"""Names of columns whose values may each have a node of the same name."""
 
 _HALF = 0.5
 
 
 def settle_nodes(frame: pd.DataFrame, split: str | None, ledger: Ledger, source: str) -> pd.DataFrame:
-    """Give every failure the node that it speaks of.
+    """Return the failures with one name per node.
 
     Parameters
     ----------
     frame : DataFrame
         Failures as ``Events.frame`` gives them.
     split : str or None
-        Column whose values are systems of their own.
+        Column whose values are separate systems.
     ledger : Ledger
-        Takes what was done, in sentences.
+        Takes notes on the changes.
     source : str
-        The file, for messages.
+        Name of the file, for messages.
 
     Returns
     -------
     DataFrame
-        The same failures with one name a node, missing where a placeholder stands; a row a node where a record names
-        several.
+        The failures with one name per node, missing for placeholders, and with one row per node for records with
+        several nodes.
 
     Raises
     ------
     InputError
-        Times in place of names, or a list of more than a million.
+        Times instead of names, or a list of more than a million names.
     """
     names = frame["node"].cat.categories
     _refuse_times(names, source)
@@ -72,50 +72,54 @@ def settle_nodes(frame: pd.DataFrame, split: str | None, ledger: Ledger, source:
 
 
 def _refuse_times(names: pd.Index, source: str) -> None:
+    """Refuse a column of nodes that contains times."""
+
     def is_time(name: str) -> bool:
         try:
             return written(name) is not None
         except NoTime:
             return False
 
-    some = names[:200]
-    if len(some) and sum(map(is_time, some)) > _HALF * len(some):
+    sample = names[:200]
+    if len(sample) and sum(map(is_time, sample)) > _HALF * len(sample):
         raise InputError(
-            f"node must hold names, and {source} has times such as {some[0]!r} there: are columns swapped? Name them, "
-            "e.g. --map start=opened_at --map node=host"
+            f"node must be a column of names, but in {source} it has times such as {sample[0]!r}: are columns swapped? "
+            'Name them, e.g. `columns={"start": "opened_at", "node": "host"}`'
         )
 
 
 def _without_placeholders(frame: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
-    found = [name for name in frame["node"].cat.categories if name.casefold() in PLACEHOLDERS]
-    if not found:
+    """Failures without nodes that are placeholders, such as ``unknown``."""
+    placeholders = [name for name in frame["node"].cat.categories if name.casefold() in PLACEHOLDERS]
+    if not placeholders:
         return frame
-    n = int(frame["node"].isin(found).sum())
-    ledger.note(f"names that stand for no node ({', '.join(map(repr, found[:4]))}): {n:,} failures are of none")
-    return frame.assign(node=frame["node"].cat.remove_categories(found))
+    n = int(frame["node"].isin(placeholders).sum())
+    examples = ", ".join(map(repr, placeholders[:4]))
+    ledger.note(f"failures with a placeholder instead of a node ({examples}): {n:,}, counted without a node")
+    return frame.assign(node=frame["node"].cat.remove_categories(placeholders))
 
 
 def _expanded(frame: pd.DataFrame, ledger: Ledger, source: str) -> pd.DataFrame:
-    """A row a node where a record names several."""
+    """One row per node for records with several nodes."""
     many = {name: nodes for name in frame["node"].cat.categories if (nodes := _nodes_of(name))}
     if not many:
         return frame
     codes = {name: len(nodes) for name, nodes in many.items()}
     times = frame["node"].map(codes).astype(float).fillna(1).to_numpy(dtype=int)
     if times.sum() > LONGEST + len(frame):
-        raise InputError(f"lists of nodes may stand for at most {LONGEST:,} failures, got {times.sum():,} ({source})")
+        raise InputError(f"lists of nodes may make at most {LONGEST:,} failures, got {times.sum():,} ({source})")
     rows = np.repeat(np.arange(len(frame)), times)
     place = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
-    as_named = frame["node"].astype(object).to_numpy()[rows]
-    node = [many[name][i] if name in many else name for name, i in zip(as_named, place, strict=True)]
+    names = frame["node"].astype(object).to_numpy()[rows]
+    node = [many[name][i] if name in many else name for name, i in zip(names, place, strict=True)]
     n = int((times > 1).sum())
-    in_all = int(times[times > 1].sum())
-    ledger.note(f"records that name several nodes: {n:,}, each counted once a node, {in_all:,} in all")
+    total = int(times[times > 1].sum())
+    ledger.note(f"records with several nodes: {n:,}, each counted once per node, {total:,} in all")
     return frame.iloc[rows].assign(node=pd.Categorical(node)).reset_index(drop=True)
 
 
 def _nodes_of(name: str) -> list[str]:
-    """Names that a list or a range stands for; none for a single name."""
+    """The names in a list or a range; empty for a single name."""
     if "[" not in name and not _SEPARATORS.search(name):
         return []
     try:
@@ -123,47 +127,50 @@ def _nodes_of(name: str) -> list[str]:
     except ValueError:
         return []
     nodes = list(dict.fromkeys(node for node in nodes if node))
-    # a list has names with a number each; anything else may be one name with a comma
+    # all names in a list have numbers; anything else may be one name with a comma
     like_names = all(_NAMES.fullmatch(node) and any(sign.isdigit() for sign in node) for node in nodes)
     return nodes if len(nodes) > 1 and like_names else []
 
 
 def _folded(frame: pd.DataFrame, fold: Callable[[str], str], words: str, ledger: Ledger) -> pd.DataFrame:
-    """One name for those that become the same, where several do."""
+    """One name for all spellings that are equal after ``fold``."""
     names = frame["node"].cat.categories
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(fold(name), []).append(name)
-    met = {key: group for key, group in groups.items() if len(group) > 1 and _may_meet(key, group, words)}
-    if not met:
+    merged = {key: group for key, group in groups.items() if len(group) > 1 and _may_merge(key, group, words)}
+    if not merged:
         return frame
     counts = frame["node"].value_counts()
-    one_of = {
-        name: max(group, key=lambda each: (each == key, counts[each])) for key, group in met.items() for name in group
+    common_name = {
+        name: max(group, key=lambda spelling: (spelling == key, counts[spelling]))
+        for key, group in merged.items()
+        for name in group
     }
-    shortest: list[str] = min(met.values(), key=len)
+    shortest: list[str] = min(merged.values(), key=len)
     example = " and ".join(map(repr, shortest))
-    ledger.note(f"names of nodes that differ in {words} are taken as one: {len(met):,} nodes, such as {example}")
-    kept = [name for name in names if one_of.get(name, name) == name]
-    codes = pd.Index(kept).get_indexer([one_of.get(name, name) for name in names])
+    ledger.note(f"names of nodes that differ only in {words} are treated as one: {len(merged):,}, such as {example}")
+    kept = [name for name in names if common_name.get(name, name) == name]
+    codes = pd.Index(kept).get_indexer([common_name.get(name, name) for name in names])
     old = frame["node"].cat.codes.to_numpy()
     node = pd.Categorical.from_codes(np.where(old < 0, -1, codes[old]), categories=pd.Index(kept, dtype=object))
     return frame.assign(node=node)
 
 
-def _may_meet(key: str, group: list[str], words: str) -> bool:
-    """Domains are dropped only where the bare name stands there too: two domains are two nodes."""
+def _may_merge(key: str, group: list[str], words: str) -> bool:
+    """Whether names are merged: domains only if the bare name occurs too, because two domains are two nodes."""
     return words != _DOMAIN or (len(group) == 2 and any(name.casefold() == key for name in group))
 
 
 def _bare(name: str) -> str:
-    """The name before its domain, without case; addresses and numbers have none."""
+    """The name before its domain, without case; addresses and numbers stay."""
     head, _, domain = name.partition(".")
     has_domain = any(sign.isalpha() for sign in head) and any(sign.isalpha() for sign in domain)
     return (head if has_domain else name).casefold()
 
 
-def _whole(name: str) -> str:
+def _without_decimals(name: str) -> str:
+    """A number without its zero decimals, e.g. ``7`` for ``7.0``."""
     return name.partition(".")[0] if _DECIMALS.fullmatch(name) else name
 
 
@@ -171,40 +178,41 @@ _DOMAIN = "their domain"
 _FOLDS: tuple[tuple[Callable[[str], str], str], ...] = (
     (str.casefold, "case"),
     (_bare, _DOMAIN),
-    (_whole, "decimals of nothing"),
+    (_without_decimals, "zero decimals"),
 )
 
 
 def _systems_apart(frame: pd.DataFrame, split: str | None, ledger: Ledger) -> pd.DataFrame:
-    """Nodes of one name in several systems are several, where the user says that they are systems."""
+    """Nodes with the system in their names, if ``split`` is a column of systems that share names."""
     if split is None or split not in frame.columns:
         column = next((name for name in frame.columns if name.casefold() in SYSTEMS), None)
         n = _n_shared(frame, column) if column else 0
         if n:
             ledger.doubt(
-                f"{n:,} names of nodes occur under several values of {column!r}, and are taken as one node each: if "
-                f"they are not, give --split {column}"
+                f"{n:,} names of nodes occur under several values of {column!r} and are treated as one node each: if "
+                f'they are different nodes, give `split="{column}"`'
             )
         return frame
     n = _n_shared(frame, split)
     if not n:
         return frame
-    ledger.note(f"names of nodes that occur under several values of {split}: {n:,}; each value has a node of its own")
+    ledger.note(f"names of nodes that occur under several values of {split}: {n:,}; treated as different nodes")
     has_both = frame["node"].notna() & frame[split].notna()
     joined = frame[split].astype(str) + APART + frame["node"].astype(str)
     return frame.assign(node=pd.Categorical(joined.where(has_both, frame["node"].astype(object))))
 
 
 def _n_shared(frame: pd.DataFrame, column: str) -> int:
+    """Number of node names that occur under several values of a column."""
     pairs = frame.loc[frame["node"].notna() & frame[column].notna(), ["node", column]].drop_duplicates()
     return int((pairs["node"].value_counts() > 1).sum())
 
 
-# --------------------------------------------------------------------------- lists of Slurm
+# --------------------------------------------------------------------------- node lists of Slurm
 
 
 def expand(text: str) -> list[str]:
-    """Names that a node list stands for.
+    """Return the names in a node list.
 
     Parameters
     ----------
@@ -219,7 +227,7 @@ def expand(text: str) -> list[str]:
     Raises
     ------
     ValueError
-        The text is no node list, or stands for more than 1,000,000 names.
+        The text is not a node list, or contains more than 1,000,000 names.
 
     Examples
     --------
@@ -234,13 +242,13 @@ def expand(text: str) -> list[str]:
     while at < len(text):
         match = _LISTED_NAME.match(text, at)
         if match is None or (match.end() < len(text) and text[match.end()] != ","):
-            raise ValueError(f"{text[at : at + 40]!r} is no node list")
+            raise ValueError(f"{text[at : at + 40]!r} is not a node list")
         parts: list[list[str]] = []
         most = LONGEST - len(names)
         if not most:
             raise ValueError(_TOO_LONG)
-        for ranges, plain in _PIECE.findall(match.group()):
-            parts.append([plain] if plain else _numbers(ranges, most))
+        for ranges, text_part in _PIECE.findall(match.group()):
+            parts.append([text_part] if text_part else _numbers(ranges, most))
             most //= len(parts[-1])
         names.extend(map("".join, product(*parts)))
         at = match.end() + 1
@@ -248,11 +256,12 @@ def expand(text: str) -> list[str]:
 
 
 def _numbers(text: str, most: int) -> list[str]:
+    """The numbers in ranges such as ``01-03,7``, with their leading zeros."""
     numbers: list[str] = []
     for item in text.split(","):
         match = _RANGE.fullmatch(item.strip())
         if match is None:
-            raise ValueError(f"{item[:40]!r} is no range of numbers")
+            raise ValueError(f"{item[:40]!r} is not a range of numbers")
         low, high = match[1], match[2] or match[1]
         if int(high) < int(low):
             raise ValueError(f"the range {item} falls")

@@ -1,4 +1,4 @@
-"""What the user gives with a log, checked once."""
+"""Options that the user gives with a log, checked once."""
 
 from __future__ import annotations
 
@@ -22,45 +22,45 @@ from ettr.logs.states import SEVERITIES, plain, severity_of
 
 MOST_NODES = 10**9
 _NUMBER = re.compile(r"[+-]?[\d.]+(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-_EXAMPLE = "give it as 2024-03-30/2025-03-14, or 0..348.98 where times are counted from an origin"
+_EXAMPLE = "give it as 2024-03-30/2025-03-14, or as 0..348.98 if times are numbers since an origin"
 
 WindowLike = str | Sequence[Any] | None
 
 
 @dataclass(frozen=True)
 class Options:
-    """What only the user can know.
+    """Options from the user.
 
     Attributes
     ----------
     n_nodes : int or None
         Nodes that were watched.
     first_us, last_us : int or None
-        Ends of the observation, where given. [us since 1970 UTC]
+        Ends of the window, if given. [us since 1970 UTC]
     calendar : bool or None
-        Whether the window is given in dates; None if there is none.
+        Whether the window is given in dates; None without a window.
     zone : tzinfo or None
-        Zone of stamps that carry none.
+        Time zone of time stamps without one.
     year : int or None
-        Year of the first stamp, where stamps carry none.
+        Year of the first time stamp, if time stamps have none.
     time_unit : str or None
         Unit of times that are plain numbers: ``s``, ``ms``, ``us``, ``ns``, ``min``, ``h`` or ``d``.
     columns : mapping of str to str
-        Our column to the file's, e.g. ``{"start": "opened_at"}``.
+        Role to column name, e.g. ``{"start": "opened_at"}``.
     planned : Pattern or None
-        Causes that match are planned work.
+        Pattern of causes that are planned work.
     cohort_nodes : mapping
-        Nodes watched in each value of a cohort column.
+        Nodes watched for each value of a cohort column.
     where : mapping of str to Pattern
-        Columns of the file, each with what its text must match for a record to count.
+        Column to the pattern that its text must match for a record to count.
     down, up : tuple of str
         Words for a node that is down, and for one that is up again.
     failure_severity : str or None
-        Least severity that is a failure.
+        Lowest severity that is a failure.
     split : str or None
-        Column whose values are systems of their own: a name in two of them is two nodes.
+        Column whose values are separate systems: a name in two of them is two nodes.
     inventory : DataFrame or None
-        When nodes came and went, see `read_inventory`.
+        Times of each node in service, see `read_inventory`.
     """
 
     n_nodes: int | None = None
@@ -81,7 +81,7 @@ class Options:
     inventory: pd.DataFrame | None = None
 
     def clock(self, ledger: Ledger) -> StampClock:
-        """A reader of the log's time stamps."""
+        """Return a reader of the log's time stamps."""
         return StampClock(ledger, self.zone, self.year, self.time_unit)
 
 
@@ -101,14 +101,14 @@ def checked_options(
     failure_severity: str | None = None,
     split: str | None = None,
 ) -> Options:
-    """Check what the user gives. Parameters and errors as in ``ettr.logs.read``."""
+    """Return the options after checking them; for parameters and errors see ``ettr.logs.read``."""
     if time_unit is not None and time_unit not in UNITS:
-        raise UnknownName("time unit", str(time_unit), UNITS, "--time-unit")
+        raise UnknownName("time unit", str(time_unit), UNITS, "`time_unit`")
     if year is not None:
-        year = _whole("year", year, 1990, 2100)
-    nodes = None if n_nodes is None else _whole("n_nodes", n_nodes, 1, MOST_NODES)
+        year = _whole_number("year", year, 1990, 2100)
+    nodes = None if n_nodes is None else _whole_number("n_nodes", n_nodes, 1, MOST_NODES)
     if failure_severity is not None and severity_of(failure_severity) is None:
-        raise UnknownName("severity", failure_severity, [name for name, _ in SEVERITIES], "--failure-severity")
+        raise UnknownName("severity", failure_severity, [name for name, _ in SEVERITIES], "`failure_severity`")
     mapping = _columns(columns)
     if split and split not in OF_EVERY_NODE:
         mapping.setdefault(split, split)
@@ -127,53 +127,57 @@ def checked_options(
     )
     both = sorted({plain(word) for word in options.down} & {plain(word) for word in options.up})
     if both:
-        raise InputError(f"--down and --up must not share a word, got {', '.join(both)}")
+        raise InputError(f"`down` and `up` must not share a word, got {', '.join(both)}")
     first, last, calendar = _window(window, options)
     return replace(options, first_us=first, last_us=last, calendar=calendar, cohort_nodes=_cohort_nodes(cohort_nodes))
 
 
-def _whole(name: str, value: Any, least: int, most: int) -> int:
-    whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
-    if isinstance(value, bool | np.bool_) or not whole or not least <= value <= most:
+def _whole_number(name: str, value: Any, least: int, most: int) -> int:
+    """A whole number within limits."""
+    is_whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
+    if isinstance(value, bool | np.bool_) or not is_whole or not least <= value <= most:
         limits = f"{least} to {most}" if name == "year" else f"{least:,} to {most:,}"
         raise InputError(f"{name} must be a whole number from {limits}, got {value!r}")
     return int(value)
 
 
 def _columns(columns: Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
-    """Our names to the file's, from a mapping or from texts such as ``start=opened_at``."""
+    """Roles to column names, from a mapping or from texts such as ``start=opened_at``."""
     if not isinstance(columns, Mapping):
         columns = dict(item.partition("=")[::2] for item in columns or ())
-    for ours, theirs in columns.items():
-        if not ours.strip() or not theirs.strip():
-            raise InputError(f"columns must map our name to the file's, e.g. start=opened_at, got {ours!r}={theirs!r}")
-    return {ours.strip(): theirs.strip() for ours, theirs in columns.items()}
+    for role, name in columns.items():
+        if not role.strip() or not name.strip():
+            raise InputError(f"columns must map roles to column names, e.g. start=opened_at, got {role!r}={name!r}")
+    return {role.strip(): name.strip() for role, name in columns.items()}
 
 
 def _pattern(option: str, text: str) -> re.Pattern[str]:
+    """A regular expression without case."""
     if isinstance(text, str) and not text.strip():
-        raise InputError(f"{option} must hold a word: an empty pattern matches everything, got {text!r} (--{option})")
+        raise InputError(f"`{option}` must not be empty, because an empty pattern matches everything, got {text!r}")
     try:
         return re.compile(text, re.IGNORECASE)
     except (re.error, TypeError, OverflowError, RecursionError) as error:
         raise InputError(f"{option} must be a regular expression, got {text!r}: {error}") from error
 
 
-def _words(option: str, given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Words, between commas or one by one."""
-    parts = given.split(",") if isinstance(given, str) else given or ()
+def _words(option: str, value: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Words, as a sequence or separated by commas."""
+    parts = value.split(",") if isinstance(value, str) else value or ()
     words = tuple(word.strip() for word in parts if isinstance(word, str) and plain(word))
-    if given is not None and not words:
-        raise InputError(f"--{option} must name a word of the log, e.g. --{option} failed, got {given!r}")
+    if value is not None and not words:
+        raise InputError(f'`{option}` must be a word in the log, e.g. `{option}="failed"`, got {value!r}')
     return words
 
 
-def _cohort_nodes(given: Mapping[str, Mapping[str, int]] | None) -> dict[str, dict[str, int]]:
+def _cohort_nodes(nodes: Mapping[str, Mapping[str, int]] | None) -> dict[str, dict[str, int]]:
+    """Nodes of each value of each cohort column, as whole numbers."""
     return {
         str(column): {
-            str(value): _whole(f"cohort_nodes[{column}][{value}]", n, 1, MOST_NODES) for value, n in values.items()
+            str(value): _whole_number(f"cohort_nodes[{column}][{value}]", n, 1, MOST_NODES)
+            for value, n in values.items()
         }
-        for column, values in (given or {}).items()
+        for column, values in (nodes or {}).items()
     }
 
 
@@ -181,7 +185,7 @@ def _cohort_nodes(given: Mapping[str, Mapping[str, int]] | None) -> dict[str, di
 
 
 def _window(window: WindowLike, options: Options) -> tuple[int | None, int | None, bool | None]:
-    """First and last instant [us], and whether they are dates."""
+    """First and last time [us], and whether they are dates."""
     if window is None:
         return None, None, None
     if isinstance(window, str):
@@ -189,7 +193,7 @@ def _window(window: WindowLike, options: Options) -> tuple[int | None, int | Non
     else:
         parts = window
     if isinstance(parts, Mapping) or len(parts) != 2:
-        raise InputError(f"window must have a first and a last instant, got {window!r}: {_EXAMPLE}")
+        raise InputError(f"window must have a first and a last time, got {window!r}: {_EXAMPLE}")
     ledger = Ledger()
     clock = options.clock(ledger)
     first, last = _instant(parts[0], clock, window), _instant(_day_after(parts[1]), clock, window)
@@ -197,15 +201,15 @@ def _window(window: WindowLike, options: Options) -> tuple[int | None, int | Non
     if first is None and last is None:
         return None, None, None
     if first is not None and last is not None and last <= first:
-        raise InputError(f"window must end after it begins, got {window!r}")
+        raise InputError(f"window must end after it starts, got {window!r}")
     now = int(datetime.now(UTC).timestamp() * 1e6)
     if ledger.calendar and last is not None and last > now + DAY:
-        raise InputError(f"window must not end in the future: nobody has watched it, got {window!r}")
+        raise InputError(f"window must not end in the future, got {window!r}")
     return first, last, ledger.calendar
 
 
 def _day_after(part: Any) -> Any:
-    """The midnight that ends a day, where the last instant is only a date; else the instant itself."""
+    """The midnight at the end of a day, if the last time is only a date; else the time itself."""
     if isinstance(part, date) and not isinstance(part, datetime):
         return part + timedelta(days=1)
     if not isinstance(part, str) or ":" in part or _NUMBER.fullmatch(part.strip()) or not part.strip():
@@ -218,6 +222,7 @@ def _day_after(part: Any) -> Any:
 
 
 def _instant(part: Any, clock: StampClock, window: Any) -> int | None:
+    """One end of the window [us]; None if it is open."""
     if part is None or (isinstance(part, str) and not part.strip()):
         return None
     try:
@@ -228,5 +233,5 @@ def _instant(part: Any, clock: StampClock, window: Any) -> int | None:
         if isinstance(part, Real):
             return clock.us(repr(float(part)))
     except NoTime as error:
-        raise InputError(f"window must hold two times, got {part!r} in {window!r} ({error}): {_EXAMPLE}") from error
-    raise InputError(f"window must hold two times, got {part!r} in {window!r}: {_EXAMPLE}")
+        raise InputError(f"window must be two times, got {part!r} in {window!r} ({error}): {_EXAMPLE}") from error
+    raise InputError(f"window must be two times, got {part!r} in {window!r}: {_EXAMPLE}")

@@ -1,6 +1,6 @@
-"""From a file to a failure log: one door for every format.
+"""Reading a file of any format into a failure log.
 
-The readers are ours, since no library reads these formats with every record counted that it left out.
+The package has its own readers because no library reads these formats and counts every record that it leaves out.
 """
 
 from __future__ import annotations
@@ -49,50 +49,50 @@ def read(
     encoding: str | None = None,
     progress: Progress | None = None,
 ) -> FailureLog:
-    """Read a failure log of any format that ``formats`` lists for one.
+    """Read a failure log of any format in ``formats``.
 
     Parameters
     ----------
     path : str or path
         The file, plain, ``.gz`` or ``.xz``; ``"-"`` is standard input.
     format : str or None
-        Its format; found from the first lines if not named.
+        Format of the file; detected from the first lines if not given.
     n_nodes : int or None
-        Nodes that were watched, the healthy ones too. Needed where the format cannot know.
+        Nodes that were watched, including healthy ones. Required unless the format has it.
     window : str or pair or None
-        First and last instant of the observation: ``"2024-03-30/2025-03-14"``, open as ``"2024-03-30.."``, a pair of
-        texts or datetimes, or ``"0..348.98"`` where times are counted from an origin. A last instant that is only a
-        date means that whole day, so that the window ends at the next midnight; a datetime is taken as it is.
-        Taken from the log's first and last time if not given.
+        First and last time of the observation: ``"2024-03-30/2025-03-14"``, open as in ``"2024-03-30.."``, a pair of
+        texts or datetimes, or ``"0..348.98"`` if times are numbers since an origin. A last time that is only a date
+        includes that day, so the window ends at the next midnight. If not given, the first and the last time in the
+        log.
     zone : str, tzinfo or None
-        Zone of times that carry none, ``"Europe/Berlin"`` or ``"+08:00"``; UTC if not given.
+        Time zone of times without one, e.g. ``"Europe/Berlin"`` or ``"+08:00"``; UTC if not given.
     year : int or None
-        Year of the first time, where times carry none.
+        Year of the first time, if times have none.
     time_unit : str or None
         Unit of times that are numbers: ``s``, ``ms``, ``us``, ``ns``, ``min``, ``h`` or ``d``.
     columns : mapping of str to str, or sequence of str, or None
-        Our column to the file's, e.g. ``{"start": "opened_at"}`` or ``["start=opened_at", "node=rack+slot"]``, where
-        texts of several columns name a node. Any other name becomes a cohort column.
+        Role to column name of the file, e.g. ``{"start": "opened_at"}`` or ``["start=opened_at", "node=rack+slot"]``
+        (the texts of several columns make the name of a node). Any other key becomes a cohort column.
     planned : str or None
-        Regular expression; causes that hold a match, in any case, are planned work. Without causes: components.
+        Regular expression (without case) of causes that are planned work; of components if the log has no causes.
     cohort_nodes : mapping or None
-        Nodes watched in each value of a cohort column, e.g. ``{"generation": {"A": 300, "B": 100}}``.
+        Nodes watched for each value of a cohort column, e.g. ``{"generation": {"A": 300, "B": 100}}``.
     split : str or None
-        Cohort column whose values are systems of their own: a node's name in two of them is two nodes.
+        Cohort column whose values are separate systems: a name in two of them is two nodes.
     where : mapping or None
-        Columns of a table or of JSON, each with a regular expression that its text must match, in any case, for a
-        record to count.
+        For tables and JSON: column to a regular expression (without case) that its text must match for a record to
+        count.
     down, up : str or sequence of str or None
-        Words for a node that is down and for one that is up again, where they are not found, or not the right ones.
-        Without words for up every record with a word for down is a failure.
+        Words for a node that is down and for one that is up again, if they are not detected correctly. Without words
+        for up, every record with a word for down is a failure.
     failure_severity : str or None
-        Least severity that counts, of ``debug``, ``info``, ``warning``, ``error`` (if not given) and ``critical``.
+        Lowest severity that counts: ``debug``, ``info``, ``warning``, ``error`` (default) or ``critical``.
     inventory : str or path or None
-        A table of nodes and when each came and went, in place of ``n_nodes``: columns node, in and out.
+        Instead of ``n_nodes``, a table of nodes with the times of each in service: columns node, in and out.
     encoding : str or None
-        Of the file's text, as Python calls it; UTF-8 if not given.
+        Encoding of the file, by its Python name; UTF-8 if not given.
     progress : callable or None
-        Called now and then with the bytes read and the bytes there are.
+        Called with the bytes read and the size of the file.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def read(
     UnknownName
         A format, zone or unit that does not exist.
     InputError
-        A file that cannot be read, or something that only the user can know.
+        The file cannot be read, or the number of nodes or another option is needed.
 
     Examples
     --------
@@ -130,36 +130,38 @@ def read(
         failure_severity=failure_severity,
     )
     if inventory is not None and n_nodes is not None:
-        raise InputError("--nodes and --inventory both say how many nodes were watched: give one")
+        raise InputError("`n_nodes` conflicts with `inventory`, which has the number of nodes: give one of them")
     source, chosen = FORMATS.open(path, format, progress, encoding)
     _refuse_unread(options, chosen.name, source.name)
     ledger = Ledger()
-    if inventory is not None:  # which says how many there are, whatever the format would count
+    if inventory is not None:  # the number of nodes comes from the inventory; this only stops the format from counting
         options = replace(options, n_nodes=MOST_NODES, inventory=read_inventory(inventory, ledger, zone))
     events = Events()
     exposure = chosen.read(source, options, events, ledger)
     ledger.close()
     if source.cut:
         ledger.doubt(f"{source.name} {source.cut}; the rest of the log is missing")
-    named = source.name if str(path) == STDIN else str(path)
-    return observed(events, exposure, options, ledger, name=chosen.name, source=named)
+    label = source.name if str(path) == STDIN else str(path)
+    return observed(events, exposure, options, ledger, name=chosen.name, source=label)
 
 
 def _refuse_unread(options: Options, format: str, name: str) -> None:
-    """Refuse what only tables can honour."""
+    """Refuse options that apply only to tables and JSON."""
     if format in _MAPPED:
         return
-    # a name mapped to itself only asks to keep the column
-    renamed = any(ours != theirs for ours, theirs in options.columns.items())
-    options_given = {
-        "--map": renamed,
-        "--where": options.where,
-        "--down and --up": options.down or options.up,
-        "--failure-severity": options.failure_severity,
+    # a column with its own name as role only becomes a cohort
+    renamed = any(role != column for role, column in options.columns.items())
+    table_options = {
+        "`columns`": renamed,
+        "`where`": options.where,
+        "`down`": options.down,
+        "`up`": options.up,
+        "`failure_severity`": options.failure_severity,
     }
-    for option, given in options_given.items():
-        if given:
-            raise InputError(f"{option} is for {' and '.join(_MAPPED)} only; {name} is read as {format}")
+    for option, value in table_options.items():
+        if value:
+            formats = " and ".join(_MAPPED)
+            raise InputError(f"{option} applies only to the formats {formats}; {name} is read as {format}")
 
 
 def from_frame(
@@ -172,23 +174,25 @@ def from_frame(
     cohort_nodes: Mapping[str, Mapping[str, int]] | None = None,
     source: str = "",
 ) -> FailureLog:
-    """Make a failure log of a table that is already in memory.
+    """Return the failure log of a table in memory.
 
     Parameters
     ----------
     frame : DataFrame
-        A row a failure: ``start``, and if there are ``end``, ``node``, ``component``, ``cause``, ``planned``; every
+        One row per failure: ``start``, and optionally ``end``, ``node``, ``component``, ``cause`` and ``planned``; any
         other column is a cohort. Times are datetimes, texts, or numbers as in a file.
     n_nodes : int
-        Nodes that were watched, the healthy ones too.
+        Nodes that were watched, including healthy ones.
     window : str or pair or None
-        As in ``read``; taken from the first and the last time in the frame if not given.
+        First and last time of the observation, see ``read``. If not given, the first and the last time in the table.
     zone : str, tzinfo or None
-        Zone of times that carry none; UTC if not given.
-    planned, cohort_nodes
-        As in ``read``.
+        Time zone of times without one; UTC if not given.
+    planned : str or None
+        Regular expression of causes that are planned work, see ``read``.
+    cohort_nodes : mapping or None
+        Nodes watched for each value of a cohort column, see ``read``.
     source : str
-        Where it comes from, for messages.
+        Name of the table, for messages.
 
     Returns
     -------
@@ -197,7 +201,7 @@ def from_frame(
     Raises
     ------
     InputError
-        No column ``start``, a value that breaks a rule, or no window where the frame spans no time.
+        No column ``start``, an invalid value, or a table with only one time and no window.
 
     Examples
     --------
@@ -207,8 +211,8 @@ def from_frame(
     (2, 160.0, 2)
     """
     if not isinstance(frame, pd.DataFrame) or "start" not in frame.columns:
-        got = ", ".join(map(str, frame.columns)) if isinstance(frame, pd.DataFrame) else type(frame).__name__
-        raise InputError(f"frame must be a DataFrame with a column start, got {got}")
+        columns = ", ".join(map(str, frame.columns)) if isinstance(frame, pd.DataFrame) else type(frame).__name__
+        raise InputError(f"frame must be a DataFrame with a column start, got {columns}")
     if not frame.columns.is_unique:
         raise InputError(f"frame must have different columns, got {', '.join(map(str, frame.columns))}")
     options = checked_options(n_nodes, window, zone=zone, planned=planned, cohort_nodes=cohort_nodes)
@@ -225,7 +229,7 @@ def from_frame(
 
 
 def _texts(values: pd.Series) -> list[str]:
-    """A column as texts, blank where missing."""
+    """A column as texts, with blanks for missing values."""
     if pd.api.types.is_float_dtype(values.dtype):
         values = values.map(repr, na_action="ignore")
     return ["" if missing else str(value) for value, missing in zip(values, values.isna(), strict=True)]

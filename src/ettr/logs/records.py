@@ -1,4 +1,4 @@
-"""Records of a table or of JSON to failures, by what they mean; states of nodes are joined to outages."""
+"""From records of a table or of JSON to failures; states of nodes are joined to outages."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _UNKNOWN_STATE = "neither a word for down nor one for up"
 def take_records(
     batches: Iterable[Batch], meaning: Meaning, options: Options, events: Events, ledger: Ledger, word: str
 ) -> None:
-    """Hand over all records: each an outage, or a state of its node.
+    """Add the failures of all records to ``events``: each record is an outage, or a state of its node.
 
     Parameters
     ----------
     batches : iterable of Batch
-        By the file's names, and any that the reader adds: those stay as they are.
+        Records by column names of the file, with the columns that the reader adds.
     meaning : Meaning
-        How they are to be read.
+        Meaning of the records.
     options : Options
-        What the user knows.
+        Options of the user.
     events : Events
-        Filled with the failures.
+        Takes the failures.
     ledger : Ledger
-        Takes the rest.
+        Records everything else.
     word : str
-        What a record is called in messages, e.g. ``line``.
+        Name of a record in messages, e.g. ``line``.
     """
     rows = Rows(options.clock(ledger), events, ledger, word, meaning.duration_us)
     states = meaning.states
@@ -53,27 +53,27 @@ def take_records(
                 ledger.dropped(reason, n, f"{word} {passing.numbers[reasons.index(reason)]:,}")
             passing = passing.only(np.array([not reason for reason in reasons], dtype=bool))
         if states is None or pairs is None or kind_of is None:
-            rows.take(_ours(passing, meaning))
+            rows.take(_by_role(passing, meaning))
             continue
         kinds = np.array([kind_of(text) for text in passing.columns[states.column]], dtype=np.int8)
         if not kinds.all():
             place = f"{word} {passing.numbers[int(np.argmin(kinds != 0))]:,}"
             ledger.not_parsed(_UNKNOWN_STATE, int((kinds == 0).sum()), place)
-        pairs.take(_ours(passing.only(kinds != 0), meaning), kinds[kinds != 0])
+        pairs.take(_by_role(passing.only(kinds != 0), meaning), kinds[kinds != 0])
     if pairs:
         pairs.join(events)
 
 
-def _ours(batch: Batch, meaning: Meaning) -> Batch:
-    """The records by our names, with what the reader added."""
-    theirs = batch.columns
-    columns = {name: theirs[parts[0]] for name, parts in meaning.columns.items() if len(parts) == 1}
+def _by_role(batch: Batch, meaning: Meaning) -> Batch:
+    """The records by role instead of column names of the file."""
+    in_file = batch.columns
+    columns = {name: in_file[parts[0]] for name, parts in meaning.columns.items() if len(parts) == 1}
     for name, parts in meaning.columns.items():
         if len(parts) > 1:
-            each = zip(*(theirs[part] for part in parts), strict=True)
-            columns[name] = [_JOINED.join(text.strip() for text in texts) for texts in each]
+            rows = zip(*(in_file[part] for part in parts), strict=True)
+            columns[name] = [_JOINED.join(text.strip() for text in texts) for texts in rows]
     if meaning.states and "planned" not in columns:
-        words = theirs[meaning.states.column]
+        words = in_file[meaning.states.column]
         if any(plain(text) in PLANNED_STATES for text in words):
             columns["planned"] = ["yes" if plain(text) in PLANNED_STATES else "" for text in words]
     return Batch(columns, batch.numbers, batch.digests)
@@ -83,19 +83,19 @@ def _ours(batch: Batch, meaning: Meaning) -> Batch:
 
 
 class Pairs:
-    """Starts and ends, joined to outages of a node.
+    """Joins starts and ends to outages of a node.
 
-    Words for events, such as start and end, are joined first in first out for each node and fault. A state, such as
-    down, lasts until the other one, however often it is said.
+    Events, such as start and end, are joined first in, first out for each node and fault. A state, such as down, lasts
+    until the opposite one, however often it is repeated.
 
     Parameters
     ----------
     rows : Rows
-        Reads their times.
+        Reads the times.
     ledger : Ledger
-        Takes what is no outage.
+        Records what is not an outage.
     is_event : bool
-        Whether the words are those of events.
+        Whether the records are events rather than states.
     """
 
     def __init__(self, rows: Rows, ledger: Ledger, *, is_event: bool) -> None:
@@ -103,40 +103,40 @@ class Pairs:
         self._records = Events()
 
     def take(self, batch: Batch, kinds: np.ndarray) -> None:
-        """Read one batch; ``kinds`` is 1 where a row says down, and -1 where it says up."""
+        """Add one batch; ``kinds`` is 1 for down and -1 for up."""
         self._rows.take_halves(batch, kinds < 0, self._records)
 
     def join(self, events: Events) -> None:
-        """Hand over the outages."""
+        """Add the outages to ``events``."""
         frame = self._records.frame()
-        frame = self._once(frame)
+        frame = self._without_duplicates(frame)
         is_end = frame.pop("planned").to_numpy()
         start = frame["start"].to_numpy()
         key = self._keys(frame, is_end)
         if not self._is_event:
             changed = _changes(key, start, is_end)
-            self._ledger.merged("the same state of its node again", int((~changed).sum()), _stamp(frame, ~changed))
+            self._ledger.merged("repeated state of the node", int((~changed).sum()), _stamp(frame, ~changed))
             frame, is_end, start, key = frame[changed], is_end[changed], start[changed], key[changed]
-        end, lonely = first_in_first_out(key, start, is_end)
-        alone = np.isin(np.arange(len(key)), lonely)
+        end, unmatched = first_in_first_out(key, start, is_end)
+        is_unmatched = np.isin(np.arange(len(key)), unmatched)
         if self._is_event:
-            self._ledger.not_parsed("an end without a start", len(lonely), _stamp(frame, alone))
-        else:  # one state of a healthy node follows another
-            self._ledger.dropped("a node that was up, and still is", len(lonely), _stamp(frame, alone))
-        self._ledger.merged("the end of an outage, joined to its start", int(is_end.sum()) - len(lonely))
-        still = int((end[~is_end] == OPEN).sum())
-        if still:
-            self._ledger.note(f"outages without an end in the log, taken as open: {still:,}")
-        self._hand_over(frame[~is_end], end[~is_end], events)
+            self._ledger.not_parsed("end without a start", len(unmatched), _stamp(frame, is_unmatched))
+        else:  # the node was up before
+            self._ledger.dropped("state up of a node that was up", len(unmatched), _stamp(frame, is_unmatched))
+        self._ledger.merged("end of an outage, joined to its start", int(is_end.sum()) - len(unmatched))
+        n_open = int((end[~is_end] == OPEN).sum())
+        if n_open:
+            self._ledger.note(f"outages without an end in the log, treated as open: {n_open:,}")
+        self._add(frame[~is_end], end[~is_end], events)
 
-    def _once(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The halves without those that the file holds twice."""
-        again = frame.duplicated(["start", *TEXTS, "planned", DIGEST]).to_numpy()
-        self._ledger.merged("exact duplicate", int(again.sum()), _stamp(frame, again))
-        return frame[~again].reset_index(drop=True)
+    def _without_duplicates(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The records without exact duplicates."""
+        duplicate = frame.duplicated(["start", *TEXTS, "planned", DIGEST]).to_numpy()
+        self._ledger.merged("exact duplicate", int(duplicate.sum()), _stamp(frame, duplicate))
+        return frame[~duplicate].reset_index(drop=True)
 
     def _keys(self, frame: pd.DataFrame, is_end: np.ndarray) -> np.ndarray:
-        """A number for what is joined: a node, with its component, and for events its cause, if ends name them."""
+        """A number for each group to join: node and component, and for events the cause, if ends have them."""
         names = TEXTS if self._is_event else TEXTS[:2]
         codes = [frame[name].cat.codes.to_numpy() for name in names]
         if all((code[is_end] < 0).all() for code in codes[1:]):
@@ -147,15 +147,18 @@ class Pairs:
         return key
 
     @staticmethod
-    def _hand_over(begun: pd.DataFrame, end: np.ndarray, events: Events) -> None:
-        texts = {name: begun[name].array for name in begun.columns if name not in ("start", "end", LINE, DIGEST)}
+    def _add(starts: pd.DataFrame, end: np.ndarray, events: Events) -> None:
+        """Add the outages that have these starts and ends."""
+        texts = {name: starts[name].array for name in starts.columns if name not in ("start", "end", LINE, DIGEST)}
         planned = ~texts.pop(PLANNED).isna() if PLANNED in texts else None
-        events.extend(begun["start"].to_numpy(), end, texts, planned, begun[LINE].to_numpy(), begun[DIGEST].to_numpy())
+        events.extend(
+            starts["start"].to_numpy(), end, texts, planned, starts[LINE].to_numpy(), starts[DIGEST].to_numpy()
+        )
 
 
 def _changes(key: np.ndarray, time: np.ndarray, is_end: np.ndarray) -> np.ndarray:
-    """Which rows change the state of what they speak of; the first one always does."""
-    order = np.lexsort((time, key))  # of one instant, as in the file
+    """Whether each record changes the state of its group; the first record does."""
+    order = np.lexsort((time, key))  # stable: records of the same time stay in the order of the file
     new = np.ones(len(key), dtype=bool)
     new[1:] = (key[order][1:] != key[order][:-1]) | (is_end[order][1:] != is_end[order][:-1])
     changed = np.empty(len(key), dtype=bool)
@@ -169,7 +172,7 @@ def first_in_first_out(key: np.ndarray, time: np.ndarray, is_end: np.ndarray) ->
     Parameters
     ----------
     key : ndarray of int64
-        What is joined: a node and its fault. Shape (n,).
+        Number of each group to join, such as a node and its fault. Shape (n,).
     time : ndarray of int64
         Shape (n,). [us]
     is_end : ndarray of bool
@@ -178,13 +181,13 @@ def first_in_first_out(key: np.ndarray, time: np.ndarray, is_end: np.ndarray) ->
     Returns
     -------
     tuple of ndarray
-        The end of each start, ``OPEN`` where it has none, shape (n,) [us]; and the rows of ends that have no start.
+        The end of each start, ``OPEN`` if it has none, shape (n,) [us]; and the rows of ends without a start.
 
     Examples
     --------
     >>> key, time = np.array([1, 1, 2, 1, 1]), np.array([10, 20, 21, 30, 40])
-    >>> end, lonely = first_in_first_out(key, time, np.array([False, False, True, True, True]))
-    >>> end[:2].tolist(), lonely.tolist()
+    >>> end, unmatched = first_in_first_out(key, time, np.array([False, False, True, True, True]))
+    >>> end[:2].tolist(), unmatched.tolist()
     ([30, 40], [2])
     """
     order = np.lexsort((is_end, time, key))
@@ -192,21 +195,21 @@ def first_in_first_out(key: np.ndarray, time: np.ndarray, is_end: np.ndarray) ->
     group = np.cumsum(np.r_[False, keys[1:] != keys[:-1]]) if len(keys) else keys
     opened = np.cumsum(np.where(ends, -1, 1))
     opened -= np.r_[0, opened][np.searchsorted(group, group)]
-    # the fewest open so far, in each group from 0: below it an end had nothing to close
+    # running minimum of the number of open starts in each group: an end that lowers it had no start to close
     apart = group * (2 * len(keys) + 2)
     fewest = np.minimum.accumulate(np.minimum(opened, 0) - apart) + apart
     before = np.r_[0, fewest[:-1]]
     before[np.r_[True, group[1:] != group[:-1]][: len(group)]] = 0
-    lonely = ends & (opened < before)
+    is_unmatched = ends & (opened < before)
     end = np.full(len(key), OPEN)
-    starts, closing = np.flatnonzero(~ends), np.flatnonzero(ends & ~lonely)
+    starts, closing = np.flatnonzero(~ends), np.flatnonzero(ends & ~is_unmatched)
     rank = np.arange(len(closing)) - np.searchsorted(group[closing], group[closing])
     matched = starts[np.searchsorted(group[starts], group[closing]) + rank]
     end[order[matched]] = time[order[closing]]
-    return end, order[np.flatnonzero(lonely)]
+    return end, order[np.flatnonzero(is_unmatched)]
 
 
 def _stamp(frame: pd.DataFrame, chosen: np.ndarray | Sequence[bool]) -> str:
-    """When the first of some rows was."""
+    """The time of the first of some rows."""
     rows = np.flatnonzero(chosen)
     return f"at {pd.Timestamp(frame['start'].iloc[rows[0]], unit='us'):%Y-%m-%d %H:%M:%S}" if len(rows) else ""

@@ -1,4 +1,4 @@
-"""Rows of texts, one a failure, to failures."""
+"""From rows of texts, one per failure, to failures."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ettr.files.times import why_not
 from ettr.logs.durations import durations_us
 from ettr.logs.events import OPEN, Events
 
-_SILENT = frozenset({"", "-", "--", "?", "n/a", "na", "nan", "nat", "null", "none", "\\n"})
-_NOT_OVER = _SILENT | {"unknown", "open", "ongoing", "now", "present", "active", "tbd"}
+_MISSING = frozenset({"", "-", "--", "?", "n/a", "na", "nan", "nat", "null", "none", "\\n"})
+_NOT_OVER = _MISSING | {"unknown", "open", "ongoing", "now", "present", "active", "tbd"}
 _YES = frozenset({"1", "1.0", "y", "yes", "t", "true", "planned", "scheduled", "maintenance", "x"})
-_NO = _SILENT | {"0", "0.0", "n", "no", "f", "false", "unplanned", "unscheduled"}
+_NO = _MISSING | {"0", "0.0", "n", "no", "f", "false", "unplanned", "unscheduled"}
 
 PLANNED = "planned by somebody"
-"""Cohort of halves that the log calls planned."""
+"""Cohort that marks planned outages until starts and ends are joined."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,11 @@ class Batch:
     Attributes
     ----------
     columns : mapping of str to sequence of str
-        A text a record, shape (n,): by the file's names where it is read, by ours (``start`` and what else there is)
-        where it is understood.
+        Texts of each column, shape (n,): by column names of the file, or by role.
     numbers : sequence of int
         Line or record numbers, for messages. Shape (n,).
     digests : sequence of int
-        Equal for records that are equal in every column. Shape (n,).
+        Hash of all columns of each record. Shape (n,).
     """
 
     columns: Mapping[str, Sequence[str]]
@@ -45,27 +44,27 @@ class Batch:
     digests: Sequence[int]
 
     def only(self, keep: np.ndarray) -> Batch:
-        """Those of the records that are marked."""
+        """Return the records marked in ``keep``."""
         if keep.all():
             return self
-        some = np.flatnonzero(keep).tolist()
-        columns = {name: [texts[row] for row in some] for name, texts in self.columns.items()}
-        return Batch(columns, [self.numbers[row] for row in some], [self.digests[row] for row in some])
+        rows = np.flatnonzero(keep).tolist()
+        columns = {name: [texts[row] for row in rows] for name, texts in self.columns.items()}
+        return Batch(columns, [self.numbers[row] for row in rows], [self.digests[row] for row in rows])
 
 
 class Rows:
-    """Takes rows in batches, and accounts for each.
+    """Reads rows in batches into failures, and accounts for each row.
 
     Parameters
     ----------
     clock : StampClock
-        Reads their times.
+        Reads the times.
     events : Events
         Takes the failures.
     ledger : Ledger
-        Takes the rest.
+        Records everything else.
     word : str
-        What a row is called in messages, e.g. ``line``.
+        Name of a row in messages, e.g. ``line``.
     duration_us : float or None
         Unit of durations that are plain numbers. [us]
     """
@@ -80,13 +79,13 @@ class Rows:
         ledger.at_end(self._finish)
 
     def take(self, batch: Batch) -> None:
-        """Read one batch, an outage a record; every column that is none of ours is a cohort."""
+        """Add one batch with one outage per record; columns without a role are cohorts."""
         columns, numbers = batch.columns, batch.numbers
         start, good = self.times(columns["start"], numbers)
         end, ended = self._ends(columns.get("end"), numbers)
         if "duration" in columns:
-            lasted, known = durations_us(columns["duration"], self._duration_us)
-            end, ended = np.where(ended, end, start + lasted), ended | (known & good)
+            duration, is_read = durations_us(columns["duration"], self._duration_us)
+            end, ended = np.where(ended, end, start + duration), ended | (is_read & good)
         backwards = good & ended & (end < start)
         if backwards.any():
             first = int(np.argmax(backwards))
@@ -103,16 +102,16 @@ class Rows:
         )
 
     def take_halves(self, batch: Batch, is_end: np.ndarray, halves: Events) -> None:
-        """Read one batch of starts and ends, still to be joined.
+        """Add one batch of starts and ends, to be joined later.
 
         Parameters
         ----------
         batch : Batch
-            As in ``take``; ``start`` is the time of either.
+            Records by role; ``start`` is the time of a start or an end.
         is_end : ndarray of bool
-            Shape (n,).
+            Whether each record is an end. Shape (n,).
         halves : Events
-            Takes them, with ``planned`` true for an end and the cohort ``PLANNED`` for what the log calls planned.
+            Takes the records, with ``planned`` true for an end and the cohort ``PLANNED`` for planned outages.
         """
         columns, numbers = batch.columns, batch.numbers
         start, good = self.times(columns["start"], numbers)
@@ -123,7 +122,7 @@ class Rows:
         halves.extend(start[good], None, texts, is_end[good], line, digest)
 
     def times(self, texts: Sequence[str], numbers: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Read times that every row must have; the others are accounted for as not parsed.
+        """Read the times of rows; rows without a valid time are recorded as not parsed.
 
         Parameters
         ----------
@@ -135,7 +134,7 @@ class Rows:
         Returns
         -------
         tuple of ndarray
-            Times [us since 1970 UTC] and which are good.
+            Times [us since 1970 UTC] and whether each is valid.
         """
         us, good = self._clock.us_series(pd.Series(texts, dtype=object))
         reasons: Counter[str] = Counter()
@@ -176,25 +175,26 @@ class Rows:
     def _finish(self) -> None:
         if self._bad_ends:
             first = f"the first: {self._first_bad_end}"
-            self._ledger.note(f"ends that are no times, taken as unknown: {self._bad_ends:,} ({first})")
+            self._ledger.note(f"ends that are not times, treated as unknown: {self._bad_ends:,} ({first})")
         if self._odd_plans:
             self._ledger.note(
-                f"{self._odd_plans:,} rows say neither yes nor no to planned and are taken as failures "
+                f"rows with neither yes nor no in the column planned, treated as failures: {self._odd_plans:,} "
                 f"({self._first_odd_plan})"
             )
 
 
 def _kept_texts(columns: Mapping[str, Sequence[str]], keep: np.ndarray) -> dict[str, np.ndarray]:
+    """The columns of texts, for the rows that are kept."""
     read = ("start", "end", "duration", "planned")
-    return {name: _spoken(texts)[keep] for name, texts in columns.items() if name not in read}
+    return {name: _with_missing(texts)[keep] for name, texts in columns.items() if name not in read}
 
 
-def _spoken(texts: Sequence[str]) -> np.ndarray:
-    """The texts as an array, missing where they say nothing."""
+def _with_missing(texts: Sequence[str]) -> np.ndarray:
+    """The texts as an array, with placeholders as missing values."""
     values = np.array([*texts, None], dtype=object)[:-1]
     codes, unique = pd.factorize(values)
     kept = np.array(
-        [*(None if text is None or text.strip().lower() in _SILENT else text for text in unique), None], dtype=object
+        [*(None if text is None or text.strip().lower() in _MISSING else text for text in unique), None], dtype=object
     )
-    spoken: np.ndarray = kept[codes]
-    return spoken
+    values_kept: np.ndarray = kept[codes]
+    return values_kept

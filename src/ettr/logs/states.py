@@ -1,4 +1,4 @@
-"""Words that people write for what is down and what is up, for severity, and for how a job ended."""
+"""Words for nodes that are down or up, for severities, and for the states of jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UP = """
 WORDS = {word: 1 for words in (_BEGINS, _DOWN) for word in words.split()} | {
     word: -1 for words in (_ENDS, _UP) for word in words.split()
 }
-"""1 for words that say that an outage begins, or lasts; -1 for those that say that it is over."""
+"""1 for words for the start of an outage or for down; -1 for words for its end or for up."""
 
 _EVENTS = frozenset([*_BEGINS.split(), *_ENDS.split()])
 PLANNED_STATES = frozenset({"maint", "maintenance"})
@@ -32,13 +32,13 @@ SEVERITIES = (
     ("error", "err errors major high severe"),
     ("critical", "crit fatal emergency emerg panic alert disaster"),
 )
-"""Levels of severity from the lowest, each with other words for it."""
-_LEVELS = {word: level for level, (name, more) in enumerate(SEVERITIES) for word in (name, *more.split())}
+"""Severities from the lowest to the highest, each with its synonyms."""
+_LEVELS = {word: level for level, (name, synonyms) in enumerate(SEVERITIES) for word in (name, *synonyms.split())}
 
 JOB_FAILURES = ("nodefail", "bootfail")
-"""States of a job that a machine has caused."""
+"""States of a job that a machine ended."""
 OTHER_JOB_FAILURES = ("failed", "failure", "fail", "error", "errored", "crashed", "aborted", "lost")
-"""States of a job that failed for any reason, its own mistakes included."""
+"""States of a job that failed for any reason, including its own errors."""
 _ENDED = """
     complete completed completing succeeded success successful cancelled canceled timeout timedout preempted requeued
     pending queued deadline outofmemory oom revoked"""
@@ -62,12 +62,12 @@ def plain(text: str) -> str:
 
 
 def state_of(text: str) -> int:
-    """Return 1 for a text that says that something is down, -1 for one that says that it is up, else 0.
+    """Return 1 for a text that means down, -1 for one that means up, else 0.
 
     Parameters
     ----------
     text : str
-        One word, or several, of which the last that is known decides.
+        One or several words, of which the last known one decides.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def state_of(text: str) -> int:
     if value is not None:
         return value
     words = [word.lower() for word in _WORD.findall(text[:_LONGEST])]
-    if len(words) > 1:  # of a fault_start or a fault_seen only the other word says which
+    if len(words) > 1:  # in fault_start or fault_seen the other word decides
         words = [word if word not in ("fault", "failure") else "" for word in words]
     for i in range(len(words) - 1, -1, -1):
         if words[i] in WORDS:
@@ -88,7 +88,7 @@ def state_of(text: str) -> int:
 
 
 def is_event(text: str) -> bool:
-    """Whether a text speaks of a start or an end, of which each has its own, and not of a state that may be said twice.
+    """Return whether a text is an event (the start or the end of an outage) rather than a state that may be repeated.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def is_event(text: str) -> bool:
 
 
 def severity_of(text: str) -> int | None:
-    """Return the place of a severity among ``SEVERITIES``; None if it is none of them.
+    """Return the index of a severity in ``SEVERITIES``; None if the text is not a severity.
 
     Examples
     --------
@@ -110,19 +110,19 @@ def severity_of(text: str) -> int | None:
 
 
 def job_state(text: str) -> str:
-    """Return the state of a job as its first word says, without case and signs.
+    """Return the state of a job, without case and signs: the whole text or its first word.
 
     Examples
     --------
     >>> job_state("CANCELLED by 1000"), job_state("Node Fail"), job_state("TIMEOUT+")
     ('cancelled', 'nodefail', 'timeout')
     """
-    whole = plain(text)
-    return whole if whole in _JOB_STATES else plain(text.strip().split(" ", 1)[0])
+    state = plain(text)
+    return state if state in _JOB_STATES else plain(text.strip().split(" ", 1)[0])
 
 
 def are_job_states(states: Iterable[str]) -> bool:
-    """Whether some different states, as ``job_state`` gives them, are those of jobs, one of which ended otherwise.
+    """Return whether states from ``job_state`` are states of jobs, with at least one that is not a failure.
 
     Examples
     --------
