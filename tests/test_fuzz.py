@@ -21,7 +21,7 @@ from ettr.core.errors import EttrError
 from ettr.core.validity import AIR_C
 from ettr.files import weather
 from ettr.logs.formats import FORMATS
-from ettr.logs.training.runs import FORMATS as OF_TRAINING
+from ettr.logs.training.runs import FORMATS as TRAINING_FORMATS
 from fuzz_yaml import Target, encoded
 
 RECORDINGS = (
@@ -59,7 +59,7 @@ def log(data: bytes, path: Path) -> None:
 
 def training(data: bytes, path: Path) -> None:
     """The first byte chooses the format, and whether a step is known to take a second; the rest is the file."""
-    names, first = [None, *OF_TRAINING], data[0] if data else 0
+    names, first = [None, *TRAINING_FORMATS], data[0] if data else 0
     path.write_bytes(data[1:])
     run = logs.read_training(path, names[first // 2 % len(names)], step_s=None if first % 2 else 1.0)
     assert run.wall_h > 0 and run.step_s > 0, "no time passed"
@@ -101,7 +101,7 @@ def days_of_weather() -> Iterator[bytes]:
 TARGETS = fuzz_yaml.TARGETS | {
     "failure logs": Target(log, lambda: samples(FORMATS, 0), tuple(b"\0" + table for table in ODD_TABLES)),
     "training logs": Target(
-        training, lambda: samples(OF_TRAINING, 0, 1), (b"\0time,step\n2024-05-02 00:00:00,1e308\n",)
+        training, lambda: samples(TRAINING_FORMATS, 0, 1), (b"\0time,step\n2024-05-02 00:00:00,1e308\n",)
     ),
     "lifetimes": Target(lifetimes, encoded(*LIVES), ODD_TABLES),
     "recordings": Target(recording, encoded(*RECORDINGS), (b"t_s,power_w\n0,500\n1e308,510\n2,500\n",)),

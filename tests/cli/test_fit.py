@@ -145,10 +145,13 @@ def test_nothing_in_a_log_speaks_to_the_terminal(in_words, as_json, short):
 
 SPLIT = "--split takes COLUMN or COLUMN=VALUE:NODES,VALUE:NODES, got"
 BAD = {
-    "no nodes": (["--window", WINDOW, *MAPPED], "n_nodes must be given: how many nodes were watched?"),
-    "unnamed columns": (["--nodes", "100"], "odd.csv must say when failures began. Columns found: 'opened on'"),
+    "no nodes": (["--window", WINDOW, *MAPPED], "--nodes must be given: the number of nodes that were watched"),
+    "unnamed columns": (
+        ["--nodes", "100"],
+        "odd.csv must have a column with the start of failures. Columns found: 'opened on'",
+    ),
     "half a pair": ([*GIVEN, "--map", "cause"], "--map takes OURS=THEIRS, e.g. start=opened_at, got 'cause'"),
-    "no such column": ([*GIVEN, "--map", "end=until"], "--map end=until: odd.csv has no column 'until'"),
+    "no such column": ([*GIVEN, "--map", "end=until"], "odd.csv has no column 'until' for end"),
     "split by no number": ([*GIVEN, "--split", "generation=A:ten"], f"{SPLIT} 'A:ten'"),
     "split twice": ([*GIVEN, "--split", "generation=A:1,A:2"], "--split names 'A' twice"),
     "unknown format": ([*GIVEN, "--format", "cvs"], "unknown format 'cvs'; did you mean 'csv'?"),
@@ -170,7 +173,7 @@ def test_bad_input_is_one_message_and_status_2(refused, short, fault):
     ("content", "message"),
     [
         (None, "the log must be a file; 'mine.log' does not exist"),
-        (b"hello\nworld\n", "the format of mine.log is not known; it begins 'hello'. Name it with --format"),
+        (b"hello\nworld\n", "the format of mine.log is not known; it starts with 'hello'. Name it with --format"),
     ],
 )
 def test_what_is_no_log_is_refused(refused, tmp_path, monkeypatch, content, message):
@@ -211,8 +214,8 @@ def test_what_counts_is_chosen_on_the_command_line(in_words, refused, tmp_path, 
     assert "2 failures in 30 days" in in_words(*asked, "--down", "kaputt", "--up", "heil")
     assert ": 1 failure in 30 days" in in_words(*asked, "--down", "kaputt", "--up", "heil", "--where", "site=east")
     assert "--where takes COLUMN=REGEX" in refused(*asked, "--where", "site")
-    assert "no column of states.csv holds severities" in refused(*asked, "--failure-severity", "error")
-    assert "encoding must be one that Python knows" in refused(*asked, "--encoding", "klingon")
+    assert "no column of states.csv has severities" in refused(*asked, "--failure-severity", "error")
+    assert "--encoding must be an encoding of Python" in refused(*asked, "--encoding", "klingon")
 
 
 def test_lifetimes_are_a_question_of_their_own(in_words, as_json, refused, tmp_path, monkeypatch):

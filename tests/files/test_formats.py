@@ -24,7 +24,7 @@ def test_the_first_that_knows_the_file_is_taken(write):
 
 
 def test_a_file_that_none_knows_is_shown_with_advice(write):
-    with pytest.raises(InputError, match=r"log\.csv is not known; it begins 'zzz'.*strict, loose\. Give a header"):
+    with pytest.raises(InputError, match=r"log\.csv is not known; it starts with 'zzz'.*strict, loose\. Give a header"):
         FORMATS.open(write("\n zzz\n"), None, None)
 
 

@@ -66,9 +66,9 @@ def test_odd_bytes_are_repaired_and_counted(write):
         "� is a character",
     ]
     assert sorted(ledger.notes) == [
-        "1 line held NUL bytes, which were removed (the first: line 3)",
-        "2 lines held bytes that are not UTF-8, which stand as numbers such as <e9>; name the right one with "
-        "--encoding (the first: line 2)",
+        "1 line had NUL bytes, which were removed (the first: line 3)",
+        "2 lines had bytes that are not UTF-8, shown as numbers such as <e9>; set another encoding with "
+        "`encoding` (the first: line 2)",
     ]
 
 
@@ -95,7 +95,7 @@ def test_a_damaged_file_is_refused(write, tail):
 
 
 def test_lines_that_end_in_carriage_returns_alone_are_refused(write):
-    with pytest.raises(InputError, match="carriage returns alone.*tr '\\\\r'"):
+    with pytest.raises(InputError, match="only carriage returns.*tr '\\\\r'"):
         Source(write(b"start,node\r2024-05-02,a\r2024-05-03,b\r"))
     assert lines_of(write(b"one\r")) == [(1, "one")]
 
@@ -125,22 +125,22 @@ def test_a_strict_parser_gets_valid_utf8(write):
     with Source(write(content)).utf8(ledger) as stream:
         text = stream.read().decode()
     assert text == '{"a": "<ff>"}' + "é" * 200_000 + "<c3>"
-    assert sorted(note[:24] for note in ledger.notes) == ["NUL bytes were removed", "the file held bytes that"]
+    assert sorted(note[:24] for note in ledger.notes) == ["NUL bytes were removed", "the file had bytes that"]
 
 
 REFUSED = {
-    "pickle": (pickle.dumps({"a": 1}), "never unpickled"),
-    "packed pickle": (gzip.compress(pickle.dumps([1])), "never unpickled"),
+    "pickle": (pickle.dumps({"a": 1}), "never loaded"),
+    "packed pickle": (gzip.compress(pickle.dumps([1])), "never loaded"),
     "empty": (b"", "is empty"),
-    "packed nothing": (gzip.compress(b""), "is empty once decompressed"),
+    "packed nothing": (gzip.compress(b""), "is empty after decompression"),
     "gzip of one byte": (gzip.compress(b"abc")[:11], "ends too early"),
-    "zip": (b"PK\x03\x04rest of it", "a zip archive or a spreadsheet: take the one file out of it"),
-    "tar": (tarred(), "is an archive: take the one file out of it"),
+    "zip": (b"PK\x03\x04rest of it", "a zip archive or a spreadsheet: extract the file"),
+    "tar": (tarred(), "is an archive: extract the file"),
     "packed tar": (gzip.compress(tarred()), "is an archive"),
     "parquet": (b"PAR1" + bytes(20), "from_frame"),
     "program": (b"\x7fELF" + bytes(range(200)), "a program"),
     "bzip2": (b"BZh91AY&SY", "decompress it first"),
-    "UTF-16 without a mark": ("start,end,node\n".encode("utf-16-le"), "--encoding utf-16-le"),
+    "UTF-16 without a mark": ("start,end,node\n".encode("utf-16-le"), '`encoding="utf-16-le"`'),
     "rubbish": (np.random.default_rng(1).bytes(5000).replace(b"\x80", b"a"), "control bytes"),
     "packed twice": (gzip.compress(gzip.compress(b"abc")), "compressed twice"),
 }
@@ -169,7 +169,7 @@ def test_two_names_stay_two_in_another_encoding(write):
     path = write("gpu-é\ngpu-è\n".encode("latin-1"))
     assert [line for _, line in lines_of(path)] == ["gpu-<e9>", "gpu-<e8>"]
     assert [line for _, line in Source(path, encoding="latin-1").lines(Ledger())] == ["gpu-é", "gpu-è"]
-    with pytest.raises(InputError, match="encoding must be one that Python knows, .* got 'klingon'"):
+    with pytest.raises(InputError, match="`encoding` must be an encoding of Python, .* got 'klingon'"):
         Source(path, encoding="klingon")
 
 
@@ -190,7 +190,7 @@ def test_standard_input_is_read_as_a_file(monkeypatch):
     for _ in range(2):
         assert [line for _, line in source.lines(Ledger())] == ["one", "two"]
     assert source.name == "standard input"
-    with pytest.raises(InputError, match="standard input ended at once"):
+    with pytest.raises(InputError, match="standard input is empty"):
         piped(b"")
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(InputError, match="nothing is piped into it"):

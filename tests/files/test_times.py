@@ -69,14 +69,14 @@ def test_ways_to_write_a_time(text):
 
 BAD = {
     "": "no time",
-    "5-Apr": "a date that a spreadsheet cut, such as 5-Apr",
-    "Apr-05": "a date that a spreadsheet cut, such as 5-Apr",
-    "03/04/25": "a year of two digits",
-    "1899-12-30": "a year outside 1990-2100",
-    "9999-12-31 23:59:59": "a year outside 1990-2100",
-    "2024-01-01 10:00 PST": "a zone in letters, such as PST",
-    "-3.5": "a number that is no time",
-    "150000000": "a number that is no time",  # 1974: before there were such machines
+    "5-Apr": "date shortened by a spreadsheet, such as 5-Apr",
+    "Apr-05": "date shortened by a spreadsheet, such as 5-Apr",
+    "03/04/25": "year with two digits",
+    "1899-12-30": "year outside 1990-2100",
+    "9999-12-31 23:59:59": "year outside 1990-2100",
+    "2024-01-01 10:00 PST": "time zone in letters, such as PST",
+    "-3.5": "number that is not a time",
+    "150000000": "number that is not a time",  # 1974: before there were such machines
     "2024-13-01": "not a time",
     "2024-02-30": "not a time",
     "2024-01-01 25:00": "not a time",
@@ -132,7 +132,7 @@ def test_local_times_are_those_of_the_zone_database(name, step):
     assert (off != 0).sum() == 6 * step
     ledger.close()
     twice = [note for note in ledger.notes if "came twice" in note]
-    assert twice == [f"local times that came twice when clocks were set back, taken as the first: {int(12 * step)}"]
+    assert twice == [f"ambiguous local times when clocks were set back, read as the first: {int(12 * step)}"]
 
 
 def test_a_time_that_the_clock_skipped_moves_forward():
@@ -140,13 +140,13 @@ def test_a_time_that_the_clock_skipped_moves_forward():
     column, _ = clock.us_series(pd.Series(["2024-03-10 02:30:00"], dtype=object))
     assert column[0] == clock.us("2024-03-10 02:30") == us_at(2024, 3, 10, 7, 30)
     ledger.close()
-    assert "local times that were skipped when clocks were set forward, moved forward: 2" in ledger.notes
+    assert "local times skipped when clocks were set forward, moved forward: 2" in ledger.notes
 
 
 def test_mixed_zones_are_counted_and_refused():
     clock, ledger = clock_of()
     clock.us_series(pd.Series(["2024-01-01 10:00:00"] * 3 + ["2024-01-01T10:00:00Z"] * 2, dtype=object))
-    with pytest.raises(InputError, match="2 carry one and 3 do not"):
+    with pytest.raises(InputError, match="2 have one and 3 do not"):
         ledger.close()
     clock, ledger = clock_of(zone=ZoneInfo("Asia/Tokyo"))
     times_us, _ = clock.us_series(pd.Series(["2024-01-01 10:00:00", "2024-01-01T10:00:00Z"], dtype=object))
@@ -160,7 +160,7 @@ def test_mixed_zones_are_counted_and_refused():
 
 def test_the_order_of_day_and_month_is_never_guessed():
     for texts in (["03/04/2025"], ["03/04/2025", "5/6/2025 10:00"]):
-        with pytest.raises(InputError, match="Write ISO dates"):
+        with pytest.raises(InputError, match="write ISO dates"):
             clock_of()[0].us_series(pd.Series(texts, dtype=object))
     with pytest.raises(InputError, match="'03/04/2025' does not"):
         us("03/04/2025")
@@ -177,7 +177,7 @@ def test_one_part_above_12_settles_the_order(settles, first, month):
 
 def test_both_orders_in_one_log_are_refused():
     clock, _ = clock_of()
-    with pytest.raises(InputError, match="must keep one order"):
+    with pytest.raises(InputError, match="must have one order"):
         clock.us_series(pd.Series(["25/04/2025", "04/25/2025"], dtype=object))
 
 
@@ -205,17 +205,17 @@ def test_small_numbers_are_days_from_an_origin_and_said():
     ledger.close()
     assert good.tolist() == [True, True, True, False] and column[1] == 302_400_000_000
     assert not ledger.calendar
-    assert "up to 348.98: taken as days since the start" in ledger.notes[0]
+    assert "up to 348.98, read as days since the start" in ledger.notes[0]
 
 
 @pytest.mark.parametrize("text", ["20240330", "45381.5"])
 def test_numbers_too_large_for_days_are_refused(text):
     """A date without separators, and a spreadsheet's day number."""
-    words = {"20240330": "too many for days", "45381.5": "look like spreadsheet dates: write the column as yyyy-mm-dd"}
+    words = {"20240330": "too large for days", "45381.5": "look like spreadsheet dates: write the column as yyyy-mm-dd"}
     clock, ledger = clock_of()
     with pytest.raises(NoTime):
         clock.us(text)
-    assert why_not(text) == "a number too large for days"
+    assert why_not(text) == "number too large for days"
     clock.us("0")
     with pytest.raises(InputError, match=words[text]):
         ledger.close()
@@ -236,7 +236,7 @@ def test_dates_and_small_numbers_do_not_mix():
 
 
 def test_the_year_is_asked_for():
-    with pytest.raises(InputError, match="--year"):
+    with pytest.raises(InputError, match="`year`"):
         clock_of()[0].us_without_year(2, 13, 4, 12, 33)
 
 
@@ -267,7 +267,7 @@ def test_a_leap_day_needs_a_leap_year():
     clock.us_without_year(12, 30, 0, 0, 0)
     assert clock.us_without_year(2, 29, 0, 0, 0, 5) == us_at(2024, 2, 29, 0, 0, 0, 5)
     clock, _ = clock_of(year=2022)
-    with pytest.raises(InputError, match="stamp of Feb 29 04:05:06 .* falls into 2022 .*--year"):
+    with pytest.raises(InputError, match="stamp Feb 29 04:05:06 .* falls into 2022 .*`year`"):
         clock.us_without_year(2, 29, 4, 5, 6)
     clock.us_without_year(3, 1, 0, 0, 0)
     with pytest.raises(InputError, match="falls into 2022"):

@@ -20,11 +20,11 @@ REFUSED = {
     "one failure, no window": (HEADER + "2024-05-02,,n1,x\n", "window must have a length"),
     "all at one instant, no window": (
         HEADER + "2024-05-02,,n1,x\n2024-05-02,,n2,x\n",
-        "window must have a length.*--window",
+        "window must have a length.*`window=",
     ),
-    "only a header, no window": (HEADER, "no failure was read.*--window"),
+    "only a header, no window": (HEADER, "`window` must be given, because no failure was read"),
     "nothing that can be read": (HEADER + "soon,,n1,x\n" * 3, "3 not parsed: start: not a time \\(line 2\\)"),
-    "a pickle": (pickle.dumps({"start": 1}), "never unpickled"),
+    "a pickle": (pickle.dumps({"start": 1}), "never loaded"),
     "an end before its start, alone": (HEADER + "2024-05-02,2024-05-01,n1,x\n", "end before start \\(line 2\\)"),
 }
 
@@ -57,7 +57,7 @@ def test_a_damaged_file_is_refused(read, kind, pack, place):
     csv = "start,node\n" + "\n".join(f"{row['start']},{row['node']}" for row in rows)
     packed = bytearray(pack({"csv": csv, "events": json.dumps(rows)}[kind].encode()))
     packed[place] ^= 0xFF
-    with pytest.raises(InputError, match="is damaged at byte .* only a truncated file can be read in part"):
+    with pytest.raises(InputError, match="is damaged at byte .* only truncated files can be read in part"):
         read(bytes(packed), "log.gz")
 
 

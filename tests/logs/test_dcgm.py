@@ -67,13 +67,13 @@ def test_edges_are_failures(form):
     assert log.events["gpu"].tolist() == ["GPU-n1-0", "GPU-n2-0", "GPU-n2-1"]
     assert log.events["cause"].tolist() == [xid(code).cause for code in (79, 74, 95)]
     assert log.events["component"].tolist() == ["GPU", "NVLink", "GPU memory"]
-    assert log.n("dropped", "already there when the log began") == 1
+    assert log.n("dropped", "Xid from before the log") == 1
     assert log.n("dropped", "usually the application") == 2
     assert log.n("dropped", "gauge is zero") == 4
     assert log.exposure.n_nodes == 2
     assert log.exposure.window == (T0 * 1_000_000, (T0 + 3600) * 1_000_000)
     assert log.n_records == 28 + 2 * (form is as_text)
-    assert "twice in a row shows as one failure" in log.notes and "hosts with samples: 2" in log.notes
+    assert "twice in a row counts as one failure" in log.notes and "hosts with samples: 2" in log.notes
 
 
 @EACH_FORM
@@ -186,7 +186,7 @@ def test_other_metrics_are_passed_over():
 
 
 def test_one_scrape_has_no_time():
-    with pytest.raises(InputError, match=r"one scrape has no time; 28 samples .*/query_range"):
+    with pytest.raises(InputError, match=r"single scrape: its 28 samples .*/query_range"):
         outcome(FORMAT, as_text(FLEET, stamp=lambda _: ""))
     with pytest.raises(InputError, match="no sample of DCGM_FI_DEV_XID_ERRORS"):
         outcome(FORMAT, 'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 41\n')
@@ -197,7 +197,7 @@ def test_an_instant_query_is_refused():
         "status": "success",
         "data": {"resultType": "vector", "result": [{"metric": labels(), "value": [T0, "79"]}]},
     }
-    with pytest.raises(InputError, match=r"an instant \(vector\): ask with the range query"):
+    with pytest.raises(InputError, match=r"an instant query \(vector\): use the range query"):
         outcome(FORMAT, json.dumps(answer))
 
 
@@ -220,8 +220,8 @@ def test_values_that_are_no_xid():
     text = as_text([(labels(), values(0, -3, 79.5, "many", 12_345, 79, "+Inf", "1e400"))])
     log = outcome(FORMAT, text)
     assert log.starts == ["2025-03-01 00:05:00"]
-    assert log.n("not parsed", "value is no Xid") == 3
-    assert log.n("not parsed", "value is no number") == 1
+    assert log.n("not parsed", "value is not an Xid") == 3
+    assert log.n("not parsed", "value is not a number") == 1
     assert log.n_records == n_lines(text)
 
 

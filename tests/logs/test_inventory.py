@@ -40,22 +40,22 @@ def test_each_node_is_watched_while_it_was_there(read_with):
     assert log.n_nodes == 4 and log.node_days == 31 + 16 + 11 + 31
     assert log.stays["node"].tolist() == ["a", "b", "c", "d"]
     assert log.stays["in_h"].tolist() == [0, 15 * 24, 20 * 24, 0] and (log.stays["out_h"] == 31 * 24).all()
-    assert log.exposure == "nodes by the inventory, window as given" and not log.doubts
+    assert log.exposure == "nodes from the inventory, window given" and not log.doubts
     assert any("inventory read: node from 'hostname', in from 'installed'" in note for note in log.notes)
 
 
 def test_what_does_not_fit_is_said_or_refused(read_with):
     early = read_with(LOG + "2024-05-03 10:00,b\n")
-    assert early.doubts == ("1 failures (20%) are of nodes that were not there then, by the inventory",)
+    assert early.doubts == ("1 failures (20%) are on nodes that were not in service then, by the inventory",)
     stranger = read_with(LOG + "2024-05-03 10:00,z\n")
     assert "1 failures are on nodes that the inventory does not have in the window, such as 'z'" in stranger.doubts[0]
     with pytest.raises(InputError, match="2 of 6 failures are on nodes that the inventory does not have"):
         read_with(LOG + "2024-05-03 10:00,y\n2024-05-04 10:00,z\n")
-    with pytest.raises(InputError, match="--nodes and --inventory both say"):
+    with pytest.raises(InputError, match="`n_nodes` conflicts with `inventory`"):
         read_with(n_nodes=4)
     with pytest.raises(InputError, match="the inventory nodes.csv must name nodes. Columns found: 'x', 'installed'"):
         read_with(nodes="x,installed\na,2024-01-01\n")
-    with pytest.raises(InputError, match="columns of nodes.csv must have different names; 'in' stands there twice"):
+    with pytest.raises(InputError, match="columns of nodes.csv must have different names; 'in' occurs twice"):
         read_with(nodes="node,in,in\na,2024-01-01,2024-01-02\n")
     with pytest.raises(InputError, match="holds no node that was there"):
         read_with(nodes="node,in,out\na,2024-05-02,2024-05-01\nunknown,,\n")

@@ -37,7 +37,7 @@ def test_dates_in_and_out(lives, count):
     assert days(read) == [121, 365, 213] and read.table["observed"].tolist() == [True, False, False]
     assert read.table["cohort"].tolist() == ["X", "X", "Y"]
     assert count(read, "not parsed", "ends when it begins, or before") == count(read, "not parsed", "in: no time") == 1
-    assert "units that left for another reason than a failure: 1" in read.notes
+    assert "units removed for another reason than a failure: 1" in read.notes
     assert days(lives(DATES))[1] == 244  # to the last time in the file, which is said
     assert any("until the last time in the file" in note for note in lives(DATES).notes)
 
@@ -52,15 +52,15 @@ def test_an_age_and_whether_it_ended(lives, header, cells):
 
 
 def test_what_only_the_user_can_know_is_asked(lives):
-    with pytest.raises(InputError, match="ages in 'age' have no unit: name it age_d, or give --time-unit"):
+    with pytest.raises(InputError, match="ages in 'age' have no unit: rename the column to age_d, or give `time_unit`"):
         lives("age,failed\n10,1\n")
     assert days(lives("age,failed\n10,1\n", time_unit="d")) == [10]
     assert days(lives("x,y\n10,1\n", columns={"age": "x", "failed": "y"}, time_unit="d")) == [10]
-    with pytest.raises(InputError, match="must hold ages and whether they ended.*Columns found: 'x', 'y'"):
+    with pytest.raises(InputError, match="must have ages and whether units failed.*Columns found: 'x', 'y'"):
         lives("x,y\n10,1\n")
-    with pytest.raises(InputError, match="--split: log.csv has no column 'vendor'"):
+    with pytest.raises(InputError, match="log.csv has no column 'vendor'"):
         lives("age_d,failed\n10,1\n", split="vendor")
-    with pytest.raises(InputError, match="must have different names; 'age_d' stands there twice"):
+    with pytest.raises(InputError, match="must have different names; 'age_d' occurs twice"):
         lives("age_d,failed,age_d\n10,1,10\n")
     with pytest.raises(InputError, match="lifetimes have the columns age, in, out"):
         lives("age_d,failed\n10,1\n", columns={"node": "age_d"})

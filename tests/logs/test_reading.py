@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ettr import logs
 from ettr.core.errors import InputError, UnknownName
 from ettr.logs.events import OPEN, Events
-from ettr.logs.formats import FORMATS, OF_TRAINING
+from ettr.logs.formats import FORMATS, TRAINING_FORMATS
 
 HEADER = "start,end,node,component,cause\n"
 PLAIN = HEADER + "2024-05-02 10:00,2024-05-02 12:00,n1,GPU,Xid 79\n2024-05-03 10:00,,n2,NIC,link down\n"
@@ -32,7 +32,7 @@ def fate(log):
 
 def test_formats_are_listed_in_the_order_tried():
     frame = logs.formats()
-    assert frame["name"].tolist() == [*FORMATS, *OF_TRAINING]
+    assert frame["name"].tolist() == [*FORMATS, *TRAINING_FORMATS]
     frame = frame.iloc[: len(FORMATS)]
     assert {"slurm", "slurm-json", "journal", "kubernetes", "redfish", "dcgm", "xid"} < set(frame["name"])
     assert frame["name"].tolist()[-3:-1] == ["torchrun", "events"]  # JSON that another format knows is that format's
@@ -44,7 +44,7 @@ def test_a_file_of_no_format_shows_its_first_line(read):
     with pytest.raises(InputError) as caught:
         read("\n" + "no header, just talk" * 20 + "\nand more\n")
     message = str(caught.value)
-    assert "'no header, just talk" in message and "--map start=opened_at" in message
+    assert "'no header, just talk" in message and '`columns={"start": "opened_at"' in message
     assert all(name in message for name in FORMATS) and len(message) < 400
 
 
@@ -88,7 +88,7 @@ def test_a_window_is_read_in_the_zone_of_the_log(read):
 def test_a_window_that_holds_no_failure_is_refused(read):
     with pytest.raises(InputError, match=r"all 2 failures lie outside the window \(the first at 2024-05-02 10:00 U"):
         read(PLAIN, window="2023-05-01/2023-06-01")
-    with pytest.raises(InputError, match="the only failure lies outside .*right --window, --year or --time-unit"):
+    with pytest.raises(InputError, match="the only failure lies outside .*correct `window`, `year` or `time_unit`"):
         read("start\n2099-01-01\n", window=None)
     reaching = read(HEADER + "2024-04-02,2024-05-02,n1,,\n")  # the window is right, and nothing began in it
     assert len(reaching.events) == 0 and reaching.n_records == 1
@@ -105,7 +105,7 @@ def test_relative_times_have_a_relative_window(read):
     assert not log.calendar and log.node_days == 320 and (log.hours() / 24).tolist() == [3.5, 10]
     assert read(text, window=None).window_h == 240  # from the origin on
     assert read(text, window="2..48", time_unit="h").window_h == 46
-    with pytest.raises(InputError, match="in dates, and .* has numbers since an origin"):
+    with pytest.raises(InputError, match="got dates; .* has numbers since an origin"):
         read(text)
     with pytest.raises(InputError, match="in numbers, and .* has dates"):
         read(PLAIN, window="0..20")
@@ -184,9 +184,9 @@ def test_the_resolution_is_the_step_that_all_starts_share(read, stamp):
 
 
 def test_nodes_are_asked_for(read):
-    with pytest.raises(InputError, match=r"how many nodes were watched.*Give --nodes N \(at least 2, which failed\)"):
+    with pytest.raises(InputError, match=r"`n_nodes` must be given.*\(at least 2, which failed\)"):
         read(PLAIN, n_nodes=None)
-    with pytest.raises(InputError, match="at least the nodes that failed: 2 did in .*, got 1"):
+    with pytest.raises(InputError, match=">= 2, the nodes that failed in .*, got 1"):
         read(PLAIN, n_nodes=1)
     assert read(PLAIN, n_nodes=2).n_nodes == 2
     assert read(PLAIN, n_nodes=10**9).node_days == 31e9
@@ -197,7 +197,7 @@ def test_nodes_of_cohorts_must_fit(read):
     asked = {"columns": {"generation": "gen"}}
     log = read(text, cohort_nodes={"generation": {"H100": 8, "B200": 4}}, **asked)
     assert log.cohort_nodes == {"generation": {"H100": 8, "B200": 4}}
-    with pytest.raises(InputError, match="must sum to at most n_nodes, 16, got 17"):
+    with pytest.raises(InputError, match="must sum to at most n_nodes = 16, got 17"):
         read(text, cohort_nodes={"generation": {"H100": 8, "A100": 9}}, **asked)
     with pytest.raises(InputError, match="generation H100 must be at least the nodes that failed, 2, got 1"):
         read(text, cohort_nodes={"generation": {"H100": 1}}, **asked)
@@ -212,17 +212,17 @@ WRONG = {
     "n_nodes must be a whole number from 1 to 1,000,000,000, got 1000000001": {"n_nodes": 10**9 + 1},
     "year must be a whole number from 1990 to 2100, got 24": {"year": 24},
     "unknown time unit 'week'": {"time_unit": "week"},
-    "unknown zone 'Europe/Berlim' (--zone; an offset such as +08:00 will do too); did you mean 'Europe/Berlin'?": {
+    "unknown zone 'Europe/Berlim' (`zone`, a name or an offset such as +08:00); did you mean 'Europe/Berlin'?": {
         "zone": "Europe/Berlim"
     },
     "zone must be at most 14 h from UTC, got '+15:00'": {"zone": "+15:00"},
     "planned must be a regular expression, got '(': ": {"planned": "("},
-    "window must have a first and a last instant, got '2024-05-01'": {"window": "2024-05-01"},
-    "window must hold two times, got 'May' in 'May/June'": {"window": "May/June"},
-    "window must end after it begins, got '2024-05-02/2024-05-01'": {"window": "2024-05-02/2024-05-01"},
+    "window must have a first and a last time, got '2024-05-01'": {"window": "2024-05-01"},
+    "window must be two times, got 'May' in 'May/June'": {"window": "May/June"},
+    "window must end after it starts, got '2024-05-02/2024-05-01'": {"window": "2024-05-02/2024-05-01"},
     "window must not end in the future": {"window": "2024-05-01/2090-01-01"},
-    "planned must hold a word: an empty pattern matches everything": {"planned": " "},
-    "columns must map our name": {"columns": {"start": ""}},
+    "`planned` must not be empty, because an empty pattern matches everything": {"planned": " "},
+    "columns must map roles": {"columns": {"start": ""}},
     "cohort_nodes[g][a] must be a whole number": {"cohort_nodes": {"g": {"a": -1}}},
 }
 
@@ -355,5 +355,5 @@ def test_a_column_to_keep_may_be_named_for_every_format(read):
     lines = f"{header}\n1|NODE_FAIL|2024-05-02T00:00:00|2024-05-02T01:00:00|n1|1|big\n"
     log = read(lines, "jobs.txt", columns={"partition": "partition"})
     assert log.format == "slurm" and log.events["partition"].tolist() == ["big"]
-    with pytest.raises(InputError, match="--map is for csv and events only"):
+    with pytest.raises(InputError, match="`columns` applies only to the formats csv and events"):
         read(lines, "jobs.txt", columns={"node": "NodeList"})

@@ -52,7 +52,7 @@ def test_only_nodes_that_failed_are_failures():
     assert sacct.events["end"].isna().all()
     assert sacct.n("merged", "step of a job") == 2
     assert sacct.n("merged", "requeue after") == 1
-    assert sacct.n("dropped", "FAILED: mostly the job's own error") == 1
+    assert sacct.n("dropped", "FAILED: usually the job's own error") == 1
     assert sacct.n("dropped", "CANCELLED") == 1
     assert sacct.n("dropped", "RUNNING") == 1
     assert sacct.n("dropped", "never started") == 1
@@ -166,11 +166,11 @@ def test_the_time_between_failures_is_also_said_with_the_ends_that_may_be_failur
     path.write_text(log(*(job("71", state, start, end) for state, (_, start, end) in zip(states, days, strict=True))))
     week = read(path, zone="UTC")
     assert len(week.failures) == 1 and week.window_h == 168
-    assert "one every 7 days; ends left out: 2 REQUEUED" in week.doubts[0] and "1 FAILED" in week.doubts[0]
-    assert "it would be one every 42 h" in week.doubts[0]
+    assert "(MTBF 7 days); left out: 2 REQUEUED" in week.doubts[0] and "1 FAILED" in week.doubts[0]
+    assert "MTBF would be 42 h" in week.doubts[0]
     cut = read(path, zone="UTC", window=("2025-03-03", "2025-03-05"))
-    assert "one every 3 days; ends left out: 1 REQUEUED" in cut.doubts[0]
-    assert "it would be one every 24 h" in cut.doubts[0]
+    assert "(MTBF 3 days); left out: 1 REQUEUED" in cut.doubts[0]
+    assert "MTBF would be 24 h" in cut.doubts[0]
 
 
 def test_exact_duplicates_are_one_row():
@@ -189,7 +189,7 @@ def test_exact_duplicates_are_one_row():
         pytest.param(lambda text: text.replace("|", "@"), id="other delimiter"),
         pytest.param(lambda text: text.replace("\n", "\r\n"), id="windows"),
         pytest.param(lambda text: "\n" + text.replace("\n", "\n\n"), id="blank lines"),
-        pytest.param(lambda text: text + HEADER + "\n", id="header again"),
+        pytest.param(lambda text: text + HEADER + "\n", id="repeated header"),
     ],
 )
 def test_the_same_log_written_otherwise(change):
@@ -237,7 +237,7 @@ def test_local_time_is_read_in_its_zone():
 
     sacct = outcome(FORMAT, PLAIN, zone=ZoneInfo("America/Los_Angeles"))
     assert sacct.starts == ["2025-03-01 20:00:00"]
-    assert "no zone" in outcome(FORMAT, PLAIN).notes
+    assert "no time zone" in outcome(FORMAT, PLAIN).notes
 
 
 def test_heterogeneous_jobs_and_bytes_that_are_no_text():

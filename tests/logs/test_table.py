@@ -63,8 +63,9 @@ def test_columns_are_found_by_what_people_call_them(read, header):
 def test_an_unknown_header_is_shown_with_a_way_to_map_it(read):
     with pytest.raises(InputError) as caught:
         read("foo,bar,baz\n1,2,3\n")
-    assert "Columns found: 'foo', 'bar', 'baz'" in str(caught.value) and "--map start=opened_at" in str(caught.value)
-    with pytest.raises(InputError, match="has no column 'opened'. Columns found: 'foo', 'bar'"):
+    assert "Columns found: 'foo', 'bar', 'baz'" in str(caught.value)
+    assert '`columns={"start": "opened_at"' in str(caught.value)
+    with pytest.raises(InputError, match="has no column 'opened' for start. Columns found: 'foo', 'bar'"):
         read("foo,bar\n1,2\n", format="csv", columns={"start": "opened"})
 
 
@@ -84,7 +85,7 @@ def test_the_status_of_a_ticket_is_no_event(read):
 
 def test_measurements_are_no_failures(read):
     text = "timestamp, index, power.draw [W]\n2024/05/02 00:22:27.858, 0, 412.3 W\n"
-    with pytest.raises(InputError, match=r"columns such as 'power.draw \[W\]' are measured"):
+    with pytest.raises(InputError, match=r"columns of measurements such as 'power.draw \[W\]'"):
         read(text)
     assert len(read(text, columns={"start": "timestamp"}).events) == 1
 
@@ -117,7 +118,7 @@ def test_planned_work_is_marked_and_an_unclear_plan_is_a_failure_and_said(read):
     log = read("start,node,planned\n" + rows)
     assert log.events["planned"].tolist() == [*PLANNED.values(), False]
     assert len(log.failures) == 4
-    assert "1 rows say neither yes nor no to planned and are taken as failures (line 10: 'maybe')" in log.notes
+    assert "rows with neither yes nor no in the column planned, treated as failures: 1 (line 10: 'maybe')" in log.notes
 
 
 def test_unknown_ends_are_open_and_odd_ones_are_said(read):
@@ -125,7 +126,7 @@ def test_unknown_ends_are_open_and_odd_ones_are_said(read):
     rows = "\n".join(f"2024-05-{day:02d},{end}" for day, end in enumerate(ends, 2))
     log = read("start,end\n" + rows + "\n")
     assert len(log.events) == len(ends) and log.events["end"].isna().all()
-    assert "ends that are no times, taken as unknown: 2 (the first: line 8: 'whenever')" in log.notes
+    assert "ends that are not times, treated as unknown: 2 (the first: line 8: 'whenever')" in log.notes
 
 
 def test_rows_that_cannot_be_read_are_counted_by_reason(read, count):
@@ -145,7 +146,7 @@ def test_rows_that_cannot_be_read_are_counted_by_reason(read, count):
     assert log.ledger.sort_values("example")[["reason", "n", "example"]].to_numpy().tolist() == [
         ["start: no time", 1, "line 10"],
         ["start: not a time", 1, "line 11"],
-        ["start: a date that a spreadsheet cut, such as 5-Apr", 1, "line 5"],
+        ["start: date shortened by a spreadsheet, such as 5-Apr", 1, "line 5"],
         ["end before start", 1, "line 6"],
         ["too few cells", 1, "line 7"],
         ["too many cells", 1, "line 8"],
@@ -168,7 +169,7 @@ def test_a_quote_that_never_closes_costs_its_row(read, count):
     rows = [f"2024-05-02 {i // 60:02d}:{i % 60:02d},n{i % 9},fine" for i in range(600)]
     rows[100] = '2024-05-02 01:40,"n1,broken'
     log = read("start,node,cause\n" + "\n".join(rows) + "\n")
-    assert count(log, "not parsed", "a quote that never closes") == 1
+    assert count(log, "not parsed", "unclosed quote") == 1
     assert log.ledger["example"][0] == "line 102"
     assert len(log.events) == 599
 

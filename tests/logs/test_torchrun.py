@@ -103,7 +103,7 @@ def test_newest_form():
 
 
 def test_stamps_without_a_year_need_one():
-    with pytest.raises(InputError, match="--year"):
+    with pytest.raises(InputError, match="`year`"):
         outcome(FORMAT, NEWEST)
 
 
@@ -113,7 +113,7 @@ def test_second_form_and_what_cuda_says():
     assert log.events["cause"].tolist() == ["CUDA error: uncorrectable ECC error encountered", "exit code 1"]
     assert log.events["component"].tolist()[0] == "GPU" and log.events.isna()["component"][1]
     assert str(log.events["end"][0])[:19] == "2025-02-13 11:31:00" and log.events.isna()["end"][1]
-    assert "only an exit code, and may be the program's own: 1 of 2" in log.notes
+    assert "only an exit code, which may be program errors: 1 of 2" in log.notes
 
 
 def test_oldest_form_takes_the_time_before():
@@ -127,7 +127,7 @@ def test_no_time_at_all():
     text = "\n".join(line for line in OLDEST.split("\n") if not line.startswith("2025"))
     log = outcome(FORMAT, text)
     assert log.events.empty and log.exposure.window is None
-    assert log.n("not parsed", "no time in the line, nor before it") == 2
+    assert log.n("not parsed", "no time in this or an earlier line") == 2
     assert log.n_records == n_lines(text)
 
 

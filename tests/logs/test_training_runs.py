@@ -89,7 +89,7 @@ def test_lines_without_a_time_count_from_the_last_one_and_are_a_doubt(read):
     events, truth = texts.run(1)
     run = read(texts.megatron(events, stamped=False))
     assert run.ettr == pytest.approx(truth.ettr, abs=0.004) and len(run.stops) == truth.n_stops
-    assert "steps carry no time" in run.doubts[0]
+    assert "steps have no time stamp" in run.doubts[0]
 
 
 @pytest.mark.parametrize(
@@ -103,10 +103,10 @@ def test_a_table_may_have_times_to_the_minute(read, space, zone, starts):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (texts.nemo(texts.run(1)[0], stamped=False), "must hold two steps at different times"),
-        (["time,step", "2025-06-01,100", "2025-06-02,900"], "give --step-s"),
-        (["time,step", *(f"2025-06-01 10:00:0{n // 100},{n}" for n in (0, 99, 100))], "give --step-s"),
-        (["time,step", "2025-06-01 10:00:00,100"], "must hold two steps at different times at least, got 1 step;"),
+        (texts.nemo(texts.run(1)[0], stamped=False), "must have at least two steps at different times"),
+        (["time,step", "2025-06-01,100", "2025-06-02,900"], "give `step_s`"),
+        (["time,step", *(f"2025-06-01 10:00:0{n // 100},{n}" for n in (0, 99, 100))], "give `step_s`"),
+        (["time,step", "2025-06-01 10:00:00,100"], "must have at least two steps at different times, got 1 step;"),
         (
             ["time,step", *(f"2025-06-0{9 - i} 10:00:00,{i}" for i in range(8))],
             "times go back at line 3.*one by one",

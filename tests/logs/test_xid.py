@@ -59,11 +59,11 @@ def test_dmesg():
     assert log.n("merged", "same number within 5 min") == 1
     assert log.n_records == n_lines(DMESG)
     assert log.exposure.window == (us("2025-03-03T01:00"), us("2025-03-06T12:00"))  # of all lines
-    assert "within 5 min are one failure" in log.notes
+    assert "within 5 min count as one failure" in log.notes
 
 
 def test_syslog_needs_a_year_and_turns_it():
-    with pytest.raises(InputError, match="--year"):
+    with pytest.raises(InputError, match="`year`"):
         outcome(FORMAT, SYSLOG)
     log = outcome(FORMAT, SYSLOG, year=2024)
     assert log.starts == ["2024-12-31 23:00:00", "2025-01-01 00:30:00"]

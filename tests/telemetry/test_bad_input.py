@@ -82,8 +82,8 @@ BAD = {
     ),
     "no power": (table([(t, 60) for t in range(9)], "t_s,temperature_c"), "the format of telemetry.csv is not known"),
     "power silent": (table([(t, "[N/A]", 60) for t in range(9)]), "has no power of a GPU.*9 x power_w: no value"),
-    "foreign": ("hello\nworld\n", "it begins 'hello'. Name it with --format: dcgm, nvidia-smi, csv"),
-    "pickle": (pickle.dumps([1, 2]), "is a Python pickle, which is never unpickled"),
+    "foreign": ("hello\nworld\n", "it starts with 'hello'. Name it with `format`: dcgm, nvidia-smi, csv"),
+    "pickle": (pickle.dumps([1, 2]), "is a Python pickle, which is never loaded"),
     "two clocks": (
         "timestamp,power_w\n5,500\n2025-01-01T00:00:00Z,500\n",
         "times must be either all dates or all numbers",

@@ -179,12 +179,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _fail(debug: bool, status: int, first: str = "", *others: str) -> NoReturn:
     """End with a message on standard error, and before it the traceback if asked to."""
-    from ettr.cli.terminal import say
+    from ettr.cli.terminal import say, with_options
 
     if debug:
         # indented, so that a line end within a name cannot fake a message of this command
         say(*(f"  {line}" for line in traceback.format_exc().splitlines()), err=True)
-    say(f"ettr: {first}", *others, err=True)
+    say(*(with_options(line) for line in (f"ettr: {first}", *others)), err=True)
     sys.exit(status)
 
 

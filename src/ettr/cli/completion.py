@@ -89,9 +89,9 @@ def faults(incomplete: str) -> list[str]:
 
 def formats(incomplete: str) -> list[str]:
     """Return the formats of logs that begin with a text."""
-    from ettr.logs.formats import KNOWN
+    from ettr.logs.formats import ALL_FORMATS
 
-    return _beginning(incomplete, KNOWN.table()["name"])
+    return _beginning(incomplete, ALL_FORMATS.table()["name"])
 
 
 def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +25,34 @@ _COMPILES = "ettr: compiling the simulator (about 10 s, only on the first run af
 def say(*lines: str, err: bool = False) -> None:
     """Print lines, without the control characters that names of files or columns may contain."""
     typer.echo("\n".join(map(printable, lines)), err=err)  # noqa: TID251
+
+
+_SAME_NAMES = ("window", "zone", "year", "time_unit", "where", "down", "up", "failure_severity", "planned", "split")
+_OPTIONS = {"n_nodes": "--nodes", "columns": "--map"} | {
+    name: f"--{name.replace('_', '-')}" for name in (*_SAME_NAMES, "inventory", "encoding", "format", "until", "step_s")
+}
+"""Parameters of the readers of logs, with the options of the command for them."""
+_PARAMETER = re.compile(rf"`({'|'.join(_OPTIONS)})(?:=([^`]*))?`")
+
+
+def with_options(text: str) -> str:
+    """Return a message of the library with the options of the command in place of parameters.
+
+    Examples
+    --------
+    >>> with_options('give `n_nodes`, or name the columns: `columns={"start": "opened_at", "node": "host"}`')
+    'give --nodes, or name the columns: --map start=opened_at node=host'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        name, value = _OPTIONS[match[1]], match[2]
+        if value is None:
+            return name
+        parsed = ast.literal_eval(value)
+        pairs = parsed.items() if isinstance(parsed, dict) else ()
+        return f"{name} {' '.join(f'{key}={text}' for key, text in pairs) or shlex.quote(str(parsed))}"
+
+    return _PARAMETER.sub(option, text)
 
 
 def warn(sentences: Iterable[str]) -> None:
@@ -144,7 +175,7 @@ def render(report: Report, changes: Mapping[str, Any] = MappingProxyType({})) ->
         style = "bold" if isinstance(section, Headline) else "dim" if section.dim else ""
         gap = "\n" if section.apart else ""
         # programs that read the output line by line need unbroken paragraphs
-        out.print(Text(f"{gap}{printable(section.text)}", style=style), soft_wrap=not out.is_terminal)
+        out.print(Text(f"{gap}{printable(with_options(section.text))}", style=style), soft_wrap=not out.is_terminal)
 
 
 def _merged(table: Table) -> Table:

@@ -1,1 +1,1 @@
-"""Other people's files, plain or packed: their formats, times and weather, with every record accounted for."""
+"""Reading files from outside, plain or compressed: formats, times and weather, with every record accounted for."""

@@ -1,4 +1,4 @@
-"""Reads the time stamps of one file, and says what it assumed. Nothing ambiguous is guessed."""
+"""Reading the time stamps of a file, with notes on assumptions. Ambiguous time stamps are refused."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ _TO_THE_SECOND = re.compile(
 
 
 class StampClock:
-    """Reads the time stamps of one log.
+    """Reads the time stamps of a file.
 
     Parameters
     ----------
     ledger : Ledger
-        Takes what was assumed. Its ``close`` calls for the checks that need the whole file.
+        Takes notes on assumptions. Its ``close`` runs the checks that need the whole file.
     zone : tzinfo or None
-        Zone of stamps that carry none; UTC if not given, with a note.
+        Time zone of time stamps without one; UTC if not given, with a note.
     year : int or None
-        Year of the first stamp, where stamps carry none.
+        Year of the first time stamp, if time stamps have none.
     time_unit : str or None
         Unit of times that are plain numbers, one of ``UNITS``.
     """
@@ -71,7 +71,7 @@ class StampClock:
         ledger.at_end(self._finish)
 
     def us(self, text: str) -> int:
-        """Read one time stamp. [us since 1970 UTC]
+        """Return one time stamp, in microseconds since 1970 UTC.
 
         Parameters
         ----------
@@ -82,14 +82,14 @@ class StampClock:
         Returns
         -------
         int
-            Microseconds since 1970 UTC, or since the log's own origin. [us]
+            Time since 1970 UTC, or since the origin of the log. [us]
 
         Raises
         ------
         NoTime
-            The text is no time; the message is a reason for the ledger.
+            The text is not a time; the message is a reason for the ledger.
         InputError
-            Day and month cannot be told apart. Do not catch it as a ``ValueError``.
+            Day and month are ambiguous. Do not catch it as a ``ValueError``.
 
         Examples
         --------
@@ -106,17 +106,17 @@ class StampClock:
         return self.us_of(self._ordered(text) if moment is None else moment)
 
     def us_of(self, moment: datetime) -> int:
-        """Place a datetime, naive or not. [us since 1970 UTC]
+        """Return a datetime, naive or aware, in microseconds since 1970 UTC.
 
         Parameters
         ----------
         moment : datetime
-            Naive ones are read in the user's zone, or UTC.
+            Naive ones are in the zone of the user, or in UTC.
 
         Returns
         -------
         int
-            [us]
+            Time since 1970 UTC. [us]
 
         Raises
         ------
@@ -124,7 +124,7 @@ class StampClock:
             A year outside 1990-2100.
         """
         if not FIRST_YEAR <= moment.year <= LAST_YEAR:
-            raise NoTime(f"a year outside {FIRST_YEAR}-{LAST_YEAR}")
+            raise NoTime(f"year outside {FIRST_YEAR}-{LAST_YEAR}")
         offset = moment.utcoffset()
         us = (moment.replace(tzinfo=None) - EPOCH) // ONE_US
         if offset is None:
@@ -133,33 +133,33 @@ class StampClock:
         return us - offset // ONE_US
 
     def us_without_year(self, month: int, day: int, hour: int, minute: int, second: int, microsecond: int = 0) -> int:
-        """Place a stamp without a year: the year that puts it nearest to the stamp before. [us]
+        """Return a time stamp without a year, in the year that puts it nearest to the previous time stamp.
 
-        Steps back within a year, as where logs of several hosts follow each other, stay in it; one of more than half a
-        year, as from December to January, begins the next. A step ahead of more than half a year, as where the newer
-        of two files comes first, goes to the year before.
+        Small steps back, as between logs of several hosts, stay in the year; a step back of more than half a year, as
+        from December to January, starts the next year. A step ahead of more than half a year, as when the newer of two
+        files comes first, goes to the previous year.
 
         Parameters
         ----------
         month, day, hour, minute, second, microsecond : int
-            As written.
+            Parts of the time stamp.
 
         Returns
         -------
         int
-            Microseconds since 1970 UTC. [us]
+            Time since 1970 UTC. [us]
 
         Raises
         ------
         InputError
-            The user did not name the year of the first stamp, or it has no such 29 February.
+            The year of the first time stamp is not given, or 29 February falls into a year without one.
         NoTime
-            No such day or hour.
+            The day or the hour does not exist.
         """
         if self._year is None:
             raise InputError(
-                "year must be given: the time stamps carry none. Name the year of the first one with --year, e.g. "
-                "--year 2024"
+                "`year` must be given, because the time stamps have none: the year of the first time stamp, e.g. "
+                "`year=2024`"
             )
         try:
             moment = datetime(_A_LEAP_YEAR, month, day, hour, minute, min(second, 59), microsecond)
@@ -170,8 +170,8 @@ class StampClock:
             moment = moment.replace(year=year)
         except ValueError as error:
             raise InputError(
-                f"the stamp of {moment:%b %d %H:%M:%S} must lie in a leap year, and falls into {year} (the log is read "
-                f"from {self._year}). Name the right year of the first stamp with --year"
+                f"the time stamp {moment:%b %d %H:%M:%S} must be in a leap year, but falls into {year} (the log starts "
+                f"in {self._year}): correct `year`, the year of the first time stamp"
             ) from error
         us = self.us_of(moment)
         self._last = moment
@@ -180,41 +180,41 @@ class StampClock:
 
     @staticmethod
     def _nearest_year(moment: datetime, last: datetime) -> int:
-        """The year that puts a day and hour within half a year of the stamp before."""
+        """The year that puts a day and hour within half a year of the previous time stamp."""
         ahead = moment.replace(year=_A_LEAP_YEAR) - last.replace(year=_A_LEAP_YEAR)
         return last.year + (ahead < -_HALF_YEAR) - (ahead > _HALF_YEAR)
 
     def us_series(self, texts: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-        """Read a column of time stamps at once. [us since 1970 UTC]
+        """Return a column of time stamps, in microseconds since 1970 UTC.
 
         Parameters
         ----------
         texts : Series of str
-            Shape (n,). Blank texts are no times.
+            Shape (n,). Blank texts are not times.
 
         Returns
         -------
         tuple of ndarray
-            Times, int64, 0 where there is none; and which are good. Shape (n,). [us]
+            Times, int64, 0 for invalid ones; and whether each is valid. Shape (n,). [us]
 
         Raises
         ------
         InputError
-            Day and month cannot be told apart.
+            Day and month are ambiguous.
         """
         values = texts.to_numpy(dtype=object)
         if any(value != value.strip() for value in self._sample(values)):
             values = np.array([*(value.strip() for value in values), None], dtype=object)[:-1]
         us, good = np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=bool)
-        left = np.arange(len(values))
+        remaining = np.arange(len(values))
         for shape in self._shapes(values):
-            times, fine = self._by_shape(values[left], shape)
-            us[left[fine]], good[left[fine]] = times[fine], True
-            left = left[~fine]
-            if not len(left):
+            times, is_read = self._by_shape(values[remaining], shape)
+            us[remaining[is_read]], good[remaining[is_read]] = times[is_read], True
+            remaining = remaining[~is_read]
+            if not len(remaining):
                 return us, good
-        self._settle(values[left])
-        for place in left:
+        self._settle(values[remaining])
+        for place in remaining:
             with contextlib.suppress(NoTime):
                 us[place], good[place] = self.us(values[place]), True
         return us, good
@@ -222,7 +222,7 @@ class StampClock:
     # ---------------------------------------------------------------- texts
 
     def _ordered(self, text: str) -> datetime:
-        """A stamp whose day and month are both numbers."""
+        """A time stamp with day and month as numbers in either order."""
         match = ORDERED.fullmatch(text)
         if not match:
             raise NoTime(why_not(text))
@@ -231,7 +231,7 @@ class StampClock:
         return moment_of(match, *((second, first) if self._day_first else (first, second)))
 
     def _settle(self, values: np.ndarray) -> None:
-        """Find whether the day or the month stands first in dates such as 03/04/2025."""
+        """Find whether the day or the month is first in dates such as 03/04/2025."""
         unsettled = ""
         for value in values:
             match = ORDERED.fullmatch(value.strip())
@@ -241,25 +241,29 @@ class StampClock:
             day_first = int(match["a"]) > 12
             if self._day_first is None:
                 self._day_first = day_first
-                self._ledger.note(f"in dates the {'day' if day_first else 'month'} stands first, as {value!r} shows")
+                self._ledger.note(f"dates have the {'day' if day_first else 'month'} first, as in {value!r}")
             elif self._day_first != day_first:
-                raise InputError(f"dates must keep one order of day and month; {value!r} breaks it. Write 2025-04-03")
+                raise InputError(
+                    f"dates must have one order of day and month, got {value!r} in the other: write 2025-04-03"
+                )
         if unsettled and self._day_first is None:
             raise InputError(
-                f"dates must say which part is the month; {unsettled!r} does not, nor does any near it. Write ISO "
-                "dates, such as 2025-04-03"
+                f"dates must have an unambiguous order of day and month, got {unsettled!r}: write ISO dates such as "
+                "2025-04-03"
             )
 
     @staticmethod
     def _sample(values: np.ndarray) -> np.ndarray:
+        """About two dozen of the values, evenly spaced."""
         return values[:: max(1, len(values) // _N_SAMPLES)]
 
     def _shapes(self, values: np.ndarray) -> list[str]:
-        """Ways in which a sample of the texts is written, the commonest first: ``number`` or a strptime format."""
+        """Formats of a sample of the texts, most common first: ``number`` or a strptime format."""
         shapes = Counter(shape_of(value) for value in self._sample(values))
         return [shape for shape, _ in shapes.most_common() if shape]
 
     def _by_shape(self, values: np.ndarray, shape: str) -> tuple[np.ndarray, np.ndarray]:
+        """Times of the texts with one format, and whether each has it."""
         import pandas as pd
 
         if shape == "number":
@@ -268,50 +272,50 @@ class StampClock:
             )
         aware = shape.endswith("%z")
         moments = pd.to_datetime(pd.Series(values, dtype=object), format=shape, errors="coerce", utc=aware)
-        fine = moments.notna().to_numpy(copy=True)
+        is_read = moments.notna().to_numpy(copy=True)
         if aware:
             moments = moments.dt.tz_localize(None)
         us = moments.to_numpy(dtype="datetime64[us]").astype(np.int64, copy=True)
-        fine &= (us >= FIRST_US) & (us < END_US)
+        is_read &= (us >= FIRST_US) & (us < END_US)
         if aware:
-            self._n_with_zone += int(fine.sum())
+            self._n_with_zone += int(is_read.sum())
         else:
-            us[fine] = self._local.utc_many(us[fine])
-        return us, fine
+            us[is_read] = self._local.utc_many(us[is_read])
+        return us, is_read
 
     # -------------------------------------------------------------- the end
 
     def _finish(self) -> None:
-        """Refuse what only the whole file can show, and say what was assumed."""
+        """Check the file as a whole, and note the assumptions."""
         aware, naive, zone = self._n_with_zone, self._local.n, self._local.zone
         if aware and naive and zone is None:
             raise InputError(
-                f"times must all carry a zone, or the user must name it: {aware:,} carry one and {naive:,} do not. "
-                "Name theirs with --zone, e.g. --zone Europe/Berlin or --zone +08:00"
+                f"times must all have a time zone, but {aware:,} have one and {naive:,} do not: give `zone` for the "
+                'others, e.g. `zone="Europe/Berlin"` or `zone="+08:00"`'
             )
         on_calendar = aware + naive + self._numbers.n_since_1970
         self._numbers.refuse_mixed(on_calendar)
         if naive and zone is None:
-            self._ledger.note("times carry no zone: taken as UTC; name theirs with --zone")
+            self._ledger.note("times have no time zone and are read as UTC; set another with `zone`")
         elif naive and aware:
-            self._ledger.note(f"times with a zone of their own: {aware:,}; others, read in {zone}: {naive:,}")
+            self._ledger.note(f"times with a time zone: {aware:,}; without one, read in {zone}: {naive:,}")
         self._local.note(self._ledger)
         if len(self._years) > 1:
             self._ledger.note(
-                f"stamps carry no year: the first is of {self._year} and each is put within half a year of the one "
-                f"before, so that they span {min(self._years)} to {max(self._years)}"
+                f"time stamps have no year: the first is in {self._year}, each of the others within half a year of the "
+                f"previous one, so they span {min(self._years)} to {max(self._years)}"
             )
         if not on_calendar:
             self._numbers.finish_without_dates()
 
 
 class Stamps:
-    """Reads the stamps of a recording, which say the day and the second.
+    """Reads the time stamps of a recording, with date and seconds.
 
     Parameters
     ----------
     zone : tzinfo or None
-        Of stamps that carry none; UTC if not given, with a note.
+        Time zone of time stamps without one; UTC if not given, with a note.
     ledger : Ledger
         Takes the note.
     """
@@ -323,7 +327,7 @@ class Stamps:
         self._minute_s = 0.0
 
     def read(self, text: str) -> float | None:
-        """Seconds since 1970 UTC; None if the text is no stamp. [s]"""
+        """Return a time stamp in seconds since 1970 UTC; None if the text is not a time stamp."""
         match = _TO_THE_SECOND.fullmatch(text.strip())
         if not match:
             return None
@@ -331,9 +335,9 @@ class Stamps:
         seconds = float(f"{second or 0}.{fraction or 0}")
         if seconds >= 61:
             return None
-        if (minute, zone) != self._minute:  # thousands of stamps lie in one minute
+        if (minute, zone) != self._minute:  # cached, because thousands of time stamps share a minute
             if zone is None and not self._has_zone:
-                self._ledger.note("stamps carry no zone and are taken as UTC; differences of time do not depend on it")
+                self._ledger.note("times have no time zone and are read as UTC; time differences do not depend on it")
             try:
                 self._minute_s = self._clock.us(f"{minute}{zone or ''}") / SECOND
             except NoTime:

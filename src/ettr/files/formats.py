@@ -1,4 +1,4 @@
-"""The formats of one kind of file: named by the user, or known by a file's first lines."""
+"""Formats of one kind of file: named by the user, or detected from the first lines."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _SHOWN = 80
 
 @dataclass(frozen=True)
 class Format:
-    """One format.
+    """A format of a kind of file.
 
     Attributes
     ----------
     name : str
-        As in ``--format``.
+        Name of the format.
     title : str
-        What it is, in a few words.
+        Description in a few words.
     sniff : callable
-        From the first lines of a file, whether it is this one.
+        Returns from the first lines of a file whether it has this format.
     read : callable
-        Called with the source, what the user gives, what takes the records, and the ledger. It accounts in the ledger
-        for every record that is not taken, and raises InputError only where nothing can be read at all.
+        Called with the source, the options of the user, the object that takes the records, and the ledger. It records
+        in the ledger every record that is left out, and raises InputError only if nothing can be read at all.
     command : str
-        What produces such a file.
+        Command that produces such a file.
     sample : str
-        Two lines of one.
+        Two lines of such a file.
     """
 
     name: str
@@ -51,11 +51,11 @@ class Formats(dict[str, Format]):
     Parameters
     ----------
     kind : str
-        What a file is to its reader, for messages.
+        Kind of file, for messages.
     advice : str
-        What a table needs, for a file that no format knows.
+        Advice for a file of an unknown format.
     *formats : Format
-        Those that there are.
+        The formats.
 
     Examples
     --------
@@ -64,21 +64,21 @@ class Formats(dict[str, Format]):
     """
 
     def __init__(self, kind: str, advice: str, *formats: Format) -> None:
-        super().__init__((each.name, each) for each in formats)
+        super().__init__((format_.name, format_) for format_ in formats)
         self._kind, self._advice = kind, advice
 
     def table(self) -> pd.DataFrame:
-        """``name``, ``title``, ``command`` and ``sample`` of each."""
+        """Return ``name``, ``title``, ``command`` and ``sample`` of each format."""
         columns = ("name", "title", "command", "sample")
-        return pd.DataFrame([{column: getattr(each, column) for column in columns} for each in self.values()])
+        return pd.DataFrame([{column: getattr(format_, column) for column in columns} for format_ in self.values()])
 
     def named(self, name: str) -> Format:
-        """The format of that name.
+        """Return the format of that name.
 
         Raises
         ------
         UnknownName
-            There is none.
+            If there is none.
         """
         if name not in self:
             raise UnknownName("format", str(name), self)
@@ -94,9 +94,9 @@ class Formats(dict[str, Format]):
         path : str or path
             The file.
         name : str or None
-            The format that the user names; that which knows the first lines if none is named.
+            Name of the format; detected from the first lines if not given.
         progress, encoding
-            As for ``Source``.
+            See ``Source``.
 
         Returns
         -------
@@ -107,7 +107,7 @@ class Formats(dict[str, Format]):
         UnknownName
             No format of that name.
         InputError
-            A file that cannot be read, or that no format knows.
+            The file cannot be read, or its format is unknown.
         """
         if name is not None:
             self.named(name)
@@ -115,10 +115,10 @@ class Formats(dict[str, Format]):
         if name is not None:
             return source, self[name]
         head = source.head()
-        for each in self.values():
-            if each.sniff(head):
-                return source, each
+        for format_ in self.values():
+            if format_.sniff(head):
+                return source, format_
         raise InputError(
-            f"the format of {source.name} is not known; it begins {first_line(head).strip()[:_SHOWN]!r}. Name it with "
-            f"--format: {', '.join(self)}. {self._advice}"
+            f"the format of {source.name} is not known; it starts with {first_line(head).strip()[:_SHOWN]!r}. Name it "
+            f"with `format`: {', '.join(self)}. {self._advice}"
         )

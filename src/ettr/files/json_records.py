@@ -1,4 +1,4 @@
-"""Records of JSON: an array of objects, an object that holds one, or objects one after the other."""
+"""Records of JSON: an array of objects, an object that contains one, or a sequence of objects."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from ettr.files.tables import first_line
 
 _MOST_TOKENS = 200_000
 _BLOCK = 4096
-"""Bytes given to the parser at once: its paths grow with each nested level of a block."""
+"""Bytes per call of the parser, whose paths grow with each nested level of a block."""
 _LONGEST_NUMBER = 64
 _NOT_A_NUMBER = re.compile(rb"([:\[,]\s*)-?(?:NaN|Infinity)\b")
 _BROKEN = (ijson.JSONError, ValueError, RecursionError, ArithmeticError)
 
 
 def json_records(source: Source, ledger: Ledger) -> tuple[Iterator[tuple[int, Any]], str]:
-    """Yield the records of a file of JSON: of its first array of objects, or the objects that follow each other.
+    """Return the records of a JSON file: those of its first array of objects, or a sequence of objects.
 
     Parameters
     ----------
     source : Source
         The file.
     ledger : Ledger
-        Takes what is no JSON.
+        Records invalid JSON.
 
     Returns
     -------
     tuple of iterator and str
-        Each record with its number, and what the number counts: ``line`` or ``record``.
+        The records with their numbers, and the unit of the number: ``line`` or ``record``.
     """
     first = first_line(source.head()).strip()
     try:
-        whole = json.loads(first)
+        record = json.loads(first)
     except (ValueError, RecursionError):
-        whole = None
-    if isinstance(whole, dict) and not any(
-        isinstance(value, list) and value and isinstance(value[0], dict) for value in whole.values()
+        record = None
+    if isinstance(record, dict) and not any(
+        isinstance(value, list) and value and isinstance(value[0], dict) for value in record.values()
     ):
         return _by_line(source, ledger), "line"
     prefix = "item" if first.startswith("[") else _array_prefix(source, ledger)
@@ -68,24 +68,24 @@ def _by_item(source: Source, prefix: str, ledger: Ledger) -> Iterator[tuple[int,
             for number, item in enumerate(items, 1):
                 yield number, item
         except InputError:
-            raise  # a ValueError too
+            raise  # InputError is a ValueError too
         except _BROKEN as error:
-            ledger.not_parsed("broken JSON: what follows could not be read", place=f"after record {number:,}")
+            ledger.not_parsed("broken JSON: the rest could not be read", place=f"after record {number:,}")
             why = str(error).strip().partition("\n")[0][:100] or type(error).__name__
-            ledger.doubt(f"the JSON breaks after record {number:,}, and what follows is lost: {why}")
+            ledger.doubt(f"the JSON is broken after record {number:,}, and the rest is lost: {why}")
 
 
 class _NullForNaN:
-    """A stream of JSON with null for NaN and Infinity, which many programs write, and no standard allows."""
+    """A stream of JSON with null for NaN and Infinity, which many programs write against the standard."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream, self._rest = stream, b""
 
     def read(self, size: int = -1) -> bytes:
-        """Some of the bytes, none at the end."""
+        """Return some of the bytes, none at the end."""
         block = self._stream.read(size)
         text = self._rest + block
-        # a value stands behind one of these signs: what follows the last one waits for the rest of it
+        # values follow one of these signs: text after the last sign waits for the rest of its value
         last = max(text.rfind(sign, -_LONGEST_NUMBER) for sign in (b":", b",", b"["))
         cut = last if block and last > 0 else len(text)
         text, self._rest = text[:cut], text[cut:]
@@ -95,7 +95,7 @@ class _NullForNaN:
 
 
 def _array_prefix(source: Source, ledger: Ledger) -> str:
-    """Where the first array of objects stands; nowhere if objects follow each other."""
+    """Path of the first array of objects; empty for a sequence of objects."""
     with source.utf8(ledger) as stream:
         try:
             before = ""

@@ -1,4 +1,4 @@
-"""What became of every record: nothing in a file disappears without a count and a reason."""
+"""Ledger of records: every record that is left out is counted with a reason."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ MERGED, DROPPED, NOT_PARSED = "merged", "dropped", "not parsed"
 
 
 class Ledger:
-    """Counts of records by what was done with them and why, with the first place of each.
+    """Counts of records that were left out, by action and reason, with the place of the first.
 
     Attributes
     ----------
     notes : list of str
-        What was assumed while reading, a sentence each.
+        Assumptions while reading, one sentence each.
     doubts : list of str
-        What puts in doubt all that is computed from the file, a sentence each.
+        Cautions that concern every result from the file, one sentence each.
     calendar : bool
-        False once times were counted from an origin that nobody named.
+        False if times count from an unknown origin.
     """
 
     def __init__(self) -> None:
@@ -34,46 +34,46 @@ class Ledger:
         self.calendar = True
 
     def merged(self, reason: str, n: int = 1, place: str = "") -> None:
-        """Records that speak of an event already counted."""
+        """Count records of an event that is already counted."""
         self._add(MERGED, reason, n, place)
 
     def dropped(self, reason: str, n: int = 1, place: str = "") -> None:
-        """Records understood, and of no use here."""
+        """Count records that were read but are not relevant."""
         self._add(DROPPED, reason, n, place)
 
     def not_parsed(self, reason: str, n: int = 1, place: str = "") -> None:
-        """Records not understood."""
+        """Count records that could not be read."""
         self._add(NOT_PARSED, reason, n, place)
 
     def note(self, sentence: str, first: bool = False) -> None:
-        """Something that was assumed; the same sentence counts once. What outweighs all else comes first."""
+        """Add an assumption, once; in front of the others if ``first``."""
         if sentence not in self.notes:
             self.notes.insert(0 if first else len(self.notes), sentence)
 
     def doubt(self, sentence: str) -> None:
-        """Something that a reader must know before any number; the same sentence counts once."""
+        """Add a caution, once."""
         if sentence not in self.doubts:
             self.doubts.append(sentence)
 
     def at_end(self, check: Callable[[], None]) -> None:
-        """Call this when the whole file is read: what can only then be said, or refused."""
+        """Register a check to run when the whole file is read."""
         self._at_end.append(check)
 
     def close(self) -> None:
-        """Make the checks that waited for the end."""
+        """Run the registered checks."""
         while self._at_end:
             self._at_end.pop(0)()
 
     def total(self, action: str | None = None) -> int:
-        """Records in the ledger, of one action or of all."""
-        return sum(n for (done, _), n in self._counts.items() if action in (None, done))
+        """Return the number of records in the ledger, of one action or of all."""
+        return sum(n for (taken, _), n in self._counts.items() if action in (None, taken))
 
     def n_of(self, *reasons: str) -> int:
-        """Records in the ledger for some reasons."""
+        """Return the number of records in the ledger with one of these reasons."""
         return sum(n for (_, reason), n in self._counts.items() if reason in reasons)
 
     def to_frame(self) -> pd.DataFrame:
-        """``action``, ``reason``, ``n``, ``example``, the largest count first."""
+        """Return ``action``, ``reason``, ``n`` and ``example``, largest count first."""
         import pandas as pd
 
         rows = [

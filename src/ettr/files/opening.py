@@ -1,4 +1,4 @@
-"""Opening a file that anybody may have written: plain, gzip or xz, read as a stream and never trusted."""
+"""Opening untrusted text files, plain, gzip or xz, as streams."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from ettr.files.ledger import Ledger
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes of the file read so far, and all of them."""
+"""Called with the bytes read so far and the size of the file."""
 
 Lines = Iterator[tuple[int, str]]
 """Line number from 1, and the line without its end."""
 
 STDIN = "-"
 _COPIES: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-"""What was read from each standard input: a second look at it, for another format, finds the same."""
+"""Copies of standard input, so that it can be read again for another format."""
 HEAD_LINES = 200
 HEAD_WIDTH = 10_000
 
@@ -40,8 +40,8 @@ _FEW_CONTROL = 16
 _CONTROL = bytes(set(range(1, 32)) - set(b"\t\n\v\f\r\x1b")) + b"\x7f"
 
 _FOREIGN = {
-    b"PK\x03\x04": "a zip archive or a spreadsheet: take the one file out of it, or save the sheet as CSV",
-    b"PAR1": "Parquet: read it with pandas, and of failures use ettr.logs.from_frame",
+    b"PK\x03\x04": "a zip archive or a spreadsheet: extract the file, or save the sheet as CSV",
+    b"PAR1": "Parquet: read it with pandas; for failures use ettr.logs.from_frame",
     b"\x7fELF": "a program",
     b"BZh": "bzip2: decompress it first",
     b"\x28\xb5\x2f\xfd": "Zstandard: decompress it first",
@@ -51,7 +51,7 @@ _FOREIGN = {
 }
 _IN_HEX = "ettr-in-hex"
 _HEX, _HEX_BYTES = re.compile(r"<[0-9a-f]{2}>"), re.compile(rb"<[0-9a-f]{2}>")
-_NOT_UTF8 = "bytes that are not UTF-8, which stand as numbers such as <e9>; name the right one with --encoding"
+_NOT_UTF8 = "bytes that are not UTF-8, shown as numbers such as <e9>; set another encoding with `encoding`"
 _BROKEN = (OSError, zlib.error, lzma.LZMAError)
 _BOM = b"\xef\xbb\xbf"
 
@@ -64,27 +64,27 @@ class Source:
     path : str or path
         Plain text, gzip or xz, recognised by their first bytes; ``-`` is standard input.
     progress : callable or None
-        Called now and then with the bytes of the file read so far, and all of them.
+        Called with the bytes read so far and the size of the file.
     kind : str
-        What the file is to its reader, for messages.
+        Kind of file, for messages.
     encoding : str or None
-        Of the text, as Python calls it; UTF-8 if not given, or UTF-16 where its mark stands first.
+        Encoding by its Python name; UTF-8 if not given, or UTF-16 after its byte-order mark.
 
     Attributes
     ----------
     path : Path
-        The file.
+        Path of the file.
     name : str
-        Its name, for messages.
+        Name of the file, for messages.
     size_bytes : int
-        Its size on disk.
+        Size on disk.
     cut : str
-        Why the file ended before its own end, e.g. a truncated gzip; empty while nothing is wrong.
+        Reason why the file ended early, e.g. a truncated gzip; empty if it did not.
 
     Raises
     ------
     InputError
-        A file that is missing, unreadable, empty, or no text; and while it is read, one that is damaged.
+        The file is missing, unreadable, empty or not text; or damaged, while it is read.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Source:
         self.name = self.path.name
         self.cut = ""
         self.size_bytes, self._start = 0, b""
-        self._progress, self._kind, self._encoding = progress, kind, _known_encoding(encoding)
+        self._progress, self._kind, self._encoding = progress, kind, _checked_encoding(encoding)
         if str(path) == STDIN:
             self._copy = _copied_stdin(kind)
             self.path, self.name = Path(self._copy.name), "standard input"
@@ -107,14 +107,14 @@ class Source:
         self._refuse_foreign()
 
     def _begin(self) -> None:
-        """Look at the first bytes."""
+        """Read the first bytes."""
         kind = self._kind
         try:
             if not self.path.is_file():
-                what = "is a folder" if self.path.is_dir() else "does not exist"
+                problem = "is a folder" if self.path.is_dir() else "does not exist"
                 if self.path.exists() and not self.path.is_dir():
-                    what = f"is a pipe or device: pipe it in, and give {STDIN} for the file"
-                raise InputError(f"the {kind} must be a file; {str(self.path)!r} {what}")
+                    problem = f"is a pipe or device: pipe it in, and give {STDIN} for the file"
+                raise InputError(f"the {kind} must be a file; {str(self.path)!r} {problem}")
             self.size_bytes = self.path.stat().st_size
             with self.path.open("rb") as file:
                 self._magic = file.read(6)
@@ -124,12 +124,12 @@ class Source:
             reason = getattr(error, "strerror", None) or error
             raise InputError(f"the {kind} {str(self.path)!r} cannot be read: {reason}") from error
         if not self.size_bytes:
-            raise InputError(f"the {kind} must hold something; {self.path} is empty")
+            raise InputError(f"the {kind} must not be empty; {self.path} is empty")
         with self._decompressed(None) as stream:
             self._start = stream.read(_HEAD_BYTES)
 
     def head(self) -> list[str]:
-        """Return the first lines, cut short, without their ends, to tell formats apart.
+        """Return the first lines, shortened and without line ends, to detect the format.
 
         Returns
         -------
@@ -142,7 +142,7 @@ class Source:
     def binary(self) -> io.BufferedReader:
         """Open the decompressed bytes as a stream.
 
-        A compressed file that breaks off ends there, and ``cut`` says so.
+        A truncated compressed file ends there, with the reason in ``cut``.
 
         Returns
         -------
@@ -157,7 +157,7 @@ class Source:
         Parameters
         ----------
         ledger : Ledger
-            Takes a note if something had to be replaced.
+            Takes a note if bytes were replaced.
 
         Returns
         -------
@@ -197,12 +197,12 @@ class Source:
                         repaired.setdefault(_NOT_UTF8, []).append(number)
                     yield number, line
         finally:
-            for what, numbers in repaired.items():
+            for problem, numbers in repaired.items():
                 lines = "line" if len(numbers) == 1 else "lines"
-                ledger.note(f"{len(numbers):,} {lines} held {what} (the first: line {numbers[0]:,})")
+                ledger.note(f"{len(numbers):,} {lines} had {problem} (the first: line {numbers[0]:,})")
 
     def records(self, ledger: Ledger) -> Iterator[tuple[str, str]]:
-        """Yield every line that is not blank, as ``lines`` does, with its place: ``line 7``."""
+        """Yield every line that is not blank, with its place, e.g. ``line 7``."""
         for number, line in self.lines(ledger):
             if line and not line.isspace():
                 yield f"line {number:,}", line
@@ -228,26 +228,26 @@ class Source:
         start = self._start
         if not start:
             raise InputError(
-                f"the {self._kind} must hold something; {self.name} {self.cut or 'is empty once decompressed'}"
+                f"the {self._kind} must not be empty; {self.name} {self.cut or 'is empty after decompression'}"
             )
         if start[:1] == b"\x80" and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
             raise InputError(
-                f"{self.name} is a Python pickle, which is never unpickled: it may run any program. "
-                "Write it as CSV or JSON"
+                f"{self.name} is a Python pickle, which is never loaded because it may run any program: write it as "
+                "CSV or JSON"
             )
         for magic, remedy in _FOREIGN.items():
             if start.startswith(magic):
                 raise InputError(f"a {self._kind} must be UTF-8 text, plain or as .gz or .xz; {self.name} is {remedy}")
         if start[257:262] == b"ustar":
-            raise InputError(f"{self.name} is an archive: take the one file out of it (tar -xf {self.name})")
+            raise InputError(f"{self.name} is an archive: extract the file (tar -xf {self.name})")
         if start[:2] in (b"\x1f\x8b", b"\xfd7"):
             raise InputError(f"{self.name} is compressed twice: decompress it once")
         text = start.replace(b"\0", b"")
         if len(start) >= 8 and 0.4 < 1 - len(text) / len(start) < 0.6:
-            raise InputError(f"{self.name} looks like UTF-16: give --encoding utf-16-le, or utf-16-be")
+            raise InputError(f'{self.name} looks like UTF-16: give `encoding="utf-16-le"` or `encoding="utf-16-be"`')
         if b"\n" not in text and b"\r" in text.rstrip(b"\r"):
             raise InputError(
-                f"lines must end with a line feed; {self.name} has carriage returns alone. Convert it with "
+                f"lines must end with a line feed; {self.name} has only carriage returns: convert it with "
                 "`tr '\\r' '\\n'`"
             )
         n_control = len(text) - len(text.translate(None, _CONTROL))
@@ -261,33 +261,32 @@ class Source:
 def _copied_stdin(kind: str) -> Any:
     """Copy standard input, once, to a temporary file that lasts as long as the returned object."""
     if sys.stdin is None or sys.stdin.isatty():
-        raise InputError(f"the {kind} {STDIN!r} is standard input, and nothing is piped into it: give a file")
+        raise InputError(f"the {kind} {STDIN!r} is standard input, but nothing is piped into it: give a file")
     if sys.stdin in _COPIES:
         return _COPIES[sys.stdin]
     copy = tempfile.NamedTemporaryFile(prefix="ettr-")  # noqa: SIM115 (lives as long as its Source)
     shutil.copyfileobj(sys.stdin.buffer, copy)
     copy.flush()
     if not copy.tell():
-        raise InputError(f"the {kind} must hold something; standard input ended at once")
+        raise InputError(f"the {kind} must not be empty; standard input is empty")
     _COPIES[sys.stdin] = copy
     return copy
 
 
-def _known_encoding(name: str | None) -> str | None:
-    """The encoding that a user names; None for UTF-8, which is read anyway."""
+def _checked_encoding(name: str | None) -> str | None:
+    """The Python name of an encoding; None for UTF-8, the default."""
     try:
         codec = codecs.lookup(name).name if name else "utf-8"
         codecs.getincrementaldecoder(codec)
     except LookupError as error:
         raise InputError(
-            f"encoding must be one that Python knows, such as latin-1, cp1252, utf-16 or shift_jis, got {name!r} "
-            "(--encoding)"
+            f"`encoding` must be an encoding of Python, such as latin-1, cp1252, utf-16 or shift_jis, got {name!r}"
         ) from error
     return None if codec in ("utf-8", "utf-8-sig", "ascii") else codec
 
 
 def _in_hex(error: UnicodeError) -> tuple[str, int]:
-    """Stand in for bytes that cannot be decoded, each by its own number, so that two names stay two."""
+    """Replace bytes that cannot be decoded by their numbers, so that different names stay different."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     return "".join(f"<{byte:02x}>" for byte in error.object[error.start : error.end]), error.end
@@ -297,7 +296,7 @@ codecs.register_error(_IN_HEX, _in_hex)
 
 
 class _Layer(io.RawIOBase):
-    """A stream made of others, which are closed with it."""
+    """A stream on top of others, which are closed with it."""
 
     def __init__(self, *below: Any) -> None:
         self._below = below
@@ -312,7 +311,7 @@ class _Layer(io.RawIOBase):
 
 
 class _Utf8(_Layer):
-    """A stream of any encoding as valid UTF-8, and for a strict parser without NUL bytes, which the ledger notes."""
+    """A stream of any encoding as valid UTF-8; with a ledger also without NUL bytes, for a strict parser."""
 
     def __init__(self, inner: io.BufferedReader, encoding: str, ledger: Ledger | None = None) -> None:
         super().__init__(inner)
@@ -338,12 +337,12 @@ class _Utf8(_Layer):
             ledger.note("NUL bytes were removed")
             text = text.replace("\0", "")
         if "<" in text and len(_HEX.findall(text)) > len(_HEX_BYTES.findall(block)):
-            ledger.note(f"the file held {_NOT_UTF8}")
+            ledger.note(f"the file had {_NOT_UTF8}")
         return text
 
 
 class _Counted(io.FileIO):
-    """The file on disk, with a report of how much of it is read."""
+    """The file on disk, with progress reports."""
 
     def __init__(self, path: Path, size_bytes: int, progress: Progress | None) -> None:
         super().__init__(path)
@@ -361,7 +360,7 @@ class _Counted(io.FileIO):
 
 
 class _Tolerant(_Layer):
-    """A decompressed stream that ends where its file was cut off; a damaged one is refused."""
+    """A decompressed stream that ends where its file is truncated; a damaged file is refused."""
 
     def __init__(self, inner: Any, file: io.BufferedReader, counted: _Counted, source: Source) -> None:
         super().__init__(inner, file)
@@ -369,16 +368,16 @@ class _Tolerant(_Layer):
 
     def readinto(self, buffer: Any) -> int:
         try:
-            # read1 hands over what is there; read would lose it when the next block is broken
+            # read1 returns the data so far; read would lose it if the next block is broken
             data = self._inner.read1(len(buffer))
         except EOFError:
-            self._source.cut = f"ends too early: only what stands before byte {self._counted.n_read:,} could be read"
+            self._source.cut = f"ends too early: only the data before byte {self._counted.n_read:,} could be read"
             return 0
         except _BROKEN as error:
-            # what was unpacked so far failed its check, and may be wrong
+            # the data decompressed so far failed its checksum
             raise InputError(
-                f"{self._source.name} is damaged at byte {self._counted.n_read:,} or before: only a truncated file can "
-                f"be read in part. Fetch it again ({error})"
+                f"{self._source.name} is damaged at byte {self._counted.n_read:,} or before, and only truncated files "
+                f"can be read in part: copy it again ({error})"
             ) from error
         buffer[: len(data)] = data
         return len(data)

@@ -1,4 +1,4 @@
-"""Samples of Prometheus: of the text that DCGM's exporter writes, or of the JSON that answers a range query."""
+"""Prometheus samples: text of the DCGM exporter, or JSON of a range query."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 
 HOSTS = ("Hostname", "hostname", "node", "nodename", "kubernetes_node")
-"""Labels that may name a host, the best first."""
+"""Labels with the name of a host, in order of preference."""
 BLANK = 2_147_483_632
-"""The smallest of the values by which DCGM says that it has none."""
+"""Smallest of the values by which DCGM marks a missing value."""
 MOST_SERIES = 200_000
 
 _LABEL = re.compile(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"', re.ASCII)
 _JSON = re.compile(r'\s*(?:\[|\{\s*(?:["}]|$))')
-"""The beginning of JSON, which is not that of text."""
+"""Start of JSON, as opposed to text."""
 _ANSWER = ("status", "error", "errorType", "data.resultType", "resultType")
 
 
 @dataclass
 class LabelledSeries:
-    """One series while it passes.
+    """A series while its samples are read.
 
     Attributes
     ----------
     labels : dict of str to str
-        Its labels, the metric's name among them as ``__name__``.
+        Labels, including the name of the metric as ``__name__``.
     place : str
-        Where its sample stands, for messages.
-    known : object
-        What its reader makes of it, kept from sample to sample.
+        Place of the sample, for messages.
+    state : object
+        State of the reader for this series, kept from sample to sample.
     """
 
     labels: dict[str, str] = field(default_factory=dict)
     place: str = ""
-    known: Any = None
+    state: Any = None
 
 
 _Samples = Iterator[tuple[LabelledSeries, list[str]]]
 
 
 def speaks_of(head: list[str], metrics: Iterable[str]) -> bool:
-    """Whether the first lines of a file are of DCGM's exporter, or of a range query."""
+    """Return whether the first lines of a file are from the DCGM exporter or a range query."""
     start = "\n".join(head)
     if _JSON.match(start):
         return any(word in start for word in (*metrics, '"resultType"', '"errorType"'))
@@ -58,30 +58,30 @@ def speaks_of(head: list[str], metrics: Iterable[str]) -> bool:
 def samples_in(
     source: Source, ledger: Ledger, n_read: Callable[[], int], query: str, comments: bool = False
 ) -> _Samples:
-    """Yield the samples of scrapes one after another, of a dump, or of the answers of range queries.
+    """Yield the samples of scrapes, of a dump, or of the answers to range queries.
 
     Parameters
     ----------
     source : Source
         The file.
     ledger : Ledger
-        Told where JSON breaks off, and of lines that are too long.
+        Records broken JSON, and lines that are too long.
     n_read : callable
-        Samples that the reader has counted so far, for messages.
+        Returns the number of samples read so far, for messages.
     query : str
-        The query to ask with instead, where the answer is of another kind.
+        The right query, for messages.
     comments : bool
-        Whether the ledger counts comments.
+        Whether comments are counted in the ledger.
 
     Yields
     ------
     tuple of LabelledSeries and list of str
-        The series, and its sample: time (empty where there is none) and value, or what else stands there.
+        The series, and its sample: time (empty if missing) and value, or other texts of a malformed sample.
 
     Raises
     ------
     InputError
-        An error in place of data, or the answer to a query of one instant.
+        If the answer is an error, or that of an instant query.
     """
     if not _JSON.match("\n".join(source.head())):
         yield from _of_text(source, ledger, comments)
@@ -91,31 +91,31 @@ def samples_in(
         try:
             yield from _walk(ijson.parse(stream, multiple_values=True), answer)
         except (ijson.JSONError, UnicodeDecodeError, ArithmeticError) as error:  # a number that Decimal refuses
-            ledger.not_parsed("JSON that is broken, or ends too early", place=f"after {n_read():,} samples")
+            ledger.not_parsed("JSON broken or truncated", place=f"after {n_read():,} samples")
             why = str(error).partition("\n")[0][:80]
-            ledger.note(f"the JSON could be read up to sample {n_read():,} only ({why})")
+            ledger.note(f"the JSON could be read only up to sample {n_read():,} ({why})")
     if answer.get("status") == "error":
         message = ": ".join(answer[name] for name in ("errorType", "error") if name in answer)
-        raise InputError(f"Prometheus answered with an error, not with data: {message[:300]}")
+        raise InputError(f"the answer of Prometheus must be data, got the error {message[:300]}")
     kind = answer.get("resultType", "matrix")
     if kind != "matrix":
-        raise InputError(f"a range of time is needed, got an instant ({kind}): ask with {query}")
+        raise InputError(f"the answer must be that of a range query, got an instant query ({kind}): use {query}")
 
 
 def _of_text(source: Source, ledger: Ledger, comments: bool) -> _Samples:
-    """Lines such as ``name{labels} value stamp``."""
-    known: dict[str, LabelledSeries] = {}
+    """Samples in lines such as ``name{labels} value stamp``."""
+    series_of: dict[str, LabelledSeries] = {}
     for place, line in source.records(ledger):
         if line.startswith("#"):
             ledger.dropped("comment", int(comments), place)
             continue
         start, brace = line.find("{"), line.rfind("}")
         head = line[: brace + 1] if 0 <= start < brace else line.split(None, 1)[0]
-        series = known.get(head)
+        series = series_of.get(head)
         if series is None:
-            if len(known) >= MOST_SERIES:
-                known.clear()
-            series = known[head] = LabelledSeries(
+            if len(series_of) >= MOST_SERIES:
+                series_of.clear()
+            series = series_of[head] = LabelledSeries(
                 {"__name__": head.partition("{")[0].strip(), **dict(_LABEL.findall(head))}
             )
         series.place = place
@@ -124,7 +124,7 @@ def _of_text(source: Source, ledger: Ledger, comments: bool) -> _Samples:
 
 
 def _walk(parsed: Iterable[tuple[str, str, object]], answer: dict[str, str]) -> _Samples:
-    """Follow the JSON; ``answer`` takes what stands beside the data."""
+    """Samples in JSON; ``answer`` takes the members beside the data."""
     n_series, series, sample = 0, LabelledSeries(), list[str]()
     for prefix, event, value in parsed:
         if prefix.endswith("values.item.item"):

@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"[+-]?(\d[\d,]*(\.\d+)?|\.\d+)([eE][+-]?\d+)?\s?%?")
 
 
 def harmless(text: str) -> str:
-    """A text as a cell that no spreadsheet takes for a formula: where it begins like one, an apostrophe goes before it.
+    """Return a text as a cell that no spreadsheet reads as a formula, with an apostrophe in front if necessary.
 
     Examples
     --------
@@ -27,14 +27,14 @@ def harmless(text: str) -> str:
 
 
 def csv_text(frame: pd.DataFrame, **options: Any) -> str:
-    """A table as CSV, its texts and titles as :func:`harmless` has them; numbers stay numbers.
+    """Return a table as CSV with texts and titles made harmless (see :func:`harmless`); numbers stay numbers.
 
     Parameters
     ----------
     frame : DataFrame
-        Its index is left out.
+        The table, without its index.
     **options
-        Of ``DataFrame.to_csv``.
+        Options of ``DataFrame.to_csv``.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def csv_text(frame: pd.DataFrame, **options: Any) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """A value that may be a text, or hold some."""
+    """A value with texts made harmless, also inside lists and the like."""
     if isinstance(value, str):
         return harmless(value)
     return harmless(str(value)) if isinstance(value, list | tuple | dict) else value

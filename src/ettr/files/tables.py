@@ -1,4 +1,4 @@
-"""Tables of text: a header, then rows, with commas, semicolons, tabs or bars between the cells."""
+"""Text tables: a header, then rows, with cells separated by commas, semicolons, tabs or bars."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ettr.files.opening import Lines, Source
 
 _DELIMITERS = ",;\t|"
 COMMENT = "#"
-"""A line that begins so is none of the table."""
+"""Start of a comment line."""
 
 _IN_BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _SIGNS = re.compile(r"[\W_]+")
@@ -24,17 +24,17 @@ _MOST_CHARACTERS = 1 << 20
 
 
 def first_line(head: Iterable[str]) -> str:
-    """The first line that holds something; empty if none does."""
+    """Return the first line that is not blank; empty if there is none."""
     return next((line for line in head if line.strip()), "")
 
 
 def without_comments(lines: Iterable[str]) -> Iterator[str]:
-    """The lines that do not begin with a hash."""
+    """Return the lines that do not start with a hash."""
     return (line for line in lines if not line.lstrip().startswith(COMMENT))
 
 
 def cells_of(line: str, delimiter: str) -> list[str] | None:
-    """The cells of a line; None where a quotation is broken."""
+    """Return the cells of a line; None if a quotation is broken."""
     if '"' not in line:
         return line.split(delimiter)
     try:
@@ -44,7 +44,7 @@ def cells_of(line: str, delimiter: str) -> list[str] | None:
 
 
 def header_of(line: str) -> tuple[list[str], str]:
-    """Names in a header, and the delimiter that gives the most of them.
+    """Return the names in a header, and the delimiter that gives the most names.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def header_of(line: str) -> tuple[list[str], str]:
     (['start', 'host, rack', 'cause'], ';')
     """
     split = {delimiter: cells_of(line, delimiter) or line.split(delimiter) for delimiter in _DELIMITERS}
-    delimiter = max(_DELIMITERS, key=lambda each: len(split[each]))
+    delimiter = max(_DELIMITERS, key=lambda sign: len(split[sign]))
     names = [name.strip() for name in split[delimiter]]
     while len(names) > 1 and not names[-1]:
         names.pop()
@@ -60,12 +60,12 @@ def header_of(line: str) -> tuple[list[str], str]:
 
 
 def plain_name(name: str) -> str:
-    """Return a column's name without case, spaces, signs and what stands in brackets.
+    """Return a column's name without case, spaces, signs and brackets with their contents.
 
     Parameters
     ----------
     name : str
-        As in the file; of ``fault_type.Class`` only what follows the last dot counts.
+        Name in the file; of ``fault_type.Class`` only the part after the last dot counts.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def plain_name(name: str) -> str:
 
 
 def same_name(wanted: str, present: Sequence[str]) -> str | None:
-    """The column of that name, but for case, spaces and signs; None if there is none."""
+    """Return the column of that name, apart from case, spaces and signs; None if there is none."""
     same = [name for name in present if name == wanted] or [
         name for name in present if name.lower() == wanted.lower() or plain_name(name) == plain_name(wanted)
     ]
@@ -88,47 +88,47 @@ def same_name(wanted: str, present: Sequence[str]) -> str | None:
 
 
 def refuse_twice(needed: Iterable[str], header: Sequence[str], place: str) -> None:
-    """Refuse a table in which a column that is needed shares its name with another.
+    """Refuse a table in which a required column has the same name as another.
 
     Raises
     ------
     InputError
-        One does.
+        If one does.
     """
     for name in sorted(needed):
         if list(header).count(name) > 1:
-            raise InputError(f"the columns of {place} must have different names; {name!r} stands there twice")
+            raise InputError(f"the columns of {place} must have different names; {name!r} occurs twice")
 
 
 def columns_found(present: Sequence[str]) -> str:
-    """A sentence with the columns of a file."""
+    """Return a sentence with the columns of a file."""
     return f"Columns found: {listed_names(present)}."
 
 
 def listed_names(present: Sequence[str]) -> str:
-    """Names in quotes, cut where they would fill a page."""
+    """Return names in quotes, shortened to 300 characters."""
     listed = ", ".join(repr(name[:60]) for name in present)
     return f"{listed[:_SHOWN]}{' ...' if len(listed) > _SHOWN else ''}"
 
 
 def rows(source: Source, ledger: Ledger, skip: int = 0, delimiter: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Yield every row with its place, for a table whose rows are a line each.
+    """Yield every row with its place, for a table with one line per row.
 
     Parameters
     ----------
     source : Source
         The file.
     ledger : Ledger
-        Takes rows with a broken quotation.
+        Records rows with a broken quotation.
     skip : int
-        Lines to pass over. [count]
+        Lines to skip. [count]
     delimiter : str
-        What stands between the cells; as in the first row, which is the header, if not given.
+        Separator of cells; detected from the header if not given.
 
     Yields
     ------
     tuple of str and list of str
-        The place, as ``line 7``, and the cells as they stand. Blank lines are left out.
+        The place, e.g. ``line 7``, and the cells. Blank lines are left out.
     """
     for number, line in source.lines(ledger):
         if number <= skip or not line.strip():
@@ -142,16 +142,16 @@ def rows(source: Source, ledger: Ledger, skip: int = 0, delimiter: str = "") -> 
 
 
 class DelimitedTable:
-    """A table whose rows all have the cells of its header, and may go on over several lines inside quotes.
+    """A table whose rows have as many cells as its header, and may span several lines inside quotes.
 
-    A quote that never closes costs its line, not the rest of the file.
+    An unclosed quote costs its line, not the rest of the file.
 
     Parameters
     ----------
     lines : iterator
-        The file's lines with their numbers.
+        Lines of the file with their numbers.
     ledger : Ledger
-        Takes rows that have more or fewer cells.
+        Records rows with more or fewer cells.
 
     Attributes
     ----------
@@ -161,21 +161,21 @@ class DelimitedTable:
     Raises
     ------
     InputError
-        Only blank lines.
+        If there are only blank lines.
     """
 
     def __init__(self, lines: Lines, ledger: Ledger) -> None:
         self._lines, self._ledger = lines, ledger
         self._back: deque[tuple[int, str]] = deque()
-        self._stream = self._again()
+        self._stream = self._with_returned()
         first = first_line(without_comments(self._counting_comments(lines)))
         if not first:
-            raise InputError("a table must have a header; the file holds only blank lines")
+            raise InputError("a table must have a header; the file has only blank lines")
         self.header, self._delimiter = header_of(first)
         self._last_short = 0
 
     def batches(self) -> Iterator[tuple[list[int], list[list[str]]]]:
-        """Rows as wide as the header, and the numbers of their first lines, many at a time."""
+        """Yield the rows in batches, with the numbers of their first lines."""
         width, delimiter = len(self.header), self._delimiter
         numbers: list[int] = []
         rows: list[list[str]] = []
@@ -196,23 +196,23 @@ class DelimitedTable:
         if rows:
             yield numbers, rows
         if number and number == self._last_short:
-            self._ledger.doubt(f"the last line, {number:,}, is cut off: the file may have been longer")
+            self._ledger.doubt(f"the last line, {number:,}, is truncated: the file may have been longer")
 
     def _counting_comments(self, lines: Lines) -> Iterator[str]:
-        """The lines up to the header."""
+        """The lines up to the header, with comments counted."""
         for number, line in lines:
             self._is_comment(number, line)
             yield line
 
     def _is_comment(self, number: int, line: str) -> bool:
-        """Whether a line is a comment, which is counted."""
+        """Whether a line is a comment; comments are counted."""
         if not line.lstrip().startswith(COMMENT):
             return False
         self._ledger.dropped("comment", place=f"line {number:,}")
         return True
 
-    def _again(self) -> Lines:
-        """The lines, and once more those that were handed back."""
+    def _with_returned(self) -> Lines:
+        """The lines, and again those that were put back."""
         while True:
             while self._back:
                 yield self._back.popleft()
@@ -227,32 +227,32 @@ class DelimitedTable:
         width = len(self.header)
         if not line.strip() or self._is_comment(number, line):
             return None
-        more: list[tuple[int, str]] = []
-        row = self._quoted(item, more) if '"' in line else line.split(self._delimiter)
+        following: list[tuple[int, str]] = []
+        row = self._quoted(item, following) if '"' in line else line.split(self._delimiter)
         while row is not None and len(row) > width and not row[-1].strip():
             row.pop()
         if row is not None and len(row) == width:
             return row
         self._last_short = number
-        reason = "a quote that never closes" if row is None else f"too {'many' if len(row) > width else 'few'} cells"
+        reason = "unclosed quote" if row is None else f"too {'many' if len(row) > width else 'few'} cells"
         self._ledger.not_parsed(reason, 1, f"line {number:,}")
-        # what this row swallowed may be whole rows
-        self._back.extendleft(reversed(more))
+        # the lines consumed by this row may be rows of their own
+        self._back.extendleft(reversed(following))
         return None
 
-    def _quoted(self, first: tuple[int, str], more: list[tuple[int, str]]) -> list[str] | None:
-        """Cells of a row with quotes, which may go on over further lines; None if it never ends."""
+    def _quoted(self, first: tuple[int, str], following: list[tuple[int, str]]) -> list[str] | None:
+        """Cells of a row with quotes, which may span the ``following`` lines; None if a quote never closes."""
         n_characters = len(first[1])
         closed = True
 
         def pull() -> Iterator[str]:
             nonlocal n_characters, closed
             yield first[1] + "\n"
-            while len(more) < _MOST_LINES and n_characters < _MOST_CHARACTERS:
+            while len(following) < _MOST_LINES and n_characters < _MOST_CHARACTERS:
                 item = next(self._stream, None)
                 if item is None:
                     break
-                more.append(item)
+                following.append(item)
                 n_characters += len(item[1])
                 yield item[1] + "\n"
             closed = False

@@ -1,4 +1,4 @@
-"""Times as people and machines write them: a stamp, or a number. Nothing ambiguous is guessed."""
+"""Times as written by people and machines: time stamps or numbers. Ambiguous ones are refused."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ DAY = 86_400 * SECOND
 EPOCH, ONE_US = datetime(1970, 1, 1), timedelta(microseconds=1)
 FIRST_YEAR, LAST_YEAR = 1990, 2100
 FIRST_US = (datetime(FIRST_YEAR, 1, 1) - EPOCH) // ONE_US
-"""No log of a GPU cluster is older. [us since 1970 UTC]"""
+"""Earliest time in a log of a GPU cluster. [us since 1970 UTC]"""
 END_US = (datetime(LAST_YEAR + 1, 1, 1) - EPOCH) // ONE_US
 SMALLEST_SINCE_1970 = 1e8
 LONGEST_DAYS = 20_000
-"""From here on, 55 years, a number without a unit is no count of days but a date as spreadsheets store it."""
+"""From here on (55 years) a number without a unit is not a count of days but the date number of a spreadsheet."""
 _MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS = {name: i for i, name in enumerate(_MONTH_NAMES, 1)}
 _ZONE = r"\s*(?P<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?"
@@ -42,33 +42,33 @@ ORDERED = re.compile(
 )
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", _FLAGS)
 _REASONS = (
-    (re.compile(r"\d{1,2}-[a-z]{3}|[a-z]{3}-\d{2}", _FLAGS), "a date that a spreadsheet cut, such as 5-Apr"),
-    (re.compile(r"\d{1,2}[-/.]\d{1,2}[-/.]\d\d(?:\D.*)?", _FLAGS | re.DOTALL), "a year of two digits"),
-    (re.compile(r".*\d:\d\d\s*[a-z]{3,4}", _FLAGS | re.DOTALL), "a zone in letters, such as PST"),
+    (re.compile(r"\d{1,2}-[a-z]{3}|[a-z]{3}-\d{2}", _FLAGS), "date shortened by a spreadsheet, such as 5-Apr"),
+    (re.compile(r"\d{1,2}[-/.]\d{1,2}[-/.]\d\d(?:\D.*)?", _FLAGS | re.DOTALL), "year with two digits"),
+    (re.compile(r".*\d:\d\d\s*[a-z]{3,4}", _FLAGS | re.DOTALL), "time zone in letters, such as PST"),
 )
 
 
 class NoTime(ValueError):
-    """A text that is no time, or none that a log of a GPU cluster can hold."""
+    """A text that is not a time, or not a plausible one."""
 
 
 def written(text: str) -> datetime | None:
-    """Read a stamp that is written so that only one moment can be meant.
+    """Return an unambiguous time stamp as a datetime.
 
     Parameters
     ----------
     text : str
-        Year first, as in ``2024-02-13 04:12:33,5Z``, or the month by its name.
+        With the year first, as in ``2024-02-13 04:12:33,5Z``, or the month by name.
 
     Returns
     -------
     datetime or None
-        With the zone or offset that it carries, naive if it carries none; None if it is written otherwise.
+        With its time zone, naive if it has none; None for any other text.
 
     Raises
     ------
     NoTime
-        No such day or hour.
+        The day or the hour does not exist.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def written(text: str) -> datetime | None:
     """
     match = _ISO.fullmatch(text)
     if match:
-        with contextlib.suppress(ValueError):  # as most files write it, and much quicker
+        with contextlib.suppress(ValueError):  # the format of most files, and much faster
             return datetime.fromisoformat(text)
         return moment_of(match, int(match["mo"]), int(match["d"]))
     for pattern in _WORDED:
@@ -88,7 +88,7 @@ def written(text: str) -> datetime | None:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a plain number."""
+    """Return whether a text is a plain number."""
     return _NUMBER.fullmatch(text) is not None
 
 
@@ -96,37 +96,37 @@ NOT_A_TIME = "not a time"
 
 
 def why_not(text: str) -> str:
-    """Return why a text is no time, in a few words for the ledger.
+    """Return the reason why a text is not a time, for the ledger.
 
     Parameters
     ----------
     text : str
-        What stands in place of a time.
+        Text in place of a time.
 
     Returns
     -------
     str
-        One of few reasons.
+        One of a few reasons.
 
     Examples
     --------
     >>> why_not("5-Apr")
-    'a date that a spreadsheet cut, such as 5-Apr'
+    'date shortened by a spreadsheet, such as 5-Apr'
     """
     text = text.strip()
     if not text:
         return "no time"
     if _NUMBER.fullmatch(text):
         too_large = LONGEST_DAYS <= float(text) < SMALLEST_SINCE_1970
-        return "a number too large for days" if too_large else "a number that is no time"
+        return "number too large for days" if too_large else "number that is not a time"
     iso = _ISO.fullmatch(text)
     if iso and not FIRST_YEAR <= int(iso["y"]) <= LAST_YEAR:
-        return f"a year outside {FIRST_YEAR}-{LAST_YEAR}"
+        return f"year outside {FIRST_YEAR}-{LAST_YEAR}"
     return next((reason for pattern, reason in _REASONS if pattern.fullmatch(text)), NOT_A_TIME)
 
 
 def moment_of(match: re.Match[str], month: int, day: int) -> datetime:
-    """The parts of a stamp as one datetime, with its zone if it has one."""
+    """Return the parts of a time stamp as a datetime, with its time zone if it has one."""
     hour, minute, second = (int(match[part] or 0) for part in ("h", "min", "s"))
     if match["half"]:
         if not 1 <= hour <= 12:
@@ -144,7 +144,7 @@ def moment_of(match: re.Match[str], month: int, day: int) -> datetime:
 
 @lru_cache(maxsize=1000)
 def _fixed(zone: str) -> tzinfo:
-    """A zone such as Z or +08:00."""
+    """A time zone such as Z or +08:00."""
     if zone[0] not in "+-":
         return UTC
     minutes = int(zone[1:3]) * 60 + int(zone[3:].lstrip(":") or 0)
@@ -152,7 +152,7 @@ def _fixed(zone: str) -> tzinfo:
 
 
 def shape_of(value: str) -> str:
-    """``number``, the strptime format of an ISO-like stamp, or nothing."""
+    """Return ``number``, the strptime format of an ISO-like time stamp, or an empty text."""
     text = value.strip()
     if _NUMBER.fullmatch(text):
         return "number"
@@ -182,20 +182,20 @@ UNITS = {
     "h": 3600e6,
     "d": 86400e6,
 }
-"""Microseconds in the units that times as numbers may have."""
+"""Units of times that are numbers. [us]"""
 
 _SINCE_1970 = {"seconds": 1e6, "milliseconds": 1e3, "microseconds": 1.0, "nanoseconds": 0.001}
-"""Microseconds in the units that times since 1970 are counted in."""
+"""Units of times since 1970. [us]"""
 _IN_SECONDS = tuple(us / SECOND for us in _SINCE_1970.values())
 _NEXT_UNIT = (1e11, 1e14, 1e17)
-"""From each of these on a count since 1970 is of the next smaller unit."""
+"""Limits above which a count since 1970 is in the next smaller unit."""
 _LAST_SHEET_DAY = 60_000
 _FEW = 0.02
-"""So many small numbers among dates are mistakes of their rows, and no times since an origin."""
+"""Up to this share of small numbers among dates are errors in their rows rather than times since an origin."""
 
 
 def epoch_s(number: float) -> float | None:
-    """Read a count of seconds, or of smaller units, since 1970. [s]
+    """Return a count of seconds or of smaller units since 1970, in seconds.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def epoch_s(number: float) -> float | None:
     Returns
     -------
     float or None
-        Seconds since 1970 UTC, from 1990 to 2100; None if it is no date. [s]
+        Seconds since 1970 UTC, from 1990 to 2100; None for other numbers. [s]
 
     Examples
     --------
@@ -217,14 +217,14 @@ def epoch_s(number: float) -> float | None:
 
 
 class TimeNumbers:
-    """Times of one file that are plain numbers.
+    """Reads times of a file that are plain numbers.
 
     Parameters
     ----------
     ledger : Ledger
-        Takes what was assumed.
+        Takes notes on assumptions.
     unit : str or None
-        One of ``UNITS``; if not given, days since an origin, or whatever fits the years since 1990.
+        One of ``UNITS``; if not given, days since an origin, or the unit since 1970 that gives a year from 1990 on.
     """
 
     def __init__(self, ledger: Ledger, unit: str | None) -> None:
@@ -234,7 +234,7 @@ class TimeNumbers:
         self.n_since_1970 = 0
 
     def read(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Times [us since 1970 UTC, or since the origin], and which numbers are times. Shape (n,)."""
+        """Return times [us since 1970 UTC, or since the origin], and whether each number is a time. Shape (n,)."""
         with np.errstate(invalid="ignore"):
             good = np.isfinite(values) & (values >= 0) & (values < 1e20)
         values = np.where(good, values, 0.0)
@@ -249,7 +249,7 @@ class TimeNumbers:
             self._too_large += int(too_large.sum())
             self._largest = max(self._largest, float(np.max(values, where=too_large, initial=0.0)))
             good &= ~too_large & (~since_1970 | ((scaled >= FIRST_US) & (scaled < END_US)))
-            self._say_unit(values[good & since_1970])
+            self._note_unit(values[good & since_1970])
         good &= scaled < END_US
         counted = good & (values > 0)  # zero fits both kinds
         self.n_since_1970 += int((counted & since_1970).sum())
@@ -259,33 +259,38 @@ class TimeNumbers:
         return np.where(good, np.rint(np.where(good, scaled, 0.0)), 0).astype(np.int64), good
 
     def refuse_mixed(self, on_calendar: int) -> None:
-        """Refuse a file with many numbers since an origin among its dates, of which there are ``on_calendar``."""
+        """Refuse a file with many numbers since an origin among its ``on_calendar`` dates."""
         if self._since_origin > _FEW * on_calendar > 0:
             raise InputError(
                 f"times must be of one kind: {on_calendar:,} are dates and {self._since_origin:,} are small "
-                f"numbers, up to {self._largest:g}. Name the unit of numbers with --time-unit, or the right columns "
-                "with --map"
+                f"numbers, up to {self._largest:g}. Give the unit of numbers as `time_unit`, or name the right columns "
+                "with `columns`"
             )
 
     def finish_without_dates(self) -> None:
-        """Say that all times count from an origin, if there are any; refuse what is too large for days."""
+        """Note that all times count from an origin, if there are any; refuse numbers too large for days."""
         if not (self._since_origin or self._zero or self._too_large):
             return
         self._ledger.calendar = False
         if self._too_large and self._largest <= _LAST_SHEET_DAY:
             raise InputError(
-                f"times are numbers up to {self._largest:g}: these look like spreadsheet dates: write the column as "
-                f"yyyy-mm-dd hh:mm, or name --time-unit ({', '.join(UNITS)})"
+                f"times are numbers up to {self._largest:g}, which look like spreadsheet dates: write the column as "
+                f"yyyy-mm-dd hh:mm, or give `time_unit` ({', '.join(UNITS)})"
             )
         if self._too_large:
             raise InputError(
-                f"times are numbers up to {self._largest:g}, too many for days. Name their unit with --time-unit "
+                f"times are numbers up to {self._largest:g}, too large for days: give `time_unit` "
                 f"({', '.join(UNITS)}), or write dates as 2025-04-03"
             )
         words = f"{self._unit or 'days'} since the start"
-        self._ledger.note(f"times are numbers up to {self._largest:g}: taken as {words}; if not so, name --time-unit")
+        self._ledger.note(
+            f"times are numbers up to {self._largest:g}, read as {words}; set another unit with `time_unit`"
+        )
 
-    def _say_unit(self, values: np.ndarray) -> None:
+    def _note_unit(self, values: np.ndarray) -> None:
+        """Note the unit of times since 1970."""
         if len(values):
             words = list(_SINCE_1970)[bisect_right(_NEXT_UNIT, values[0])]
-            self._ledger.note(f"times are large numbers: taken as {words} since 1970 UTC; if not so, name --time-unit")
+            self._ledger.note(
+                f"times are large numbers, read as {words} since 1970 UTC; set another unit with `time_unit`"
+            )

@@ -1,4 +1,4 @@
-"""Weather files: outdoor temperature by the hour of the year, from EPW and CSV."""
+"""Weather files: outdoor temperature by hour of the year, from EPW and CSV."""
 
 from __future__ import annotations
 
@@ -25,43 +25,49 @@ if TYPE_CHECKING:
 
 
 HOURS = 8760
-"""Hours of the year that weather is kept for; 29 February is set aside."""
+"""Hours of the year; 29 February is left out."""
 LONGEST_GAP_H = 6
-"""Hours that may be missing in a row and are drawn straight between their neighbours."""
+"""Longest gap that is filled by linear interpolation. [h]"""
 
 _NEW_YEAR = datetime(2001, 1, 1)
-"""Of a year without 29 February, by which days and hours are counted."""
+"""Start of a year without 29 February, from which days and hours are counted."""
 _EPW_HEADER, _EPW_FIELDS = 8, 7
 _TIMES = ("time", "timestamp", "datetime", "date_time", "date", "local_time", "valid", "utc_time", "time_utc")
 _TEMPERATURES = ("temperature", "temperature_2m", "temp", "temp_air", "dry_bulb", "drybulb", "air_temperature", "t2m")
 _MOST_BEFORE_HEADER = 51
-"""Lines in which the header of a table must stand."""
+"""The header of a table must be within this many lines."""
 _MOST_ODD = 0.1
-"""Share of temperatures that no air has, above which the file is in another unit rather than faulty."""
+"""Share of implausible temperatures above which the file has another unit rather than errors."""
 _SENTINELS = (99.9, 999.0, 999.9, 9999.0, -99.0, -999.0, -9999.0)
 _DAY = re.compile(r"(?:(\d{4})-)?(\d\d-\d\d)")
 
 
 @dataclass(frozen=True)
 class Weather:
-    """Outdoor temperature by the hour of the year, in the local standard time of the place.
+    """Outdoor temperature by hour of the year, in local standard time.
 
     Attributes
     ----------
     ambient_c : ndarray
-        8760 values, the first for the hour from midnight of 1 January; NaN where the file says nothing. [°C]
+        8760 values, the first for the hour from midnight of 1 January; NaN for missing hours. [°C]
     place : str
-        Where it was measured, as the file says; may be empty.
+        Place according to the file; may be empty.
     years : tuple of int
-        Years that the values are from. Several in a typical year, whose months were picked from different ones.
+        Years of the values; several for a typical year, which combines months of different years.
     format : str
         ``epw`` or ``csv``.
     source : str
-        File.
+        Name of the file.
     ledger : DataFrame
-        What was done with records that became no value: ``action``, ``reason``, ``n``, ``example``.
+        Records that were left out: ``action``, ``reason``, ``n``, ``example``.
     notes : tuple of str
-        What was assumed, a sentence each.
+        Assumptions, one sentence each.
+
+    Examples
+    --------
+    >>> weather = Weather(np.full(HOURS, 20.0), "Nowhere", (2025,), "csv", "made.csv")
+    >>> weather.covers, weather.window("06-15", 2).shape
+    ('01-01 to 12-31', (48, 3))
     """
 
     ambient_c: np.ndarray
@@ -74,29 +80,29 @@ class Weather:
 
     @property
     def covers(self) -> str:
-        """First and last day that the file speaks of, e.g. ``01-01 to 12-31``."""
+        """First and last day of the file, e.g. ``01-01 to 12-31``."""
         hours = np.flatnonzero(~np.isnan(self.ambient_c)) // 24
         return f"{_day_name(int(hours[0]))} to {_day_name(int(hours[-1]))}"
 
     def window(self, starts: str | None = None, n_days: int = 365) -> pd.DataFrame:
-        """The hours of some days.
+        """Return the hours of some days.
 
         Parameters
         ----------
         starts : str, optional
-            First day, ``06-15`` in any year or ``2026-06-15`` in that one; without it all that the file holds.
+            First day, ``06-15`` in any year or ``2026-06-15`` in that year; if not given, all hours of the file.
         n_days : int
-            Days from there, around the turn of the year if need be; at most 365.
+            Number of days, across the turn of the year if necessary; at most 365.
 
         Returns
         -------
         DataFrame
-            ``hour`` of the day, its middle [h], ``ambient_c`` [°C], ``day`` (from 0), a row an hour.
+            One row per hour: ``hour`` of the day (its middle) [h], ``ambient_c`` [°C], ``day`` (from 0).
 
         Raises
         ------
         InputError
-            A day that the file does not cover, another year than the file's, or no day at all.
+            A day that the file does not cover, a year that is not the file's, or an invalid day.
         """
         import pandas as pd
 
@@ -117,6 +123,7 @@ class Weather:
         )
 
     def _first_day(self, starts: str) -> int:
+        """Number of the first day, from 0 for 1 January."""
         match = _DAY.fullmatch(starts)
         try:
             first = datetime.strptime(f"{_NEW_YEAR.year}-{match[2] if match else ''}", "%Y-%m-%d")
@@ -126,8 +133,8 @@ class Weather:
             ) from error
         if match and match[1] and len(self.years) == 1 and int(match[1]) != self.years[0]:
             raise InputError(
-                f"{self.source} holds the weather of {self.years[0]}, not of {match[1]}: give month and day alone, "
-                f"{match[2]}, to let it stand for any year"
+                f"{self.source} has the weather of {self.years[0]}, not of {match[1]}: give only month and day, "
+                f"{match[2]}, to use it for any year"
             )
         return (first - _NEW_YEAR).days
 
@@ -138,23 +145,33 @@ def read(path: str | Path) -> Weather:
     Parameters
     ----------
     path : str or path
-        Plain text, or packed as .gz or .xz; times in local standard time, or with their offset from UTC.
+        Plain text, or compressed as .gz or .xz; times in local standard time, or with their offset from UTC.
 
     Returns
     -------
     Weather
-        Temperatures by the hour of the year, in local standard time.
+        Temperatures by hour of the year, in local standard time.
 
     Raises
     ------
     InputError
-        No weather file, times in UTC, more than 10% of temperatures that no air has, or fewer than 24 hours in a row.
+        Not a weather file, times in UTC, more than 10% of implausible temperatures, or fewer than 24 hours in a row.
 
     Notes
     -----
-    Several values of one hour are averaged. Up to six hours missing in a row are drawn straight between their
-    neighbours, and counted. 29 February is set aside. A clock that is put forward in summer shows as one missing and
-    one double hour; give times with their offset to avoid it.
+    Several values of one hour are averaged. Gaps of up to six hours are interpolated linearly, with a note. 29 February
+    is left out. Daylight saving time shows as one missing and one double hour; give times with their offset to avoid
+    this.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "june.csv"
+    >>> rows = [f"2025-06-15 {hour:02d}:00,{10 + hour}" for hour in range(24)]
+    >>> _ = path.write_text("\\n".join(["time,temperature", *rows]))
+    >>> weather = read(path)
+    >>> weather.covers, weather.window()["ambient_c"].max()
+    ('06-15 to 06-15', np.float64(33.0))
     """
     source, ledger = Source(path, kind="weather file"), Ledger()
     head = source.head()
@@ -162,19 +179,19 @@ def read(path: str | Path) -> Weather:
     records = _Records(source, ledger)
     hours = records.hours(records.of_epw(head[0]) if epw else records.of_table(head))
     if hours.empty:
-        raise InputError(f"{source.name} holds no hour of weather: {_reasons(ledger)}")
+        raise InputError(f"{source.name} has no hour of weather: {_reasons(ledger)}")
     by_hour = hours.groupby("hour")["ambient_c"]
     ledger.merged("another value of the same hour", len(hours) - by_hour.ngroups)
     values = _filled(by_hour.mean().reindex(range(HOURS)), ledger)
     longest = _longest_run(values)
     if longest < 24:
         raise InputError(
-            f"a weather file must hold at least 24 hours in a row, with gaps of up to {LONGEST_GAP_H}; {source.name} "
-            f"holds {by_hour.ngroups:,} hours, {longest:,} of them in a row"
+            f"a weather file must have at least 24 hours in a row, with gaps of up to {LONGEST_GAP_H} h; {source.name} "
+            f"has {by_hour.ngroups:,} hours, at most {longest:,} in a row"
         )
     years = tuple(sorted(set(hours["year"].tolist())))
     if len(years) > 1:
-        ledger.note(f"a year put together from {years[0]} to {years[-1]}: it stands for any")
+        ledger.note(f"typical year from months of {years[0]} to {years[-1]}, used for any year")
     if source.cut:
         ledger.note(f"the file {source.cut}")
     return Weather(
@@ -189,16 +206,16 @@ def read(path: str | Path) -> Weather:
 
 
 class _Records:
-    """What the records of a file say, and what becomes of them."""
+    """Reads the records of a weather file, and accounts for each."""
 
     def __init__(self, source: Source, ledger: Ledger) -> None:
         self._source, self._ledger = source, ledger
         self.place = ""
-        self._standard: timedelta | None = None  # local time less UTC, of the first record that says it
+        self._standard: timedelta | None = None  # local time minus UTC, from the first record with an offset
         self._n_odd, self._first_odd = 0, ""
 
     def hours(self, records: Iterator[tuple[datetime, str, str]]) -> pd.DataFrame:
-        """``hour`` of the year, ``year`` and ``ambient_c``, from the time of each record, its temperature and place."""
+        """Return ``hour`` of the year, ``year`` and ``ambient_c``, from time, temperature and place of each record."""
         import pandas as pd
 
         kept = []
@@ -218,6 +235,7 @@ class _Records:
         return pd.DataFrame(kept, columns=["hour", "year", "ambient_c"])
 
     def _temperature(self, text: str, place: str) -> float | None:
+        """A plausible temperature; None for any other text, which is recorded. [°C]"""
         try:
             value = number_of(text)
         except ValueError:
@@ -225,18 +243,18 @@ class _Records:
             self._ledger.not_parsed(reason, place=place)
             return None
         if value in _SENTINELS:
-            self._ledger.not_parsed("a sentinel for no temperature", place=place)
+            self._ledger.not_parsed("sentinel for a missing temperature", place=place)
         elif math.isnan(value):
             self._ledger.not_parsed("no temperature", place=place)
         elif not AIR_C[0] <= value <= AIR_C[1]:
             self._n_odd, self._first_odd = self._n_odd + 1, self._first_odd or place
-            self._ledger.not_parsed(f"a temperature outside {AIR_C[0]:g} to {AIR_C[1]:g} °C", place=place)
+            self._ledger.not_parsed(f"temperature outside {AIR_C[0]:g} to {AIR_C[1]:g} °C", place=place)
         else:
             return value
         return None
 
     def of_epw(self, location: str) -> Iterator[tuple[datetime, str, str]]:
-        """EnergyPlus weather: eight lines of header, then a line an hour, which it names by its end."""
+        """Yield the records of EnergyPlus weather: eight header lines, then one line per hour, labelled by its end."""
         self._locate(location.split(","))
         for number, line in self._source.lines(self._ledger):
             if number <= _EPW_HEADER:
@@ -255,19 +273,21 @@ class _Records:
             yield moment, cells[6], place
 
     def _locate(self, cells: list[str]) -> None:
-        """Take the place from the first line of EPW."""
+        """Read the place from the first line of EPW."""
         if len(cells) < 9:
-            raise InputError(f"{self._source.name} begins like EPW, but its LOCATION has {len(cells)} fields of 10")
+            raise InputError(
+                f"{self._source.name} starts like EPW, but its LOCATION has {len(cells)} fields instead of 10"
+            )
         self.place = ", ".join(cell.strip() for cell in cells[1:4] if cell.strip() not in ("", "-"))
 
     def of_table(self, head: list[str]) -> Iterator[tuple[datetime, str, str]]:
-        """CSV: lines of other things may stand before the header, as weather services write them."""
+        """Yield the records of CSV, which may have other lines before the header, as from weather services."""
         headers = ((i, *header_of(line)) for i, line in enumerate(head[:_MOST_BEFORE_HEADER], 1))
-        number, names, delimiter = next((each for each in headers if self._columns(each[1])), (0, [], ""))
+        number, names, delimiter = next((header for header in headers if self._columns(header[1])), (0, [], ""))
         columns = self._columns(names)
         if columns is None:
             raise InputError(
-                f"{self._source.name} is no weather file: neither EPW, nor CSV with a column of times "
+                f"{self._source.name} is not a weather file: neither EPW, nor CSV with a column of times "
                 f"({', '.join(_TIMES[:4])}) and one of temperatures in °C ({', '.join(_TEMPERATURES[:4])})"
             )
         if "utc" in names[columns[0]].lower():
@@ -283,19 +303,23 @@ class _Records:
                 yield moment, cells[columns[1]], place
 
     def _columns(self, cells: list[str]) -> tuple[int, int] | None:
-        """Where times and temperatures stand; None in a line that is no header."""
+        """Columns of times and temperatures; None for a line that is not a header."""
         bare = (re.sub(r"[\[(][^\[\]()]*[\])]", "", cell.lower()) for cell in cells)
-        plain = [re.sub(r"[^a-z0-9]+", "_", name).strip("_") for name in bare]
-        times = [i for i, name in enumerate(plain) if name in _TIMES]
-        warm = [i for i, name in enumerate(plain) if re.sub(r"_(c|degc|celsius|f|k)$", "", name) in _TEMPERATURES]
-        if not times or not warm:
+        names = [re.sub(r"[^a-z0-9]+", "_", name).strip("_") for name in bare]
+        times = [i for i, name in enumerate(names) if name in _TIMES]
+        temperatures = [
+            i for i, name in enumerate(names) if re.sub(r"_(c|degc|celsius|f|k)$", "", name) in _TEMPERATURES
+        ]
+        if not times or not temperatures:
             return None
-        unit = cells[warm[0]].lower()
+        column = cells[temperatures[0]]
+        unit = column.lower()
         if re.search(r"°f|fahrenheit|_f\b|\(f\)|\[f\]|\bk\b|_k\b|kelvin", unit):
-            raise InputError(f"{self._source.name} must give temperatures in °C, got the column {cells[warm[0]]!r}")
-        return times[0], warm[0]
+            raise InputError(f"{self._source.name} must have temperatures in °C, got the column {column!r}")
+        return times[0], temperatures[0]
 
     def _moment(self, text: str, place: str) -> datetime | None:
+        """Local standard time of a record; None if it cannot be read."""
         try:
             moment = written(text.strip())
         except NoTime:
@@ -304,7 +328,7 @@ class _Records:
             self._ledger.not_parsed("no time such as 2026-06-15T14:00", place=place)
             return None
         if moment.tzinfo is None:
-            self._ledger.note("times carry no zone: taken as local standard time of the hall")
+            self._ledger.note("times have no time zone and are read as local standard time of the data hall")
             return moment
         offset = moment.utcoffset() or timedelta()
         if self._standard is None:
@@ -312,7 +336,7 @@ class _Records:
                 raise self._in_utc()
             self._standard = offset
             ahead_h = offset / timedelta(hours=1)
-            self._ledger.note(f"local standard time taken as UTC{ahead_h:+g} h, as in the first record")
+            self._ledger.note(f"local standard time is UTC{ahead_h:+g} h, from the first record")
         try:
             return (moment - offset).replace(tzinfo=None) + self._standard
         except OverflowError:
@@ -320,28 +344,29 @@ class _Records:
             return None
 
     def _in_utc(self) -> InputError:
+        """The error for times in UTC."""
         return InputError(
-            f"{self._source.name} has times in UTC: give them in local standard time of the hall, e.g. "
+            f"{self._source.name} has times in UTC: give them in local standard time of the data hall, e.g. "
             "2026-06-15T14:00 or 2026-06-15T14:00-08:00"
         )
 
 
 def _longest_run(values: np.ndarray) -> int:
-    """Hours in a row that are known, around the turn of the year."""
+    """Longest run of hours with values, across the turn of the year."""
     hours = np.flatnonzero(np.tile(~np.isnan(values), 2))
     runs = np.split(hours, np.flatnonzero(np.diff(hours) > 1) + 1)
     return min(HOURS, max(run.size for run in runs))
 
 
 def _filled(values: pd.Series, ledger: Ledger) -> np.ndarray:
-    """Short gaps drawn straight between their neighbours; what lies outside the file stays missing."""
+    """Values with short gaps interpolated linearly; hours outside the file stay missing."""
     missing = values.isna()
     gap_h = missing.groupby((~missing).cumsum()).transform("sum")
-    straight = values.interpolate(limit_area="inside")
-    filled = straight.mask(missing & (gap_h > LONGEST_GAP_H))
-    n_filled, n_left = (int(n) for n in (missing.sum() - filled.isna().sum(), straight.count() - filled.count()))
+    interpolated = values.interpolate(limit_area="inside")
+    filled = interpolated.mask(missing & (gap_h > LONGEST_GAP_H))
+    n_filled, n_left = (int(n) for n in (missing.sum() - filled.isna().sum(), interpolated.count() - filled.count()))
     if n_filled:
-        ledger.note(f"{n_filled:,} missing hours are drawn straight between their neighbours")
+        ledger.note(f"{n_filled:,} missing hours are interpolated linearly")
     if n_left:
         ledger.note(f"{n_left:,} hours in longer gaps are left out")
     values_c: np.ndarray = filled.to_numpy()
@@ -349,9 +374,11 @@ def _filled(values: pd.Series, ledger: Ledger) -> np.ndarray:
 
 
 def _reasons(ledger: Ledger) -> str:
+    """Reasons for the records that were left out, in words."""
     rows = ledger.to_frame()
-    return "; ".join(f"{row.n:,} {row.reason} ({row.example})" for row in rows.itertuples()) or "no record at all"
+    return "; ".join(f"{row.n:,} {row.reason} ({row.example})" for row in rows.itertuples()) or "no records"
 
 
 def _day_name(day: int) -> str:
+    """Month and day of a day number."""
     return f"{_NEW_YEAR + timedelta(days=day):%m-%d}"

@@ -1,7 +1,7 @@
-"""Zones, and local times in them.
+"""Time zones, and local times in them.
 
-Ours, since pandas refuses a whole column for one time that a change of the clocks made ambiguous: here such times are
-taken as the first of the two, and counted.
+Written here because pandas refuses a whole column for a single time that a clock change made ambiguous. Here such a
+time counts as the first of the two, with a note.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ettr.files.ledger import Ledger
 from ettr.files.times import EPOCH, ONE_US, SECOND
 
 _QUARTER = 900 * SECOND
-"""Since 1990 every zone has changed its offset at a quarter of an hour."""
+"""Since 1990 every time zone has changed its offset at full quarters of an hour."""
 _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2}):?([0-5]\d)?", re.ASCII)
 
 
-def zone_of(given: str | tzinfo | None) -> tzinfo | None:
-    """Find a zone by its name, or by its offset from UTC.
+def zone_of(zone: str | tzinfo | None) -> tzinfo | None:
+    """Return a time zone from its name or its offset from UTC.
 
     Parameters
     ----------
-    given : str, tzinfo or None
-        ``Europe/Berlin``, ``UTC``, ``+08:00``, ``UTC-5``, or a zone.
+    zone : str, tzinfo or None
+        ``Europe/Berlin``, ``UTC``, ``+08:00``, ``UTC-5``, or a tzinfo.
 
     Returns
     -------
@@ -37,18 +37,18 @@ def zone_of(given: str | tzinfo | None) -> tzinfo | None:
     Raises
     ------
     UnknownName
-        No zone of that name.
+        If there is no time zone of that name.
     InputError
-        An offset of more than 14 hours.
+        If the offset exceeds 14 hours.
 
     Examples
     --------
     >>> print(zone_of("europe/berlin"), zone_of("+0530"))
     Europe/Berlin UTC+05:30
     """
-    if given is None or isinstance(given, tzinfo):
-        return given
-    name = str(given).strip()
+    if zone is None or isinstance(zone, tzinfo):
+        return zone
+    name = str(zone).strip()
     if name.upper() in ("Z", "UTC", "GMT"):
         return UTC
     offset = _OFFSET.fullmatch(name)
@@ -58,19 +58,19 @@ def zone_of(given: str | tzinfo | None) -> tzinfo | None:
             raise InputError(f"zone must be at most 14 h from UTC, got {name!r}")
         return timezone(ahead if offset[1] == "+" else -ahead)
     valid = zoneinfo.available_timezones()
-    exact = {each.lower(): each for each in valid}.get(name.lower())
-    if exact is None:
-        raise UnknownName("zone", name, valid, "--zone; an offset such as +08:00 will do too")
-    return zoneinfo.ZoneInfo(exact)
+    spelling = {valid_name.lower(): valid_name for valid_name in valid}.get(name.lower())
+    if spelling is None:
+        raise UnknownName("zone", name, valid, "`zone`, a name or an offset such as +08:00")
+    return zoneinfo.ZoneInfo(spelling)
 
 
 class LocalTimes:
-    """Universal times of the local times of one file.
+    """Converts the local times of a file to UTC.
 
     Parameters
     ----------
     zone : tzinfo or None
-        Of times that carry none; they are taken as UTC if it is not given.
+        Time zone of times without one; UTC if not given.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class LocalTimes:
         self._twice = self._never = 0
 
     def utc(self, local_us: int) -> int:
-        """Universal time of a local time. [us]"""
+        """Return a local time in UTC. [us]"""
         self.n += 1
         if self.zone is None:
             return local_us
@@ -94,11 +94,11 @@ class LocalTimes:
         return local_us - offset
 
     def utc_many(self, local_us: np.ndarray) -> np.ndarray:
-        """Universal times of local times. [us]"""
+        """Return local times in UTC. [us]"""
         self.n += len(local_us)
         if self.zone is None or not len(local_us):
             return local_us
-        if isinstance(self.zone, timezone):  # the same at any time
+        if isinstance(self.zone, timezone):  # constant offset
             return local_us - self.zone.utcoffset(None) // ONE_US
         quarters, places = np.unique(local_us // _QUARTER, return_inverse=True)
         offsets = np.array([self._offset(int(quarter)) for quarter in quarters], dtype=np.int64)[places]
@@ -107,20 +107,18 @@ class LocalTimes:
         return local_us - offsets[:, 0]
 
     def note(self, ledger: Ledger) -> None:
-        """Say how many times the clocks of the zone made ambiguous, or skipped."""
+        """Note how many local times were ambiguous or skipped by clock changes."""
         if self._twice:
-            twice = "local times that came twice when clocks were set back, taken as the first"
-            ledger.note(f"{twice}: {self._twice:,}")
+            ledger.note(f"ambiguous local times when clocks were set back, read as the first: {self._twice:,}")
         if self._never:
-            never = "local times that were skipped when clocks were set forward, moved forward"
-            ledger.note(f"{never}: {self._never:,}")
+            ledger.note(f"local times skipped when clocks were set forward, moved forward: {self._never:,}")
 
     def _offset(self, quarter: int) -> tuple[int, int]:
-        """Offset from UTC [us] in a quarter of an hour, and 1 if it comes twice, -1 if the clock skips it."""
-        found = self._offsets.get(quarter)
-        if found is None:
+        """Offset from UTC [us] in a quarter of an hour, and 1 if it is ambiguous, -1 if it is skipped."""
+        offset = self._offsets.get(quarter)
+        if offset is None:
             moment = (EPOCH + timedelta(microseconds=quarter * _QUARTER)).replace(tzinfo=self.zone)
             first, second = (moment.replace(fold=fold).utcoffset() or timedelta() for fold in (0, 1))
-            found = (first // ONE_US, (first > second) - (first < second))
-            self._offsets[quarter] = found
-        return found
+            offset = (first // ONE_US, (first > second) - (first < second))
+            self._offsets[quarter] = offset
+        return offset

@@ -103,8 +103,8 @@ class _Gauges:
             return self.ledger.dropped("another metric" if metric else "series without a metric name", 1, place)
         if len(sample) != 2:
             return self.ledger.not_parsed("sample in an unknown form", place=place)
-        if series.known is None:
-            series.known = self._new_series(metric, series.labels)
+        if series.state is None:
+            series.state = self._new_series(metric, series.labels)
         self.n_samples += 1
         try:
             at, value = epoch_s(number_of(sample[0])) if sample[0] else None, number_of(sample[1])
@@ -115,8 +115,8 @@ class _Gauges:
         if not value > -BLANK:  # NaN as well
             return self.ledger.dropped("no value", place=place)
         self.n_kept += 1
-        series.known.at_s.append(at)
-        series.known.value.append(value)
+        series.state.at_s.append(at)
+        series.state.value.append(value)
         return None
 
     def _new_series(self, metric: str, labels: Mapping[str, str]) -> _Series:

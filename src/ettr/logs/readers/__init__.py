@@ -1,1 +1,1 @@
-"""A reader a format of failure log."""
+"""Readers of failure logs, one per format."""

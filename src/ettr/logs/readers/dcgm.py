@@ -35,7 +35,7 @@ _OTHER = "another metric"
 
 @dataclass
 class _Gpu:
-    """Changes of the gauge of one GPU, from all the series that speak of it."""
+    """Changes of the gauge of one GPU, from all of its series."""
 
     host: str | None
     name: str | None
@@ -43,6 +43,7 @@ class _Gpu:
 
     @property
     def place(self) -> str:
+        """Name of the GPU in messages."""
         return f"GPU {self.name or '?'} of {self.host or '?'}"
 
 
@@ -54,6 +55,7 @@ class _Gauge:
     last: int | None = None
 
     def change(self, at_us: int, code: int) -> None:
+        """Add a change of the value."""
         self.gpu.changes.append((at_us, code))
         self.last = max(code, 0)
 
@@ -69,27 +71,24 @@ class _Gauges:
         self.n_samples = 0
 
     def series(self, labels: Mapping[str, str]) -> _Gauge:
-        """Where the samples with these labels go."""
+        """Return the gauge for samples with these labels."""
         host = next((labels[name] for name in HOSTS if labels.get(name)), None)
         if host is None and labels.get(_ADDRESS):
             host = labels[_ADDRESS].rpartition(":")[0] or labels[_ADDRESS]
         gpu = next((labels[name] for name in _GPUS if labels.get(name)), None)
         if host is not None:
             self.hosts.add(host)
-        known = self.gpus.get((host, gpu))
-        if known is None:
-            known = self.gpus[host, gpu] = _Gpu(host, gpu)
-        return _Gauge(known)
+        return _Gauge(self.gpus.setdefault((host, gpu), _Gpu(host, gpu)))
 
     def sample(self, series: _Gauge, at_us: int | None, text: str, place: str) -> None:
-        """Take one sample; a change waits until all series of its GPU are known."""
+        """Add one sample; changes become failures after all series of the GPU are read."""
         self.n_samples += 1
         if at_us is None:
             return self.ledger.not_parsed("no time stamp", place=place)
         try:
             value = number_of(text)
         except ValueError:
-            return self.ledger.not_parsed("value is no number", place=place)
+            return self.ledger.not_parsed("value is not a number", place=place)
         self.span.take(at_us)
         if value == series.last:
             return self.ledger.dropped(_SAME, place=place)
@@ -98,7 +97,7 @@ class _Gauges:
                 return self.ledger.dropped(_NO_VALUE, place=place)
             return series.change(at_us, -1)
         if not 0 <= value <= _LARGEST or value % 1:
-            return self.ledger.not_parsed("value is no Xid", place=place)
+            return self.ledger.not_parsed("value is not an Xid", place=place)
         return series.change(at_us, int(value))
 
     def add_failures(self, events: Events) -> None:
@@ -115,37 +114,37 @@ class _Gauges:
                 before = (before or 0) if code < 0 else code
         nodes = Bursts("number", "node")
         for at, gpu, code in sorted(failures, key=lambda failure: failure[0]):
-            again = nodes.seen(gpu.host, gpu.name, at) if gpu.host is not None else ""
-            if again:
-                self.ledger.merged(again, place=gpu.place)
+            reason = nodes.seen(gpu.host, gpu.name, at) if gpu.host is not None else ""
+            if reason:
+                self.ledger.merged(reason, place=gpu.place)
             else:
                 meaning = xid(code)
                 events.add(at, node=gpu.host, component=meaning.component, cause=meaning.cause, gpu=gpu.name)
 
     def _begins(self, gpu: _Gpu, code: int, at_us: int, bursts: Bursts) -> bool:
-        """Whether a new number is a failure of its GPU."""
+        """Whether a new Xid is a failure of its GPU."""
         if why_not := xid(code).why_not:
             self.ledger.dropped(why_not, place=gpu.place)
             return False
-        if again := bursts.seen((gpu.host, gpu.name), code, at_us):
-            self.ledger.merged(again, place=gpu.place)
+        if reason := bursts.seen((gpu.host, gpu.name), code, at_us):
+            self.ledger.merged(reason, place=gpu.place)
             return False
         return True
 
 
 def _no_edge(before: int | None, code: int) -> str:
-    """Why a change is no new Xid; empty if it is one."""
+    """Reason why a change is not a new Xid; empty if it is one."""
     if code < 0:
         return _NO_VALUE
     if code == 0:
         return "no Xid: the gauge is zero"
     if before is None:
-        return "already there when the log began"
+        return "Xid from before the log"
     return _SAME if code == before else ""
 
 
 def _us(text: str) -> int | None:
-    """A stamp of Prometheus [us since 1970 UTC]; None if it is none."""
+    """A time stamp of Prometheus [us since 1970 UTC]; None if it is invalid."""
     try:
         since = epoch_s(number_of(text))
     except ValueError:
@@ -154,14 +153,14 @@ def _us(text: str) -> int | None:
 
 
 def _take(series: LabelledSeries, sample: list[str], gauges: _Gauges) -> None:
-    """One time and value."""
+    """Add one time and value."""
     if series.labels.get("__name__", METRIC) not in _METRICS:
         return gauges.ledger.dropped(_OTHER, place=series.place)
     if len(sample) != 2:
         return gauges.ledger.not_parsed("sample in an unknown form", place=series.place)
-    if series.known is None:
-        series.known = gauges.series(series.labels)
-    return gauges.sample(series.known, _us(sample[0]), sample[1], series.place)
+    if series.state is None:
+        series.state = gauges.series(series.labels)
+    return gauges.sample(series.state, _us(sample[0]), sample[1], series.place)
 
 
 def _sniff(head: list[str]) -> bool:
@@ -169,29 +168,31 @@ def _sniff(head: list[str]) -> bool:
 
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
-    """New values of the gauge that are hardware errors."""
+    """Read new values of the gauge that are hardware errors."""
     gauges = _Gauges(ledger)
     for series, sample in samples_in(source, ledger, lambda: gauges.n_samples, _QUERY, comments=True):
         _take(series, sample, gauges)
     if gauges.span.window is None:
         raise InputError(
-            f"{source.name}: one scrape has no time; {gauges.n_samples:,} samples of {METRIC} carry no time stamp. "
+            f"{source.name} is a single scrape: its {gauges.n_samples:,} samples of {METRIC} have no time stamps. "
             f"Give {_QUERY}"
             if gauges.n_samples
-            else f"{source.name} holds no sample of {METRIC}: let the exporter collect it, and give {_QUERY}"
+            else f"{source.name} has no sample of {METRIC}: enable it in the exporter, and give {_QUERY}"
         )
     gauges.add_failures(events)
     events.distinct = True
     ledger.note(
-        "the gauge keeps the last Xid: the same number twice in a row shows as one failure, and an Xid between two "
+        "the gauge keeps only the last Xid: the same Xid twice in a row counts as one failure, and an Xid between two "
         "samples may be missed"
     )
     ledger.note(
-        f"Xids of one GPU, or of several GPUs of one node, within {WITHIN_MIN} min are one failure, whose cause is the "
-        "first number"
+        f"Xids of one GPU, or of several GPUs of one node, within {WITHIN_MIN} min count as one failure, whose cause "
+        "is the first Xid"
     )
     if gauges.hosts and options.n_nodes is None:
-        ledger.note(f"nodes are the hosts with samples: {len(gauges.hosts):,}, taken as watched from first to last")
+        ledger.note(
+            f"nodes are the hosts with samples: {len(gauges.hosts):,}, watched from the first to the last sample"
+        )
     return NodesWatched(n_nodes=len(gauges.hosts) or None, window=gauges.span.window)
 
 

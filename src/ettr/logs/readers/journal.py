@@ -1,4 +1,4 @@
-"""The journal as ``journalctl -o json`` writes it: the kernel's messages of the NVIDIA driver."""
+"""The journal from ``journalctl -o json``: kernel messages of the NVIDIA driver."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ def _sniff(head: list[str]) -> bool:
 
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
-    """Hardware errors, one event a GPU and burst; every record is time that was watched."""
+    """Read hardware errors, one failure per GPU and burst; every record extends the window."""
     messages = XidMessages(options, events, ledger)
     for place, line in source.records(ledger):
         try:
             record = json.loads(line)
             at_us = int(record[_TIME])
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-            ledger.not_parsed("no record of the journal", place=place)
+            ledger.not_parsed("not a record of the journal", place=place)
             continue
         if not FIRST_US <= at_us < END_US:
-            ledger.not_parsed("a time that is no date", place=place)
+            ledger.not_parsed("invalid time", place=place)
             continue
         host = record.get("_HOSTNAME")
         messages.watched(at_us, host if isinstance(host, str) else None)
         if "kernel" in (record.get("_TRANSPORT"), record.get("SYSLOG_IDENTIFIER")):
             messages.take(_text(record.get("MESSAGE")), host if isinstance(host, str) else None, at_us, place)
         else:
-            ledger.dropped("a message of another program than the kernel", place=place)
+            ledger.dropped("message of another program than the kernel", place=place)
     return messages.exposure()
 
 
 def _text(message: Any) -> str:
-    """A message, which is a list of bytes where it is no plain text, and nothing where it was too long."""
+    """A message as text: a list of bytes if it is not plain text, empty if it was too long."""
     if isinstance(message, list):
         are_bytes = all(isinstance(byte, int) and 0 <= byte < 256 for byte in message)
         return bytes(message).decode("utf-8", "replace") if are_bytes else " ".join(map(str, message))

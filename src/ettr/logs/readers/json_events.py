@@ -1,4 +1,4 @@
-"""JSON in which the start and the end of an outage are two records, or one."""
+"""JSON records of outages: start and end in two records, or in one."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ _Batch = list[tuple[int, dict[str, Any]]]
 
 
 def sniff(head: list[str]) -> bool:
-    """Whether the text begins as JSON does."""
+    """Return whether the text starts like JSON."""
     text = "".join(head).lstrip()
     return text[:1] == "{" or (text[:1] == "[" and text[1:].lstrip()[:1] in ("{", "]", ""))
 
 
 def read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
-    """Read start and end events, or outages that hold both.
+    """Read start and end events, or outages with both.
 
     Parameters
     ----------
     source : Source
-        A JSON array of objects, an object that holds one, or objects one after the other.
+        A JSON array of objects, an object that contains one, or a sequence of objects.
     options : Options
-        What the user knows.
+        Options of the user.
     events : Events
-        Filled with the failures.
+        Takes the failures.
     ledger : Ledger
-        Takes the rest.
+        Records everything else.
 
     Returns
     -------
     NodesWatched
-        Nothing: such a log does not speak of healthy nodes.
+        Empty: such a log does not contain healthy nodes.
 
     Raises
     ------
     InputError
-        No object, or none that says when a failure began.
+        No object, or no member with the start of a failure.
     """
     items, word = json_records(source, ledger)
     records = _flat(items, ledger, word)
@@ -58,7 +58,7 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> No
     head = next(batches, [])
     if not head:
         if ledger.total():
-            raise InputError(f"{source.name} must hold JSON objects; none could be read")
+            raise InputError(f"{source.name} must contain JSON objects; none could be read")
         return NodesWatched()
     members = list(dict.fromkeys(name for _, record in head for name in record))
     first = _batch(head, members)
@@ -70,11 +70,13 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> No
 
 
 def _batch(records: _Batch, members: Sequence[str]) -> Batch:
+    """Records as a batch of texts."""
     columns = {name: [_text(record.get(name)) for _, record in records] for name in members}
     return Batch(columns, [number for number, _ in records], [_digest(record) for _, record in records])
 
 
 def _digest(record: dict[str, Any]) -> int:
+    """A hash of a record."""
     try:
         return hash(tuple(record.items()))
     except TypeError:  # a member that is a list
@@ -85,7 +87,7 @@ def _flat(items: Iterator[tuple[int, Any]], ledger: Ledger, word: str) -> Iterat
     """Members of members as ``outer.inner``, one level deep."""
     for number, item in items:
         if not isinstance(item, dict):
-            ledger.not_parsed("no object", place=f"{word} {number:,}")
+            ledger.not_parsed("not an object", place=f"{word} {number:,}")
             continue
         flat: dict[str, Any] = {}
         for name, value in item.items():
@@ -97,7 +99,7 @@ def _flat(items: Iterator[tuple[int, Any]], ledger: Ledger, word: str) -> Iterat
 
 
 def _text(value: Any) -> str:
-    """A member as text; nothing for what is no single value."""
+    """A member as text; empty for lists and objects."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if value is None or isinstance(value, dict | list):
@@ -110,7 +112,7 @@ FORMAT = Format(
     "JSON records of starts and ends of outages, or of both",
     sniff,
     read,
-    "export records with a time, a node and what began or ended, an object each",
+    "export one object per event, with a time, a node, and whether an outage starts or ends",
     '[{"time": "2025-06-01 10:00", "node": "gpu-07", "event": "fault_start", "cause": "Xid 79"},\n'
     '{"time": "2025-06-01 12:30", "node": "gpu-07", "event": "fault_end", "cause": "Xid 79"}]',
 )

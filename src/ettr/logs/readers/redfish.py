@@ -1,4 +1,4 @@
-"""Event log of a node's management controller, as Redfish hands it out: critical entries are failures."""
+"""Event log of a node's management controller from Redfish: critical entries are failures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _sniff(head: list[str]) -> bool:
 
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
-    """Critical entries, one failure a message and burst; a file is the log of one node."""
+    """Read critical entries, one failure per message and burst; a file is the log of one node."""
     clock, span = options.clock(ledger), Span()
     bursts = Bursts("message", "node")
     events.distinct = True
@@ -38,30 +38,30 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> N
         try:
             at_us = clock.us(str(record["Created"]))
         except (NoTime, KeyError, TypeError):
-            ledger.not_parsed("no entry with a time", place=place)
+            ledger.not_parsed("not an entry with a time", place=place)
             continue
         span.take(at_us)
         severity = str(record.get("Severity") or "none")
         if severity.lower() != "critical":
             ledger.dropped(f"severity {severity}", place=place)
         elif str(record.get("EntryCode") or "").startswith("Deassert"):
-            ledger.dropped("the end of what an earlier entry told", place=place)
+            ledger.dropped("end of an earlier event", place=place)
         else:
             entries.append((at_us, _node(record, source), record, place))
     for at_us, node, record, place in sorted(entries, key=lambda entry: entry[0]):
         cause = str(record.get("Message") or record.get("MessageId") or "")
-        if again := bursts.seen(node, cause, at_us):
-            ledger.merged(again, place=place)
+        if reason := bursts.seen(node, cause, at_us):
+            ledger.merged(reason, place=place)
         else:
             events.add(at_us, node=node, component=str(record.get("SensorType") or ""), cause=cause)
-    ledger.note(f"critical entries within {WITHIN_MIN} min of each other are one failure of the node")
+    ledger.note(f"critical entries within {WITHIN_MIN} min of each other count as one failure of the node")
     return NodesWatched(window=span.window)
 
 
 def _node(record: dict[str, Any], source: Source) -> str:
-    """The system in the entry's address, or the file's name where that is but a number or `Self`."""
-    found = _SYSTEM.search(str(record.get("@odata.id") or ""))
-    name = found[1] if found else ""
+    """The system in the entry's address, or the file's name if the system is only a number or `Self`."""
+    match = _SYSTEM.search(str(record.get("@odata.id") or ""))
+    name = match[1] if match else ""
     return PurePath(source.name).name.partition(".")[0] if len(name) < 2 or name in ("Self", "system") else name
 
 

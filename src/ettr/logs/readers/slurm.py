@@ -1,4 +1,4 @@
-"""Slurm accounting: what ``sacct --parsable2`` prints of jobs that ended."""
+"""Slurm accounting: jobs that ended, as printed by ``sacct --parsable2``."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _PENDING_ARRAY = re.compile(r"\d+_\[[^\]]*\]?")
 FAILURES = ("NODE_FAIL", "BOOT_FAIL")
 _REQUEUES = ("REQUEUED", "PREEMPTED")
 _MAYBE_FAILURES = ("REQUEUED", "FAILED")
-"""Ends that a machine may have caused, or not: left out, and said."""
+"""States that a machine may or may not have caused: left out, with a caution."""
 _REASONS = {
-    "FAILED": "FAILED: mostly the job's own error",
+    "FAILED": "FAILED: usually the job's own error",
     "COMPLETED": "COMPLETED: no failure",
-    "CANCELLED": "CANCELLED: somebody's decision",
+    "CANCELLED": "CANCELLED: by a user or administrator",
     "TIMEOUT": "TIMEOUT: the job's time limit",
     "DEADLINE": "DEADLINE: the job's time limit",
-    "OUT_OF_MEMORY": "OUT_OF_MEMORY: mostly the job's own error",
+    "OUT_OF_MEMORY": "OUT_OF_MEMORY: usually the job's own error",
     "PREEMPTED": "PREEMPTED: made room for another job",
     "REQUEUED": "REQUEUED: requeued, cause unknown",
     "RUNNING": "RUNNING: no end yet",
@@ -57,18 +57,19 @@ _DAY_US = 24 * _HOUR_US
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where the columns stand."""
+    """Delimiter and columns of the file."""
 
     delimiter: str
     names: list[str]
 
     def column(self, name: str) -> int | None:
+        """Return the index of a column; None if it is missing."""
         return self.names.index(name) if name in self.names else None
 
 
 @dataclass
 class _NodeTime:
-    """Node time that jobs held, inside the window that was asked for."""
+    """Node time of jobs inside the window."""
 
     low_us: int
     high_us: int
@@ -77,6 +78,7 @@ class _NodeTime:
     open_us: int = 0
 
     def add(self, n_nodes: int, start_us: int, end_us: int | None) -> None:
+        """Add the node time of a job; None for the end of a running job."""
         start = max(start_us, self.low_us)
         if end_us is not None:
             self.done_us += n_nodes * max(0, min(end_us, self.high_us) - start)
@@ -85,13 +87,14 @@ class _NodeTime:
             self.open_us += n_nodes * start
 
     def days(self, last_us: int) -> float:
-        still = self.open_nodes * min(last_us, self.high_us) - self.open_us
-        return (self.done_us + max(0, still)) / _DAY_US
+        """Return the node time up to the end of the log. [node-days]"""
+        running_us = self.open_nodes * min(last_us, self.high_us) - self.open_us
+        return (self.done_us + max(0, running_us)) / _DAY_US
 
 
 @dataclass(frozen=True)
 class _Failure:
-    """A job that a node's failure ended; `node` only where it had but one."""
+    """A job ended by the failure of a node; `node` only for a job on a single node."""
 
     end_us: int
     n_nodes: int
@@ -103,7 +106,7 @@ class _Failure:
 
 
 class Jobs:
-    """What is kept while jobs pass."""
+    """State while jobs are read."""
 
     def __init__(self, options: Options, ledger: Ledger) -> None:
         low, high = options.first_us, options.last_us
@@ -130,7 +133,7 @@ def _sniff(head: list[str]) -> bool:
 
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
-    """Failures of nodes under jobs: ``NODE_FAIL`` and ``BOOT_FAIL``, at the end of the job."""
+    """Read failures of nodes under jobs: ``NODE_FAIL`` and ``BOOT_FAIL``, at the end of the job."""
     lines = source.records(ledger)
     layout = _layout(next(lines, ("", ""))[1])
     jobs = Jobs(options, ledger)
@@ -147,7 +150,7 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> N
 
 
 def _layout(header: str) -> _Layout:
-    """Columns and delimiter, from the first row."""
+    """Delimiter and columns from the first row."""
     match = _HEADER.match(header.strip())
     delimiter = match[2] if match else "|"
     written = {name.lower(): name for name in (*_NEEDED, *_USED)}
@@ -157,7 +160,7 @@ def _layout(header: str) -> _Layout:
     missing = [name for name in _NEEDED if name not in names]
     if missing:
         raise InputError(
-            f"a Slurm log needs the columns {', '.join(_NEEDED)} in its first row, between '|'; missing: "
+            f"a Slurm log must have the columns {', '.join(_NEEDED)} in its first row, separated by '|'; missing: "
             f"{', '.join(missing)}; found: {', '.join(names)[:200] or 'nothing'}. To get them: {_COMMAND}"
         )
     return _Layout(delimiter, names)
@@ -173,13 +176,13 @@ def _rows(lines: Iterable[tuple[str, str]], layout: _Layout, ledger: Ledger) -> 
         if len(fields) != len(header):
             ledger.not_parsed("wrong number of fields", place=place)
         elif [field.strip().lower() for field in fields] == header:
-            ledger.dropped("header again", place=place)
+            ledger.dropped("repeated header", place=place)
         else:
             yield place, fields
 
 
 def take_job(jobs: Jobs, row: dict[str, str], digest: int, place: str) -> None:
-    """One row: what it says of failures, and of node time."""
+    """Add one row: its node time, and its failure if it is one."""
     ledger, job = jobs.ledger, row["JobID"]
     state = row["State"].split(" ", 1)[0].rstrip("+").upper()
     if _PENDING_ARRAY.fullmatch(job):
@@ -202,7 +205,7 @@ def take_job(jobs: Jobs, row: dict[str, str], digest: int, place: str) -> None:
         return ledger.not_parsed("End before Start", place=place)
     nodes = _nodes(row)
     if nodes is None and state not in FAILURES:
-        return ledger.not_parsed("NodeList of unknown form, or too long", place=place)
+        return ledger.not_parsed("NodeList in an unknown form, or too long", place=place)
     if nodes is None:
         jobs.unread_lists.append(row["NodeList"][:40])
         nodes, row["NodeList"] = (), ""
@@ -213,6 +216,7 @@ def take_job(jobs: Jobs, row: dict[str, str], digest: int, place: str) -> None:
 
 @lru_cache(maxsize=4096)
 def _expanded(text: str) -> tuple[str, ...] | None:
+    """The nodes in a node list; None if it cannot be read."""
     try:
         return tuple(expand(text))
     except ValueError:
@@ -220,12 +224,13 @@ def _expanded(text: str) -> tuple[str, ...] | None:
 
 
 def _nodes(row: dict[str, str]) -> tuple[str, ...] | None:
+    """The nodes of a job; None if its node list cannot be read."""
     text = row.get("NodeList", "")
     return _expanded(text) if len(text) < 1000 else _expanded.__wrapped__(text)
 
 
 def _take_time(jobs: Jobs, row: dict[str, str], nodes: tuple[str, ...], start: int, end: int | None) -> None:
-    """Node time that the row held, and checks of it."""
+    """Add the node time of a row."""
     jobs.span.take(start)
     if end is not None:
         jobs.span.take(end)
@@ -242,7 +247,7 @@ def _take_time(jobs: Jobs, row: dict[str, str], nodes: tuple[str, ...], start: i
 def _take_state(
     jobs: Jobs, row: dict[str, str], state: str, nodes: tuple[str, ...], start: int, end: int | None, place: str
 ) -> None:
-    """Count the row as a failure, or say why it is none."""
+    """Count the row as a failure, or record the reason why it is not one."""
     job = row["JobID"]
     if state in FAILURES:
         if end is None:
@@ -261,41 +266,42 @@ def _take_state(
 
 
 def add_failures(jobs: Jobs, events: Events) -> None:
-    """Hand over the failures; jobs that shared a node when it failed saw one failure."""
+    """Add the failures to ``events``; jobs that shared the failed node count as one failure."""
     events.distinct = True
     bursts = Bursts(device="node")
     n_unnamed, added_us = 0, list[int]()
-    # of jobs that end together the smallest comes first, for it says most of which node failed
+    # of jobs that end together the smallest comes first, because it narrows down the failed node most
     failures = sorted(jobs.failures, key=lambda failure: (failure.end_us, failure.n_nodes or LONGEST + 1))
     for end, together in groupby(failures, key=lambda failure: failure.end_us):
         down: set[str] = set()
-        for one in together:
-            held = {*(_nodes({"NodeList": one.node_list}) or ()), *_het_job(one.row["JobID"])}
-            if not down.isdisjoint(held) or (one.node is not None and bursts.seen(one.node, "down", end)):
-                jobs.ledger.merged(f"another job on the same node, within {WITHIN_MIN} min", place=one.place)
+        for failure in together:
+            nodes = {*(_nodes({"NodeList": failure.node_list}) or ()), *_het_job(failure.row["JobID"])}
+            is_repeat = failure.node is not None and bursts.seen(failure.node, "down", end)
+            if is_repeat or not down.isdisjoint(nodes):
+                jobs.ledger.merged(f"another job on the same node, within {WITHIN_MIN} min", place=failure.place)
                 continue
-            down |= held
+            down |= nodes
             added_us.append(end)
-            n_unnamed += one.node is None
-            partition = one.row.get("Partition")
-            more: dict[str, Any] = {"partition": partition} if partition else {}
-            events.add(end, node=one.node, component="node", cause=one.state, **more)
+            n_unnamed += failure.node is None
+            partition = failure.row.get("Partition")
+            cohorts: dict[str, Any] = {"partition": partition} if partition else {}
+            events.add(end, node=failure.node, component="node", cause=failure.state, **cohorts)
     if n_unnamed:
         jobs.ledger.note(
-            f"node failures under jobs of several or unnamed nodes: {n_unnamed:,} of {len(added_us):,}; the log does "
-            "not say which node failed, so theirs is missing"
+            f"node failures under jobs on several or unnamed nodes: {n_unnamed:,} of {len(added_us):,}; which node "
+            "failed is not in the log, so these failures have no node"
         )
     if jobs.unread_lists:
         jobs.ledger.note(
-            f"node failures whose NodeList is of unknown form, or too long: {len(jobs.unread_lists):,}, such as "
-            f"{jobs.unread_lists[0]!r}; each is counted, of an unknown node"
+            f"node failures whose NodeList has an unknown form or is too long: {len(jobs.unread_lists):,}, such as "
+            f"{jobs.unread_lists[0]!r}; each is counted without a node"
         )
-    jobs.ledger.note("a node that fails while no job runs on it is not in Slurm's accounting")
-    _say_left_out(jobs, added_us)
+    jobs.ledger.note("failures of nodes without a job are not in Slurm's accounting")
+    _doubt_left_out(jobs, added_us)
 
 
-def _say_left_out(jobs: Jobs, failed_us: list[int]) -> None:
-    """Say how many ends are no failures although they may be, and what the time between failures is with them."""
+def _doubt_left_out(jobs: Jobs, failed_us: list[int]) -> None:
+    """Caution on jobs that ended for other reasons but may be failures, with the MTBF if all of them were."""
     window = jobs.span.window
     if not jobs.left_out or window is None:
         return
@@ -308,22 +314,22 @@ def _say_left_out(jobs: Jobs, failed_us: list[int]) -> None:
     if not n_left or high <= low:
         return
     hours, n_failed = (high - low) / _HOUR_US, n_inside(failed_us)
-    named = listed([f"{n:,} {state} ({_REASONS[state].partition(': ')[2]})" for state, n in n_left.items()])
-    without = f"one every {duration(hours / n_failed)}" if n_failed else "none"
+    left_out = listed([f"{n:,} {state} ({_REASONS[state].partition(': ')[2]})" for state, n in n_left.items()])
+    mtbf = f"MTBF {duration(hours / n_failed)}" if n_failed else "none"
     jobs.ledger.doubt(
-        f"only {' and '.join(FAILURES)} are counted as failures, {without}; ends left out: {named}; if all of them "
-        f"were failures, it would be one every {duration(hours / (n_failed + sum(n_left.values())))}"
+        f"only {' and '.join(FAILURES)} count as failures ({mtbf}); left out: {left_out}; if all of these were "
+        f"failures, the MTBF would be {duration(hours / (n_failed + sum(n_left.values())))}"
     )
 
 
 def _het_job(job: str) -> tuple[str, ...]:
-    """A mark that the parts of a heterogeneous job share, which stop together."""
-    whole, plus, _ = job.partition("+")
-    return (f"job {whole}",) if plus else ()
+    """A mark shared by the parts of a heterogeneous job, which stop together."""
+    number, plus, _ = job.partition("+")
+    return (f"job {number}",) if plus else ()
 
 
 def exposure_of(jobs: Jobs) -> NodesWatched:
-    """Nodes seen, first to last stamp, and the node time that jobs held."""
+    """Return the nodes in the log, its first and last time, and the node time of jobs."""
     window, n_nodes = jobs.span.window, len(jobs.nodes)
     if window is None:
         return NodesWatched()
@@ -331,13 +337,11 @@ def exposure_of(jobs: Jobs) -> NodesWatched:
         return NodesWatched(window=window)
     low, high = max(jobs.node_time.low_us, window[0]), min(jobs.node_time.high_us, window[1])
     node_days, most = jobs.node_time.days(window[1]), n_nodes * max(0, high - low) / _DAY_US
-    sentence = (
-        f"exposure is the node time that jobs held on {n_nodes:,} nodes; idle time and nodes without jobs do not count"
-    )
+    sentence = f"exposure is the node time of jobs on {n_nodes:,} nodes; idle time and nodes without jobs do not count"
     if node_days > most:
-        node_days, sentence = most, "jobs shared nodes, so exposure is all nodes seen times the window"
+        node_days, sentence = most, "jobs shared nodes, so exposure is the number of nodes in the log times the window"
     if jobs.n_unsized:
-        sentence += f"; jobs without NNodes and NodeList add none: {jobs.n_unsized:,}"
+        sentence += f"; jobs without NNodes and NodeList add no exposure: {jobs.n_unsized:,}"
     jobs.ledger.note(sentence)
     return NodesWatched(n_nodes=n_nodes, window=window, node_days=node_days or None)
 

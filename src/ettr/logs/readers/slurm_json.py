@@ -1,4 +1,4 @@
-"""Slurm accounting as ``sacct --json`` writes it, by the rules of the text that it prints."""
+"""Slurm accounting from ``sacct --json``, by the same rules as for its text."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def _sniff(head: list[str]) -> bool:
 
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
-    """Failures of nodes under jobs, as in the text that sacct prints."""
+    """Read failures of nodes under jobs, see :mod:`ettr.logs.readers.slurm`."""
     jobs = Jobs(options, ledger)
     records, word = json_records(source, ledger)
     for number, record in records:
         place = f"{word} {number:,}"
         if not isinstance(record, dict) or "job_id" not in record:
-            ledger.not_parsed("no job", place=place)
+            ledger.not_parsed("not a job", place=place)
             continue
         row = _row(record)
         take_job(jobs, row, hash(tuple(row.values())), place)
@@ -38,11 +38,11 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> N
 
 
 _MOST = 1e15
-"""No number of a job is so large."""
+"""Upper bound of numbers in a job record."""
 
 
 def _row(record: dict[str, Any]) -> dict[str, str]:
-    """A job by the names of the columns that sacct prints."""
+    """A job with the column names of the text."""
     time, state = record.get("time"), record.get("state", record.get("job_state"))
     time = time if isinstance(time, dict) else {}
     states = state.get("current") if isinstance(state, dict) else state
@@ -59,16 +59,17 @@ def _row(record: dict[str, Any]) -> dict[str, str]:
 
 
 def _job_id(record: dict[str, Any]) -> str:
+    """The job number as the text has it, e.g. ``71_3`` for a task of an array."""
     for kind, sign, part in (("array", "_", "task_id"), ("het", "+", "job_offset")):
-        about = record.get(kind)
-        whole, number = (_number(about.get(name)) for name in ("job_id", part)) if isinstance(about, dict) else (0, 0)
-        if whole and number is not None:
-            return f"{whole}{sign}{number}"
+        group = record.get(kind)
+        job, number = (_number(group.get(name)) for name in ("job_id", part)) if isinstance(group, dict) else (0, 0)
+        if job and number is not None:
+            return f"{job}{sign}{number}"
     return str(record["job_id"])
 
 
 def _number(value: Any) -> int | None:
-    """A number, which newer versions wrap in an object that says whether it is set."""
+    """A number, which newer versions wrap in an object with a flag for whether it is set."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") else None
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST
@@ -76,7 +77,7 @@ def _number(value: Any) -> int | None:
 
 
 def _epoch(value: Any) -> str:
-    """Seconds since 1970; unknown where they are 0, as for a job that has not ended."""
+    """Seconds since 1970; ``Unknown`` for 0, as for a job that has not ended."""
     return str(_number(value) or "Unknown")
 
 

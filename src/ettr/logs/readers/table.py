@@ -1,4 +1,4 @@
-"""A team's own table: comma, semicolon, tab or bar between the columns, in any order and wording."""
+"""Tables of any team: columns in any order and with any names, separated by comma, semicolon, tab or bar."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MEASURED = re.compile(r"\[(?:W|%|C|MHz|MiB)\]|power\.draw|temperature\.|utiliza
 
 
 def sniff(head: list[str]) -> bool:
-    """Whether the first line is a header that speaks of a start, or heads a regular table."""
+    """Return whether the first line is a header with a start column, or the header of a regular table."""
     lines = [line for line in without_comments(head) if line.strip()][:6]
     if not lines:
         return False
@@ -35,35 +35,35 @@ def sniff(head: list[str]) -> bool:
 
 
 def read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
-    """Read a table of outages, of states of nodes, of lines of a severity, or of jobs.
+    """Read a table of outages, states of nodes, messages with a severity, or jobs.
 
     Parameters
     ----------
     source : Source
-        The file: a header, then a row a failure, or a row a change of a node's state.
+        The file: a header, then one row per failure or per change of a node's state.
     options : Options
-        What the user knows.
+        Options of the user.
     events : Events
-        Filled with the failures.
+        Takes the failures.
     ledger : Ledger
-        Takes the rest.
+        Records everything else.
 
     Returns
     -------
     NodesWatched
-        Nothing: a table of failures does not speak of healthy nodes.
+        Empty: a table of failures does not contain healthy nodes.
 
     Raises
     ------
     InputError
-        No header, none that says when failures began, or one of measurements.
+        No header, no column with the start of failures, or a table of measurements.
     """
     table = DelimitedTable(source.lines(ledger), ledger)
     measured = [name for name in table.header if _MEASURED.search(name)]
     if measured and not options.columns:
         raise InputError(
-            f"{source.name} must hold a row a failure, but columns such as {measured[0]!r} are measured. If its "
-            "rows are failures, name the columns, e.g. --map start=timestamp"
+            f"{source.name} must have one row per failure, but has columns of measurements such as {measured[0]!r}. If "
+            'its rows are failures, name the columns, e.g. `columns={"start": "timestamp"}`'
         )
     batches = _batches(table)
     first = next(batches, Batch(dict.fromkeys(table.header, ()), (), ()))
@@ -74,6 +74,7 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> No
 
 
 def _batches(table: DelimitedTable) -> Iterator[Batch]:
+    """The rows of a table in batches."""
     for numbers, rows in table.batches():
         columns = dict(zip(table.header, zip(*rows, strict=True), strict=True))
         yield Batch(columns, numbers, [hash(tuple(row)) for row in rows])
@@ -84,6 +85,6 @@ FORMAT = Format(
     "a table with a header: start, end, node, component, cause",
     sniff,
     read,
-    "export your tracker, inventory or monitoring as CSV, a row a failure, or a row a change of a node's state",
+    "export your tracker, inventory or monitoring as CSV: one row per failure, or per change of a node's state",
     "start,end,node,component,cause\n2025-06-01 10:00,2025-06-01 12:30,gpu-07,GPU,Xid 79",
 )

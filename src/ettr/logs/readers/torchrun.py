@@ -20,7 +20,7 @@ _STAMP = re.compile(
     re.ASCII,
 )
 _STAMP_WITHIN = 160
-"""Characters from the start of a line in which a stamp may stand, after a launcher's prefix."""
+"""A time stamp must start within this many characters of a line, after a launcher's prefix."""
 
 _GROUP_FAILED = re.compile(r"Worker group (?:FAILED|UNHEALTHY)\b")
 _EXIT = re.compile(r"failed \(exitcode: (-?\d{1,6})\)")
@@ -57,12 +57,12 @@ _WORDS = (
 _HARDWARE = ("ECC", "NVLink", "hardware", "lost", "fallen off")
 _DAY_MS = 86_400_000
 _CONSEQUENCES = (signal.SIGABRT, signal.SIGTERM)
-"""Signals that a rank usually gets because of another's fault."""
+"""Signals that a rank usually receives because of a fault of another rank."""
 
 
 @dataclass
 class _Block:
-    """A failure in the agent's summary, while its lines pass."""
+    """A failure in the agent's summary, while its lines are read."""
 
     place: str
     root: bool
@@ -70,7 +70,7 @@ class _Block:
 
 
 class _Reading:
-    """What is kept while lines pass."""
+    """State while lines are read."""
 
     def __init__(self, options: Options, ledger: Ledger) -> None:
         self.clock, self.ledger, self.incidents = options.clock(ledger), ledger, Incidents()
@@ -81,7 +81,7 @@ class _Reading:
         self.n_quiet, self.first_quiet = 0, ""
 
     def line(self, line: str, place: str) -> None:
-        """Take one line."""
+        """Add one line."""
         if self.block is not None and self._in_block(self.block, line):
             return None
         try:
@@ -106,7 +106,7 @@ class _Reading:
             return self.ledger.dropped("start of the workers", place=place)
         if "closing signal" in line:
             self._pass(at_us, anchor=True)
-            return self.ledger.dropped("workers told to stop", place=place)
+            return self.ledger.dropped("workers asked to stop", place=place)
         if _ROOT in line or _OTHERS in line:
             self.block = _Block(place, _ROOT in line)
             return None if _ROOT in line else self.ledger.merged("details of a failure's summary", place=place)
@@ -121,7 +121,7 @@ class _Reading:
         return self.incidents.sign(sign, at_us)
 
     def end(self) -> None:
-        """Take what still waits."""
+        """Add the lines that still wait for a time stamp."""
         if self.block is not None:
             self._close_block()
         self._give_waiting(self.before_us)
@@ -137,7 +137,7 @@ class _Reading:
         return self.clock.us_without_year(month, day, hour, minute, second, int((match["f"] or "").ljust(6, "0")[:6]))
 
     def _pass(self, at_us: int | None, anchor: bool = False) -> None:
-        """Note a stamp; what waited for one took place at the stamp before it, or at this one if it is of a failure."""
+        """Note a time; lines that waited for one get the previous time, or this one if it belongs to a failure."""
         if at_us is None:
             return
         if self.waiting:
@@ -148,13 +148,13 @@ class _Reading:
     def _give_waiting(self, at_us: int | None) -> None:
         for sign in self.waiting:
             if at_us is None:
-                self.ledger.not_parsed("no time in the line, nor before it", place=sign.place)
+                self.ledger.not_parsed("no time in this or an earlier line", place=sign.place)
             else:
                 self.incidents.sign(sign, at_us)
         self.waiting.clear()
 
     def _in_block(self, block: _Block, line: str) -> bool:
-        """Whether the line belongs to the summary that is open."""
+        """Whether the line belongs to the open summary."""
         match = _FIELD.search(line)
         if match is None and not _ENTRY.search(line):
             self._close_block()
@@ -179,7 +179,7 @@ class _Reading:
 
 
 def _sign(line: str, place: str) -> Sign | None:
-    """What a line says of a failure; None if nothing."""
+    """The failure reported by a line; None if there is none."""
     if "Watchdog caught" in line:
         match = _TIMEOUT.search(line)
         earlier_ms = int(match[1]) if match and int(match[1]) <= _DAY_MS else 0
@@ -195,7 +195,7 @@ def _sign(line: str, place: str) -> Sign | None:
     if match := _RENDEZVOUS.search(line):
         return Sign(match[0], 2, place=place)
     if match := _KILLED.search(line):
-        return Sign(f"told to stop ({_signal_name(match[1] or match[2])})", 1, outside=True, place=place)
+        return Sign(f"stopped by a signal ({_signal_name(match[1] or match[2])})", 1, outside=True, place=place)
     if match := _EXIT.search(line):
         return _exit(int(match[1]), place)
     if _GROUP_FAILED.search(line):
@@ -204,7 +204,7 @@ def _sign(line: str, place: str) -> Sign | None:
 
 
 def _exit(code: int, place: str, node: str | None = None) -> Sign:
-    """A worker that ended with a code; negative ones are signals."""
+    """A worker that ended with an exit code; negative codes are signals."""
     if code >= 0:
         return Sign(f"exit code {code}", 1, node=node, place=place)
     rank = 1 if -code in _CONSEQUENCES else 4
@@ -212,6 +212,7 @@ def _exit(code: int, place: str, node: str | None = None) -> Sign:
 
 
 def _signal_name(text: str) -> str:
+    """A signal with its name, e.g. ``9 (SIGKILL)``."""
     try:
         return f"{text} ({signal.Signals(int(text)).name})" if text.isdecimal() else text
     except ValueError:
@@ -219,7 +220,7 @@ def _signal_name(text: str) -> str:
 
 
 def _root_cause(block: _Block) -> Sign:
-    """The failure that the agent saw first."""
+    """The failure that the agent observed first."""
     node = block.fields.get("host") or None
     code = re.match(r"-?\d{1,6}", block.fields.get("exitcode", ""))
     traceback = block.fields.get("traceback", "")
@@ -245,7 +246,7 @@ def _sniff(head: list[str]) -> bool:
 
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
-    """Failures of the job as its launcher saw them, one event an incident."""
+    """Read failures of the job from its launcher, one per incident."""
     reading = _Reading(options, ledger)
     for place, line in source.records(ledger):
         reading.line(line, place)
@@ -259,9 +260,10 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> N
 
 
 def _add(incident: Incident, events: Events, ledger: Ledger) -> None:
+    """Add an incident as a failure, unless the job was stopped from outside."""
     ledger.merged("another line of the same failure", incident.signs - 1, incident.best.place)
     if incident.first.outside:
-        ledger.dropped("stopped from outside: somebody's decision", place=incident.first.place)
+        ledger.dropped("stopped from outside, not a failure", place=incident.first.place)
     else:
         events.add(
             incident.start_us,
@@ -273,19 +275,20 @@ def _add(incident: Incident, events: Events, ledger: Ledger) -> None:
 
 
 def _notes(incidents: list[Incident], ledger: Ledger) -> None:
+    """Add notes on how failures were counted."""
     counted = [incident for incident in incidents if not incident.first.outside]
     n_exits = sum(incident.best.cause.startswith("exit code") for incident in counted)
     n_back = sum(incident.n_dated_back > 0 for incident in counted)
     ledger.note(
-        f"lines within {CLOSE_MIN} min, or within {SAME_RUN_MIN} min with no start of the workers between them, are "
-        "one failure of the job"
+        f"lines within {CLOSE_MIN} min, or within {SAME_RUN_MIN} min without a start of the workers between them, "
+        "count as one failure of the job"
     )
     if n_exits:
-        ledger.note(f"stops that give only an exit code, and may be the program's own: {n_exits:,} of {len(counted):,}")
+        ledger.note(f"failures with only an exit code, which may be program errors: {n_exits:,} of {len(counted):,}")
     if n_back:
         ledger.note(
-            f"failures found by the NCCL watchdog and dated back by its time-out: {n_back:,}; it says who waited, "
-            "not what failed"
+            f"failures detected by the NCCL watchdog and dated back by its time-out: {n_back:,}; the watchdog shows "
+            "which rank waited, not what failed"
         )
 
 

@@ -25,7 +25,7 @@ _ISO = re.compile(
 )
 _SYSLOG = re.compile(rf"{_FIRST}({_DATE})(?:\.\d{{1,9}})? ", re.ASCII)
 _PREFIX = re.compile(r"(?!kernel:)([^\s:]{1,1024}):(?:\d{1,9}:)?( ?)")
-"""What pdsh and clush, or grep over several files, put before a line: a host and a blank, or a path."""
+"""Prefix of a line by pdsh, clush or grep over several files: a host and a blank, or a path."""
 _HOST_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,252}", re.ASCII)
 _JOURNAL = re.compile(r"-- (?:Journal begins|Logs begin|Boot|Reboot|No entries)\b")
 _UPTIME = re.compile(rf"{_FIRST}\[ *\d{{1,12}}\.\d{{1,9}}\]", re.ASCII)
@@ -45,7 +45,7 @@ _NO_ERROR = "no GPU error in the line"
 
 
 def _stamp(line: str, start: int, clock: StampClock) -> tuple[int, int] | None:
-    """Time of a line [us], and where its stamp ends; None where there is none."""
+    """Time of a line [us] and the end of its time stamp; None without one."""
     for pattern in (_ISO, _DMESG):
         if match := pattern.match(line, start):
             return clock.us(match[1]), match.end()
@@ -57,7 +57,7 @@ def _stamp(line: str, start: int, clock: StampClock) -> tuple[int, int] | None:
 
 @dataclass(frozen=True)
 class _Message:
-    """What a line of the driver says; with a reason why it is no failure, if it is none."""
+    """A message of the driver, with the reason if it is not a failure."""
 
     component: str
     cause: str
@@ -67,16 +67,16 @@ class _Message:
 
 
 class XidMessages:
-    """Messages of the driver to failures, one a GPU and burst.
+    """Turns messages of the driver into failures, one per GPU and burst.
 
     Parameters
     ----------
     options : Options
-        What the user knows.
+        Options of the user.
     events : Events
-        Filled with the failures.
+        Takes the failures.
     ledger : Ledger
-        Takes the rest.
+        Records everything else.
     """
 
     def __init__(self, options: Options, events: Events, ledger: Ledger) -> None:
@@ -89,13 +89,13 @@ class XidMessages:
         self.span = Span()
 
     def watched(self, at_us: int, host: str | None) -> None:
-        """A host was there at a time."""
+        """Note that a host was in service at a time."""
         self.span.take(at_us)
         if host is not None:
             self.hosts.add(host)
 
     def take(self, text: str, host: str | None, at_us: int, place: str) -> None:
-        """Take one message."""
+        """Add one message."""
         if "Xid" not in text and "fallen off" not in text:
             return self.ledger.dropped(_NO_ERROR, place=place)
         message = _message(text)
@@ -104,15 +104,16 @@ class XidMessages:
         return self._add(message, host, at_us, place)
 
     def exposure(self) -> NodesWatched:
-        """What is known of nodes and time, said."""
+        """Return the nodes and the window of the log, with notes."""
         n_hosts = len(self.hosts)
         self.ledger.note(
-            f"Xid messages of one GPU, or of several GPUs of one node, within {WITHIN_MIN} min are one failure, whose "
-            "cause is the first number; numbers that are usually the application's, or that stop no job, are dropped"
+            f"Xid messages of one GPU, or of several GPUs of one node, within {WITHIN_MIN} min count as one failure, "
+            "whose cause is the first Xid. Xids that are usually caused by the application, or that stop no job, are "
+            "dropped"
         )
         if n_hosts and self._n_nodes is None:
             self.ledger.note(
-                f"nodes are the hosts that wrote a kernel line: {n_hosts:,}; a host that wrote none is not counted"
+                f"nodes are the hosts with at least one kernel line: {n_hosts:,}; other hosts are not counted"
             )
         return NodesWatched(n_nodes=n_hosts or None, window=self.span.window)
 
@@ -124,16 +125,16 @@ class XidMessages:
             message = replace(message, device=before[0])
         if message.device is not None:
             self.latest[host] = (message.device, at_us)
-        again = self.bursts.seen((host, message.device), message.code, at_us)
-        if not again and host is not None:
-            again = self.nodes.seen(host, message.device, at_us)
-        if again:
-            return self.ledger.merged(again, place=place)
+        reason = self.bursts.seen((host, message.device), message.code, at_us)
+        if not reason and host is not None:
+            reason = self.nodes.seen(host, message.device, at_us)
+        if reason:
+            return self.ledger.merged(reason, place=place)
         return self.events.add(at_us, node=host, component=message.component, cause=message.cause, gpu=message.device)
 
 
 class _Lines:
-    """Lines of a kernel log, which begin with a stamp."""
+    """Reads lines of a kernel log that start with a time stamp."""
 
     def __init__(self, options: Options, messages: XidMessages, ledger: Ledger) -> None:
         self.messages, self.ledger = messages, ledger
@@ -141,7 +142,7 @@ class _Lines:
         self.n_undated = 0
 
     def line(self, line: str, place: str) -> None:
-        """Take one line."""
+        """Add one line."""
         try:
             start, stamp = 0, _stamp(line, 0, self.clock)
             prefix = _PREFIX.match(line) if stamp is None else None
@@ -151,23 +152,24 @@ class _Lines:
             return self.ledger.not_parsed(str(error), place=place)
         if stamp is None:
             if _JOURNAL.match(line):
-                return self.ledger.dropped("line of the journal's reader, no record", place=place)
+                return self.ledger.dropped("line of journalctl, not a record", place=place)
             undated = bool(_UPTIME.match(line) or _UPTIME.match(line, start))
             self.n_undated += undated
             return self.ledger.not_parsed(_NO_DATE if undated else _NO_STAMP, place=place)
         at_us, end = stamp
-        named = _HOST.match(line, end)
-        host = named[1] if named else _prefix_host(prefix)
+        match = _HOST.match(line, end)
+        host = match[1] if match else _prefix_host(prefix)
         self.messages.watched(at_us, host)
         return self.messages.take(line, host, at_us, place)
 
 
 def _prefix_host(prefix: re.Match[str] | None) -> str | None:
-    """The host before a line; a path, and a file's name, are none."""
+    """The host before a line; None for a path or a file name."""
     return prefix[1] if prefix is not None and prefix[2] and _HOST_NAME.fullmatch(prefix[1]) else None
 
 
 def _message(line: str) -> _Message | None:
+    """The message in a line; None for an Xid in an unknown form."""
     match = _XID.search(line)
     if match:
         meaning = xid(int(match[2]))
@@ -202,15 +204,15 @@ def _sniff(head: list[str]) -> bool:
 
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> NodesWatched:
-    """Hardware errors, one event a GPU and burst; every stamped line is time that was watched."""
+    """Read hardware errors, one failure per GPU and burst; every line with a time stamp extends the window."""
     messages = XidMessages(options, events, ledger)
     reading = _Lines(options, messages, ledger)
     for place, line in source.records(ledger):
         reading.line(line, place)
     if reading.n_undated and messages.span.window is None:
         raise InputError(
-            f"a kernel log must carry dates; the {reading.n_undated:,} lines of {source.name} with a time hold only "
-            "the one since boot. Write it with `dmesg -T` or `journalctl -k -o short-iso`"
+            f"a kernel log must have dates; the {reading.n_undated:,} lines of {source.name} with a time have only the "
+            "time since boot. Write the log with `dmesg -T` or `journalctl -k -o short-iso`"
         )
     return messages.exposure()
 

@@ -1,4 +1,4 @@
-"""What the NVIDIA driver's Xid numbers mean, and which of them count as failures."""
+"""Meaning of the NVIDIA driver's Xid numbers, and which of them count as failures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class XidKind(Enum):
-    """What a number speaks of."""
+    """Kind of cause of an Xid."""
 
     HARDWARE = "hardware"
     APPLICATION = "application"
@@ -21,11 +21,11 @@ class Xid:
     Attributes
     ----------
     code : int
-        The number.
+        Xid number.
     component : str
-        Part that it speaks of.
+        Affected component.
     meaning : str
-        A few words.
+        Meaning in a few words.
     kind : XidKind
         Only ``HARDWARE`` counts as a failure.
     """
@@ -42,7 +42,7 @@ class Xid:
 
     @property
     def why_not(self) -> str:
-        """Why it counts as no failure; empty if it does."""
+        """Reason why it does not count as a failure; empty if it does."""
         return {
             XidKind.HARDWARE: "",
             XidKind.APPLICATION: f"Xid {self.code}: usually the application",

@@ -19,33 +19,33 @@ _STAMP = re.compile(
 _STAMP_WITHIN = 160
 _NUMBER = r"[0-9]{1,12}(?:\.[0-9]{1,9})?"
 _TIMER = rf"[ .]*:\s*(?:\({_NUMBER},\s*)?(?P<ms>{_NUMBER})"
-"""A timer of Megatron: its milliseconds, the longest of all ranks."""
+"""A timer of Megatron: the milliseconds of the slowest rank."""
 _COLOUR = re.compile(r"\x1b\[[\d;]{0,12}m")
 _WRITER = re.compile(r"[^|]{0,60}?\[(?:default|rank)(\d{1,6})\]:|\s*(\d{1,6}): ")
-"""The rank before a line, as torchrun (``[rank0]:``) and srun (``0: ``) put it there."""
+"""The rank before a line, as written by torchrun (``[rank0]:``) and srun (``0: ``)."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """What the lines of one framework look like.
+    """Patterns of the lines of a framework.
 
     Attributes
     ----------
     step : Pattern
-        A step line: groups ``step`` (done) or ``index`` (counted from 0), and ``ms`` or ``s``, the time of one.
+        Step line: groups ``step`` (steps done) or ``index`` (counted from 0), and ``ms`` or ``s``, the time of a step.
     starts : Pattern
-        A process starts.
+        Start of a process.
     goes_on : Pattern
-        What it goes on from: groups ``after`` (steps done) or ``next`` (the step that follows); without either it only
-        starts.
+        Step from which a process resumes: groups ``after`` (steps done) or ``next`` (the next step); without either it
+        starts from the beginning.
     ends : Pattern
-        It ends by itself.
+        End of a process by itself.
     saved : Pattern
-        A checkpoint is saved; group ``step`` where the line says which.
+        Saved checkpoint; group ``step`` if the line has it.
     timed : tuple of str and Pattern
-        What the log times by name: groups ``ms`` or ``s``.
+        Durations by name: groups ``ms`` or ``s``.
     n_gpus : function
-        GPUs of the run, by the line that starts it; None if it does not say.
+        Returns the GPUs of the run from the line that starts it; None if the line does not have them.
     """
 
     step: re.Pattern[str]
@@ -57,13 +57,13 @@ class Dialect:
     n_gpus: Callable[[str], int | None] = lambda line: None
 
 
-def _plain(line: str) -> str:
+def _without_colours(line: str) -> str:
     """A line without the colours of a terminal."""
     return _COLOUR.sub("", line) if "\x1b" in line else line
 
 
 def _seconds(match: re.Match[str]) -> float:
-    """Its time of a step, or of what is named. [s]"""
+    """The duration in a match. [s]"""
     groups = match.groupdict()
     if groups.get("ms"):
         return float(groups["ms"]) / 1000
@@ -71,12 +71,13 @@ def _seconds(match: re.Match[str]) -> float:
 
 
 def _world(line: str) -> int | None:
-    found = re.search(r"using world size: ?([0-9]{1,7})", line)
-    return int(found[1]) if found else None
+    """World size of Megatron."""
+    match = re.search(r"using world size: ?([0-9]{1,7})", line)
+    return int(match[1]) if match else None
 
 
 def _mesh(line: str) -> int | None:
-    """Product of a mesh's sides; expert parallelism lies within them."""
+    """Product of the dimensions of a device mesh; expert parallelism is within them."""
     named = re.findall(r"\b(pp|dp_replicate|dp_shard|cp|tp)=([0-9]{1,6})", line)
     bare = re.search(r"device mesh with \[[^]]*\], \[([0-9, ]+)\]", line)
     sides = [int(size) for _, size in named] or ([int(size) for size in bare[1].split(",")] if bare else [])
@@ -125,69 +126,71 @@ NEMO = Dialect(
 )
 
 
-def _read(dialect: Dialect, source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger) -> None:
-    """Every line, by what its framework prints."""
+def _read(dialect: Dialect, source: Source, stamps: Stamps, log: StepLog, ledger: Ledger) -> None:
+    """Read every line by the patterns of its framework."""
     n_other, first_other = 0, ""
     for place, raw in source.records(ledger):
-        line = _plain(raw)
+        line = _without_colours(raw)
         stamp = _STAMP.search(line, 0, _STAMP_WITHIN)
         at_s = stamps.read(stamp[1]) if stamp else None
         step = dialect.step.search(line)
         if step is None:
             if at_s is not None:
-                taken.seen(at_s)
-            if not _mark(dialect, line, taken, _rank(line)):
+                log.seen(at_s)
+            if not _mark(dialect, line, log, _rank(line)):
                 n_other, first_other = n_other + 1, first_other or place
             continue
         groups = step.groupdict()
         done = int(groups["step"]) if groups.get("step") else int(groups["index"]) + 1
-        taken.reached(done, at_s, _seconds(step), place, _rank(line))
+        log.reached(done, at_s, _seconds(step), place, _rank(line))
     if n_other:
-        ledger.dropped("a line that says nothing of steps", n_other, first_other)
+        ledger.dropped("line without a step", n_other, first_other)
 
 
 def _rank(line: str) -> str:
-    """The rank that wrote a line; empty where it does not say."""
-    found = _WRITER.match(line)
-    return (found[1] or found[2]) if found else ""
+    """The rank that wrote a line; empty if unknown."""
+    match = _WRITER.match(line)
+    return (match[1] or match[2]) if match else ""
 
 
-def _mark(dialect: Dialect, line: str, taken: StepLog, rank: str) -> bool:
-    """Whether a line without a step says something of the run."""
+def _mark(dialect: Dialect, line: str, log: StepLog, rank: str) -> bool:
+    """Add the event of a line without a step; whether there is one."""
     if dialect.starts.search(line):
         size = dialect.n_gpus(line)
-        taken.n_gpus = size or taken.n_gpus
-        taken.starts(rank)
+        log.n_gpus = size or log.n_gpus
+        log.starts(rank)
         return True
-    if on := dialect.goes_on.search(line):
-        groups = on.groupdict()
+    if resumed := dialect.goes_on.search(line):
+        groups = resumed.groupdict()
         from_step = (
             int(groups["after"]) if groups.get("after") else int(groups["next"]) - 1 if groups.get("next") else None
         )
-        taken.goes_on(from_step)
+        log.goes_on(from_step)
         return True
-    says = False
+    is_event = False
     if saved := dialect.saved.search(line):
         step = saved.groupdict().get("step")
-        if step or taken.now.step:
-            taken.saves(int(step) if step else taken.now.step[-1])
-        says = True
+        if step or log.now.step:
+            log.saves(int(step) if step else log.now.step[-1])
+        is_event = True
     for name, pattern in dialect.timed:
-        if found := pattern.search(line):
-            taken.timed(name, _seconds(found))
-            says = True
+        if match := pattern.search(line):
+            log.timed(name, _seconds(match))
+            is_event = True
     if dialect.ends.search(line):
-        taken.ends()
-        says = True
-    return says
+        log.ends()
+        is_event = True
+    return is_event
 
 
 def _format(name: str, title: str, dialect: Dialect, command: str, sample: str) -> Format:
-    def sniff(head: list[str]) -> bool:
-        return any(dialect.step.search(line) or dialect.starts.search(line) for line in map(_plain, head))
+    """The format of a framework."""
 
-    def read(source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger) -> None:
-        _read(dialect, source, stamps, taken, ledger)
+    def sniff(head: list[str]) -> bool:
+        return any(dialect.step.search(line) or dialect.starts.search(line) for line in map(_without_colours, head))
+
+    def read(source: Source, stamps: Stamps, log: StepLog, ledger: Ledger) -> None:
+        _read(dialect, source, stamps, log, ledger)
 
     return Format(name, title, sniff, read, command, sample)
 

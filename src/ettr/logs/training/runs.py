@@ -1,4 +1,4 @@
-"""What a training log says of the run that wrote it: the ETTR that it had, its stops, and what it computed twice."""
+"""Training logs of a run: its ETTR, its stops, and the lost work that it recomputed."""
 
 from __future__ import annotations
 
@@ -24,53 +24,53 @@ from ettr.logs.training.steps import SAVE, Process, StepLog
 
 FORMATS = Formats("training log", "", *lines.FORMATS, *step_records.FORMATS)
 PARTS = {
-    "productive_h": "steps that the run kept",
+    "productive_h": "productive steps",
     "rework_h": "lost work (recomputed)",
-    "stops_h": "stops, until training went on",
-    "planned_h": "stops that the run ended by itself",
-    "start_h": "the first start",
+    "stops_h": "waits after failures",
+    "planned_h": "planned stops",
+    "start_h": "first start",
     "slow_h": "saves, slow steps, evaluation",
     "tail_h": "after the last step",
 }
-"""Parts of the wall clock of a run, as people call them."""
+"""Parts of the wall clock of a run, with their names in reports."""
 _GAP_S, _GAP_STEPS = 300.0, 5.0
-"""A gap is so long, and so many times what its steps take."""
+"""A gap between steps is longer than this, and this many times the time of its steps. [s], [count]"""
 _FITS = 0.95
-"""Steps that have to be shortened by more than this to fit into the time of the log are a doubt."""
+"""If steps must be scaled below this to fit into the wall clock, there is a caution."""
 _DAY_S = H_PER_DAY * S_PER_H
 
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """A run as its own log has it.
+    """A run according to its own log.
 
     Attributes
     ----------
     source, format : str
-        The file, and what it was read as.
+        Name and format of the file.
     n_gpus : int or None
-        GPUs of the run, where the log says.
+        GPUs of the run, if they are in the log.
     start : Timestamp
-        The first time in the log.
+        First time in the log.
     wall_h : float
-        From there to the last. [h]
+        Wall clock from the first to the last time. [h]
     hours : dict of str to float
-        Of each of ``PARTS``; none is negative, and they add up to the wall clock. [h]
+        Hours of each of ``PARTS``; none is negative, and their sum is the wall clock. [h]
     step_s, step_low_s, step_high_s : float
         Median and quartiles of the time of a step while training. [s]
     n_steps : int
-        Steps that the run kept: its last step less the one at which the log begins, at least 0. [count]
+        Productive steps: the last step minus the step at which the log starts, at least 0. [count]
     stops : DataFrame
-        A row a stop: ``time`` of the last step before it, ``place`` (that step), ``from_step``, ``rework_h``,
-        ``down_h`` [h], ``planned`` and ``n_attempts`` (starts that reached no step).
+        One row per stop: ``time`` of the last step before it, ``place`` (the number of that step), ``from_step``,
+        ``rework_h``, ``down_h`` [h], ``planned`` and ``n_attempts`` (starts that reached no step).
     save_every_h : float or None
-        Median training between two saves; None where the log says of fewer than three. [h]
+        Median training time between two saves; None if the log has fewer than three. [h]
     named_s : dict of str to float
-        Mean of what the log itself times, such as saves. [s]
+        Mean durations that the log itself has, such as saves. [s]
     notes, doubts : tuple of str
-        What was assumed, and what puts all of it in doubt.
+        Assumptions, and cautions that concern the whole answer.
     records : DataFrame
-        What became of each record of the file.
+        Records that were left out, by reason.
     """
 
     source: str
@@ -97,40 +97,40 @@ class TrainingRun:
 
     @property
     def ettr_range(self) -> tuple[float, float]:
-        """The same if a step takes the lower, or the upper quartile of its times."""
-        low, high = (min(self.ettr * each / self.step_s, 1.0) for each in (self.step_low_s, self.step_high_s))
+        """ETTR if a step takes the lower or the upper quartile of its times."""
+        low, high = (min(self.ettr * step_s / self.step_s, 1.0) for step_s in (self.step_low_s, self.step_high_s))
         return low, high
 
     @property
     def save_s(self) -> float | None:
-        """What a save takes by the log's own timing; None where it has none. [s]"""
+        """Mean duration of a save according to the log; None if it has none. [s]"""
         return self.named_s.get(SAVE)
 
     @property
     def failures(self) -> pd.DataFrame:
-        """Stops that the run did not end by itself."""
+        """Stops that were not planned."""
         return self.stops[~self.stops["planned"]]
 
     @property
     def n_failures(self) -> int:
-        """Those stops, and starts that reached no step. [count]"""
+        """Number of failures: unplanned stops, and starts that reached no step. [count]"""
         return len(self.failures) + int(self.stops["n_attempts"].sum())
 
     @property
     def wait_h(self) -> float:
-        """Mean wait after a failure until training goes on, or fails again; NaN without one. [h]"""
+        """Mean wait after a failure until training resumes or fails again; NaN without failures. [h]"""
         return self.hours["stops_h"] / self.n_failures if self.n_failures else np.nan
 
     @property
     def again_h(self) -> float:
-        """Mean of what is computed again after a failure; NaN without one. [h]"""
+        """Mean lost work (recomputed) per failure; NaN without failures. [h]"""
         return float(self.failures["rework_h"].sum()) / self.n_failures if self.n_failures else np.nan
 
 
 def knows(path: str | Path, encoding: str | None = None) -> bool:
-    """Whether a file is a training log, by its first lines."""
+    """Return whether a file is a training log, from its first lines."""
     head = Source(path, encoding=encoding).head()
-    return any(each.sniff(head) for each in FORMATS.values())
+    return any(format_.sniff(head) for format_ in FORMATS.values())
 
 
 def read_training(
@@ -142,22 +142,22 @@ def read_training(
     encoding: str | None = None,
     progress: Progress | None = None,
 ) -> TrainingRun:
-    """Read the log of a training framework: what the run reached, where it stopped, and what that took.
+    """Read the log of a training framework: its steps, its stops, and the time that they took.
 
     Parameters
     ----------
     path : str or path
         The file: Megatron, torchtitan, NeMo, ml-goodput, or a table of ``time`` and ``step``.
     format : str or None
-        Its format; found from the first lines if not named.
+        Format of the file; detected from the first lines if not given.
     step_s : float or None
         Time of one step while training; from the log if not given. [s]
     zone : str, tzinfo or None
-        Zone of times that carry none; UTC if not given.
+        Time zone of times without one; UTC if not given.
     encoding : str or None
-        Of the file's text; UTF-8 if not given.
+        Encoding of the file; UTF-8 if not given.
     progress : callable or None
-        Called now and then with the bytes read and the bytes there are.
+        Called with the bytes read and the size of the file.
 
     Returns
     -------
@@ -166,19 +166,19 @@ def read_training(
     Raises
     ------
     InputError
-        Fewer than two steps with a time, times in no order, or nothing that says what a step takes.
+        Fewer than two steps with a time, times out of order, or no way to find the time of a step.
 
     Notes
     -----
-    Productive steps are the progress that is left at the end of the log: its last step less the step at which it
-    begins. A process that goes on from an earlier step recomputes what lies between. If it goes back to a step before
-    the log begins, the steps up to there had been done before and are recomputed, so none of them is progress. A log
-    that begins at step 10,000, reaches 12,000, restarts from 5,000 and ends at 15,000 has 5,000 productive steps of
-    the 12,000 that it shows. If it ends at 7,000 it has none of 4,000, and its ETTR is 0.
+    Productive steps are the progress at the end of the log: its last step minus the step at which it starts. A process
+    that resumes from an earlier step recomputes the steps between. If it goes back to a step before the start of the
+    log, the steps up to there are recomputed too, so none of them is progress. A log that starts at step 10,000,
+    reaches 12,000, restarts from 5,000 and ends at 15,000 has 5,000 productive steps of the 12,000 in it. If it ends at
+    7,000, it has none of 4,000, and its ETTR is 0.
 
-    The step from which a process went on is what its log says, else the first step that it logged less the usual number
-    between two lines. A stop lasts from the last step before it until the step that it went on from is taken up; steps
-    that were done and not logged before it are within.
+    The step from which a process resumed is the one in its log, else its first logged step minus the usual number of
+    steps between two lines. A stop lasts from the last step before it until the process starts the first step after
+    it, including steps that were done but not logged before the stop.
 
     Examples
     --------
@@ -190,45 +190,45 @@ def read_training(
     >>> round(run.ettr, 3), run.stops[["place", "from_step", "down_h"]].to_dict("list")
     (0.714, {'place': [1600], 'from_step': [1200], 'down_h': [1.0]})
     """
-    named_zone = zone_of(zone)
+    time_zone = zone_of(zone)
     if step_s is not None:
         above_zero("step_s", step_s, unit="s")
     source, chosen = FORMATS.open(path, format, progress, encoding)
     ledger = Ledger()
-    taken = StepLog(ledger)
-    chosen.read(source, Stamps(named_zone, ledger), taken, ledger)
+    steps = StepLog(ledger)
+    chosen.read(source, Stamps(time_zone, ledger), steps, ledger)
     ledger.close()
     if source.cut:
         ledger.doubt(f"{source.name} {source.cut}; the rest of the log is missing")
-    taken.finish(source.name)
-    shown = source.name if str(path) == STDIN else str(path)
-    return _run(taken, ledger, step_s, shown, chosen.name, source.name)
+    steps.finish(source.name)
+    label = source.name if str(path) == STDIN else str(path)
+    return _run(steps, ledger, step_s, label, chosen.name, source.name)
 
 
-def _run(taken: StepLog, ledger: Ledger, step_s: float | None, path: str, format: str, name: str) -> TrainingRun:
-    """The account of what was taken."""
-    processes = [process for process in taken.processes if process.step]
+def _run(log: StepLog, ledger: Ledger, step_s: float | None, path: str, format: str, name: str) -> TrainingRun:
+    """The run from the steps of its log."""
+    processes = [process for process in log.processes if process.step]
     between = _steps_between(processes)
-    went_on = [_from(process, between) for process in processes]
+    from_steps = [_from(process, between) for process in processes]
     low_s, middle_s, high_s = _step_times(processes, name) if step_s is None else (step_s,) * 3
     if middle_s * between > 1.5 * _DAY_S:
-        ledger.note("steps are logged less than once a day: stops between two lines are not seen")
+        ledger.note("steps are logged less than once a day: stops between two lines are not detected")
     begun = [
-        process.time_s[0] - (process.step[0] - at) * middle_s for process, at in zip(processes, went_on, strict=True)
+        process.time_s[0] - (process.step[0] - at) * middle_s for process, at in zip(processes, from_steps, strict=True)
     ]
-    if begun[0] < taken.first_s:  # the log begins amid these steps
-        seen_s = processes[0].time_s[0] - taken.first_s
-        went_on[0] = processes[0].step[0] - int(seen_s / middle_s)
-        begun[0] = processes[0].time_s[0] - int(seen_s / middle_s) * middle_s
-    stops = _stops(processes, begun, went_on, middle_s)
-    _say_gaps(processes, middle_s, ledger)
-    _say_missing(went_on, processes[-1].step[-1], between, ledger)
+    if begun[0] < log.first_s:  # the log starts in the middle of these steps
+        n_unlogged = int((processes[0].time_s[0] - log.first_s) / middle_s)
+        from_steps[0] = processes[0].step[0] - n_unlogged
+        begun[0] = processes[0].time_s[0] - n_unlogged * middle_s
+    stops = _stops(processes, begun, from_steps, middle_s)
+    _note_gaps(processes, middle_s, ledger)
+    _doubt_missing(from_steps, processes[-1].step[-1], between, ledger)
     if processes[0].n_attempts:
-        ledger.note(f"starts before the first step that reached none: {processes[0].n_attempts:,}")
-    wall_h = (taken.last_s - taken.first_s) / S_PER_H
-    n_steps = max(processes[-1].step[-1] - went_on[0], 0)
-    start_h = (begun[0] - taken.first_s) / S_PER_H
-    tail_h = (taken.last_s - processes[-1].time_s[-1]) / S_PER_H
+        ledger.note(f"starts that reached no step before the first step: {processes[0].n_attempts:,}")
+    wall_h = (log.last_s - log.first_s) / S_PER_H
+    n_steps = max(processes[-1].step[-1] - from_steps[0], 0)
+    start_h = (begun[0] - log.first_s) / S_PER_H
+    tail_h = (log.last_s - processes[-1].time_s[-1]) / S_PER_H
     hours, fits = _hours(stops, wall_h, start_h, tail_h, n_steps * middle_s / S_PER_H)
     n_done = n_steps + round(stops["rework_h"].sum() * S_PER_H / middle_s)
     stops["rework_h"] *= fits
@@ -240,8 +240,8 @@ def _run(taken: StepLog, ledger: Ledger, step_s: float | None, path: str, format
     return TrainingRun(
         source=path,
         format=format,
-        n_gpus=taken.n_gpus,
-        start=pd.Timestamp(taken.first_s, unit="s", tz="UTC"),
+        n_gpus=log.n_gpus,
+        start=pd.Timestamp(log.first_s, unit="s", tz="UTC"),
         wall_h=wall_h,
         hours={part: hours[part] for part in PARTS},
         step_s=middle_s,
@@ -249,38 +249,41 @@ def _run(taken: StepLog, ledger: Ledger, step_s: float | None, path: str, format
         step_high_s=high_s,
         n_steps=n_steps,
         stops=stops,
-        save_every_h=_save_every_h(taken, middle_s),
-        named_s={name: float(np.mean(seconds)) for name, seconds in taken.named_s.items()},
+        save_every_h=_save_every_h(log, middle_s),
+        named_s={name: float(np.mean(seconds)) for name, seconds in log.named_s.items()},
         notes=tuple(ledger.notes),
         doubts=tuple(ledger.doubts),
         records=ledger.to_frame(),
     )
 
 
-def _stops(processes: list[Process], begun: list[float], went_on: list[int], step_s: float) -> pd.DataFrame:
-    """A row a stop, with the hours that it cost."""
+def _stops(processes: list[Process], begun: list[float], from_steps: list[int], step_s: float) -> pd.DataFrame:
+    """One row per stop, with the hours lost to it."""
     rows = []
-    for (one, then), (began, at) in zip(
-        itertools.pairwise(processes), itertools.islice(zip(begun, went_on, strict=True), 1, None), strict=True
+    for (before, after), (began, from_step) in zip(
+        itertools.pairwise(processes), itertools.islice(zip(begun, from_steps, strict=True), 1, None), strict=True
     ):
-        unseen_s = max(at - one.step[-1], 0) * step_s
-        down_s = max(began - one.time_s[-1] - unseen_s, 0.0)
-        stamp = pd.Timestamp(one.time_s[-1], unit="s", tz="UTC")
-        rows.append((stamp, one.step[-1], at, max(one.step[-1] - at, 0), down_s / S_PER_H, one.ended, then.n_attempts))
-    # steps that were lost from before the log begins, and not yet recomputed at its end, took none of its time
-    missing = max(went_on[0] - processes[-1].step[-1], 0)
-    again = [row[3] for row in rows]
-    for i in reversed(range(len(again))):
-        again[i], missing = again[i] - min(again[i], missing), missing - min(again[i], missing)
+        last, last_s = before.step[-1], before.time_s[-1]
+        unlogged_s = max(from_step - last, 0) * step_s
+        down_s = max(began - last_s - unlogged_s, 0.0)
+        stamp = pd.Timestamp(last_s, unit="s", tz="UTC")
+        n_lost = max(last - from_step, 0)
+        rows.append((stamp, last, from_step, n_lost, down_s / S_PER_H, before.ended, after.n_attempts))
+    # steps lost from before the start of the log and not yet recomputed at its end took none of its time
+    missing = max(from_steps[0] - processes[-1].step[-1], 0)
+    recomputed = [row[3] for row in rows]
+    for i in reversed(range(len(recomputed))):
+        n_missing = min(recomputed[i], missing)
+        recomputed[i], missing = recomputed[i] - n_missing, missing - n_missing
     columns = ["time", "place", "from_step", "rework_h", "down_h", "planned", "n_attempts"]
     stops = pd.DataFrame(rows, columns=columns).astype({"planned": bool})
-    return stops.assign(rework_h=np.array(again, dtype=float) * step_s / S_PER_H)
+    return stops.assign(rework_h=np.array(recomputed, dtype=float) * step_s / S_PER_H)
 
 
 def _hours(
     stops: pd.DataFrame, wall_h: float, start_h: float, tail_h: float, productive_h: float
 ) -> tuple[dict[str, float], float]:
-    """The parts of the wall clock, and the factor by which steps had to be shortened to fit into it."""
+    """The parts of the wall clock, and the factor that scales steps to fit into it."""
     waits = {
         "stops_h": float(stops.loc[~stops["planned"], "down_h"].sum()),
         "planned_h": float(stops.loc[stops["planned"], "down_h"].sum()),
@@ -299,26 +302,26 @@ def _hours(
     return hours, fits
 
 
-def _say_missing(went_on: list[int], last: int, between: int, ledger: Ledger) -> None:
-    """Say where the run restarts from a step before those of the log."""
-    first, lowest = went_on[0], min(went_on)
+def _doubt_missing(from_steps: list[int], last: int, between: int, ledger: Ledger) -> None:
+    """Caution if the run restarts from a step before the start of the log."""
+    first, lowest = from_steps[0], min(from_steps)
     if lowest >= first - between:
         return
     ending = f", and ETTR is 0 because the log ends at step {last:,}" if last <= first else ""
     ledger.doubt(
-        f"the run restarts from step {lowest:,}, before step {first:,} at which the log begins: earlier steps are "
-        f"missing, and steps up to {first:,} count as recomputed{ending}; join it with the log before it"
+        f"the run restarts from step {lowest:,}, before step {first:,} at which the log starts: earlier steps are "
+        f"missing, and steps up to {first:,} count as recomputed{ending}; join it with the previous log"
     )
 
 
 def _steps_between(processes: list[Process]) -> int:
-    """Steps between two lines, as usual."""
+    """The median number of steps between two lines."""
     steps = [n for process in processes for n in np.diff(process.step)]
     return max(int(np.median(steps)), 1) if steps else 1
 
 
 def _from(process: Process, between: int) -> int:
-    """The step that a process went on from."""
+    """The step from which a process resumed."""
     first = process.step[0]
     if process.from_step is not None and process.from_step <= first:
         return process.from_step
@@ -326,39 +329,40 @@ def _from(process: Process, between: int) -> int:
 
 
 def _step_times(processes: list[Process], name: str) -> tuple[float, float, float]:
-    """Quartiles of the time of a step: as the log has it, else from line to line within a process. [s]"""
+    """Quartiles of the time of a step: from the log, else from line to line within a process. [s]"""
     step_s = np.concatenate([np.asarray(process.step_s) for process in processes])
     step_s = step_s[np.isfinite(step_s) & (step_s > 0)]
     if not step_s.size:
         pairs = [(np.diff(process.time_s), np.diff(process.step)) for process in processes if len(process.step) > 1]
-        times, steps = (np.concatenate(each) for each in zip(*pairs, strict=True)) if pairs else (np.empty(0),) * 2
+        times, steps = (np.concatenate(parts) for parts in zip(*pairs, strict=True)) if pairs else (np.empty(0),) * 2
         if times.size and not np.all(times % _DAY_S == 0):
             step_s = np.repeat(times / steps, np.minimum(steps, 1000).astype(int))
     low, middle, high = np.quantile(step_s, (0.25, 0.5, 0.75)) if step_s.size else (0.0,) * 3
     if middle == 0:
         raise InputError(
-            f"{name} does not say what a step takes, and its times are too coarse to tell: give --step-s, the "
+            f"{name} does not have the time of a step, and its times are too coarse to infer it: give `step_s`, the "
             "seconds of one step while training"
         )
     return float(low), float(middle), float(high)
 
 
-def _say_gaps(processes: list[Process], step_s: float, ledger: Ledger) -> None:
-    """Say where a process took far longer than its steps: nothing tells a hang from a restart that lost no step."""
-    over = [
+def _note_gaps(processes: list[Process], step_s: float, ledger: Ledger) -> None:
+    """Note gaps much longer than their steps: a hang, or a restart that lost no step."""
+    gaps = [
         np.diff(process.time_s)[long]
         for process in processes
         if (long := np.diff(process.time_s) > np.maximum(_GAP_S, _GAP_STEPS * step_s * np.diff(process.step))).any()
     ]
-    if over:
-        gaps_h = np.concatenate(over) / S_PER_H
+    if gaps:
+        gaps_h = np.concatenate(gaps) / S_PER_H
         ledger.note(
-            f"gaps between steps that count as slow steps: {gaps_h.size:,}, of {gaps_h.sum():.2g} h in all; hangs, "
-            "evaluation, or restarts that went on where they had stopped"
+            f"gaps between steps that count as slow steps: {gaps_h.size:,}, {gaps_h.sum():.2g} h in all; they may be "
+            "hangs, evaluation, or restarts that lost no step"
         )
 
 
-def _save_every_h(taken: StepLog, step_s: float) -> float | None:
-    apart = np.diff(taken.saved)
-    apart = apart[apart > 0]
-    return float(np.median(apart)) * step_s / S_PER_H if apart.size >= 2 else None
+def _save_every_h(log: StepLog, step_s: float) -> float | None:
+    """Median training time between two saves; None for fewer than three saves. [h]"""
+    steps = np.diff(log.saved)
+    steps = steps[steps > 0]
+    return float(np.median(steps)) * step_s / S_PER_H if steps.size >= 2 else None

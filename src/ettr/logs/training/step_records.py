@@ -1,4 +1,4 @@
-"""Training logs that are records: Google's ml-goodput, and tables of a time and a step."""
+"""Training logs as records: Google's ml-goodput, and tables with a time and a step."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ from ettr.files.times import epoch_s
 from ettr.logs.training.steps import StepLog
 
 MOST_STEPS = 10**12
-"""No run has more."""
+"""Upper bound of the steps of a run."""
 _STEP, _STEP_AT = "step_count", "step_start_time"
 _START, _END = "job_start_time", "job_end_time"
 _PAIRS = {
     "initialising": ("tpu_init_start_time", "tpu_init_end_time"),
     "preparing": ("training_prep_start_time", "training_prep_end_time"),
     "loading data": ("data_loading_start_time", "data_loading_end_time"),
-    "events of one's own": ("custom_badput_event_start_time", "custom_badput_event_end_time"),
+    "custom events": ("custom_badput_event_start_time", "custom_badput_event_end_time"),
 }
 _TIME_NAMES = ("time", "timestamp", "date", "datetime")
 _STEP_NAMES = ("step", "iteration", "iter", "global_step", "steps")
 _TIME_OF_STEP = ("step_s", "step_time_s", "seconds_per_step", "iteration_time_s")
 _OF_FAILURES = ("node", "host", "hostname", "component", "cause", "error", "kind", "event", "reason", "message")
-"""A table with one of these columns is a log of events, whatever steps it names."""
+"""A table with one of these columns is a failure log, even if it has steps."""
 
 
 def _payload(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The record inside an entry of Google Cloud Logging."""
     inner = record.get("jsonPayload")
     return inner if isinstance(inner, dict) else record
 
@@ -46,9 +47,9 @@ def _sniff_goodput(head: list[str]) -> bool:
     return text.lstrip()[:1] in ("{", "[") and any(f'"{name}"' in text for name in (_STEP_AT, _START))
 
 
-def _read_goodput(source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger) -> None:
-    """Records in order of their own times; the export has the newest first."""
-    found: list[tuple[float, int, str, Mapping[str, Any]]] = []
+def _read_goodput(source: Source, stamps: Stamps, log: StepLog, ledger: Ledger) -> None:
+    """Read records in order of their times; the export has the newest first."""
+    timed: list[tuple[float, int, str, Mapping[str, Any]]] = []
     records, unit = json_records(source, ledger)
     for number, record in records:
         place = f"{unit} {number:,}"
@@ -58,41 +59,42 @@ def _read_goodput(source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger
         ]
         seconds = [at_s for at_s in times if at_s is not None]
         if seconds:
-            found.append((max(seconds), len(found), place, payload))
+            timed.append((max(seconds), len(timed), place, payload))
         else:
-            ledger.dropped("a record without a time of the job", place=place)
+            ledger.dropped("record without a time of the job", place=place)
     begun: dict[str, float] = {}
-    for at_s, _, place, payload in sorted(found, key=lambda item: item[:2]):
+    for at_s, _, place, payload in sorted(timed, key=lambda item: item[:2]):
         if _STEP in payload and _STEP_AT in payload:
-            # a step that starts is not done yet, and the first one is that from which a process goes on
+            # a step that starts is not done yet; the first one is the step from which the process resumes
             step = _step_count(payload[_STEP], f"{source.name} {place}")
-            if not taken.now.step:
-                taken.now.from_step = step
-            taken.reached(step, at_s, math.nan, place)
+            if not log.now.step:
+                log.now.from_step = step
+            log.reached(step, at_s, math.nan, place)
             continue
-        taken.seen(at_s)
+        log.seen(at_s)
         if _START in payload:
-            taken.starts()
+            log.starts()
         elif _END in payload:
-            taken.ends()
+            log.ends()
         else:
-            _pair(payload, at_s, taken, begun)
+            _pair(payload, at_s, log, begun)
 
 
 def _step_count(value: Any, place: str) -> int:
+    """A number of steps, checked."""
     if _is_number(value) and 0 <= value <= MOST_STEPS and value == int(value):
         return int(value)
-    shown = json.dumps(value)[:40]
-    raise InputError(f"{_STEP} must be a whole number from 0 to {MOST_STEPS:,} steps, got {shown} ({place})")
+    got = json.dumps(value)[:40]
+    raise InputError(f"{_STEP} must be a whole number from 0 to {MOST_STEPS:,} steps, got {got} ({place})")
 
 
-def _pair(payload: Mapping[str, Any], at_s: float, taken: StepLog, begun: dict[str, float]) -> None:
-    """What the records name, from its start to its end."""
+def _pair(payload: Mapping[str, Any], at_s: float, log: StepLog, begun: dict[str, float]) -> None:
+    """Add a named duration, from its start record to its end record."""
     for name, (start, end) in _PAIRS.items():
         if start in payload:
             begun[name] = at_s
         elif end in payload and name in begun:
-            taken.timed(name, at_s - begun.pop(name))
+            log.timed(name, at_s - begun.pop(name))
 
 
 def _is_number(value: Any) -> bool:
@@ -109,12 +111,13 @@ def _sniff_table(head: list[str]) -> bool:
 
 
 def _at(header: Sequence[str], names: tuple[str, ...]) -> int | None:
+    """Index of the first column with one of these names; None if there is none."""
     lower = [cell.strip().lower() for cell in header]
     return next((lower.index(name) for name in names if name in lower), None)
 
 
-def _read_table(source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger) -> None:
-    """A step a row; a step that falls is one that was gone back to."""
+def _read_table(source: Source, stamps: Stamps, log: StepLog, ledger: Ledger) -> None:
+    """Read one step per row; a lower step than before is a restart from an earlier step."""
     lines = rows(source, ledger)
     _, header = next(lines, ("", []))
     time, step = _at(header, _TIME_NAMES), _at(header, _STEP_NAMES)
@@ -123,24 +126,26 @@ def _read_table(source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger) 
         raise InputError(f"{source.name} must have a column of times ({_TIME_NAMES[0]}) and one of steps")
     for place, row in lines:
         if len(row) <= max(time, step):
-            ledger.not_parsed("row that is too short", place=place)
+            ledger.not_parsed("row too short", place=place)
             continue
         text = row[time].strip()
         at_s = stamps.read(text if ":" in text else f"{text} 00:00:00")
-        done = _whole(row[step])
+        done = _whole_number(row[step])
         if at_s is None or done is None:
-            ledger.not_parsed("no stamp, or no whole number of steps", place=place)
+            ledger.not_parsed("no time, or no whole number of steps", place=place)
             continue
         step_s = math.nan if seconds is None or len(row) <= seconds else _number(row[seconds])
-        taken.reached(done, at_s, step_s, place)
+        log.reached(done, at_s, step_s, place)
 
 
-def _whole(text: str) -> int | None:
+def _whole_number(text: str) -> int | None:
+    """A number of steps; None if it is invalid."""
     number = _number(text)
     return int(number) if 0 <= number <= MOST_STEPS and number == int(number) else None
 
 
 def _number(text: str) -> float:
+    """A finite number; NaN if it is invalid."""
     try:
         number = number_of(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What passes in a training log, whatever wrote it: steps, processes that start and end, and saves."""
+"""Contents of a training log of any framework: steps, processes that start and end, and saves."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ettr.files.ledger import Ledger
 from ettr.files.times import END_US, LAST_YEAR, SECOND
 
 SAVE, LOAD = "saves", "loading"
-"""Names of what logs time by name, beside those that only one of them has."""
+"""Names of durations that several frameworks log."""
 
 _TOGETHER_S, _SLACK_S = 10.0, 5.0
-"""Starts so near to each other are one, said by several ranks; lines of several ranks may be so far out of order."""
+"""Starts by several ranks within the first are one start; lines may be out of order by the second. [s]"""
 _DAY_S = H_PER_DAY * S_PER_H
 _PAUSE_S = 30 * _DAY_S
-"""A time so far ahead of all before belongs to no line of the run, unless it is that of a step."""
+"""A time this far after all earlier ones is ignored, unless it is that of a step. [s]"""
 _MOST_BACK = 0.1
-"""More step lines than this whose time is before that of the line before, and the file is in no order."""
+"""Share of step lines with times before earlier ones above which the file is out of order."""
 
 
 @dataclass
@@ -30,16 +30,16 @@ class Process:
     Attributes
     ----------
     from_step : int or None
-        The step from which it went on; None where no line says.
+        Step from which it resumed; None if it is not in the log.
     ended : bool
-        Whether it ended by itself: what follows is no failure.
+        Whether it ended by itself, so that the next stop is not a failure.
     n_attempts : int
-        Starts that reached no step before this one did.
+        Starts before it that reached no step.
     started_s, starter : float or None, and str
-        When a line said that it starts [s since 1970 UTC], and the rank that wrote the line.
+        Time of the line that logged its start [s since 1970 UTC], and the rank that wrote the line.
     time_s, step, step_s : list
-        Of each step line: seconds since 1970 UTC [s], the steps done by then, and the time of one as the log has it
-        (NaN where it does not) [s].
+        For each step line: its time [s since 1970 UTC], the steps done, and the time of a step according to the log
+        (NaN if missing) [s].
     """
 
     from_step: int | None = None
@@ -53,27 +53,27 @@ class Process:
 
 
 class StepLog:
-    """Takes what a reader finds, in the order of the file.
+    """Collects the steps and events of a training log, in the order of the file.
 
     Parameters
     ----------
     ledger : Ledger
-        Takes what cannot be used.
+        Records lines that cannot be used.
 
     Attributes
     ----------
     processes : list of Process
-        The run, process by process.
+        Processes of the run, in order.
     first_s, last_s : float
-        The first and the last time in the file, of whatever line. [s since 1970 UTC]
+        First and last time in the file, of any line. [s since 1970 UTC]
     n_gpus : int or None
-        GPUs of the run, where the log says.
+        GPUs of the run, if they are in the log.
     saved : list of int
         Steps at which a checkpoint was saved.
     named_s : dict of str to list of float
-        What the log itself times by name, such as saves. [s]
+        Durations that the log has by name, such as saves. [s]
     n_inferred : int
-        Step lines without a time of their own.
+        Step lines without a time stamp. [count]
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -90,11 +90,11 @@ class StepLog:
 
     @property
     def now(self) -> Process:
-        """The process whose lines pass."""
+        """The current process."""
         return self.processes[-1]
 
     def seen(self, at_s: float) -> None:
-        """A time, of whatever line; one before those that passed, or far from them, counts for nothing."""
+        """Add the time of any line; ignored if it is before or far after the earlier ones."""
         far = abs(at_s - self.last_s) > _PAUSE_S
         if np.isnan(self.first_s) or (far and not self._n_lines):
             self.first_s = self.last_s = at_s
@@ -102,7 +102,7 @@ class StepLog:
             self.last_s = max(self.last_s, at_s)
 
     def starts(self, writer: str = "") -> None:
-        """A line says that a process starts."""
+        """Add the start of a process."""
         now = self._begin() if self.now.step else self.now
         if now.started_s is None:
             now.started_s, now.starter = self.last_s, writer
@@ -111,61 +111,63 @@ class StepLog:
             now.started_s = self.last_s
 
     def goes_on(self, from_step: int | None) -> None:
-        """A process goes on from a step, or from the beginning; another line may have said that it starts."""
+        """Add the step from which a process resumes (None for the first), which may follow a line with its start."""
         now = self._begin() if self.now.step else self.now
         if from_step is not None:
             now.from_step = from_step
 
     def ends(self) -> None:
-        """A process ends by itself."""
+        """Mark the current process as ended by itself."""
         self.now.ended = bool(self.now.step)
 
     def saves(self, step: int) -> None:
-        """A checkpoint of a step is saved."""
+        """Add a saved checkpoint."""
         if not self.saved or self.saved[-1] != step:
             self.saved.append(step)
 
     def timed(self, name: str, seconds: float) -> None:
-        """Something that the log times by name."""
+        """Add a duration that the log has by name."""
         self.named_s.setdefault(name, []).append(seconds)
 
     def reached(self, step: int, at_s: float | None, step_s: float, place: str, writer: str = "") -> None:
-        """A number of steps is done.
+        """Add a step line.
 
         Parameters
         ----------
         step : int
             Steps done.
         at_s : float or None
-            When; reckoned from the time of a step if None. [s since 1970 UTC]
+            Time of the line; inferred from the time of a step if None. [s since 1970 UTC]
         step_s : float
-            Time of a step as the log has it; NaN if it does not. [s]
+            Time of a step according to the log; NaN if missing. [s]
         place : str
-            Of the line.
+            Line number, for messages.
         writer : str
-            Rank that wrote it, where lines say; several may write the same.
+            Rank that wrote the line, if known; several ranks may write the same step.
         """
         self._n_lines += 1
         now = self.now
         if self._writer.get(step, writer) != writer:
-            return self.ledger.merged("the same step, from another rank", place=place)
+            return self.ledger.merged("same step from another rank", place=place)
         if at_s is None:
-            at_s = self._reckoned(step, step_s)
+            at_s = self._inferred_s(step, step_s)
         if at_s is None:
-            return self.ledger.not_parsed("a step before any line with a time", place=place)
-        if not at_s < END_US / SECOND:  # reckoned over a step number that is far ahead
-            return self.ledger.not_parsed(f"a time after the year {LAST_YEAR}", place=place)
+            return self.ledger.not_parsed("step before any line with a time", place=place)
+        if not at_s < END_US / SECOND:  # inferred for a step number far ahead
+            return self.ledger.not_parsed(f"time after the year {LAST_YEAR}", place=place)
         if at_s < self.last_s - _SLACK_S:
             self._n_back += 1
             self._first_back = self._first_back or place
-            return self.ledger.not_parsed("the time is before that of the lines before", place=place)
+            return self.ledger.not_parsed("time before that of earlier lines", place=place)
         if now.step and step <= now.step[-1]:
             if step == now.step[-1] and at_s - now.time_s[-1] < 1.0:
-                return self.ledger.merged("the same step again", place=place)
+                return self.ledger.merged("repeated step", place=place)
             now = self._begin()
         self._writer[step] = writer
         if at_s > self.last_s + _PAUSE_S and now.step:
-            self.ledger.doubt(f"no step for {(at_s - self.last_s) / _DAY_S:.0f} days before {place}: is it one run?")
+            self.ledger.doubt(
+                f"no step for {(at_s - self.last_s) / _DAY_S:.0f} days before {place}: is it a single run?"
+            )
         self.last_s = at_s = at_s if np.isnan(self.last_s) else max(self.last_s, at_s)
         self.first_s = at_s if np.isnan(self.first_s) else self.first_s
         now.time_s.append(at_s)
@@ -174,17 +176,18 @@ class StepLog:
         return None
 
     def finish(self, name: str) -> None:
-        """Refuse what says nothing, and say what is in doubt.
+        """Check the log as a whole, and add cautions.
 
         Raises
         ------
         InputError
-            Fewer than two steps with a time, or times in no order.
+            Fewer than two steps with a time, or times out of order.
         """
         if self._n_back > _MOST_BACK * self._n_lines:
             raise InputError(
-                f"{name}: times go back at {self._first_back} and {self._n_back:,} of {self._n_lines:,} steps are "
-                "before others. Join logs of one run in the order of time, and give those of several runs one by one"
+                f"{name} must be in order of time, but times go back at {self._first_back}, and {self._n_back:,} of "
+                f"{self._n_lines:,} steps are before earlier ones. Join logs of one run in order of time, and read "
+                "logs of several runs one by one"
             )
         if self._n_back:
             self.ledger.doubt(
@@ -192,21 +195,22 @@ class StepLog:
             )
         if not self.now.step and len(self.processes) > 1:
             unstarted = self.processes.pop()
-            self.ledger.note(f"the last {unstarted.n_attempts + 1} starts reached no step before the file ends")
+            self.ledger.note(f"starts at the end of the file that reached no step: {unstarted.n_attempts + 1}")
         n_steps = sum(len(process.step) for process in self.processes)
         if n_steps < 2 or not self.last_s > self.first_s:
             counted = f"{n_steps:,} at one time" if n_steps > 1 else f"{n_steps} step{'' if n_steps else 's'}"
             raise InputError(
-                f"{name} must hold two steps at different times at least, got {counted}; lines without a time get it "
-                "while they are written: torchrun ... | ts '%Y-%m-%dT%H:%M:%S'"
+                f"{name} must have at least two steps at different times, got {counted}; add times to lines without "
+                "them while they are written: torchrun ... | ts '%Y-%m-%dT%H:%M:%S'"
             )
         if self.n_inferred:
             self.ledger.doubt(
-                f"{self.n_inferred:,} of {self._n_lines:,} steps carry no time: it is reckoned from the time of a "
-                "step, so that saves and waits between them are not seen"
+                f"{self.n_inferred:,} of {self._n_lines:,} steps have no time stamp: their times are inferred from the "
+                "time of a step, so saves and waits between them are not detected"
             )
 
-    def _reckoned(self, step: int, step_s: float) -> float | None:
+    def _inferred_s(self, step: int, step_s: float) -> float | None:
+        """Time of a step line without a time stamp; None without an earlier time or the time of a step."""
         if np.isnan(self.last_s) or np.isnan(step_s):
             return None
         self.n_inferred += 1
@@ -215,6 +219,7 @@ class StepLog:
         return float(self.last_s + n * step_s)
 
     def _begin(self) -> Process:
+        """Start a new process."""
         self.processes.append(Process())
         self._writer.clear()
         return self.now
