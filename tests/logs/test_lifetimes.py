@@ -119,19 +119,19 @@ def test_cohorts_are_told_apart_in_words(lives):
     found = unit_lifetimes(lives(as_text(drawn(1, 200), drawn(2, 100, scale=500.0)), split="vendor"))
     assert [one.name for one in found.cohorts] == ["A", "B"] and found.cohorts_p < 1e-3
     headline, note, table, differ = found.report()[:4]
-    assert headline.text == "log.csv" and note.text.startswith("Half of the units live longer than ")
+    assert headline.text == "log.csv" and note.text.startswith("The median lifetime is ")
     assert "the older a unit, the more frequent its failures" in note.text
-    assert [row[0] for row in table.rows] == ["all", "A", "B"] and table.columns[3] == "alive at 30 d"
-    assert differ.text == "Cohorts by vendor (A and B) live for different times (log-rank, p < 0.001)."
+    assert [row[0] for row in table.rows] == ["all", "A", "B"] and table.columns[3] == "survive 30 d"
+    assert differ.text == "Cohorts by vendor (A and B) have different lifetimes (log-rank, p < 0.001)."
     json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_few_failures_tell_no_median_and_no_shape(lives):
     found = unit_lifetimes(lives("age_d,failed,vendor\n10,1,X\n20,0,X\n30,0,Y\n40,0,Y\n", split="vendor"))
     note, differ = found.report()[1].text, found.report()[3].text
-    assert note.startswith("75% of the units live longer than 10 days, the last age at a failure.")
+    assert note.startswith("75% of the units live longer than 10 days, the last age at which one failed.")
     assert "It takes five different ages at failure" in note and found.whole.weibull is None
-    assert differ.endswith(" may live alike (log-rank, p = 0.32).")
+    assert differ.endswith(" may have the same lifetimes (log-rank, p = 0.32).")
     assert isinstance(found.whole.curve, pd.DataFrame) and np.isinf(found.whole.median_h)
 
 

@@ -35,7 +35,7 @@ def ends(log):
 def test_two_unknown_words_that_alternate_are_a_doubt(read):
     log = read(STATES)
     assert len(log.events) == 6
-    assert any("goes from 'kaputt' to 'heil' and back on each node" in doubt for doubt in log.doubts)
+    assert any("alternates between 'kaputt' and 'heil' on each node" in doubt for doubt in log.doubts)
 
 
 def test_the_user_names_the_words(read):

@@ -149,8 +149,8 @@ def test_events_that_are_counted_or_few_are_doubted(tmp_path):
     )
     log = logs.read(path, n_nodes=16)
     assert log.format == "kubernetes" and len(log.failures) == 2
-    assert any("events stand for 2 more" in doubt for doubt in log.doubts)
-    assert any("Kubernetes keeps them for one" in doubt for doubt in log.doubts)
+    assert any("2 more events are only counted" in doubt for doubt in log.doubts)
+    assert any("Kubernetes keeps events for one hour" in doubt for doubt in log.doubts)
 
 
 def test_a_table_of_ages_is_refused_with_the_right_command(tmp_path):

@@ -211,8 +211,8 @@ def from_frame(
     (2, 160.0, 2)
     """
     if not isinstance(frame, pd.DataFrame) or "start" not in frame.columns:
-        columns = ", ".join(map(str, frame.columns)) if isinstance(frame, pd.DataFrame) else type(frame).__name__
-        raise InputError(f"frame must be a DataFrame with a column start, got {columns}")
+        got = ", ".join(map(str, frame.columns)) if isinstance(frame, pd.DataFrame) else type(frame).__name__
+        raise InputError(f"frame must be a DataFrame with a column start, got {got}")
     if not frame.columns.is_unique:
         raise InputError(f"frame must have different columns, got {', '.join(map(str, frame.columns))}")
     options = checked_options(n_nodes, window, zone=zone, planned=planned, cohort_nodes=cohort_nodes)
