@@ -131,7 +131,7 @@ def test_local_times_are_those_of_the_zone_database(name, step):
     assert good.all() and set(off.tolist()) == {0.0, step}
     assert (off != 0).sum() == 6 * step
     ledger.close()
-    twice = [note for note in ledger.notes if "came twice" in note]
+    twice = [note for note in ledger.notes if "ambiguous" in note]
     assert twice == [f"ambiguous local times when clocks were set back, read as the first: {int(12 * step)}"]
 
 

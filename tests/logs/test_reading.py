@@ -74,7 +74,7 @@ def test_ways_to_give_a_window(read, window):
     log = read(PLAIN, window=window)
     assert log.window_h / 24 == pytest.approx(WINDOWS[window], abs=1e-9)
     assert log.node_days == pytest.approx(16 * WINDOWS[window])
-    notes = [note for note in log.notes if "not given: taken from the first to the last time" in note]
+    notes = [note for note in log.notes if "not given: it runs from the first to the last time" in note]
     assert len(notes) == (window is None or (".." in window and "" in window.split("..")))
 
 

@@ -67,8 +67,8 @@ def observed(
             f"{source}. {_largest(ledger)}"
         )
     if options.calendar is not None and not frame.empty and options.calendar != ledger.calendar:
-        window, times = ("dates", "numbers since an origin") if options.calendar else ("numbers", "dates")
-        raise InputError(f"window must have the kind of times that the log has, got {window}; {source} has {times}")
+        kind, times = ("dates", "numbers since an origin") if options.calendar else ("numbers", "dates")
+        raise InputError(f"window must have the kind of times that the log has, got {kind}; {source} has {times}")
     first_us = 0 if frame.empty else int(frame["start"].iloc[0])
     frame = _plausible(frame, ledger, distinct=events.distinct)
     _refuse_row_numbers(frame, options, ledger, source)
