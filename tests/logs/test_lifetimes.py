@@ -36,7 +36,7 @@ def test_dates_in_and_out(lives, count):
     read = lives(DATES, until="2024-12-31", split="vendor")
     assert days(read) == [121, 365, 213] and read.table["observed"].tolist() == [True, False, False]
     assert read.table["cohort"].tolist() == ["X", "X", "Y"]
-    assert count(read, "not parsed", "ends when it begins, or before") == count(read, "not parsed", "in: no time") == 1
+    assert count(read, "not parsed", "end not after start") == count(read, "not parsed", "in: no time") == 1
     assert "units removed for another reason than a failure: 1" in read.notes
     assert days(lives(DATES))[1] == 244  # to the last time in the file, which is said
     assert any("until the last time in the file" in note for note in lives(DATES).notes)

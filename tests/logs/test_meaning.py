@@ -82,12 +82,12 @@ def test_jobs_need_an_end(read):
 def test_a_severity_counts_from_error_on_unless_told(read, count):
     log = read(LINES)
     assert log.events["node"].tolist() == ["b", "d"] and count(log, "dropped", "severity below error") == 2
-    assert any("'severity' holds severities (INFO 1, error 1, Warning 1, CRIT 1)" in note for note in log.notes)
+    assert any("'severity' has severities (INFO 1, error 1, Warning 1, CRIT 1)" in note for note in log.notes)
     assert read(LINES, failure_severity="warning").events["node"].tolist() == ["b", "c", "d"]
     assert read(LINES, failure_severity="critical").events["node"].tolist() == ["d"]
     with pytest.raises(UnknownName, match="unknown severity 'worse'"):
         read(LINES, failure_severity="worse")
-    with pytest.raises(InputError, match="no column of log.csv holds severities"):
+    with pytest.raises(InputError, match="no column of log.csv has severities"):
         read("start,node\n2024-05-02,a\n", failure_severity="error")
 
 
