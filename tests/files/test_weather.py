@@ -182,7 +182,7 @@ def test_a_day_around_the_turn_of_the_year_is_a_day(read):
 def test_long_gaps_stay_empty_and_are_counted(read):
     lines = csv(72).splitlines()
     site = read("\n".join(lines[:10] + lines[14:30] + lines[50:]))
-    assert any("4 missing hours are drawn" in note for note in site.notes)
+    assert any("4 missing hours are interpolated" in note for note in site.notes)
     assert any("20 hours in longer gaps are left out" in note for note in site.notes)
     assert np.count_nonzero(~np.isnan(site.ambient_c)) == 72 - 20
 

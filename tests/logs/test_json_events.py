@@ -131,7 +131,7 @@ def test_broken_json_keeps_what_stands_before(read, count):
     log = read(text, "log.json", window="0..10")
     assert len(log.events) == 3 and count(log, "not parsed", "broken JSON") == 1
     assert log.ledger.set_index("reason")["example"]["broken JSON: the rest could not be read"] == "after record 5"
-    assert any("the JSON breaks after record 5" in doubt for doubt in log.doubts)
+    assert any("the JSON is broken after record 5" in doubt for doubt in log.doubts)
 
 
 def test_broken_lines_are_counted_one_by_one(read, count):

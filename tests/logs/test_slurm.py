@@ -111,9 +111,9 @@ def test_the_time_that_jobs_held_is_used_and_both_rates_are_said(tmp_path):
     assert (seen.n_nodes, given.n_nodes) == (8, 64)
     held, whole = given.node_days, 64.0
     (doubt,) = set(given.doubts) - set(seen.doubts)
-    assert doubt.startswith(f"jobs held {held / whole:.0%} of the time of the 64 nodes given")
+    assert doubt.startswith(f"jobs used {held / whole:.0%} of the time of the 64 nodes")
     assert f"{1000 / held:.3g} per 1,000 node-days that jobs held, which is used; {1000 / whole:.3g}" in doubt
-    assert given.exposure.startswith("the time that jobs held nodes")
+    assert given.exposure.startswith("node time of jobs")
 
 
 def test_jobs_on_one_node_see_one_failure():
