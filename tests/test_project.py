@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import re
 import tomllib
@@ -143,6 +144,13 @@ def test_documented_names_exist(page):
         fields = {*dir(value), *getattr(value, "__dataclass_fields__", ()), *getattr(value, "model_fields", ())}
         listed = re.search(r":members: (\S.*)", options)
         assert not listed or set(listed[1].split(", ")) <= fields, name
+
+
+@pytest.mark.parametrize("page", API)
+def test_every_documented_function_has_an_example(page):
+    values = {name: resolved(name) for name, _ in documented(page)}
+    functions = {name: value for name, value in values.items() if inspect.isroutine(value)}
+    assert [name for name, function in functions.items() if ">>>" not in (inspect.getdoc(function) or "")] == []
 
 
 def test_nothing_is_documented_twice():

@@ -31,7 +31,7 @@ PART_WORDS = {
     "productive_h": "productive training",
     "checkpoint_h": "checkpoint stalls",
     "slowdown_h": "slowdown during background writes",
-    "degraded_h": "slowdown with fewer replicas",
+    "degraded_h": "slow or missing nodes",
     "rework_h": "lost work (recomputed)",
     "detection_h": "failure detection",
     "queue_h": "queueing",
