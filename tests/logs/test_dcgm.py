@@ -213,7 +213,7 @@ def test_json_that_ends_too_early_is_read_as_far_as_it_goes():
     log = outcome(FORMAT, text[: text.index("GPU-n2-1")])
     assert log.events["node"].tolist() == ["n1", "n2"]
     assert log.n("not parsed", "JSON broken") == 1
-    assert "up to sample 21 only" in log.notes
+    assert "only up to sample 21" in log.notes
 
 
 def test_values_that_are_no_xid():
