@@ -53,11 +53,13 @@ def test_what_does_not_fit_is_said_or_refused(read_with):
         read_with(LOG + "2024-05-03 10:00,y\n2024-05-04 10:00,z\n")
     with pytest.raises(InputError, match="`n_nodes` conflicts with `inventory`"):
         read_with(n_nodes=4)
-    with pytest.raises(InputError, match="the inventory nodes.csv must name nodes. Columns found: 'x', 'installed'"):
+    with pytest.raises(
+        InputError, match="the inventory nodes.csv must have a column of nodes. Columns found: 'x', 'installed'"
+    ):
         read_with(nodes="x,installed\na,2024-01-01\n")
     with pytest.raises(InputError, match="columns of nodes.csv must have different names; 'in' occurs twice"):
         read_with(nodes="node,in,in\na,2024-01-01,2024-01-02\n")
-    with pytest.raises(InputError, match="holds no node that was there"):
+    with pytest.raises(InputError, match="has no node with a valid stay"):
         read_with(nodes="node,in,out\na,2024-05-02,2024-05-01\nunknown,,\n")
 
 
