@@ -76,6 +76,14 @@ def build(
         If chapters failed. The site at `out` is unchanged; the executed copies in the message end at the failed cell.
     EttrError
         If the pages could not be built without a warning, or could not be written.
+
+    Examples
+    --------
+    Building takes minutes; an unknown scenario is refused at once.
+
+    >>> build(scenario="llama3-405", progress=False)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ettr.core.errors.UnknownName: ...
     """
     versions_of(*BUILT_WITH)
     is_unpacked = root is None and not _is_book(Path.cwd())
